@@ -1,0 +1,50 @@
+// Who the clients are that hold and wait: one entry a connection, kept while anything refers to it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlock::engine {
+
+// A small reference into the table; fits 20 bits. Zero is the client of whom nothing is known.
+using ClientRef = std::uint32_t;
+inline constexpr ClientRef kUnknownClient = 0;
+inline constexpr ClientRef kClientRefMax = (1U << 20) - 1;
+
+struct ClientIdentity {
+  std::string address;
+  std::string name;
+  std::string user;
+  bool is_connected = false;
+};
+
+// Entries are counted by use: the open connection is one, each hold and place one more. When all
+// 2^20 - 1 are in use, further clients are kUnknownClient. Loop-confined.
+class ClientTable {
+ public:
+  ClientTable();
+
+  ClientRef Connect(std::string_view address, std::string_view user);
+  void Disconnect(ClientRef ref);
+  void Rename(ClientRef ref, std::string_view name);
+  void SetUser(ClientRef ref, std::string_view user);
+
+  void AddUse(ClientRef ref);
+  void DropUse(ClientRef ref);
+
+  const ClientIdentity& Identity(ClientRef ref) const { return entries_[ref].identity; }
+  std::size_t size() const { return entries_.size() - 1 - free_.size(); }
+
+ private:
+  struct Entry {
+    ClientIdentity identity;
+    std::uint32_t uses = 0;
+  };
+
+  std::vector<Entry> entries_;
+  std::vector<ClientRef> free_;
+};
+
+}  // namespace fairlock::engine

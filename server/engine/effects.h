@@ -1,0 +1,34 @@
+// What a step of the engine does to others than its caller: answers to requests that waited.
+#pragma once
+
+#include <vector>
+
+#include "server/engine/types.h"
+
+namespace fairlock::engine {
+
+class Attachment;
+
+enum class ResolutionKind : std::uint8_t {
+  kGranted,       // a waiting LOCK: `token`
+  kTimedOut,      // a waiting LOCK: its WAIT is over
+  kCancelled,     // a waiting LOCK: CANCEL or UNLOCK ended its place
+  kSuperseded,    // a waiting LOCK: a later LOCK of the same owner took over its place
+  kWatchEnded,    // WAIT key: no hold of that time remains
+  kWatchTimedOut  // WAIT key: time-out
+};
+
+// The answer to one request that was told kQueued or kWaiting. Each such request gets exactly one,
+// unless its attachment is detached before.
+struct Resolution {
+  Attachment* to = nullptr;
+  ResolutionKind kind = ResolutionKind::kGranted;
+  Token token = 0;
+};
+
+// Appended to by the engine in the order in which things happen; emptied by the caller.
+struct Effects {
+  std::vector<Resolution> resolutions;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,95 @@
+// What the engine tells about its state. Views are valid until the next call that may change the
+// engine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/client_table.h"
+#include "server/engine/types.h"
+
+namespace fairlock::engine {
+
+struct HolderInfo {
+  std::string_view owner;
+  std::string_view meta;
+  std::string_view label;
+  Token token = 0;
+  TimeMs since = 0;
+  DurationMs held_ms = 0;
+  std::optional<DurationMs> ttl_ms;  // none: no end
+  DurationMs lease_ms = 0;           // the length on record
+  std::uint32_t limit = 1;
+  const ClientIdentity* client = nullptr;
+};
+
+struct PlaceInfo {
+  std::string_view owner;
+  std::string_view meta;
+  std::string_view label;
+  std::uint64_t position = 0;  // 1 = next
+  TimeMs since = 0;
+  DurationMs waited_ms = 0;
+  std::optional<DurationMs> wait_left_ms;  // none: waits for ever
+  std::uint32_t limit = 1;
+  const ClientIdentity* client = nullptr;
+};
+
+// Counted since the key was first seen in the bounded table of recent keys; forgotten when it drops
+// out.
+struct KeyCounters {
+  std::uint64_t acquired = 0;
+  std::uint64_t granted_after_wait = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t expired = 0;
+  std::optional<DurationMs> hold_mean_ms;  // recent, exponentially weighted
+  std::optional<DurationMs> wait_mean_ms;
+};
+
+struct LockInfo {
+  std::uint32_t limit = 1;  // the smallest LIMIT among the holders; 1 without
+  std::vector<HolderInfo> holders;
+  std::uint64_t holder_count = 0;
+  std::uint64_t waiter_count = 0;
+  KeyCounters counters;
+};
+
+struct LockSummary {
+  KeyName key;
+  std::uint64_t holder_count = 0;
+  std::uint64_t waiter_count = 0;
+  DurationMs longest_wait_ms = 0;
+  DurationMs oldest_hold_ms = 0;
+  std::string_view label;
+  std::uint32_t limit = 1;
+  std::string_view first_owner;
+};
+
+// What EXPLAIN adds to the outcome of a LOCK.
+struct Explanation {
+  DenialReason reason = DenialReason::kNone;
+  std::optional<DurationMs> ttl_ms;  // of the asker's hold, else of the hold that ends first
+  std::optional<std::uint64_t> position;
+  std::uint64_t waiter_count = 0;
+  std::optional<DurationMs> eta_ms;
+  std::vector<HolderInfo> holders;  // at most 16
+};
+
+struct EngineCounts {
+  std::uint64_t locks = 0;
+  std::uint64_t holds = 0;
+  std::uint64_t places = 0;
+  std::uint64_t watchers = 0;
+  std::uint64_t granted = 0;
+  std::uint64_t granted_after_wait = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t released = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t broken = 0;
+  std::uint64_t timed_out = 0;
+  Token newest_token = 0;
+};
+
+}  // namespace fairlock::engine

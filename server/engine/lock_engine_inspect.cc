@@ -1,0 +1,265 @@
+// Looking at locks, and the check of the engine's invariants.
+
+#include <algorithm>
+#include <cassert>
+
+#include "server/engine/lock_engine.h"
+
+namespace fairlock::engine {
+
+namespace {
+
+// How far a position is counted exactly.
+constexpr std::uint64_t kExactPositions = 1000;
+
+std::optional<DurationMs> TimeLeft(const TimerNode& node, TimeMs now) {
+  if (node.deadline() >= kNever) return std::nullopt;
+  return std::max<DurationMs>(node.deadline() - now, 0);
+}
+
+std::string_view MetaOf(const Hold& hold) {
+  if (!hold.is_claim()) return {};
+  const auto& meta = static_cast<const Claim&>(hold).meta;
+  return meta == nullptr ? std::string_view() : std::string_view(*meta);
+}
+
+DurationMs Since(const Hold& hold, TimeMs now) { return now - static_cast<TimeMs>(hold.since); }
+
+}  // namespace
+
+template <typename Visit>
+void LockEngine::VisitHolds(const LockEntry& lock, Visit&& visit) {
+  if (lock.has_plain_hold()) visit(lock.plain);
+  if (lock.detail == nullptr) return;
+  for (const Claim& claim : lock.detail->holds) visit(claim);
+}
+
+HolderInfo LockEngine::Describe(const Hold& hold, TimeMs now) const {
+  HolderInfo info;
+  info.owner = OwnerOf(hold);
+  info.meta = MetaOf(hold);
+  info.label = labels_.Text(hold.label);
+  info.token = hold.token;
+  info.since = static_cast<TimeMs>(hold.since);
+  info.held_ms = Since(hold, now);
+  info.ttl_ms = TimeLeft(hold, now);
+  info.lease_ms = static_cast<DurationMs>(hold.lease_ms);
+  info.limit = LimitOf(hold);
+  info.client = &clients_.Identity(hold.client);
+  return info;
+}
+
+PlaceInfo LockEngine::Describe(const Claim& place, std::uint64_t position, TimeMs now) const {
+  PlaceInfo info;
+  info.owner = place.owner();
+  info.meta = MetaOf(place);
+  info.label = labels_.Text(place.label);
+  info.position = position;
+  info.since = static_cast<TimeMs>(place.since);
+  info.waited_ms = Since(place, now);
+  info.wait_left_ms = TimeLeft(place, now);
+  info.limit = place.limit;
+  info.client = &clients_.Identity(place.client);
+  return info;
+}
+
+std::uint64_t LockEngine::CountHolders(const KeyName& key, TimeMs now, Effects& effects) {
+  const LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);
+  return lock == nullptr ? 0 : lock->hold_count();
+}
+
+bool LockEngine::IsHeldBy(const KeyName& key, std::string_view owner, TimeMs now,
+                          Effects& effects) {
+  LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);
+  return lock != nullptr && FindHold(*lock, owner, std::nullopt) != nullptr;
+}
+
+std::uint64_t LockEngine::PositionOf(const Claim& place) const {
+  const auto& line = place.lock.detail->line;
+  std::uint64_t position = 1;
+  for (const Claim& other : line) {
+    if (&other == &place) return position;
+    if (++position > kExactPositions) break;
+  }
+  return place.number - line.front().number + 1;
+}
+
+std::optional<std::uint64_t> LockEngine::Position(const KeyName& key, std::string_view owner,
+                                                  TimeMs now, Effects& effects) {
+  LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);
+  if (lock == nullptr) return std::nullopt;
+  if (FindHold(*lock, owner, std::nullopt) != nullptr) return 0;
+  if (lock->detail == nullptr) return std::nullopt;
+  const Claim* place = table_.FindClaim(*lock, owner);
+  if (place == nullptr) return std::nullopt;
+  return PositionOf(*place);
+}
+
+std::vector<HolderInfo> LockEngine::DescribeHolders(const LockEntry& lock, std::size_t holders_max,
+                                                    TimeMs now) const {
+  std::vector<HolderInfo> holders;
+  VisitHolds(lock, [&](const Hold& hold) {
+    if (holders.size() < holders_max) holders.push_back(Describe(hold, now));
+  });
+  return holders;
+}
+
+LockInfo LockEngine::Inspect(const KeyName& key, std::size_t holders_max, TimeMs now,
+                             Effects& effects) {
+  const std::uint64_t hash = table_.HashOf(key);
+  const LockEntry* lock = FindSettled(hash, key, now, effects);
+  LockInfo info;
+  if (lock != nullptr) {
+    info.holder_count = lock->hold_count();
+    info.waiter_count = lock->place_count();
+    info.holders = DescribeHolders(*lock, holders_max, now);
+    if (lock->detail != nullptr) info.limit = std::max(lock->detail->limits.smallest(), 1U);
+  }
+  info.counters.acquired = info.holder_count;
+  if (const RecentKey* recent = recent_.Find(hash)) {
+    info.counters.acquired += recent->ended;
+    info.counters.granted_after_wait = recent->granted_after_wait;
+    info.counters.denied = recent->denied;
+    info.counters.expired = recent->expired;
+    if (recent->hold_mean_ms >= 0) {
+      info.counters.hold_mean_ms = static_cast<DurationMs>(recent->hold_mean_ms);
+    }
+    if (recent->wait_mean_ms >= 0) {
+      info.counters.wait_mean_ms = static_cast<DurationMs>(recent->wait_mean_ms);
+    }
+  }
+  return info;
+}
+
+Explanation LockEngine::Explain(const KeyName& key, std::string_view owner, TimeMs now,
+                                Effects& effects) {
+  const std::uint64_t hash = table_.HashOf(key);
+  LockEntry* lock = FindSettled(hash, key, now, effects);
+  Explanation explanation;
+  if (lock == nullptr) return explanation;
+  explanation.waiter_count = lock->place_count();
+  explanation.holders = DescribeHolders(*lock, 16, now);
+  if (const Hold* hold = FindHold(*lock, owner, std::nullopt)) {
+    explanation.ttl_ms = TimeLeft(*hold, now);
+    return explanation;
+  }
+  TimeMs first_end = kNever;
+  VisitHolds(*lock, [&](const Hold& hold) { first_end = std::min(first_end, hold.deadline()); });
+  if (first_end < kNever) explanation.ttl_ms = std::max<DurationMs>(first_end - now, 0);
+  const Claim* place = lock->detail == nullptr ? nullptr : table_.FindClaim(*lock, owner);
+  if (place == nullptr) return explanation;
+  explanation.position = PositionOf(*place);
+  const RecentKey* recent = recent_.Find(hash);
+  if (recent != nullptr && recent->hold_mean_ms >= 0) {
+    explanation.eta_ms =
+        static_cast<DurationMs>(static_cast<double>(*explanation.position) *
+                                static_cast<double>(recent->hold_mean_ms) / place->limit);
+  }
+  return explanation;
+}
+
+std::vector<PlaceInfo> LockEngine::Queue(const KeyName& key, std::uint64_t start,
+                                         std::uint64_t count, TimeMs now, Effects& effects) {
+  const LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);
+  std::vector<PlaceInfo> places;
+  if (lock == nullptr || lock->detail == nullptr) return places;
+  std::uint64_t position = 0;
+  for (const Claim& place : lock->detail->line) {
+    if (places.size() >= count) break;
+    if (position++ >= start) places.push_back(Describe(place, position, now));
+  }
+  return places;
+}
+
+LockSummary LockEngine::Summarize(const LockEntry& lock, TimeMs now) const {
+  LockSummary summary;
+  summary.key = lock.key();
+  summary.holder_count = lock.hold_count();
+  summary.waiter_count = lock.place_count();
+  const Hold* oldest = nullptr;
+  if (lock.has_plain_hold()) {
+    oldest = &lock.plain;
+  } else if (lock.detail != nullptr && !lock.detail->holds.empty()) {
+    oldest = &lock.detail->holds.front();
+  }
+  if (oldest != nullptr) {
+    summary.oldest_hold_ms = Since(*oldest, now);
+    summary.label = labels_.Text(oldest->label);
+    summary.first_owner = OwnerOf(*oldest);
+  }
+  if (lock.detail != nullptr) {
+    if (!lock.detail->line.empty()) {
+      summary.longest_wait_ms = Since(lock.detail->line.front(), now);
+    }
+    summary.limit = std::max(lock.detail->limits.smallest(), 1U);
+  }
+  return summary;
+}
+
+std::uint64_t LockEngine::Scan(std::uint64_t cursor, std::size_t count, TimeMs now,
+                               const std::function<void(const LockSummary&)>& visit) const {
+  std::size_t visited = 0;
+  do {
+    cursor = table_.ScanGroup(cursor, [&](const LockEntry& lock) {
+      ++visited;
+      visit(Summarize(lock, now));
+    });
+  } while (cursor != 0 && visited < count);
+  return cursor;
+}
+
+void LockEngine::CheckInvariants() const {
+  EngineCounts found;
+  std::array<std::uint64_t, kDatabases> locks_by_db{};
+  std::uint64_t cursor = 0;
+  do {
+    cursor = table_.ScanGroup(cursor, [&](const LockEntry& lock) {
+      CheckLock(lock, found);
+      ++locks_by_db[lock.key().db];
+    });
+  } while (cursor != 0);
+  assert(found.locks == counts_.locks && found.locks == table_.size());  // 8
+  assert(found.holds == counts_.holds);
+  assert(found.places == counts_.places);
+  assert(found.watchers == counts_.watchers);
+  assert(locks_by_db == locks_by_db_);
+  assert(wheel_.size() == found.granted);  // `granted` serves to count timers here
+}
+
+void LockEngine::CheckLock(const LockEntry& lock, EngineCounts& found) const {
+  const std::size_t holds = lock.hold_count();
+  assert(holds + lock.place_count() > 0 ||
+         (lock.detail != nullptr && !lock.detail->watchers.empty()));  // 7
+  ++found.locks;
+  found.holds += holds;
+  Token newest = 0;
+  VisitHolds(lock, [&](const Hold& hold) {
+    assert(holds <= LimitOf(hold));                                     // 1
+    assert(hold.token > newest && hold.token <= counts_.newest_token);  // 4
+    assert(hold.is_scheduled() == (hold.deadline() < kNever));          // 6
+    found.granted += hold.is_scheduled() ? 1 : 0;
+    newest = hold.token;
+    const Claim* claim = lock.detail == nullptr ? nullptr : table_.FindClaim(lock, OwnerOf(hold));
+    assert(hold.is_claim() ? claim == &hold : claim == nullptr);  // 3
+  });
+  if (lock.detail == nullptr) return;
+  const LockDetail& detail = *lock.detail;
+  assert(detail.line.empty() || !HasRoom(lock, detail.line.front().limit));  // 2
+  std::uint64_t number = 0;
+  for (const Claim& place : detail.line) {
+    assert(place.number > number);  // 5
+    number = place.number;
+    assert(place.is_scheduled() == (place.deadline() < kNever));  // 6
+    assert(table_.FindClaim(lock, place.owner()) == &place);      // 3
+    found.granted += place.is_scheduled() ? 1 : 0;
+    ++found.places;
+  }
+  for (const Watcher& watcher : detail.watchers) {
+    assert(holds > 0);
+    assert(watcher.is_scheduled() == (watcher.deadline() < kNever));  // 6
+    found.granted += watcher.is_scheduled() ? 1 : 0;
+    ++found.watchers;
+  }
+}
+
+}  // namespace fairlock::engine

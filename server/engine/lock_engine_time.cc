@@ -1,0 +1,121 @@
+// What follows from the passing of time.
+
+#include <algorithm>
+#include <cassert>
+#include <tuple>
+
+#include "server/engine/faults.h"
+#include "server/engine/lock_engine.h"
+
+namespace fairlock::engine {
+
+void LockEngine::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline,
+                                TimerClass timer_class) {
+  wheel_.Schedule(node, deadline, timer_class);
+  detail.due_min = std::min(detail.due_min, deadline);
+}
+
+LockEntry* LockEngine::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now,
+                                   Effects& effects) {
+  LockEntry* lock = table_.Find(hash, key);
+  if (lock == nullptr || !wheel_.is_behind(now)) return lock;
+  return Settle(hash, *lock, now, effects);
+}
+
+LockEntry* LockEngine::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
+  if (IsFaulty(Fault::kLateExpiry)) return &lock;
+  CollectDue(lock, now);
+  TimerWheel::List due;
+  for (TimerNode* node : due_) TimerWheel::MoveTo(*node, due);
+  // Ending one may end, or give a new deadline to, others of the list, which then leave it.
+  while (!due.empty()) EndDue(wheel_.TakeFirst(due), now, effects);
+  return Discard(hash, lock) ? nullptr : &lock;
+}
+
+void LockEngine::CollectDue(LockEntry& lock, TimeMs now) {
+  due_.clear();
+  if (lock.has_plain_hold() && lock.plain.deadline() <= now) due_.push_back(&lock.plain);
+  if (lock.detail == nullptr || lock.detail->due_min > now) return;
+  LockDetail& detail = *lock.detail;
+  detail.due_min = kNever;
+  const auto collect = [&](auto& members) {
+    for (auto& member : members) {
+      if (!member.is_scheduled()) continue;
+      if (member.deadline() <= now) {
+        due_.push_back(&member);
+      } else {
+        detail.due_min = std::min(detail.due_min, member.deadline());
+      }
+    }
+  };
+  collect(detail.holds);
+  collect(detail.line);
+  collect(detail.watchers);
+  std::sort(due_.begin(), due_.end(), [](const TimerNode* a, const TimerNode* b) {
+    const auto rank = [](const TimerNode* node) {
+      return std::tuple(node->deadline(), node->timer_class(), node->is_ordered(), OrderOf(*node));
+    };
+    return rank(a) < rank(b);
+  });
+}
+
+void LockEngine::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
+  LockEntry& lock = LockOf(node);
+  switch (node.timer_kind()) {
+    case TimerKind::kHold:
+      EndHold(table_.HashOf(lock.key()), lock, static_cast<Hold&>(node), HoldEnd::kExpired, now);
+      break;
+    case TimerKind::kPlace: {
+      auto& place = static_cast<Claim&>(node);
+      ++counts_.timed_out;
+      Answer(place, ResolutionKind::kTimedOut, 0, effects);
+      LeaveLine(place);
+      DestroyClaim(place);
+      break;
+    }
+    case TimerKind::kWatcher: {
+      auto& watcher = static_cast<Watcher&>(node);
+      Answer(watcher, ResolutionKind::kWatchTimedOut, 0, effects);
+      DestroyWatcher(watcher);
+      break;
+    }
+  }
+  Serve(lock, now, effects);
+}
+
+LockEntry& LockEngine::LockOf(TimerNode& node) {
+  switch (node.timer_kind()) {
+    case TimerKind::kHold:
+      return LockEntry::Of(static_cast<Hold&>(node));
+    case TimerKind::kPlace:
+      return static_cast<Claim&>(node).lock;
+    case TimerKind::kWatcher:
+      break;
+  }
+  return static_cast<Watcher&>(node).lock;
+}
+
+std::uint64_t LockEngine::OrderOf(const TimerNode& node) {
+  switch (node.timer_kind()) {
+    case TimerKind::kHold:
+      return static_cast<const Hold&>(node).token;
+    case TimerKind::kPlace:
+      return static_cast<const Claim&>(node).arrival;
+    case TimerKind::kWatcher:
+      break;
+  }
+  return static_cast<const Watcher&>(node).arrival;
+}
+
+bool LockEngine::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
+  const auto report = [&](TimerNode& node) {
+    LockEntry& lock = LockOf(node);
+    EndDue(node, now, effects);
+    Discard(table_.HashOf(lock.key()), lock);
+  };
+  return wheel_.Advance(now, steps_max, report, &LockEngine::OrderOf);
+}
+
+TimeMs LockEngine::NextDeadline() const { return wheel_.NextTick(); }
+
+}  // namespace fairlock::engine

@@ -1,0 +1,60 @@
+// The hash of locks, by database and key, and the index of claims, by lock and owner.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/engine/linear_hash.h"
+#include "server/engine/lock_entry.h"
+#include "server/engine/types.h"
+
+namespace fairlock::engine {
+
+// Owns the locks; claims belong to their locks. Loop-confined. All calls are O(1) on average.
+class LockTable {
+ public:
+  explicit LockTable(std::uint64_t seed);
+  ~LockTable();
+
+  // XXH3 with the seed, and the database mixed in.
+  std::uint64_t HashOf(const KeyName& key) const;
+
+  LockEntry* Find(std::uint64_t hash, const KeyName& key) const {
+    return locks_.Find(hash, [&](const LockEntry& lock) { return lock.key() == key; });
+  }
+  LockEntry& Create(std::uint64_t hash, const KeyName& key, std::string_view owner);
+  void Destroy(std::uint64_t hash, LockEntry& lock);
+
+  // The claim that the owner has on the lock, or null.
+  Claim* FindClaim(const LockEntry& lock, std::string_view owner) const;
+  Claim& CreateClaim(LockEntry& lock, std::string_view owner);
+  void DestroyClaim(Claim& claim);
+
+  void Prefetch(const KeyName& key) const { locks_.PrefetchBucket(HashOf(key)); }
+  std::size_t size() const { return locks_.size(); }
+  std::size_t claim_count() const { return claims_.size(); }
+
+  template <typename Visit>
+  std::uint64_t ScanGroup(std::uint64_t cursor, Visit&& visit) const {
+    return locks_.ScanGroup(cursor, visit);
+  }
+
+ private:
+  struct HashOfLock {
+    const LockTable* table;
+    std::uint64_t operator()(const LockEntry& lock) const { return table->HashOf(lock.key()); }
+  };
+  struct HashOfClaim {
+    const LockTable* table;
+    std::uint64_t operator()(const Claim& claim) const {
+      return table->HashOfOwner(claim.lock, claim.owner());
+    }
+  };
+  std::uint64_t HashOfOwner(const LockEntry& lock, std::string_view owner) const;
+
+  const std::uint64_t seed_;
+  LinearHash<LockEntry, HashOfLock> locks_;
+  LinearHash<Claim, HashOfClaim> claims_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,49 @@
+// The values that the lock engine speaks in: times, tokens, names, and what is remembered of a
+// request.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace fairlock::engine {
+
+// Milliseconds of the monotonic clock that the caller reads. Never negative, never going back.
+using TimeMs = std::int64_t;
+using DurationMs = std::int64_t;
+
+// Later than every time: "no end", "for ever".
+inline constexpr TimeMs kNever = (TimeMs{1} << 44) - 1;
+inline constexpr DurationMs kForever = kNever;
+
+// The longest lease that may be asked for: 365 days.
+inline constexpr DurationMs kLeaseMsMax = 365LL * 24 * 3600 * 1000;
+
+// The fencing number of a hold: 1 to 2^53 - 1, strictly increasing over the whole server.
+using Token = std::uint64_t;
+inline constexpr Token kTokenMax = (Token{1} << 53) - 1;
+
+inline constexpr std::size_t kKeyBytesMax = 1024;
+inline constexpr std::size_t kOwnerBytesMax = 8192;
+inline constexpr std::size_t kMetaBytesMax = 4096;
+inline constexpr std::size_t kLabelBytesMax = 64;
+inline constexpr std::uint32_t kDatabases = 16;
+inline constexpr std::uint32_t kLimitMax = 1'000'000'000;
+
+// The name of a lock: a database (0 to 15) and 1 to 1024 bytes.
+struct KeyName {
+  std::uint8_t db = 0;
+  std::string_view bytes;
+
+  friend bool operator==(const KeyName&, const KeyName&) = default;
+};
+
+// Why a request is not granted now.
+enum class DenialReason : std::uint8_t {
+  kNone,
+  kHeld,  // holders leave no room
+  kLine,  // there is room, but somebody is ahead in line
+};
+
+}  // namespace fairlock::engine
