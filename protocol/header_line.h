@@ -1,0 +1,40 @@
+// The line that announces a length or a count: a letter, a decimal number, a line end.
+
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace fairlock::protocol {
+
+inline constexpr std::size_t kLineEndBytes = 2;
+
+template <std::integral Number>
+inline void AppendHeaderLine(std::string& out, char kind, Number number) {
+  std::array<char, 24> line;  // a letter, a sign or 20 digits, a line end
+  line[0] = kind;
+  char* end = std::to_chars(line.data() + 1, line.data() + line.size() - 2, number).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  out.append(line.data(), static_cast<std::size_t>(end - line.data()));
+}
+
+struct LengthLine {
+  enum class Status : std::uint8_t { kWhole, kPartial, kInvalid, kTooLong };
+
+  Status status = Status::kPartial;
+  bool negative = false;
+  std::uint64_t magnitude = 0;
+  const char* end = nullptr;  // kWhole: behind the line end
+};
+
+// Reads what follows the letter: a decimal integer, strictly (no leading zeros, no '+'), then CR
+// LF. Judges byte by byte, so a wrong byte is reported whether or not more has come behind it.
+LengthLine ReadLengthLine(const char* begin, const char* end);
+
+}  // namespace fairlock::protocol

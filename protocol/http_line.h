@@ -1,0 +1,14 @@
+// Recognises HTTP on a port that speaks RESP.
+
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace fairlock::protocol {
+
+// Whether the words of a line are an HTTP request line or a Host header. `first_line`: nothing came
+// before it on the connection, so a GET with a target is meant for a web server.
+bool IsHttpLine(std::span<const std::string_view> words, bool first_line);
+
+}  // namespace fairlock::protocol

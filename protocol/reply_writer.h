@@ -1,0 +1,75 @@
+// Writes replies in RESP2 or RESP3.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "protocol/wire_error.h"
+
+namespace fairlock::protocol {
+
+enum class RespVersion : std::uint8_t { kResp2 = 2, kResp3 = 3 };
+
+// Whole replies, ready to be sent.
+namespace replies {
+inline constexpr std::string_view kOk = "+OK\r\n";
+inline constexpr std::string_view kPong = "+PONG\r\n";
+inline constexpr std::string_view kQueued = "+QUEUED\r\n";
+inline constexpr std::string_view kZero = ":0\r\n";
+inline constexpr std::string_view kOne = ":1\r\n";
+inline constexpr std::string_view kEmptyBulk = "$0\r\n\r\n";
+inline constexpr std::string_view kEmptyArray = "*0\r\n";
+inline constexpr std::string_view kNullBulk = "$-1\r\n";   // RESP2
+inline constexpr std::string_view kNullArray = "*-1\r\n";  // RESP2
+inline constexpr std::string_view kNull = "_\r\n";         // RESP3
+}  // namespace replies
+
+// An error line is cut after that many bytes of text.
+inline constexpr std::size_t kErrorTextBytesMax = 4096;
+
+// Appends replies to a string that it does not own. A header (array, map, set, push) promises that
+// so many replies follow; the caller keeps the promise. Cheap to make for a single reply.
+class ReplyWriter {
+ public:
+  ReplyWriter(std::string& out, RespVersion version) : out_(out), version_(version) {}
+
+  RespVersion version() const { return version_; }
+
+  void Ok() { out_.append(replies::kOk); }
+  void Null();
+  void NullArray();
+  void Integer(std::int64_t value);
+  void Bulk(std::string_view bytes);
+  // For Simple and Error, bytes that are not printable ASCII are written as \xHH, \r, \n or \t:
+  // whatever the text holds, it stays one line.
+  void Simple(std::string_view text);
+  void Error(ErrorCode code, std::string_view text);
+  void Error(const WireError& error) { Error(error.code, error.text); }
+
+  void ArrayHeader(std::size_t count);
+  // RESP2: an array of twice the count.
+  void MapHeader(std::size_t pairs);
+  // RESP2: an array.
+  void SetHeader(std::size_t count);
+  // RESP2: an array.
+  void PushHeader(std::size_t count);
+
+  // The shortest digits that read back as the same number. RESP2: a bulk.
+  void Double(double value);
+  // RESP2: the integer 1 or 0.
+  void Boolean(bool value);
+  // `format` has three letters, such as "txt". RESP2: a bulk of the text.
+  void Verbatim(std::string_view format, std::string_view text);
+
+ private:
+  bool IsResp3() const { return version_ == RespVersion::kResp3; }
+  void Line(std::string_view text, std::size_t bytes_max);
+
+  std::string& out_;
+  RespVersion version_;
+};
+
+}  // namespace fairlock::protocol

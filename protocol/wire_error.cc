@@ -1,0 +1,55 @@
+#include "protocol/wire_error.h"
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+
+namespace fairlock::protocol {
+namespace {
+
+constexpr auto kErrors = std::to_array<ErrorRow>({
+    {ErrorCode::kErr, "ERR",
+     "the request is wrong; the text says which argument and what is right"},
+    {ErrorCode::kProtocol,
+     "ERR Protocol error:", "the bytes are not a request; the connection is closed"},
+    {ErrorCode::kNoAuth, "NOAUTH", "the connection must authenticate first"},
+    {ErrorCode::kWrongPass, "WRONGPASS", "user or password is wrong, or the user is disabled"},
+    {ErrorCode::kNoPerm, "NOPERM", "the user may not do this"},
+    {ErrorCode::kNoProto, "NOPROTO", "HELLO asked for a protocol version other than 2 and 3"},
+    {ErrorCode::kDeadlock, "DEADLOCK", "the wait would never end; the text names the circle"},
+    {ErrorCode::kSuperseded, "SUPERSEDED", "the owner's newer LOCK took over this request's place"},
+    {ErrorCode::kCancelled, "CANCELLED", "the place in line was given up for this request"},
+    {ErrorCode::kUnblocked, "UNBLOCKED", "CLIENT UNBLOCK ended the wait"},
+    {ErrorCode::kFull, "FULL", "a configured limit of keys, places or connections is reached"},
+    {ErrorCode::kOom, "OOM", "the limit of memory is reached"},
+    {ErrorCode::kStorage, "STORAGE", "the disk failed; nothing is promised any more"},
+    {ErrorCode::kLoading, "LOADING", "the server is reading its state from the disk"},
+    {ErrorCode::kMoved, "MOVED", "another server is responsible for the key"},
+    {ErrorCode::kClusterDown, "CLUSTERDOWN", "no server is responsible for the key at present"},
+    {ErrorCode::kTryAgain, "TRYAGAIN", "not possible at the moment; the same request may succeed"},
+    {ErrorCode::kNoScript, "NOSCRIPT", "no script of this digest is known; send its text by EVAL"},
+    {ErrorCode::kNotBusy, "NOTBUSY", "no script is running"},
+    {ErrorCode::kBusy, "BUSY", "a script is running"},
+    {ErrorCode::kWrongType, "WRONGTYPE", "the key is not of the kind that the command works on"},
+    {ErrorCode::kExecAbort, "EXECABORT", "the transaction was refused because of earlier errors"},
+});
+
+constexpr bool RowsStandInOrderOfCodes() {
+  for (std::size_t index = 0; index < kErrors.size(); ++index) {
+    if (static_cast<std::size_t>(kErrors[index].code) != index) return false;
+  }
+  return kErrors.back().code == ErrorCode::kExecAbort;
+}
+static_assert(RowsStandInOrderOfCodes());
+
+}  // namespace
+
+std::span<const ErrorRow> AllErrors() { return kErrors; }
+
+std::string_view Word(ErrorCode code) {
+  const auto index = static_cast<std::size_t>(code);
+  assert(index < kErrors.size());
+  return kErrors[index].word;
+}
+
+}  // namespace fairlock::protocol

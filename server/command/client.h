@@ -1,0 +1,119 @@
+// The brain of one RESP connection: bytes in, replies out, in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "protocol/reply_writer.h"
+#include "protocol/request_parser.h"
+#include "server/command/command_table.h"
+#include "server/command/transport.h"
+#include "server/engine/attachment.h"
+#include "server/engine/effects.h"
+#include "server/engine/types.h"
+
+namespace fairlock::command {
+
+class Dispatcher;
+
+// What a connection waits for; each ends with exactly one reply.
+enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree };
+
+struct ClientAddress {
+  std::string
+      peer;  // "127.0.0.1:50312", or "/path/of/socket:0" for a unix socket, as Redis shows it
+  std::string local;
+  int descriptor = -1;  // for display only
+};
+
+// What CLIENT shows and sets.
+struct ClientProfile {
+  std::uint64_t id = 0;
+  ClientAddress address;
+  std::string name;
+  std::string library_name;
+  std::string library_version;
+  std::string user = "default";
+  engine::TimeMs connected_at = 0;
+  engine::TimeMs active_at = 0;  // when its last request was executed
+  const CommandSpec* last_command = nullptr;
+  std::uint64_t commands_processed = 0;
+};
+
+// Knows no socket. The transport gives it bytes and takes its output.
+//
+// While a request waits, nothing behind it is executed (is_waiting). After QUIT or a protocol error
+// the connection is to be closed once the output is sent (is_closing). Loop-confined.
+class Client final : public engine::Attachment {
+ public:
+  Client(Dispatcher& dispatcher, Transport& transport, ClientAddress address, engine::TimeMs now);
+  ~Client();  // REQUIRES: detached
+
+  // Executes whole requests from the front of `input`, at most `requests_max` of them, and returns
+  // how many bytes are done with. What is not consumed must be given again, with more behind it.
+  // Stops early when a request waits or the connection is to close.
+  std::size_t Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now);
+
+  // True if the last Consume stopped at `requests_max` or at a wait although whole requests may be
+  // left.
+  bool has_more_to_execute() const { return has_more_; }
+
+  // Bytes to send, in order. The transport may swap, clear or erase from the front.
+  std::string& output() { return output_; }
+  const std::string& output() const { return output_; }
+
+  bool is_waiting() const { return wait_kind_ != WaitKind::kNothing; }
+  bool is_closing() const { return is_closing_; }
+
+  // The connection is gone: leaves all lines and the registry. Idempotent.
+  void Detach(engine::TimeMs now);
+
+  // For the dispatcher and the commands.
+
+  // The request that waited is answered.
+  void Resolve(const engine::Resolution& resolution, engine::TimeMs now);
+  // The request being executed waits. With `explain`, key and owner are remembered for the reply's
+  // map.
+  void WaitFor(WaitKind kind) { wait_kind_ = kind; }
+  void ExplainLater(const engine::KeyName& key, std::string_view owner);
+  void CloseAfterOutput() { is_closing_ = true; }
+  // As RESET: RESP2, database 0, no name.
+  void Reset();
+  void SetName(std::string_view name);
+
+  std::uint8_t database() const { return database_; }
+  void set_database(std::uint8_t database) { database_ = database; }
+  protocol::RespVersion version() const { return version_; }
+  void set_version(protocol::RespVersion version) { version_ = version; }
+  protocol::ReplyWriter writer() { return {output_, version_}; }
+  WaitKind wait_kind() const { return wait_kind_; }
+  Transport& transport() { return transport_; }
+  ClientProfile& profile() { return profile_; }
+  const ClientProfile& profile() const { return profile_; }
+
+ private:
+  struct ExplainedRequest {
+    std::uint8_t db;
+    std::string key;
+    std::string owner;
+  };
+
+  void AnswerWaitingLock(const engine::Resolution& resolution, engine::TimeMs now);
+
+  Dispatcher& dispatcher_;
+  Transport& transport_;
+  std::string output_;
+  protocol::RequestParser parser_;
+  protocol::RespVersion version_ = protocol::RespVersion::kResp2;
+  std::uint8_t database_ = 0;
+  WaitKind wait_kind_ = WaitKind::kNothing;
+  bool is_closing_ = false;
+  bool has_more_ = false;
+  bool is_detached_ = false;
+  std::unique_ptr<ExplainedRequest> explained_;  // only while a LOCK ... EXPLAIN waits
+  ClientProfile profile_;
+};
+
+}  // namespace fairlock::command

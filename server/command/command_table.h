@@ -1,0 +1,91 @@
+// The commands: one row each, found by name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "protocol/arguments.h"
+#include "protocol/reply_writer.h"
+#include "server/engine/types.h"
+
+namespace fairlock::command {
+
+class Client;
+class Dispatcher;
+
+// One request on its way through its handler.
+struct Invocation {
+  Dispatcher& dispatcher;
+  Client& client;
+  const protocol::Arguments& arguments;  // the name is the first, of a subcommand the second too
+  protocol::ReplyWriter reply;
+  engine::TimeMs now;
+};
+
+// As COMMAND shows them.
+enum CommandFlag : std::uint32_t {
+  kWrite = 1U << 0,
+  kReadOnly = 1U << 1,
+  kFast = 1U << 2,
+  kBlocking = 1U << 3,
+  kAdmin = 1U << 4,
+  kDangerous = 1U << 5,
+  kConnection = 1U << 6,
+  kNoAuth = 1U << 7,
+};
+
+// Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
+// last argument.
+struct KeyPositions {
+  int first = 0;
+  int last = 0;
+  int step = 0;
+};
+
+struct CommandSpec {
+  std::string_view name;         // upper case; of a subcommand "CLIENT|LIST"
+  void (*handler)(Invocation&);  // null: has subcommands only
+  int arity;                     // with the name; negative: at least that many
+  std::uint32_t flags;
+  KeyPositions keys;
+  std::string_view group;       // "lock", "connection" or "server"
+  std::string_view syntax;      // the arguments in the notation of docs/COMMANDS.md
+  std::string_view summary;     // one sentence without full stop
+  std::string_view complexity;  // "O(1)"
+};
+
+// One family of commands, each defined at the bottom of its file.
+std::span<const CommandSpec> LockCommands();
+std::span<const CommandSpec> LookCommands();
+std::span<const CommandSpec> ConnectionCommands();
+std::span<const CommandSpec> ClientCommands();
+std::span<const CommandSpec> ServerCommands();
+
+// Immutable once made. Find is O(1) and allocates nothing.
+class CommandTable {
+ public:
+  CommandTable();
+
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  // The place in rows() of the command of that name, whatever its case, or kNone. A subcommand is
+  // found by "CONTAINER|NAME".
+  std::size_t IndexOf(std::string_view name) const;
+  std::size_t IndexOfSubcommand(const CommandSpec& container, std::string_view name) const;
+  // The same as a row, or null.
+  const CommandSpec* Find(std::string_view name) const;
+
+  // All rows in the order of their families, subcommands behind their container.
+  std::span<const CommandSpec* const> rows() const { return rows_; }
+
+ private:
+  static constexpr std::size_t kSlots = 512;
+
+  std::vector<const CommandSpec*> rows_;
+  std::array<std::uint16_t, kSlots> slots_{};  // open addressing by name; place in rows_ + 1
+};
+
+}  // namespace fairlock::command

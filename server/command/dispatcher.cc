@@ -1,0 +1,124 @@
+#include "server/command/dispatcher.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+using protocol::ErrorCode;
+
+Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
+                       engine::TimeMs now)
+    : environment_(environment),
+      started_at_(now),
+      engine_(engine_options),
+      calls_(commands_.rows().size()) {}
+
+bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
+  const bool is_more_due = engine_.Advance(now, steps_max, effects_);
+  DeliverEffects(now);
+  return is_more_due;
+}
+
+namespace {
+
+void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyWriter& reply) {
+  std::string text =
+      "unknown command " + Quoted(arguments[0], 128) + ", with args beginning with: ";
+  for (std::size_t i = 1; i < arguments.size() && text.size() < 256; ++i) {
+    text += Quoted(arguments[i], 128) + " ";
+  }
+  reply.Error(ErrorCode::kErr, text);
+}
+
+void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply) {
+  std::string text = "wrong number of arguments for '" + Lowered(spec.name) + "' command";
+  if (spec.group == "lock") {
+    text.append("; ").append(spec.name).append(" ").append(spec.syntax).append(" would be right");
+  }
+  reply.Error(ErrorCode::kErr, text);
+}
+
+bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
+  const auto count = static_cast<int>(arguments);
+  return spec.arity >= 0 ? count == spec.arity : count >= -spec.arity;
+}
+
+}  // namespace
+
+std::size_t Dispatcher::FindCommand(const protocol::Arguments& arguments,
+                                    protocol::ReplyWriter& reply) const {
+  std::size_t index = commands_.IndexOf(arguments[0]);
+  if (index == CommandTable::kNone) {
+    RefuseUnknownCommand(arguments, reply);
+    return CommandTable::kNone;
+  }
+  const CommandSpec* spec = commands_.rows()[index];
+  if (spec->handler == nullptr && arguments.size() > 1) {
+    index = commands_.IndexOfSubcommand(*spec, arguments[1]);
+    if (index == CommandTable::kNone) {
+      reply.Error(ErrorCode::kErr, "unknown subcommand " + Quoted(arguments[1], 128) + ". Try " +
+                                       std::string(spec->name) + " HELP.");
+      return CommandTable::kNone;
+    }
+    spec = commands_.rows()[index];
+  }
+  if (spec->handler != nullptr && FitsArity(*spec, arguments.size())) return index;
+  RefuseArity(*spec, reply);
+  return CommandTable::kNone;
+}
+
+void Dispatcher::Execute(Client& client, const protocol::Arguments& arguments, engine::TimeMs now) {
+  ++counters_.commands_processed;
+  protocol::ReplyWriter reply = client.writer();
+  const std::size_t output_before = client.output().size();
+  const std::size_t index = FindCommand(arguments, reply);
+  if (index != CommandTable::kNone) {
+    ++calls_[index];
+    const CommandSpec& spec = *commands_.rows()[index];
+    client.profile().last_command = &spec;
+    Invocation invocation{*this, client, arguments, reply, now};
+    spec.handler(invocation);
+  }
+  const std::string& output = client.output();
+  if (output.size() > output_before && output[output_before] == '-') ++counters_.errors_replied;
+  if (!effects_.resolutions.empty()) DeliverEffects(now);
+}
+
+void Dispatcher::DeliverEffects(engine::TimeMs now) {
+  // By index: to explain an answer may settle a key, which adds to the list.
+  for (std::size_t i = 0; i < effects_.resolutions.size(); ++i) {
+    const engine::Resolution resolution = effects_.resolutions[i];
+    static_cast<Client*>(resolution.to)->Resolve(resolution, now);
+  }
+  effects_.resolutions.clear();
+}
+
+std::uint64_t Dispatcher::Register(Client& client) {
+  const std::uint64_t id = next_client_id_++;
+  ++counters_.connections_received;
+  clients_.emplace(id, &client);
+  client.client = engine_.clients().Connect(client.profile().address.peer, client.profile().user);
+  return id;
+}
+
+void Dispatcher::Unregister(Client& client, engine::TimeMs now) {
+  engine_.Detach(client, now, effects_);
+  DeliverEffects(now);
+  engine_.clients().Disconnect(client.client);
+  client.client = engine::kUnknownClient;
+  clients_.erase(client.profile().id);
+}
+
+Client* Dispatcher::FindClient(std::uint64_t id) const {
+  const auto found = clients_.find(id);
+  return found == clients_.end() ? nullptr : found->second;
+}
+
+std::int64_t Dispatcher::UnixMs(engine::TimeMs since, engine::TimeMs now) const {
+  return environment_.UnixTimeUs() / 1000 - (now - since);
+}
+
+}  // namespace fairlock::command

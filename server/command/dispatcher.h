@@ -1,0 +1,90 @@
+// Joins the command table, the lock engine and the connections: finds the command, executes it,
+// delivers effects.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "protocol/arguments.h"
+#include "protocol/limits.h"
+#include "server/command/client.h"
+#include "server/command/command_table.h"
+#include "server/command/environment.h"
+#include "server/engine/lock_engine.h"
+
+namespace fairlock::command {
+
+// "transport": counted by the side of the sockets; all else by the dispatcher.
+struct ServerCounters {
+  std::uint64_t connections_received = 0;
+  std::uint64_t connections_rejected = 0;  // transport
+  std::uint64_t commands_processed = 0;
+  std::uint64_t errors_replied = 0;
+  std::uint64_t protocol_errors = 0;
+  std::uint64_t input_bytes = 0;               // transport
+  std::uint64_t output_bytes = 0;              // transport
+  std::uint64_t turns = 0;                     // transport
+  std::uint64_t closed_over_output_limit = 0;  // transport
+};
+
+// Loop-confined. Outlives its clients.
+class Dispatcher {
+ public:
+  Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
+             engine::TimeMs now);
+
+  // Ends what is due, at most about `steps_max` timers; true: more is due, so the next turn should
+  // follow at once.
+  bool Advance(engine::TimeMs now, std::size_t steps_max);
+  // When Advance is to be called next; engine::kNever if nothing runs.
+  engine::TimeMs NextDeadline() const { return engine_.NextDeadline(); }
+
+  // Executes one request of that client; replies go to the outputs of those whom they are for.
+  void Execute(Client& client, const protocol::Arguments& arguments, engine::TimeMs now);
+  // Answers the requests that waited and are settled by the engine's last step.
+  void DeliverEffects(engine::TimeMs now);
+
+  // Called by clients as they come and go; gives the connection's number.
+  std::uint64_t Register(Client& client);
+  void Unregister(Client& client, engine::TimeMs now);
+
+  // By number. Numbers rise and are never used again.
+  const std::map<std::uint64_t, Client*>& clients() const { return clients_; }
+  Client* FindClient(std::uint64_t id) const;
+
+  const CommandTable& commands() const { return commands_; }
+  // How often each row of the table was called, in its order.
+  const std::vector<std::uint64_t>& calls() const { return calls_; }
+  engine::LockEngine& engine() { return engine_; }
+  engine::Effects& effects() { return effects_; }
+  Environment& environment() { return environment_; }
+  ServerCounters& counters() { return counters_; }
+  const protocol::RequestLimits& limits() const { return limits_; }
+  void set_limits(const protocol::RequestLimits& limits) { limits_ = limits; }
+  engine::TimeMs started_at() const { return started_at_; }
+  // The time at which the hold or place with that `since` began, in Unix milliseconds, for display.
+  std::int64_t UnixMs(engine::TimeMs since, engine::TimeMs now) const;
+
+  // Scratch of the clients' Consume.
+  protocol::Arguments& arguments() { return arguments_; }
+
+ private:
+  // The row to execute, by its place in the table; kNone: the error is answered.
+  std::size_t FindCommand(const protocol::Arguments& arguments, protocol::ReplyWriter& reply) const;
+
+  Environment& environment_;
+  const engine::TimeMs started_at_;
+  CommandTable commands_;
+  engine::LockEngine engine_;
+  engine::Effects effects_;
+  protocol::RequestLimits limits_ = protocol::kDefaultLimits;
+  protocol::Arguments arguments_;
+  std::map<std::uint64_t, Client*> clients_;
+  std::vector<std::uint64_t> calls_;
+  ServerCounters counters_;
+  std::uint64_t next_client_id_ = 1;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,52 @@
+// What commands need of the process around them: wall clock, resources, settings, the way out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlock::command {
+
+struct ResourceUse {
+  double user_cpu_seconds = 0;
+  double system_cpu_seconds = 0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t allocated_bytes = 0;  // 0: the allocator does not tell
+};
+
+// Facts that do not change while the server runs.
+struct ServerFacts {
+  std::string version;
+  std::string run_id;  // 40 hexadecimal digits, new at each start
+  std::string executable;
+  std::string config_file;     // empty: none
+  std::uint16_t tcp_port = 0;  // 0: no TCP
+  std::uint32_t connections_max = 10'000;
+};
+
+struct Setting {
+  std::string name;
+  std::string value;
+};
+
+// Implemented by the server, faked in tests. Loop-confined.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  virtual const ServerFacts& Facts() const = 0;
+  virtual std::int64_t UnixTimeUs() const = 0;
+  virtual ResourceUse Resources() const = 0;
+
+  // Settings whose name matches the glob, in the order of their table.
+  virtual std::vector<Setting> FindSettings(std::string_view name_glob) const = 0;
+  // Empty: done. Else what was wrong, as the text of an error.
+  virtual std::string ChangeSetting(std::string_view name, std::string_view value) = 0;
+
+  // The server stops soon, as on SIGTERM.
+  virtual void RequestShutdown() = 0;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,122 @@
+#include "server/command/lock_replies.h"
+
+#include <optional>
+
+#include "server/command/dispatcher.h"
+
+namespace fairlock::command {
+
+namespace {
+
+template <typename Number>
+void IntegerOrNull(protocol::ReplyWriter& reply, const std::optional<Number>& number) {
+  if (number) {
+    reply.Integer(static_cast<std::int64_t>(*number));
+  } else {
+    reply.Null();
+  }
+}
+
+void BulkOrNull(protocol::ReplyWriter& reply, std::string_view text) {
+  if (text.empty()) {
+    reply.Null();
+  } else {
+    reply.Bulk(text);
+  }
+}
+
+void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value) {
+  reply.Bulk(name);
+  reply.Integer(value);
+}
+
+// The four fields that say who the client is.
+constexpr std::size_t kClientFields = 4;
+
+void WriteClient(protocol::ReplyWriter& reply, const engine::ClientIdentity& client) {
+  reply.Bulk("address");
+  BulkOrNull(reply, client.address);
+  reply.Bulk("name");
+  BulkOrNull(reply, client.name);
+  reply.Bulk("user");
+  BulkOrNull(reply, client.user);
+  IntegerField(reply, "connected", client.is_connected ? 1 : 0);
+}
+
+}  // namespace
+
+std::string_view ReasonName(engine::DenialReason reason) {
+  switch (reason) {
+    case engine::DenialReason::kNone:
+      break;
+    case engine::DenialReason::kHeld:
+      return "held";
+    case engine::DenialReason::kLine:
+      return "line";
+  }
+  return {};
+}
+
+void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+                 const engine::HolderInfo& holder, engine::TimeMs now) {
+  reply.MapHeader(8 + kClientFields);
+  reply.Bulk("owner");
+  reply.Bulk(holder.owner);
+  IntegerField(reply, "token", static_cast<std::int64_t>(holder.token));
+  reply.Bulk("meta");
+  BulkOrNull(reply, holder.meta);
+  reply.Bulk("label");
+  BulkOrNull(reply, holder.label);
+  IntegerField(reply, "since", dispatcher.UnixMs(holder.since, now));
+  IntegerField(reply, "held_ms", holder.held_ms);
+  reply.Bulk("ttl_ms");
+  IntegerOrNull(reply, holder.ttl_ms);
+  IntegerField(reply, "limit", holder.limit);
+  WriteClient(reply, *holder.client);
+}
+
+void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+                const engine::PlaceInfo& place, engine::TimeMs now) {
+  reply.MapHeader(8 + kClientFields);
+  IntegerField(reply, "position", static_cast<std::int64_t>(place.position));
+  reply.Bulk("owner");
+  reply.Bulk(place.owner);
+  reply.Bulk("meta");
+  BulkOrNull(reply, place.meta);
+  reply.Bulk("label");
+  BulkOrNull(reply, place.label);
+  IntegerField(reply, "since", dispatcher.UnixMs(place.since, now));
+  IntegerField(reply, "waited_ms", place.waited_ms);
+  reply.Bulk("wait_left_ms");
+  IntegerOrNull(reply, place.wait_left_ms);
+  IntegerField(reply, "limit", place.limit);
+  WriteClient(reply, *place.client);
+}
+
+void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
+                      const engine::KeyName& key, std::string_view owner,
+                      const ExplainedOutcome& outcome, engine::TimeMs now) {
+  const engine::Explanation explanation =
+      dispatcher.engine().Explain(key, owner, now, dispatcher.effects());
+  reply.MapHeader(8);
+  reply.Bulk("status");
+  reply.Bulk(outcome.status);
+  reply.Bulk("reason");
+  BulkOrNull(reply, ReasonName(outcome.reason));
+  reply.Bulk("token");
+  IntegerOrNull(reply, outcome.token == 0 ? std::nullopt : std::optional(outcome.token));
+  reply.Bulk("ttl_ms");
+  IntegerOrNull(reply, explanation.ttl_ms);
+  reply.Bulk("position");
+  IntegerOrNull(reply, explanation.position);
+  IntegerField(reply, "waiters", static_cast<std::int64_t>(explanation.waiter_count));
+  reply.Bulk("eta_ms");
+  IntegerOrNull(reply, explanation.eta_ms);
+  reply.Bulk("holders");
+  reply.ArrayHeader(explanation.holders.size());
+  for (const engine::HolderInfo& holder : explanation.holders) {
+    WriteHolder(reply, dispatcher, holder, now);
+  }
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,34 @@
+// How locks, holders and places are shown in replies.
+#pragma once
+
+#include <string_view>
+
+#include "protocol/reply_writer.h"
+#include "server/engine/inspection.h"
+#include "server/engine/types.h"
+
+namespace fairlock::command {
+
+class Dispatcher;
+
+std::string_view ReasonName(engine::DenialReason reason);
+
+// What EXPLAIN says about the outcome of a LOCK, beside the state of the key.
+struct ExplainedOutcome {
+  std::string_view status;
+  engine::DenialReason reason = engine::DenialReason::kNone;
+  engine::Token token = 0;
+};
+
+// The map of LOCK ... EXPLAIN.
+void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
+                      const engine::KeyName& key, std::string_view owner,
+                      const ExplainedOutcome& outcome, engine::TimeMs now);
+
+// One map each.
+void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+                 const engine::HolderInfo& holder, engine::TimeMs now);
+void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+                const engine::PlaceInfo& place, engine::TimeMs now);
+
+}  // namespace fairlock::command

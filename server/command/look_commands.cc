@@ -1,0 +1,219 @@
+// Looking at locks, and ending them by force.
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/command/argument_reader.h"
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+#include "server/command/lock_replies.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+constexpr std::size_t kHoldersShownMax = 10'000;
+constexpr std::int64_t kPlacesShownMax = 10'000;
+constexpr std::int64_t kPlacesShownDefault = 100;
+constexpr std::int64_t kScanCountMax = 100'000;
+
+void Locked(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.database());
+  const bool has_owner = arguments.has_more();
+  const std::string_view owner = has_owner ? arguments.Owner("owner") : std::string_view();
+  if (!arguments.Finish(call.reply)) return;
+  engine::LockEngine& engine = call.dispatcher.engine();
+  engine::Effects& effects = call.dispatcher.effects();
+  if (has_owner) {
+    call.reply.Integer(engine.IsHeldBy(key, owner, call.now, effects) ? 1 : 0);
+  } else {
+    call.reply.Integer(static_cast<std::int64_t>(engine.CountHolders(key, call.now, effects)));
+  }
+}
+
+std::string_view ModeOf(const engine::LockInfo& info) {
+  if (info.holder_count == 0) return "free";
+  return info.limit > 1 ? "semaphore" : "exclusive";
+}
+
+void NumberField(protocol::ReplyWriter& reply, std::string_view name, std::uint64_t value) {
+  reply.Bulk(name);
+  reply.Integer(static_cast<std::int64_t>(value));
+}
+
+void MeanField(protocol::ReplyWriter& reply, std::string_view name,
+               const std::optional<engine::DurationMs>& mean_ms) {
+  reply.Bulk(name);
+  if (mean_ms) {
+    reply.Integer(*mean_ms);
+  } else {
+    reply.Null();
+  }
+}
+
+void LockInfo(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.database());
+  if (!arguments.Finish(call.reply)) return;
+  const engine::LockInfo info =
+      call.dispatcher.engine().Inspect(key, kHoldersShownMax, call.now, call.dispatcher.effects());
+  protocol::ReplyWriter& reply = call.reply;
+  reply.MapHeader(10);
+  NumberField(reply, "limit", info.limit);
+  reply.Bulk("mode");
+  reply.Bulk(ModeOf(info));
+  reply.Bulk("holders");
+  reply.ArrayHeader(info.holders.size());
+  for (const engine::HolderInfo& holder : info.holders) {
+    WriteHolder(reply, call.dispatcher, holder, call.now);
+  }
+  NumberField(reply, "waiters", info.waiter_count);
+  NumberField(reply, "acquired", info.counters.acquired);
+  NumberField(reply, "granted_after_wait", info.counters.granted_after_wait);
+  NumberField(reply, "denied", info.counters.denied);
+  NumberField(reply, "expired", info.counters.expired);
+  MeanField(reply, "hold_mean_ms", info.counters.hold_mean_ms);
+  MeanField(reply, "wait_mean_ms", info.counters.wait_mean_ms);
+}
+
+void Queue(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.database());
+  std::int64_t start = 0;
+  std::int64_t count = kPlacesShownDefault;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("START", 1, seen)) {
+      start = arguments.Integer("START", 0, INT64_MAX);
+    } else if (arguments.TakeOnce("COUNT", 2, seen)) {
+      count = arguments.Integer("COUNT", 1, kPlacesShownMax);
+    } else {
+      arguments.FailUnknownOption("START or COUNT");
+    }
+  }
+  if (!arguments.Finish(call.reply)) return;
+  const std::vector<engine::PlaceInfo> places = call.dispatcher.engine().Queue(
+      key, static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(count), call.now,
+      call.dispatcher.effects());
+  call.reply.ArrayHeader(places.size());
+  for (const engine::PlaceInfo& place : places) {
+    WritePlace(call.reply, call.dispatcher, place, call.now);
+  }
+}
+
+void Position(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.database());
+  const std::string_view owner = arguments.Owner("owner");
+  if (!arguments.Finish(call.reply)) return;
+  const auto position =
+      call.dispatcher.engine().Position(key, owner, call.now, call.dispatcher.effects());
+  if (position) {
+    call.reply.Integer(static_cast<std::int64_t>(*position));
+  } else {
+    call.reply.Null();
+  }
+}
+
+struct LocksFilter {
+  std::string_view glob = "*";
+  std::int64_t count = 10;
+  int db = 0;  // -1: all
+};
+
+LocksFilter ReadLocksFilter(ArgumentReader& arguments, std::uint8_t db) {
+  LocksFilter filter;
+  filter.db = db;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("MATCH", 1, seen)) {
+      filter.glob = arguments.Next("MATCH");
+    } else if (arguments.TakeOnce("COUNT", 2, seen)) {
+      filter.count = arguments.Integer("COUNT", 1, kScanCountMax);
+    } else if (arguments.TakeOnce("DB", 4, seen)) {
+      filter.db = arguments.Take("*") ? -1 : static_cast<int>(arguments.Integer("DB", 0, 15));
+    } else {
+      arguments.FailUnknownOption("MATCH, COUNT or DB");
+    }
+  }
+  return filter;
+}
+
+void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock) {
+  reply.ArrayHeader(9);
+  reply.Bulk(lock.key.bytes);
+  reply.Integer(static_cast<std::int64_t>(lock.holder_count));
+  reply.Integer(static_cast<std::int64_t>(lock.waiter_count));
+  reply.Integer(lock.longest_wait_ms);
+  reply.Integer(lock.oldest_hold_ms);
+  reply.Bulk(lock.label);
+  reply.Integer(lock.limit);
+  reply.Bulk(lock.first_owner);
+  reply.Integer(lock.key.db);
+}
+
+void Locks(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  std::uint64_t cursor = 0;
+  if (arguments.has_more() && ParseInteger(arguments.Peek())) {
+    cursor = static_cast<std::uint64_t>(arguments.Integer("cursor", 0, INT64_MAX));
+  }
+  const LocksFilter filter = ReadLocksFilter(arguments, call.client.database());
+  if (!arguments.Finish(call.reply)) return;
+  std::vector<engine::LockSummary> found;
+  cursor = call.dispatcher.engine().Scan(cursor, static_cast<std::size_t>(filter.count), call.now,
+                                         [&](const engine::LockSummary& lock) {
+                                           if (filter.db >= 0 && lock.key.db != filter.db) return;
+                                           if (MatchesGlob(filter.glob, lock.key.bytes))
+                                             found.push_back(lock);
+                                         });
+  call.reply.ArrayHeader(2);
+  call.reply.Bulk(std::to_string(cursor));
+  call.reply.ArrayHeader(found.size());
+  for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
+}
+
+void Break(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.database());
+  std::optional<std::string_view> owner;
+  if (arguments.has_more()) owner = arguments.Owner("owner");
+  if (!arguments.Finish(call.reply)) return;
+  call.reply.Integer(static_cast<std::int64_t>(
+      call.dispatcher.engine().Break(key, owner, call.now, call.dispatcher.effects())));
+}
+
+constexpr KeyPositions kFirstKey = {1, 1, 1};
+
+constexpr std::array<CommandSpec, 6> kLookCommands = {{
+    {"LOCKED", Locked, -2, kReadOnly | kFast, kFirstKey, "lock", "key [owner]",
+     "How many hold the lock, or whether that owner does", "O(1)"},
+    {"LOCKINFO", LockInfo, 2, kReadOnly, kFirstKey, "lock", "key",
+     "Who holds the lock, how many wait, and what happened on the key lately", "O(holders)"},
+    {"QUEUE", Queue, -2, kReadOnly, kFirstKey, "lock", "key [START index] [COUNT count]",
+     "The places of the line in their order, a map each", "O(START + COUNT)"},
+    {"POSITION", Position, 3, kReadOnly | kFast, kFirstKey, "lock", "key owner",
+     "0 if the owner holds the lock, its place in line (1 is next), or nil",
+     "O(place), at most 1,000 steps"},
+    {"LOCKS",
+     Locks,
+     -1,
+     kReadOnly,
+     {},
+     "lock",
+     "[cursor] [MATCH glob] [COUNT count] [DB database | DB *]",
+     "Walks all locks, page by page, as SCAN does",
+     "O(COUNT) a call"},
+    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous, kFirstKey, "lock", "key [owner]",
+     "Ends the owner's hold, or all, by force; replies how many", "O(holders)"},
+}};
+
+}  // namespace
+
+std::span<const CommandSpec> LookCommands() { return kLookCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,28 @@
+// Comparing, matching and showing the bytes that clients send.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlock::command {
+
+inline char ToUpper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+inline char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// ASCII only.
+bool EqualsIgnoreCase(std::string_view a, std::string_view b);
+std::string Lowered(std::string_view text);
+
+// A whole decimal number with an optional minus and nothing else; none if it does not fit.
+std::optional<std::int64_t> ParseInteger(std::string_view text);
+
+// Glob as in Redis: `*`, `?`, `[a-z]`, `[^a]`, `\` before a literal. O(pattern * text) at worst.
+bool MatchesGlob(std::string_view pattern, std::string_view text);
+
+// For messages: in single quotes, what is not printable as \xHH, cut after `bytes_max` bytes.
+std::string Quoted(std::string_view bytes, std::size_t bytes_max = 64);
+
+}  // namespace fairlock::command

@@ -1,0 +1,21 @@
+// What the brain of a connection asks of that which carries its bytes.
+#pragma once
+
+namespace fairlock::command {
+
+// Implemented by the socket side, faked in tests. Loop-confined; neither call destroys the caller.
+class Transport {
+ public:
+  // There is output to send, or a request that waited is answered and buffered input can go on.
+  // Called at any time in a turn, also while another connection's request is executed; may be
+  // called more than once.
+  virtual void NoticeOutput() = 0;
+
+  // Close in this turn, without sending what is still to be sent.
+  virtual void CloseNow() = 0;
+
+ protected:
+  ~Transport() = default;
+};
+
+}  // namespace fairlock::command
