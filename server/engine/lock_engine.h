@@ -73,8 +73,11 @@ class LockEngine {
 
   // The connection closed: its places leave their lines, its watchers go.
   void Detach(Attachment& attachment, TimeMs now, Effects& effects);
+  // Whatever waits for the attachment ends as at its time-out, unless its turn had come.
+  void EndWaits(Attachment& attachment, TimeMs now, Effects& effects);
 
-  // Ends what is due by `now`, at most about `steps_max` timers; true: more is due, call again.
+  // Ends what is over at `now`: what ends in an earlier tick. At most about `steps_max` timers;
+  // true: more is due, call again.
   bool Advance(TimeMs now, std::size_t steps_max, Effects& effects);
   // When Advance is to be called next, kNever if nothing runs. May be early, never late.
   TimeMs NextDeadline() const;
@@ -101,8 +104,16 @@ class LockEngine {
   void set_default_lease_ms(DurationMs lease_ms) { options_.default_lease_ms = lease_ms; }
   ClientTable& clients() { return clients_; }
 
-  // Brings the key's place in the table into the cache; a hint for requests that follow soon.
-  void Prefetch(const KeyName& key) const { table_.Prefetch(key); }
+  // Hints for requests that follow soon: Prefetch brings the key's place in the tables into the
+  // cache and returns the key's hash, with which PrefetchLock, a moment later, brings the lock
+  // itself.
+  std::uint64_t Prefetch(const KeyName& key) const {
+    const std::uint64_t hash = table_.HashOf(key);
+    table_.PrefetchBucket(hash);
+    recent_.Prefetch(hash);
+    return hash;
+  }
+  void PrefetchLock(std::uint64_t key_hash) const { table_.PrefetchLock(key_hash); }
 
   // Asserts the invariants above. O(everything).
   void CheckInvariants() const;
@@ -153,7 +164,10 @@ class LockEngine {
   // The lock of that name with all that is overdue on it done; null if there is none.
   LockEntry* FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now, Effects& effects);
   LockEntry* Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects);
-  void CollectDue(LockEntry& lock, TimeMs now);
+  // A time of n ms began anywhere within its first tick, which was rounded down: it is over for
+  // certain only when the tick in which it ends is.
+  static TimeMs LastTickBefore(TimeMs now) { return now - 1; }
+  void CollectDue(LockEntry& lock, TimeMs last_tick);
   void EndDue(TimerNode& node, TimeMs now, Effects& effects);
   static LockEntry& LockOf(TimerNode& node);
   static std::uint64_t OrderOf(const TimerNode& node);

@@ -253,4 +253,21 @@ void LockEngine::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
   }
 }
 
+void LockEngine::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
+  while (!attachment.pending.empty()) {
+    Pending& pending = attachment.pending.front();
+    const bool is_watcher = pending.pending_kind == PendingKind::kWatcher;
+    TimerNode& node = is_watcher ? static_cast<TimerNode&>(static_cast<Watcher&>(pending))
+                                 : static_cast<TimerNode&>(static_cast<Claim&>(pending));
+    LockEntry& lock = LockOf(node);
+    const std::uint64_t hash = table_.HashOf(lock.key());
+    // What is overdue may have given it the lock, or ended its wait: then it is gone from the list.
+    const bool is_there = Settle(hash, lock, now, effects) != nullptr;
+    if (!is_there || attachment.pending.empty() || &attachment.pending.front() != &pending)
+      continue;
+    EndDue(node, now, effects);
+    Discard(hash, lock);
+  }
+}
+
 }  // namespace fairlock::engine

@@ -18,13 +18,13 @@ void LockEngine::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs dead
 LockEntry* LockEngine::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now,
                                    Effects& effects) {
   LockEntry* lock = table_.Find(hash, key);
-  if (lock == nullptr || !wheel_.is_behind(now)) return lock;
+  if (lock == nullptr || !wheel_.is_behind(LastTickBefore(now))) return lock;
   return Settle(hash, *lock, now, effects);
 }
 
 LockEntry* LockEngine::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
   if (IsFaulty(Fault::kLateExpiry)) return &lock;
-  CollectDue(lock, now);
+  CollectDue(lock, LastTickBefore(now));
   TimerWheel::List due;
   for (TimerNode* node : due_) TimerWheel::MoveTo(*node, due);
   // Ending one may end, or give a new deadline to, others of the list, which then leave it.
@@ -32,16 +32,16 @@ LockEntry* LockEngine::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, E
   return Discard(hash, lock) ? nullptr : &lock;
 }
 
-void LockEngine::CollectDue(LockEntry& lock, TimeMs now) {
+void LockEngine::CollectDue(LockEntry& lock, TimeMs last_tick) {
   due_.clear();
-  if (lock.has_plain_hold() && lock.plain.deadline() <= now) due_.push_back(&lock.plain);
-  if (lock.detail == nullptr || lock.detail->due_min > now) return;
+  if (lock.has_plain_hold() && lock.plain.deadline() <= last_tick) due_.push_back(&lock.plain);
+  if (lock.detail == nullptr || lock.detail->due_min > last_tick) return;
   LockDetail& detail = *lock.detail;
   detail.due_min = kNever;
   const auto collect = [&](auto& members) {
     for (auto& member : members) {
       if (!member.is_scheduled()) continue;
-      if (member.deadline() <= now) {
+      if (member.deadline() <= last_tick) {
         due_.push_back(&member);
       } else {
         detail.due_min = std::min(detail.due_min, member.deadline());
@@ -113,9 +113,12 @@ bool LockEngine::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
     EndDue(node, now, effects);
     Discard(table_.HashOf(lock.key()), lock);
   };
-  return wheel_.Advance(now, steps_max, report, &LockEngine::OrderOf);
+  return wheel_.Advance(LastTickBefore(now), steps_max, report, &LockEngine::OrderOf);
 }
 
-TimeMs LockEngine::NextDeadline() const { return wheel_.NextTick(); }
+TimeMs LockEngine::NextDeadline() const {
+  const TimeMs tick = wheel_.NextTick();
+  return tick >= kNever ? kNever : tick + 1;
+}
 
 }  // namespace fairlock::engine

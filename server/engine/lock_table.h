@@ -30,7 +30,8 @@ class LockTable {
   Claim& CreateClaim(LockEntry& lock, std::string_view owner);
   void DestroyClaim(Claim& claim);
 
-  void Prefetch(const KeyName& key) const { locks_.PrefetchBucket(HashOf(key)); }
+  void PrefetchBucket(std::uint64_t hash) const { locks_.PrefetchBucket(hash); }
+  void PrefetchLock(std::uint64_t hash) const { locks_.PrefetchEntry(hash); }
   std::size_t size() const { return locks_.size(); }
   std::size_t claim_count() const { return claims_.size(); }
 

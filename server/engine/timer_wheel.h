@@ -59,7 +59,7 @@ class TimerNode : public TimerHook {
 // its budget. A deadline is never reported early; it may be reported up to one tick (1 ms) late, or
 // later while Advance is called with too small a budget: then `is_behind` tells.
 //
-// Seven levels of 64 slots (G. Varghese and A. Lauck, "Hashed and Hierarchical Timing Wheels",
+// Eight levels of 64 slots (G. Varghese and A. Lauck, "Hashed and Hierarchical Timing Wheels",
 // scheme 6). A node stands at the level of the highest 6-bit digit in which its deadline differs
 // from the current tick, so every slot of a level that the current tick has entered is empty, and
 // nodes move down once a level at most.
@@ -97,7 +97,7 @@ class TimerWheel {
  private:
   static constexpr int kDigitBits = 6;
   static constexpr std::size_t kSlots = 1U << kDigitBits;
-  static constexpr std::size_t kLevels = 7;
+  static constexpr std::size_t kLevels = 8;  // of 64 slots: 48 bits, more than kNever has
 
   static constexpr std::size_t SlotOf(TimeMs tick, std::size_t level) {
     return static_cast<std::size_t>(tick >> (kDigitBits * static_cast<int>(level))) & (kSlots - 1);
@@ -113,7 +113,7 @@ class TimerWheel {
   bool IsCurrentBusy() const;
 
   std::array<std::array<List, kSlots>, kTimerClasses> ticks_;  // level 0, by class
-  std::array<std::array<List, kSlots>, kLevels - 1> upper_;    // levels 1 to 6
+  std::array<std::array<List, kSlots>, kLevels - 1> upper_;    // levels 1 to 7
   std::array<std::uint64_t, kLevels> occupied_{};  // a set bit may be stale, a clear one is not
   std::array<List, kTimerClasses> ordered_;        // of the tick being reported
   std::array<bool, kTimerClasses> is_sorted_{true, true, true, true};

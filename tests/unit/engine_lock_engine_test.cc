@@ -83,12 +83,12 @@ TEST_F(LockEngineTest, NewcomerDoesNotPassAWaiterAlthoughThereIsRoom) {
   EXPECT_EQ(newcomer.reason, DenialReason::kLine);
 }
 
-TEST_F(LockEngineTest, LeaseEndsAtItsMillisecondAndNotBefore) {
+TEST_F(LockEngineTest, LeaseLastsThroughItsLastMillisecond) {
   Attachment& a = Connect();
   Ask("a", a, 500);
-  AdvanceTo(1499);
-  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "a", now_, effects_));
   AdvanceTo(1500);
+  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "a", now_, effects_));
+  AdvanceTo(1501);
   EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "a", now_, effects_));
   EXPECT_EQ(engine_.counts().locks, 0U);
 }
@@ -145,9 +145,9 @@ TEST_F(LockEngineTest, TransferAnswersTheNewOwnersWaitingRequest) {
   const auto resolutions = Taken();
   ASSERT_EQ(resolutions.size(), 1U);
   EXPECT_EQ(resolutions[0].token, result.token);
-  AdvanceTo(5999);
-  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "b", now_, effects_));
   AdvanceTo(6000);
+  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "b", now_, effects_));
+  AdvanceTo(6001);
   EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "b", now_, effects_));
 }
 

@@ -1,0 +1,106 @@
+// One thing that happens to the engine, and all that came of it.
+//
+// Engine and model are given the same calls and their outcomes must be equal. Keys, owners and
+// texts are numbers of the names in the Setting; connections are numbers too, never used twice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/engine/effects.h"
+#include "server/engine/requests.h"
+#include "server/engine/types.h"
+
+namespace fairlock::simulation {
+
+using engine::DurationMs;
+using engine::TimeMs;
+using engine::Token;
+
+enum class Operation : std::uint8_t {
+  kLock,
+  kUnlock,
+  kRenew,
+  kWait,
+  kCheck,
+  kCancel,
+  kTransfer,
+  kBreak,
+  kCountHolders,
+  kIsHeldBy,
+  kPosition,
+  kInspect,
+  kQueue,
+  kExplain,
+  kRepeat,           // the request before, once more, from another connection
+  kUnblock,          // what a connection waits for ends as at its time-out
+  kDisconnect,       // a connection is lost; another comes in its stead
+  kSleep,            // time passes, and nobody calls Advance
+  kAdvance,          // time passes, and Advance is called
+  kSetDefaultLease,  // the configuration changes
+};
+inline constexpr std::size_t kOperationCount = 20;
+
+inline constexpr int kAbsent = -1;
+
+// `duration_ms` after `now`, and no later than never.
+TimeMs After(TimeMs now, DurationMs duration_ms);
+
+// Whether what ends at `end` is past when the clock shows `now`.
+// Both are rounded down, so only a tick that has passed whole is over for certain.
+inline bool IsOver(TimeMs end, TimeMs now) { return end < now; }
+
+struct Call {
+  Operation operation = Operation::kSleep;
+  int connection = kAbsent;
+  int key = kAbsent;
+  int owner = kAbsent;
+  int new_owner = kAbsent;
+  std::optional<Token> token;
+  std::optional<DurationMs> lease_ms;
+  DurationMs wait_ms = 0;
+  std::optional<std::uint32_t> limit;
+  bool only_new = false;
+  int meta = kAbsent;
+  int label = kAbsent;
+  std::uint64_t start = 0;    // kQueue
+  std::uint64_t count = 0;    // kQueue
+  std::size_t steps_max = 0;  // kAdvance: budget of one call of Advance
+  bool until_done = true;     // kAdvance: again and again until nothing more is due
+};
+
+// The answer to a request that waited.
+struct Answer {
+  int connection = kAbsent;
+  int key = kAbsent;
+  engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
+  Token token = 0;
+
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+// What a call returned; each operation uses the fields it needs, the others stay 0.
+struct Outcome {
+  int status = 0;
+  int reason = 0;
+  Token token = 0;
+  std::int64_t number = 0;
+  std::int64_t extra = 0;
+  std::vector<Answer> answers;
+
+  void Clear();
+  bool HasEqualResult(const Outcome& other) const;
+};
+
+// Answers to WAIT key, as against those to LOCK.
+bool IsWatchAnswer(engine::ResolutionKind kind);
+
+std::string Describe(const Answer& answer);
+std::string Describe(const Outcome& outcome);
+const char* NameOf(Operation operation);
+// How often it happens beside the others when a seed has no preference.
+std::uint64_t UsualWeightOf(Operation operation);
+
+}  // namespace fairlock::simulation

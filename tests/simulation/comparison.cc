@@ -1,0 +1,200 @@
+#include "tests/simulation/comparison.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/simulation/narration.h"
+
+namespace fairlock::simulation {
+namespace {
+
+constexpr std::size_t kAllHolders = 1'000'000;
+
+bool IsTimeLeft(const std::optional<DurationMs>& left_ms, TimeMs end, TimeMs now) {
+  return left_ms ? *left_ms == end - now : end >= engine::kNever;
+}
+
+}  // namespace
+
+// Outcomes
+std::optional<std::string> Comparison::CompareOutcomes(const Outcome& engine,
+                                                       const Outcome& model) const {
+  bool is_same = engine.HasEqualResult(model) && engine.answers.size() == model.answers.size();
+  if (is_same && engine.answers != model.answers) {
+    // Whether who waits for a key to be free is told before the next holder is open.
+    const auto sorted = [](std::vector<Answer> answers) {
+      std::ranges::stable_partition(
+          answers, [](const Answer& answer) { return IsWatchAnswer(answer.kind); });
+      return answers;
+    };
+    is_same = sorted(engine.answers) == sorted(model.answers);
+  }
+  if (is_same) return std::nullopt;
+  return "engine: " + Describe(engine) + "\nmodel:  " + Describe(model);
+}
+
+// One key
+bool Comparison::IsSameClient(const engine::ClientIdentity& identity, int connection) const {
+  return identity.address == driver_.AddressOf(connection) &&
+         identity.is_connected == driver_.IsConnected(connection);
+}
+
+bool Comparison::IsSame(const engine::HolderInfo& info, const ModelHold& hold, TimeMs now) const {
+  return info.owner == setting_.owners[static_cast<std::size_t>(hold.owner)] &&
+         info.meta == setting_.TextOf(setting_.metas, hold.meta) &&
+         info.label == setting_.TextOf(setting_.labels, hold.label) && info.token == hold.token &&
+         info.since == hold.since && info.held_ms == now - hold.since &&
+         IsTimeLeft(info.ttl_ms, hold.end, now) && info.lease_ms == hold.lease_ms &&
+         info.limit == hold.limit && IsSameClient(*info.client, hold.client);
+}
+
+bool Comparison::IsSame(const engine::PlaceInfo& info, const ModelPlace& place, TimeMs now) const {
+  return info.owner == setting_.owners[static_cast<std::size_t>(place.owner)] &&
+         info.meta == setting_.TextOf(setting_.metas, place.meta) &&
+         info.label == setting_.TextOf(setting_.labels, place.label) && info.since == place.since &&
+         info.waited_ms == now - place.since && IsTimeLeft(info.wait_left_ms, place.give_up, now) &&
+         info.limit == place.limit && IsSameClient(*info.client, place.connection);
+}
+
+bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects) {
+  const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
+  const ModelKey& model = model_.key(key);
+  const auto position = [&](int owner) {
+    return driver_.engine().Position(name, setting_.owners[static_cast<std::size_t>(owner)], now,
+                                     effects);
+  };
+  for (std::size_t i = 0; i < model.line.size(); ++i) {
+    if (position(model.line[i].owner) != i + 1) return false;
+  }
+  for (const ModelHold& hold : model.holds) {
+    if (position(hold.owner) != 0U) return false;
+  }
+  return true;
+}
+
+bool Comparison::HasSameCounters(const engine::KeyCounters& counters, const ModelKey& key) const {
+  // They stand in a table in which more than two keys may push one another out.
+  if (setting_.keys.size() > 2) return true;
+  return counters.acquired == key.acquired &&
+         counters.granted_after_wait == key.granted_after_wait && counters.denied == key.denied &&
+         counters.expired == key.expired;
+}
+
+std::optional<std::string> Comparison::CompareKey(int key, TimeMs now) {
+  const ModelKey& model = model_.key(key);
+  const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
+  engine::Effects effects;
+  const engine::LockInfo info = driver_.engine().Inspect(name, kAllHolders, now, effects);
+  const std::vector<engine::PlaceInfo> places =
+      driver_.engine().Queue(name, 0, kAllHolders, now, effects);
+  bool is_same = info.holder_count == model.holds.size() &&
+                 info.holders.size() == model.holds.size() &&
+                 info.waiter_count == model.line.size() && places.size() == model.line.size() &&
+                 info.limit == model.SmallestLimit();
+  for (std::size_t i = 0; is_same && i < info.holders.size(); ++i) {
+    is_same = IsSame(info.holders[i], model.holds[i], now);
+  }
+  for (std::size_t i = 0; is_same && i < places.size(); ++i) {
+    is_same = places[i].position == i + 1 && IsSame(places[i], model.line[i], now);
+  }
+  if (!is_same) return NarrateKey(key, info, places, now);
+  if (!HasSameCounters(info.counters, model))
+    return "counters: " + NarrateKey(key, info, places, now);
+  if (!HasSamePositions(key, now, effects))
+    return "positions: " + NarrateKey(key, info, places, now);
+  if (!effects.resolutions.empty()) return "looking at a settled key has effects";
+  return std::nullopt;
+}
+
+std::string Comparison::NarrateKey(int key, const engine::LockInfo& info,
+                                   const std::vector<engine::PlaceInfo>& places, TimeMs now) const {
+  std::string text = "key k" + std::to_string(key) + " at " + std::to_string(now) + "\nengine:";
+  for (const auto& holder : info.holders) text += "\n  holds " + Narrate(setting_, holder);
+  for (const auto& place : places) text += "\n  waits " + Narrate(setting_, place);
+  text += "\nmodel:";
+  const ModelKey& model = model_.key(key);
+  for (const auto& hold : model.holds) text += "\n  holds " + Narrate(hold, now);
+  for (const auto& place : model.line) text += "\n  waits " + Narrate(place, now);
+  return text;
+}
+
+// All
+std::optional<std::string> Comparison::CompareAllKeys(TimeMs now) {
+  for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {
+    if (auto difference = CompareKey(key, now)) return difference;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Comparison::CompareCounts() {
+  const engine::EngineCounts& engine = driver_.engine().counts();
+  const engine::EngineCounts model = model_.Counts();
+  const bool is_same =
+      engine.locks == model.locks && engine.holds == model.holds && engine.places == model.places &&
+      engine.watchers == model.watchers && engine.granted == model.granted &&
+      engine.granted_after_wait == model.granted_after_wait && engine.denied == model.denied &&
+      engine.released == model.released && engine.expired == model.expired &&
+      engine.broken == model.broken && engine.timed_out == model.timed_out &&
+      (engine.newest_token == model.newest_token || engine.granted == 0);
+  if (is_same) return std::nullopt;
+  return "counts (locks, holds, places, watchers, granted, after wait, denied, released, expired, "
+         "broken, timed out, newest token)\nengine:" +
+         Narrate(engine) + "\nmodel: " + Narrate(model);
+}
+
+bool Comparison::IsSame(const engine::LockSummary& summary, const ModelKey& key, TimeMs now) const {
+  if (summary.holder_count != key.holds.size() || summary.waiter_count != key.line.size()) {
+    return false;
+  }
+  const DurationMs waited_ms = key.line.empty() ? 0 : now - key.line.front().since;
+  if (summary.longest_wait_ms != waited_ms || summary.limit != key.SmallestLimit()) return false;
+  if (key.holds.empty()) return summary.first_owner.empty() && summary.oldest_hold_ms == 0;
+  const ModelHold& first = key.holds.front();
+  return summary.first_owner == setting_.owners[static_cast<std::size_t>(first.owner)] &&
+         summary.label == setting_.TextOf(setting_.labels, first.label) &&
+         summary.oldest_hold_ms == now - first.since;
+}
+
+int Comparison::KeyNumber(const engine::KeyName& name) const {
+  const auto found =
+      std::ranges::find_if(setting_.keys, [&](const KeyText& key) { return key.name() == name; });
+  return found == setting_.keys.end() ? kAbsent : static_cast<int>(found - setting_.keys.begin());
+}
+
+std::optional<std::string> Comparison::CompareOverview(TimeMs now) {
+  std::vector<int> visits(setting_.keys.size(), 0);
+  bool is_same = true;
+  std::uint64_t cursor = 0;
+  do {
+    cursor = driver_.engine().Scan(cursor, 3, now, [&](const engine::LockSummary& summary) {
+      const int key = KeyNumber(summary.key);
+      if (key == kAbsent || !IsSame(summary, model_.key(key), now)) is_same = false;
+      if (key != kAbsent) ++visits[static_cast<std::size_t>(key)];
+    });
+  } while (cursor != 0);
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    const bool exists = !model_.key(static_cast<int>(i)).IsEmpty();
+    if (exists != (visits[i] > 0)) is_same = false;
+  }
+  if (!is_same) return "LOCKS differs from the model";
+  for (std::uint8_t db = 0; db < engine::kDatabases; ++db) {
+    if (driver_.engine().CountLocks(db) != model_.CountLocks(db))
+      return "a database's size differs";
+  }
+  return std::nullopt;
+}
+
+std::vector<std::size_t> Comparison::CountHoldersOfAll(TimeMs now) const {
+  std::vector<std::size_t> counts(setting_.keys.size(), 0);
+  const auto visit = [&](const engine::LockSummary& summary) {
+    const int key = KeyNumber(summary.key);
+    if (key != kAbsent) counts[static_cast<std::size_t>(key)] = summary.holder_count;
+  };
+  std::uint64_t cursor = 0;
+  do {
+    cursor = driver_.engine().Scan(cursor, 16, now, visit);
+  } while (cursor != 0);
+  return counts;
+}
+
+}  // namespace fairlock::simulation

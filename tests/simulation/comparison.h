@@ -1,0 +1,49 @@
+// Holds the engine's state against the model's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/engine_driver.h"
+#include "tests/simulation/reference_model.h"
+#include "tests/simulation/setting.h"
+
+namespace fairlock::simulation {
+
+// Each Compare returns the first difference, or nothing. Looking settles a key: only what both have
+// settled is to be compared.
+class Comparison {
+ public:
+  Comparison(const Setting& setting, EngineDriver& driver, const ReferenceModel& model)
+      : setting_(setting), driver_(driver), model_(model) {}
+
+  // Results and answers; among the answers of one key those to LOCK, and those to WAIT, are in
+  // order.
+  std::optional<std::string> CompareOutcomes(const Outcome& engine, const Outcome& model) const;
+  // All that LOCKINFO, QUEUE and POSITION say of the key.
+  std::optional<std::string> CompareKey(int key, TimeMs now);
+  std::optional<std::string> CompareAllKeys(TimeMs now);
+  std::optional<std::string> CompareCounts();
+  // What LOCKS says of all keys; settles nothing.
+  std::optional<std::string> CompareOverview(TimeMs now);
+  // By LOCKS, so that nothing settles.
+  std::vector<std::size_t> CountHoldersOfAll(TimeMs now) const;
+
+ private:
+  bool IsSame(const engine::HolderInfo& info, const ModelHold& hold, TimeMs now) const;
+  bool IsSame(const engine::PlaceInfo& info, const ModelPlace& place, TimeMs now) const;
+  bool IsSame(const engine::LockSummary& summary, const ModelKey& key, TimeMs now) const;
+  bool IsSameClient(const engine::ClientIdentity& identity, int connection) const;
+  bool HasSameCounters(const engine::KeyCounters& counters, const ModelKey& key) const;
+  bool HasSamePositions(int key, TimeMs now, engine::Effects& effects);
+  int KeyNumber(const engine::KeyName& name) const;
+  std::string NarrateKey(int key, const engine::LockInfo& info,
+                         const std::vector<engine::PlaceInfo>& places, TimeMs now) const;
+
+  const Setting& setting_;
+  EngineDriver& driver_;
+  const ReferenceModel& model_;
+};
+
+}  // namespace fairlock::simulation

@@ -1,0 +1,257 @@
+#include "tests/simulation/engine_driver.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace fairlock::simulation {
+
+using engine::LockStatus;
+using engine::WaitStatus;
+
+struct EngineDriver::Connection : engine::Attachment {
+  Connection(engine::ClientRef client_ref, int its_number)
+      : Attachment(client_ref), number(its_number) {}
+
+  const int number;
+  int key = kAbsent;  // of the request that waits
+};
+
+EngineDriver::EngineDriver(const Setting& setting)
+    : setting_(setting),
+      engine_(setting.engine),
+      slots_(static_cast<std::size_t>(setting.connections)) {
+  for (int slot = 0; slot < setting.connections; ++slot) Connect(slot);
+}
+
+EngineDriver::~EngineDriver() {
+  // A run that failed ends at any point; what waits must let go of its connection first.
+  engine::Effects ignored;
+  for (const auto& connection : slots_) {
+    if (connection) engine_.Detach(*connection, now_, ignored);
+  }
+}
+
+// Connections
+void EngineDriver::Connect(int slot) {
+  const int number = static_cast<int>(addresses_.size());
+  addresses_.push_back("c" + std::to_string(number));
+  const engine::ClientRef client = engine_.clients().Connect(addresses_.back(), "default");
+  slots_[static_cast<std::size_t>(slot)] = std::make_unique<Connection>(client, number);
+}
+
+EngineDriver::Connection& EngineDriver::Find(int connection) {
+  const auto found = std::ranges::find_if(
+      slots_, [&](const auto& candidate) { return candidate->number == connection; });
+  assert(found != slots_.end());
+  return **found;
+}
+
+void EngineDriver::Close(Connection& connection, TimeMs now) {
+  now_ = now;
+  engine_.Detach(connection, now, effects_);
+  engine_.clients().Disconnect(connection.client);
+}
+
+void EngineDriver::Unblock(int connection, TimeMs now, Outcome& outcome) {
+  now_ = now;
+  engine_.EndWaits(Find(connection), now, effects_);
+  TakeAnswers(outcome);
+}
+
+void EngineDriver::Disconnect(int connection, TimeMs now, Outcome& outcome) {
+  Connection& closing = Find(connection);
+  Close(closing, now);
+  TakeAnswers(outcome);
+  const auto is_closing = [&](const auto& candidate) { return candidate.get() == &closing; };
+  Connect(static_cast<int>(std::ranges::find_if(slots_, is_closing) - slots_.begin()));
+}
+
+void EngineDriver::CloseAll(TimeMs now) {
+  for (auto& connection : slots_) {
+    Close(*connection, now);
+    connection.reset();
+  }
+  effects_.resolutions.clear();
+}
+
+int EngineDriver::ConnectionIn(int slot) const {
+  return slots_[static_cast<std::size_t>(slot)]->number;
+}
+
+bool EngineDriver::IsWaiting(int slot) const {
+  return slots_[static_cast<std::size_t>(slot)]->is_waiting();
+}
+
+bool EngineDriver::IsConnected(int connection) const {
+  return std::ranges::any_of(
+      slots_, [&](const auto& candidate) { return candidate && candidate->number == connection; });
+}
+
+const std::string& EngineDriver::AddressOf(int connection) const {
+  return setting_.TextOf(addresses_, connection);
+}
+
+void EngineDriver::TakeAnswers(Outcome& outcome) {
+  for (const engine::Resolution& resolution : effects_.resolutions) {
+    const auto found = std::ranges::find_if(
+        slots_, [&](const auto& candidate) { return candidate.get() == resolution.to; });
+    Answer answer{kNobody, kAbsent, resolution.kind, resolution.token};
+    if (found != slots_.end()) {
+      answer.connection = (*found)->number;
+      answer.key = (*found)->key;
+    }
+    outcome.answers.push_back(answer);
+  }
+  effects_.resolutions.clear();
+}
+
+// Calls
+engine::KeyName EngineDriver::KeyOf(const Call& call) const {
+  return setting_.keys[static_cast<std::size_t>(call.key)].name();
+}
+
+std::string_view EngineDriver::OwnerOf(int owner) const {
+  return setting_.owners[static_cast<std::size_t>(owner)];
+}
+
+bool EngineDriver::Advance(const Call& call, TimeMs now, Outcome& outcome) {
+  now_ = now;
+  bool is_more_due = true;
+  do {
+    is_more_due = engine_.Advance(now, call.steps_max, effects_);
+  } while (is_more_due && call.until_done);
+  TakeAnswers(outcome);
+  return !is_more_due;
+}
+
+void EngineDriver::Apply(const Call& call, TimeMs now, Outcome& outcome) {
+  now_ = now;
+  switch (call.operation) {
+    case Operation::kSetDefaultLease:
+      engine_.set_default_lease_ms(call.lease_ms.value());
+      break;
+    case Operation::kLock:
+      Lock(call, now, outcome);
+      break;
+    case Operation::kWait:
+      Wait(call, now, outcome);
+      break;
+    case Operation::kTransfer:
+      Transfer(call, now, outcome);
+      break;
+    case Operation::kUnlock:
+    case Operation::kRenew:
+    case Operation::kCancel:
+    case Operation::kBreak:
+      ApplyToHolder(call, now, outcome);
+      break;
+    case Operation::kExplain:
+      Explain(call, now, outcome);
+      break;
+    default:
+      Look(call, now, outcome);
+  }
+  TakeAnswers(outcome);
+}
+
+void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
+  engine::LockRequest request;
+  request.key = KeyOf(call);
+  request.owner = OwnerOf(call.owner);
+  request.lease_ms = call.lease_ms;
+  request.wait_ms = call.wait_ms;
+  request.limit = call.limit;
+  request.only_new = call.only_new;
+  if (call.meta != kAbsent) request.meta = setting_.TextOf(setting_.metas, call.meta);
+  if (call.label != kAbsent) request.label = setting_.TextOf(setting_.labels, call.label);
+  Connection& connection = Find(call.connection);
+  const engine::LockResult result = engine_.Lock(request, connection, now, effects_);
+  if (result.status == LockStatus::kQueued) connection.key = call.key;
+  outcome.status = static_cast<int>(result.status);
+  outcome.reason = static_cast<int>(result.reason);
+  outcome.token = result.token;
+}
+
+void EngineDriver::Wait(const Call& call, TimeMs now, Outcome& outcome) {
+  Connection& connection = Find(call.connection);
+  const engine::WaitRequest request{.key = KeyOf(call), .timeout_ms = call.wait_ms};
+  const WaitStatus status = engine_.Wait(request, connection, now, effects_);
+  if (status == WaitStatus::kWaiting) connection.key = call.key;
+  outcome.status = static_cast<int>(status);
+}
+
+void EngineDriver::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
+  const engine::TransferRequest request{.key = KeyOf(call),
+                                        .owner = OwnerOf(call.owner),
+                                        .new_owner = OwnerOf(call.new_owner),
+                                        .lease_ms = call.lease_ms,
+                                        .token = call.token};
+  const engine::TransferResult result = engine_.Transfer(request, now, effects_);
+  outcome.status = static_cast<int>(result.status);
+  outcome.token = result.token;
+}
+
+void EngineDriver::ApplyToHolder(const Call& call, TimeMs now, Outcome& outcome) {
+  const engine::KeyName key = KeyOf(call);
+  if (call.operation == Operation::kBreak) {
+    std::optional<std::string_view> owner;
+    if (call.owner != kAbsent) owner = OwnerOf(call.owner);
+    outcome.number = static_cast<std::int64_t>(engine_.Break(key, owner, now, effects_));
+    return;
+  }
+  const std::string_view owner = OwnerOf(call.owner);
+  if (call.operation == Operation::kUnlock) {
+    outcome.number =
+        engine_.Unlock({.key = key, .owner = owner, .token = call.token}, now, effects_);
+  } else if (call.operation == Operation::kRenew) {
+    const engine::RenewRequest request{
+        .key = key, .owner = owner, .lease_ms = call.lease_ms, .token = call.token};
+    outcome.number = engine_.Renew(request, now, effects_);
+  } else {
+    outcome.number = engine_.Cancel(key, owner, now, effects_);
+  }
+}
+
+void EngineDriver::Look(const Call& call, TimeMs now, Outcome& outcome) {
+  const engine::KeyName key = KeyOf(call);
+  switch (call.operation) {
+    case Operation::kCheck:
+      outcome.number = engine_.Check(key, call.token.value(), now, effects_);
+      break;
+    case Operation::kCountHolders:
+      outcome.number = static_cast<std::int64_t>(engine_.CountHolders(key, now, effects_));
+      break;
+    case Operation::kIsHeldBy:
+      outcome.number = engine_.IsHeldBy(key, OwnerOf(call.owner), now, effects_);
+      break;
+    case Operation::kPosition: {
+      const auto position = engine_.Position(key, OwnerOf(call.owner), now, effects_);
+      outcome.number = position ? static_cast<std::int64_t>(*position) : kAbsent;
+      break;
+    }
+    case Operation::kInspect:
+      outcome.number =
+          static_cast<std::int64_t>(engine_.Inspect(key, 1, now, effects_).holder_count);
+      break;
+    case Operation::kQueue: {
+      const auto places = engine_.Queue(key, call.start, call.count, now, effects_);
+      outcome.number = static_cast<std::int64_t>(places.size());
+      if (!places.empty()) outcome.extra = static_cast<std::int64_t>(places.front().position);
+      break;
+    }
+    default:
+      assert(false && "not an operation of looking");
+  }
+}
+
+void EngineDriver::Explain(const Call& call, TimeMs now, Outcome& outcome) {
+  const engine::Explanation explanation =
+      engine_.Explain(KeyOf(call), OwnerOf(call.owner), now, effects_);
+  outcome.status = static_cast<int>(explanation.waiter_count);
+  outcome.number =
+      explanation.position ? static_cast<std::int64_t>(*explanation.position) : kAbsent;
+  outcome.extra = explanation.ttl_ms.value_or(kAbsent);
+  outcome.reason = static_cast<int>(explanation.holders.size());
+}
+
+}  // namespace fairlock::simulation

@@ -1,0 +1,65 @@
+// Turns calls into calls of the engine, and what the engine answers into outcomes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/engine/lock_engine.h"
+#include "tests/simulation/call.h"
+#include "tests/simulation/setting.h"
+
+namespace fairlock::simulation {
+
+// Owns the engine and its connections: a fixed number of slots, each with one connection at a time.
+// Connections are numbered in the order in which they open.
+class EngineDriver {
+ public:
+  // An answer that the engine addressed to nobody who was waiting has this connection.
+  static constexpr int kNobody = -2;
+
+  explicit EngineDriver(const Setting& setting);
+  ~EngineDriver();
+
+  // Any command of a client, and kSetDefaultLease.
+  void Apply(const Call& call, TimeMs now, Outcome& outcome);
+  // True: nothing more is due.
+  bool Advance(const Call& call, TimeMs now, Outcome& outcome);
+  void Unblock(int connection, TimeMs now, Outcome& outcome);
+  // Closes it and opens another in its slot.
+  void Disconnect(int connection, TimeMs now, Outcome& outcome);
+  // Closes all; the driver is then only good for looking at the engine.
+  void CloseAll(TimeMs now);
+
+  int ConnectionIn(int slot) const;
+  bool IsWaiting(int slot) const;
+  bool IsConnected(int connection) const;
+  const std::string& AddressOf(int connection) const;
+  engine::LockEngine& engine() { return engine_; }
+
+ private:
+  struct Connection;
+
+  void Connect(int slot);
+  void Close(Connection& connection, TimeMs now);
+  Connection& Find(int connection);
+  void TakeAnswers(Outcome& outcome);
+  void Lock(const Call& call, TimeMs now, Outcome& outcome);
+  void Wait(const Call& call, TimeMs now, Outcome& outcome);
+  void Transfer(const Call& call, TimeMs now, Outcome& outcome);
+  void ApplyToHolder(const Call& call, TimeMs now, Outcome& outcome);
+  void Look(const Call& call, TimeMs now, Outcome& outcome);
+  void Explain(const Call& call, TimeMs now, Outcome& outcome);
+
+  engine::KeyName KeyOf(const Call& call) const;
+  std::string_view OwnerOf(int owner) const;
+
+  const Setting& setting_;
+  engine::LockEngine engine_;
+  engine::Effects effects_;
+  std::vector<std::unique_ptr<Connection>> slots_;
+  std::vector<std::string> addresses_;  // of all connections there ever were
+  TimeMs now_ = 0;                      // of the latest call
+};
+
+}  // namespace fairlock::simulation

@@ -1,0 +1,162 @@
+#include "tests/simulation/narration.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace fairlock::simulation {
+namespace {
+
+// "w3" for the fourth owner; what is no such name is shown by its length only, since names are any
+// bytes.
+std::string NumberOf(const std::vector<std::string>& texts, std::string_view text, char letter) {
+  if (text.empty()) return std::string(1, letter) + "-";
+  const auto found = std::ranges::find(texts, text);
+  if (found == texts.end()) return "unknown text of " + std::to_string(text.size()) + " bytes";
+  return letter + std::to_string(found - texts.begin());
+}
+
+std::string NumberOf(int index, char letter) {
+  return letter + (index == kAbsent ? "-" : std::to_string(index));
+}
+
+std::string LockOptions(const Call& call) {
+  std::string text;
+  if (call.limit) text += " LIMIT " + std::to_string(*call.limit);
+  if (call.only_new) text += " NEW";
+  if (call.meta != kAbsent) text += " META m" + std::to_string(call.meta);
+  if (call.label != kAbsent) text += " LABEL l" + std::to_string(call.label);
+  return text;
+}
+
+std::string WaitOption(const Call& call, const char* name) {
+  if (call.wait_ms == 0) return "";
+  if (call.wait_ms == engine::kForever) return std::string(name) + "FOREVER";
+  return name + std::to_string(call.wait_ms);
+}
+
+std::string Arguments(const Call& call) {
+  std::string text;
+  if (call.key != kAbsent) text += " k" + std::to_string(call.key);
+  if (call.operation == Operation::kWait) return text + WaitOption(call, " TIMEOUT ");
+  if (call.operation == Operation::kCheck) return text + " " + std::to_string(*call.token);
+  if (call.operation == Operation::kCountHolders || call.operation == Operation::kInspect) {
+    return text;
+  }
+  if (call.operation == Operation::kQueue) {
+    return text + " START " + std::to_string(call.start) + " COUNT " + std::to_string(call.count);
+  }
+  if (call.owner != kAbsent) text += " w" + std::to_string(call.owner);
+  if (call.operation == Operation::kTransfer) text += " to w" + std::to_string(call.new_owner);
+  const bool has_lease = call.operation == Operation::kLock ||
+                         call.operation == Operation::kRenew ||
+                         call.operation == Operation::kTransfer;
+  if (has_lease && call.lease_ms) text += " PX " + std::to_string(*call.lease_ms);
+  if (call.operation == Operation::kLock) {
+    return text + WaitOption(call, " WAIT ") + LockOptions(call);
+  }
+  if (call.token && (has_lease || call.operation == Operation::kUnlock)) {
+    text += " TOKEN " + std::to_string(*call.token);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Narrate(const Call& call, TimeMs now) {
+  std::string text = "at " + std::to_string(now) + ": ";
+  const std::string name = NameOf(call.operation);
+  switch (call.operation) {
+    case Operation::kSleep:
+      return text + name;
+    case Operation::kAdvance:
+      return text + name + " by " + std::to_string(call.steps_max) +
+             (call.until_done ? " until done" : " once");
+    case Operation::kUnblock:
+    case Operation::kDisconnect:
+      return text + name + " c" + std::to_string(call.connection);
+    case Operation::kSetDefaultLease:
+      return text + name + " " + std::to_string(*call.lease_ms);
+    default:
+      return text + "c" + std::to_string(call.connection) + " " + name + Arguments(call);
+  }
+}
+
+std::string Narrate(const Setting& setting) {
+  return "seed " + std::to_string(setting.seed) + ": " + std::to_string(setting.connections) +
+         " connections, " + std::to_string(setting.keys.size()) + " keys, " +
+         std::to_string(setting.owners.size()) + " owners, from " + std::to_string(setting.start) +
+         ", first token " + std::to_string(setting.engine.first_token) + ", default lease " +
+         std::to_string(setting.engine.default_lease_ms) +
+         (setting.engine.locks_max != ~0ULL
+              ? ", at most " + std::to_string(setting.engine.locks_max) + " locks"
+              : "") +
+         (setting.engine.places_max != ~0ULL
+              ? ", at most " + std::to_string(setting.engine.places_max) + " places"
+              : "") +
+         (setting.is_lagging ? ", Advance lags" : "");
+}
+
+namespace {
+
+// Engine and model in the same words, so that a difference strikes the eye.
+std::string HoldWords(const std::string& owner, Token token, std::uint32_t limit, TimeMs since,
+                      DurationMs ttl_ms, DurationMs lease_ms) {
+  return owner + " token " + std::to_string(token) + " limit " + std::to_string(limit) + " since " +
+         std::to_string(since) + " ttl " + std::to_string(ttl_ms) + " lease " +
+         std::to_string(lease_ms);
+}
+
+std::string PlaceWords(const std::string& owner, std::uint32_t limit, TimeMs since,
+                       DurationMs left_ms) {
+  return owner + " limit " + std::to_string(limit) + " since " + std::to_string(since) + " left " +
+         std::to_string(left_ms);
+}
+
+std::string TextWords(const std::string& meta, const std::string& label,
+                      const std::string& client) {
+  return " meta " + meta + " label " + label + " client " + (client.empty() ? "c-" : client);
+}
+
+}  // namespace
+
+std::string Narrate(const Setting& setting, const engine::HolderInfo& info) {
+  return HoldWords(NumberOf(setting.owners, info.owner, 'w'), info.token, info.limit, info.since,
+                   info.ttl_ms.value_or(engine::kNever), info.lease_ms) +
+         TextWords(NumberOf(setting.metas, info.meta, 'm'),
+                   NumberOf(setting.labels, info.label, 'l'), info.client->address);
+}
+
+std::string Narrate(const Setting& setting, const engine::PlaceInfo& info) {
+  return PlaceWords(NumberOf(setting.owners, info.owner, 'w'), info.limit, info.since,
+                    info.wait_left_ms.value_or(engine::kNever)) +
+         TextWords(NumberOf(setting.metas, info.meta, 'm'),
+                   NumberOf(setting.labels, info.label, 'l'), info.client->address);
+}
+
+std::string Narrate(const ModelHold& hold, TimeMs now) {
+  const DurationMs ttl_ms = hold.end == engine::kNever ? engine::kNever : hold.end - now;
+  return HoldWords(NumberOf(hold.owner, 'w'), hold.token, hold.limit, hold.since, ttl_ms,
+                   hold.lease_ms) +
+         TextWords(NumberOf(hold.meta, 'm'), NumberOf(hold.label, 'l'), NumberOf(hold.client, 'c'));
+}
+
+std::string Narrate(const ModelPlace& place, TimeMs now) {
+  const DurationMs left_ms = place.give_up == engine::kNever ? engine::kNever : place.give_up - now;
+  return PlaceWords(NumberOf(place.owner, 'w'), place.limit, place.since, left_ms) +
+         TextWords(NumberOf(place.meta, 'm'), NumberOf(place.label, 'l'),
+                   NumberOf(place.connection, 'c'));
+}
+
+std::string Narrate(const engine::EngineCounts& counts) {
+  std::string text;
+  for (std::uint64_t count :
+       {counts.locks, counts.holds, counts.places, counts.watchers, counts.granted,
+        counts.granted_after_wait, counts.denied, counts.released, counts.expired, counts.broken,
+        counts.timed_out, counts.newest_token}) {
+    text += " " + std::to_string(count);
+  }
+  return text;
+}
+
+}  // namespace fairlock::simulation

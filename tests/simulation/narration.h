@@ -1,0 +1,26 @@
+// A run in words, for the person who looks for the cause of a failure.
+#pragma once
+
+#include <string>
+
+#include "server/engine/inspection.h"
+#include "tests/simulation/call.h"
+#include "tests/simulation/model_key.h"
+#include "tests/simulation/setting.h"
+
+namespace fairlock::simulation {
+
+// "at 1234: c3 LOCK k0 w2 PX 40 WAIT 100".
+std::string Narrate(const Call& call, TimeMs now);
+
+// What is special about a seed.
+std::string Narrate(const Setting& setting);
+
+// One piece of state, as the engine and as the model have it.
+std::string Narrate(const Setting& setting, const engine::HolderInfo& info);
+std::string Narrate(const Setting& setting, const engine::PlaceInfo& info);
+std::string Narrate(const engine::EngineCounts& counts);
+std::string Narrate(const ModelHold& hold, TimeMs now);
+std::string Narrate(const ModelPlace& place, TimeMs now);
+
+}  // namespace fairlock::simulation

@@ -1,0 +1,149 @@
+#include "tests/simulation/reference_model.h"
+
+#include <algorithm>
+
+#include "tests/simulation/lists.h"
+
+namespace fairlock::simulation {
+
+using engine::ResolutionKind;
+
+ReferenceModel::ReferenceModel(const Setting& setting)
+    : setting_(setting),
+      default_lease_ms_(setting.engine.default_lease_ms),
+      keys_(setting.keys.size()),
+      next_token_(setting.engine.first_token) {}
+
+void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
+  if (call.operation == Operation::kSetDefaultLease) {
+    default_lease_ms_ = call.lease_ms.value();
+    return;
+  }
+  // Rule 16: a command first settles the key it names.
+  Settle(call.key, now, outcome);
+  switch (call.operation) {
+    case Operation::kLock:
+      return Lock(call, now, outcome);
+    case Operation::kUnlock:
+      return Unlock(call, now, outcome);
+    case Operation::kRenew:
+      return Renew(call, now, outcome);
+    case Operation::kWait:
+      return Wait(call, now, outcome);
+    case Operation::kCancel:
+      return Cancel(call, now, outcome);
+    case Operation::kTransfer:
+      return Transfer(call, now, outcome);
+    case Operation::kBreak:
+      return Break(call, now, outcome);
+    case Operation::kExplain:
+      return Explain(call, now, outcome);
+    default:
+      return Look(call, now, outcome);
+  }
+}
+
+bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
+  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
+  const std::optional<ModelEvent> event = key.FirstDue(now);
+  if (!event) return false;
+  if (event->event_class == ModelEvent::Class::kLease) {
+    RemoveAt(key.holds, event->index);
+    ++totals_.expired;
+    ++key.expired;
+  } else if (event->is_watcher) {
+    EndWatcher(key_index, event->index, outcome);
+  } else {
+    EndPlace(key_index, event->index, outcome);
+  }
+  LookAgain(key_index, now, outcome);
+  return true;
+}
+
+void ReferenceModel::EndWatcher(int key_index, std::size_t index, Outcome& outcome) {
+  std::vector<ModelWatcher>& watchers = keys_[static_cast<std::size_t>(key_index)].watchers;
+  const int connection = watchers[index].connection;
+  outcome.answers.push_back({connection, key_index, ResolutionKind::kWatchTimedOut, 0});
+  RemoveAt(watchers, index);
+}
+
+void ReferenceModel::EndPlace(int key_index, std::size_t index, Outcome& outcome) {
+  std::vector<ModelPlace>& line = keys_[static_cast<std::size_t>(key_index)].line;
+  const int connection = line[index].connection;
+  outcome.answers.push_back({connection, key_index, ResolutionKind::kTimedOut, 0});
+  RemoveAt(line, index);
+  ++totals_.timed_out;
+}
+
+void ReferenceModel::Settle(int key, TimeMs now, Outcome& outcome) {
+  while (HappenNext(key, now, outcome)) {
+  }
+}
+
+TimeMs ReferenceModel::NextDeadline() const {
+  TimeMs next = engine::kNever;
+  for (const ModelKey& key : keys_) {
+    for (const ModelHold& hold : key.holds) next = std::min(next, hold.end);
+    for (const ModelPlace& place : key.line) next = std::min(next, place.give_up);
+    for (const ModelWatcher& watcher : key.watchers) next = std::min(next, watcher.give_up);
+  }
+  return next;
+}
+
+void ReferenceModel::LookAgain(int key_index, TimeMs now, Outcome& outcome) {
+  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
+  for (std::size_t i = 0; i < key.watchers.size();) {
+    const ModelWatcher watcher = key.watchers[i];
+    const bool is_over = std::ranges::none_of(
+        key.holds, [&](const ModelHold& hold) { return hold.token <= watcher.newest_token; });
+    if (is_over) {
+      outcome.answers.push_back({watcher.connection, key_index, ResolutionKind::kWatchEnded, 0});
+      RemoveAt(key.watchers, i);
+    } else {
+      ++i;
+    }
+  }
+  // Rules 2 and 3: only the head is looked at.
+  while (!key.line.empty() && key.HasRoomFor(key.line.front().limit)) {
+    const ModelPlace head = key.line.front();
+    RemoveAt(key.line, 0);
+    const Token token = GiveHold(key, head, now);
+    ++totals_.granted_after_wait;
+    ++key.granted_after_wait;
+    outcome.answers.push_back({head.connection, key_index, ResolutionKind::kGranted, token});
+  }
+}
+
+// Counting
+std::uint64_t ReferenceModel::CountLocks() const {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(keys_, [](const ModelKey& key) { return !key.IsEmpty(); }));
+}
+
+std::uint64_t ReferenceModel::CountLocks(std::uint8_t db) const {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (setting_.keys[i].db == db && !keys_[i].IsEmpty()) ++count;
+  }
+  return count;
+}
+
+std::uint64_t ReferenceModel::CountWaiting() const {
+  std::uint64_t count = 0;
+  for (const ModelKey& key : keys_) count += key.line.size() + key.watchers.size();
+  return count;
+}
+
+engine::EngineCounts ReferenceModel::Counts() const {
+  engine::EngineCounts counts = totals_;
+  counts.locks = CountLocks();
+  for (const ModelKey& key : keys_) {
+    counts.holds += key.holds.size();
+    counts.places += key.line.size();
+    counts.watchers += key.watchers.size();
+  }
+  counts.newest_token = next_token_ - 1;
+  return counts;
+}
+
+}  // namespace fairlock::simulation

@@ -1,0 +1,70 @@
+// The rules of locking written a second time, straight from the text, to be compared with the
+// engine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/engine/inspection.h"
+#include "tests/simulation/call.h"
+#include "tests/simulation/model_key.h"
+#include "tests/simulation/setting.h"
+
+namespace fairlock::simulation {
+
+// Slow and plain; shares no code with the engine, only the vocabulary of its interface. Keys settle
+// when a call names them or SettleAll does; nothing else happens by itself.
+class ReferenceModel {
+ public:
+  explicit ReferenceModel(const Setting& setting);
+
+  // Any command of a client, and kSetDefaultLease.
+  void Apply(const Call& call, TimeMs now, Outcome& outcome);
+  void Unblock(int connection, TimeMs now, Outcome& outcome);
+  void Disconnect(int connection, TimeMs now, Outcome& outcome);
+  // Lets the first thing that is due on the key happen; false: nothing is due.
+  bool HappenNext(int key, TimeMs now, Outcome& outcome);
+  // When the next lease or wait ends.
+  TimeMs NextDeadline() const;
+
+  const ModelKey& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
+  engine::EngineCounts Counts() const;
+  std::uint64_t CountLocks(std::uint8_t db) const;
+
+ private:
+  void Settle(int key, TimeMs now, Outcome& outcome);
+  void Lock(const Call& call, TimeMs now, Outcome& outcome);
+  void RepeatLock(const Call& call, TimeMs now, Outcome& outcome);
+  void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
+  void JoinLine(const Call& call, TimeMs now, Outcome& outcome);
+  void Deny(const Call& call, engine::DenialReason reason, Outcome& outcome);
+  void Unlock(const Call& call, TimeMs now, Outcome& outcome);
+  void Renew(const Call& call, TimeMs now, Outcome& outcome);
+  void Wait(const Call& call, TimeMs now, Outcome& outcome);
+  void Cancel(const Call& call, TimeMs now, Outcome& outcome);
+  void Transfer(const Call& call, TimeMs now, Outcome& outcome);
+  void Break(const Call& call, TimeMs now, Outcome& outcome);
+  void Look(const Call& call, TimeMs now, Outcome& outcome);
+  void Explain(const Call& call, TimeMs now, Outcome& outcome);
+
+  ModelKey& At(const Call& call) { return keys_[static_cast<std::size_t>(call.key)]; }
+  ModelPlace PlaceOf(const Call& call, TimeMs now) const;
+  Token GiveHold(ModelKey& key, const ModelPlace& place, TimeMs now);
+  // As at the time-out.
+  void EndWatcher(int key, std::size_t index, Outcome& outcome);
+  void EndPlace(int key, std::size_t index, Outcome& outcome);
+  // What follows when holds ended or the line changed: waiting requests are answered and granted.
+  void LookAgain(int key, TimeMs now, Outcome& outcome);
+  engine::DenialReason WhyNot(const ModelKey& key, int owner, std::uint32_t limit) const;
+  std::uint64_t CountLocks() const;
+  std::uint64_t CountWaiting() const;
+
+  const Setting& setting_;
+  DurationMs default_lease_ms_;
+  std::vector<ModelKey> keys_;
+  Token next_token_;
+  std::uint64_t next_arrival_ = 1;
+  engine::EngineCounts totals_;  // what only grows
+};
+
+}  // namespace fairlock::simulation

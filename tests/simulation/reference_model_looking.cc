@@ -1,0 +1,58 @@
+// The reference model: looking.
+
+#include <algorithm>
+#include <cassert>
+
+#include "tests/simulation/lists.h"
+#include "tests/simulation/reference_model.h"
+
+namespace fairlock::simulation {
+
+void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
+  const ModelKey& key = At(call);
+  const auto place = call.owner == kAbsent ? std::nullopt : key.FindPlace(call.owner);
+  const bool holds = call.owner != kAbsent && key.FindHold(call.owner).has_value();
+  switch (call.operation) {
+    case Operation::kCheck:
+      outcome.number = std::ranges::any_of(
+          key.holds, [&](const ModelHold& hold) { return hold.token == call.token; });
+      break;
+    case Operation::kCountHolders:
+    case Operation::kInspect:
+      outcome.number = static_cast<std::int64_t>(key.holds.size());
+      break;
+    case Operation::kIsHeldBy:
+      outcome.number = holds;
+      break;
+    case Operation::kPosition:
+      outcome.number = holds ? 0 : place ? static_cast<std::int64_t>(*place) + 1 : kAbsent;
+      break;
+    case Operation::kQueue: {
+      const std::size_t left = key.line.size() - std::min<std::size_t>(key.line.size(), call.start);
+      outcome.number = static_cast<std::int64_t>(std::min<std::size_t>(left, call.count));
+      if (outcome.number > 0) outcome.extra = static_cast<std::int64_t>(call.start) + 1;
+      break;
+    }
+    default:
+      assert(false && "not an operation of looking");
+  }
+}
+
+// Rule 15, as far as it needs no history.
+void ReferenceModel::Explain(const Call& call, TimeMs now, Outcome& outcome) {
+  const ModelKey& key = At(call);
+  outcome.status = static_cast<int>(key.line.size());
+  outcome.reason = static_cast<int>(std::min<std::size_t>(key.holds.size(), 16));
+  outcome.extra = kAbsent;
+  outcome.number = kAbsent;
+  for (const ModelHold& hold : key.holds) {
+    const TimeMs ttl_ms = hold.end - now;
+    if (outcome.extra == kAbsent || ttl_ms < outcome.extra) outcome.extra = ttl_ms;
+  }
+  if (const auto hold = key.FindHold(call.owner)) outcome.extra = key.holds[*hold].end - now;
+  if (const auto place = key.FindPlace(call.owner)) {
+    outcome.number = static_cast<std::int64_t>(*place) + 1;
+  }
+}
+
+}  // namespace fairlock::simulation

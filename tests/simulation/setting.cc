@@ -1,0 +1,124 @@
+#include "tests/simulation/setting.h"
+
+#include <algorithm>
+
+#include "tests/simulation/random.h"
+
+namespace fairlock::simulation {
+namespace {
+
+// Lengths around which memory layouts change: empty is never valid for names, 15/16 and 22/23 end
+// small strings.
+std::size_t NameLength(Random& random, std::size_t max) {
+  constexpr std::array<std::size_t, 12> kLengths = {1, 2, 7, 8, 15, 16, 19, 22, 23, 32, 64, 255};
+  if (random.OneIn(40)) return max;
+  if (random.OneIn(20)) return static_cast<std::size_t>(random.Between(256, 1000));
+  return std::min(max, kLengths[random.Below(kLengths.size())]);
+}
+
+// Any bytes, often with a beginning in common with other names.
+std::string MakeName(Random& random, char first, std::size_t length) {
+  std::string name(length, first);
+  if (random.OneIn(3)) return name;
+  for (std::size_t i = length / 2; i < length; ++i) name[i] = static_cast<char>(random.Next());
+  return name;
+}
+
+std::vector<std::string> MakeNames(Random& random, char first, std::size_t count, std::size_t max) {
+  std::vector<std::string> names;
+  while (names.size() < count) {
+    std::size_t length = NameLength(random, max);
+    if (count > 64) length = std::max<std::size_t>(length, 8);
+    std::string name = MakeName(random, first, length);
+    // Few names of one byte repeated are different, so the number goes in when it must.
+    if (std::ranges::count(names, name) > 0) name += std::to_string(names.size());
+    if (name.size() <= max && std::ranges::count(names, name) == 0) names.push_back(name);
+  }
+  return names;
+}
+
+void MakeKeys(Random& random, std::size_t count, Setting& setting) {
+  const std::vector<std::string> names = MakeNames(random, 'k', count, engine::kKeyBytesMax);
+  for (const std::string& name : names) {
+    const auto db = static_cast<std::uint8_t>(random.OneIn(2) ? 0 : random.Below(16));
+    setting.keys.push_back({.db = db, .bytes = name});
+  }
+  // The same bytes in another database are another key.
+  if (count > 1 && random.OneIn(2)) {
+    setting.keys[1] = {.db = static_cast<std::uint8_t>((setting.keys[0].db + 1) % 16),
+                       .bytes = setting.keys[0].bytes};
+  }
+}
+
+void MakeTexts(Random& random, Setting& setting) {
+  setting.metas = {"", "{}", std::string(15, 'm'), std::string(100, 'n')};
+  setting.metas.push_back(std::string(random.OneIn(8) ? engine::kMetaBytesMax : 300, 'o'));
+  setting.labels = {"a", "job.nightly", std::string(16, 'l'),
+                    std::string(engine::kLabelBytesMax, 'z')};
+}
+
+void MakeWeights(Random& random, Setting& setting) {
+  for (std::size_t i = 0; i < kOperationCount; ++i) {
+    setting.weights[i] = UsualWeightOf(static_cast<Operation>(i));
+  }
+  if (random.OneIn(4)) return;
+  for (std::uint64_t& weight : setting.weights) weight *= random.Below(4);
+  // Without these nothing ever happens.
+  for (Operation needed : {Operation::kLock, Operation::kUnlock, Operation::kAdvance}) {
+    std::uint64_t& weight = setting.weights[static_cast<std::size_t>(needed)];
+    weight = std::max<std::uint64_t>(weight, 8);
+  }
+}
+
+void MakeOptions(Random& random, Setting& setting) {
+  engine::EngineOptions& options = setting.engine;
+  options.default_lease_ms = random.OneIn(2) ? 30'000 : random.Magnitude(60'000);
+  options.first_token = random.OneIn(2) ? 1 : random.Below(engine::Token{1} << 52) + 1;
+  options.hash_seed = random.Next();
+  if (random.OneIn(10)) options.locks_max = random.Below(setting.keys.size()) + 1;
+  if (random.OneIn(10)) options.places_max = random.Below(6) + 1;
+  setting.start = random.OneIn(3) ? random.Between(0, 2) : random.Magnitude(TimeMs{1} << 36);
+}
+
+// Sizes: a few keys with few owners is where rules meet; sometimes a long line, or a table that
+// grows and shrinks.
+void MakeSizes(Random& random, Setting& setting) {
+  std::size_t keys = 2 + random.Below(5);
+  std::size_t owners = 3 + random.Below(10);
+  setting.connections = static_cast<int>(random.Between(3, 16));
+  if (random.OneIn(20)) {
+    keys = 1;
+    owners = 50;
+    setting.connections = kConnectionsMax;
+  } else if (random.OneIn(20)) {
+    keys = 300;
+    owners = 20;
+    setting.is_wide = true;
+  }
+  MakeKeys(random, keys, setting);
+  setting.owners = MakeNames(random, 'w', owners, random.OneIn(5) ? engine::kOwnerBytesMax : 255);
+}
+
+}  // namespace
+
+const std::string& Setting::TextOf(const std::vector<std::string>& texts, int index) const {
+  static const std::string kNothing;
+  return index == kAbsent ? kNothing : texts[static_cast<std::size_t>(index)];
+}
+
+Setting MakeSetting(std::uint64_t seed) {
+  Random random(seed * 2 + 1);
+  Setting setting;
+  setting.seed = seed;
+  setting.is_lagging = seed % 2 == 1;
+  MakeSizes(random, setting);
+  MakeTexts(random, setting);
+  MakeOptions(random, setting);
+  MakeWeights(random, setting);
+  setting.time_scale = static_cast<TimeScale>(random.Below(3));
+  setting.limit_mix = static_cast<LimitMix>(random.Below(3));
+  setting.uniform_limit = static_cast<std::uint32_t>(random.Between(2, 5));
+  return setting;
+}
+
+}  // namespace fairlock::simulation

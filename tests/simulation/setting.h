@@ -1,0 +1,55 @@
+// All that a seed decides before the first step: names, options of the engine, sizes, and the mix
+// of what happens.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/engine/lock_engine.h"
+#include "tests/simulation/call.h"
+
+namespace fairlock::simulation {
+
+inline constexpr int kConnectionsMax = 64;
+
+struct KeyText {
+  std::uint8_t db = 0;
+  std::string bytes;
+
+  engine::KeyName name() const { return {.db = db, .bytes = bytes}; }
+};
+
+// Which lengths of leases and waits a seed prefers.
+enum class TimeScale { kTight, kUsual, kWide };
+
+// Which LIMITs the clients of a seed give.
+enum class LimitMix { kNone, kUniform, kMixed };
+
+// Immutable once made.
+struct Setting {
+  std::uint64_t seed = 0;
+  engine::EngineOptions engine;
+  TimeMs start = 0;
+  int connections = 2;
+  std::vector<KeyText> keys;
+  std::vector<std::string> owners;
+  std::vector<std::string> metas;
+  std::vector<std::string> labels;
+  TimeScale time_scale = TimeScale::kUsual;
+  LimitMix limit_mix = LimitMix::kNone;
+  std::uint32_t uniform_limit = 1;
+  std::array<std::uint64_t, kOperationCount> weights{};
+  // Advance is given few timers at a time, so that it lags behind: commands then find overdue
+  // things on their keys.
+  bool is_lagging = false;
+  // So many keys that not all are compared after every step.
+  bool is_wide = false;
+
+  const std::string& TextOf(const std::vector<std::string>& texts, int index) const;
+};
+
+Setting MakeSetting(std::uint64_t seed);
+
+}  // namespace fairlock::simulation

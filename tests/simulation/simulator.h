@@ -1,0 +1,106 @@
+// Runs the steps of a seed on the engine, the reference model and the ledger, and compares after
+// each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/comparison.h"
+#include "tests/simulation/engine_driver.h"
+#include "tests/simulation/ledger.h"
+#include "tests/simulation/random.h"
+#include "tests/simulation/reference_model.h"
+#include "tests/simulation/setting.h"
+#include "tests/simulation/step.h"
+
+namespace fairlock::simulation {
+
+struct Failure {
+  std::size_t step = 0;  // its index in the list; the list's length if the end of the run failed
+  std::string text;
+};
+
+struct RunReport {
+  std::optional<Failure> failure;
+  std::uint64_t trace_hash =
+      0;  // of all calls and outcomes; the same for the same steps of the same seed
+};
+
+// Who says whether a run is right. Each alone is to find what it is there for.
+struct Judges {
+  bool has_model = true;       // the comparison with the reference model
+  bool has_ledger = true;      // the promises made to clients
+  bool has_invariants = true;  // the engine's own CheckInvariants
+};
+
+struct SimulatorOptions {
+  Judges judges;
+  std::ostream* trace = nullptr;               // one line a step
+  std::function<void(std::size_t)> on_step{};  // before each, with its index
+};
+
+// One run; a value used once. Deterministic: depends on the setting and the steps alone.
+class Simulator {
+ public:
+  Simulator(const Setting& setting, const SimulatorOptions& options);
+
+  // Runs the steps with these indices, in this order.
+  RunReport Run(std::span<const Step> steps, std::span<const std::size_t> indices);
+
+ private:
+  void Execute(const Step& step);
+  std::optional<Call> Resolve(const Step& step);
+  void ResolveOwner(const Step& step, Call& call) const;
+  void ResolveToken(const Step& step, Call& call) const;
+  std::optional<int> PickFreeConnection(int slot) const;
+  int PickAnyConnection(const Step& step) const;
+  void MoveTime(const Step& step);
+  // The call that a step is now, and the time at which it is made; nothing if it cannot be made.
+  std::optional<Call> Prepare(const Step& step);
+
+  void Perform(const Call& call);
+  void Command(const Call& call);
+  void AskLedger(std::optional<std::string> broken_promise);
+  void Advance(const Call& call);
+  void Unblock(int connection);
+  void Disconnect(int connection);
+  // Lets the model do what the engine did: what it answered, in its order, and then what nobody was
+  // told of.
+  void Follow();
+  void FollowAnswer(const Answer& answer);
+  void FollowSilentEnds();
+  void CompareState(int key);
+  void CheckWhoWaits();
+  void CheckDeadline();
+  void FinishRun();
+  void CheckNothingIsLeft();
+
+  void Fail(std::optional<std::string> problem);
+  void AddToHash(const Outcome& outcome);
+
+  const Setting& setting_;
+  SimulatorOptions options_;
+  EngineDriver driver_;
+  ReferenceModel model_;
+  Ledger ledger_;
+  Comparison comparison_;
+  TimeMs now_;
+  TimeMs all_settled_at_ = -1;  // when nothing was overdue on any key
+  std::optional<Call> last_request_;
+  Outcome engine_outcome_;
+  Outcome model_outcome_;
+  std::size_t steps_run_ = 0;
+  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+  std::optional<std::string> problem_;
+};
+
+// Runs all steps of the list.
+RunReport RunSteps(const Setting& setting, std::span<const Step> steps,
+                   const SimulatorOptions& options);
+
+}  // namespace fairlock::simulation

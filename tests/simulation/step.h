@@ -1,0 +1,54 @@
+// A step of a run as the seed gives it: what to do, with choices that are made when it is done.
+//
+// A step knows nothing of the steps before it, so that any part of a list of steps can be run:
+// "UNLOCK by the second holder of this key" is decided by who holds the key then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tests/simulation/call.h"
+#include "tests/simulation/setting.h"
+
+namespace fairlock::simulation {
+
+enum class OwnerChoice : std::uint8_t { kAny, kHolder, kWaiter };
+enum class TokenChoice : std::uint8_t { kNone, kRight, kEarlier, kUnknown };
+
+// From where the time of a step is counted.
+enum class TimeChoice : std::uint8_t {
+  kNow,           // `time_ms` later
+  kNextDeadline,  // what the engine names as its next deadline, and `time_ms`
+  kTrueDeadline,  // when the next lease or wait ends by what was said to the clients, and `time_ms`
+};
+
+struct Step {
+  Operation operation = Operation::kSleep;
+  OwnerChoice owner_choice = OwnerChoice::kAny;
+  TokenChoice token_choice = TokenChoice::kNone;
+  TimeChoice time_choice = TimeChoice::kNow;
+  bool only_new = false;
+  bool has_lease = false;
+  bool has_owner = true;                    // kBreak: without, all holds end
+  int connection = 0;                       // a slot; if it waits, the next one that does not
+  bool prefers_waiting_connection = false;  // kUnblock, kDisconnect
+  int key = 0;
+  int owner = 0;
+  int new_owner = 0;
+  int meta = kAbsent;
+  int label = kAbsent;
+  std::uint32_t limit = 0;  // 0: not given
+  DurationMs lease_ms = 0;
+  DurationMs wait_ms = 0;
+  std::int64_t time_ms = 0;
+  std::uint64_t start = 0;
+  std::uint64_t count = 0;
+  std::size_t steps_max = 0;
+  bool until_done = true;
+};
+
+// The first `count` steps of the seed; more steps begin with the same ones.
+std::vector<Step> GenerateSteps(const Setting& setting, std::size_t count);
+
+}  // namespace fairlock::simulation
