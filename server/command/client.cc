@@ -1,5 +1,6 @@
 #include "server/command/client.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -23,27 +24,60 @@ Client::Client(Dispatcher& dispatcher, Transport& transport, ClientAddress addre
 Client::~Client() { assert(is_detached_); }
 
 std::size_t Client::Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now) {
-  protocol::Arguments& arguments = dispatcher_.arguments();
+  RequestWindow& window = dispatcher_.window();
+  profile_.active_at = now;
   std::size_t consumed = 0;
   std::size_t requests = 0;
-  while (!is_waiting() && !is_closing_ && requests < requests_max) {
-    const protocol::ParseResult parsed =
-        parser_.Parse(input.substr(consumed), dispatcher_.limits(), arguments);
-    consumed += parsed.consumed;
-    if (parsed.status == ParseStatus::kNeedMore) break;
-    if (parsed.status == ParseStatus::kError) {
-      ++dispatcher_.counters().protocol_errors;
-      writer().Error(parsed.error);
-      CloseAfterOutput();
+  bool is_used_up = false;
+  while (!is_waiting() && !is_closing_ && !is_used_up && requests < requests_max) {
+    ReadAhead(input.substr(consumed), requests_max - requests, window);
+    const std::size_t executed = ExecuteAhead(window, now);
+    requests += executed;
+    is_used_up = window.last.status != ParseStatus::kRequest;
+    const bool is_stopped = is_waiting() || is_closing_;
+    if (executed < window.count || (is_stopped && window.last.status == ParseStatus::kError)) {
+      // What was read ahead is given again when the connection goes on.
+      parser_ = window.requests[executed - 1].parser_behind;
+      consumed += window.requests[executed - 1].end;
       break;
     }
-    dispatcher_.Execute(*this, arguments, now);
-    ++requests;
+    consumed += window.end;
+    if (window.last.status == ParseStatus::kError) RefuseInput(window.last.error);
   }
   profile_.commands_processed += requests;
-  profile_.active_at = now;
   has_more_ = consumed < input.size() && (is_waiting() || requests == requests_max);
   return consumed;
+}
+
+void Client::ReadAhead(std::string_view input, std::size_t requests_max, RequestWindow& window) {
+  const std::size_t count_max = std::min(requests_max, RequestWindow::kSize);
+  window.count = 0;
+  window.end = 0;
+  do {
+    RequestAhead& request = window.requests[window.count];
+    window.last = parser_.Parse(input.substr(window.end), dispatcher_.limits(), request.arguments);
+    window.end += window.last.consumed;
+    if (window.last.status != ParseStatus::kRequest) return;
+    request.end = window.end;
+    request.parser_behind = parser_;
+    dispatcher_.Prepare(*this, request);
+  } while (++window.count < count_max);
+}
+
+std::size_t Client::ExecuteAhead(const RequestWindow& window, engine::TimeMs now) {
+  for (std::size_t i = 0; i < window.count; ++i) dispatcher_.PrefetchLock(window.requests[i]);
+  std::size_t executed = 0;
+  while (executed < window.count && !is_waiting() && !is_closing_) {
+    dispatcher_.Execute(*this, window.requests[executed], now);
+    ++executed;
+  }
+  return executed;
+}
+
+void Client::RefuseInput(const protocol::WireError& error) {
+  ++dispatcher_.counters().protocol_errors;
+  writer().Error(error);
+  CloseAfterOutput();
 }
 
 void Client::Detach(engine::TimeMs now) {
@@ -61,16 +95,16 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
   if (is_detached_) return;
   assert(is_waiting());
   wait_kind_ = WaitKind::kNothing;
-  switch (resolution.kind) {
-    case engine::ResolutionKind::kWatchEnded:
-      writer().Integer(1);
-      break;
-    case engine::ResolutionKind::kWatchTimedOut:
-      writer().Integer(0);
-      break;
-    default:
-      AnswerWaitingLock(resolution, now);
-      break;
+  const bool is_timed_out = resolution.kind == engine::ResolutionKind::kTimedOut ||
+                            resolution.kind == engine::ResolutionKind::kWatchTimedOut;
+  if (std::exchange(fails_at_time_out_, false) && is_timed_out) {
+    writer().Error(ErrorCode::kUnblocked, "client unblocked via CLIENT UNBLOCK");
+  } else if (resolution.kind == engine::ResolutionKind::kWatchTimedOut) {
+    writer().Integer(0);
+  } else if (resolution.kind == engine::ResolutionKind::kWatchEnded) {
+    writer().Integer(1);
+  } else {
+    AnswerWaitingLock(resolution, now);
   }
   explained_.reset();
   transport_.NoticeOutput();

@@ -9,6 +9,7 @@
 #include "protocol/reply_writer.h"
 #include "protocol/request_parser.h"
 #include "server/command/command_table.h"
+#include "server/command/request_window.h"
 #include "server/command/transport.h"
 #include "server/engine/attachment.h"
 #include "server/engine/effects.h"
@@ -78,6 +79,8 @@ class Client final : public engine::Attachment {
   // map.
   void WaitFor(WaitKind kind) { wait_kind_ = kind; }
   void ExplainLater(const engine::KeyName& key, std::string_view owner);
+  // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
+  void FailAtTimeOut() { fails_at_time_out_ = true; }
   void CloseAfterOutput() { is_closing_ = true; }
   // As RESET: RESP2, database 0, no name.
   void Reset();
@@ -100,6 +103,10 @@ class Client final : public engine::Attachment {
     std::string owner;
   };
 
+  void ReadAhead(std::string_view input, std::size_t requests_max, RequestWindow& window);
+  // Returns how many were executed: all, unless one waits or closes the connection.
+  std::size_t ExecuteAhead(const RequestWindow& window, engine::TimeMs now);
+  void RefuseInput(const protocol::WireError& error);
   void AnswerWaitingLock(const engine::Resolution& resolution, engine::TimeMs now);
 
   Dispatcher& dispatcher_;
@@ -112,6 +119,7 @@ class Client final : public engine::Attachment {
   bool is_closing_ = false;
   bool has_more_ = false;
   bool is_detached_ = false;
+  bool fails_at_time_out_ = false;
   std::unique_ptr<ExplainedRequest> explained_;  // only while a LOCK ... EXPLAIN waits
   ClientProfile profile_;
 };

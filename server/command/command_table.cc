@@ -21,9 +21,12 @@ std::size_t HashOfName(std::string_view name) {
 
 }  // namespace
 
-CommandTable::CommandTable() {
-  for (const auto family :
-       {LockCommands(), LookCommands(), ConnectionCommands(), ClientCommands(), ServerCommands()}) {
+CommandTable::CommandTable()
+    : CommandTable({LockCommands(), LookCommands(), ConnectionCommands(), ClientCommands(),
+                    ServerCommands(), IntrospectionCommands()}) {}
+
+CommandTable::CommandTable(std::initializer_list<std::span<const CommandSpec>> families) {
+  for (const auto family : families) {
     for (const CommandSpec& spec : family) {
       rows_.push_back(&spec);
       std::size_t slot = HashOfName(spec.name) % kSlots;
@@ -53,6 +56,15 @@ std::size_t CommandTable::IndexOfSubcommand(const CommandSpec& container,
 const CommandSpec* CommandTable::Find(std::string_view name) const {
   const std::size_t index = IndexOf(name);
   return index == kNone ? nullptr : rows_[index];
+}
+
+std::span<const CommandSpec* const> CommandTable::SubcommandsOf(
+    const CommandSpec& container) const {
+  if (!HasSubcommands(container)) return {};
+  const std::size_t first = IndexOf(container.name) + 1;
+  std::size_t end = first;
+  while (end < rows_.size() && IsSubcommand(*rows_[end])) ++end;
+  return std::span(rows_).subspan(first, end - first);
 }
 
 }  // namespace fairlock::command

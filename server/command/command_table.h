@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ enum CommandFlag : std::uint32_t {
   kDangerous = 1U << 5,
   kConnection = 1U << 6,
   kNoAuth = 1U << 7,
+  kContainer = 1U << 8,  // has subcommands and yet a handler, for when it stands alone
 };
 
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
@@ -55,7 +57,23 @@ struct CommandSpec {
   std::string_view syntax;      // the arguments in the notation of docs/COMMANDS.md
   std::string_view summary;     // one sentence without full stop
   std::string_view complexity;  // "O(1)"
+  std::string_view since = "0.1.0";
 };
+
+// Whether requests name a second word to say which command they mean.
+constexpr bool HasSubcommands(const CommandSpec& spec) {
+  return spec.handler == nullptr || (spec.flags & kContainer) != 0;
+}
+
+constexpr bool IsSubcommand(const CommandSpec& spec) {
+  return spec.name.find('|') != std::string_view::npos;
+}
+
+// `arguments` counts the name, of a subcommand both.
+constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
+  const auto count = static_cast<int>(arguments);
+  return spec.arity >= 0 ? count == spec.arity : count >= -spec.arity;
+}
 
 // One family of commands, each defined at the bottom of its file.
 std::span<const CommandSpec> LockCommands();
@@ -63,11 +81,15 @@ std::span<const CommandSpec> LookCommands();
 std::span<const CommandSpec> ConnectionCommands();
 std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();
+std::span<const CommandSpec> IntrospectionCommands();
 
 // Immutable once made. Find is O(1) and allocates nothing.
 class CommandTable {
  public:
+  // The whole language.
   CommandTable();
+  // Another one, for servers that are only measured.
+  explicit CommandTable(std::initializer_list<std::span<const CommandSpec>> families);
 
   static constexpr std::size_t kNone = ~std::size_t{0};
 
@@ -80,6 +102,7 @@ class CommandTable {
 
   // All rows in the order of their families, subcommands behind their container.
   std::span<const CommandSpec* const> rows() const { return rows_; }
+  std::span<const CommandSpec* const> SubcommandsOf(const CommandSpec& container) const;
 
  private:
   static constexpr std::size_t kSlots = 512;

@@ -1,8 +1,10 @@
 #include "server/command/dispatcher.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <string>
+#include <utility>
 
+#include "server/command/refusals.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -10,9 +12,10 @@ namespace fairlock::command {
 using protocol::ErrorCode;
 
 Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
-                       engine::TimeMs now)
+                       engine::TimeMs now, CommandTable commands)
     : environment_(environment),
       started_at_(now),
+      commands_(std::move(commands)),
       engine_(engine_options),
       calls_(commands_.rows().size()) {}
 
@@ -33,30 +36,32 @@ void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyW
   reply.Error(ErrorCode::kErr, text);
 }
 
-void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply) {
-  std::string text = "wrong number of arguments for '" + Lowered(spec.name) + "' command";
-  if (spec.group == "lock") {
-    text.append("; ").append(spec.name).append(" ").append(spec.syntax).append(" would be right");
-  }
-  reply.Error(ErrorCode::kErr, text);
-}
-
-bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
-  const auto count = static_cast<int>(arguments);
-  return spec.arity >= 0 ? count == spec.arity : count >= -spec.arity;
-}
-
 }  // namespace
 
-std::size_t Dispatcher::FindCommand(const protocol::Arguments& arguments,
+void Dispatcher::Prepare(const Client& client, RequestAhead& request) const {
+  request.row = commands_.IndexOf(request.arguments[0]);
+  request.has_key = false;
+  if (request.row == CommandTable::kNone) return;
+  const auto position = static_cast<std::size_t>(commands_.rows()[request.row]->keys.first);
+  if (position == 0 || position >= request.arguments.size()) return;
+  request.has_key = true;
+  request.key_hash = engine_.Prefetch({client.database(), request.arguments[position]});
+}
+
+void Dispatcher::PrefetchLock(const RequestAhead& request) const {
+  if (request.has_key) engine_.PrefetchLock(request.key_hash);
+}
+
+std::size_t Dispatcher::FindCommand(const RequestAhead& request,
                                     protocol::ReplyWriter& reply) const {
-  std::size_t index = commands_.IndexOf(arguments[0]);
+  const protocol::Arguments& arguments = request.arguments;
+  std::size_t index = request.row;
   if (index == CommandTable::kNone) {
     RefuseUnknownCommand(arguments, reply);
     return CommandTable::kNone;
   }
   const CommandSpec* spec = commands_.rows()[index];
-  if (spec->handler == nullptr && arguments.size() > 1) {
+  if (HasSubcommands(*spec) && arguments.size() > 1) {
     index = commands_.IndexOfSubcommand(*spec, arguments[1]);
     if (index == CommandTable::kNone) {
       reply.Error(ErrorCode::kErr, "unknown subcommand " + Quoted(arguments[1], 128) + ". Try " +
@@ -70,16 +75,16 @@ std::size_t Dispatcher::FindCommand(const protocol::Arguments& arguments,
   return CommandTable::kNone;
 }
 
-void Dispatcher::Execute(Client& client, const protocol::Arguments& arguments, engine::TimeMs now) {
+void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::TimeMs now) {
   ++counters_.commands_processed;
   protocol::ReplyWriter reply = client.writer();
   const std::size_t output_before = client.output().size();
-  const std::size_t index = FindCommand(arguments, reply);
+  const std::size_t index = FindCommand(request, reply);
   if (index != CommandTable::kNone) {
     ++calls_[index];
     const CommandSpec& spec = *commands_.rows()[index];
     client.profile().last_command = &spec;
-    Invocation invocation{*this, client, arguments, reply, now};
+    Invocation invocation{*this, client, request.arguments, reply, now};
     spec.handler(invocation);
   }
   const std::string& output = client.output();
@@ -94,6 +99,11 @@ void Dispatcher::DeliverEffects(engine::TimeMs now) {
     static_cast<Client*>(resolution.to)->Resolve(resolution, now);
   }
   effects_.resolutions.clear();
+}
+
+void Dispatcher::ResetStatistics() {
+  counters_ = {};
+  std::fill(calls_.begin(), calls_.end(), 0);
 }
 
 std::uint64_t Dispatcher::Register(Client& client) {

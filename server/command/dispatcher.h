@@ -33,7 +33,7 @@ struct ServerCounters {
 class Dispatcher {
  public:
   Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
-             engine::TimeMs now);
+             engine::TimeMs now, CommandTable commands = CommandTable());
 
   // Ends what is due, at most about `steps_max` timers; true: more is due, so the next turn should
   // follow at once.
@@ -41,8 +41,14 @@ class Dispatcher {
   // When Advance is to be called next; engine::kNever if nothing runs.
   engine::TimeMs NextDeadline() const { return engine_.NextDeadline(); }
 
+  // Finds the row of a request that will be executed soon, and calls its key's place in the table
+  // into the cache; PrefetchLock, a moment later, the lock itself. Hints: the request may change
+  // the database before.
+  void Prepare(const Client& client, RequestAhead& request) const;
+  void PrefetchLock(const RequestAhead& request) const;
   // Executes one request of that client; replies go to the outputs of those whom they are for.
-  void Execute(Client& client, const protocol::Arguments& arguments, engine::TimeMs now);
+  // REQUIRES: prepared.
+  void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
   // Answers the requests that waited and are settled by the engine's last step.
   void DeliverEffects(engine::TimeMs now);
 
@@ -57,6 +63,8 @@ class Dispatcher {
   const CommandTable& commands() const { return commands_; }
   // How often each row of the table was called, in its order.
   const std::vector<std::uint64_t>& calls() const { return calls_; }
+  // Begins to count anew, the engine's own counts apart.
+  void ResetStatistics();
   engine::LockEngine& engine() { return engine_; }
   engine::Effects& effects() { return effects_; }
   Environment& environment() { return environment_; }
@@ -68,11 +76,11 @@ class Dispatcher {
   std::int64_t UnixMs(engine::TimeMs since, engine::TimeMs now) const;
 
   // Scratch of the clients' Consume.
-  protocol::Arguments& arguments() { return arguments_; }
+  RequestWindow& window() { return window_; }
 
  private:
   // The row to execute, by its place in the table; kNone: the error is answered.
-  std::size_t FindCommand(const protocol::Arguments& arguments, protocol::ReplyWriter& reply) const;
+  std::size_t FindCommand(const RequestAhead& request, protocol::ReplyWriter& reply) const;
 
   Environment& environment_;
   const engine::TimeMs started_at_;
@@ -80,7 +88,7 @@ class Dispatcher {
   engine::LockEngine engine_;
   engine::Effects effects_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
-  protocol::Arguments arguments_;
+  RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;
   std::vector<std::uint64_t> calls_;
   ServerCounters counters_;

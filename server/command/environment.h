@@ -21,7 +21,9 @@ struct ServerFacts {
   std::string version;
   std::string run_id;  // 40 hexadecimal digits, new at each start
   std::string executable;
-  std::string config_file;     // empty: none
+  std::string config_file;       // empty: none
+  std::string operating_system;  // "Linux 6.1.0-18-amd64 x86_64"
+  std::int64_t process_id = 0;
   std::uint16_t tcp_port = 0;  // 0: no TCP
   std::uint32_t connections_max = 10'000;
 };

@@ -1,0 +1,117 @@
+#include "server/command/client_list.h"
+
+#include <array>
+
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  ClientType type;
+};
+
+constexpr auto kTypeNames = std::to_array<TypeName>({
+    {"normal", ClientType::kNormal},
+    {"master", ClientType::kMaster},
+    {"replica", ClientType::kReplica},
+    {"slave", ClientType::kReplica},
+    {"pubsub", ClientType::kPubsub},
+});
+
+std::string FlagsOf(const Client& client) {
+  std::string flags;
+  if (client.profile().address.peer.starts_with('/')) flags += 'U';
+  if (client.is_waiting()) flags += 'b';
+  if (client.is_closing()) flags += 'c';
+  return flags.empty() ? "N" : flags;
+}
+
+// Writes "name=value" after "name=value".
+class FieldLine {
+ public:
+  void Add(std::string_view name, std::string_view value) {
+    if (!line_.empty()) line_ += ' ';
+    line_.append(name).append("=").append(value);
+  }
+  void Add(std::string_view name, std::int64_t value) { Add(name, std::to_string(value)); }
+  void Add(std::string_view name, std::uint64_t value) { Add(name, std::to_string(value)); }
+
+  std::string Finish() && { return std::move(line_.append("\n")); }
+
+ private:
+  std::string line_;
+};
+
+}  // namespace
+
+std::optional<ClientType> FindClientType(std::string_view name) {
+  for (const TypeName& row : kTypeNames) {
+    if (EqualsIgnoreCase(row.name, name)) return row.type;
+  }
+  return std::nullopt;
+}
+
+ClientType TypeOf(const Client& /*client*/) { return ClientType::kNormal; }
+
+std::string DescribeClient(const Client& client, engine::TimeMs now) {
+  const ClientProfile& profile = client.profile();
+  const std::string& output = client.output();
+  constexpr std::uint64_t kNone = 0;
+  FieldLine line;
+  line.Add("id", profile.id);
+  line.Add("addr", profile.address.peer);
+  line.Add("laddr", profile.address.local);
+  line.Add("fd", std::int64_t{profile.address.descriptor});
+  line.Add("name", profile.name);
+  line.Add("age", (now - profile.connected_at) / 1000);
+  line.Add("idle", (now - profile.active_at) / 1000);
+  line.Add("flags", FlagsOf(client));
+  line.Add("db", std::uint64_t{client.database()});
+  line.Add("sub", kNone);
+  line.Add("psub", kNone);
+  line.Add("ssub", kNone);
+  line.Add("multi", std::int64_t{-1});
+  // What is received stays with the transport until it is a whole request.
+  line.Add("qbuf", kNone);
+  line.Add("qbuf-free", kNone);
+  line.Add("argv-mem", kNone);
+  line.Add("multi-mem", kNone);
+  line.Add("rbs", std::uint64_t{output.capacity()});
+  line.Add("rbp", std::uint64_t{output.capacity()});
+  line.Add("obl", std::uint64_t{output.size()});
+  line.Add("oll", kNone);
+  line.Add("omem", kNone);
+  line.Add("tot-mem", std::uint64_t{sizeof(Client) + output.capacity()});
+  line.Add("events", output.empty() ? "r" : "rw");
+  const CommandSpec* const command = profile.last_command;
+  line.Add("cmd", command == nullptr ? "NULL" : Lowered(command->name));
+  line.Add("user", profile.user);
+  line.Add("redir", std::int64_t{-1});
+  line.Add("resp", static_cast<std::uint64_t>(client.version()));
+  line.Add("lib-name", profile.library_name);
+  line.Add("lib-ver", profile.library_version);
+  return std::move(line).Finish();
+}
+
+bool ClientFilter::Accepts(const Client& client, engine::TimeMs now) const {
+  const ClientProfile& profile = client.profile();
+  return &client != except && (!id || *id == profile.id) && (!type || *type == TypeOf(client)) &&
+         (!address || *address == profile.address.peer) &&
+         (!local_address || *local_address == profile.address.local) &&
+         (!user || *user == profile.user) &&
+         (!age_min_ms || now - profile.connected_at >= *age_min_ms);
+}
+
+std::vector<Client*> FindClients(const Dispatcher& dispatcher, const ClientFilter& filter,
+                                 engine::TimeMs now) {
+  std::vector<Client*> found;
+  for (const auto& [id, client] : dispatcher.clients()) {
+    if (filter.Accepts(*client, now)) found.push_back(client);
+  }
+  return found;
+}
+
+}  // namespace fairlock::command

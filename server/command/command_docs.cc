@@ -1,0 +1,197 @@
+#include "server/command/command_docs.h"
+
+#include <array>
+#include <optional>
+
+#include "server/command/command_syntax.h"
+#include "server/command/dispatcher.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+struct FlagName {
+  std::uint32_t flags;  // any of them
+  std::string_view name;
+};
+
+constexpr auto kFlagNames = std::to_array<FlagName>({
+    {kWrite, "write"},
+    {kReadOnly, "readonly"},
+    {kAdmin, "admin"},
+    {kBlocking, "blocking"},
+    {kFast, "fast"},
+    {kNoAuth, "no_auth"},
+});
+
+constexpr auto kCategoryNames = std::to_array<FlagName>({
+    {kReadOnly, "read"},
+    {kWrite, "write"},
+    {kAdmin, "admin"},
+    {kFast, "fast"},
+    {kBlocking, "blocking"},
+    {kAdmin | kDangerous, "dangerous"},
+    {kConnection, "connection"},
+});
+
+void WriteWords(protocol::ReplyWriter& reply, const std::vector<std::string_view>& words,
+                std::string_view prefix = "") {
+  reply.SetHeader(words.size());
+  for (const std::string_view word : words) reply.Simple(std::string(prefix).append(word));
+}
+
+void WriteNumber(protocol::ReplyWriter& reply, std::string_view name, int number) {
+  reply.Bulk(name);
+  reply.Integer(number);
+}
+
+void WriteText(protocol::ReplyWriter& reply, std::string_view name, std::string_view text) {
+  reply.Bulk(name);
+  reply.Bulk(text);
+}
+
+// The positions again, in the form that Redis has since 7.0.
+void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
+  if (spec.keys.first == 0) return reply.SetHeader(0);
+  reply.SetHeader(1);
+  reply.MapHeader(3);
+  reply.Bulk("flags");
+  WriteKeyFlags(reply, spec);
+  reply.Bulk("begin_search");
+  reply.MapHeader(2);
+  WriteText(reply, "type", "index");
+  reply.Bulk("spec");
+  reply.MapHeader(1);
+  WriteNumber(reply, "index", spec.keys.first);
+  reply.Bulk("find_keys");
+  reply.MapHeader(2);
+  WriteText(reply, "type", "range");
+  reply.Bulk("spec");
+  reply.MapHeader(3);
+  const bool is_open = spec.keys.last < 0;
+  WriteNumber(reply, "lastkey", is_open ? spec.keys.last : spec.keys.last - spec.keys.first);
+  WriteNumber(reply, "keystep", spec.keys.step);
+  WriteNumber(reply, "limit", 0);
+}
+
+void WriteArguments(protocol::ReplyWriter& reply, const Syntax& syntax);
+
+void WriteArgument(protocol::ReplyWriter& reply, const SyntaxNode& node) {
+  const std::string name = NameOf(node);
+  const std::string_view type = TypeOf(node);
+  const bool is_key = type == "key";
+  const bool has_flags = node.is_optional || node.is_repeated;
+  reply.MapHeader(3 + (is_key ? 1U : 0U) + (node.token.empty() ? 0U : 1U) + (has_flags ? 1U : 0U));
+  WriteText(reply, "name", name);
+  WriteText(reply, "type", type);
+  if (node.parts.empty()) WriteText(reply, "display_text", name);
+  if (is_key) WriteNumber(reply, "key_spec_index", 0);
+  if (!node.token.empty()) WriteText(reply, "token", node.token);
+  if (has_flags) {
+    reply.Bulk("flags");
+    std::vector<std::string_view> flags;
+    if (node.is_optional) flags.emplace_back("optional");
+    if (node.is_repeated) flags.emplace_back("multiple");
+    WriteWords(reply, flags);
+  }
+  if (!node.parts.empty()) WriteArguments(reply, node.parts);
+}
+
+void WriteArguments(protocol::ReplyWriter& reply, const Syntax& syntax) {
+  reply.Bulk("arguments");
+  reply.ArrayHeader(syntax.size());
+  for (const SyntaxNode& node : syntax) WriteArgument(reply, node);
+}
+
+}  // namespace
+
+std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec) {
+  std::vector<std::string_view> names;
+  for (const FlagName& row : kFlagNames) {
+    if ((spec.flags & row.flags) != 0) names.push_back(row.name);
+  }
+  return names;
+}
+
+std::vector<std::string_view> CategoriesOf(const CommandSpec& spec) {
+  std::vector<std::string_view> names;
+  if (spec.group == "lock") names.emplace_back("lock");
+  for (const FlagName& row : kCategoryNames) {
+    if ((spec.flags & row.flags) != 0) names.push_back(row.name);
+  }
+  if ((spec.flags & kFast) == 0) names.emplace_back("slow");
+  return names;
+}
+
+void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec) {
+  if ((spec.flags & kWrite) != 0) return WriteWords(reply, {"RW", "access", "update"});
+  WriteWords(reply, {"RO", "access"});
+}
+
+void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
+                      const CommandSpec& spec) {
+  reply.ArrayHeader(10);
+  reply.Bulk(Lowered(spec.name));
+  reply.Integer(spec.arity);
+  WriteWords(reply, FlagNamesOf(spec));
+  reply.Integer(spec.keys.first);
+  reply.Integer(spec.keys.last);
+  reply.Integer(spec.keys.step);
+  WriteWords(reply, CategoriesOf(spec), "@");
+  reply.SetHeader(0);  // hints for proxies
+  WriteKeySpecs(reply, spec);
+  const auto subcommands = table.SubcommandsOf(spec);
+  reply.SetHeader(subcommands.size());
+  for (const CommandSpec* subcommand : subcommands) WriteCommandInfo(reply, table, *subcommand);
+}
+
+void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
+                      const CommandSpec& spec) {
+  const Syntax syntax = ParseSyntax(spec.syntax).value_or(Syntax());
+  const auto subcommands = table.SubcommandsOf(spec);
+  reply.Bulk(Lowered(spec.name));
+  reply.MapHeader(4 + (syntax.empty() ? 0U : 1U) + (subcommands.empty() ? 0U : 1U));
+  WriteText(reply, "summary", spec.summary);
+  WriteText(reply, "since", spec.since);
+  WriteText(reply, "group", spec.group);
+  WriteText(reply, "complexity", spec.complexity);
+  if (!syntax.empty()) WriteArguments(reply, syntax);
+  if (subcommands.empty()) return;
+  reply.Bulk("subcommands");
+  reply.MapHeader(subcommands.size());
+  for (const CommandSpec* subcommand : subcommands) WriteCommandDocs(reply, table, *subcommand);
+}
+
+std::vector<std::string_view> KeysOf(const CommandSpec& spec,
+                                     std::span<const std::string_view> request) {
+  std::vector<std::string_view> keys;
+  const auto size = static_cast<int>(request.size());
+  const int last = spec.keys.last < 0 ? size + spec.keys.last : spec.keys.last;
+  for (int i = spec.keys.first; i > 0 && i <= last && i < size; i += spec.keys.step) {
+    keys.push_back(request[static_cast<std::size_t>(i)]);
+  }
+  return keys;
+}
+
+void AnswerHelp(Invocation& call) {
+  const CommandTable& table = call.dispatcher.commands();
+  const CommandSpec& container = *table.Find(call.arguments[0]);
+  std::vector<std::string> lines;
+  lines.push_back(std::string(container.name) +
+                  " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+  const auto add = [&](std::string line, std::string_view summary) {
+    lines.push_back(std::move(line));
+    lines.push_back("    " + std::string(summary) + ".");
+  };
+  if (container.handler != nullptr) add("(no subcommand)", container.summary);
+  for (const CommandSpec* subcommand : table.SubcommandsOf(container)) {
+    std::string line(subcommand->name.substr(container.name.size() + 1));
+    if (!subcommand->syntax.empty()) line.append(" ").append(subcommand->syntax);
+    add(std::move(line), subcommand->summary);
+  }
+  call.reply.ArrayHeader(lines.size());
+  for (const std::string& line : lines) call.reply.Simple(line);
+}
+
+}  // namespace fairlock::command

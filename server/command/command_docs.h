@@ -1,0 +1,37 @@
+// What COMMAND INFO, COMMAND DOCS and the HELP subcommands say about a row of the command table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/arguments.h"
+#include "protocol/reply_writer.h"
+#include "server/command/command_table.h"
+
+namespace fairlock::command {
+
+// "admin", "fast", ...: the row's flags as COMMAND INFO names them.
+std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec);
+// "lock", "read", "slow", ...: the categories for permissions, without their '@'.
+std::vector<std::string_view> CategoriesOf(const CommandSpec& spec);
+
+// One entry of COMMAND INFO, its subcommands inside.
+void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
+                      const CommandSpec& spec);
+// One entry of the map of COMMAND DOCS: name and description, its subcommands inside.
+void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
+                      const CommandSpec& spec);
+
+// How a command uses its keys: "RO" "access", or "RW" "access" "update".
+void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec);
+
+// The keys of a whole request, the name of the command first. REQUIRES: it fits the row's arity.
+std::vector<std::string_view> KeysOf(const CommandSpec& spec,
+                                     std::span<const std::string_view> request);
+
+// The reply of CONTAINER HELP.
+void AnswerHelp(Invocation& call);
+
+}  // namespace fairlock::command

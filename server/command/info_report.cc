@@ -1,0 +1,227 @@
+#include "server/command/info_report.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+#include "server/command/redis_version.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+struct Source {
+  Dispatcher& dispatcher;
+  const ServerFacts& facts;
+  const ServerCounters& counters;
+  const engine::EngineCounts& locks;
+  const ResourceUse resources;
+  const std::int64_t unix_us;
+  const std::int64_t uptime_s;
+};
+
+std::string Decimal(double value, int digits) {
+  std::array<char, 64> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                 std::chars_format::fixed, digits);
+  return {text.data(), end.ptr};
+}
+
+// As Redis: "1.04M".
+std::string Human(std::uint64_t bytes) {
+  constexpr std::string_view kUnits = "KMGT";
+  if (bytes < 1024) return std::to_string(bytes) + "B";
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return Decimal(value, 2) + kUnits[unit];
+}
+
+std::uint64_t UsedBytes(const Source& source) {
+  const ResourceUse& use = source.resources;
+  return use.allocated_bytes != 0 ? use.allocated_bytes : use.resident_bytes;
+}
+
+std::size_t CountWaitingClients(const Source& source) {
+  const auto& clients = source.dispatcher.clients();
+  return static_cast<std::size_t>(std::count_if(
+      clients.begin(), clients.end(), [](const auto& row) { return row.second->is_waiting(); }));
+}
+
+struct Field {
+  std::string_view name;
+  std::string (*value)(const Source&);
+};
+
+constexpr auto kServerFields = std::to_array<Field>({
+    {"redis_version", [](const Source&) { return std::string(kRedisVersion); }},
+    {"fairlock_version", [](const Source& s) { return s.facts.version; }},
+    {"redis_mode", [](const Source&) { return std::string("standalone"); }},
+    {"os", [](const Source& s) { return s.facts.operating_system; }},
+    {"arch_bits", [](const Source&) { return std::to_string(sizeof(void*) * 8); }},
+    {"multiplexing_api", [](const Source&) { return std::string("epoll"); }},
+    {"process_id", [](const Source& s) { return std::to_string(s.facts.process_id); }},
+    {"run_id", [](const Source& s) { return s.facts.run_id; }},
+    {"tcp_port", [](const Source& s) { return std::to_string(s.facts.tcp_port); }},
+    {"server_time_usec", [](const Source& s) { return std::to_string(s.unix_us); }},
+    {"uptime_in_seconds", [](const Source& s) { return std::to_string(s.uptime_s); }},
+    {"uptime_in_days", [](const Source& s) { return std::to_string(s.uptime_s / 86'400); }},
+    {"executable", [](const Source& s) { return s.facts.executable; }},
+    {"config_file", [](const Source& s) { return s.facts.config_file; }},
+});
+
+constexpr auto kClientsFields = std::to_array<Field>({
+    {"connected_clients",
+     [](const Source& s) { return std::to_string(s.dispatcher.clients().size()); }},
+    {"maxclients", [](const Source& s) { return std::to_string(s.facts.connections_max); }},
+    {"blocked_clients", [](const Source& s) { return std::to_string(CountWaitingClients(s)); }},
+});
+
+constexpr auto kMemoryFields = std::to_array<Field>({
+    {"used_memory", [](const Source& s) { return std::to_string(UsedBytes(s)); }},
+    {"used_memory_human", [](const Source& s) { return Human(UsedBytes(s)); }},
+    {"used_memory_rss", [](const Source& s) { return std::to_string(s.resources.resident_bytes); }},
+    {"used_memory_rss_human", [](const Source& s) { return Human(s.resources.resident_bytes); }},
+    {"maxmemory", [](const Source&) { return std::string("0"); }},
+    {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
+});
+
+constexpr auto kPersistenceFields = std::to_array<Field>({
+    {"loading", [](const Source&) { return std::string("0"); }},
+    {"rdb_bgsave_in_progress", [](const Source&) { return std::string("0"); }},
+    {"aof_enabled", [](const Source&) { return std::string("0"); }},
+});
+
+constexpr auto kStatsFields = std::to_array<Field>({
+    {"total_connections_received",
+     [](const Source& s) { return std::to_string(s.counters.connections_received); }},
+    {"total_commands_processed",
+     [](const Source& s) { return std::to_string(s.counters.commands_processed); }},
+    {"total_net_input_bytes",
+     [](const Source& s) { return std::to_string(s.counters.input_bytes); }},
+    {"total_net_output_bytes",
+     [](const Source& s) { return std::to_string(s.counters.output_bytes); }},
+    {"rejected_connections",
+     [](const Source& s) { return std::to_string(s.counters.connections_rejected); }},
+    {"client_output_buffer_limit_disconnections",
+     [](const Source& s) { return std::to_string(s.counters.closed_over_output_limit); }},
+    {"expired_keys", [](const Source& s) { return std::to_string(s.locks.expired); }},
+    {"evicted_keys", [](const Source&) { return std::string("0"); }},
+    {"total_error_replies",
+     [](const Source& s) { return std::to_string(s.counters.errors_replied); }},
+    {"protocol_errors", [](const Source& s) { return std::to_string(s.counters.protocol_errors); }},
+    {"turns", [](const Source& s) { return std::to_string(s.counters.turns); }},
+});
+
+constexpr auto kReplicationFields = std::to_array<Field>({
+    {"role", [](const Source&) { return std::string("master"); }},
+    {"connected_slaves", [](const Source&) { return std::string("0"); }},
+});
+
+constexpr auto kCpuFields = std::to_array<Field>({
+    {"used_cpu_sys", [](const Source& s) { return Decimal(s.resources.system_cpu_seconds, 6); }},
+    {"used_cpu_user", [](const Source& s) { return Decimal(s.resources.user_cpu_seconds, 6); }},
+});
+
+constexpr auto kLocksFields = std::to_array<Field>({
+    {"locks", [](const Source& s) { return std::to_string(s.locks.locks); }},
+    {"holders", [](const Source& s) { return std::to_string(s.locks.holds); }},
+    {"waiters", [](const Source& s) { return std::to_string(s.locks.places); }},
+    {"watchers", [](const Source& s) { return std::to_string(s.locks.watchers); }},
+    {"granted", [](const Source& s) { return std::to_string(s.locks.granted); }},
+    {"granted_after_wait",
+     [](const Source& s) { return std::to_string(s.locks.granted_after_wait); }},
+    {"denied", [](const Source& s) { return std::to_string(s.locks.denied); }},
+    {"released", [](const Source& s) { return std::to_string(s.locks.released); }},
+    {"expired", [](const Source& s) { return std::to_string(s.locks.expired); }},
+    {"broken", [](const Source& s) { return std::to_string(s.locks.broken); }},
+    {"timed_out", [](const Source& s) { return std::to_string(s.locks.timed_out); }},
+    {"newest_token", [](const Source& s) { return std::to_string(s.locks.newest_token); }},
+});
+
+constexpr auto kClusterFields = std::to_array<Field>({
+    {"cluster_enabled", [](const Source&) { return std::string("0"); }},
+});
+
+void AddLine(std::string& report, std::string_view name, std::string_view value) {
+  report.append(name).append(":").append(value).append("\r\n");
+}
+
+// Sections whose lines are not known before.
+
+void AddCommandCalls(std::string& report, const Source& source) {
+  const auto rows = source.dispatcher.commands().rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint64_t calls = source.dispatcher.calls()[i];
+    if (calls == 0) continue;
+    AddLine(report, "cmdstat_" + Lowered(rows[i]->name), "calls=" + std::to_string(calls));
+  }
+}
+
+void AddDatabases(std::string& report, const Source& source) {
+  for (std::uint32_t db = 0; db < engine::kDatabases; ++db) {
+    const std::uint64_t keys = source.dispatcher.engine().CountLocks(static_cast<std::uint8_t>(db));
+    if (keys == 0) continue;
+    const std::string count = std::to_string(keys);
+    // Every lease has an end; when, is not kept as a sum.
+    std::string counts = "keys=" + count;
+    counts.append(",expires=").append(count).append(",avg_ttl=0");
+    AddLine(report, "db" + std::to_string(db), counts);
+  }
+}
+
+struct Section {
+  std::string_view title;
+  bool is_shown_unasked;
+  std::span<const Field> fields;
+  void (*add_lines)(std::string&, const Source&);
+};
+
+constexpr auto kSections = std::to_array<Section>({
+    {"Server", true, kServerFields, nullptr},
+    {"Clients", true, kClientsFields, nullptr},
+    {"Memory", true, kMemoryFields, nullptr},
+    {"Persistence", true, kPersistenceFields, nullptr},
+    {"Stats", true, kStatsFields, nullptr},
+    {"Replication", true, kReplicationFields, nullptr},
+    {"CPU", true, kCpuFields, nullptr},
+    {"Locks", true, kLocksFields, nullptr},
+    {"Commandstats", false, {}, AddCommandCalls},
+    {"Cluster", true, kClusterFields, nullptr},
+    {"Keyspace", true, {}, AddDatabases},
+});
+
+bool IsAskedFor(const Section& section, std::span<const std::string_view> asked) {
+  if (asked.empty()) return section.is_shown_unasked;
+  return std::any_of(asked.begin(), asked.end(), [&](std::string_view name) {
+    return EqualsIgnoreCase(name, section.title) || EqualsIgnoreCase(name, "all") ||
+           EqualsIgnoreCase(name, "everything") ||
+           (EqualsIgnoreCase(name, "default") && section.is_shown_unasked);
+  });
+}
+
+}  // namespace
+
+std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& dispatcher,
+                       engine::TimeMs now) {
+  const Source source{.dispatcher = dispatcher,
+                      .facts = dispatcher.environment().Facts(),
+                      .counters = dispatcher.counters(),
+                      .locks = dispatcher.engine().counts(),
+                      .resources = dispatcher.environment().Resources(),
+                      .unix_us = dispatcher.environment().UnixTimeUs(),
+                      .uptime_s = (now - dispatcher.started_at()) / 1000};
+  std::string report;
+  for (const Section& section : kSections) {
+    if (!IsAskedFor(section, sections)) continue;
+    if (!report.empty()) report += "\r\n";
+    report.append("# ").append(section.title).append("\r\n");
+    for (const Field& field : section.fields) AddLine(report, field.name, field.value(source));
+    if (section.add_lines != nullptr) section.add_lines(report, source);
+  }
+  return report;
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,19 @@
+// The report of INFO: what the server is, does and has done, by sections.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/command/dispatcher.h"
+#include "server/engine/types.h"
+
+namespace fairlock::command {
+
+// Lines of "name:value" under a heading for each section asked for, whatever its case; none asked
+// for: those that Redis' clients expect. "all" and "everything" add what is long. Unknown sections
+// are left out.
+std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& dispatcher,
+                       engine::TimeMs now);
+
+}  // namespace fairlock::command

@@ -1,0 +1,14 @@
+// Errors that more than one command answers, in the words of Redis.
+#pragma once
+
+#include "protocol/reply_writer.h"
+#include "server/command/command_table.h"
+
+namespace fairlock::command {
+
+void RefuseSyntax(protocol::ReplyWriter& reply);
+
+// The request has too few or too many arguments for the row.
+void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply);
+
+}  // namespace fairlock::command

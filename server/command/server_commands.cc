@@ -1,0 +1,253 @@
+// The server as a whole: its time, state, settings and end.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/command/command_docs.h"
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+#include "server/command/info_report.h"
+#include "server/command/refusals.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+void Time(Invocation& call) {
+  const std::int64_t now_us = call.dispatcher.environment().UnixTimeUs();
+  call.reply.ArrayHeader(2);
+  call.reply.Bulk(std::to_string(now_us / 1'000'000));
+  call.reply.Bulk(std::to_string(now_us % 1'000'000));
+}
+
+void DbSize(Invocation& call) {
+  const std::uint64_t locks = call.dispatcher.engine().CountLocks(call.client.database());
+  call.reply.Integer(static_cast<std::int64_t>(locks));
+}
+
+// As a Redis that has no replicas.
+void Role(Invocation& call) {
+  call.reply.ArrayHeader(3);
+  call.reply.Bulk("master");
+  call.reply.Integer(0);
+  call.reply.ArrayHeader(0);
+}
+
+void Info(Invocation& call) {
+  const auto sections = call.arguments.views().subspan(1);
+  call.reply.Verbatim("txt", InfoReport(sections, call.dispatcher, call.now));
+}
+
+// Settings of Redis that clients ask for and that are the same on every server of ours.
+const std::array<Setting, 4> kFixedSettings = {{
+    {"appendonly", "no"},
+    {"databases", std::to_string(engine::kDatabases)},
+    {"save", ""},
+    {"timeout", "0"},
+}};
+
+void AddMatchingSettings(Environment& environment, std::string_view glob,
+                         std::vector<Setting>& found) {
+  const auto add = [&](Setting setting) {
+    const bool is_there = std::any_of(found.begin(), found.end(), [&](const Setting& other) {
+      return other.name == setting.name;
+    });
+    if (!is_there) found.push_back(std::move(setting));
+  };
+  for (Setting& setting : environment.FindSettings(glob)) add(std::move(setting));
+  for (const Setting& setting : kFixedSettings) {
+    if (MatchesGlob(glob, setting.name)) add(setting);
+  }
+}
+
+void ConfigGet(Invocation& call) {
+  std::vector<Setting> found;
+  for (const std::string_view glob : call.arguments.views().subspan(2)) {
+    AddMatchingSettings(call.dispatcher.environment(), Lowered(glob), found);
+  }
+  call.reply.MapHeader(found.size());
+  for (const Setting& setting : found) {
+    call.reply.Bulk(setting.name);
+    call.reply.Bulk(setting.value);
+  }
+}
+
+std::optional<Setting> FindSetting(const Environment& environment, const std::string& name) {
+  for (Setting& setting : environment.FindSettings(name)) {
+    if (setting.name == name) return std::move(setting);
+  }
+  return std::nullopt;
+}
+
+bool IsFixedSetting(std::string_view name) {
+  return std::any_of(kFixedSettings.begin(), kFixedSettings.end(),
+                     [&](const Setting& setting) { return setting.name == name; });
+}
+
+void RefuseSetting(Invocation& call, const std::string& name, const std::string& why) {
+  call.reply.Error(ErrorCode::kErr, "CONFIG SET failed (possibly related to argument " +
+                                        Quoted(name, 128) + ") - " + why);
+}
+
+// The settings as they are now, in the order in which they are to change. None: one of them cannot
+// be changed, and the error is answered.
+std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
+  std::vector<Setting> present;
+  for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
+    const std::string name = Lowered(call.arguments[i]);
+    auto setting = FindSetting(call.dispatcher.environment(), name);
+    if (!setting && IsFixedSetting(name)) {
+      RefuseSetting(call, name, "can't set immutable config");
+      return std::nullopt;
+    }
+    if (!setting) {
+      call.reply.Error(ErrorCode::kErr, "Unknown option or number of arguments for CONFIG SET - " +
+                                            Quoted(call.arguments[i], 128));
+      return std::nullopt;
+    }
+    for (const Setting& other : present) {
+      if (other.name != name) continue;
+      RefuseSetting(call, name, "duplicate parameter");
+      return std::nullopt;
+    }
+    present.push_back(*std::move(setting));
+  }
+  return present;
+}
+
+// All are changed or none.
+void ConfigSet(Invocation& call) {
+  if (call.arguments.size() % 2 != 0) return RefuseSyntax(call.reply);
+  const auto before = FindSettingsToChange(call);
+  if (!before) return;
+  Environment& environment = call.dispatcher.environment();
+  for (std::size_t i = 0; i < before->size(); ++i) {
+    const std::string why = environment.ChangeSetting((*before)[i].name, call.arguments[2 * i + 3]);
+    if (why.empty()) continue;
+    for (std::size_t j = i; j-- > 0;) {
+      environment.ChangeSetting((*before)[j].name, (*before)[j].value);
+    }
+    return RefuseSetting(call, (*before)[i].name, why);
+  }
+  call.reply.Ok();
+}
+
+void ResetStatistics(Invocation& call) {
+  call.dispatcher.ResetStatistics();
+  call.reply.Ok();
+}
+
+void Shutdown(Invocation& call) {
+  bool is_abort = false;
+  bool saves = false;
+  bool saves_not = false;
+  for (const std::string_view option : call.arguments.views().subspan(1)) {
+    if (EqualsIgnoreCase(option, "ABORT")) {
+      is_abort = true;
+    } else if (EqualsIgnoreCase(option, "SAVE")) {
+      saves = true;
+    } else if (EqualsIgnoreCase(option, "NOSAVE")) {
+      saves_not = true;
+    } else if (!EqualsIgnoreCase(option, "NOW") && !EqualsIgnoreCase(option, "FORCE")) {
+      return RefuseSyntax(call.reply);
+    }
+  }
+  if ((is_abort && call.arguments.size() > 2) || (saves && saves_not))
+    return RefuseSyntax(call.reply);
+  if (is_abort) return call.reply.Error(ErrorCode::kErr, "No shutdown in progress.");
+  // The close of the connection is the answer.
+  call.dispatcher.environment().RequestShutdown();
+  call.client.CloseAfterOutput();
+}
+
+constexpr std::uint32_t kSteering = kAdmin | kDangerous;
+
+constexpr auto kServerCommands = std::to_array<CommandSpec>({
+    {"TIME", Time, 1, kFast, {}, "server", "", "The wall clock: seconds and microseconds", "O(1)"},
+    {"DBSIZE",
+     DbSize,
+     1,
+     kReadOnly | kFast,
+     {},
+     "server",
+     "",
+     "How many keys of this database are held or waited for",
+     "O(1)"},
+    {"ROLE",
+     Role,
+     1,
+     kFast | kAdmin | kDangerous,
+     {},
+     "server",
+     "",
+     "Answers master, as a Redis without replicas",
+     "O(1)"},
+    {"INFO",
+     Info,
+     -1,
+     kDangerous,
+     {},
+     "server",
+     "[section ...]",
+     "What the server is, does and has done",
+     "O(connections)"},
+    {"CONFIG",
+     nullptr,
+     -2,
+     0,
+     {},
+     "server",
+     "",
+     "Reads and changes the configuration",
+     "Depends on the subcommand"},
+    {"CONFIG|GET",
+     ConfigGet,
+     -3,
+     kSteering,
+     {},
+     "server",
+     "pattern [pattern ...]",
+     "The settings whose names match, and their values",
+     "O(settings)"},
+    {"CONFIG|SET",
+     ConfigSet,
+     -4,
+     kSteering,
+     {},
+     "server",
+     "setting value [setting value ...]",
+     "Changes settings while the server runs: all of them, or none with an error",
+     "O(settings)"},
+    {"CONFIG|RESETSTAT",
+     ResetStatistics,
+     2,
+     kSteering,
+     {},
+     "server",
+     "",
+     "Counts connections, commands and errors from 0 again",
+     "O(commands)"},
+    {"CONFIG|HELP", AnswerHelp, 2, 0, {}, "server", "", "Lists the subcommands", "O(1)"},
+    {"SHUTDOWN",
+     Shutdown,
+     -1,
+     kSteering,
+     {},
+     "server",
+     "[SAVE|NOSAVE] [NOW] [FORCE] [ABORT]",
+     "Stops the server as SIGTERM does",
+     "O(connections)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> ServerCommands() { return kServerCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,75 @@
+// Prints docs/COMMANDS.md: an introduction from a file, then every row of the command table, then
+// every error that the server answers.
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "protocol/wire_error.h"
+#include "server/command/command_table.h"
+
+namespace {
+
+using fairlock::command::CommandSpec;
+using fairlock::command::CommandTable;
+
+struct Group {
+  std::string_view name;
+  std::string_view title;
+};
+
+constexpr std::array<Group, 3> kGroups = {{
+    {"lock", "Locks"},
+    {"connection", "Connections"},
+    {"server", "The server"},
+}};
+
+// "CLIENT|LIST" is sent as "CLIENT LIST".
+std::string SpokenName(const CommandSpec& spec) {
+  std::string name(spec.name);
+  std::replace(name.begin(), name.end(), '|', ' ');
+  return name;
+}
+
+void PrintCommand(const CommandSpec& spec) {
+  const std::string name = SpokenName(spec);
+  std::cout << "\n### " << name << "\n\n```\n" << name;
+  if (!spec.syntax.empty()) std::cout << ' ' << spec.syntax;
+  std::cout << "\n```\n\n" << spec.summary << ".\n\nTime: " << spec.complexity << ".\n";
+}
+
+void PrintGroup(const CommandTable& table, const Group& group) {
+  std::cout << "\n## " << group.title << '\n';
+  for (const CommandSpec* spec : table.rows()) {
+    if (spec->group == group.name && spec->handler != nullptr) PrintCommand(*spec);
+  }
+}
+
+void PrintErrors() {
+  std::cout << "\n## Errors\n\nThe first word is stable; what follows says which argument was "
+               "wrong, what it was, and what would\nbe right.\n\n| word | means |\n|---|---|\n";
+  for (const fairlock::protocol::ErrorRow& row : fairlock::protocol::AllErrors()) {
+    std::cout << "| `" << row.word << "` | " << row.meaning << " |\n";
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ifstream introduction(argc == 2 ? argv[1] : "");
+  if (!introduction) {
+    std::cerr << "usage: print_commands INTRODUCTION.md > COMMANDS.md\n";
+    return 2;
+  }
+  std::cout << "<!-- Made of docs/commands_intro.md and the tables in the code: change those, then "
+               "build the target\n     update_docs (cmake --build build/release --target "
+               "update_docs). -->\n\n"
+            << introduction.rdbuf();
+  const CommandTable table;
+  for (const Group& group : kGroups) PrintGroup(table, group);
+  PrintErrors();
+  return std::cout ? 0 : 1;
+}

@@ -1,0 +1,186 @@
+#include "tests/unit/command_test_support.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "protocol/reply_parser.h"
+#include "protocol/request_writer.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+constexpr std::size_t kStepsMax = 1000;
+constexpr std::size_t kRequestsMax = 1000;
+
+std::string ShowElements(const protocol::Reply& reply, std::string_view open,
+                         std::string_view close) {
+  std::string text(open);
+  for (std::size_t i = 0; i < reply.elements.size(); ++i) {
+    if (i > 0) text += ' ';
+    text += ShowReply(reply.elements[i]);
+  }
+  return text.append(close);
+}
+
+std::string ShowReplies(std::string_view bytes) {
+  std::string text;
+  protocol::ReplyParser parser;
+  while (!bytes.empty()) {
+    protocol::Reply reply;
+    std::size_t consumed = 0;
+    const protocol::ReplyStatus status = parser.Parse(bytes, reply, consumed);
+    if (status != protocol::ReplyStatus::kReply) {
+      return text.append("broken reply: ").append(Quoted(bytes, 256));
+    }
+    if (!text.empty()) text += '\n';
+    text += ShowReply(reply);
+    bytes.remove_prefix(consumed);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ShowReply(const protocol::Reply& reply) {
+  switch (reply.type) {
+    case protocol::ReplyType::kNull:
+      return "nil";
+    case protocol::ReplyType::kError:
+      return "-" + reply.text;
+    case protocol::ReplyType::kInteger:
+      return std::to_string(reply.integer);
+    case protocol::ReplyType::kBulk:
+    case protocol::ReplyType::kVerbatim:
+      return '"' + reply.text + '"';
+    case protocol::ReplyType::kDouble:
+      return std::to_string(reply.number);
+    case protocol::ReplyType::kBoolean:
+      return reply.integer != 0 ? "true" : "false";
+    case protocol::ReplyType::kSimple:
+    case protocol::ReplyType::kBigNumber:
+      return reply.text;
+    case protocol::ReplyType::kMap:
+      return ShowElements(reply, "{", "}");
+    case protocol::ReplyType::kPush:
+      return ShowElements(reply, ">[", "]");
+    case protocol::ReplyType::kArray:
+    case protocol::ReplyType::kSet:
+      break;
+  }
+  return ShowElements(reply, "[", "]");
+}
+
+std::vector<Setting> FakeEnvironment::FindSettings(std::string_view name_glob) const {
+  std::vector<Setting> found;
+  for (const Setting& setting : settings) {
+    if (MatchesGlob(name_glob, setting.name)) found.push_back(setting);
+  }
+  return found;
+}
+
+std::string FakeEnvironment::ChangeSetting(std::string_view name, std::string_view value) {
+  if (value == "bad") return "bad value";
+  for (Setting& setting : settings) {
+    if (setting.name == name) setting.value = value;
+  }
+  return "";
+}
+
+TestClient::TestClient(TestServer& server, const std::string& peer) : server_(server) {
+  client_ = std::make_unique<Client>(server.dispatcher(), static_cast<Transport&>(*this),
+                                     ClientAddress{peer, "127.0.0.1:3247", 8}, server.now());
+  id_ = client_->profile().id;
+}
+
+TestClient::~TestClient() { Close(); }
+
+std::string TestClient::Say(std::string_view line) { return ShowReplies(Send(line)); }
+
+std::string TestClient::Say(std::initializer_list<std::string_view> words) {
+  std::string request;
+  protocol::AppendRequest(request, words);
+  return ShowReplies(SendBytes(request));
+}
+
+std::string TestClient::Send(std::string_view line) {
+  return SendBytes(std::string(line).append("\r\n"));
+}
+
+std::string TestClient::SendBytes(std::string_view bytes) {
+  assert(!is_closed_);
+  input_ += bytes;
+  Execute();
+  server_.ExecuteReady();
+  return HearBytes();
+}
+
+std::string TestClient::Hear() { return ShowReplies(HearBytes()); }
+
+std::string TestClient::HearBytes() {
+  std::string bytes = std::exchange(client_->output(), {});
+  if (client_->is_closing()) Close();
+  return bytes;
+}
+
+void TestClient::Execute() {
+  is_ready_ = false;
+  do {
+    input_.erase(0, client_->Consume(input_, kRequestsMax, server_.now()));
+  } while (client_->has_more_to_execute() && !client_->is_waiting() && !client_->is_closing());
+}
+
+void TestClient::Close() {
+  is_closed_ = true;
+  is_ready_ = false;
+  client_->Detach(server_.now());
+}
+
+TestServer::TestServer(const engine::EngineOptions& options)
+    : dispatcher_(options, environment_, now_) {}
+
+TestServer::~TestServer() {
+  for (const auto& client : clients_) client->Close();
+}
+
+TestClient& TestServer::Connect() {
+  return Connect("127.0.0.1:" + std::to_string(50'001 + clients_.size()));
+}
+
+TestClient& TestServer::Connect(const std::string& peer) {
+  clients_.push_back(std::make_unique<TestClient>(*this, peer));
+  return *clients_.back();
+}
+
+void TestServer::ExecuteReady() {
+  const auto is_ready = [](const auto& client) { return client->is_ready_; };
+  while (true) {
+    const auto next = std::find_if(clients_.begin(), clients_.end(), is_ready);
+    if (next == clients_.end()) break;
+    (*next)->Execute();
+  }
+  for (const auto& client : clients_) {
+    if (std::exchange(client->is_killed_, false)) client->Close();
+  }
+}
+
+void TestServer::SkipTo(engine::TimeMs now) {
+  environment_.unix_time_us += (now - now_) * 1000;
+  now_ = now;
+}
+
+void TestServer::AdvanceBy(engine::DurationMs duration_ms) {
+  const engine::TimeMs until = now_ + duration_ms;
+  // What ends with the last of these milliseconds is over one tick later, for certain.
+  while (dispatcher_.NextDeadline() <= until + 1) {
+    SkipTo(std::max(now_, dispatcher_.NextDeadline()));
+    while (dispatcher_.Advance(now_, kStepsMax)) {
+    }
+    ExecuteReady();
+  }
+  SkipTo(std::max(now_, until));
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,124 @@
+// A server in virtual time without sockets: what unit tests and scenarios talk to.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/reply.h"
+#include "server/command/client.h"
+#include "server/command/dispatcher.h"
+#include "server/command/environment.h"
+#include "server/command/transport.h"
+
+namespace fairlock::command {
+
+// Everything a command can learn from it is a member to set or to look at.
+class FakeEnvironment final : public Environment {
+ public:
+  const ServerFacts& Facts() const override { return facts; }
+  std::int64_t UnixTimeUs() const override { return unix_time_us; }
+  ResourceUse Resources() const override { return resources; }
+  std::vector<Setting> FindSettings(std::string_view name_glob) const override;
+  // Refuses the value "bad" with the text "bad value".
+  std::string ChangeSetting(std::string_view name, std::string_view value) override;
+  void RequestShutdown() override { is_shutdown_requested = true; }
+
+  ServerFacts facts{.version = "0.1.0",
+                    .run_id = std::string(40, 'a'),
+                    .executable = "/usr/bin/fairlockd",
+                    .config_file = "",
+                    .operating_system = "Linux 6.1.0 x86_64",
+                    .process_id = 4711,
+                    .tcp_port = 3247};
+  std::int64_t unix_time_us = 1'700'000'000'123'456;
+  ResourceUse resources{.user_cpu_seconds = 1.5,
+                        .system_cpu_seconds = 0.25,
+                        .resident_bytes = 4'194'304,
+                        .allocated_bytes = 1'090'000};
+  std::vector<Setting> settings{{"default_lease", "30s"}, {"maxclients", "10000"}};
+  bool is_shutdown_requested = false;
+};
+
+class TestServer;
+
+// One connection. What it is told is executed at once, at the server's time.
+class TestClient final : private Transport {
+ public:
+  TestClient(TestServer& server, const std::string& peer);
+  ~TestClient();
+  TestClient(const TestClient&) = delete;
+  TestClient& operator=(const TestClient&) = delete;
+
+  // Sends the words of the line, split as inline commands are, and gives what came back as text:
+  //   OK   7   nil   "worker-1"   -ERR ...   [1 "a" nil]   {"proto" 3}   1.5   true
+  // A push begins with '>'. Several replies stand on a line each; empty: there is none yet.
+  std::string Say(std::string_view line);
+  std::string Say(std::initializer_list<std::string_view> words);
+  // The same as bytes.
+  std::string Send(std::string_view line);
+  std::string SendBytes(std::string_view bytes);
+
+  // What came since it was last asked or told something.
+  std::string Hear();
+  std::string HearBytes();
+
+  // The peer hangs up.
+  void Close();
+  bool is_closed() const { return is_closed_; }
+  std::uint64_t id() const { return id_; }
+  const Client& client() const { return *client_; }
+
+ private:
+  friend class TestServer;
+
+  // What was sent behind a wait is executed after the step that ended the wait, not within it.
+  void NoticeOutput() override { is_ready_ = true; }
+  // As with a socket: at the end of the turn.
+  void CloseNow() override { is_killed_ = true; }
+  void Execute();
+
+  TestServer& server_;
+  std::unique_ptr<Client> client_;
+  std::uint64_t id_ = 0;
+  std::string input_;
+  bool is_closed_ = false;
+  bool is_ready_ = false;
+  bool is_killed_ = false;
+};
+
+class TestServer {
+ public:
+  explicit TestServer(const engine::EngineOptions& options = {});
+  ~TestServer();
+
+  // Clients belong to the server. Without an address they come from 127.0.0.1:50001, :50002, ...
+  TestClient& Connect();
+  TestClient& Connect(const std::string& peer);
+
+  // Time passes; what becomes due on the way happens at its time.
+  void AdvanceBy(engine::DurationMs duration_ms);
+
+  // The clock alone goes on, as between two turns: what is overdue is not yet looked at.
+  void SkipTo(engine::TimeMs now);
+
+  engine::TimeMs now() const { return now_; }
+  Dispatcher& dispatcher() { return dispatcher_; }
+  FakeEnvironment& environment() { return environment_; }
+  // Lets those go on whose wait is over. Clients call it behind each request.
+  void ExecuteReady();
+
+ private:
+  engine::TimeMs now_ = 1'000'000;
+  FakeEnvironment environment_;
+  Dispatcher dispatcher_;
+  std::vector<std::unique_ptr<TestClient>> clients_;
+};
+
+// In the notation of TestClient::Say.
+std::string ShowReply(const protocol::Reply& reply);
+
+}  // namespace fairlock::command
