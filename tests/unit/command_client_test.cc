@@ -231,7 +231,7 @@ TEST(ClientUnblock, DoesNotTakeAwayWhatTheWaiterHasJustGot) {
   holder.Say("LOCK k a PX 1000");
   waiter.Say("LOCK k b PX 1000 WAIT FOREVER");
   // The lease is over in the turn of the command, before the timers were looked at.
-  server.SkipTo(server.now() + 1000);
+  server.SkipTo(server.now() + 1001);
   EXPECT_EQ(holder.Say({"CLIENT", "UNBLOCK", NumberOf(waiter), "ERROR"}), "1");
   EXPECT_EQ(waiter.Hear(), "2");
   EXPECT_EQ(waiter.Say("LOCKED k b"), "1");
