@@ -1,0 +1,24 @@
+// The command line of fairlockd.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "server/config.h"
+
+namespace fairlock::server {
+
+enum class Action : std::uint8_t { kRun, kCheckConfig, kPrintConfig, kShowVersion, kShowHelp };
+
+struct CommandLine {
+  Action action = Action::kRun;
+  std::string config_file;  // absolute; empty: none
+  Config config;            // defaults, then the file, then the command line
+  std::string error;        // what is wrong, and what would be right; empty: nothing
+};
+
+// `arguments` without the program's name.
+CommandLine ReadCommandLine(std::span<const char* const> arguments);
+
+}  // namespace fairlock::server

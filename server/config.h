@@ -1,0 +1,39 @@
+// Everything that can be configured, as the server uses it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fairlock::server {
+
+// The values of all options; config_options.h says what each means and which values it takes.
+// Durations are in milliseconds, sizes in bytes.
+struct Config {
+  std::int64_t port = 0;
+  std::vector<std::string> bind;
+  std::string unix_socket;
+  std::int64_t unix_socket_permissions = 0;
+  std::int64_t max_clients = 0;
+  std::int64_t tcp_backlog = 0;
+  std::int64_t tcp_keepalive = 0;
+  std::int64_t tcp_user_timeout = 0;
+
+  std::int64_t output_limit = 0;
+  std::int64_t request_limit = 0;
+  std::int64_t argument_limit = 0;
+  std::int64_t argument_count_limit = 0;
+  std::int64_t inline_limit = 0;
+
+  std::int64_t default_lease = 0;
+  std::int64_t max_locks = 0;
+  std::int64_t max_places = 0;
+
+  std::string log_level;
+  std::string log_file;
+};
+
+// Every option at its default.
+Config DefaultConfig();
+
+}  // namespace fairlock::server

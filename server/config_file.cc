@@ -1,0 +1,100 @@
+#include "server/config_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "server/command/text.h"
+#include "server/config_options.h"
+
+namespace fairlock::server {
+
+namespace {
+
+std::string At(const std::string& file, const YAML::Mark& mark) {
+  return file + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": ";
+}
+
+// A scalar as it stands, a list with commas; nothing for anything else.
+std::optional<std::string> ValueText(const YAML::Node& value) {
+  if (value.IsNull()) return "";
+  if (value.IsScalar()) return value.Scalar();
+  if (!value.IsSequence()) return std::nullopt;
+  std::string joined;
+  for (const YAML::Node& part : value) {
+    if (!part.IsScalar()) return std::nullopt;
+    joined += (joined.empty() ? "" : ", ") + part.Scalar();
+  }
+  return joined;
+}
+
+std::string ExplainUnknown(std::string_view name, const std::string& value) {
+  std::string text =
+      "unknown option " + command::Quoted(name) + " (value " + command::Quoted(value) + "); ";
+  const std::string_view nearest = NearestOptionName(name);
+  if (!nearest.empty()) {
+    text.append(nearest).append(" would be right; ");
+  }
+  return text + "`fairlockd --help` lists all options";
+}
+
+std::string SetFromNode(const std::string& name, const YAML::Node& value, Config& config) {
+  const Option* option = FindOption(name);
+  const auto text = ValueText(value);
+  if (option == nullptr) return ExplainUnknown(name, text.value_or("..."));
+  const bool fits = text && (!value.IsSequence() || option->type == OptionType::kList);
+  const std::string right = fits ? SetOption(*option, *text, config) : DescribeValues(*option);
+  if (right.empty()) return "";
+  return name + ": " + command::Quoted(text.value_or("a map")) + " is wrong; " + right +
+         " would be right";
+}
+
+std::string ReadNode(const YAML::Node& root, const std::string& name, Config& config) {
+  if (root.IsNull()) return "";  // nothing but comments
+  if (!root.IsMap()) {
+    return At(name, root.Mark()) + "lines of the form `option: value` would be right";
+  }
+  std::set<std::string> seen;
+  for (const auto& entry : root) {
+    const std::string place = At(name, entry.first.Mark());
+    if (!entry.first.IsScalar()) return place + "the name of an option would be right here";
+    const std::string& option = entry.first.Scalar();
+    if (!seen.insert(option).second) {
+      return place + option + " is given a second time; once would be right";
+    }
+    const std::string wrong = SetFromNode(option, entry.second, config);
+    if (!wrong.empty()) return place + wrong;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ReadConfigText(const std::string& text, const std::string& name, Config& config) {
+  try {
+    return ReadNode(YAML::Load(text), name, config);
+  } catch (const YAML::Exception& error) {
+    return At(name, error.mark) + "not YAML: " + error.msg;
+  }
+}
+
+std::string ReadConfigFile(const std::string& path, Config& config) {
+  errno = 0;
+  std::ifstream file(path);
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  if (!file || is_folder) {
+    const std::string reason = is_folder ? "Is a directory" : std::strerror(errno);
+    return path + ": " + reason + "; the path of a readable file would be right";
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ReadConfigText(text.str(), path, config);
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,241 @@
+#include "server/config_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <numeric>
+#include <optional>
+
+#include "server/command/text.h"
+#include "server/config_values.h"
+
+namespace fairlock::server {
+
+namespace {
+
+constexpr std::int64_t kMs = 1;
+constexpr std::int64_t kSecond = 1000 * kMs;
+constexpr std::int64_t kDay = 24 * 3600 * kSecond;
+constexpr std::int64_t kKb = 1024;
+constexpr std::int64_t kMb = 1024 * kKb;
+constexpr std::int64_t kGb = 1024 * kMb;
+constexpr std::int64_t kCountMax = 1'000'000'000'000;
+
+constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
+
+constexpr auto kOptions = std::to_array<Option>({
+    {"port", OptionType::kNumber, "3247", 0, 65535, false, "port", &Config::port,
+     "TCP port for clients. 0: no TCP."},
+    {"bind", OptionType::kList, "127.0.0.1, -::1", 0, 0, false, "bind", &Config::bind,
+     "Addresses to listen on; * is every address. With a - in front it may be missing on this "
+     "machine."},
+    {"unix_socket", OptionType::kText, "", 0, 0, false, "unixsocket", &Config::unix_socket,
+     "Path of a unix socket for clients. Empty: none."},
+    {"unix_socket_permissions", OptionType::kPermissions, "0700", 0, 0777, false, "unixsocketperm",
+     &Config::unix_socket_permissions, "Who may connect to the unix socket, as chmod says it."},
+    {"max_clients", OptionType::kNumber, "10000", 1, 1'000'000, true, "maxclients",
+     &Config::max_clients,
+     "Connections at the same time; more are refused. Lowered to what the limit on open files "
+     "leaves."},
+    {"tcp_backlog", OptionType::kNumber, "511", 1, 65535, false, "tcp-backlog",
+     &Config::tcp_backlog,
+     "Connections that may wait to be accepted; the kernel cuts it to net.core.somaxconn."},
+    {"tcp_keepalive", OptionType::kSeconds, "5m", 0, kDay, false, "tcp-keepalive",
+     &Config::tcp_keepalive,
+     "After so much silence a client's machine is asked whether it lives. 0: never."},
+    {"tcp_user_timeout", OptionType::kDuration, "1m", 0, kDay, false, "", &Config::tcp_user_timeout,
+     "How long sent bytes may stay unacknowledged until the connection counts as lost. 0: as long "
+     "as the kernel tries."},
+    {"output_limit", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::output_limit,
+     "A connection with more unread replies than this is closed."},
+    {"request_limit", OptionType::kSize, "1mb", 16 * kKb, kGb, true, "", &Config::request_limit,
+     "The largest request, in all its bytes."},
+    {"argument_limit", OptionType::kSize, "512kb", 16 * kKb, 512 * kMb, true, "proto-max-bulk-len",
+     &Config::argument_limit, "The largest argument of a request."},
+    {"argument_count_limit", OptionType::kNumber, "16384", 64, 1'048'576, true, "",
+     &Config::argument_count_limit, "The most arguments of a request."},
+    {"inline_limit", OptionType::kSize, "64kb", kKb, kMb, true, "", &Config::inline_limit,
+     "The longest request typed as a plain line."},
+    {"default_lease", OptionType::kDuration, "30s", kMs, 365 * kDay, true, "",
+     &Config::default_lease, "The lease of a LOCK that gives none."},
+    {"max_locks", OptionType::kNumber, "0", 0, kCountMax, false, "", &Config::max_locks,
+     "Keys that are held or waited for; a request for one more is refused. 0: as many as fit."},
+    {"max_places", OptionType::kNumber, "0", 0, kCountMax, false, "", &Config::max_places,
+     "Requests that wait; one more is refused. 0: as many as fit."},
+    {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
+     "The least important messages that are still logged."},
+    {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,
+     "Messages are appended to this file. Empty: standard error."},
+});
+
+std::optional<std::int64_t> ParseAs(OptionType type, std::string_view text) {
+  switch (type) {
+    case OptionType::kNumber:
+      return command::ParseInteger(text);
+    case OptionType::kDuration:
+      return ParseDurationMs(text);
+    case OptionType::kSeconds: {
+      const auto duration_ms = ParseDurationMs(text);
+      return duration_ms && *duration_ms % kSecond == 0 ? duration_ms : std::nullopt;
+    }
+    case OptionType::kSize:
+      return ParseBytes(text);
+    case OptionType::kPermissions:
+      return ParsePermissions(text);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string FormatAs(OptionType type, std::int64_t value) {
+  switch (type) {
+    case OptionType::kDuration:
+    case OptionType::kSeconds:
+      return FormatDurationMs(value);
+    case OptionType::kSize:
+      return FormatBytes(value);
+    case OptionType::kPermissions:
+      return FormatPermissions(value);
+    default:
+      return std::to_string(value);
+  }
+}
+
+std::string Join(std::span<const std::string> parts, std::string_view separator) {
+  std::string joined;
+  for (const std::string& part : parts) {
+    if (!joined.empty()) joined += separator;
+    joined += part;
+  }
+  return joined;
+}
+
+// How many letters must be added, dropped or changed.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const Option> AllOptions() { return kOptions; }
+
+const Option* FindOption(std::string_view name) {
+  const auto* found = std::ranges::find(kOptions, name, &Option::name);
+  return found == kOptions.end() ? nullptr : found;
+}
+
+std::string_view NearestOptionName(std::string_view name) {
+  constexpr std::size_t kDistanceMax = 3;
+  std::string_view nearest;
+  std::size_t nearest_distance = kDistanceMax + 1;
+  for (const Option& option : kOptions) {
+    const std::size_t distance = EditDistance(name, option.name);
+    const bool is_redis_name = name == option.redis_name;
+    if (!is_redis_name && distance >= nearest_distance) continue;
+    nearest = option.name;
+    nearest_distance = is_redis_name ? 0 : distance;
+  }
+  return nearest;
+}
+
+std::string SetOption(const Option& option, std::string_view value, Config& config) {
+  if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
+    std::vector<std::string> parts = SplitList(value);
+    if (parts.empty()) return DescribeValues(option);
+    config.*(*list) = std::move(parts);
+    return "";
+  }
+  if (const auto* text = std::get_if<std::string Config::*>(&option.member)) {
+    const bool is_known = std::ranges::find(kLogLevels, value) != kLogLevels.end();
+    if (option.type == OptionType::kChoice && !is_known) return DescribeValues(option);
+    config.*(*text) = value;
+    return "";
+  }
+  const auto number = ParseAs(option.type, value);
+  if (!number || *number < option.min || *number > option.max) return DescribeValues(option);
+  config.*std::get<std::int64_t Config::*>(option.member) = *number;
+  return "";
+}
+
+std::string ShowOption(const Option& option, const Config& config) {
+  if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
+    return Join(config.*(*list), ", ");
+  }
+  if (const auto* text = std::get_if<std::string Config::*>(&option.member)) {
+    return config.*(*text);
+  }
+  return FormatAs(option.type, config.*std::get<std::int64_t Config::*>(option.member));
+}
+
+std::string ShowOptionAsRedis(const Option& option, const Config& config) {
+  if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
+    return Join(config.*(*list), " ");
+  }
+  const auto* number = std::get_if<std::int64_t Config::*>(&option.member);
+  if (number == nullptr) return ShowOption(option, config);
+  switch (option.type) {
+    case OptionType::kDuration:
+    case OptionType::kSeconds:
+      return std::to_string(config.*(*number) / kSecond);
+    case OptionType::kSize:
+      return std::to_string(config.*(*number));
+    case OptionType::kPermissions:
+      return FormatPermissions(config.*(*number)).substr(1);
+    default:
+      return ShowOption(option, config);
+  }
+}
+
+std::string DescribeValues(const Option& option) {
+  const auto range = [&] {
+    return " from " + FormatAs(option.type, option.min) + " to " +
+           FormatAs(option.type, option.max);
+  };
+  switch (option.type) {
+    case OptionType::kNumber:
+      return "a number" + range();
+    case OptionType::kDuration:
+      return "a duration (ms, s, m, h, d)" + range();
+    case OptionType::kSeconds:
+      return "a duration of whole seconds (s, m, h, d)" + range();
+    case OptionType::kSize:
+      return "a size (b, kb, mb, gb)" + range();
+    case OptionType::kPermissions:
+      return "octal permissions" + range();
+    case OptionType::kText:
+      return "a text";
+    case OptionType::kList:
+      return "one or more texts with commas between them";
+    case OptionType::kChoice:
+      return "one of debug, info, warning, error";
+  }
+  return "";
+}
+
+std::string CommandLineName(std::string_view option_name) {
+  std::string name = "--" + std::string(option_name);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+Config DefaultConfig() {
+  Config config;
+  for (const Option& option : kOptions) {
+    const std::string wrong = SetOption(option, option.default_value, config);
+    assert(wrong.empty());
+  }
+  return config;
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,69 @@
+// fairlockd: reads its options, then serves.
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "server/command_line.h"
+#include "server/config_text.h"
+#include "server/logging.h"
+#include "server/server.h"
+#include "server/version.h"
+
+namespace {
+
+using fairlock::server::Action;
+using fairlock::server::CommandLine;
+
+constexpr int kWrongOptions = 2;
+
+int Fail(const std::string& error) {
+  std::cerr << "fairlockd: " << error << '\n';
+  return EXIT_FAILURE;
+}
+
+int Serve(const CommandLine& line) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::string error;
+  const std::unique_ptr<fairlock::server::Log> log = fairlock::server::Log::Open(
+      {.level = line.config.log_level, .file = line.config.log_file}, error);
+  if (log == nullptr) return Fail(error);
+  fairlock::server::Server server(line.config, line.config_file, *log);
+  error = server.Start();
+  if (!error.empty()) {
+    if (!line.config.log_file.empty()) log->Error("{}", error);
+    return Fail(error);
+  }
+  server.Run();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::span<const char* const> arguments(argv, static_cast<std::size_t>(argc));
+  const CommandLine line = fairlock::server::ReadCommandLine(arguments.subspan(argc > 0 ? 1 : 0));
+  if (!line.error.empty()) {
+    Fail(line.error);
+    return kWrongOptions;
+  }
+  switch (line.action) {
+    case Action::kShowHelp:
+      std::cout << fairlock::server::HelpText();
+      return EXIT_SUCCESS;
+    case Action::kShowVersion:
+      std::cout << "fairlockd " << fairlock::server::Version() << '\n';
+      return EXIT_SUCCESS;
+    case Action::kPrintConfig:
+      std::cout << fairlock::server::ConfigFileText(line.config);
+      return EXIT_SUCCESS;
+    case Action::kCheckConfig:
+      std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": right\n";
+      return EXIT_SUCCESS;
+    case Action::kRun:
+      return Serve(line);
+  }
+  return EXIT_FAILURE;
+}

@@ -1,0 +1,28 @@
+// Bytes that wait: appended at the end, taken from the front.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace fairlock::net {
+
+// Holds no memory while it is empty. Views are valid until the next change.
+class ByteQueue {
+ public:
+  std::string_view view() const { return std::string_view(bytes_).substr(begin_); }
+  bool empty() const { return begin_ == bytes_.size(); }
+  std::size_t size() const { return bytes_.size() - begin_; }
+
+  void Append(std::string_view bytes);
+  // Becomes `bytes` without its first `dropped`. REQUIRES: empty.
+  void Adopt(std::string bytes, std::size_t dropped);
+  void DropFront(std::size_t bytes);
+  void Clear();
+
+ private:
+  std::string bytes_;
+  std::size_t begin_ = 0;
+};
+
+}  // namespace fairlock::net

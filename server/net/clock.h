@@ -1,0 +1,15 @@
+// The clocks of this machine; nothing else in the server reads one.
+#pragma once
+
+#include <cstdint>
+
+namespace fairlock::net {
+
+// Milliseconds since boot, time asleep included. Never goes back; steps of the wall clock do not
+// touch it.
+std::int64_t BoottimeMs();
+
+// The wall clock in microseconds, for showing only.
+std::int64_t UnixTimeUs();
+
+}  // namespace fairlock::net

@@ -1,0 +1,41 @@
+// Opens the sockets that clients connect to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlock::net {
+
+struct ListenOptions {
+  // Numeric addresses or names; `*` is every IPv4 and every IPv6 address. One with a '-' in front
+  // may be missing on this machine.
+  std::vector<std::string> bind;
+  std::uint16_t port = 0;  // 0: no TCP
+  std::string unix_path;   // empty: no unix socket
+  unsigned unix_permissions = 0700;
+  int backlog = 511;
+};
+
+// The descriptor is owned by whoever took it last; it does not block and is not inherited.
+struct ListeningSocket {
+  int descriptor = -1;
+  std::string name;       // "127.0.0.1:3247", "unix:/run/fairlock.sock"
+  std::string unix_path;  // empty for TCP
+};
+
+struct ListenResult {
+  std::vector<ListeningSocket> sockets;  // none if there is an error
+  std::string error;                     // what could not be opened, why, and what to do about it
+  std::vector<std::string> skipped;      // addresses with a '-' that this machine does not have
+};
+
+// Opens all of them or none. A path left behind by a server that is gone is replaced; a path at
+// which somebody listens is not.
+ListenResult Listen(const ListenOptions& options);
+
+// Closes the socket, and removes its path if it is still this socket's.
+void CloseListeningSocket(const ListeningSocket& socket);
+
+}  // namespace fairlock::net

@@ -1,0 +1,25 @@
+#include "server/net/net_events.h"
+
+namespace fairlock::net {
+
+std::string_view NameOf(CloseReason reason) {
+  switch (reason) {
+    case CloseReason::kPeerClosed:
+      return "closed by the client";
+    case CloseReason::kPeerFailed:
+      return "connection lost";
+    case CloseReason::kAnswered:
+      return "last reply sent";
+    case CloseReason::kKilled:
+      return "killed";
+    case CloseReason::kOutputLimit:
+      return "output limit reached";
+    case CloseReason::kLingered:
+      return "last replies not taken";
+    case CloseReason::kServerStops:
+      return "server stops";
+  }
+  return "";
+}
+
+}  // namespace fairlock::net

@@ -1,0 +1,39 @@
+// What happens on the sockets that an operator may want to know of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "server/command/client.h"
+
+namespace fairlock::net {
+
+enum class CloseReason : std::uint8_t {
+  kPeerClosed,   // end of file
+  kPeerFailed,   // reset, or unreachable for too long
+  kAnswered,     // QUIT, or a protocol error that was answered
+  kKilled,       // another connection asked for it
+  kOutputLimit,  // it does not read what it asks for
+  kLingered,     // it did not take its last replies in time
+  kServerStops,
+};
+
+std::string_view NameOf(CloseReason reason);
+
+// Implemented by the server, which logs, and faked in tests. Loop-confined; must not block.
+class NetEvents {
+ public:
+  virtual void NoteOpened(const command::ClientProfile& client) = 0;
+  virtual void NoteClosed(const command::ClientProfile& client, CloseReason reason,
+                          engine::TimeMs now) = 0;
+  virtual void NoteRefused(std::string_view peer, std::size_t connections_max,
+                           engine::TimeMs now) = 0;
+  // Accepting pauses for a moment; `error` is an errno.
+  virtual void NoteAcceptFailed(int error, engine::TimeMs now) = 0;
+
+ protected:
+  ~NetEvents() = default;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,235 @@
+#include "server/net/resp_connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <span>
+#include <utility>
+
+namespace fairlock::net {
+
+namespace {
+
+// The client is given so many requests at a time; in between its output is looked at.
+constexpr std::size_t kRequestsPerSlice = 16;
+
+// Puts the connection into one of the turn's lists, once.
+void Enlist(RespConnection& connection, std::vector<RespConnection*>& list, bool& is_in_list) {
+  if (std::exchange(is_in_list, true)) return;
+  list.push_back(&connection);
+}
+
+}  // namespace
+
+RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress address)
+    : turn_(turn), socket_(socket), client_(turn.dispatcher, *this, std::move(address), turn.now) {}
+
+bool RespConnection::Start() {
+  interest_ = {.to_read = true};
+  return turn_.readiness.Add(socket_, *this, interest_);
+}
+
+void RespConnection::SetInterest(Interest interest) {
+  if (std::exchange(interest_, interest) == interest) return;
+  turn_.readiness.Change(socket_, *this, interest);
+}
+
+void RespConnection::NoticeReadiness(const Readiness& readiness) {
+  if (is_closed_) return;
+  if (readiness.to_write) Enlist(*this, turn_.to_finish, is_to_finish_);
+  // What is left of the last turn comes first.
+  const bool is_to_be_read = interest_.to_read && !is_to_execute_;
+  if (readiness.to_read && is_to_be_read) {
+    Receive();
+    Enlist(*this, turn_.to_execute, is_to_execute_);
+  } else if (readiness.is_lost && !interest_.to_read) {
+    is_peer_done_ = true;
+    is_peer_lost_ = true;
+    Enlist(*this, turn_.to_execute, is_to_execute_);
+  }
+}
+
+void RespConnection::Receive() {
+  const std::span<char> window = turn_.arena.window();
+  const ssize_t received = ::recv(socket_, window.data(), window.size(), 0);
+  if (received > 0) {
+    TakeIn({window.data(), static_cast<std::size_t>(received)});
+  } else if (received == 0) {
+    is_peer_done_ = true;
+  } else if (errno != EAGAIN && errno != EINTR) {
+    is_peer_done_ = true;
+    is_peer_lost_ = true;
+  }
+}
+
+void RespConnection::TakeIn(std::string_view received) {
+  turn_.dispatcher.counters().input_bytes += received.size();
+  has_unseen_input_ = true;
+  if (input_.empty() && !client_.is_waiting()) {
+    arrived_ = turn_.arena.Keep(received.size());
+  } else {
+    input_.Append(received);
+  }
+}
+
+bool RespConnection::CanExecute() const {
+  return !client_.is_waiting() && !client_.is_closing() && !is_kill_asked_ &&
+         output_bytes() <= turn_.limits.output_pause_bytes &&
+         (has_unseen_input_ || client_.has_more_to_execute());
+}
+
+void RespConnection::CloseIfDeadWaiter() {
+  if (is_peer_done_ && client_.is_waiting()) {
+    Close(is_peer_lost_ ? CloseReason::kPeerFailed : CloseReason::kPeerClosed);
+  }
+}
+
+void RespConnection::Execute() {
+  is_to_execute_ = false;
+  if (is_closed_) return;
+  if (CanExecute()) ConsumeInput();
+  input_.Append(std::exchange(arrived_, {}));
+  NoticeOutput();
+}
+
+void RespConnection::ConsumeInput() {
+  if (client_.output().empty()) turn_.buffers.Lend(client_.output());
+  const bool is_in_arena = input_.empty();
+  const std::string_view input = is_in_arena ? arrived_ : input_.view();
+  std::size_t consumed = 0;
+  std::size_t requests_left = turn_.limits.requests_max;
+  do {
+    const std::size_t slice = std::min(requests_left, kRequestsPerSlice);
+    has_unseen_input_ = false;
+    consumed += client_.Consume(input.substr(consumed), slice, turn_.now);
+    requests_left -= slice;
+  } while (requests_left > 0 && CanExecute());
+  if (is_in_arena) {
+    arrived_.remove_prefix(consumed);
+  } else {
+    input_.DropFront(consumed);
+  }
+}
+
+void RespConnection::NoticeOutput() {
+  if (!is_closed_) Enlist(*this, turn_.to_finish, is_to_finish_);
+}
+
+void RespConnection::CloseNow() {
+  is_kill_asked_ = true;
+  NoticeOutput();
+}
+
+void RespConnection::Finish() {
+  is_to_finish_ = false;
+  if (is_closed_) return;
+  if (is_kill_asked_) return Close(CloseReason::kKilled);
+  if (is_peer_lost_) return Close(CloseReason::kPeerFailed);
+  SendOutput();
+  if (is_closed_) return;
+  if (output_bytes() > turn_.limits.output_bytes_max) return Close(CloseReason::kOutputLimit);
+  if (IsOver()) {
+    return Close(is_ending_      ? CloseReason::kServerStops
+                 : is_peer_done_ ? CloseReason::kPeerClosed
+                                 : CloseReason::kAnswered);
+  }
+  WaitForWhatIsNext();
+}
+
+void RespConnection::SendOutput() {
+  if (!unsent_.empty()) {
+    unsent_.DropFront(Send(unsent_.view()));
+    if (is_closed_ || !unsent_.empty()) return;
+  }
+  std::string& output = client_.output();
+  const std::size_t sent = Send(output);
+  if (sent == output.size()) {
+    turn_.buffers.Return(output);
+  } else if (!is_closed_) {
+    unsent_.Adopt(std::exchange(output, {}), sent);
+  }
+}
+
+std::size_t RespConnection::Send(std::string_view bytes) {
+  if (bytes.empty()) return 0;
+  const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) {
+    if (errno != EAGAIN && errno != EINTR) Close(CloseReason::kPeerFailed);
+    return 0;
+  }
+  turn_.dispatcher.counters().output_bytes += static_cast<std::uint64_t>(sent);
+  return static_cast<std::size_t>(sent);
+}
+
+bool RespConnection::IsOver() const {
+  if (is_peer_done_ && client_.is_waiting()) return true;
+  if (output_bytes() > 0) return false;
+  return client_.is_closing() || is_ending_ || (is_peer_done_ && !CanExecute());
+}
+
+bool RespConnection::IsToBeRead() const {
+  if (is_peer_done_ || is_ending_ || client_.is_closing()) return false;
+  if (client_.is_waiting()) return input_.size() < turn_.limits.waiting_input_bytes_max;
+  return output_bytes() <= turn_.limits.output_pause_bytes;
+}
+
+void RespConnection::WaitForWhatIsNext() {
+  const bool goes_on = !is_ending_ && CanExecute();
+  SetInterest({.to_read = IsToBeRead(), .to_write = output_bytes() > 0});
+  if (goes_on) {
+    Enlist(*this, turn_.to_go_on, is_to_execute_);
+  } else if (!interest_.to_read) {
+    const bool is_at_its_end = is_peer_done_ || is_ending_ || client_.is_closing();
+    if (is_at_its_end && linger_until_ == engine::kNever) {
+      linger_until_ = turn_.now + turn_.limits.linger_ms;
+    }
+    Enlist(*this, turn_.to_watch, is_watched_);
+  }
+}
+
+void RespConnection::Watch(short poll_events) {
+  if (turn_.now >= linger_until_) return Close(CloseReason::kLingered);
+  if ((poll_events & (POLLERR | POLLHUP | POLLNVAL)) != 0) return Close(CloseReason::kPeerFailed);
+  const bool is_done = (poll_events & POLLRDHUP) != 0;
+  if (is_done && client_.is_waiting()) Close(CloseReason::kPeerClosed);
+}
+
+bool RespConnection::StopsBeingWatched() {
+  const bool stops = is_closed_ || interest_.to_read || is_to_execute_;
+  if (stops) is_watched_ = false;
+  return stops;
+}
+
+void RespConnection::End() {
+  if (is_closed_) return;
+  if (client_.is_waiting()) return Close(CloseReason::kServerStops);
+  is_ending_ = true;
+  NoticeOutput();
+}
+
+void RespConnection::DiscardInput() {
+  // Closing with bytes unread would reset the connection, and the peer might lose its last reply.
+  char bytes[4096];
+  for (int i = 0; i < 64; ++i) {
+    if (::recv(socket_, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0) return;
+  }
+}
+
+void RespConnection::Close(CloseReason reason) {
+  if (std::exchange(is_closed_, true)) return;
+  if (reason == CloseReason::kAnswered || reason == CloseReason::kServerStops) DiscardInput();
+  if (reason == CloseReason::kOutputLimit) ++turn_.dispatcher.counters().closed_over_output_limit;
+  turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
+  client_.Detach(turn_.now);
+  ::close(socket_);
+  input_.Clear();
+  unsent_.Clear();
+  turn_.buffers.Return(client_.output());
+  turn_.closed.push_back(this);
+}
+
+}  // namespace fairlock::net

@@ -1,0 +1,95 @@
+// One RESP connection: moves bytes between its socket and its client, and decides when it is over.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <string_view>
+
+#include "server/command/client.h"
+#include "server/command/transport.h"
+#include "server/net/byte_queue.h"
+#include "server/net/readiness_set.h"
+#include "server/net/turn.h"
+
+namespace fairlock::net {
+
+// Its life in a turn: Receive (as the socket becomes ready), then Execute, then Finish. Holds no
+// buffer while it is idle. Loop-confined; owned by the TurnLoop, destroyed at the end of the turn
+// in which it closed.
+//
+// Invariants:
+//  1. While its output is piled up, its request waits or whole requests are left, nothing is
+//     executed; while it is not executed, at most a bounded amount is read.
+//  2. Between turns a connection that is open waits for readiness to read or to write, goes on in
+//     the next turn, or is watched each second.
+class RespConnection final : public command::Transport, public boost::intrusive::list_base_hook<> {
+ public:
+  // Owns the socket.
+  RespConnection(Turn& turn, int socket, command::ClientAddress address);
+
+  // Begins to wait for bytes; false: the system has no room for that.
+  [[nodiscard]] bool Start();
+
+  // Its socket is ready. Receives what there is, unless the connection is not to be read now.
+  void NoticeReadiness(const Readiness& readiness);
+
+  // The steps of a turn, after its time was taken. A connection whose client is gone and whose
+  // request waits closes first, so that nothing is granted to it.
+  void CloseIfDeadWaiter();
+  void Execute();
+  void Finish();
+
+  // Once a second for a connection that is not read; `poll_events` is what poll(2) found.
+  void Watch(short poll_events);
+  // True: it is read again, or closed; it left the list of the watched.
+  bool StopsBeingWatched();
+
+  // The server stops: without a reply if a request waits, else when its output is sent.
+  void End();
+  // The only place that closes the socket. Idempotent.
+  void Close(CloseReason reason);
+
+  bool is_closed() const { return is_closed_; }
+  const command::ClientProfile& profile() const { return client_.profile(); }
+  int socket() const { return socket_; }
+
+  void NoticeOutput() override;
+  void CloseNow() override;
+
+ private:
+  void SetInterest(Interest interest);
+  void Receive();
+  void TakeIn(std::string_view received);
+
+  void ConsumeInput();
+  bool CanExecute() const;
+  bool IsToBeRead() const;
+
+  void SendOutput();
+  std::size_t Send(std::string_view bytes);
+  std::size_t output_bytes() const { return unsent_.size() + client_.output().size(); }
+  bool IsOver() const;
+  void WaitForWhatIsNext();
+  void DiscardInput();
+
+  Turn& turn_;
+  const int socket_;
+  command::Client client_;
+  std::string_view arrived_;  // in the turn's arena; empty between turns
+  ByteQueue input_;           // what was left of earlier turns; comes before arrived_
+  ByteQueue unsent_;          // what the kernel did not take; comes before the client's output
+  engine::TimeMs linger_until_ = engine::kNever;
+
+  Interest interest_;           // what the readiness set was told
+  bool is_to_execute_ = false;  // in this turn or in the next
+  bool is_to_finish_ = false;
+  bool is_watched_ = false;
+
+  bool has_unseen_input_ = false;  // input_ has bytes that the client was not yet given
+  bool is_peer_done_ = false;      // it sends nothing any more
+  bool is_peer_lost_ = false;      // nor does it take anything
+  bool is_ending_ = false;
+  bool is_kill_asked_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::net

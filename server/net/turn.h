@@ -1,0 +1,57 @@
+// What the connections of one loop share during a turn.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "server/command/dispatcher.h"
+#include "server/net/buffer_pool.h"
+#include "server/net/net_events.h"
+#include "server/net/readiness_set.h"
+#include "server/net/turn_arena.h"
+
+namespace fairlock::net {
+
+class RespConnection;
+
+// How much is done before others get their turn, and how much may pile up.
+struct TurnLimits {
+  std::size_t handlers_max = 256;   // readiness events a turn
+  std::size_t accepts_max = 64;     // new connections a turn and listening socket
+  std::size_t timers_max = 2000;    // due timers a turn
+  std::size_t requests_max = 1000;  // requests of one connection a turn
+  // Above this a connection's requests are neither read nor executed until it takes its replies.
+  std::size_t output_pause_bytes = 256 * 1024;
+  // Above this it is closed.
+  std::size_t output_bytes_max = 16 * 1024 * 1024;
+  // How much is read behind a request that waits.
+  std::size_t waiting_input_bytes_max = 1024 * 1024;
+  // How long a connection that is to end may take for its last replies.
+  engine::DurationMs linger_ms = 10'000;
+  // The same, when the server stops.
+  engine::DurationMs stop_ms = 2'000;
+};
+
+// Owned by the TurnLoop. A connection stands in each list at most once, and either in to_execute or
+// in to_go_on. Loop-confined.
+struct Turn {
+  Turn(command::Dispatcher& the_dispatcher, NetEvents& the_events, const TurnLimits& the_limits)
+      : dispatcher(the_dispatcher), events(the_events), limits(the_limits) {}
+
+  command::Dispatcher& dispatcher;
+  NetEvents& events;
+  TurnLimits limits;
+  // The time of this turn; it does not change between the turn's last read and its end.
+  engine::TimeMs now = 0;
+  ReadinessSet readiness;
+  TurnArena arena;
+  BufferPool buffers;
+
+  std::vector<RespConnection*> to_execute;  // something has arrived, or was left by the last turn
+  std::vector<RespConnection*> to_finish;   // executed something, or have output
+  std::vector<RespConnection*> to_go_on;    // whole requests are left: to_execute of the next turn
+  std::vector<RespConnection*> to_watch;    // open but not read: looked at once a second
+  std::vector<RespConnection*> closed;      // destroyed at the end of the turn
+};
+
+}  // namespace fairlock::net

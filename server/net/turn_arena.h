@@ -1,0 +1,44 @@
+// Where the bytes that arrive in one turn are received.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace fairlock::net {
+
+// One big buffer with a bump pointer, so that a connection that is idle needs none. What was kept
+// is valid until Clear. Loop-confined; pages that no turn ever needed are never touched.
+class TurnArena {
+ public:
+  static constexpr std::size_t kBytes = 4 * 1024 * 1024;
+  static constexpr std::size_t kWindowBytes = 64 * 1024;
+
+  // At the beginning of a turn.
+  void Clear() { used_bytes_ = 0; }
+
+  // There is no window any more: who is ready now gets its turn next time.
+  bool is_full() const { return kBytes - used_bytes_ < kWindowBytes; }
+
+  // To receive into; the same until something in it is kept. REQUIRES: not full.
+  std::span<char> window() {
+    assert(!is_full());
+    return {bytes_.get() + used_bytes_, kWindowBytes};
+  }
+
+  // Keeps the first bytes of the window.
+  std::string_view Keep(std::size_t bytes) {
+    assert(bytes <= kWindowBytes);
+    const std::string_view kept(bytes_.get() + used_bytes_, bytes);
+    used_bytes_ += bytes;
+    return kept;
+  }
+
+ private:
+  std::unique_ptr<char[]> bytes_ = std::make_unique_for_overwrite<char[]>(kBytes);
+  std::size_t used_bytes_ = 0;
+};
+
+}  // namespace fairlock::net

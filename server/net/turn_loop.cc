@@ -1,0 +1,208 @@
+#include "server/net/turn_loop.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "server/net/clock.h"
+
+namespace fairlock::net {
+
+namespace {
+
+constexpr engine::DurationMs kWatchEveryMs = 1000;
+// The kernel's timer stands still while the machine sleeps; the clock of leases does not.
+constexpr engine::DurationMs kTimedWaitMsMax = 1000;
+constexpr engine::DurationMs kUntilReady = engine::kForever;
+
+constexpr std::string_view kRefusal = "-ERR max number of clients reached\r\n";
+
+}  // namespace
+
+// Only this thread touches the descriptors, so Asio need not lock them.
+TurnLoop::TurnLoop(command::Dispatcher& dispatcher, NetEvents& events, const LoopOptions& options)
+    : socket_options_(options.sockets),
+      connections_max_(options.connections_max),
+      io_context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
+      turn_(dispatcher, events, options.limits),
+      ready_connections_(io_context_, turn_.readiness.descriptor()) {
+  turn_.now = BoottimeMs();
+}
+
+TurnLoop::~TurnLoop() { CloseEverything(); }
+
+void TurnLoop::StartListening(std::vector<ListeningSocket> sockets) {
+  for (ListeningSocket& socket : sockets) {
+    acceptors_.push_back(
+        std::make_unique<Acceptor>(io_context_, std::move(socket), socket_options_));
+    acceptors_.back()->Start();
+  }
+}
+
+void TurnLoop::Run() {
+  const auto work = boost::asio::make_work_guard(io_context_);
+  while (!is_stopping_ || !connections_.empty()) RunTurn();
+}
+
+void TurnLoop::RunTurn() {
+  turn_.arena.Clear();
+  turn_.to_execute.swap(turn_.to_go_on);
+  WaitForReadiness();
+  turn_.now = std::max(turn_.now, BoottimeMs());
+  ++turn_.dispatcher.counters().turns;
+  CloseDeadWaiters();
+  is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
+  ExecuteRequests();
+  FinishConnections();
+  WatchConnections();
+  StopIfAsked();
+  DestroyClosed();
+  AcceptConnections();
+}
+
+engine::DurationMs TurnLoop::WaitMsMax() const {
+  if (is_more_due_ || is_stop_asked_ != is_stopping_ || !turn_.to_execute.empty()) return 0;
+  engine::TimeMs next = std::min(turn_.dispatcher.NextDeadline(), stop_until_);
+  if (!turn_.to_watch.empty()) next = std::min(next, watch_at_);
+  for (const auto& acceptor : acceptors_) next = std::min(next, acceptor->next_accept_at());
+  if (next == engine::kNever) return kUntilReady;
+  if (next <= turn_.now) return 0;
+  return std::clamp<engine::DurationMs>(next - BoottimeMs(), 0, kTimedWaitMsMax);
+}
+
+void TurnLoop::WaitForReadiness() {
+  AwaitConnections();
+  const engine::DurationMs wait_ms = WaitMsMax();
+  std::size_t handled = 0;
+  if (wait_ms == kUntilReady) {
+    handled = io_context_.run_one();
+  } else if (wait_ms > 0) {
+    handled = io_context_.run_one_for(std::chrono::milliseconds(wait_ms));
+    if (handled == 0) return;
+  }
+  while (handled < turn_.limits.handlers_max && io_context_.poll_one() > 0) ++handled;
+  ReceiveFromReady();
+}
+
+void TurnLoop::AwaitConnections() {
+  if (std::exchange(is_awaiting_connections_, true)) return;
+  ready_connections_.async_wait(Descriptor::wait_read, [this](const boost::system::error_code&) {
+    is_awaiting_connections_ = false;
+  });
+}
+
+void TurnLoop::ReceiveFromReady() {
+  for (const Readiness& readiness : turn_.readiness.Collect(turn_.limits.handlers_max)) {
+    // Who is not reached is reported again in the next turn.
+    if (turn_.arena.is_full()) return;
+    readiness.connection->NoticeReadiness(readiness);
+  }
+}
+
+void TurnLoop::CloseDeadWaiters() {
+  for (RespConnection* connection : turn_.to_execute) connection->CloseIfDeadWaiter();
+}
+
+void TurnLoop::ExecuteRequests() {
+  for (RespConnection* connection : turn_.to_execute) connection->Execute();
+  turn_.to_execute.clear();
+}
+
+void TurnLoop::FinishConnections() {
+  // A connection that closes may make room for others, who then have output: the list grows.
+  for (std::size_t i = 0; i < turn_.to_finish.size(); ++i) turn_.to_finish[i]->Finish();
+  turn_.to_finish.clear();
+}
+
+void TurnLoop::WatchConnections() {
+  std::vector<RespConnection*>& watched = turn_.to_watch;
+  if (watched.empty() || turn_.now < watch_at_) return;
+  watch_at_ = turn_.now + kWatchEveryMs;
+  std::erase_if(watched, [](RespConnection* one) { return one->StopsBeingWatched(); });
+  std::vector<pollfd> polled;
+  polled.reserve(watched.size());
+  for (RespConnection* connection : watched) {
+    polled.push_back({.fd = connection->socket(), .events = POLLRDHUP, .revents = 0});
+  }
+  if (::poll(polled.data(), polled.size(), 0) < 0) return;
+  for (std::size_t i = 0; i < watched.size(); ++i) watched[i]->Watch(polled[i].revents);
+  // What they left may have been granted to others.
+  FinishConnections();
+}
+
+void TurnLoop::DestroyClosed() {
+  if (turn_.closed.empty()) return;
+  const auto is_closed = [](const RespConnection* one) { return one->is_closed(); };
+  std::erase_if(turn_.to_go_on, is_closed);
+  std::erase_if(turn_.to_watch, is_closed);
+  for (RespConnection* connection : turn_.closed) {
+    connections_.erase(connections_.iterator_to(*connection));
+    delete connection;
+  }
+  turn_.closed.clear();
+}
+
+void TurnLoop::AcceptConnections() {
+  for (const auto& acceptor : acceptors_) {
+    acceptor->Accept(turn_.limits.accepts_max, turn_.now, *this);
+  }
+}
+
+void TurnLoop::TakeConnection(int descriptor, command::ClientAddress address) {
+  if (connections_.size() >= connections_max_) {
+    ++turn_.dispatcher.counters().connections_rejected;
+    // A new socket has room for one line; if not, the client sees the end of the connection.
+    [[maybe_unused]] const ssize_t sent =
+        ::send(descriptor, kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    ::close(descriptor);
+    turn_.events.NoteRefused(address.peer, connections_max_, turn_.now);
+    return;
+  }
+  auto* connection = new RespConnection(turn_, descriptor, std::move(address));
+  connections_.push_back(*connection);
+  turn_.events.NoteOpened(connection->profile());
+  if (!connection->Start()) {
+    NoteAcceptFailed(errno);
+    connection->Close(CloseReason::kPeerFailed);
+  }
+}
+
+void TurnLoop::NoteAcceptFailed(int error) { turn_.events.NoteAcceptFailed(error, turn_.now); }
+
+void TurnLoop::StopIfAsked() {
+  if (!is_stop_asked_) return;
+  if (!std::exchange(is_stopping_, true)) {
+    stop_until_ = turn_.now + turn_.limits.stop_ms;
+    for (const auto& acceptor : acceptors_) acceptor->Close();
+    for (RespConnection& connection : connections_) connection.End();
+  } else if (turn_.now >= stop_until_) {
+    for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);
+  }
+  FinishConnections();
+}
+
+void TurnLoop::CloseEverything() {
+  for (const auto& acceptor : acceptors_) acceptor->Close();
+  for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);
+  turn_.to_execute.clear();
+  turn_.to_finish.clear();
+  // The readiness set owns its descriptor.
+  ready_connections_.release();
+  // Each wait that was pending comes back once more, as aborted.
+  const auto is_pending = [](const auto& acceptor) { return !acceptor->is_disposable(); };
+  do {
+    io_context_.restart();
+    io_context_.poll();
+    DestroyClosed();
+  } while (is_awaiting_connections_ || std::ranges::any_of(acceptors_, is_pending));
+}
+
+}  // namespace fairlock::net

@@ -1,0 +1,97 @@
+// The loop: one thread that owns the state and works in turns.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "server/command/dispatcher.h"
+#include "server/net/acceptor.h"
+#include "server/net/descriptor.h"
+#include "server/net/listening_socket.h"
+#include "server/net/net_events.h"
+#include "server/net/resp_connection.h"
+#include "server/net/socket_options.h"
+#include "server/net/turn.h"
+
+namespace fairlock::net {
+
+struct LoopOptions {
+  TurnLimits limits;
+  SocketOptions sockets;
+  std::size_t connections_max = 10'000;
+};
+
+// A turn, in this order:
+//  1. Wait until something is ready or due; receive the bytes of every ready connection.
+//  2. Read the clock, once and after the last read, so that no request is judged by a time before
+//     its arrival.
+//  3. Close connections whose client is gone and whose request waits: before anything is decided,
+//     so that nobody dead is granted a lock.
+//  4. End what is due.
+//  5. Execute requests.
+//  6. Send: one write a connection, after all that this turn decided. Destroy what was closed.
+//  7. Take new connections: last, when those that left have made room.
+// Each step is bounded; what is left over follows in the next turn, which then does not wait.
+//
+// Owns its connections and listening sockets. Everything but the constructor is called by the
+// thread that calls Run.
+class TurnLoop final : private ConnectionKeeper {
+ public:
+  // `dispatcher` and `events` must outlive it.
+  TurnLoop(command::Dispatcher& dispatcher, NetEvents& events, const LoopOptions& options);
+  TurnLoop(const TurnLoop&) = delete;
+  TurnLoop& operator=(const TurnLoop&) = delete;
+  ~TurnLoop();
+
+  // Takes over the sockets.
+  void StartListening(std::vector<ListeningSocket> sockets);
+  // Works until it was asked to stop and all connections are closed.
+  void Run();
+  // From within Run, or before it: no new connections; those whose request waits are closed
+  // without a reply, the others when their output is sent.
+  void RequestStop() { is_stop_asked_ = true; }
+
+  // For other users of the loop's thread, such as signals.
+  boost::asio::io_context& io_context() { return io_context_; }
+  // These may be changed while it runs.
+  TurnLimits& limits() { return turn_.limits; }
+  void set_connections_max(std::size_t connections_max) { connections_max_ = connections_max; }
+  std::size_t connections() const { return connections_.size(); }
+
+ private:
+  void RunTurn();
+  void WaitForReadiness();
+  // Asks to be told when a connection is ready.
+  void AwaitConnections();
+  void ReceiveFromReady();
+  engine::DurationMs WaitMsMax() const;
+  void AcceptConnections();
+  void CloseDeadWaiters();
+  void ExecuteRequests();
+  void FinishConnections();
+  void WatchConnections();
+  void StopIfAsked();
+  void DestroyClosed();
+  void CloseEverything();
+
+  void TakeConnection(int descriptor, command::ClientAddress address) override;
+  void NoteAcceptFailed(int error) override;
+
+  const SocketOptions socket_options_;
+  std::size_t connections_max_;
+  boost::asio::io_context io_context_;
+  Turn turn_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  boost::intrusive::list<RespConnection> connections_;
+  Descriptor ready_connections_;  // readable when a connection is ready
+  bool is_awaiting_connections_ = false;
+  engine::TimeMs watch_at_ = 0;
+  engine::TimeMs stop_until_ = engine::kNever;
+  bool is_more_due_ = false;
+  bool is_stop_asked_ = false;
+  bool is_stopping_ = false;
+};
+
+}  // namespace fairlock::net

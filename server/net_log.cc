@@ -1,0 +1,45 @@
+#include "server/net_log.h"
+
+#include <cstring>
+#include <utility>
+
+namespace fairlock::server {
+
+std::uint64_t NetLog::Recurrence::CountToLog(engine::TimeMs now) {
+  ++count_;
+  if (now < quiet_until_) return 0;
+  quiet_until_ = now + kQuietMs;
+  return std::exchange(count_, 0);
+}
+
+void NetLog::NoteOpened(const command::ClientProfile& client) {
+  log_.Debug("client {} connected from {}", client.id, client.address.peer);
+}
+
+void NetLog::NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
+                        engine::TimeMs now) {
+  log_.Debug("client {} from {} disconnected: {}", client.id, client.address.peer,
+             net::NameOf(reason));
+  if (reason != net::CloseReason::kOutputLimit) return;
+  if (const std::uint64_t count = over_output_limit_.CountToLog(now); count > 0) {
+    log_.Warning("closed because they did not read their replies (output_limit): {}, last {} {}",
+                 count, client.address.peer, Escaped(client.name));
+  }
+}
+
+void NetLog::NoteRefused(std::string_view peer, std::size_t connections_max, engine::TimeMs now) {
+  if (const std::uint64_t count = refused_.CountToLog(now); count > 0) {
+    log_.Warning("refused because of max_clients ({}): {}, last {}", connections_max, count, peer);
+  }
+}
+
+void NetLog::NoteAcceptFailed(int error, engine::TimeMs now) {
+  if (const std::uint64_t count = accept_failed_.CountToLog(now); count > 0) {
+    log_.Error(
+        "cannot accept connections: {} ({} times); they wait; raise the limit of open files "
+        "(ulimit -n) or lower max_clients",
+        std::strerror(error), count);
+  }
+}
+
+}  // namespace fairlock::server

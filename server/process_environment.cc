@@ -1,0 +1,100 @@
+#include "server/process_environment.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <utility>
+
+#include "server/command/text.h"
+#include "server/config_options.h"
+#include "server/net/clock.h"
+
+// jemalloc's, where it is linked.
+extern "C" int mallctl(const char* name, void* old_value, std::size_t* old_bytes, void* new_value,
+                       std::size_t new_bytes) __attribute__((weak));
+
+namespace fairlock::server {
+
+namespace {
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+std::uint64_t ResidentBytes() {
+  std::uint64_t total_pages = 0;
+  std::uint64_t resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> total_pages >> resident_pages;
+  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t AllocatedBytes() {
+  if (mallctl == nullptr) return 0;
+  // jemalloc keeps its figures until the epoch moves on.
+  std::uint64_t epoch = 1;
+  std::size_t bytes = sizeof(epoch);
+  mallctl("epoch", &epoch, &bytes, &epoch, sizeof(epoch));
+  std::size_t allocated = 0;
+  bytes = sizeof(allocated);
+  return mallctl("stats.allocated", &allocated, &bytes, nullptr, 0) == 0 ? allocated : 0;
+}
+
+const Option* FindByAnyName(std::string_view name) {
+  for (const Option& option : AllOptions()) {
+    if (name == option.name || (!name.empty() && name == option.redis_name)) return &option;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ProcessEnvironment::ProcessEnvironment(command::ServerFacts facts, Config config,
+                                       EnvironmentHooks hooks)
+    : facts_(std::move(facts)), config_(std::move(config)), hooks_(std::move(hooks)) {
+  facts_.tcp_port = static_cast<std::uint16_t>(config_.port);
+  facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
+}
+
+std::int64_t ProcessEnvironment::UnixTimeUs() const { return net::UnixTimeUs(); }
+
+command::ResourceUse ProcessEnvironment::Resources() const {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {.user_cpu_seconds = Seconds(usage.ru_utime),
+          .system_cpu_seconds = Seconds(usage.ru_stime),
+          .resident_bytes = ResidentBytes(),
+          .allocated_bytes = AllocatedBytes()};
+}
+
+std::vector<command::Setting> ProcessEnvironment::FindSettings(std::string_view name_glob) const {
+  std::vector<command::Setting> found;
+  for (const Option& option : AllOptions()) {
+    if (command::MatchesGlob(name_glob, option.name)) {
+      found.push_back({std::string(option.name), ShowOption(option, config_)});
+    }
+    const bool has_other_name = !option.redis_name.empty() && option.redis_name != option.name;
+    if (has_other_name && command::MatchesGlob(name_glob, option.redis_name)) {
+      found.push_back({std::string(option.redis_name), ShowOptionAsRedis(option, config_)});
+    }
+  }
+  return found;
+}
+
+std::string ProcessEnvironment::ChangeSetting(std::string_view name, std::string_view value) {
+  const Option* option = FindByAnyName(name);
+  if (option == nullptr) return "there is no such option";
+  if (!option->is_changeable) return "can't set immutable config: it is read at the start";
+  Config changed = config_;
+  const std::string right = SetOption(*option, value, changed);
+  if (!right.empty()) return command::Quoted(value) + " is wrong; " + right + " would be right";
+  std::string why = hooks_.apply(changed);
+  if (!why.empty()) return why;
+  config_ = std::move(changed);
+  facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
+  return "";
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,40 @@
+// What commands see of the process: its facts, clock, resources and settings.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/command/environment.h"
+#include "server/config.h"
+
+namespace fairlock::server {
+
+struct EnvironmentHooks {
+  // The configuration was changed; empty: it is in use now, else why it cannot be.
+  std::function<std::string(const Config&)> apply;
+  std::function<void()> request_shutdown;
+};
+
+// Loop-confined.
+class ProcessEnvironment final : public command::Environment {
+ public:
+  ProcessEnvironment(command::ServerFacts facts, Config config, EnvironmentHooks hooks);
+
+  const command::ServerFacts& Facts() const override { return facts_; }
+  std::int64_t UnixTimeUs() const override;
+  command::ResourceUse Resources() const override;
+  std::vector<command::Setting> FindSettings(std::string_view name_glob) const override;
+  std::string ChangeSetting(std::string_view name, std::string_view value) override;
+  void RequestShutdown() override { hooks_.request_shutdown(); }
+
+  const Config& config() const { return config_; }
+
+ private:
+  command::ServerFacts facts_;
+  Config config_;
+  EnvironmentHooks hooks_;
+};
+
+}  // namespace fairlock::server

@@ -1,0 +1,160 @@
+#include "server/server.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "server/net/clock.h"
+#include "server/net/descriptor_limit.h"
+#include "server/net/listening_socket.h"
+#include "server/start_values.h"
+#include "server/version.h"
+
+namespace fairlock::server {
+
+namespace {
+
+Config FitToDescriptorLimit(Config config, Log& log) {
+  const std::int64_t wanted = config.max_clients;
+  const std::size_t room = net::MakeRoomForConnections(static_cast<std::size_t>(wanted));
+  config.max_clients = static_cast<std::int64_t>(room);
+  if (config.max_clients < wanted) {
+    log.Warning(
+        "max_clients is {} instead of {}: the hard limit of open files leaves no room for more "
+        "(ulimit -Hn, or LimitNOFILE= of the service)",
+        config.max_clients, wanted);
+  }
+  return config;
+}
+
+// As the option says it: 0 is no bound.
+std::uint64_t Bound(std::int64_t count_max) {
+  return count_max == 0 ? std::numeric_limits<std::uint64_t>::max()
+                        : static_cast<std::uint64_t>(count_max);
+}
+
+engine::EngineOptions EngineOptionsOf(const Config& config) {
+  return {.default_lease_ms = config.default_lease,
+          .first_token = FirstToken(net::UnixTimeUs()),
+          .hash_seed = RandomSeed(),
+          .locks_max = Bound(config.max_locks),
+          .places_max = Bound(config.max_places)};
+}
+
+protocol::RequestLimits RequestLimitsOf(const Config& config) {
+  return {.arguments_max = static_cast<std::uint32_t>(config.argument_count_limit),
+          .argument_bytes_max = static_cast<std::uint32_t>(config.argument_limit),
+          .request_bytes_max = static_cast<std::uint32_t>(config.request_limit),
+          .inline_bytes_max = static_cast<std::uint32_t>(config.inline_limit)};
+}
+
+net::LoopOptions LoopOptionsOf(const Config& config) {
+  net::LoopOptions options;
+  options.limits.output_bytes_max = static_cast<std::size_t>(config.output_limit);
+  options.sockets = {.keepalive_seconds = static_cast<int>(config.tcp_keepalive / 1000),
+                     .user_timeout_ms = static_cast<int>(config.tcp_user_timeout)};
+  options.connections_max = static_cast<std::size_t>(config.max_clients);
+  return options;
+}
+
+net::ListenOptions ListenOptionsOf(const Config& config) {
+  return {.bind = config.bind,
+          .port = static_cast<std::uint16_t>(config.port),
+          .unix_path = config.unix_socket,
+          .unix_permissions = static_cast<unsigned>(config.unix_socket_permissions),
+          .backlog = static_cast<int>(config.tcp_backlog)};
+}
+
+command::ServerFacts FactsWith(const std::string& config_file) {
+  command::ServerFacts facts = ReadFacts();
+  facts.config_file = config_file;
+  return facts;
+}
+
+}  // namespace
+
+Server::Server(const Config& config, const std::string& config_file, Log& log)
+    : log_(log),
+      environment_(FactsWith(config_file), FitToDescriptorLimit(config, log),
+                   {.apply = [this](const Config& changed) { return Apply(changed); },
+                    .request_shutdown = [this] { RequestStop("SHUTDOWN"); }}),
+      dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs()),
+      net_log_(log),
+      loop_(dispatcher_, net_log_, LoopOptionsOf(environment_.config())),
+      signals_(loop_.io_context()) {
+  dispatcher_.set_limits(RequestLimitsOf(config));
+}
+
+std::string Server::Start() {
+  const Config& config = environment_.config();
+  log_.Info("fairlockd {} starts, process {}", Version(), environment_.Facts().process_id);
+  // Before anybody can connect, so that a server that was seen to serve stops in good order.
+  StopOnSignals();
+  net::ListenResult listening = net::Listen(ListenOptionsOf(config));
+  if (!listening.error.empty()) return listening.error;
+  for (const std::string& address : listening.skipped) {
+    log_.Info("this machine does not have {}; not listening there", address);
+  }
+  for (const net::ListeningSocket& socket : listening.sockets) {
+    log_.Info("listening on {}", socket.name);
+  }
+  loop_.StartListening(std::move(listening.sockets));
+  LogHowToTry(config);
+  return "";
+}
+
+void Server::LogHowToTry(const Config& config) {
+  const std::string where =
+      config.port != 0 ? "-p " + std::to_string(config.port) : "-s " + config.unix_socket;
+  log_.Info("ready for up to {} clients; try: redis-cli {} LOCK order:42 worker-1 PX 30000",
+            config.max_clients, where);
+}
+
+void Server::Run() {
+  sd_notify(0, "READY=1");
+  loop_.Run();
+  log_.Info("stopped");
+}
+
+std::string Server::Apply(const Config& config) {
+  const auto wanted = static_cast<std::size_t>(config.max_clients);
+  const std::size_t room = net::MakeRoomForConnections(wanted);
+  if (room < wanted) {
+    return "the limit of open files has room for max_clients " + std::to_string(room) + " at most";
+  }
+  loop_.set_connections_max(wanted);
+  loop_.limits().output_bytes_max = static_cast<std::size_t>(config.output_limit);
+  dispatcher_.set_limits(RequestLimitsOf(config));
+  dispatcher_.engine().set_default_lease_ms(config.default_lease);
+  log_.SetLevel(config.log_level);
+  return "";
+}
+
+void Server::StopOnSignals() {
+  signals_.add(SIGTERM);
+  signals_.add(SIGINT);
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (!error) OnSignal(signal);
+  });
+}
+
+void Server::OnSignal(int signal) {
+  if (is_stopping_) std::_Exit(EXIT_FAILURE);
+  RequestStop("SIG" + std::string(sigabbrev_np(signal)));
+  signals_.async_wait([this](const boost::system::error_code& error, int next_signal) {
+    if (!error) OnSignal(next_signal);
+  });
+}
+
+void Server::RequestStop(const std::string& why) {
+  if (std::exchange(is_stopping_, true)) return;
+  log_.Info("stopping: {}; {} clients are connected", why, loop_.connections());
+  sd_notify(0, "STOPPING=1");
+  loop_.RequestStop();
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,70 @@
+#include "server/start_values.h"
+
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <filesystem>
+
+#include "server/version.h"
+
+namespace fairlock::server {
+
+namespace {
+
+constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
+constexpr int kTokenBitsPerSecond = 20;
+constexpr std::int64_t kFirstTokenMax = std::int64_t{1} << 52;
+
+// At most 256 bytes, which the kernel gives whole.
+void FillRandomly(void* bytes, std::size_t count) {
+  const ssize_t filled = getrandom(bytes, count, 0);
+  assert(filled == static_cast<ssize_t>(count));
+}
+
+}  // namespace
+
+std::uint64_t RandomSeed() {
+  std::uint64_t seed = 0;
+  FillRandomly(&seed, sizeof(seed));
+  return seed;
+}
+
+std::string RandomRunId() {
+  std::array<unsigned char, 20> bytes{};
+  FillRandomly(bytes.data(), bytes.size());
+  std::string digits;
+  for (const unsigned char byte : bytes) {
+    digits += "0123456789abcdef"[byte >> 4];
+    digits += "0123456789abcdef"[byte & 15];
+  }
+  return digits;
+}
+
+std::uint64_t FirstToken(std::int64_t unix_us) {
+  const std::int64_t seconds = unix_us / 1'000'000 - kBeginningOf2020;
+  const std::int64_t seconds_max = kFirstTokenMax >> kTokenBitsPerSecond;
+  const std::int64_t token = std::clamp<std::int64_t>(seconds, 0, seconds_max)
+                             << kTokenBitsPerSecond;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(token, 1));
+}
+
+command::ServerFacts ReadFacts() {
+  command::ServerFacts facts;
+  facts.version = Version();
+  facts.run_id = RandomRunId();
+  facts.process_id = getpid();
+  std::error_code ignored;
+  facts.executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  utsname system{};
+  if (uname(&system) == 0) {
+    facts.operating_system =
+        std::string(system.sysname) + " " + system.release + " " + system.machine;
+  }
+  return facts;
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,115 @@
+// A turn loop on a thread of its own, with a listening unix socket, and clients that talk to it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "server/command/dispatcher.h"
+#include "server/command/environment.h"
+#include "server/net/net_events.h"
+#include "server/net/turn_loop.h"
+
+namespace fairlock::net {
+
+// An empty folder of the test's own, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  std::string PathOf(std::string_view name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A TCP port of 127.0.0.1 that was free a moment ago.
+std::uint16_t FreePort();
+
+class NullEnvironment final : public command::Environment {
+ public:
+  const command::ServerFacts& Facts() const override { return facts_; }
+  std::int64_t UnixTimeUs() const override { return 0; }
+  command::ResourceUse Resources() const override { return {}; }
+  std::vector<command::Setting> FindSettings(std::string_view) const override { return {}; }
+  std::string ChangeSetting(std::string_view, std::string_view) override { return "none"; }
+  void RequestShutdown() override {}
+
+ private:
+  command::ServerFacts facts_;
+};
+
+// Thread-safe.
+class RecordedEvents final : public NetEvents {
+ public:
+  void NoteOpened(const command::ClientProfile&) override;
+  void NoteClosed(const command::ClientProfile&, CloseReason reason, engine::TimeMs) override;
+  void NoteRefused(std::string_view, std::size_t, engine::TimeMs) override {}
+  void NoteAcceptFailed(int, engine::TimeMs) override {}
+
+  std::size_t opened() const;
+  std::vector<CloseReason> close_reasons() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::size_t opened_ = 0;
+  std::vector<CloseReason> close_reasons_;
+};
+
+// A blocking socket whose calls give up after some seconds.
+class TestPeer {
+ public:
+  explicit TestPeer(const std::string& unix_path);
+  TestPeer(const TestPeer&) = delete;
+  TestPeer& operator=(const TestPeer&) = delete;
+  ~TestPeer();
+
+  void Send(std::string_view bytes);
+  // Exactly so many bytes, fewer at the end of the connection.
+  std::string Receive(std::size_t bytes);
+  // Bytes that were sent and that the other side has not received.
+  int unreceived_bytes() const;
+  void Close();
+
+ private:
+  int descriptor_;
+};
+
+class LoopOnThread {
+ public:
+  explicit LoopOnThread(const LoopOptions& options = {});
+  LoopOnThread(const LoopOnThread&) = delete;
+  LoopOnThread& operator=(const LoopOnThread&) = delete;
+  ~LoopOnThread();
+
+  const std::string& unix_path() const { return unix_path_; }
+  const RecordedEvents& events() const { return events_; }
+  // Done by the loop's thread; returns when it is done.
+  void Do(const std::function<void(TurnLoop&, command::Dispatcher&)>& what);
+  // Stops the loop and waits for its end.
+  void Stop();
+  const command::ServerCounters& counters_after_stop() { return dispatcher_.counters(); }
+
+ private:
+  TemporaryFolder folder_;
+  std::string unix_path_;
+  NullEnvironment environment_;
+  command::Dispatcher dispatcher_;
+  RecordedEvents events_;
+  std::unique_ptr<TurnLoop> loop_;
+  std::thread thread_;
+};
+
+// True as soon as the condition is; false if it is not for many seconds.
+bool WaitUntil(const std::function<bool()>& condition);
+
+}  // namespace fairlock::net

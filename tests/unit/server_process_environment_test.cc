@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/process_environment.h"
+
+namespace fairlock::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ProcessEnvironmentTest : public testing::Test {
+ protected:
+  std::vector<std::string> Find(std::string_view glob) const {
+    std::vector<std::string> found;
+    for (const command::Setting& setting : environment_.FindSettings(glob)) {
+      found.push_back(setting.name + "=" + setting.value);
+    }
+    return found;
+  }
+
+  std::string refusal_;
+  std::vector<std::int64_t> applied_;  // max_clients, each time
+  int shutdowns_ = 0;
+  ProcessEnvironment environment_{{},
+                                  DefaultConfig(),
+                                  {.apply =
+                                       [this](const Config& config) {
+                                         applied_.push_back(config.max_clients);
+                                         return refusal_;
+                                       },
+                                   .request_shutdown = [this] { ++shutdowns_; }}};
+};
+
+TEST_F(ProcessEnvironmentTest, FindsSettingsUnderBothOfTheirNames) {
+  EXPECT_THAT(Find("max*clients"), ElementsAre("max_clients=10000", "maxclients=10000"));
+  EXPECT_THAT(Find("port"), ElementsAre("port=3247"));
+  EXPECT_THAT(Find("tcp?keepalive"), ElementsAre("tcp_keepalive=5m", "tcp-keepalive=300"));
+  EXPECT_THAT(Find("unknown"), IsEmpty());
+  EXPECT_THAT(Find(""), IsEmpty());
+}
+
+TEST_F(ProcessEnvironmentTest, ChangesWhatMayChange) {
+  EXPECT_EQ(environment_.ChangeSetting("max_clients", "50"), "");
+  EXPECT_EQ(environment_.ChangeSetting("maxclients", "60"), "");
+  EXPECT_THAT(applied_, ElementsAre(50, 60));
+  EXPECT_THAT(Find("max_clients"), ElementsAre("max_clients=60"));
+  EXPECT_EQ(environment_.Facts().connections_max, 60U);
+}
+
+TEST_F(ProcessEnvironmentTest, KeepsTheOldValueWhenTheNewOneIsWrongOrRefused) {
+  EXPECT_THAT(environment_.ChangeSetting("max_clients", "none"),
+              HasSubstr("'none' is wrong; a number from 1 to 1000000 would be right"));
+  EXPECT_THAT(environment_.ChangeSetting("port", "1"), HasSubstr("immutable"));
+  EXPECT_THAT(environment_.ChangeSetting("unknown", "1"), HasSubstr("no such option"));
+  EXPECT_THAT(environment_.ChangeSetting("", "1"), HasSubstr("no such option"));
+  EXPECT_THAT(applied_, IsEmpty());
+  refusal_ = "no room";
+  EXPECT_EQ(environment_.ChangeSetting("max_clients", "50"), "no room");
+  EXPECT_THAT(Find("max_clients"), ElementsAre("max_clients=10000"));
+  EXPECT_EQ(environment_.Facts().connections_max, 10'000U);
+}
+
+TEST_F(ProcessEnvironmentTest, ReportsWhatTheProcessUses) {
+  const command::ResourceUse use = environment_.Resources();
+  EXPECT_GT(use.resident_bytes, 1U << 20);
+  EXPECT_GE(use.user_cpu_seconds + use.system_cpu_seconds, 0.0);
+  EXPECT_LT(use.allocated_bytes, use.resident_bytes + (1U << 30));
+}
+
+TEST_F(ProcessEnvironmentTest, PassesOnTheWishToStop) {
+  environment_.RequestShutdown();
+  EXPECT_EQ(shutdowns_, 1);
+}
+
+}  // namespace
+}  // namespace fairlock::server
