@@ -36,6 +36,11 @@ void ReadinessSet::Change(int socket, RespConnection& connection, Interest inter
   assert(result == 0);
 }
 
+void ReadinessSet::Remove(int socket) {
+  [[maybe_unused]] const int result = ::epoll_ctl(descriptor_, EPOLL_CTL_DEL, socket, nullptr);
+  assert(result == 0);
+}
+
 std::span<const Readiness> ReadinessSet::Collect(std::size_t ready_max) {
   const int asked = static_cast<int>(std::clamp<std::size_t>(ready_max, 1, kReadyMax));
   const int found = std::max(::epoll_wait(descriptor_, events_, asked, 0), 0);

@@ -30,7 +30,7 @@ struct Readiness {
 // request to begin the wait anew; here a socket is entered once, and reported for as long as it is
 // ready (level-triggered).
 //
-// Loop-confined. Does not own the sockets; a socket leaves the set when it is closed.
+// Loop-confined. Does not own the sockets; a socket is removed before it is closed.
 class ReadinessSet {
  public:
   ReadinessSet();
@@ -43,6 +43,7 @@ class ReadinessSet {
   // False: the system's limit is reached.
   [[nodiscard]] bool Add(int socket, RespConnection& connection, Interest interest);
   void Change(int socket, RespConnection& connection, Interest interest);
+  void Remove(int socket);
 
   // Those that are ready now, at most kReadyMax, without waiting. Valid until the next call.
   static constexpr std::size_t kReadyMax = 1024;

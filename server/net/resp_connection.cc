@@ -28,9 +28,15 @@ void Enlist(RespConnection& connection, std::vector<RespConnection*>& list, bool
 RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress address)
     : turn_(turn), socket_(socket), client_(turn.dispatcher, *this, std::move(address), turn.now) {}
 
+RespConnection::~RespConnection() {
+  assert(is_closed_);
+  ::close(socket_);
+}
+
 bool RespConnection::Start() {
   interest_ = {.to_read = true};
-  return turn_.readiness.Add(socket_, *this, interest_);
+  is_started_ = turn_.readiness.Add(socket_, *this, interest_);
+  return is_started_;
 }
 
 void RespConnection::SetInterest(Interest interest) {
@@ -225,7 +231,7 @@ void RespConnection::Close(CloseReason reason) {
   if (reason == CloseReason::kOutputLimit) ++turn_.dispatcher.counters().closed_over_output_limit;
   turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
   client_.Detach(turn_.now);
-  ::close(socket_);
+  if (is_started_) turn_.readiness.Remove(socket_);
   input_.Clear();
   unsent_.Clear();
   turn_.buffers.Return(client_.output());

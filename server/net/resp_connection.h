@@ -13,8 +13,8 @@
 namespace fairlock::net {
 
 // Its life in a turn: Receive (as the socket becomes ready), then Execute, then Finish. Holds no
-// buffer while it is idle. Loop-confined; owned by the TurnLoop, destroyed at the end of the turn
-// in which it closed.
+// buffer while it is idle. Loop-confined; owned by the TurnLoop, which destroys it in the turn in
+// which it was closed or, when many close at once, in one of the next.
 //
 // Invariants:
 //  1. While its output is piled up, its request waits or whole requests are left, nothing is
@@ -25,6 +25,8 @@ class RespConnection final : public command::Transport, public boost::intrusive:
  public:
   // Owns the socket.
   RespConnection(Turn& turn, int socket, command::ClientAddress address);
+  // REQUIRES: closed. Gives the socket back to the system, which takes longer than all else here.
+  ~RespConnection();
 
   // Begins to wait for bytes; false: the system has no room for that.
   [[nodiscard]] bool Start();
@@ -45,7 +47,7 @@ class RespConnection final : public command::Transport, public boost::intrusive:
 
   // The server stops: without a reply if a request waits, else when its output is sent.
   void End();
-  // The only place that closes the socket. Idempotent.
+  // The only place where a connection ends: from now on it is nothing to anybody. Idempotent.
   void Close(CloseReason reason);
 
   bool is_closed() const { return is_closed_; }
@@ -79,6 +81,7 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   ByteQueue unsent_;          // what the kernel did not take; comes before the client's output
   engine::TimeMs linger_until_ = engine::kNever;
 
+  bool is_started_ = false;     // the readiness set knows it
   Interest interest_;           // what the readiness set was told
   bool is_to_execute_ = false;  // in this turn or in the next
   bool is_to_finish_ = false;

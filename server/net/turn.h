@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <vector>
 
 #include "server/command/dispatcher.h"
@@ -18,6 +19,7 @@ class RespConnection;
 struct TurnLimits {
   std::size_t handlers_max = 256;   // readiness events a turn
   std::size_t accepts_max = 64;     // new connections a turn and listening socket
+  std::size_t closes_max = 64;      // sockets of closed connections a turn
   std::size_t timers_max = 2000;    // due timers a turn
   std::size_t requests_max = 1000;  // requests of one connection a turn
   // Above this a connection's requests are neither read nor executed until it takes its replies.
@@ -51,7 +53,7 @@ struct Turn {
   std::vector<RespConnection*> to_finish;   // executed something, or have output
   std::vector<RespConnection*> to_go_on;    // whole requests are left: to_execute of the next turn
   std::vector<RespConnection*> to_watch;    // open but not read: looked at once a second
-  std::vector<RespConnection*> closed;      // destroyed at the end of the turn
+  std::deque<RespConnection*> closed;       // destroyed a few a turn
 };
 
 }  // namespace fairlock::net

@@ -69,7 +69,8 @@ void TurnLoop::RunTurn() {
 }
 
 engine::DurationMs TurnLoop::WaitMsMax() const {
-  if (is_more_due_ || is_stop_asked_ != is_stopping_ || !turn_.to_execute.empty()) return 0;
+  const bool is_work_left = is_more_due_ || !turn_.to_execute.empty() || !turn_.closed.empty();
+  if (is_work_left || is_stop_asked_ != is_stopping_) return 0;
   engine::TimeMs next = std::min(turn_.dispatcher.NextDeadline(), stop_until_);
   if (!turn_.to_watch.empty()) next = std::min(next, watch_at_);
   for (const auto& acceptor : acceptors_) next = std::min(next, acceptor->next_accept_at());
@@ -143,11 +144,12 @@ void TurnLoop::DestroyClosed() {
   const auto is_closed = [](const RespConnection* one) { return one->is_closed(); };
   std::erase_if(turn_.to_go_on, is_closed);
   std::erase_if(turn_.to_watch, is_closed);
-  for (RespConnection* connection : turn_.closed) {
+  for (std::size_t i = 0; i < turn_.limits.closes_max && !turn_.closed.empty(); ++i) {
+    RespConnection* const connection = turn_.closed.front();
+    turn_.closed.pop_front();
     connections_.erase(connections_.iterator_to(*connection));
     delete connection;
   }
-  turn_.closed.clear();
 }
 
 void TurnLoop::AcceptConnections() {
@@ -157,7 +159,7 @@ void TurnLoop::AcceptConnections() {
 }
 
 void TurnLoop::TakeConnection(int descriptor, command::ClientAddress address) {
-  if (connections_.size() >= connections_max_) {
+  if (connections() >= connections_max_) {
     ++turn_.dispatcher.counters().connections_rejected;
     // A new socket has room for one line; if not, the client sees the end of the connection.
     [[maybe_unused]] const ssize_t sent =
@@ -201,8 +203,8 @@ void TurnLoop::CloseEverything() {
   do {
     io_context_.restart();
     io_context_.poll();
-    DestroyClosed();
   } while (is_awaiting_connections_ || std::ranges::any_of(acceptors_, is_pending));
+  while (!turn_.closed.empty()) DestroyClosed();
 }
 
 }  // namespace fairlock::net

@@ -31,7 +31,7 @@ struct LoopOptions {
 //     so that nobody dead is granted a lock.
 //  4. End what is due.
 //  5. Execute requests.
-//  6. Send: one write a connection, after all that this turn decided. Destroy what was closed.
+//  6. Send: one write a connection, after all that this turn decided. Destroy what is closed.
 //  7. Take new connections: last, when those that left have made room.
 // Each step is bounded; what is left over follows in the next turn, which then does not wait.
 //
@@ -58,7 +58,7 @@ class TurnLoop final : private ConnectionKeeper {
   // These may be changed while it runs.
   TurnLimits& limits() { return turn_.limits; }
   void set_connections_max(std::size_t connections_max) { connections_max_ = connections_max; }
-  std::size_t connections() const { return connections_.size(); }
+  std::size_t connections() const { return connections_.size() - turn_.closed.size(); }
 
  private:
   void RunTurn();

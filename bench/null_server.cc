@@ -1,0 +1,152 @@
+// A server without a lock engine's work: what network, parser and dispatch cost by themselves.
+//
+// Sockets, turn loop, parsing, the look-up of the command, the reading of its arguments and the
+// writing of its reply are fairlockd's own code. LOCK key owner [PX ms] is answered with a number
+// as long as a token, UNLOCK key owner with 1; nothing is looked up or kept. With --table both
+// also do what the simplest server that keeps anything must do: LOCK enters key and owner into a
+// hash table if the key is not there, UNLOCK takes them out if it is that owner's.
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/command/argument_reader.h"
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+#include "server/command/environment.h"
+#include "server/net/clock.h"
+#include "server/net/listening_socket.h"
+#include "server/net/net_events.h"
+#include "server/net/turn_loop.h"
+
+namespace fairlock::bench {
+
+namespace {
+
+struct HashOfBytes {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view bytes) const {
+    return std::hash<std::string_view>()(bytes);
+  }
+};
+
+struct EqualBytes {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const { return a == b; }
+};
+
+// All that the handlers of a null server know.
+class NullEnvironment final : public command::Environment {
+ public:
+  explicit NullEnvironment(bool keeps_table) : keeps_table_(keeps_table) {}
+
+  // The number to answer; 0 if the key is there.
+  std::int64_t Lock(std::string_view key, std::string_view owner) {
+    if (keeps_table_ && !owners_.emplace(key, owner).second) return 0;
+    return ++newest_;
+  }
+  bool Unlock(std::string_view key, std::string_view owner) {
+    if (!keeps_table_) return true;
+    const auto found = owners_.find(key);
+    if (found == owners_.end() || found->second != owner) return false;
+    owners_.erase(found);
+    return true;
+  }
+
+  const command::ServerFacts& Facts() const override { return facts_; }
+  std::int64_t UnixTimeUs() const override { return 0; }
+  command::ResourceUse Resources() const override { return {}; }
+  std::vector<command::Setting> FindSettings(std::string_view) const override { return {}; }
+  std::string ChangeSetting(std::string_view, std::string_view) override {
+    return "nothing to set";
+  }
+  void RequestShutdown() override {}
+
+ private:
+  const bool keeps_table_;
+  command::ServerFacts facts_;
+  std::int64_t newest_ = std::int64_t{1} << 47;  // about where fairlockd's tokens begin
+  boost::unordered_flat_map<std::string, std::string, HashOfBytes, EqualBytes> owners_;
+};
+
+NullEnvironment& EnvironmentOf(command::Invocation& call) {
+  return static_cast<NullEnvironment&>(call.dispatcher.environment());
+}
+
+void Lock(command::Invocation& call) {
+  command::ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.database());
+  const std::string_view owner = arguments.Owner("owner");
+  if (arguments.Take("PX")) arguments.LeaseMilliseconds();
+  if (!arguments.Finish(call.reply)) return;
+  const std::int64_t number = EnvironmentOf(call).Lock(key.bytes, owner);
+  if (number != 0) {
+    call.reply.Integer(number);
+  } else {
+    call.reply.Null();
+  }
+}
+
+void Unlock(command::Invocation& call) {
+  command::ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.database());
+  const std::string_view owner = arguments.Owner("owner");
+  if (!arguments.Finish(call.reply)) return;
+  call.reply.Integer(EnvironmentOf(call).Unlock(key.bytes, owner) ? 1 : 0);
+}
+
+constexpr command::CommandSpec kCommands[] = {
+    {"LOCK", Lock, -3, command::kWrite, {1, 1, 1}, "lock", "key owner [PX ms]", "", ""},
+    {"UNLOCK", Unlock, 3, command::kWrite, {1, 1, 1}, "lock", "key owner", "", ""},
+};
+
+class SilentEvents final : public net::NetEvents {
+ public:
+  void NoteOpened(const command::ClientProfile&) override {}
+  void NoteClosed(const command::ClientProfile&, net::CloseReason, engine::TimeMs) override {}
+  void NoteRefused(std::string_view, std::size_t, engine::TimeMs) override {}
+  void NoteAcceptFailed(int, engine::TimeMs) override {}
+};
+
+int Serve(std::uint16_t port, bool keeps_table) {
+  NullEnvironment environment(keeps_table);
+  command::Dispatcher dispatcher({}, environment, net::BoottimeMs(),
+                                 command::CommandTable({kCommands}));
+  SilentEvents events;
+  net::TurnLoop loop(dispatcher, events, {});
+  net::ListenOptions addresses;
+  addresses.bind = {"127.0.0.1"};
+  addresses.port = port;
+  net::ListenResult listening = net::Listen(addresses);
+  if (!listening.error.empty()) {
+    std::fprintf(stderr, "fairlock_null_server: %s\n", listening.error.c_str());
+    return 1;
+  }
+  loop.StartListening(std::move(listening.sockets));
+  boost::asio::signal_set signals(loop.io_context(), SIGTERM, SIGINT);
+  signals.async_wait([&loop](const boost::system::error_code& error, int) {
+    if (!error) loop.RequestStop();
+  });
+  loop.Run();
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace fairlock::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Answers LOCK and UNLOCK without doing them, on 127.0.0.1.");
+  std::uint16_t port = 0;
+  bool keeps_table = false;
+  app.add_option("--port", port)->required();
+  app.add_flag("--table", keeps_table, "keep keys and owners in a plain hash table");
+  CLI11_PARSE(app, argc, argv);
+  return fairlock::bench::Serve(port, keeps_table);
+}

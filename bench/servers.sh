@@ -1,0 +1,113 @@
+# For compare.sh: starts and ends the servers that are measured.
+#
+# Each server is a name; PORT, PID and SOCKET say where it is. Every process started here, and
+# whatever is given to AddChild, is ended by its process id when the script ends, however it ends.
+
+declare -A PORT PID SOCKET
+children=()
+work=$(mktemp -d)
+
+EndEverything() {
+  local child
+  for child in "${children[@]}"; do kill "$child" 2>/dev/null; done
+  for child in "${children[@]}"; do
+    EndChild "$child"
+  done
+  rm -rf "$work"
+}
+trap EndEverything EXIT
+trap 'exit 130' INT TERM
+
+Die() {
+  echo "compare.sh: $*" >&2
+  exit 1
+}
+
+AddChild() { children+=("$1"); }
+
+# EndChild PID: asks it to end, insists after 5 s.
+EndChild() {
+  local tries
+  kill "$1" 2>/dev/null
+  for ((tries = 0; tries < 100; tries++)); do
+    kill -0 "$1" 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -KILL "$1" 2>/dev/null
+  wait "$1" 2>/dev/null
+  return 0
+}
+
+# ServerCommand NAME PORT SOCKET: the command line, into `command`.
+ServerCommand() {
+  case $1 in
+    fairlock)
+      command=("$bin/fairlockd" --port "$2" --bind 127.0.0.1 --unix-socket "$3"
+        --max-clients 19000 --log-level error)
+      # The comparison is about locking; with a journal it would be about the disk.
+      if "$bin/fairlockd" --help | grep -q -e --durability; then command+=(--durability none); fi
+      ;;
+    redis)
+      command=(redis-server --port "$2" --bind 127.0.0.1 --unixsocket "$3" --maxclients 19000
+        --save '' --appendonly no --loglevel warning)
+      ;;
+    null) command=("$bin/fairlock_null_server" --port "$2") ;;
+    table) command=("$bin/fairlock_null_server" --port "$2" --table) ;;
+  esac
+}
+
+# Answers PORT: somebody listens there.
+Answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# Start NAME: a fresh server of that kind, on a port that was free.
+Start() {
+  local name=$1 attempt tries port socket=$work/$1.sock
+  local -a command
+  for ((attempt = 0; attempt < 20; attempt++)); do
+    port=$((20000 + RANDOM % 10000))
+    Answers "$port" && continue
+    rm -f "$socket"
+    ServerCommand "$name" "$port" "$socket"
+    (cd "$work" && exec "${command[@]}") >"$work/$name.log" 2>&1 &
+    PID[$name]=$!
+    PORT[$name]=$port
+    SOCKET[$name]=$socket
+    AddChild $!
+    for ((tries = 0; tries < 200; tries++)); do
+      kill -0 "${PID[$name]}" 2>/dev/null || break
+      if Answers "$port"; then
+        started[$name]="${command[*]}"
+        return 0
+      fi
+      sleep 0.05
+    done
+    kill -0 "${PID[$name]}" 2>/dev/null && Die "$name does not listen: $(cat "$work/$name.log")"
+  done
+  Die "$name cannot be started: $(cat "$work/$name.log")"
+}
+declare -A started
+
+Stop() { EndChild "${PID[$1]}"; }
+
+# Dialect NAME: of fairlock_load.
+Dialect() { [ "$1" = redis ] && echo redis || echo fairlock; }
+
+# Load NAME COMMAND [OPTION...]: one run of the load generator; its figures go to $work/figures.
+Load() {
+  local name=$1
+  shift
+  "$bin/fairlock_load" "$1" --server "127.0.0.1:${PORT[$name]}" --server-pid "${PID[$name]}" \
+    --dialect "$(Dialect "$name")" "${@:2}" >"$work/figures" ||
+    Die "the load on $name failed: fairlock_load $*"
+}
+
+# Figure NAME: its value in the last run.
+Figure() { awk -v name="$1" '$1 == name { print $2 }' "$work/figures"; }
+
+# Median: of the numbers on standard input, one a line.
+Median() {
+  sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'
+}
+
+# MedianRatio FILE FILE: the median of the ratios line by line, the rounds being pairs.
+MedianRatio() { paste "$1" "$2" | awk '{ print $1 / $2 }' | Median; }

@@ -1,0 +1,53 @@
+"""Clients that do not read their replies."""
+
+import time
+import unittest
+
+from resp import request
+from socket_server import SocketServer, send_until_full, take, wait_until
+
+MEGABYTE = 1 << 20
+
+
+class Output(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(SocketServer("--output-limit", "1mb"))
+        self.own = self.enterContext(self.server.connect())
+
+    def test_requests_are_not_read_while_replies_pile_up_and_none_is_lost(self):
+        echo = request("ECHO", "x" * 1000)
+        reply = b"$1000\r\n" + b"x" * 1000 + b"\r\n"
+        slow = self.enterContext(self.server.connect())
+        resident = self.server.resident_bytes()
+        sent = send_until_full(slow, echo, 200 * MEGABYTE)
+        self.assertLess(sent, 100 * MEGABYTE)
+        self.assertLess(self.server.resident_bytes() - resident, 16 * MEGABYTE)
+        self.assertEqual(self.own.ask("PING"), "PONG")
+        cpu_s = self.server.cpu_seconds()
+        time.sleep(1)
+        self.assertLess(self.server.cpu_seconds() - cpu_s, 0.2)
+        for _ in range(sent // len(echo)):
+            self.assertEqual(take(slow, len(reply)), reply)
+        slow.send(echo[sent % len(echo):] + request("PING"))
+        self.assertEqual(take(slow, len(reply)), reply)
+        self.assertEqual(slow.reply(), "PONG")
+
+    def test_over_the_output_limit_a_connection_is_closed_and_counted(self):
+        meta = "m" * 4096
+        places = 400  # the reply that shows them exceeds limit and socket buffers together
+        self.own.ask("LOCK", "line", "holder")
+        for number in range(places):
+            waiter = self.enterContext(self.server.connect_unix())
+            waiter.send(request("LOCK", "line", f"owner-{number}", "WAIT", "FOREVER", "META", meta))
+        wait_until(lambda: self.server.info("waiters") == places, "all of them wait")
+        greedy = self.enterContext(self.server.connect_unix())
+        greedy.send(request("QUEUE", "line", "COUNT", places))
+        self.assertLess(len(greedy.rest()), places * len(meta))
+        self.assertEqual(self.server.info("client_output_buffer_limit_disconnections"), 1)
+        wait_until(lambda: "did not read their replies (output_limit)" in self.server.output(),
+                   "it is logged")
+
+
+if __name__ == "__main__":
+    unittest.main()

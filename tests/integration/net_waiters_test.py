@@ -1,0 +1,128 @@
+"""Connections whose request waits: granted, gone, or with more requests behind it."""
+
+import signal
+import socket
+import time
+import unittest
+
+from resp import request
+from socket_server import SocketServer, is_silent, send_until_full, take, wait_until
+
+PING = request("PING")
+MEGABYTE = 1 << 20
+
+
+class Waiters(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(SocketServer())
+        self.holder = self.connect()
+        self.token = self.holder.ask("LOCK", "key", "holder")
+
+    def connect(self, by="tcp"):
+        return self.enterContext(
+            self.server.connect() if by == "tcp" else self.server.connect_unix())
+
+    def waiters(self):
+        return self.server.info("waiters")
+
+    def waiter(self, owner, by="tcp", behind=b""):
+        """A connection whose LOCK waits."""
+        connection = self.connect(by)
+        before = self.waiters()
+        connection.send(request("LOCK", "key", owner, "WAIT", "FOREVER") + behind)
+        wait_until(lambda: self.waiters() == before + 1, f"{owner} waits")
+        return connection
+
+    def unlock(self, owner="holder"):
+        self.assertEqual(self.holder.ask("UNLOCK", "key", owner), 1)
+
+    def test_a_grant_is_pushed_at_once(self):
+        waiter = self.waiter("second")
+        self.assertTrue(is_silent(waiter))
+        begin = time.monotonic()
+        self.unlock()
+        self.assertGreater(waiter.reply(), self.token)
+        self.assertLess(time.monotonic() - begin, 1.0)
+
+    def test_a_time_limit_is_kept_without_any_traffic(self):
+        waiter = self.connect()
+        begin = time.monotonic()
+        self.assertIsNone(waiter.ask("LOCK", "key", "late", "WAIT", 300))
+        waited_s = time.monotonic() - begin
+        self.assertGreaterEqual(waited_s, 0.299)  # the clock counts whole milliseconds
+        self.assertLess(waited_s, 1.0)
+
+    def test_who_has_closed_is_not_granted(self):
+        for by in ("tcp", "unix"):
+            first = self.waiter("first", by)
+            second = self.waiter("second", by)
+            first.close()
+            wait_until(lambda: self.waiters() == 1, "the closed one has left")
+            self.unlock()
+            self.assertGreater(second.reply(), self.token)
+            self.unlock("second")
+            self.holder.ask("LOCK", "key", "holder")
+
+    def test_who_closed_in_the_same_turn_is_not_granted(self):
+        first = self.waiter("first")
+        second = self.waiter("second")
+        self.server.process.send_signal(signal.SIGSTOP)
+        self.holder.send(request("UNLOCK", "key", "holder"))
+        first.close()
+        time.sleep(0.05)
+        self.server.process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.holder.reply(), 1)
+        self.assertEqual(second.reply(), self.token + 1)
+
+    def test_who_sends_no_more_counts_as_gone(self):
+        waiter = self.waiter("first")
+        waiter.socket.shutdown(socket.SHUT_WR)
+        self.assertEqual(waiter.rest(), b"")
+        self.assertEqual(self.waiters(), 0)
+
+    def test_requests_behind_a_wait_are_executed_after_it(self):
+        waiter = self.waiter("second", behind=request("ECHO", "behind"))
+        waiter.send(request("ECHO", "later"))
+        self.assertTrue(is_silent(waiter))
+        self.unlock()
+        self.assertGreater(waiter.reply(), self.token)
+        self.assertEqual(waiter.reply(), b"behind")
+        self.assertEqual(waiter.reply(), b"later")
+
+    def test_waits_of_one_pipeline_come_one_after_the_other(self):
+        other = self.connect()
+        other.ask("LOCK", "key2", "holder")
+        waiter = self.waiter(
+            "second", behind=request("LOCK", "key2", "second", "WAIT", "FOREVER") + PING)
+        self.unlock()
+        self.assertGreater(waiter.reply(), self.token)
+        self.assertTrue(is_silent(waiter))
+        other.ask("UNLOCK", "key2", "holder")
+        self.assertGreater(waiter.reply(), self.token)
+        self.assertEqual(waiter.reply(), "PONG")
+
+    def test_input_behind_a_wait_is_bounded_and_goes_on_with_the_grant(self):
+        waiter = self.waiter("second")
+        resident = self.server.resident_bytes()
+        sent = send_until_full(waiter, PING, 64 * MEGABYTE)
+        self.assertLess(sent, 32 * MEGABYTE)
+        self.assertLess(self.server.resident_bytes() - resident, 16 * MEGABYTE)
+        self.unlock()
+        self.assertGreater(waiter.reply(), self.token)
+        whole = sent // len(PING)
+        self.assertEqual(take(waiter, 7 * whole), b"+PONG\r\n" * whole)
+
+    def test_the_close_of_one_that_is_not_read_any_more_is_noticed(self):
+        for by in ("tcp", "unix"):
+            waiter = self.waiter("second", by)
+            # As much as the server reads behind a wait. With much more the kernels' buffers would
+            # be full, and the close itself would not arrive.
+            waiter.send(b"x" * MEGABYTE)
+            time.sleep(0.2)
+            waiter.close()
+            wait_until(lambda: self.waiters() == 0, "the closed one has left", 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+"""A fairlockd of one's own, on a free port of this machine and on a unix socket."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import resp
+
+PROGRAM = pathlib.Path(os.environ["FAIRLOCKD"]).resolve()
+# Memory and latency say nothing about a build that is made to find mistakes.
+IS_MEASURED = os.environ.get("FAIRLOCK_SANITIZE", "") == ""
+START_SECONDS_MAX = 20
+STOP_SECONDS_MAX = 20
+STARTS_MAX = 5
+PORTS = (20_000, 32_000)
+
+
+def free_port():
+    """A port that was free a moment ago, and is none that the kernel gives to connections."""
+    while True:
+        port = random.randrange(*PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
+class Server:
+    """Use it in a with statement: it is stopped, and must have ended in good order, at the end."""
+
+    def __init__(self, *options):
+        self.options = options
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-"))
+        self.unix_socket = self.directory / "socket"
+        self.process = None
+        self.port = 0
+
+    def __enter__(self):
+        for _ in range(STARTS_MAX):
+            if self._start():
+                return self
+        output = self.output()
+        self._clean_up()
+        raise AssertionError(f"{PROGRAM} did not start: {output}")
+
+    def __exit__(self, failure_type, failure, trace):
+        try:
+            code = self.process.poll()
+            if code is None:
+                code = self.stop()
+            if failure_type is None and code != 0:
+                raise AssertionError(f"{PROGRAM} ended with {code}: {self.output()}")
+        finally:
+            self._clean_up()
+
+    def _start(self):
+        """False: it ended at once, as when somebody else has taken the free port."""
+        self.port = free_port()
+        with open(self.directory / "output", "wb") as output:
+            self.process = subprocess.Popen(
+                [PROGRAM, "--bind", "127.0.0.1", "--port", str(self.port),
+                 "--unix-socket", str(self.unix_socket), *self.options],
+                cwd=self.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        give_up = time.monotonic() + START_SECONDS_MAX
+        while time.monotonic() < give_up and self.process.poll() is None:
+            try:
+                self.connect().close()
+                return True
+            except ConnectionRefusedError:
+                time.sleep(0.001)
+        return False
+
+    def _clean_up(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def stop(self):
+        """Asks it to end, waits, and returns its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_SECONDS_MAX)
+
+    def connect(self):
+        return resp.Connection.to(("127.0.0.1", self.port))
+
+    def connect_unix(self):
+        return resp.Connection.to(str(self.unix_socket))
+
+    def output(self):
+        return (self.directory / "output").read_text(errors="replace")
+
+    def resident_bytes(self):
+        """The memory that it has now."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        for line in status.splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise AssertionError("no VmRSS")

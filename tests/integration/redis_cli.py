@@ -1,0 +1,26 @@
+"""redis-cli as its users run it."""
+
+import subprocess
+
+
+class RedisCli:
+    """redis-cli on one server."""
+
+    def __init__(self, server):
+        self.words = ["redis-cli", "-h", "127.0.0.1", "-p", str(server.port)]
+
+    def run(self, *words, typed=None):
+        """What it prints, without the line end."""
+        done = subprocess.run([*self.words, *words], input=typed, capture_output=True, text=True,
+                              timeout=20, check=False)
+        return done.stdout.rstrip("\n")
+
+    def start(self, *words, typed=None):
+        """A process that runs on; it is told `typed` and then nothing more."""
+        process = subprocess.Popen([*self.words, *words], text=True, stdout=subprocess.PIPE,
+                                   stdin=subprocess.PIPE if typed else subprocess.DEVNULL)
+        if typed:
+            process.stdin.write(typed)
+            process.stdin.close()
+            process.stdin = None
+        return process

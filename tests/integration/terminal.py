@@ -1,0 +1,61 @@
+"""A program on a terminal of its own: typed to, and read as it draws."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+
+PATIENCE_SECONDS = 20
+ROWS, COLUMNS = 50, 240
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """Use it in a with statement: the program is ended at its end."""
+
+    def __init__(self, *words, environment=None):
+        self.pid, self.descriptor = pty.fork()
+        if self.pid == 0:
+            # Before the program looks: without a size it would ask where the cursor is.
+            size = struct.pack("HHHH", ROWS, COLUMNS, 0, 0)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+            os.execvpe(words[0], words, {**os.environ, "TERM": "xterm", **(environment or {})})
+        self.drawn = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        os.close(self.descriptor)
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+
+    def type(self, text):
+        """Types the text; what was drawn before is forgotten."""
+        self.drawn = b""
+        os.write(self.descriptor, text.encode())
+
+    def text(self):
+        """What was drawn since, without colours and movements."""
+        return ESCAPES.sub(b"", self.drawn).decode(errors="replace")
+
+    def wait_for(self, wanted):
+        """Reads on until the text is there, and returns all that was drawn since the typing."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while wanted not in self.text():
+            left = give_up - time.monotonic()
+            if left <= 0 or not select.select([self.descriptor], [], [], left)[0]:
+                raise AssertionError(f"{wanted!r} was not drawn, but {self.text()!r}")
+            try:
+                self.drawn += os.read(self.descriptor, 65536)
+            except OSError as failure:  # the program has ended
+                raise AssertionError(f"{wanted!r} was not drawn: {self.text()!r}") from failure
+        return self.text()

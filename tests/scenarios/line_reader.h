@@ -1,0 +1,54 @@
+// Reads the words, texts, numbers and signs of one line of a scenario.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlock::scenarios {
+
+// Remembers the first thing that is wrong; after it every read gives something harmless, so that
+// the caller asks once, at the end. White space before what is read is skipped.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : text_(text) {}
+
+  bool AtEnd();
+  // True: that is what comes next, and it is taken. A word is taken only as a whole.
+  bool TakeSign(std::string_view sign);
+  bool TakeWord(std::string_view word);
+  bool IsNext(char c);
+
+  // Letters, digits, '_', '-' and '.'; empty if nothing of that comes next.
+  std::string Word();
+  // A name of a connection or a value; not empty.
+  std::string Name(std::string_view what);
+  // "...", knows \n \r \t \" \\ and \xHH; behind it *N repeats it.
+  std::string Text();
+  // Everything up to the next white space.
+  std::string BareWord();
+  std::optional<std::int64_t> Integer();
+  // 500ms, 10s, 5m, 24h or 365d.
+  std::int64_t DurationMs();
+  // What is left of the line, without white space at its ends.
+  std::string_view Rest();
+
+  void Fail(std::string what);
+  // Nothing may be left.
+  void Finish();
+  const std::string& error() const { return error_; }
+  bool failed() const { return !error_.empty(); }
+
+ private:
+  void SkipSpace();
+  char Escaped();
+  void Repeat(std::string& text);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string error_;
+};
+
+}  // namespace fairlock::scenarios

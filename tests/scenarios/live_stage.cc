@@ -1,0 +1,115 @@
+#include "tests/scenarios/live_stage.h"
+
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "protocol/request_writer.h"
+#include "tests/scenarios/notation.h"
+
+namespace fairlock::scenarios {
+
+using protocol::Reply;
+using protocol::ReplyType;
+using std::chrono::milliseconds;
+
+namespace {
+
+std::string Request(std::initializer_list<std::string_view> words) {
+  std::string request;
+  protocol::AppendRequest(request, words);
+  return request;
+}
+
+bool IsPage(const std::optional<Reply>& reply) {
+  return reply && reply->type == ReplyType::kArray && reply->elements.size() == 2 &&
+         reply->elements[1].type == ReplyType::kArray;
+}
+
+}  // namespace
+
+std::optional<Reply> LiveStage::Ask(std::string_view request) {
+  if (!own_.connection.Send(request)) return std::nullopt;
+  std::optional<Reply> reply = own_.inbox.Take();
+  while (!reply && ReceiveMore(own_, options_.patience)) reply = own_.inbox.Take();
+  return reply;
+}
+
+std::string LiveStage::BreakAllLocks() {
+  std::string cursor = "0";
+  do {
+    const auto page = Ask(Request({"LOCKS", cursor, "COUNT", "1000", "DB", "*"}));
+    if (!IsPage(page)) return "LOCKS got " + (page ? ShowReply(*page) : "no reply");
+    for (const Reply& lock : page->elements[1].elements) {
+      const std::string db = std::to_string(lock.elements.back().integer);
+      Ask(Request({"SELECT", db}));
+      const auto broken = Ask(Request({"BREAK", lock.elements.front().text}));
+      if (!broken || broken->type != ReplyType::kInteger) return "BREAK did not work";
+    }
+    cursor = page->elements[0].text;
+  } while (cursor != "0");
+  return {};
+}
+
+std::string LiveStage::Begin() {
+  if (!own_.connection.is_open()) {
+    if (std::string wrong = own_.connection.Open(options_.server); !wrong.empty()) return wrong;
+  }
+  return BreakAllLocks();
+}
+
+std::string LiveStage::End() {
+  peers_.clear();
+  Settle();
+  return BreakAllLocks();
+}
+
+std::string LiveStage::Open(const std::string& who) {
+  return peers_[who].connection.Open(options_.server);
+}
+
+void LiveStage::Send(const std::string& who, std::string_view bytes) {
+  // Whether the server has closed meanwhile shows in what comes back.
+  peers_.at(who).connection.Send(bytes);
+}
+
+void LiveStage::Close(const std::string& who) {
+  peers_.erase(who);
+  Settle();
+}
+
+bool LiveStage::ReceiveMore(Peer& peer, milliseconds patience) {
+  std::string bytes;
+  if (!peer.connection.Receive(bytes, patience)) return false;
+  peer.inbox.Append(bytes);
+  return true;
+}
+
+void LiveStage::Settle() {
+  // What was sent before the first question is read at the latest in the turn of the first, so it
+  // is done, and its replies are sent, before the second is answered.
+  const std::string ping = Request({"PING"});
+  Ask(ping);
+  Ask(ping);
+}
+
+std::optional<Reply> LiveStage::Take(const std::string& who, Patience patience) {
+  Peer& peer = peers_.at(who);
+  std::optional<Reply> reply = peer.inbox.Take();
+  if (!reply && patience == Patience::kNone) Settle();
+  const milliseconds time = patience == Patience::kFull ? options_.patience : milliseconds(0);
+  while (!reply && ReceiveMore(peer, time)) reply = peer.inbox.Take();
+  return reply;
+}
+
+bool LiveStage::IsClosed(const std::string& who, Patience patience) {
+  Peer& peer = peers_.at(who);
+  ReceiveMore(peer, patience == Patience::kFull ? options_.patience : milliseconds(0));
+  return peer.connection.is_ended();
+}
+
+void LiveStage::Advance(std::int64_t duration_ms) {
+  std::this_thread::sleep_for(milliseconds(duration_ms));
+}
+
+}  // namespace fairlock::scenarios

@@ -1,0 +1,57 @@
+// A scenario as its file says it: cases, each a list of steps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/pattern.h"
+
+namespace fairlock::scenarios {
+
+// One word of a request: its bytes, or a name whose value it is.
+struct Word {
+  std::string text;
+  bool is_name = false;
+};
+
+enum class StepKind : std::uint8_t {
+  kRequest,     // who, words
+  kBytes,       // who, words: one, sent as it is
+  kReply,       // who, reply: the next
+  kNoReply,     // who: none comes now, although a request is unanswered
+  kClosed,      // who: the server closes the connection
+  kDisconnect,  // who
+  kAdvance,     // duration_ms
+};
+
+struct Step {
+  StepKind kind = StepKind::kRequest;
+  int line = 0;
+  std::string who = {};
+  std::vector<Word> words = {};
+  Pattern reply = {};
+  std::int64_t duration_ms = 0;
+};
+
+struct Case {
+  std::string title;
+  int line = 0;
+  bool is_virtual_only = false;  // needs exact or long times
+  int resp_version = 0;          // 2 or 3; 0: it holds in both
+  std::vector<Step> steps = {};
+};
+
+// An option of the server, as on its command line but without the dashes in front.
+struct ServerOption {
+  std::string name;
+  std::string value;
+};
+
+struct Scenario {
+  std::string path;
+  std::vector<ServerOption> options = {};
+  std::vector<Case> cases = {};
+};
+
+}  // namespace fairlock::scenarios

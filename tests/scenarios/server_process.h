@@ -1,0 +1,45 @@
+// A fairlockd of one's own on a free port of this machine.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/connection.h"
+#include "tests/scenarios/scenario.h"
+
+namespace fairlock::scenarios {
+
+// Runs in an empty directory of its own, which goes with it. Ends at the latest with its starter.
+class ServerProcess {
+ public:
+  ServerProcess(const std::string& program, const std::vector<ServerOption>& options);
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+  ~ServerProcess();
+
+  // Returns when it accepts connections. Empty, or why that is not so.
+  std::string Start();
+  // Asks it to end, and waits. Empty, or what it ended with if that was not in good order.
+  std::string Stop();
+
+  const Address& address() const { return address_; }
+
+ private:
+  std::string StartOnFreePort();
+  [[noreturn]] void Become(pid_t parent) const;
+  // How it ended, if it has.
+  std::optional<int> FindExit();
+  std::string Describe(int status) const;
+  std::string Output() const;
+
+  std::string program_;
+  const std::vector<ServerOption> options_;
+  std::string directory_;
+  Address address_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace fairlock::scenarios

@@ -1,0 +1,101 @@
+#include "tests/scenarios/virtual_stage.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "tests/scenarios/line_reader.h"
+
+namespace fairlock::scenarios {
+
+namespace {
+
+// As on the command line, 0 is no limit.
+std::uint64_t ReadLimit(LineReader& value) {
+  const std::int64_t limit = value.Integer().value_or(-1);
+  if (limit < 0) value.Fail("not a limit");
+  return limit > 0 ? static_cast<std::uint64_t>(limit) : ~std::uint64_t{0};
+}
+
+}  // namespace
+
+bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOptions& engine_options) {
+  for (const ServerOption& option : options) {
+    LineReader value(option.value);
+    if (option.name == "default-lease") {
+      engine_options.default_lease_ms = value.DurationMs();
+    } else if (option.name == "max-locks") {
+      engine_options.locks_max = ReadLimit(value);
+    } else if (option.name == "max-places") {
+      engine_options.places_max = ReadLimit(value);
+    } else {
+      return false;
+    }
+    value.Finish();
+    if (value.failed()) return false;
+  }
+  return true;
+}
+
+std::string VirtualStage::Begin() {
+  assert(peers_.empty());
+  server_.emplace(options_.engine);
+  return {};
+}
+
+std::string VirtualStage::End() {
+  while (!peers_.empty()) Close(peers_.begin()->first);
+  // Every lease ends some day, and nobody waits any more.
+  command::Dispatcher& dispatcher = server_->dispatcher();
+  while (dispatcher.NextDeadline() < engine::kNever) {
+    server_->AdvanceBy(std::max<engine::DurationMs>(dispatcher.NextDeadline() - server_->now(), 0));
+  }
+  dispatcher.engine().CheckInvariants();
+  const engine::EngineCounts& counts = dispatcher.engine().counts();
+  if (counts.locks + counts.holds + counts.places + counts.watchers == 0) return {};
+  return "when all was closed and over there remained " + std::to_string(counts.locks) +
+         " locks, " + std::to_string(counts.holds) + " holds, " + std::to_string(counts.places) +
+         " places, " + std::to_string(counts.watchers) + " watchers";
+}
+
+std::string VirtualStage::Open(const std::string& who) {
+  peers_[who].client = &server_->Connect();
+  return {};
+}
+
+void VirtualStage::Send(const std::string& who, std::string_view bytes) {
+  Peer& peer = peers_.at(who);
+  const std::size_t piece = options_.piece_bytes == 0 ? bytes.size() : options_.piece_bytes;
+  while (!bytes.empty() && !peer.client->is_closed()) {
+    const std::string_view arrived = bytes.substr(0, piece);
+    peer.inbox.Append(peer.client->SendBytes(arrived));
+    bytes.remove_prefix(arrived.size());
+    Deliver();
+  }
+}
+
+void VirtualStage::Close(const std::string& who) {
+  peers_.at(who).client->Close();
+  peers_.erase(who);
+  Deliver();
+}
+
+void VirtualStage::Deliver() {
+  server_->ExecuteReady();
+  for (auto& [who, peer] : peers_) peer.inbox.Append(peer.client->HearBytes());
+  server_->dispatcher().engine().CheckInvariants();
+}
+
+std::optional<protocol::Reply> VirtualStage::Take(const std::string& who, Patience) {
+  return peers_.at(who).inbox.Take();
+}
+
+bool VirtualStage::IsClosed(const std::string& who, Patience) {
+  return peers_.at(who).client->is_closed();
+}
+
+void VirtualStage::Advance(std::int64_t duration_ms) {
+  server_->AdvanceBy(duration_ms);
+  Deliver();
+}
+
+}  // namespace fairlock::scenarios

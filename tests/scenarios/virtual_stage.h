@@ -1,0 +1,56 @@
+// The server's brain without sockets and in virtual time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/inbox.h"
+#include "tests/scenarios/scenario.h"
+#include "tests/scenarios/stage.h"
+#include "tests/unit/command_test_support.h"
+
+namespace fairlock::scenarios {
+
+// What the server's options are in the engine; false: there is one that it does not know.
+bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOptions& engine_options);
+
+struct VirtualStageOptions {
+  engine::EngineOptions engine = {};
+  // How many bytes arrive at a time; 0: all that are sent.
+  std::size_t piece_bytes = 0;
+};
+
+// Each case has a server of its own. Time moves only in Advance, from deadline to deadline, so what
+// is due at a time happens at that time. The engine's invariants are checked after each step.
+class VirtualStage final : public Stage {
+ public:
+  explicit VirtualStage(const VirtualStageOptions& options) : options_(options) {}
+
+  std::string Begin() override;
+  std::string End() override;
+  bool IsOpen(const std::string& who) const override { return peers_.count(who) != 0; }
+  std::string Open(const std::string& who) override;
+  void Send(const std::string& who, std::string_view bytes) override;
+  void Close(const std::string& who) override;
+  std::optional<protocol::Reply> Take(const std::string& who, Patience patience) override;
+  bool IsClosed(const std::string& who, Patience patience) override;
+  void Advance(std::int64_t duration_ms) override;
+  std::int64_t slack_ms() const override { return 0; }
+
+ private:
+  struct Peer {
+    command::TestClient* client = nullptr;  // the server's
+    Inbox inbox;
+  };
+
+  // After each step: delivers what the server sent to anybody.
+  void Deliver();
+
+  const VirtualStageOptions options_;
+  std::optional<command::TestServer> server_;
+  std::map<std::string, Peer> peers_;
+};
+
+}  // namespace fairlock::scenarios

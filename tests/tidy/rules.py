@@ -1,0 +1,266 @@
+"""The rules of the tree: each takes a SourceFile and yields (line number, what is wrong)."""
+
+import ast
+import dataclasses
+import posixpath
+import re
+
+import cpp_functions
+
+LINE_COLUMNS_MAX = 100
+FILE_LINES_MAX = 500
+HEADER_LINES_MAX = 250
+FUNCTION_LINES_MAX = 60
+
+# A folder of the house: which folders its files may include, and which of our libraries it links.
+# A folder that is not here (tests, bench) may include and link everything.
+MAY_INCLUDE = {
+    "protocol": {"protocol"},
+    "storage": {"storage"},
+    "server/engine": {"server/engine"},
+    "server/command": {"server/command", "server/engine", "protocol"},
+    "server/net": {"server/net", "server/command", "storage"},
+    "server": {"server", "server/net", "server/command", "server/engine", "protocol", "storage"},
+    "cli": {"cli", "protocol"},
+}
+MAY_LINK = {
+    "protocol": set(),
+    "storage": set(),
+    "server/engine": set(),
+    "server/command": {"engine", "protocol"},
+    "server/net": {"command", "storage"},
+    "server": {"net"},
+    "cli": {"protocol"},
+}
+
+# Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
+_SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h"
+_FILES = r"fstream|filesystem|fcntl\.h|unistd\.h|sys/stat\.h|rocksdb/.*"
+_AMBIENT = r"iostream|cstdio|chrono|ctime|time\.h|sys/time\.h|random|thread|mutex|atomic|future"
+_LIBRARIES = r"spdlog/.*|yaml-cpp/.*|CLI/.*|systemd/.*"
+OUTSIDE_HEADERS = {
+    "protocol": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
+    "server/engine": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
+    "server/command": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
+    "server/net": r"rocksdb/.*|yaml-cpp/.*|CLI/.*",
+    "server": r"rocksdb/.*",
+    "storage": "|".join([_SOCKETS, r"yaml-cpp/.*|CLI/.*|systemd/.*"]),
+}
+
+# Where a clock may be read. A single file may be added with the reason beside it.
+CLOCK_FOLDERS = ("server/net/", "bench/", "tests/")
+CLOCK_FILES = {}
+_CLOCK = re.compile(
+    r"\b(clock_gettime|gettimeofday|timespec_get|ftime|__rdtsc|_rdtsc)\s*\("
+    r"|\b(steady_clock|system_clock|high_resolution_clock|utc_clock)::now\b"
+    r"|(?<![\w.>])(std::|::)?time\s*\(\s*(nullptr|NULL|0|&\s*\w+)\s*\)"
+    r"|\bstd::clock\s*\(")
+
+_EMPTY_NAMES = r"utils?|common|misc|managers?|helpers?"
+_NAME_IN_PATH = re.compile(rf"(?:^|[_.-])({_EMPTY_NAMES})(?=$|[_.-])", re.IGNORECASE)
+_NAME_OF_TYPE = re.compile(r"\b(?:class|struct|namespace)\s+((?:\w*_)?(?:util|utils|common|misc"
+                           r"|helper|manager)|\w*(?:Utils?|Common|Misc|Managers?|Helpers?))\b")
+
+# Words of the place where the code was written, spelt so that this file does not hold them.
+_WORKPLACE = re.compile(
+    "|".join([r"\biss" r"ues? #?\d", r"\bwork" r"place\b", r"(?<![\w./])/wo" r"rk/",
+              r"(?<![\w./])/ro" r"ot/", r"(?<![\w./])/ho" r"me/\w+/", r"/tmp/bui" r"ld-",
+              r"\bDES" r"IGN\.md", r"\bSTY" r"LE\.md", r"\bSYS" r"TEMS\.md",
+              r"\bBENCH" r"MARKS\.md"]), re.IGNORECASE)
+
+_UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+_NDEBUG = re.compile(r"-DNDE" r"BUG|(define|ifn?def|defined\s*\(|elifn?def)\s*NDE" r"BUG\b"
+                     r"|DEFINITIONS[^)#]*\bNDE" r"BUG\b|_definitions\([^)#]*\bNDE" r"BUG\b")
+
+
+def folder_of(path):
+    """The folder of the house that a file belongs to, or None."""
+    parts = path.split("/")
+    for depth in (2, 1):
+        if "/".join(parts[:depth]) in MAY_INCLUDE and len(parts) > depth:
+            return "/".join(parts[:depth])
+    return None
+
+
+def include_direction(file):
+    allowed = MAY_INCLUDE.get(folder_of(file.path))
+    for number, line in enumerate(file.lines if file.is_cpp else [], 1):
+        match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+        if not match:
+            continue
+        target = match.group(1)
+        if "/" not in target or ".." in target.split("/"):
+            yield number, f'"{target}" is not a path from the root of the project'
+        elif allowed is not None and folder_of(target) not in allowed:
+            yield number, f"{folder_of(file.path)} may not include {target}"
+
+
+def outside_world(file):
+    banned = OUTSIDE_HEADERS.get(folder_of(file.path))
+    for number, line in enumerate(file.lines if file.is_cpp and banned else [], 1):
+        match = re.match(r"\s*#\s*include\s*<([^>]+)>", line)
+        if match and re.fullmatch(banned, match.group(1)):
+            yield number, f"{folder_of(file.path)} does without <{match.group(1)}>"
+
+
+def link_direction(file):
+    allowed = MAY_LINK.get(folder_of(file.path))
+    if allowed is None or not file.path.endswith("/CMakeLists.txt"):
+        return
+    for call in re.finditer(r"fairlock_add_library\(\s*\w+([^)]*)\)", file.text):
+        for linked in re.findall(r"\bfairlock_(\w+)", call.group(1)):
+            if linked not in allowed | {"boost"}:
+                yield file.line_of(call.start()), f"{folder_of(file.path)} may not link {linked}"
+
+
+def clock_read(file):
+    if not file.is_cpp or file.path.startswith(CLOCK_FOLDERS) or file.path in CLOCK_FILES:
+        return
+    for match in _CLOCK.finditer(file.code):
+        yield file.line_of(match.start()), f"only server/net reads a clock: {match.group().strip()}"
+
+
+def file_length(file):
+    limit = HEADER_LINES_MAX if file.suffix == ".h" else FILE_LINES_MAX
+    if file.is_code and len(file.lines) > limit:
+        yield limit + 1, f"{len(file.lines)} lines, at most {limit}"
+
+
+def line_length(file):
+    for number, line in enumerate(file.lines if file.is_code else [], 1):
+        if len(line) > LINE_COLUMNS_MAX:
+            yield number, f"{len(line)} columns, at most {LINE_COLUMNS_MAX}"
+
+
+def _python_functions(file):
+    for node in ast.walk(ast.parse(file.text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield cpp_functions.Function(node.name, node.lineno, node.end_lineno - node.lineno + 1)
+
+
+def _shell_functions(file):
+    for match in re.finditer(r"^(\w+)\(\) [{(]\n(?:.*\n)*?[})]", file.text, re.MULTILINE):
+        lines = match.group().count("\n") + 1
+        yield cpp_functions.Function(match.group(1), file.line_of(match.start()), lines)
+
+
+def function_length(file):
+    functions = []
+    if file.is_cpp:
+        functions = cpp_functions.functions_of(file)
+    elif file.suffix == ".py":
+        functions = _python_functions(file)
+    elif file.is_code:
+        functions = _shell_functions(file)
+    for function in functions:
+        if function.lines > FUNCTION_LINES_MAX:
+            yield (function.first_line,
+                   f"{function.name} has {function.lines} lines, at most {FUNCTION_LINES_MAX}")
+
+
+def empty_name(file):
+    for part in file.path.split("/"):
+        match = _NAME_IN_PATH.search(part)
+        if match:
+            yield 1, f"'{match.group(1)}' in a name says nothing of what is in {part}"
+    for match in _NAME_OF_TYPE.finditer(file.code if file.is_cpp else ""):
+        yield file.line_of(match.start()), f"{match.group(1)} says nothing of what it does"
+
+
+def foreign_word(file):
+    for match in _WORKPLACE.finditer(file.text):
+        yield file.line_of(match.start()), f"'{match.group()}' is not of this project"
+
+
+def unfinished_mark(file):
+    for match in _UNFINISHED.finditer(file.text if file.is_code else ""):
+        yield file.line_of(match.start()), f"{match.group()}: finish it or leave it out"
+
+
+def ndebug(file):
+    for match in _NDEBUG.finditer(file.text):
+        yield file.line_of(match.start()), "assertions are on in every build"
+
+
+def header_form(file):
+    if file.suffix != ".h":
+        return
+    opening = [line for line in file.lines if line.strip()][:3]
+    if not any(line.startswith("//") for line in opening):
+        yield 1, "a header opens with a comment of one sentence: its role"
+    if "#pragma once" not in file.lines:
+        yield 1, "no #pragma once"
+
+
+def namespace(file):
+    folder = folder_of(file.path)
+    if not file.is_cpp or folder is None or file.path == f"{folder}/main.cc":
+        return
+    expected = f"namespace fairlock::{folder.split('/')[-1]}"
+    if not re.search(rf"^{expected}\b", file.code, re.MULTILINE):
+        yield 1, f"nothing is in {expected}"
+
+
+def banned_construct(file):
+    if not file.is_cpp or folder_of(file.path) is None:
+        return
+    for match in re.finditer(r"\bthrow\b|\bco_(?:await|return|yield)\b", file.code):
+        what = "no exceptions of ours" if match.group() == "throw" else "no coroutines"
+        yield file.line_of(match.start()), f"{match.group()}: {what}"
+
+
+def disabled_check(file):
+    if not file.path.endswith(".clang-tidy"):
+        return
+    for match in re.finditer(r"^\s*-([\w.-]+\w),?$", file.text, re.MULTILINE):
+        if not re.search(rf"^# {re.escape(match.group(1))}: \S", file.text, re.MULTILINE):
+            yield file.line_of(match.start(1)), f"{match.group(1)} is disabled without a reason"
+
+
+def dead_link(file):
+    if file.suffix != ".md":
+        return
+    for match in re.finditer(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", file.text):
+        target = match.group(1)
+        if re.match(r"\w+:", target):
+            continue
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(file.path), target))
+        if path not in file.tree and not any(other.startswith(f"{path}/") for other in file.tree):
+            yield file.line_of(match.start()), f"there is no {path}"
+
+
+RULES = {
+    "include-direction": include_direction,
+    "outside-world": outside_world,
+    "link-direction": link_direction,
+    "clock-read": clock_read,
+    "file-length": file_length,
+    "line-length": line_length,
+    "function-length": function_length,
+    "empty-name": empty_name,
+    "foreign-word": foreign_word,
+    "unfinished-mark": unfinished_mark,
+    "ndebug": ndebug,
+    "header-form": header_form,
+    "namespace": namespace,
+    "banned-construct": banned_construct,
+    "disabled-check": disabled_check,
+    "dead-link": dead_link,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    path: str
+    line: int
+    rule: str
+    what: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.rule}: {self.what}"
+
+
+def findings_in(files):
+    """Everything in `files` that breaks a rule."""
+    return [Finding(file.path, line, name, what)
+            for file in files for name, rule in RULES.items() for line, what in rule(file)]
