@@ -28,8 +28,7 @@ void LogSink::sink_it_(const spdlog::details::log_msg& message) {
 }
 
 void LogSink::ReportDrops() {
-  const auto pool = pool_.lock();
-  const std::size_t drops = drops_here_ + (pool ? pool->overrun_counter() : 0);
+  const std::size_t drops = drops_here_ + (pool_ != nullptr ? pool_->overrun_counter() : 0);
   if (drops == drops_reported_) return;
   const std::string line =
       "log lines lost while nobody read them: " + std::to_string(drops - drops_reported_) + "\n";

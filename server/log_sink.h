@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <memory>
 #include <string_view>
 
 namespace fairlock::server {
@@ -25,8 +24,9 @@ class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mute
   LogSink& operator=(const LogSink&) = delete;
   ~LogSink() override;
 
-  // Whose dropped lines are to be reported.
-  void CountDropsOf(std::weak_ptr<spdlog::details::thread_pool> pool) { pool_ = std::move(pool); }
+  // Whose dropped lines are to be reported: the pool whose thread calls this sink, and which ends
+  // only after that thread.
+  void CountDropsOf(spdlog::details::thread_pool& pool) { pool_ = &pool; }
   void GiveUpSoon() { is_ending_.store(true); }
 
  protected:
@@ -40,7 +40,7 @@ class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mute
 
   const int descriptor_;
   const bool is_owner_;
-  std::weak_ptr<spdlog::details::thread_pool> pool_;
+  spdlog::details::thread_pool* pool_ = nullptr;
   std::size_t drops_reported_ = 0;
   std::size_t drops_here_ = 0;
   int waits_left_ = 2;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "server/config_options.h"
 #include "server/net/clock.h"
 #include "server/net/descriptor_limit.h"
 #include "server/net/listening_socket.h"
@@ -131,7 +132,16 @@ std::string Server::Apply(const Config& config) {
   dispatcher_.set_limits(RequestLimitsOf(config));
   dispatcher_.engine().set_default_lease_ms(config.default_lease);
   log_.SetLevel(config.log_level);
+  LogChanges(config);
   return "";
+}
+
+void Server::LogChanges(const Config& config) {
+  for (const Option& option : AllOptions()) {
+    const std::string before = ShowOption(option, environment_.config());
+    const std::string after = ShowOption(option, config);
+    if (before != after) log_.Info("CONFIG SET: {} is {} now, was {}", option.name, after, before);
+  }
 }
 
 void Server::StopOnSignals() {

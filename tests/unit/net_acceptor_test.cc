@@ -134,11 +134,14 @@ TEST_F(AcceptorTest, PausesWithoutDescriptorsAndGoesOnAfterwards) {
   setrlimit(RLIMIT_NOFILE, &none);
   Accept(10, 1000);
   Accept(10, 1000 + Acceptor::kPauseMs - 1);
-  EXPECT_THAT(keeper_.errors, testing::ElementsAre(EMFILE));
-  EXPECT_EQ(acceptor_->next_accept_at(), 1000 + Acceptor::kPauseMs);
+  const engine::TimeMs next_accept_at = acceptor_->next_accept_at();
+  const std::vector<int> errors = keeper_.errors;
   Accept(10, 1000 + Acceptor::kPauseMs);
-  EXPECT_EQ(keeper_.errors.size(), 2U);
+  // Sanitizers need descriptors for their checks, so all else comes afterwards.
   setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_THAT(errors, testing::ElementsAre(EMFILE));
+  EXPECT_EQ(next_accept_at, 1000 + Acceptor::kPauseMs);
+  EXPECT_THAT(keeper_.errors, testing::ElementsAre(EMFILE, EMFILE));
   Accept(10, 1000 + 2 * Acceptor::kPauseMs);
   EXPECT_EQ(keeper_.taken.size(), 2U);
 }
