@@ -26,6 +26,8 @@ struct Config {
   std::int64_t inline_limit = 0;
 
   std::int64_t default_lease = 0;
+  std::int64_t max_keep = 0;
+  std::int64_t reconnect_grace = 0;
   std::int64_t max_locks = 0;
   std::int64_t max_places = 0;
 

@@ -40,6 +40,8 @@ std::uint64_t Bound(std::int64_t count_max) {
 
 engine::EngineOptions EngineOptionsOf(const Config& config) {
   return {.default_lease_ms = config.default_lease,
+          .reconnect_grace_ms = config.reconnect_grace,
+          .keep_ms_max = config.max_keep,
           .first_token = FirstToken(net::UnixTimeUs()),
           .hash_seed = RandomSeed(),
           .locks_max = Bound(config.max_locks),
@@ -131,6 +133,8 @@ std::string Server::Apply(const Config& config) {
   loop_.limits().output_bytes_max = static_cast<std::size_t>(config.output_limit);
   dispatcher_.set_limits(RequestLimitsOf(config));
   dispatcher_.engine().set_default_lease_ms(config.default_lease);
+  dispatcher_.engine().set_reconnect_grace_ms(config.reconnect_grace);
+  dispatcher_.engine().set_keep_ms_max(config.max_keep);
   log_.SetLevel(config.log_level);
   LogChanges(config);
   return "";

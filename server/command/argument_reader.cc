@@ -111,6 +111,16 @@ engine::DurationMs ArgumentReader::Duration(std::string_view name) {
   return ReadDuration(name, false);
 }
 
+engine::DurationMs ArgumentReader::DurationUpTo(std::string_view name, engine::DurationMs max_ms,
+                                                std::string_view option) {
+  const engine::DurationMs duration_ms = ReadDuration(name, false);
+  if (duration_ms > max_ms) {
+    Fail(std::string(name) + ": " + std::to_string(duration_ms) + " ms; at most " +
+         std::to_string(max_ms) + " ms (" + std::string(option) + ") would be right");
+  }
+  return duration_ms;
+}
+
 engine::DurationMs ArgumentReader::DurationOrForever(std::string_view name) {
   return ReadDuration(name, true);
 }

@@ -37,6 +37,9 @@ class ArgumentReader {
   engine::DurationMs LeaseMilliseconds();
   // Milliseconds, or a number with ms, s, m or h; FOREVER where allowed.
   engine::DurationMs Duration(std::string_view name);
+  // As Duration, and an error above `max_ms`, the value of the option of that name.
+  engine::DurationMs DurationUpTo(std::string_view name, engine::DurationMs max_ms,
+                                  std::string_view option);
   engine::DurationMs DurationOrForever(std::string_view name);
   std::string_view Meta();
   std::string_view Label();

@@ -6,6 +6,7 @@
 
 #include "server/command/dispatcher.h"
 #include "server/command/lock_replies.h"
+#include "server/command/text.h"
 
 namespace fairlock::command {
 
@@ -83,7 +84,50 @@ void Client::RefuseInput(const protocol::WireError& error) {
 void Client::Detach(engine::TimeMs now) {
   if (std::exchange(is_detached_, true)) return;
   wait_kind_ = WaitKind::kNothing;
+  UndoUnsentGrants(now);
   dispatcher_.Unregister(*this, now);
+}
+
+void Client::NoteGrant(std::uint64_t key_hash, engine::Token token) {
+  if (grants_.empty()) dispatcher_.unsent_grants().push_back(*this);
+  grants_.push_back({taken_bytes_ + output_.size(), key_hash, token});
+}
+
+bool Client::ForgetGrant(engine::Token token) {
+  const auto erased =
+      std::erase_if(grants_, [&](const UnsentGrant& grant) { return grant.token == token; });
+  if (grants_.empty()) ForgetAllGrants();
+  return erased > 0;
+}
+
+void Client::NoticeSent(std::size_t bytes) {
+  sent_bytes_ += bytes;
+  if (grants_.empty()) return;
+  if (grants_.back().reply_end <= sent_bytes_) {
+    ForgetAllGrants();
+    return;
+  }
+  std::erase_if(grants_, [&](const UnsentGrant& grant) { return grant.reply_end <= sent_bytes_; });
+}
+
+void Client::ForgetAllGrants() {
+  // What one turn of a long pipeline needed is not kept for an idle connection.
+  constexpr std::size_t kCapacityKept = 16;
+  if (grants_.capacity() > kCapacityKept) {
+    grants_ = {};
+  } else {
+    grants_.clear();
+  }
+  if (UnsentGrantsHook::is_linked()) UnsentGrantsHook::unlink();
+}
+
+void Client::UndoUnsentGrants(engine::TimeMs now) {
+  for (std::size_t i = 0; i < grants_.size(); ++i) {
+    const UnsentGrant grant = grants_[i];
+    dispatcher_.engine().UndoGrant(grant.key_hash, grant.token, now, dispatcher_.effects());
+    dispatcher_.DeliverEffects(now);
+  }
+  ForgetAllGrants();
 }
 
 void Client::ExplainLater(const engine::KeyName& key, std::string_view owner) {
@@ -92,7 +136,13 @@ void Client::ExplainLater(const engine::KeyName& key, std::string_view owner) {
 }
 
 void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
-  if (is_detached_) return;
+  if (is_detached_) {
+    // What was undone for this client may have been granted to another owner that it waited for.
+    if (resolution.kind == engine::ResolutionKind::kGranted) {
+      NoteGrant(resolution.key_hash, resolution.token);
+    }
+    return;
+  }
   assert(is_waiting());
   wait_kind_ = WaitKind::kNothing;
   const bool is_timed_out = resolution.kind == engine::ResolutionKind::kTimedOut ||
@@ -120,6 +170,10 @@ void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::Tim
     reply.Error(ErrorCode::kCancelled, "CANCEL or UNLOCK gave up this place");
     return;
   }
+  if (resolution.kind == engine::ResolutionKind::kReplaced) {
+    reply.Error(ErrorCode::kCancelled, "replaced by " + Quoted(resolution.by));
+    return;
+  }
   const bool is_granted = resolution.kind == engine::ResolutionKind::kGranted;
   if (explained_ != nullptr) {
     WriteExplanation(
@@ -130,6 +184,7 @@ void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::Tim
   } else {
     reply.Null();
   }
+  if (is_granted) NoteGrant(resolution.key_hash, resolution.token);
 }
 
 void Client::Reset() {

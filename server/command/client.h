@@ -1,10 +1,12 @@
 // The brain of one RESP connection: bytes in, replies out, in order.
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "protocol/reply_writer.h"
 #include "protocol/request_parser.h"
@@ -43,11 +45,16 @@ struct ClientProfile {
   std::uint64_t commands_processed = 0;
 };
 
+// Links the clients that have grants whose replies are not sent.
+using UnsentGrantsHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct UnsentGrantsTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 // Knows no socket. The transport gives it bytes and takes its output.
 //
 // While a request waits, nothing behind it is executed (is_waiting). After QUIT or a protocol error
 // the connection is to be closed once the output is sent (is_closing). Loop-confined.
-class Client final : public engine::Attachment {
+class Client final : public engine::Attachment, public UnsentGrantsHook {
  public:
   Client(Dispatcher& dispatcher, Transport& transport, ClientAddress address, engine::TimeMs now);
   ~Client();  // REQUIRES: detached
@@ -65,6 +72,11 @@ class Client final : public engine::Attachment {
   std::string& output() { return output_; }
   const std::string& output() const { return output_; }
 
+  // The transport took so many bytes out of output(), and handed so many to the kernel: a grant is
+  // confirmed when its reply was handed over whole.
+  void NoticeTaken(std::size_t bytes) { taken_bytes_ += bytes; }
+  void NoticeSent(std::size_t bytes);
+
   bool is_waiting() const { return wait_kind_ != WaitKind::kNothing; }
   bool is_closing() const { return is_closing_; }
 
@@ -81,6 +93,11 @@ class Client final : public engine::Attachment {
   void ExplainLater(const engine::KeyName& key, std::string_view owner);
   // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
+  // The reply that ends the output now holds the token of a grant; it is undone if the connection
+  // closes before that reply is sent.
+  void NoteGrant(std::uint64_t key_hash, engine::Token token);
+  // True: a grant with that token was on its way to this client, and is forgotten here.
+  bool ForgetGrant(engine::Token token);
   void CloseAfterOutput() { is_closing_ = true; }
   // As RESET: RESP2, database 0, no name.
   void Reset();
@@ -107,6 +124,15 @@ class Client final : public engine::Attachment {
   // Returns how many were executed: all, unless one waits or closes the connection.
   std::size_t ExecuteAhead(const RequestWindow& window, engine::TimeMs now);
   void RefuseInput(const protocol::WireError& error);
+  // A grant whose reply ends at that byte of all that was ever written.
+  struct UnsentGrant {
+    std::uint64_t reply_end;
+    std::uint64_t key_hash;
+    engine::Token token;
+  };
+
+  void ForgetAllGrants();
+  void UndoUnsentGrants(engine::TimeMs now);
   void AnswerWaitingLock(const engine::Resolution& resolution, engine::TimeMs now);
 
   Dispatcher& dispatcher_;
@@ -120,6 +146,9 @@ class Client final : public engine::Attachment {
   bool has_more_ = false;
   bool is_detached_ = false;
   bool fails_at_time_out_ = false;
+  std::uint64_t taken_bytes_ = 0;
+  std::uint64_t sent_bytes_ = 0;
+  std::vector<UnsentGrant> grants_;
   std::unique_ptr<ExplainedRequest> explained_;  // only while a LOCK ... EXPLAIN waits
   ClientProfile profile_;
 };

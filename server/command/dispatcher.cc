@@ -106,6 +106,14 @@ void Dispatcher::ResetStatistics() {
   std::fill(calls_.begin(), calls_.end(), 0);
 }
 
+void Dispatcher::MoveDelivery(std::uint64_t key_hash, engine::Token token, Client& client) {
+  for (Client& other : unsent_grants_) {
+    if (&other == &client || !other.ForgetGrant(token)) continue;
+    client.NoteGrant(key_hash, token);
+    return;
+  }
+}
+
 std::uint64_t Dispatcher::Register(Client& client) {
   const std::uint64_t id = next_client_id_++;
   ++counters_.connections_received;

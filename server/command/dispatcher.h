@@ -56,6 +56,13 @@ class Dispatcher {
   std::uint64_t Register(Client& client);
   void Unregister(Client& client, engine::TimeMs now);
 
+  using UnsentGrants = boost::intrusive::list<Client, boost::intrusive::base_hook<UnsentGrantsHook>,
+                                              boost::intrusive::constant_time_size<false>>;
+  UnsentGrants& unsent_grants() { return unsent_grants_; }
+  // The owner of that token asked again through `client` and is answered there: the delivery moves
+  // to it.
+  void MoveDelivery(std::uint64_t key_hash, engine::Token token, Client& client);
+
   // By number. Numbers rise and are never used again.
   const std::map<std::uint64_t, Client*>& clients() const { return clients_; }
   Client* FindClient(std::uint64_t id) const;
@@ -92,6 +99,7 @@ class Dispatcher {
   std::map<std::uint64_t, Client*> clients_;
   std::vector<std::uint64_t> calls_;
   ServerCounters counters_;
+  UnsentGrants unsent_grants_;
   std::uint64_t next_client_id_ = 1;
 };
 

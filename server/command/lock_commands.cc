@@ -24,6 +24,11 @@ enum LockOption : std::uint32_t {
   kLabel = 1U << 5,
   kExplain = 1U << 6,
   kToken = 1U << 7,
+  kKeep = 1U << 8,
+  kShared = 1U << 9,
+  kSession = 1U << 10,
+  kMinHold = 1U << 11,
+  kMaxWaiters = 1U << 12,
 };
 
 bool TakeLease(ArgumentReader& arguments, std::uint32_t& seen,
@@ -46,23 +51,61 @@ bool TakeToken(ArgumentReader& arguments, std::uint32_t& seen,
   return true;
 }
 
+// The options that say how the request stands in line.
+bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
+                    const engine::EngineOptions& options, engine::LockRequest& request) {
+  if (arguments.TakeOnce("WAIT", kWait, seen)) {
+    request.wait_ms = arguments.DurationOrForever("WAIT");
+  } else if (arguments.TakeOnce("KEEP", kKeep, seen)) {
+    request.keep_ms = arguments.DurationUpTo("KEEP", options.keep_ms_max, "max_keep");
+  } else if (arguments.TakeOnce("MAXWAITERS", kMaxWaiters, seen)) {
+    request.waiters_max =
+        static_cast<std::uint32_t>(arguments.Integer("MAXWAITERS", 0, engine::kLimitMax));
+    request.replaces_newest = arguments.Take("REPLACE");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The options that say what kind of hold is asked for.
+bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::LockRequest& request) {
+  if (TakeLease(arguments, seen, request.lease_ms)) return true;
+  if (arguments.TakeOnce("LIMIT", kLimit, seen)) {
+    request.limit = static_cast<std::uint32_t>(arguments.Integer("LIMIT", 1, engine::kLimitMax));
+  } else if (arguments.TakeOnce("SHARED", kShared, seen)) {
+    request.is_shared = true;
+  } else if (arguments.TakeOnce("SESSION", kSession, seen)) {
+    request.session_grace_ms =
+        arguments.Take("GRACE") ? arguments.DurationUpTo("GRACE", engine::kLeaseMsMax, "365 days")
+                                : 0;
+  } else if (arguments.TakeOnce("MINHOLD", kMinHold, seen)) {
+    request.min_hold_ms = arguments.DurationUpTo("MINHOLD", engine::kLeaseMsMax, "365 days");
+  } else if (arguments.TakeOnce("META", kMeta, seen)) {
+    request.meta = arguments.Meta();
+  } else if (arguments.TakeOnce("LABEL", kLabel, seen)) {
+    request.label = arguments.Label();
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // Reads the options of LOCK; what was seen tells of those that are flags.
-std::uint32_t ReadLockOptions(ArgumentReader& arguments, engine::LockRequest& request) {
+std::uint32_t ReadLockOptions(ArgumentReader& arguments, const engine::EngineOptions& options,
+                              engine::LockRequest& request) {
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
-    if (TakeLease(arguments, seen, request.lease_ms)) continue;
-    if (arguments.TakeOnce("WAIT", kWait, seen)) {
-      request.wait_ms = arguments.DurationOrForever("WAIT");
-    } else if (arguments.TakeOnce("LIMIT", kLimit, seen)) {
-      request.limit = static_cast<std::uint32_t>(arguments.Integer("LIMIT", 1, engine::kLimitMax));
-    } else if (arguments.TakeOnce("META", kMeta, seen)) {
-      request.meta = arguments.Meta();
-    } else if (arguments.TakeOnce("LABEL", kLabel, seen)) {
-      request.label = arguments.Label();
-    } else if (!arguments.TakeOnce("NEW", kNew, seen) &&
-               !arguments.TakeOnce("EXPLAIN", kExplain, seen)) {
-      arguments.FailUnknownOption("EX, PX, WAIT, LIMIT, NEW, META, LABEL or EXPLAIN");
-    }
+    if (TakeHoldOption(arguments, seen, request)) continue;
+    if (TakeLineOption(arguments, seen, options, request)) continue;
+    if (arguments.TakeOnce("NEW", kNew, seen)) continue;
+    if (arguments.TakeOnce("EXPLAIN", kExplain, seen)) continue;
+    arguments.FailUnknownOption(
+        "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, META, LABEL or "
+        "EXPLAIN");
+  }
+  if ((seen & kShared) != 0 && (seen & kLimit) != 0) {
+    arguments.Fail("syntax error: SHARED and LIMIT exclude each other");
   }
   request.only_new = (seen & kNew) != 0;
   return seen;
@@ -80,6 +123,7 @@ std::string_view StatusName(engine::LockStatus status) {
     case engine::LockStatus::kAlready:
       return "already";
     case engine::LockStatus::kQueued:
+    case engine::LockStatus::kKept:
       return "queued";
     default:
       return "denied";
@@ -89,16 +133,16 @@ std::string_view StatusName(engine::LockStatus status) {
 void AnswerLock(Invocation& call, const engine::LockRequest& request,
                 const engine::LockResult& result, bool is_explained) {
   switch (result.status) {
-    case engine::LockStatus::kLimitDiffers:
+    case engine::LockStatus::kModeDiffers:
       call.reply.Error(ErrorCode::kErr,
-                       "LIMIT: the owner holds this key with a higher LIMIT; the same or a higher "
-                       "one would be right");
+                       "LIMIT or SHARED: the owner holds this key in a mode that does not cover "
+                       "this one; the same, or UNLOCK before it, would be right");
       return;
     case engine::LockStatus::kTooManyLocks:
-      RefuseTooMany(call.reply, "locks (locks_max)");
+      RefuseTooMany(call.reply, "locks (max_locks)");
       return;
     case engine::LockStatus::kTooManyPlaces:
-      RefuseTooMany(call.reply, "places in line (places_max)");
+      RefuseTooMany(call.reply, "places in line (max_places)");
       return;
     case engine::LockStatus::kQueued:
       call.client.WaitFor(WaitKind::kLock);
@@ -106,6 +150,9 @@ void AnswerLock(Invocation& call, const engine::LockRequest& request,
       return;
     default:
       break;
+  }
+  if (result.status == engine::LockStatus::kAlready) {
+    call.dispatcher.MoveDelivery(result.key_hash, result.token, call.client);
   }
   if (is_explained) {
     WriteExplanation(call.reply, call.dispatcher, request.key, request.owner,
@@ -115,6 +162,9 @@ void AnswerLock(Invocation& call, const engine::LockRequest& request,
   } else {
     call.reply.Null();
   }
+  if (result.status == engine::LockStatus::kGranted) {
+    call.client.NoteGrant(result.key_hash, result.token);
+  }
 }
 
 void Lock(Invocation& call) {
@@ -122,7 +172,8 @@ void Lock(Invocation& call) {
   engine::LockRequest request;
   request.key = arguments.Key(call.client.database());
   request.owner = arguments.Owner("owner");
-  const std::uint32_t seen = ReadLockOptions(arguments, request);
+  const std::uint32_t seen =
+      ReadLockOptions(arguments, call.dispatcher.engine().options(), request);
   if (!arguments.Finish(call.reply)) return;
   const engine::LockResult result =
       call.dispatcher.engine().Lock(request, call.client, call.now, call.dispatcher.effects());
@@ -183,7 +234,7 @@ void Wait(Invocation& call) {
       call.reply.Integer(0);
       break;
     case engine::WaitStatus::kTooManyPlaces:
-      RefuseTooMany(call.reply, "places in line (places_max)");
+      RefuseTooMany(call.reply, "places in line (max_places)");
       break;
     case engine::WaitStatus::kWaiting:
       call.client.WaitFor(WaitKind::kKeyFree);
@@ -246,8 +297,9 @@ constexpr KeyPositions kFirstKey = {1, 1, 1};
 
 constexpr std::array<CommandSpec, 7> kLockCommands = {{
     {"LOCK", Lock, -3, kWrite | kBlocking | kFast, kFirstKey, "lock",
-     "key owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] [LIMIT n] [NEW] "
-     "[META blob] [LABEL name] [EXPLAIN]",
+     "key owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] [KEEP duration] "
+     "[LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
+     "[MAXWAITERS n [REPLACE]] [META blob] [LABEL name] [EXPLAIN]",
      "Takes a lock, or waits in line for it; replies with the fencing token, or nil", "O(1)"},
     {"UNLOCK", Unlock, -3, kWrite | kFast, kFirstKey, "lock", "key owner [TOKEN token]",
      "Releases what the owner holds and hands it to the next in line; 1 if it held", "O(1)"},

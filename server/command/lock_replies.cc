@@ -45,6 +45,11 @@ void WriteClient(protocol::ReplyWriter& reply, const engine::ClientIdentity& cli
 
 }  // namespace
 
+std::string_view ModeName(const engine::Mode& mode) {
+  if (mode.is_shared) return "shared";
+  return mode.limit > 1 ? "semaphore" : "exclusive";
+}
+
 std::string_view ReasonName(engine::DenialReason reason) {
   switch (reason) {
     case engine::DenialReason::kNone:
@@ -53,13 +58,21 @@ std::string_view ReasonName(engine::DenialReason reason) {
       return "held";
     case engine::DenialReason::kLine:
       return "line";
+    case engine::DenialReason::kReserved:
+      return "reserved";
+    case engine::DenialReason::kCooling:
+      return "cooling";
+    case engine::DenialReason::kShared:
+      return "shared";
+    case engine::DenialReason::kFull:
+      return "full";
   }
   return {};
 }
 
 void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                  const engine::HolderInfo& holder, engine::TimeMs now) {
-  reply.MapHeader(8 + kClientFields);
+  reply.MapHeader(10 + kClientFields);
   reply.Bulk("owner");
   reply.Bulk(holder.owner);
   IntegerField(reply, "token", static_cast<std::int64_t>(holder.token));
@@ -71,13 +84,17 @@ void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   IntegerField(reply, "held_ms", holder.held_ms);
   reply.Bulk("ttl_ms");
   IntegerOrNull(reply, holder.ttl_ms);
-  IntegerField(reply, "limit", holder.limit);
+  IntegerField(reply, "limit", holder.mode.limit);
   WriteClient(reply, *holder.client);
+  reply.Bulk("mode");
+  reply.Bulk(ModeName(holder.mode));
+  reply.Bulk("session");
+  BulkOrNull(reply, !holder.has_session ? "" : holder.is_session_open ? "open" : "lost");
 }
 
 void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                 const engine::PlaceInfo& place, engine::TimeMs now) {
-  reply.MapHeader(8 + kClientFields);
+  reply.MapHeader(11 + kClientFields);
   IntegerField(reply, "position", static_cast<std::int64_t>(place.position));
   reply.Bulk("owner");
   reply.Bulk(place.owner);
@@ -89,8 +106,14 @@ void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   IntegerField(reply, "waited_ms", place.waited_ms);
   reply.Bulk("wait_left_ms");
   IntegerOrNull(reply, place.wait_left_ms);
-  IntegerField(reply, "limit", place.limit);
+  IntegerField(reply, "limit", place.mode.limit);
   WriteClient(reply, *place.client);
+  reply.Bulk("mode");
+  reply.Bulk(ModeName(place.mode));
+  reply.Bulk("state");
+  reply.Bulk(place.is_waiting ? "waiting" : place.is_reserved ? "reserved" : "absent");
+  reply.Bulk("keep_ms");
+  IntegerOrNull(reply, place.keep_left_ms);
 }
 
 void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,

@@ -12,6 +12,7 @@ namespace fairlock::command {
 class Dispatcher;
 
 std::string_view ReasonName(engine::DenialReason reason);
+std::string_view ModeName(const engine::Mode& mode);
 
 // What EXPLAIN says about the outcome of a LOCK, beside the state of the key.
 struct ExplainedOutcome {

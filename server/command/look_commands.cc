@@ -37,7 +37,7 @@ void Locked(Invocation& call) {
 
 std::string_view ModeOf(const engine::LockInfo& info) {
   if (info.holder_count == 0) return "free";
-  return info.limit > 1 ? "semaphore" : "exclusive";
+  return ModeName({info.limit, info.is_shared});
 }
 
 void NumberField(protocol::ReplyWriter& reply, std::string_view name, std::uint64_t value) {
@@ -62,7 +62,7 @@ void LockInfo(Invocation& call) {
   const engine::LockInfo info =
       call.dispatcher.engine().Inspect(key, kHoldersShownMax, call.now, call.dispatcher.effects());
   protocol::ReplyWriter& reply = call.reply;
-  reply.MapHeader(10);
+  reply.MapHeader(12);
   NumberField(reply, "limit", info.limit);
   reply.Bulk("mode");
   reply.Bulk(ModeOf(info));
@@ -78,6 +78,8 @@ void LockInfo(Invocation& call) {
   NumberField(reply, "expired", info.counters.expired);
   MeanField(reply, "hold_mean_ms", info.counters.hold_mean_ms);
   MeanField(reply, "wait_mean_ms", info.counters.wait_mean_ms);
+  NumberField(reply, "reserved", info.reserved_count);
+  NumberField(reply, "cooling_ms", static_cast<std::uint64_t>(info.cooling_ms));
 }
 
 void Queue(Invocation& call) {

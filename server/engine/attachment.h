@@ -16,14 +16,14 @@ using AttachmentHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct AttachmentTag>,
                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
-enum class PendingKind : std::uint8_t { kPlace, kWatcher };
+enum class PendingKind : std::uint8_t { kClaim, kWatcher };
 
-// Something that waits and must be answered: a place in line or a watcher.
+// What hangs on a connection: a place or a watcher whose request waits, or a hold bound to it.
 class Pending : public AttachmentHook {
  public:
   explicit Pending(PendingKind kind) : pending_kind(kind) {}
 
-  Attachment* attachment = nullptr;  // null: nobody is to be answered
+  Attachment* attachment = nullptr;  // null: on none
   const PendingKind pending_kind;
 };
 
@@ -36,14 +36,14 @@ class Attachment {
   explicit Attachment(ClientRef client_ref = kUnknownClient) : client(client_ref) {}
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
-  ~Attachment() { assert(pending.empty()); }
+  ~Attachment() { assert(pending.empty() && sessions.empty()); }
 
-  bool is_waiting() const { return !pending.empty(); }
+  using List = boost::intrusive::list<Pending, boost::intrusive::base_hook<AttachmentHook>,
+                                      boost::intrusive::constant_time_size<false>>;
 
   ClientRef client;  // who it is, in the engine's table of clients
-  boost::intrusive::list<Pending, boost::intrusive::base_hook<AttachmentHook>,
-                         boost::intrusive::constant_time_size<false>>
-      pending;
+  List pending;      // to be answered
+  List sessions;     // holds that end when the connection closes
 };
 
 }  // namespace fairlock::engine

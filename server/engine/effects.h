@@ -1,6 +1,7 @@
 // What a step of the engine does to others than its caller: answers to requests that waited.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "server/engine/types.h"
@@ -13,6 +14,7 @@ enum class ResolutionKind : std::uint8_t {
   kGranted,       // a waiting LOCK: `token`
   kTimedOut,      // a waiting LOCK: its WAIT is over
   kCancelled,     // a waiting LOCK: CANCEL or UNLOCK ended its place
+  kReplaced,      // a waiting LOCK: a request with REPLACE, by the owner `by`, took its place
   kSuperseded,    // a waiting LOCK: a later LOCK of the same owner took over its place
   kWatchEnded,    // WAIT key: no hold of that time remains
   kWatchTimedOut  // WAIT key: time-out
@@ -24,6 +26,8 @@ struct Resolution {
   Attachment* to = nullptr;
   ResolutionKind kind = ResolutionKind::kGranted;
   Token token = 0;
+  std::uint64_t key_hash = 0;  // for kGranted: what UndoGrant asks for
+  std::string_view by = {};    // for kReplaced: valid as long as the request that caused it
 };
 
 // Appended to by the engine in the order in which things happen; emptied by the caller.

@@ -24,24 +24,54 @@ enum class Fault {
   kLimitIgnoresHolders,  // a request counts only its own LIMIT, not that of present holds
   kSilentSupersede,      // the earlier request of an owner is not answered
   kWatchTooEarly,        // WAIT key is answered by the end of any hold
+  kNoReservation,        // no room is kept for an absent head of the line
+  kKeepEndsWithWait,     // a place with KEEP goes with the time-out of its request
+  kPassedOverBlocks,     // a place without connection still stands in the way
+  kReturnLosesPlace,     // an owner that comes back stands at the end of the line
+  kSharedBarges,         // a SHARED request joins SHARED holders although others wait
+  kExclusiveJoins,       // an exclusive request is granted beside SHARED holders
+  kNoCooling,            // MINHOLD is ignored
+  kBreakCools,           // BREAK leaves a room cooling
+  kUndoCools,            // an undone grant leaves a room cooling
+  kNoSessionGrace,       // a session's hold ends at once when its connection closes
+  kSessionSurvives,      // a session's hold stays when its connection closes
+  kSessionNotMoved,      // a repeated LOCK with SESSION does not move the binding
+  kFullIgnored,          // MAXWAITERS is ignored
+  kReplaceOldest,        // REPLACE takes the oldest place
 };
 
-inline constexpr std::array<std::string_view, 16> kFaultNames = {"none",
-                                                                 "barging",
-                                                                 "double-grant",
-                                                                 "lost-waiter",
-                                                                 "token-reuse",
-                                                                 "early-expiry",
-                                                                 "late-expiry",
-                                                                 "lifo",
-                                                                 "foreign-unlock",
-                                                                 "renew-shortens",
-                                                                 "repeat-shortens",
-                                                                 "lost-timeout",
-                                                                 "ghost-place",
-                                                                 "limit-ignores-holders",
-                                                                 "silent-supersede",
-                                                                 "watch-too-early"};
+inline constexpr std::array<std::string_view, 30> kFaultNames = {
+    "none",
+    "barging",
+    "double-grant",
+    "lost-waiter",
+    "token-reuse",
+    "early-expiry",
+    "late-expiry",
+    "lifo",
+    "foreign-unlock",
+    "renew-shortens",
+    "repeat-shortens",
+    "lost-timeout",
+    "ghost-place",
+    "limit-ignores-holders",
+    "silent-supersede",
+    "watch-too-early",
+    "no-reservation",
+    "keep-ends-with-wait",
+    "passed-over-blocks",
+    "return-loses-place",
+    "shared-barges",
+    "exclusive-joins",
+    "no-cooling",
+    "break-cools",
+    "undo-cools",
+    "no-session-grace",
+    "session-survives",
+    "session-not-moved",
+    "full-ignored",
+    "replace-oldest",
+};
 
 #ifdef FAIRLOCK_FAULTS
 inline Fault active_fault = Fault::kNone;

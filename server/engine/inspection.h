@@ -21,7 +21,9 @@ struct HolderInfo {
   DurationMs held_ms = 0;
   std::optional<DurationMs> ttl_ms;  // none: no end
   DurationMs lease_ms = 0;           // the length on record
-  std::uint32_t limit = 1;
+  Mode mode;
+  bool has_session = false;
+  bool is_session_open = false;  // the connection that the session is bound to
   const ClientIdentity* client = nullptr;
 };
 
@@ -32,8 +34,11 @@ struct PlaceInfo {
   std::uint64_t position = 0;  // 1 = next
   TimeMs since = 0;
   DurationMs waited_ms = 0;
-  std::optional<DurationMs> wait_left_ms;  // none: waits for ever
-  std::uint32_t limit = 1;
+  std::optional<DurationMs> wait_left_ms;  // none: its request waits for ever, or it has none
+  std::optional<DurationMs> keep_left_ms;  // of a place without request: how long it stays
+  bool is_waiting = false;
+  bool is_reserved = false;  // a room is kept for it
+  Mode mode;
   const ClientIdentity* client = nullptr;
 };
 
@@ -49,10 +54,13 @@ struct KeyCounters {
 };
 
 struct LockInfo {
-  std::uint32_t limit = 1;  // the smallest LIMIT among the holders; 1 without
+  std::uint32_t limit = 1;  // the smallest LIMIT among the rooms taken; 1 without
+  bool is_shared = false;   // held SHARED
   std::vector<HolderInfo> holders;
   std::uint64_t holder_count = 0;
-  std::uint64_t waiter_count = 0;
+  std::uint64_t waiter_count = 0;  // those passed over not counted
+  std::uint64_t reserved_count = 0;
+  DurationMs cooling_ms = 0;  // until the last room has cooled
   KeyCounters counters;
 };
 
@@ -69,7 +77,6 @@ struct LockSummary {
 
 // What EXPLAIN adds to the outcome of a LOCK.
 struct Explanation {
-  DenialReason reason = DenialReason::kNone;
   std::optional<DurationMs> ttl_ms;  // of the asker's hold, else of the hold that ends first
   std::optional<std::uint64_t> position;
   std::uint64_t waiter_count = 0;
@@ -82,11 +89,13 @@ struct EngineCounts {
   std::uint64_t holds = 0;
   std::uint64_t places = 0;
   std::uint64_t watchers = 0;
+  std::uint64_t cooling = 0;
   std::uint64_t granted = 0;
   std::uint64_t granted_after_wait = 0;
   std::uint64_t denied = 0;
   std::uint64_t released = 0;
   std::uint64_t expired = 0;
+  std::uint64_t disconnected = 0;
   std::uint64_t broken = 0;
   std::uint64_t timed_out = 0;
   Token newest_token = 0;

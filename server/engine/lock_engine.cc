@@ -19,20 +19,32 @@ LockEngine::~LockEngine() {
     if (cursor == 0) break;
   }
   for (LockEntry* lock : locks) {
-    if (lock->detail == nullptr) continue;
-    LockDetail& detail = *lock->detail;
-    while (!detail.watchers.empty()) DestroyWatcher(detail.watchers.front());
-    while (!detail.line.empty()) {
-      Claim& place = detail.line.front();
-      LeaveLine(place);
-      DestroyClaim(place);
-    }
-    while (!detail.holds.empty()) {
-      Claim& hold = detail.holds.front();
-      detail.holds.pop_front();
-      DestroyClaim(hold);
-    }
+    if (lock->detail != nullptr) DropMembers(*lock->detail);
   }
+}
+
+void LockEngine::DropMembers(LockDetail& detail) {
+  while (!detail.watchers.empty()) DestroyWatcher(detail.watchers.front());
+  while (!detail.cooling.empty()) EndCooling(detail.cooling.front());
+  while (!detail.line.empty()) {
+    Claim& place = detail.line.front();
+    if (place.attachment != nullptr) {
+      place.attachment->pending.erase(place.attachment->pending.iterator_to(place));
+      place.attachment = nullptr;
+    }
+    LeaveLine(place);
+    DestroyClaim(place);
+  }
+  while (!detail.holds.empty()) {
+    Claim& hold = detail.holds.front();
+    Unbind(hold);
+    detail.holds.pop_front();
+    DestroyClaim(hold);
+  }
+}
+
+DurationMs LockEngine::LeaseOf(const LockRequest& request) const {
+  return request.lease_ms.value_or(request.session_grace_ms ? 0 : options_.default_lease_ms);
 }
 
 LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs now,
@@ -47,7 +59,7 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
   }
   if (lock->detail != nullptr) {
     if (Claim* place = table_.FindClaim(*lock, request.owner)) {
-      return RepeatWaiting(*place, request, from, now, effects);
+      return RepeatWaiting(hash, *place, request, from, now, effects);
     }
   }
   return AskAnew(hash, *lock, request, from, now, effects);
@@ -58,112 +70,163 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   if (counts_.locks >= options_.locks_max) return {LockStatus::kTooManyLocks};
   ++counts_.locks;
   ++locks_by_db_[request.key.db];
-  const bool is_plain = !request.limit && !request.meta;
+  const bool is_plain = !request.limit && !request.meta && !request.is_shared &&
+                        !request.session_grace_ms && request.min_hold_ms == 0;
   LockEntry& lock = table_.Create(hash, request.key, is_plain ? request.owner : "");
-  if (!is_plain) {
-    Claim& claim = CreateClaim(lock, request, from.client);
-    AddHold(claim, LeaseOf(request), now);
-    return {LockStatus::kGranted, DenialReason::kNone, claim.token};
-  }
+  if (!is_plain) return GrantAtOnce(hash, lock, request, from, now);
   Hold& hold = lock.plain;
   hold.client = from.client & kClientRefMax;
   clients_.AddUse(from.client);
   if (request.label) hold.label = labels_.Use(*request.label) & kLabelRefMax;
-  StartHold(hold, LeaseOf(request), now);
-  return {LockStatus::kGranted, DenialReason::kNone, hold.token};
+  hold.SetLeaseMs(LeaseOf(request));
+  StartHold(hold, now + LeaseOf(request), now);
+  return {LockStatus::kGranted, DenialReason::kNone, hold.token, hash};
+}
+
+LockResult LockEngine::GrantAtOnce(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
+                                   Attachment& from, TimeMs now) {
+  Claim& claim = CreateClaim(lock, request, from.client);
+  AddHold(claim, &from, now);
+  return {LockStatus::kGranted, DenialReason::kNone, claim.token, hash};
 }
 
 LockResult LockEngine::Reacquire(LockEntry& lock, Hold& held, const LockRequest& request,
                                  Attachment& from, TimeMs now) {
+  const Mode asked = request.mode();
+  const Mode mode = ModeOf(held);
+  const bool is_covered = mode.is_shared
+                              ? asked.is_shared
+                              : mode.limit == 1 || (!asked.is_shared && asked.limit >= mode.limit);
+  if (!is_covered) return {LockStatus::kModeDiffers};
   Hold* hold = &held;
-  const std::uint32_t limit = request.limit.value_or(1);
-  if (LimitOf(*hold) > 1 && limit < LimitOf(*hold)) return {LockStatus::kLimitDiffers};
-  if (request.meta) {
-    Claim& claim = hold->is_claim() ? static_cast<Claim&>(*hold) : MovePlainHoldToClaim(lock);
-    claim.meta = std::make_unique<std::string>(*request.meta);
-    hold = &claim;
+  if ((request.meta || request.session_grace_ms) && !hold->is_claim()) {
+    hold = &MovePlainHoldToClaim(lock);
   }
+  if (request.meta) static_cast<Claim*>(hold)->NeedExtras().meta = std::string(*request.meta);
   if (request.label) {
     labels_.DropUse(hold->label);
     hold->label = labels_.Use(*request.label) & kLabelRefMax;
   }
-  clients_.AddUse(from.client);
-  clients_.DropUse(hold->client);
-  hold->client = from.client & kClientRefMax;
-  const DurationMs asked_ms = LeaseOf(request);
-  if (asked_ms > static_cast<DurationMs>(hold->lease_ms)) {
-    hold->lease_ms = static_cast<std::uint64_t>(asked_ms) & ((1ULL << 36) - 1);
-  }
-  const TimeMs end = IsFaulty(Fault::kRepeatShortens) ? now + asked_ms
-                                                      : std::max(hold->deadline(), now + asked_ms);
-  if (hold->is_claim()) {
-    ScheduleMember(*lock.detail, *hold, end, TimerClass::kLease);
-  } else {
-    wheel_.Schedule(*hold, end, TimerClass::kLease);
-  }
-  return {LockStatus::kAlready, DenialReason::kNone, hold->token};
+  SetClient(*hold, from.client);
+  ProlongByRepeat(lock, *hold, request, from, now);
+  return {LockStatus::kAlready, DenialReason::kNone, hold->token, table_.HashOf(request.key)};
 }
 
-LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, Attachment& from,
-                                     TimeMs now, Effects& effects) {
+void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest& request,
+                                 Attachment& from, TimeMs now) {
+  const DurationMs asked_ms = LeaseOf(request);
+  const TimeMs asked_end = asked_ms == 0 ? kNever : now + asked_ms;
+  TimeMs end = LeaseEndOf(hold);
+  if (!hold.is_claim()) {
+    if (asked_ms > static_cast<DurationMs>(hold.lease_ms)) hold.SetLeaseMs(asked_ms);
+    wheel_.Schedule(hold, IsFaulty(Fault::kRepeatShortens) ? asked_end : std::max(end, asked_end),
+                    TimerClass::kLease);
+    return;
+  }
+  auto& claim = static_cast<Claim&>(hold);
+  if (request.session_grace_ms) {
+    claim.NeedExtras().session_grace_ms = request.session_grace_ms;
+    if (!IsFaulty(Fault::kSessionNotMoved)) Bind(claim, from);
+    end = std::max(end, asked_end);
+  } else if (claim.has_session()) {
+    // The lease replaces the session; a session without lease leaves nothing to be longer.
+    claim.extras->session_grace_ms.reset();
+    Unbind(claim);
+    end = end >= kNever ? asked_end : std::max(end, asked_end);
+  } else {
+    end = IsFaulty(Fault::kRepeatShortens) ? asked_end : std::max(end, asked_end);
+  }
+  const auto recorded_ms = static_cast<DurationMs>(claim.lease_ms);
+  if (end >= kNever) {
+    claim.SetLeaseMs(0);
+  } else {
+    claim.SetLeaseMs(std::max(recorded_ms, asked_ms));
+  }
+  SetLeaseEnd(*lock.detail, claim, end);
+}
+
+TimeMs LockEngine::LeaseEndOf(const Hold& hold) {
+  if (hold.is_claim()) {
+    const auto& claim = static_cast<const Claim&>(hold);
+    if (claim.has_session()) return claim.extras->lease_end;
+  }
+  return hold.deadline();
+}
+
+void LockEngine::SetLeaseEnd(LockDetail& detail, Claim& hold, TimeMs end) {
+  if (hold.extras != nullptr) hold.extras->lease_end = end;
+  ScheduleMember(detail, hold, end, TimerClass::kLease);
+}
+
+LockResult LockEngine::RepeatWaiting(std::uint64_t hash, Claim& place, const LockRequest& request,
+                                     Attachment& from, TimeMs now, Effects& effects) {
   LockEntry& lock = place.lock;
-  const std::uint32_t limit = request.limit.value_or(1);
-  const bool is_its_turn = IsTurnOf(lock, place, limit);
-  if (!is_its_turn && request.wait_ms == 0) {
-    return Deny(table_.HashOf(request.key), ReasonFor(lock, limit));
+  const Mode asked = request.mode();
+  const bool was_reserved = place.is_reserved;
+  Unreserve(place);
+  const bool is_its_turn = !IsAnyoneAhead(lock, place.number) && HasRoom(lock, asked);
+  if (!is_its_turn && request.wait_ms == 0 && request.keep_ms == 0) {
+    const DenialReason reason = ReasonFor(lock, asked);
+    if (was_reserved) Reserve(place);
+    return Deny(hash, reason);
   }
-  Answer(place, ResolutionKind::kSuperseded, 0, effects);
+  Answer(place, {.kind = ResolutionKind::kSuperseded}, effects);
   ApplyOptions(place, request, from.client);
-  if (!is_its_turn) {
-    Await(place, request.wait_ms, from, now);
-    return {LockStatus::kQueued, ReasonFor(lock, limit), 0};
+  if (is_its_turn) {
+    GrantPlace(place, &from, now);
+    const Token token = place.token;
+    Serve(lock, now, effects);
+    return {LockStatus::kGranted, DenialReason::kNone, token, hash};
   }
-  GrantPlace(place, now);
-  const Token token = place.token;
+  const DenialReason reason = ReasonFor(lock, asked);
+  AwaitOrKeep(place, request, from, now);
+  // Its room, or its absence, may have been what others wait for or were passing by.
   Serve(lock, now, effects);
-  return {LockStatus::kGranted, DenialReason::kNone, token};
+  return {request.wait_ms == 0 ? LockStatus::kKept : LockStatus::kQueued, reason};
 }
 
 LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
-                               Attachment& from, TimeMs now, Effects&) {
-  const std::uint32_t limit = request.limit.value_or(1);
-  const bool is_line_empty = lock.place_count() == 0 || IsFaulty(Fault::kBarging);
-  if (is_line_empty && HasRoom(lock, limit)) {
-    Claim& claim = CreateClaim(lock, request, from.client);
-    AddHold(claim, LeaseOf(request), now);
-    return {LockStatus::kGranted, DenialReason::kNone, claim.token};
+                               Attachment& from, TimeMs now, Effects& effects) {
+  const Mode asked = request.mode();
+  if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
+  if (request.wait_ms == 0 && request.keep_ms == 0) return Deny(hash, ReasonFor(lock, asked));
+  if (request.waiters_max && lock.standing_count() >= *request.waiters_max &&
+      !IsFaulty(Fault::kFullIgnored)) {
+    if (!request.replaces_newest || lock.standing_count() == 0) {
+      return Deny(hash, DenialReason::kFull);
+    }
+    ReplaceNewest(lock, request.owner, now, effects);
+    if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
   }
-  const DenialReason reason = ReasonFor(lock, limit);
-  if (request.wait_ms == 0) return Deny(hash, reason);
   if (counts_.places + counts_.watchers >= options_.places_max) {
     return {LockStatus::kTooManyPlaces};
   }
+  const DenialReason reason = ReasonFor(lock, asked);
   Claim& place = CreateClaim(lock, request, from.client);
   JoinLine(place, request, from, now);
-  return {LockStatus::kQueued, reason, 0};
+  return {request.wait_ms == 0 ? LockStatus::kKept : LockStatus::kQueued, reason};
+}
+
+bool LockEngine::MayPass(const LockEntry& lock, const Mode& mode) const {
+  const bool is_faulty =
+      IsFaulty(Fault::kBarging) || (IsFaulty(Fault::kSharedBarges) && mode.is_shared);
+  return (is_faulty || !IsAnyoneAhead(lock, ~std::uint64_t{0})) && HasRoom(lock, mode);
+}
+
+void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects) {
+  LockDetail& detail = *lock.detail;
+  Claim& newest =
+      IsFaulty(Fault::kReplaceOldest) ? detail.standing.front() : detail.standing.back();
+  Answer(newest, {.kind = ResolutionKind::kReplaced, .by = by}, effects);
+  LeaveLine(newest);
+  DestroyClaim(newest);
+  Serve(lock, now, effects);
 }
 
 LockResult LockEngine::Deny(std::uint64_t hash, DenialReason reason) {
   ++counts_.denied;
   ++recent_.Touch(hash).denied;
   return {LockStatus::kDenied, reason, 0};
-}
-
-DurationMs LockEngine::LeaseOf(const LockRequest& request) const {
-  return request.lease_ms.value_or(options_.default_lease_ms);
-}
-
-Hold* LockEngine::FindHold(LockEntry& lock, std::string_view owner,
-                           std::optional<Token> token) const {
-  Hold* hold = nullptr;
-  if (lock.has_plain_hold() && lock.plain_owner() == owner) {
-    hold = &lock.plain;
-  } else if (lock.detail != nullptr) {
-    Claim* claim = table_.FindClaim(lock, owner);
-    if (claim != nullptr && !claim->is_place()) hold = claim;
-  }
-  if (hold != nullptr && token && *token != hold->token) return nullptr;
-  return hold;
 }
 
 bool LockEngine::Unlock(const UnlockRequest& request, TimeMs now, Effects& effects) {
@@ -192,22 +255,24 @@ bool LockEngine::Renew(const RenewRequest& request, TimeMs now, Effects& effects
   if (hold == nullptr) return false;
   if (IsFaulty(Fault::kRenewShortens)) return true;
   const DurationMs lease_ms = request.lease_ms.value_or(static_cast<DurationMs>(hold->lease_ms));
-  hold->lease_ms = static_cast<std::uint64_t>(lease_ms) & ((1ULL << 36) - 1);
-  if (hold->is_claim()) {
-    ScheduleMember(*lock->detail, *hold, now + lease_ms, TimerClass::kLease);
-  } else {
+  if (!hold->is_claim()) {
+    lock->plain.set_touched(true);
+    hold->SetLeaseMs(lease_ms);
     wheel_.Schedule(*hold, now + lease_ms, TimerClass::kLease);
+    return true;
   }
+  auto& claim = static_cast<Claim&>(*hold);
+  // Within the grace of a session only its LOCK brings the hold back.
+  if (claim.has_session() && claim.attachment == nullptr) return false;
+  claim.is_touched = true;
+  claim.SetLeaseMs(lease_ms);
+  SetLeaseEnd(*lock->detail, claim, lease_ms == 0 ? kNever : now + lease_ms);
   return true;
 }
 
 bool LockEngine::Check(const KeyName& key, Token token, TimeMs now, Effects& effects) {
   const LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);
-  if (lock == nullptr || token == 0) return false;
-  if (lock->plain.token == token) return true;
-  return lock->detail != nullptr &&
-         std::any_of(lock->detail->holds.begin(), lock->detail->holds.end(),
-                     [&](const Claim& claim) { return claim.token == token; });
+  return lock != nullptr && FindToken(*lock, token) != nullptr;
 }
 
 bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, Effects& effects) {
@@ -216,7 +281,7 @@ bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, 
   if (lock == nullptr || lock->detail == nullptr) return false;
   Claim* place = table_.FindClaim(*lock, owner);
   if (place == nullptr || !place->is_place()) return false;
-  Answer(*place, ResolutionKind::kCancelled, 0, effects);
+  Answer(*place, {.kind = ResolutionKind::kCancelled}, effects);
   LeaveLine(*place);
   DestroyClaim(*place);
   Serve(*lock, now, effects);
@@ -233,27 +298,45 @@ TransferResult LockEngine::Transfer(const TransferRequest& request, TimeMs now, 
   if (FindHold(*lock, request.new_owner, std::nullopt) != nullptr) {
     return {TransferStatus::kNewOwnerHoldsAlready, 0};
   }
-  const DurationMs lease_ms = request.lease_ms.value_or(hold->deadline() - now);
-  const DurationMs recorded_ms = request.lease_ms.value_or(static_cast<DurationMs>(hold->lease_ms));
   Claim& old = hold->is_claim() ? static_cast<Claim&>(*hold) : MovePlainHoldToClaim(*lock);
-
   Claim* heir = table_.FindClaim(*lock, request.new_owner);
-  const bool had_place = heir != nullptr;
-  if (!had_place) heir = &table_.CreateClaim(*lock, request.new_owner);
-  if (had_place) LeaveLine(*heir);
-  heir->limit = old.limit;
-  if (heir->meta == nullptr) heir->meta = std::move(old.meta);
-  if (heir->label == kNoLabel) {
-    heir->label = old.label;
-    labels_.AddUse(heir->label);
+  if (heir == nullptr) {
+    heir = &table_.CreateClaim(*lock, request.new_owner);
+  } else {
+    LeaveLine(*heir);
   }
+  TimeMs end = LeaseEndOf(old);
+  DurationMs recorded_ms = static_cast<DurationMs>(old.lease_ms);
+  if (request.lease_ms || end >= kNever) {
+    recorded_ms = request.lease_ms.value_or(options_.default_lease_ms);
+    end = now + recorded_ms;
+  }
+  InheritOptions(*heir, old);
+  const TimeMs cool_until = old.extras == nullptr ? 0 : old.extras->cool_until;
   EndHold(hash, *lock, old, HoldEnd::kTransferred, now);
-  AddHold(*heir, lease_ms, now);
-  heir->lease_ms = static_cast<std::uint64_t>(recorded_ms) & ((1ULL << 36) - 1);
+  heir->SetLeaseMs(recorded_ms);
+  AddHold(*heir, nullptr, now);
+  SetLeaseEnd(*lock->detail, *heir, end);
+  if (cool_until > 0) heir->NeedExtras().cool_until = cool_until;
+  heir->arrival = 0;  // what the new owner got so is not undone
+  heir->is_touched = true;
   const Token token = heir->token;
-  Answer(*heir, ResolutionKind::kGranted, token, effects);
+  Answer(*heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, effects);
   Serve(*lock, now, effects);
   return {TransferStatus::kTransferred, token};
+}
+
+void LockEngine::InheritOptions(Claim& heir, Claim& old) {
+  std::optional<std::string> meta;
+  if (heir.extras != nullptr) meta = std::move(heir.extras->meta);
+  if (!meta && old.extras != nullptr) meta = std::move(old.extras->meta);
+  heir.extras.reset();
+  if (meta) heir.NeedExtras().meta = std::move(meta);
+  heir.mode = old.mode;
+  if (heir.label == kNoLabel) {
+    heir.label = old.label;
+    labels_.AddUse(heir.label);
+  }
 }
 
 std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_view> owner,
@@ -269,6 +352,7 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
     }
   } else {
     ended = lock->hold_count();
+    EndReservationsAndCooling(*lock);
     if (lock->has_plain_hold()) EndHold(hash, *lock, lock->plain, HoldEnd::kBroken, now);
     while (lock->detail != nullptr && !lock->detail->holds.empty()) {
       EndHold(hash, *lock, lock->detail->holds.front(), HoldEnd::kBroken, now);
@@ -277,6 +361,19 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
   Serve(*lock, now, effects);
   Discard(hash, *lock);
   return ended;
+}
+
+void LockEngine::EndReservationsAndCooling(LockEntry& lock) {
+  if (lock.detail == nullptr) return;
+  LockDetail& detail = *lock.detail;
+  while (!detail.cooling.empty()) EndCooling(detail.cooling.front());
+  for (auto at = detail.standing.begin(); at != detail.standing.end();) {
+    Claim& place = *at;
+    ++at;
+    if (!place.is_reserved) continue;
+    LeaveLine(place);
+    DestroyClaim(place);
+  }
 }
 
 WaitStatus LockEngine::Wait(const WaitRequest& request, Attachment& from, TimeMs now,

@@ -17,12 +17,6 @@ std::optional<DurationMs> TimeLeft(const TimerNode& node, TimeMs now) {
   return std::max<DurationMs>(node.deadline() - now, 0);
 }
 
-std::string_view MetaOf(const Hold& hold) {
-  if (!hold.is_claim()) return {};
-  const auto& meta = static_cast<const Claim&>(hold).meta;
-  return meta == nullptr ? std::string_view() : std::string_view(*meta);
-}
-
 DurationMs Since(const Hold& hold, TimeMs now) { return now - static_cast<TimeMs>(hold.since); }
 
 }  // namespace
@@ -37,14 +31,19 @@ void LockEngine::VisitHolds(const LockEntry& lock, Visit&& visit) {
 HolderInfo LockEngine::Describe(const Hold& hold, TimeMs now) const {
   HolderInfo info;
   info.owner = OwnerOf(hold);
-  info.meta = MetaOf(hold);
   info.label = labels_.Text(hold.label);
   info.token = hold.token;
   info.since = static_cast<TimeMs>(hold.since);
   info.held_ms = Since(hold, now);
   info.ttl_ms = TimeLeft(hold, now);
   info.lease_ms = static_cast<DurationMs>(hold.lease_ms);
-  info.limit = LimitOf(hold);
+  info.mode = ModeOf(hold);
+  if (hold.is_claim()) {
+    const auto& claim = static_cast<const Claim&>(hold);
+    info.meta = claim.meta();
+    info.has_session = claim.has_session();
+    info.is_session_open = claim.has_session() && claim.attachment != nullptr;
+  }
   info.client = &clients_.Identity(hold.client);
   return info;
 }
@@ -52,13 +51,15 @@ HolderInfo LockEngine::Describe(const Hold& hold, TimeMs now) const {
 PlaceInfo LockEngine::Describe(const Claim& place, std::uint64_t position, TimeMs now) const {
   PlaceInfo info;
   info.owner = place.owner();
-  info.meta = MetaOf(place);
+  info.meta = place.meta();
   info.label = labels_.Text(place.label);
   info.position = position;
-  info.since = static_cast<TimeMs>(place.since);
-  info.waited_ms = Since(place, now);
-  info.wait_left_ms = TimeLeft(place, now);
-  info.limit = place.limit;
+  info.since = place.joined;
+  info.waited_ms = now - place.joined;
+  info.is_waiting = place.state == ClaimState::kWaiting;
+  (info.is_waiting ? info.wait_left_ms : info.keep_left_ms) = TimeLeft(place, now);
+  info.is_reserved = place.is_reserved;
+  info.mode = place.mode;
   info.client = &clients_.Identity(place.client);
   return info;
 }
@@ -75,13 +76,13 @@ bool LockEngine::IsHeldBy(const KeyName& key, std::string_view owner, TimeMs now
 }
 
 std::uint64_t LockEngine::PositionOf(const Claim& place) const {
-  const auto& line = place.lock.detail->line;
+  const auto& standing = place.lock.detail->standing;
   std::uint64_t position = 1;
-  for (const Claim& other : line) {
-    if (&other == &place) return position;
-    if (++position > kExactPositions) break;
+  for (const Claim& other : standing) {
+    if (other.number >= place.number) return position;
+    if (++position > kExactPositions) return place.number - standing.front().number + 1;
   }
-  return place.number - line.front().number + 1;
+  return position;
 }
 
 std::optional<std::uint64_t> LockEngine::Position(const KeyName& key, std::string_view owner,
@@ -104,6 +105,15 @@ std::vector<HolderInfo> LockEngine::DescribeHolders(const LockEntry& lock, std::
   return holders;
 }
 
+void LockEngine::DescribeRooms(const LockDetail& detail, LockInfo& info, TimeMs now) {
+  info.limit = std::max(detail.rooms.smallest_limit(), 1U);
+  info.is_shared = !detail.holds.empty() && detail.holds.front().mode.is_shared;
+  info.reserved_count = detail.reserved;
+  for (const CoolingRoom& room : detail.cooling) {
+    info.cooling_ms = std::max(info.cooling_ms, room.deadline() - now);
+  }
+}
+
 LockInfo LockEngine::Inspect(const KeyName& key, std::size_t holders_max, TimeMs now,
                              Effects& effects) {
   const std::uint64_t hash = table_.HashOf(key);
@@ -111,9 +121,9 @@ LockInfo LockEngine::Inspect(const KeyName& key, std::size_t holders_max, TimeMs
   LockInfo info;
   if (lock != nullptr) {
     info.holder_count = lock->hold_count();
-    info.waiter_count = lock->place_count();
+    info.waiter_count = lock->standing_count();
     info.holders = DescribeHolders(*lock, holders_max, now);
-    if (lock->detail != nullptr) info.limit = std::max(lock->detail->limits.smallest(), 1U);
+    if (lock->detail != nullptr) DescribeRooms(*lock->detail, info, now);
   }
   info.counters.acquired = info.holder_count;
   if (const RecentKey* recent = recent_.Find(hash)) {
@@ -137,7 +147,7 @@ Explanation LockEngine::Explain(const KeyName& key, std::string_view owner, Time
   LockEntry* lock = FindSettled(hash, key, now, effects);
   Explanation explanation;
   if (lock == nullptr) return explanation;
-  explanation.waiter_count = lock->place_count();
+  explanation.waiter_count = lock->standing_count();
   explanation.holders = DescribeHolders(*lock, 16, now);
   if (const Hold* hold = FindHold(*lock, owner, std::nullopt)) {
     explanation.ttl_ms = TimeLeft(*hold, now);
@@ -153,7 +163,7 @@ Explanation LockEngine::Explain(const KeyName& key, std::string_view owner, Time
   if (recent != nullptr && recent->hold_mean_ms >= 0) {
     explanation.eta_ms =
         static_cast<DurationMs>(static_cast<double>(*explanation.position) *
-                                static_cast<double>(recent->hold_mean_ms) / place->limit);
+                                static_cast<double>(recent->hold_mean_ms) / place->mode.limit);
   }
   return explanation;
 }
@@ -163,10 +173,12 @@ std::vector<PlaceInfo> LockEngine::Queue(const KeyName& key, std::uint64_t start
   const LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);
   std::vector<PlaceInfo> places;
   if (lock == nullptr || lock->detail == nullptr) return places;
-  std::uint64_t position = 0;
+  std::uint64_t index = 0;
+  std::uint64_t position = 1;
   for (const Claim& place : lock->detail->line) {
     if (places.size() >= count) break;
-    if (position++ >= start) places.push_back(Describe(place, position, now));
+    if (index++ >= start) places.push_back(Describe(place, position, now));
+    if (place.state != ClaimState::kPassedOver) ++position;
   }
   return places;
 }
@@ -175,7 +187,7 @@ LockSummary LockEngine::Summarize(const LockEntry& lock, TimeMs now) const {
   LockSummary summary;
   summary.key = lock.key();
   summary.holder_count = lock.hold_count();
-  summary.waiter_count = lock.place_count();
+  summary.waiter_count = lock.standing_count();
   const Hold* oldest = nullptr;
   if (lock.has_plain_hold()) {
     oldest = &lock.plain;
@@ -189,9 +201,9 @@ LockSummary LockEngine::Summarize(const LockEntry& lock, TimeMs now) const {
   }
   if (lock.detail != nullptr) {
     if (!lock.detail->line.empty()) {
-      summary.longest_wait_ms = Since(lock.detail->line.front(), now);
+      summary.longest_wait_ms = now - lock.detail->line.front().joined;
     }
-    summary.limit = std::max(lock.detail->limits.smallest(), 1U);
+    summary.limit = std::max(lock.detail->rooms.smallest_limit(), 1U);
   }
   return summary;
 }
@@ -206,60 +218,6 @@ std::uint64_t LockEngine::Scan(std::uint64_t cursor, std::size_t count, TimeMs n
     });
   } while (cursor != 0 && visited < count);
   return cursor;
-}
-
-void LockEngine::CheckInvariants() const {
-  EngineCounts found;
-  std::array<std::uint64_t, kDatabases> locks_by_db{};
-  std::uint64_t cursor = 0;
-  do {
-    cursor = table_.ScanGroup(cursor, [&](const LockEntry& lock) {
-      CheckLock(lock, found);
-      ++locks_by_db[lock.key().db];
-    });
-  } while (cursor != 0);
-  assert(found.locks == counts_.locks && found.locks == table_.size());  // 8
-  assert(found.holds == counts_.holds);
-  assert(found.places == counts_.places);
-  assert(found.watchers == counts_.watchers);
-  assert(locks_by_db == locks_by_db_);
-  assert(wheel_.size() == found.granted);  // `granted` serves to count timers here
-}
-
-void LockEngine::CheckLock(const LockEntry& lock, EngineCounts& found) const {
-  const std::size_t holds = lock.hold_count();
-  assert(holds + lock.place_count() > 0 ||
-         (lock.detail != nullptr && !lock.detail->watchers.empty()));  // 7
-  ++found.locks;
-  found.holds += holds;
-  Token newest = 0;
-  VisitHolds(lock, [&](const Hold& hold) {
-    assert(holds <= LimitOf(hold));                                     // 1
-    assert(hold.token > newest && hold.token <= counts_.newest_token);  // 4
-    assert(hold.is_scheduled() == (hold.deadline() < kNever));          // 6
-    found.granted += hold.is_scheduled() ? 1 : 0;
-    newest = hold.token;
-    const Claim* claim = lock.detail == nullptr ? nullptr : table_.FindClaim(lock, OwnerOf(hold));
-    assert(hold.is_claim() ? claim == &hold : claim == nullptr);  // 3
-  });
-  if (lock.detail == nullptr) return;
-  const LockDetail& detail = *lock.detail;
-  assert(detail.line.empty() || !HasRoom(lock, detail.line.front().limit));  // 2
-  std::uint64_t number = 0;
-  for (const Claim& place : detail.line) {
-    assert(place.number > number);  // 5
-    number = place.number;
-    assert(place.is_scheduled() == (place.deadline() < kNever));  // 6
-    assert(table_.FindClaim(lock, place.owner()) == &place);      // 3
-    found.granted += place.is_scheduled() ? 1 : 0;
-    ++found.places;
-  }
-  for (const Watcher& watcher : detail.watchers) {
-    assert(holds > 0);
-    assert(watcher.is_scheduled() == (watcher.deadline() < kNever));  // 6
-    found.granted += watcher.is_scheduled() ? 1 : 0;
-    ++found.watchers;
-  }
 }
 
 }  // namespace fairlock::engine

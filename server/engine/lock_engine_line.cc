@@ -1,4 +1,4 @@
-// Holds, places and watchers: how they begin, change and end.
+// Places: how they are joined, kept, passed over, granted and given up.
 
 #include <algorithm>
 #include <cassert>
@@ -8,171 +8,175 @@
 
 namespace fairlock::engine {
 
-Token LockEngine::NextToken() {
-  if (IsFaulty(Fault::kTokenReuse) && next_token_ % 7 == 0 && counts_.newest_token != 0) {
-    ++next_token_;
-    return counts_.newest_token;
+bool LockEngine::HasRoom(const LockEntry& lock, const Mode& mode) const {
+  if (IsFaulty(Fault::kDoubleGrant) && mode.limit == 1 && next_token_ % 5 == 0) return true;
+  if (lock.detail != nullptr) return lock.detail->rooms.HasRoomFor(mode);
+  return !lock.has_plain_hold();
+}
+
+bool LockEngine::IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const {
+  if (lock.detail == nullptr) return false;
+  // Places with a room reserved are ahead, but need nothing more: those behind get what remains.
+  for (const Claim& place : lock.detail->standing) {
+    if (place.number >= number) return false;
+    if (!place.is_reserved) return true;
   }
-  assert(next_token_ <= kTokenMax);
-  counts_.newest_token = next_token_;
-  return next_token_++;
+  return false;
 }
 
-bool LockEngine::HasRoom(const LockEntry& lock, std::uint32_t limit) const {
-  const std::size_t holds = lock.hold_count();
-  if (holds == 0) return true;
-  if (IsFaulty(Fault::kDoubleGrant) && limit == 1 && next_token_ % 5 == 0) return true;
-  if (holds >= limit) return false;
-  if (IsFaulty(Fault::kLimitIgnoresHolders)) return true;
-  return lock.detail != nullptr && holds < lock.detail->limits.smallest();
-}
-
-bool LockEngine::IsTurnOf(const LockEntry& lock, const Claim& place, std::uint32_t limit) const {
-  return &lock.detail->line.front() == &place && HasRoom(lock, limit);
-}
-
-DenialReason LockEngine::ReasonFor(const LockEntry& lock, std::uint32_t limit) const {
-  return HasRoom(lock, limit) ? DenialReason::kLine : DenialReason::kHeld;
-}
-
-void LockEngine::StartHold(Hold& hold, DurationMs lease_ms, TimeMs now) {
-  hold.token = NextToken() & kTokenMax;
-  hold.since = static_cast<std::uint64_t>(now) & ((1ULL << 44) - 1);
-  hold.lease_ms = static_cast<std::uint64_t>(lease_ms) & ((1ULL << 36) - 1);
-  wheel_.Schedule(hold, now + lease_ms - (IsFaulty(Fault::kEarlyExpiry) ? 1 : 0),
-                  TimerClass::kLease);
-  ++counts_.granted;
-  ++counts_.holds;
-}
-
-void LockEngine::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now) {
-  RecentKey& recent = recent_.Touch(hash);
-  ++recent.ended;
-  recent.NoteHold(now - static_cast<TimeMs>(hold.since));
-  switch (end) {
-    case HoldEnd::kReleased:
-      ++counts_.released;
-      break;
-    case HoldEnd::kExpired:
-      ++counts_.expired;
-      ++recent.expired;
-      break;
-    case HoldEnd::kBroken:
-      ++counts_.broken;
-      break;
-    case HoldEnd::kTransferred:
-      break;
+DenialReason LockEngine::ReasonFor(const LockEntry& lock, const Mode& mode) const {
+  if (HasRoom(lock, mode)) return DenialReason::kLine;
+  if (lock.detail != nullptr && (lock.detail->reserved > 0 || !lock.detail->cooling.empty())) {
+    Rooms rooms;
+    if (lock.has_plain_hold()) rooms.Take({});
+    for (const Claim& hold : lock.detail->holds) rooms.Take(hold.mode);
+    if (rooms.HasRoomFor(mode)) {
+      for (const Claim& place : lock.detail->standing) {
+        if (place.is_reserved) rooms.Take(place.mode);
+      }
+      return rooms.HasRoomFor(mode) ? DenialReason::kCooling : DenialReason::kReserved;
+    }
   }
-  --counts_.holds;
-  if (lock.detail != nullptr) lock.detail->limits.Remove(LimitOf(hold));
-  if (hold.is_claim()) {
-    auto& claim = static_cast<Claim&>(hold);
-    lock.detail->holds.erase(lock.detail->holds.iterator_to(claim));
-    DestroyClaim(claim);
-    return;
-  }
-  wheel_.Cancel(hold);
-  clients_.DropUse(hold.client);
-  labels_.DropUse(hold.label);
-  hold.label = kNoLabel;
-  hold.token = 0;
-}
-
-Claim& LockEngine::CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client) {
-  Claim& claim = table_.CreateClaim(lock, request.owner);
-  ApplyOptions(claim, request, client);
-  return claim;
-}
-
-void LockEngine::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client) {
-  claim.limit = request.limit.value_or(1);
-  claim.meta = request.meta ? std::make_unique<std::string>(*request.meta) : nullptr;
-  labels_.DropUse(claim.label);
-  claim.label = labels_.Use(request.label.value_or("")) & kLabelRefMax;
-  clients_.AddUse(client);
-  clients_.DropUse(claim.client);
-  claim.client = client & kClientRefMax;
-  claim.lease_ms = static_cast<std::uint64_t>(LeaseOf(request)) & ((1ULL << 36) - 1);
-}
-
-void LockEngine::DestroyClaim(Claim& claim) {
-  wheel_.Cancel(claim);
-  clients_.DropUse(claim.client);
-  labels_.DropUse(claim.label);
-  table_.DestroyClaim(claim);
-}
-
-void LockEngine::AddHold(Claim& claim, DurationMs lease_ms, TimeMs now) {
-  LockDetail& detail = claim.lock.NeedDetail();
-  claim.BecomeHold();
-  StartHold(claim, lease_ms, now);
-  detail.due_min = std::min(detail.due_min, claim.deadline());
-  detail.limits.Add(claim.limit);
-  detail.holds.push_back(claim);
-}
-
-Claim& LockEngine::MovePlainHoldToClaim(LockEntry& lock) {
-  LockDetail& detail = lock.NeedDetail();
-  Hold& plain = lock.plain;
-  Claim& claim = table_.CreateClaim(lock, lock.plain_owner());
-  claim.BecomeHold();
-  claim.token = plain.token;
-  claim.since = plain.since;
-  claim.client = plain.client;
-  claim.lease_ms = plain.lease_ms;
-  claim.label = plain.label;
-  ScheduleMember(detail, claim, plain.deadline(), TimerClass::kLease);
-  detail.holds.push_front(claim);
-  wheel_.Cancel(plain);
-  plain.label = kNoLabel;
-  plain.token = 0;
-  return claim;
+  const bool are_holders_shared = lock.detail != nullptr && lock.detail->rooms.taken_shared() > 0;
+  return are_holders_shared != mode.is_shared ? DenialReason::kShared : DenialReason::kHeld;
 }
 
 void LockEngine::JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
   LockDetail& detail = place.lock.NeedDetail();
   place.arrival = next_arrival_++;
   place.number = detail.next_number++;
-  place.since = static_cast<std::uint64_t>(now) & ((1ULL << 44) - 1);
+  place.joined = now;
+  place.SetSince(now);
   if (IsFaulty(Fault::kLifo)) {
     detail.line.push_front(place);
+    detail.standing.push_front(place);
   } else {
     detail.line.push_back(place);
+    detail.standing.push_back(place);
   }
   ++counts_.places;
-  Await(place, request.wait_ms, from, now);
+  AwaitOrKeep(place, request, from, now);
 }
 
-void LockEngine::Await(Claim& place, DurationMs wait_ms, Attachment& from, TimeMs now) {
+void LockEngine::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from,
+                             TimeMs now) {
+  if (request.wait_ms == 0) {
+    Keep(place, now);
+    return;
+  }
+  StandInLine(place);
+  place.SetState(ClaimState::kWaiting);
   place.attachment = &from;
   from.pending.push_back(place);
-  const TimeMs end = IsFaulty(Fault::kLostTimeout) ? kNever : std::min(now + wait_ms, kNever);
+  const TimeMs end =
+      IsFaulty(Fault::kLostTimeout) ? kNever : std::min(now + request.wait_ms, kNever);
   ScheduleMember(*place.lock.detail, place, end, TimerClass::kWait);
+}
+
+void LockEngine::Keep(Claim& place, TimeMs now) {
+  StandInLine(place);
+  place.SetState(ClaimState::kKept);
+  ScheduleMember(*place.lock.detail, place, now + place.keep_ms, TimerClass::kReservation);
+}
+
+void LockEngine::PassOver(Claim& place, TimeMs now) {
+  LockDetail& detail = *place.lock.detail;
+  if (!IsFaulty(Fault::kPassedOverBlocks))
+    detail.standing.erase(detail.standing.iterator_to(place));
+  place.SetState(ClaimState::kPassedOver);
+  ScheduleMember(detail, place, now + options_.reconnect_grace_ms, TimerClass::kReservation);
+}
+
+void LockEngine::StandInLine(Claim& place) {
+  LockDetail& detail = *place.lock.detail;
+  if (static_cast<StandingHook&>(place).is_linked()) return;
+  if (IsFaulty(Fault::kReturnLosesPlace)) {
+    detail.standing.push_back(place);
+    return;
+  }
+  // Behind the nearest place ahead of it that is standing.
+  for (auto at = detail.line.iterator_to(place); at != detail.line.begin();) {
+    --at;
+    if (!static_cast<StandingHook&>(*at).is_linked()) continue;
+    detail.standing.insert(std::next(detail.standing.iterator_to(*at)), place);
+    return;
+  }
+  detail.standing.push_front(place);
+}
+
+void LockEngine::Reserve(Claim& place) {
+  LockDetail& detail = *place.lock.detail;
+  detail.rooms.Take(place.mode);
+  ++detail.reserved;
+  place.is_reserved = true;
+}
+
+void LockEngine::Unreserve(Claim& place) {
+  if (!place.is_reserved) return;
+  LockDetail& detail = *place.lock.detail;
+  detail.rooms.Free(place.mode);
+  --detail.reserved;
+  place.is_reserved = false;
 }
 
 void LockEngine::LeaveLine(Claim& place) {
   LockDetail& detail = *place.lock.detail;
+  Unreserve(place);
   detail.line.erase(detail.line.iterator_to(place));
+  if (static_cast<StandingHook&>(place).is_linked()) {
+    detail.standing.erase(detail.standing.iterator_to(place));
+  }
   wheel_.Cancel(place);
   --counts_.places;
 }
 
-void LockEngine::GrantPlace(Claim& place, TimeMs now) {
-  RecentKey& recent = recent_.Touch(table_.HashOf(place.lock.key()));
-  ++recent.granted_after_wait;
-  recent.NoteWait(now - static_cast<TimeMs>(place.since));
-  ++counts_.granted_after_wait;
-  LeaveLine(place);
-  AddHold(place, static_cast<DurationMs>(place.lease_ms), now);
+void LockEngine::LoseRequest(Claim& place, TimeMs now) {
+  if (IsFaulty(Fault::kGhostPlace)) return;
+  if (place.keep_ms > 0) {
+    Keep(place, now);
+  } else if (options_.reconnect_grace_ms > 0) {
+    PassOver(place, now);
+  } else {
+    LeaveLine(place);
+    DestroyClaim(place);
+  }
 }
 
-void LockEngine::Answer(Pending& pending, ResolutionKind kind, Token token, Effects& effects) {
+void LockEngine::GrantPlace(Claim& place, Attachment* to, TimeMs now) {
+  RecentKey& recent = recent_.Touch(table_.HashOf(place.lock.key()));
+  ++recent.granted_after_wait;
+  recent.NoteWait(now - place.joined);
+  ++counts_.granted_after_wait;
+  LeaveLine(place);
+  AddHold(place, to, now);
+}
+
+void LockEngine::ReturnToLine(Claim& hold, TimeMs now) {
+  LockDetail& detail = *hold.lock.detail;
+  detail.rooms.Free(hold.mode);
+  detail.holds.erase(detail.holds.iterator_to(hold));
+  --counts_.holds;
+  ++recent_.Touch(table_.HashOf(hold.lock.key())).ended;
+  wheel_.Cancel(hold);
+  Unbind(hold);
+  hold.token = 0;
+  hold.SetSince(hold.joined);
+  const auto behind = std::find_if(detail.line.begin(), detail.line.end(),
+                                   [&](const Claim& other) { return other.number > hold.number; });
+  detail.line.insert(behind, hold);
+  ++counts_.places;
+  StandInLine(hold);
+  LoseRequest(hold, now);
+}
+
+void LockEngine::Answer(Pending& pending, const Resolution& resolution, Effects& effects) {
   if (pending.attachment == nullptr) return;
   Attachment& to = *pending.attachment;
   to.pending.erase(to.pending.iterator_to(pending));
   pending.attachment = nullptr;
-  if (IsFaulty(Fault::kSilentSupersede) && kind == ResolutionKind::kSuperseded) return;
-  effects.resolutions.push_back({&to, kind, token});
+  if (IsFaulty(Fault::kSilentSupersede) && resolution.kind == ResolutionKind::kSuperseded) return;
+  effects.resolutions.push_back(resolution);
+  effects.resolutions.back().to = &to;
 }
 
 void LockEngine::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
@@ -183,10 +187,21 @@ void LockEngine::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
 
 void LockEngine::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
   LockDetail& detail = *lock.detail;
-  while (!detail.line.empty() && HasRoom(lock, detail.line.front().limit)) {
-    Claim& place = detail.line.front();
-    GrantPlace(place, now);
-    Answer(place, ResolutionKind::kGranted, place.token, effects);
+  for (auto at = detail.standing.begin(); at != detail.standing.end();) {
+    Claim& place = *at;
+    ++at;
+    if (place.is_reserved) continue;
+    if (!HasRoom(lock, place.mode)) break;
+    if (place.state == ClaimState::kKept) {
+      if (!IsFaulty(Fault::kNoReservation)) Reserve(place);
+      continue;
+    }
+    Attachment* to = place.attachment;
+    const bool has_session = place.has_session();
+    GrantPlace(place, nullptr, now);
+    Answer(place, {nullptr, ResolutionKind::kGranted, place.token, table_.HashOf(lock.key()), {}},
+           effects);
+    if (has_session && to != nullptr) Bind(place, *to);
   }
 }
 
@@ -201,7 +216,7 @@ void LockEngine::ServeWatchers(LockEntry& lock, Effects& effects) {
   if (IsFaulty(Fault::kWatchTooEarly)) oldest = kTokenMax;
   while (!detail.watchers.empty() && detail.watchers.front().newest_token < oldest) {
     Watcher& watcher = detail.watchers.front();
-    Answer(watcher, ResolutionKind::kWatchEnded, 0, effects);
+    Answer(watcher, {.kind = ResolutionKind::kWatchEnded}, effects);
     DestroyWatcher(watcher);
   }
 }
@@ -216,58 +231,6 @@ void LockEngine::DestroyWatcher(Watcher& watcher) {
   watchers.erase(watchers.iterator_to(watcher));
   --counts_.watchers;
   delete &watcher;
-}
-
-bool LockEngine::Discard(std::uint64_t hash, LockEntry& lock) {
-  if (lock.detail != nullptr && lock.detail->empty()) lock.detail.reset();
-  if (lock.has_plain_hold() || lock.detail != nullptr) return false;
-  --counts_.locks;
-  --locks_by_db_[lock.key().db];
-  table_.Destroy(hash, lock);
-  return true;
-}
-
-void LockEngine::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
-  while (!attachment.pending.empty()) {
-    Pending& pending = attachment.pending.front();
-    attachment.pending.pop_front();
-    pending.attachment = nullptr;
-    if (pending.pending_kind == PendingKind::kWatcher) {
-      auto& watcher = static_cast<Watcher&>(pending);
-      LockEntry& lock = watcher.lock;
-      DestroyWatcher(watcher);
-      Discard(table_.HashOf(lock.key()), lock);
-      continue;
-    }
-    auto& place = static_cast<Claim&>(pending);
-    LockEntry& lock = place.lock;
-    if (IsFaulty(Fault::kGhostPlace)) continue;
-    LeaveLine(place);
-    DestroyClaim(place);
-    const std::uint64_t hash = table_.HashOf(lock.key());
-    // The place goes before anything overdue is done: a dead waiter must not be granted.
-    if (LockEntry* settled = Settle(hash, lock, now, effects)) {
-      Serve(*settled, now, effects);
-      Discard(hash, *settled);
-    }
-  }
-}
-
-void LockEngine::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
-  while (!attachment.pending.empty()) {
-    Pending& pending = attachment.pending.front();
-    const bool is_watcher = pending.pending_kind == PendingKind::kWatcher;
-    TimerNode& node = is_watcher ? static_cast<TimerNode&>(static_cast<Watcher&>(pending))
-                                 : static_cast<TimerNode&>(static_cast<Claim&>(pending));
-    LockEntry& lock = LockOf(node);
-    const std::uint64_t hash = table_.HashOf(lock.key());
-    // What is overdue may have given it the lock, or ended its wait: then it is gone from the list.
-    const bool is_there = Settle(hash, lock, now, effects) != nullptr;
-    if (!is_there || attachment.pending.empty() || &attachment.pending.front() != &pending)
-      continue;
-    EndDue(node, now, effects);
-    Discard(hash, lock);
-  }
 }
 
 }  // namespace fairlock::engine

@@ -49,6 +49,7 @@ void LockEngine::CollectDue(LockEntry& lock, TimeMs last_tick) {
     }
   };
   collect(detail.holds);
+  collect(detail.cooling);
   collect(detail.line);
   collect(detail.watchers);
   std::sort(due_.begin(), due_.end(), [](const TimerNode* a, const TimerNode* b) {
@@ -65,22 +66,50 @@ void LockEngine::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
     case TimerKind::kHold:
       EndHold(table_.HashOf(lock.key()), lock, static_cast<Hold&>(node), HoldEnd::kExpired, now);
       break;
-    case TimerKind::kPlace: {
-      auto& place = static_cast<Claim&>(node);
-      ++counts_.timed_out;
-      Answer(place, ResolutionKind::kTimedOut, 0, effects);
-      LeaveLine(place);
-      DestroyClaim(place);
+    case TimerKind::kPlace:
+      EndDuePlace(static_cast<Claim&>(node), now, effects);
       break;
-    }
+    case TimerKind::kCooling:
+      EndCooling(static_cast<CoolingRoom&>(node));
+      break;
     case TimerKind::kWatcher: {
       auto& watcher = static_cast<Watcher&>(node);
-      Answer(watcher, ResolutionKind::kWatchTimedOut, 0, effects);
+      Answer(watcher, {.kind = ResolutionKind::kWatchTimedOut}, effects);
       DestroyWatcher(watcher);
       break;
     }
   }
   Serve(lock, now, effects);
+}
+
+void LockEngine::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
+  if (place.state == ClaimState::kWaiting) {
+    ++counts_.timed_out;
+    Answer(place, {.kind = ResolutionKind::kTimedOut}, effects);
+    if (place.keep_ms > 0 && !IsFaulty(Fault::kKeepEndsWithWait)) {
+      Keep(place, now);
+      return;
+    }
+  }
+  LeaveLine(place);
+  DestroyClaim(place);
+}
+
+void LockEngine::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
+  while (!attachment.pending.empty()) {
+    Pending& pending = attachment.pending.front();
+    const bool is_watcher = pending.pending_kind == PendingKind::kWatcher;
+    TimerNode& node = is_watcher ? static_cast<TimerNode&>(static_cast<Watcher&>(pending))
+                                 : static_cast<TimerNode&>(static_cast<Claim&>(pending));
+    LockEntry& lock = LockOf(node);
+    const std::uint64_t hash = table_.HashOf(lock.key());
+    // What is overdue may have given it the lock, or ended its wait: then it is gone from the list.
+    const bool is_there = Settle(hash, lock, now, effects) != nullptr;
+    if (!is_there || attachment.pending.empty() || &attachment.pending.front() != &pending)
+      continue;
+    EndDue(node, now, effects);
+    Discard(hash, lock);
+  }
 }
 
 LockEntry& LockEngine::LockOf(TimerNode& node) {
@@ -89,6 +118,8 @@ LockEntry& LockEngine::LockOf(TimerNode& node) {
       return LockEntry::Of(static_cast<Hold&>(node));
     case TimerKind::kPlace:
       return static_cast<Claim&>(node).lock;
+    case TimerKind::kCooling:
+      return static_cast<CoolingRoom&>(node).lock;
     case TimerKind::kWatcher:
       break;
   }
@@ -101,6 +132,8 @@ std::uint64_t LockEngine::OrderOf(const TimerNode& node) {
       return static_cast<const Hold&>(node).token;
     case TimerKind::kPlace:
       return static_cast<const Claim&>(node).arrival;
+    case TimerKind::kCooling:
+      return static_cast<const CoolingRoom&>(node).token;
     case TimerKind::kWatcher:
       break;
   }

@@ -22,6 +22,11 @@ class LockTable {
   LockEntry* Find(std::uint64_t hash, const KeyName& key) const {
     return locks_.Find(hash, [&](const LockEntry& lock) { return lock.key() == key; });
   }
+  // Any lock of that hash for which `matches(lock)` is true, or null.
+  template <typename Matches>
+  LockEntry* FindByHash(std::uint64_t hash, Matches&& matches) const {
+    return locks_.Find(hash, matches);
+  }
   LockEntry& Create(std::uint64_t hash, const KeyName& key, std::string_view owner);
   void Destroy(std::uint64_t hash, LockEntry& lock);
 

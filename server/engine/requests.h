@@ -13,12 +13,20 @@ namespace fairlock::engine {
 struct LockRequest {
   KeyName key;
   std::string_view owner;
-  std::optional<DurationMs> lease_ms;  // EX / PX; without it the engine's default lease
+  std::optional<DurationMs> lease_ms;  // EX / PX; without it the default lease, none beside SESSION
   DurationMs wait_ms = 0;              // 0: do not wait; kForever: without time limit
+  DurationMs keep_ms = 0;              // KEEP: how long the place outlives the request
   std::optional<std::uint32_t> limit;  // LIMIT as the client gave it; 1 without
-  bool only_new = false;               // NEW: nil if the owner holds it already
+  bool is_shared = false;              // SHARED; excludes a LIMIT
+  std::optional<DurationMs> session_grace_ms;  // SESSION, with its GRACE (0 without)
+  DurationMs min_hold_ms = 0;                  // MINHOLD
+  std::optional<std::uint32_t> waiters_max;    // MAXWAITERS
+  bool replaces_newest = false;                // REPLACE
+  bool only_new = false;                       // NEW: nil if the owner holds it already
   std::optional<std::string_view> meta;
   std::optional<std::string_view> label;
+
+  Mode mode() const { return {limit.value_or(1), is_shared}; }
 };
 
 struct UnlockRequest {
@@ -49,18 +57,21 @@ struct WaitRequest {
 
 enum class LockStatus : std::uint8_t {
   kGranted,
-  kAlready,       // the owner held it before; same token
-  kQueued,        // it waits: the reply is a Resolution of a later step
-  kDenied,        // nil now, with the reason
-  kLimitDiffers,  // an error: held with LIMIT above 1, asked for a lower one; nothing changed
+  kAlready,      // the owner held it before; same token
+  kQueued,       // it waits: the reply is a Resolution of a later step
+  kKept,         // nil now; by KEEP it has a place
+  kDenied,       // nil now, with the reason
+  kModeDiffers,  // an error: held SHARED or with a LIMIT that does not cover what is asked; nothing
+                 // changed
   kTooManyLocks,  // an error: the configured number of locks is reached; nothing changed
   kTooManyPlaces  // an error: the configured number of places is reached; nothing changed
 };
 
 struct LockResult {
   LockStatus status = LockStatus::kDenied;
-  DenialReason reason = DenialReason::kNone;  // for kQueued and kDenied
+  DenialReason reason = DenialReason::kNone;  // for kQueued, kKept and kDenied
   Token token = 0;                            // for kGranted and kAlready
+  std::uint64_t key_hash = 0;                 // for kGranted: what UndoGrant asks for
 };
 
 enum class TransferStatus : std::uint8_t {

@@ -42,8 +42,20 @@ struct KeyName {
 // Why a request is not granted now.
 enum class DenialReason : std::uint8_t {
   kNone,
-  kHeld,  // holders leave no room
-  kLine,  // there is room, but somebody is ahead in line
+  kHeld,      // holders leave no room
+  kLine,      // there is room, but somebody is ahead in line
+  kReserved,  // the room is kept for an absent head of the line
+  kCooling,   // MINHOLD of an earlier hold is not over
+  kShared,    // SHARED holders and an exclusive request, or the reverse
+  kFull,      // MAXWAITERS
+};
+
+// How a hold, or a room taken for one, goes together with others.
+struct Mode {
+  std::uint32_t limit = 1;
+  bool is_shared = false;
+
+  friend bool operator==(const Mode&, const Mode&) = default;
 };
 
 }  // namespace fairlock::engine

@@ -152,6 +152,7 @@ void RespConnection::SendOutput() {
     if (is_closed_ || !unsent_.empty()) return;
   }
   std::string& output = client_.output();
+  client_.NoticeTaken(output.size());
   const std::size_t sent = Send(output);
   if (sent == output.size()) {
     turn_.buffers.Return(output);
@@ -168,6 +169,7 @@ std::size_t RespConnection::Send(std::string_view bytes) {
     return 0;
   }
   turn_.dispatcher.counters().output_bytes += static_cast<std::uint64_t>(sent);
+  client_.NoticeSent(static_cast<std::size_t>(sent));
   return static_cast<std::size_t>(sent);
 }
 

@@ -35,6 +35,17 @@ std::optional<Reply> LiveStage::Ask(std::string_view request) {
   return reply;
 }
 
+void LiveStage::CancelAllPlaces(const std::string& key) {
+  const auto places = Ask(Request({"QUEUE", key, "COUNT", "10000"}));
+  if (!places || places->type != ReplyType::kArray) return;
+  for (const Reply& place : places->elements) {
+    for (std::size_t i = 0; i + 1 < place.elements.size(); i += 2) {
+      if (place.elements[i].text != "owner") continue;
+      Ask(Request({"CANCEL", key, place.elements[i + 1].text}));
+    }
+  }
+}
+
 std::string LiveStage::BreakAllLocks() {
   std::string cursor = "0";
   do {
@@ -43,7 +54,10 @@ std::string LiveStage::BreakAllLocks() {
     for (const Reply& lock : page->elements[1].elements) {
       const std::string db = std::to_string(lock.elements.back().integer);
       Ask(Request({"SELECT", db}));
-      const auto broken = Ask(Request({"BREAK", lock.elements.front().text}));
+      const std::string& key = lock.elements.front().text;
+      // Places first: nobody is to be granted what BREAK sets free.
+      CancelAllPlaces(key);
+      const auto broken = Ask(Request({"BREAK", key}));
       if (!broken || broken->type != ReplyType::kInteger) return "BREAK did not work";
     }
     cursor = page->elements[0].text;

@@ -48,6 +48,7 @@ class LiveStage final : public Stage {
   void Settle();
   // The stage's own requests. None: the server did not answer.
   std::optional<protocol::Reply> Ask(std::string_view request);
+  void CancelAllPlaces(const std::string& key);
   std::string BreakAllLocks();
 
   const LiveStageOptions options_;

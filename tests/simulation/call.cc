@@ -1,5 +1,6 @@
 #include "tests/simulation/call.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 
@@ -51,6 +52,20 @@ TimeMs After(TimeMs now, DurationMs duration_ms) {
   return duration_ms >= engine::kNever - now ? engine::kNever : now + duration_ms;
 }
 
+TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms) {
+  return lease_ms == 0 ? engine::kNever : After(now, lease_ms);
+}
+
+bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode) {
+  const std::size_t rooms_then = taken.size() + 1;
+  return std::ranges::all_of(taken,
+                             [&](const engine::Mode& other) {
+                               if (other.is_shared != mode.is_shared) return false;
+                               return mode.is_shared || rooms_then <= other.limit;
+                             }) &&
+         (mode.is_shared || rooms_then <= mode.limit);
+}
+
 void Outcome::Clear() {
   status = 0;
   reason = 0;
@@ -58,6 +73,7 @@ void Outcome::Clear() {
   number = 0;
   extra = 0;
   answers.clear();
+  owners_in_line.reset();
 }
 
 bool Outcome::HasEqualResult(const Outcome& other) const {
@@ -70,11 +86,12 @@ bool IsWatchAnswer(ResolutionKind kind) {
 }
 
 std::string Describe(const Answer& answer) {
-  static constexpr std::array kNames = {"granted",    "timed out",   "cancelled",
+  static constexpr std::array kNames = {"granted",    "timed out",   "cancelled",      "replaced",
                                         "superseded", "watch ended", "watch timed out"};
   std::string text =
       "c" + std::to_string(answer.connection) + " " + kNames[static_cast<std::size_t>(answer.kind)];
   if (answer.token != 0) text += " token " + std::to_string(answer.token);
+  if (answer.by != kAbsent) text += " by w" + std::to_string(answer.by);
   return text;
 }
 

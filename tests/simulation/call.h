@@ -61,7 +61,13 @@ struct Call {
   std::optional<Token> token;
   std::optional<DurationMs> lease_ms;
   DurationMs wait_ms = 0;
+  DurationMs keep_ms = 0;
   std::optional<std::uint32_t> limit;
+  bool is_shared = false;
+  std::optional<DurationMs> session_grace_ms;
+  DurationMs min_hold_ms = 0;
+  std::optional<std::uint32_t> waiters_max;
+  bool replaces_newest = false;
   bool only_new = false;
   int meta = kAbsent;
   int label = kAbsent;
@@ -69,6 +75,13 @@ struct Call {
   std::uint64_t count = 0;    // kQueue
   std::size_t steps_max = 0;  // kAdvance: budget of one call of Advance
   bool until_done = true;     // kAdvance: again and again until nothing more is due
+  std::size_t undone = 0;     // kDisconnect: so many of its latest grants it never read
+
+  engine::Mode mode() const { return {limit.value_or(1), is_shared}; }
+  // By the text of LOCK: the default lease, or none beside SESSION.
+  DurationMs LeaseAsked(DurationMs default_lease_ms) const {
+    return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
+  }
 };
 
 // The answer to a request that waited.
@@ -77,6 +90,7 @@ struct Answer {
   int key = kAbsent;
   engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
   Token token = 0;
+  int by = kAbsent;  // kReplaced: the owner that took the place
 
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -89,10 +103,20 @@ struct Outcome {
   std::int64_t number = 0;
   std::int64_t extra = 0;
   std::vector<Answer> answers;
+  // After a call that may end places of absent owners without a word: who is in
+  // line then. For the ledger; not compared.
+  std::optional<std::vector<int>> owners_in_line;
 
   void Clear();
   bool HasEqualResult(const Outcome& other) const;
 };
+
+// Rules 7 and 8: whether one more room of this mode is tolerated by all, itself
+// included.
+bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode);
+
+// When a lease of that length ends; 0: never.
+TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms);
 
 // Answers to WAIT key, as against those to LOCK.
 bool IsWatchAnswer(engine::ResolutionKind kind);

@@ -44,16 +44,23 @@ bool Comparison::IsSame(const engine::HolderInfo& info, const ModelHold& hold, T
          info.meta == setting_.TextOf(setting_.metas, hold.meta) &&
          info.label == setting_.TextOf(setting_.labels, hold.label) && info.token == hold.token &&
          info.since == hold.since && info.held_ms == now - hold.since &&
-         IsTimeLeft(info.ttl_ms, hold.end, now) && info.lease_ms == hold.lease_ms &&
-         info.limit == hold.limit && IsSameClient(*info.client, hold.client);
+         IsTimeLeft(info.ttl_ms, hold.end(), now) && info.lease_ms == hold.lease_ms &&
+         info.mode == hold.mode && info.has_session == hold.session_grace_ms.has_value() &&
+         info.is_session_open == (hold.session_connection != kAbsent) &&
+         IsSameClient(*info.client, hold.client);
 }
 
 bool Comparison::IsSame(const engine::PlaceInfo& info, const ModelPlace& place, TimeMs now) const {
+  const bool is_waiting = place.state == PlaceState::kWaiting;
+  const auto& left_ms = is_waiting ? info.wait_left_ms : info.keep_left_ms;
+  const auto& other_left_ms = is_waiting ? info.keep_left_ms : info.wait_left_ms;
   return info.owner == setting_.owners[static_cast<std::size_t>(place.owner)] &&
          info.meta == setting_.TextOf(setting_.metas, place.meta) &&
          info.label == setting_.TextOf(setting_.labels, place.label) && info.since == place.since &&
-         info.waited_ms == now - place.since && IsTimeLeft(info.wait_left_ms, place.give_up, now) &&
-         info.limit == place.limit && IsSameClient(*info.client, place.connection);
+         info.waited_ms == now - place.since && info.is_waiting == is_waiting &&
+         IsTimeLeft(left_ms, place.end, now) && !other_left_ms &&
+         info.is_reserved == place.is_reserved && info.mode == place.mode &&
+         IsSameClient(*info.client, place.connection);
 }
 
 bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects) {
@@ -64,7 +71,7 @@ bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects)
                                      effects);
   };
   for (std::size_t i = 0; i < model.line.size(); ++i) {
-    if (position(model.line[i].owner) != i + 1) return false;
+    if (position(model.line[i].owner) != model.CountStandingBefore(i) + 1) return false;
   }
   for (const ModelHold& hold : model.holds) {
     if (position(hold.owner) != 0U) return false;
@@ -80,6 +87,25 @@ bool Comparison::HasSameCounters(const engine::KeyCounters& counters, const Mode
          counters.expired == key.expired;
 }
 
+bool Comparison::IsSameKey(const engine::LockInfo& info,
+                           const std::vector<engine::PlaceInfo>& places, const ModelKey& model,
+                           TimeMs now) const {
+  bool is_same = info.holder_count == model.holds.size() &&
+                 info.holders.size() == model.holds.size() &&
+                 info.waiter_count == model.CountStanding() && places.size() == model.line.size() &&
+                 info.reserved_count == model.CountReserved() &&
+                 info.cooling_ms == model.CoolingLeft(now) && info.limit == model.SmallestLimit() &&
+                 info.is_shared == (!model.holds.empty() && model.holds.front().mode.is_shared);
+  for (std::size_t i = 0; is_same && i < info.holders.size(); ++i) {
+    is_same = IsSame(info.holders[i], model.holds[i], now);
+  }
+  for (std::size_t i = 0; is_same && i < places.size(); ++i) {
+    is_same = places[i].position == model.CountStandingBefore(i) + 1 &&
+              IsSame(places[i], model.line[i], now);
+  }
+  return is_same;
+}
+
 std::optional<std::string> Comparison::CompareKey(int key, TimeMs now) {
   const ModelKey& model = model_.key(key);
   const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
@@ -87,16 +113,7 @@ std::optional<std::string> Comparison::CompareKey(int key, TimeMs now) {
   const engine::LockInfo info = driver_.engine().Inspect(name, kAllHolders, now, effects);
   const std::vector<engine::PlaceInfo> places =
       driver_.engine().Queue(name, 0, kAllHolders, now, effects);
-  bool is_same = info.holder_count == model.holds.size() &&
-                 info.holders.size() == model.holds.size() &&
-                 info.waiter_count == model.line.size() && places.size() == model.line.size() &&
-                 info.limit == model.SmallestLimit();
-  for (std::size_t i = 0; is_same && i < info.holders.size(); ++i) {
-    is_same = IsSame(info.holders[i], model.holds[i], now);
-  }
-  for (std::size_t i = 0; is_same && i < places.size(); ++i) {
-    is_same = places[i].position == i + 1 && IsSame(places[i], model.line[i], now);
-  }
+  const bool is_same = IsSameKey(info, places, model, now);
   if (!is_same) return NarrateKey(key, info, places, now);
   if (!HasSameCounters(info.counters, model))
     return "counters: " + NarrateKey(key, info, places, now);
@@ -111,10 +128,14 @@ std::string Comparison::NarrateKey(int key, const engine::LockInfo& info,
   std::string text = "key k" + std::to_string(key) + " at " + std::to_string(now) + "\nengine:";
   for (const auto& holder : info.holders) text += "\n  holds " + Narrate(setting_, holder);
   for (const auto& place : places) text += "\n  waits " + Narrate(setting_, place);
+  text +=
+      "\n  cools " + std::to_string(info.cooling_ms) + " ms, limit " + std::to_string(info.limit);
   text += "\nmodel:";
   const ModelKey& model = model_.key(key);
   for (const auto& hold : model.holds) text += "\n  holds " + Narrate(hold, now);
   for (const auto& place : model.line) text += "\n  waits " + Narrate(place, now);
+  text += "\n  cools " + std::to_string(model.CoolingLeft(now)) + " ms, limit " +
+          std::to_string(model.SmallestLimit());
   return text;
 }
 
@@ -126,24 +147,30 @@ std::optional<std::string> Comparison::CompareAllKeys(TimeMs now) {
   return std::nullopt;
 }
 
-std::optional<std::string> Comparison::CompareCounts() {
+std::optional<std::string> Comparison::CompareCounts(bool is_model_behind) {
   const engine::EngineCounts& engine = driver_.engine().counts();
   const engine::EngineCounts model = model_.Counts();
+  const auto is_right = [&](std::uint64_t seen, std::uint64_t known) {
+    return is_model_behind ? seen <= known : seen == known;
+  };
   const bool is_same =
-      engine.locks == model.locks && engine.holds == model.holds && engine.places == model.places &&
+      engine.locks == model.locks && engine.holds == model.holds &&
+      is_right(engine.places, model.places) && is_right(engine.cooling, model.cooling) &&
       engine.watchers == model.watchers && engine.granted == model.granted &&
       engine.granted_after_wait == model.granted_after_wait && engine.denied == model.denied &&
       engine.released == model.released && engine.expired == model.expired &&
-      engine.broken == model.broken && engine.timed_out == model.timed_out &&
+      engine.disconnected == model.disconnected && engine.broken == model.broken &&
+      engine.timed_out == model.timed_out &&
       (engine.newest_token == model.newest_token || engine.granted == 0);
   if (is_same) return std::nullopt;
-  return "counts (locks, holds, places, watchers, granted, after wait, denied, released, expired, "
-         "broken, timed out, newest token)\nengine:" +
+  return "counts (locks, holds, places, watchers, cooling, granted, after "
+         "wait, denied, released, "
+         "expired, disconnected, broken, timed out, newest token)\nengine:" +
          Narrate(engine) + "\nmodel: " + Narrate(model);
 }
 
 bool Comparison::IsSame(const engine::LockSummary& summary, const ModelKey& key, TimeMs now) const {
-  if (summary.holder_count != key.holds.size() || summary.waiter_count != key.line.size()) {
+  if (summary.holder_count != key.holds.size() || summary.waiter_count != key.CountStanding()) {
     return false;
   }
   const DurationMs waited_ms = key.line.empty() ? 0 : now - key.line.front().since;
@@ -161,15 +188,21 @@ int Comparison::KeyNumber(const engine::KeyName& name) const {
   return found == setting_.keys.end() ? kAbsent : static_cast<int>(found - setting_.keys.begin());
 }
 
-std::optional<std::string> Comparison::CompareOverview(TimeMs now) {
+std::optional<std::string> Comparison::CompareOverview(bool is_model_behind, TimeMs now) {
   std::vector<int> visits(setting_.keys.size(), 0);
   bool is_same = true;
   std::uint64_t cursor = 0;
   do {
     cursor = driver_.engine().Scan(cursor, 3, now, [&](const engine::LockSummary& summary) {
       const int key = KeyNumber(summary.key);
-      if (key == kAbsent || !IsSame(summary, model_.key(key), now)) is_same = false;
-      if (key != kAbsent) ++visits[static_cast<std::size_t>(key)];
+      if (key == kAbsent) {
+        is_same = false;
+        return;
+      }
+      ++visits[static_cast<std::size_t>(key)];
+      const ModelKey& known = model_.key(key);
+      const bool is_behind = is_model_behind && known.FirstDue(now).has_value();
+      if (!is_behind && !IsSame(summary, known, now)) is_same = false;
     });
   } while (cursor != 0);
   for (std::size_t i = 0; i < visits.size(); ++i) {
@@ -184,17 +217,18 @@ std::optional<std::string> Comparison::CompareOverview(TimeMs now) {
   return std::nullopt;
 }
 
-std::vector<std::size_t> Comparison::CountHoldersOfAll(TimeMs now) const {
-  std::vector<std::size_t> counts(setting_.keys.size(), 0);
+std::vector<Comparison::Sight> Comparison::SeeAll(TimeMs now) const {
+  std::vector<Sight> sights(setting_.keys.size());
   const auto visit = [&](const engine::LockSummary& summary) {
     const int key = KeyNumber(summary.key);
-    if (key != kAbsent) counts[static_cast<std::size_t>(key)] = summary.holder_count;
+    if (key == kAbsent) return;
+    sights[static_cast<std::size_t>(key)] = {true, summary.holder_count, summary.waiter_count};
   };
   std::uint64_t cursor = 0;
   do {
     cursor = driver_.engine().Scan(cursor, 16, now, visit);
   } while (cursor != 0);
-  return counts;
+  return sights;
 }
 
 }  // namespace fairlock::simulation

@@ -24,16 +24,24 @@ class Comparison {
   // All that LOCKINFO, QUEUE and POSITION say of the key.
   std::optional<std::string> CompareKey(int key, TimeMs now);
   std::optional<std::string> CompareAllKeys(TimeMs now);
-  std::optional<std::string> CompareCounts();
+  // Behind: ends of which nobody is told may be still to come in the model.
+  std::optional<std::string> CompareCounts(bool is_model_behind);
   // What LOCKS says of all keys; settles nothing.
-  std::optional<std::string> CompareOverview(TimeMs now);
-  // By LOCKS, so that nothing settles.
-  std::vector<std::size_t> CountHoldersOfAll(TimeMs now) const;
+  std::optional<std::string> CompareOverview(bool is_model_behind, TimeMs now);
+  // What LOCKS tells, without settling, of what has ended.
+  struct Sight {
+    bool exists = false;
+    std::size_t holders = 0;
+    std::size_t standing = 0;
+  };
+  std::vector<Sight> SeeAll(TimeMs now) const;
 
  private:
   bool IsSame(const engine::HolderInfo& info, const ModelHold& hold, TimeMs now) const;
   bool IsSame(const engine::PlaceInfo& info, const ModelPlace& place, TimeMs now) const;
   bool IsSame(const engine::LockSummary& summary, const ModelKey& key, TimeMs now) const;
+  bool IsSameKey(const engine::LockInfo& info, const std::vector<engine::PlaceInfo>& places,
+                 const ModelKey& model, TimeMs now) const;
   bool IsSameClient(const engine::ClientIdentity& identity, int connection) const;
   bool HasSameCounters(const engine::KeyCounters& counters, const ModelKey& key) const;
   bool HasSamePositions(int key, TimeMs now, engine::Effects& effects);

@@ -58,6 +58,15 @@ void EngineDriver::Unblock(int connection, TimeMs now, Outcome& outcome) {
   TakeAnswers(outcome);
 }
 
+bool EngineDriver::UndoGrant(int key, Token token, TimeMs now, Outcome& outcome) {
+  now_ = now;
+  const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
+  const bool is_undone = engine_.UndoGrant(engine_.Prefetch(name), token, now, effects_);
+  TakeAnswers(outcome);
+  outcome.number = is_undone;
+  return is_undone;
+}
+
 void EngineDriver::Disconnect(int connection, TimeMs now, Outcome& outcome) {
   Connection& closing = Find(connection);
   Close(closing, now);
@@ -79,7 +88,7 @@ int EngineDriver::ConnectionIn(int slot) const {
 }
 
 bool EngineDriver::IsWaiting(int slot) const {
-  return slots_[static_cast<std::size_t>(slot)]->is_waiting();
+  return !slots_[static_cast<std::size_t>(slot)]->pending.empty();
 }
 
 bool EngineDriver::IsConnected(int connection) const {
@@ -96,13 +105,33 @@ void EngineDriver::TakeAnswers(Outcome& outcome) {
     const auto found = std::ranges::find_if(
         slots_, [&](const auto& candidate) { return candidate.get() == resolution.to; });
     Answer answer{kNobody, kAbsent, resolution.kind, resolution.token};
+    if (resolution.kind == engine::ResolutionKind::kReplaced) {
+      answer.by = NumberOfOwner(resolution.by);
+    }
     if (found != slots_.end()) {
       answer.connection = (*found)->number;
       answer.key = (*found)->key;
+      assert(resolution.kind != engine::ResolutionKind::kGranted ||
+             resolution.key_hash ==
+                 engine_.Prefetch(setting_.keys[static_cast<std::size_t>(answer.key)].name()));
     }
     outcome.answers.push_back(answer);
   }
   effects_.resolutions.clear();
+}
+
+int EngineDriver::NumberOfOwner(std::string_view owner) const {
+  const auto found = std::ranges::find(setting_.owners, owner);
+  return found == setting_.owners.end() ? kAbsent
+                                        : static_cast<int>(found - setting_.owners.begin());
+}
+
+void EngineDriver::ListLine(const Call& call, TimeMs now, Outcome& outcome) {
+  engine::Effects none;
+  outcome.owners_in_line.emplace();
+  for (const auto& place : engine_.Queue(KeyOf(call), 0, 1'000'000, now, none)) {
+    outcome.owners_in_line->push_back(NumberOfOwner(place.owner));
+  }
 }
 
 // Calls
@@ -152,6 +181,10 @@ void EngineDriver::Apply(const Call& call, TimeMs now, Outcome& outcome) {
       Look(call, now, outcome);
   }
   TakeAnswers(outcome);
+  const bool ends_silently =
+      (call.operation == Operation::kBreak && call.owner == kAbsent) ||
+      (call.operation == Operation::kLock && call.waiters_max && call.replaces_newest);
+  if (ends_silently) ListLine(call, now, outcome);
 }
 
 void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
@@ -160,13 +193,20 @@ void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
   request.owner = OwnerOf(call.owner);
   request.lease_ms = call.lease_ms;
   request.wait_ms = call.wait_ms;
-  request.limit = call.limit;
+  request.keep_ms = call.keep_ms;
+  if (!call.is_shared) request.limit = call.limit;
+  request.is_shared = call.is_shared;
+  request.session_grace_ms = call.session_grace_ms;
+  request.min_hold_ms = call.min_hold_ms;
+  request.waiters_max = call.waiters_max;
+  request.replaces_newest = call.replaces_newest;
   request.only_new = call.only_new;
   if (call.meta != kAbsent) request.meta = setting_.TextOf(setting_.metas, call.meta);
   if (call.label != kAbsent) request.label = setting_.TextOf(setting_.labels, call.label);
   Connection& connection = Find(call.connection);
   const engine::LockResult result = engine_.Lock(request, connection, now, effects_);
   if (result.status == LockStatus::kQueued) connection.key = call.key;
+  assert(result.status != LockStatus::kGranted || result.key_hash == engine_.Prefetch(request.key));
   outcome.status = static_cast<int>(result.status);
   outcome.reason = static_cast<int>(result.reason);
   outcome.token = result.token;

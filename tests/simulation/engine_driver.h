@@ -26,6 +26,8 @@ class EngineDriver {
   // True: nothing more is due.
   bool Advance(const Call& call, TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
+  // The grant never reached its owner; true: it is undone.
+  bool UndoGrant(int key, Token token, TimeMs now, Outcome& outcome);
   // Closes it and opens another in its slot.
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
   // Closes all; the driver is then only good for looking at the engine.
@@ -44,6 +46,8 @@ class EngineDriver {
   void Close(Connection& connection, TimeMs now);
   Connection& Find(int connection);
   void TakeAnswers(Outcome& outcome);
+  int NumberOfOwner(std::string_view owner) const;
+  void ListLine(const Call& call, TimeMs now, Outcome& outcome);
   void Lock(const Call& call, TimeMs now, Outcome& outcome);
   void Wait(const Call& call, TimeMs now, Outcome& outcome);
   void Transfer(const Call& call, TimeMs now, Outcome& outcome);

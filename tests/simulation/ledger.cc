@@ -9,18 +9,27 @@ namespace fairlock::simulation {
 using engine::LockStatus;
 using engine::ResolutionKind;
 using engine::TransferStatus;
-using engine::WaitStatus;
 
 namespace {
 
 constexpr std::size_t kTokensRemembered = 16;
 
-void DropOverdue(Ledger::Key& key, TimeMs now) {
-  std::erase_if(key.holds, [&](const Ledger::Hold& hold) { return IsOver(hold.end, now); });
+auto FindWaiting(Ledger::Key& key, int connection) {
+  return std::ranges::find_if(key.line, [&](const Ledger::Place& place) {
+    return place.connection == connection && place.state == Ledger::PlaceState::kWaiting;
+  });
 }
 
-bool HasToken(const Ledger::Hold& hold, const std::optional<Token>& token) {
-  return !token || *token == hold.token;
+void DropOverdue(Ledger::Key& key, TimeMs now) {
+  for (const Ledger::Hold& hold : key.holds) {
+    const bool is_cooling = IsOver(hold.end, now) && hold.cool_until > 0;
+    if (is_cooling) key.cooling.push_back({hold.mode, hold.cool_until});
+  }
+  std::erase_if(key.holds, [&](const Ledger::Hold& hold) { return IsOver(hold.end, now); });
+  std::erase_if(key.cooling, [&](const Ledger::Cooling& room) { return IsOver(room.end, now); });
+  std::erase_if(key.line, [&](const Ledger::Place& place) {
+    return place.is_absent() && IsOver(place.end, now);
+  });
 }
 
 }  // namespace
@@ -28,6 +37,7 @@ bool HasToken(const Ledger::Hold& hold, const std::optional<Token>& token) {
 Ledger::Ledger(const Setting& setting)
     : keys_(setting.keys.size()),
       default_lease_ms_(setting.engine.default_lease_ms),
+      reconnect_grace_ms_(setting.engine.reconnect_grace_ms),
       newest_token_(setting.engine.first_token - 1),
       recent_tokens_(kTokensRemembered, setting.engine.first_token) {}
 
@@ -46,17 +56,24 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   was_cancelled_ = false;
   Key& key = keys_[static_cast<std::size_t>(call.key)];
   DropOverdue(key, now);
+  ForgetAbsent(key);
   bool is_result_judged = false;
   for (const Answer& answer : outcome.answers) {
     Require(answer.key == call.key, "a command has an effect on another key");
-    // What follows from a grant has a higher token than the grant.
-    if (!is_result_judged && GivesToken() && answer.token > outcome.token) {
+    // What follows from a grant has a higher token than the grant; who just
+    // came to wait may be granted by what its new options change.
+    const bool is_after_result =
+        (GivesToken() && answer.token > outcome.token) ||
+        (call.operation == Operation::kLock && answer.connection == call.connection);
+    if (!is_result_judged && is_after_result) {
       JudgeResult(now);
       is_result_judged = true;
     }
     Judge(answer, now);
   }
   if (!is_result_judged) JudgeResult(now);
+  ForgetAbsent(key);
+  call_ = nullptr;  // it is done: nothing is leaving any more
   CheckSettled(key, now);
   return End();
 }
@@ -78,7 +95,7 @@ std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome&
   Require(outcome.answers.empty() || IsWaiting(connection), "who does not wait is not unblocked");
   unblocked_ = connection;
   for (Key& key : keys_) {
-    const bool is_its = FindConnection(key.line, connection) != key.line.end() ||
+    const bool is_its = FindWaiting(key, connection) != key.line.end() ||
                         FindConnection(key.watchers, connection) != key.watchers.end();
     if (!is_its) continue;
     DropOverdue(key, now);
@@ -93,19 +110,100 @@ std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome&
 
 std::optional<std::string> Ledger::ObserveDisconnect(int connection, const Outcome& outcome,
                                                      TimeMs now) {
+  std::vector<Key*> touched;
   for (Key& key : keys_) {
-    std::erase_if(key.watchers,
-                  [&](const Watcher& watcher) { return watcher.connection == connection; });
-    const auto place = FindConnection(key.line, connection);
-    if (place == key.line.end()) continue;
-    key.line.erase(place);
-    DropOverdue(key, now);
-    for (const Answer& answer : outcome.answers) Judge(answer, now);
-    CheckSettled(key, now);
+    const auto gone = std::erase_if(
+        key.watchers, [&](const Watcher& watcher) { return watcher.connection == connection; });
+    const auto place = FindWaiting(key, connection);
+    const bool is_waiting = place != key.line.end();
+    if (is_waiting && !LoseRequest(*place, now)) key.line.erase(place);
+    if (is_waiting || gone > 0) touched.push_back(&key);
   }
-  Require(outcome.answers.empty() || IsWaiting(connection), "a lost connection has no effect");
+  const bool may_touch_more = LoseSessionsOf(connection, now, touched);
+  Require(outcome.answers.empty() || !touched.empty() || may_touch_more,
+          "a lost connection has no effect");
   SetWaiting(connection, false);
+  for (Key* key : touched) DropOverdue(*key, now);
+  for (const Answer& answer : outcome.answers) Judge(answer, now);
+  for (Key* key : touched) CheckSettled(*key, now);
   return End();
+}
+
+bool Ledger::LoseRequest(Place& place, TimeMs now) const {
+  const bool is_kept = place.keep_ms > 0;
+  place.state = is_kept ? PlaceState::kKept : PlaceState::kPassedOver;
+  place.end = After(now, is_kept ? place.keep_ms : reconnect_grace_ms_);
+  return is_kept || reconnect_grace_ms_ > 0;
+}
+
+bool Ledger::LoseSessionsOf(int connection, TimeMs now, std::vector<Key*>& touched) {
+  bool is_one_over = false;
+  for (Key& key : keys_) {
+    bool is_touched = false;
+    for (Hold& hold : key.holds) {
+      if (!hold.session_grace_ms || hold.session_connection != connection) continue;
+      if (IsOver(hold.end, now)) {
+        is_one_over = true;
+        continue;
+      }
+      is_touched = true;
+      hold.session_connection = kAbsent;
+      const DurationMs grace_ms = *hold.session_grace_ms;
+      // -1: it ends with the connection, at any time of the clock.
+      hold.end = grace_ms > 0 ? std::min(hold.lease_end, After(now, grace_ms)) : -1;
+    }
+    if (is_touched) touched.push_back(&key);
+  }
+  return is_one_over;
+}
+
+std::optional<std::string> Ledger::ObserveUndo(int key_index, Token token, const Outcome& outcome,
+                                               TimeMs now) {
+  Key& key = keys_[static_cast<std::size_t>(key_index)];
+  const bool is_undone = outcome.number == 1;
+  const auto hold =
+      std::ranges::find_if(key.holds, [&](const Hold& one) { return one.token == token; });
+  const bool is_there = hold != key.holds.end();
+  if (!is_there || hold->is_confirmed || !IsOver(hold->end, now)) {
+    Require(is_undone == (is_there && !hold->is_confirmed),
+            "a grant that nobody read or renewed is undone, and no other");
+  }
+  if (is_there && is_undone) {
+    Place place{.owner = hold->owner,
+                .arrival = hold->arrival,
+                .mode = hold->mode,
+                .keep_ms = hold->keep_ms,
+                .session_grace_ms = {}};
+    key.holds.erase(hold);
+    const auto behind = std::ranges::find_if(
+        key.line, [&](const Place& other) { return other.arrival > place.arrival; });
+    if (place.arrival != 0 && LoseRequest(place, now)) key.line.insert(behind, place);
+    DropOverdue(key, now);
+  }
+  Require(is_undone || outcome.answers.empty(), "a grant that stands has no effect");
+  for (const Answer& answer : outcome.answers) Judge(answer, now);
+  if (is_undone) CheckSettled(key, now);
+  return End();
+}
+
+void Ledger::ForgetAbsentOf(Key& key, int owner) {
+  const auto gone = std::erase_if(
+      key.line, [&](const Place& place) { return place.owner == owner && place.is_absent(); });
+  if (gone > 0) was_cancelled_ = true;
+}
+
+void Ledger::ForgetAbsent(Key& key) {
+  const bool ends_own = call_->operation == Operation::kCancel ||
+                        (call_->operation == Operation::kUnlock && !call_->token);
+  if (ends_own) ForgetAbsentOf(key, call_->owner);
+  if (call_->operation == Operation::kTransfer && GivesToken()) {
+    ForgetAbsentOf(key, call_->new_owner);
+  }
+  if (!outcome_->owners_in_line) return;
+  std::erase_if(key.line, [&](const Place& place) {
+    return place.state == PlaceState::kKept && place.owner != call_->owner &&
+           std::ranges::count(*outcome_->owners_in_line, place.owner) == 0;
+  });
 }
 
 std::optional<std::string> Ledger::End() {
@@ -116,15 +214,24 @@ std::optional<std::string> Ledger::End() {
 }
 
 void Ledger::CheckSettled(const Key& key, TimeMs now) {
-  const auto is_over = [&](const auto& waiting) { return IsOver(waiting.give_up, now); };
-  Require(std::ranges::none_of(key.line, is_over), "a wait for a lock ends in time");
+  const auto is_over = [&](const Watcher& watcher) { return IsOver(watcher.give_up, now); };
   Require(std::ranges::none_of(key.watchers, is_over), "a WAIT for a key ends in time");
+  const std::vector<engine::Mode> rooms = RoomsOf(key, now);
   for (const Hold& hold : key.holds) {
-    Require(key.holds.size() <= hold.limit, "no hold beside more holds than it tolerates");
+    Require(rooms.size() <= hold.mode.limit || hold.mode.is_shared,
+            "no hold beside more holds than it tolerates");
   }
+  std::vector<engine::Mode> wanted = rooms;
   for (const Place& place : key.line) {
-    Require(place.connection != kAbsent, "a place is answered once it is superseded");
+    Require(place.state != PlaceState::kSuperseded, "a place is answered once it is superseded");
+    Require(place.state != PlaceState::kWaiting || !IsOver(place.end, now),
+            "a wait for a lock ends in time");
+    if (place.state == PlaceState::kKept) wanted.push_back(place.mode);
   }
+  const auto first = std::ranges::find_if(
+      key.line, [](const Place& place) { return place.state == PlaceState::kWaiting; });
+  Require(first == key.line.end() || !HasRoomBeside(wanted, first->mode),
+          "nobody is left waiting who could be granted");
   for (const Watcher& watcher : key.watchers) {
     const bool is_kept = std::ranges::any_of(
         key.holds, [&](const Hold& hold) { return hold.token <= watcher.newest_token; });
@@ -138,7 +245,7 @@ void Ledger::Judge(const Answer& answer, TimeMs now) {
   if (broken_ != nullptr) return;
   SetWaiting(answer.connection, false);
   Key& key = keys_[static_cast<std::size_t>(answer.key)];
-  const auto place = FindConnection(key.line, answer.connection);
+  const auto place = FindWaiting(key, answer.connection);
   if (place != key.line.end()) {
     return JudgePlaceAnswer(answer, key, static_cast<std::size_t>(place - key.line.begin()), now);
   }
@@ -155,8 +262,12 @@ void Ledger::JudgePlaceAnswer(const Answer& answer, Key& key, std::size_t index,
     case ResolutionKind::kGranted:
       return JudgeGrantAfterWait(answer, key, index, now);
     case ResolutionKind::kTimedOut:
-      Require(IsOver(place.give_up, now) || place.connection == unblocked_, "no wait ends early");
-      break;
+      Require(IsOver(place.end, now) || place.connection == unblocked_, "no wait ends early");
+      if (place.keep_ms == 0) break;
+      place.state = PlaceState::kKept;
+      place.end = After(now, place.keep_ms);
+      if (call_ != nullptr) ForgetAbsent(key);
+      return;
     case ResolutionKind::kCancelled: {
       const bool is_cause = is_own && (call_->operation == Operation::kCancel ||
                                        call_->operation == Operation::kUnlock);
@@ -166,8 +277,18 @@ void Ledger::JudgePlaceAnswer(const Answer& answer, Key& key, std::size_t index,
     }
     case ResolutionKind::kSuperseded:
       Require(is_own && call_->operation == Operation::kLock, "only LOCK supersedes");
-      place.connection = kAbsent;
+      place.state = PlaceState::kSuperseded;
       return;
+    case ResolutionKind::kReplaced: {
+      Require(call_ != nullptr && call_->operation == Operation::kLock && call_->replaces_newest &&
+                  answer.by == call_->owner,
+              "only REPLACE replaces");
+      const bool is_newest =
+          std::none_of(key.line.begin() + static_cast<std::ptrdiff_t>(index) + 1, key.line.end(),
+                       [](const Place& other) { return other.state == PlaceState::kWaiting; });
+      Require(is_newest, "REPLACE ends the newest place");
+      break;
+    }
     default:
       Require(false, "LOCK is not answered as WAIT");
   }
@@ -176,15 +297,15 @@ void Ledger::JudgePlaceAnswer(const Answer& answer, Key& key, std::size_t index,
 
 void Ledger::JudgeGrantAfterWait(const Answer& answer, Key& key, std::size_t index, TimeMs now) {
   const Place place = key.line[index];
-  RemoveAt(key.line, index);
   // The new owner of a transfer is told its token; the result counts.
   if (GivesToken() && answer.token == outcome_->token && call_->operation == Operation::kTransfer &&
       place.owner == call_->new_owner) {
+    RemoveAt(key.line, index);
     return;
   }
-  Require(index == 0, "nobody passes in line");
-  AddHold(key, {place.owner, answer.token, place.limit, place.lease_ms, After(now, place.lease_ms)},
-          now);
+  CheckNobodyIsPassed(key, index, place.mode, now);
+  RemoveAt(key.line, index);
+  AddHold(key, HoldFor(place, answer.token, now), now);
 }
 
 void Ledger::JudgeWatcherAnswer(const Answer& answer, Key& key, std::size_t index, TimeMs now) {
@@ -226,193 +347,65 @@ bool Ledger::GivesToken() const {
          outcome_->status == static_cast<int>(TransferStatus::kTransferred);
 }
 
+Ledger::Hold Ledger::HoldFor(const Place& place, Token token, TimeMs now) const {
+  const TimeMs end = LeaseEnd(now, place.lease_ms);
+  return {.owner = place.owner,
+          .token = token,
+          .mode = place.mode,
+          .lease_ms = place.lease_ms,
+          .lease_end = end,
+          .end = end,
+          .session_grace_ms = place.session_grace_ms,
+          .session_connection = place.connection,
+          .cool_until = place.min_hold_ms > 0 ? After(now, place.min_hold_ms) : 0,
+          .arrival = place.arrival,
+          .keep_ms = place.keep_ms};
+}
+
+bool Ledger::IsRoomTaken(const Hold& hold, TimeMs now) const {
+  const bool is_cooling = hold.cool_until > 0 && !IsOver(hold.cool_until, now);
+  if (IsLeaving(hold)) return is_cooling && call_->operation == Operation::kUnlock;
+  return !IsOver(hold.end, now) || is_cooling;
+}
+
+std::vector<engine::Mode> Ledger::RoomsOf(const Key& key, TimeMs now) const {
+  std::vector<engine::Mode> rooms;
+  for (const Hold& hold : key.holds) {
+    if (IsRoomTaken(hold, now)) rooms.push_back(hold.mode);
+  }
+  const bool ends_cooling =
+      call_ != nullptr && call_->operation == Operation::kBreak && call_->owner == kAbsent;
+  for (const Cooling& room : key.cooling) {
+    if (!ends_cooling && !IsOver(room.end, now)) rooms.push_back(room.mode);
+  }
+  return rooms;
+}
+
+void Ledger::CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode,
+                                 TimeMs now) {
+  std::vector<engine::Mode> rooms = RoomsOf(key, now);
+  for (std::size_t i = 0; i < index; ++i) {
+    const Place& place = key.line[i];
+    // Whether its place changed before or after this grant nobody was told.
+    const bool is_own = call_ != nullptr && place.owner == call_->owner;
+    if (is_own || (place.is_absent() && IsOver(place.end, now))) continue;
+    Require(place.state != PlaceState::kWaiting, "nobody passes in line");
+    if (place.state == PlaceState::kKept) rooms.push_back(place.mode);
+  }
+  Require(HasRoomBeside(rooms, mode), "nobody takes the room of an absent one ahead in line");
+}
+
 void Ledger::AddHold(Key& key, const Hold& hold, TimeMs now) {
   Require(hold.token > newest_token_, "tokens rise over everything");
   newest_token_ = std::max(newest_token_, hold.token);
   recent_tokens_[tokens_given_++ % kTokensRemembered] = hold.token;
-  std::size_t count = 1;
-  for (const Hold& other : key.holds) {
-    if (!IsOver(other.end, now) && !IsLeaving(other)) ++count;
-  }
-  Require(count <= hold.limit, "no hold is granted where it tolerates no other");
+  Require(HasRoomBeside(RoomsOf(key, now), hold.mode),
+          "no hold is granted beside one that does not tolerate it");
   for (const Hold& other : key.holds) {
     if (IsOver(other.end, now) || IsLeaving(other)) continue;
     Require(other.owner != hold.owner, "an owner holds once");
-    Require(count <= other.limit, "no hold is granted beside one that does not tolerate it");
   }
   key.holds.push_back(hold);
-}
-
-// Results of commands
-void Ledger::JudgeResult(TimeMs now) {
-  Key& key = keys_[static_cast<std::size_t>(call_->key)];
-  switch (call_->operation) {
-    case Operation::kLock:
-      return JudgeLock(key, now);
-    case Operation::kUnlock:
-      return JudgeUnlock(key);
-    case Operation::kRenew:
-      return JudgeRenew(key, now);
-    case Operation::kWait:
-      return JudgeWait(key, now);
-    case Operation::kCancel:
-      return JudgeCancel(key);
-    case Operation::kTransfer:
-      return JudgeTransfer(key, now);
-    case Operation::kBreak:
-      return JudgeBreak(key);
-    default:
-      return JudgeLook(key);
-  }
-}
-
-void Ledger::JudgeLock(Key& key, TimeMs now) {
-  const auto hold = FindOwner(key.holds, call_->owner);
-  const DurationMs asked_ms = call_->lease_ms.value_or(default_lease_ms_);
-  switch (static_cast<LockStatus>(outcome_->status)) {
-    case LockStatus::kGranted:
-      return JudgeLockGranted(key, now);
-    case LockStatus::kQueued:
-      return JudgeQueued(key, now);
-    case LockStatus::kAlready:
-      Require(hold != key.holds.end(), "only who holds is told so");
-      if (hold == key.holds.end()) return;
-      Require(hold->token == outcome_->token, "a repeated LOCK gives the same token");
-      hold->end = std::max(hold->end, After(now, asked_ms));
-      hold->lease_ms = std::max(hold->lease_ms, asked_ms);
-      return;
-    case LockStatus::kDenied:
-      Require(!key.holds.empty(), "nobody is denied a key that is free");
-      return;
-    case LockStatus::kLimitDiffers:
-      Require(hold != key.holds.end(), "only a holder's LIMIT can differ");
-      return;
-    default:
-      return;
-  }
-}
-
-void Ledger::JudgeLockGranted(Key& key, TimeMs now) {
-  Require(FindOwner(key.holds, call_->owner) == key.holds.end(), "an owner holds once");
-  if (!key.line.empty()) {
-    Require(key.line.front().owner == call_->owner, "a newcomer does not pass those who wait");
-    Require(key.line.front().connection == kAbsent, "an earlier request is answered");
-    key.line.erase(key.line.begin());
-  }
-  const DurationMs lease_ms = call_->lease_ms.value_or(default_lease_ms_);
-  const std::uint32_t limit = call_->limit.value_or(1);
-  AddHold(key, {call_->owner, outcome_->token, limit, lease_ms, After(now, lease_ms)}, now);
-}
-
-void Ledger::JudgeQueued(Key& key, TimeMs now) {
-  Require(!key.holds.empty(), "nobody waits for a key that is free");
-  Require(call_->wait_ms > 0, "only who gave WAIT waits");
-  const DurationMs lease_ms = call_->lease_ms.value_or(default_lease_ms_);
-  const Place place{call_->owner, call_->connection, call_->limit.value_or(1), lease_ms,
-                    After(now, call_->wait_ms)};
-  const auto earlier = FindOwner(key.line, call_->owner);
-  if (earlier == key.line.end()) {
-    key.line.push_back(place);
-  } else {
-    Require(earlier->connection == kAbsent, "an earlier request is answered");
-    *earlier = place;
-  }
-  SetWaiting(call_->connection, true);
-}
-
-void Ledger::JudgeUnlock(Key& key) {
-  const auto hold = FindOwner(key.holds, call_->owner);
-  const bool held = hold != key.holds.end() && HasToken(*hold, call_->token);
-  Require(held == (outcome_->number == 1), "UNLOCK releases for who holds, and for nobody else");
-  if (held) key.holds.erase(hold);
-  const bool has_place = FindOwner(key.line, call_->owner) != key.line.end();
-  Require(call_->token || !has_place, "without TOKEN the place goes too");
-}
-
-void Ledger::JudgeRenew(Key& key, TimeMs now) {
-  const auto hold = FindOwner(key.holds, call_->owner);
-  const bool held = hold != key.holds.end() && HasToken(*hold, call_->token);
-  Require(held == (outcome_->number == 1), "RENEW renews for who holds, and for nobody else");
-  if (!held) return;
-  if (call_->lease_ms) hold->lease_ms = *call_->lease_ms;
-  hold->end = After(now, hold->lease_ms);
-}
-
-void Ledger::JudgeWait(Key& key, TimeMs now) {
-  const auto status = static_cast<WaitStatus>(outcome_->status);
-  Require((status == WaitStatus::kFree) == key.holds.empty(), "WAIT sees whether a key is free");
-  if (status != WaitStatus::kWaiting) return;
-  Token newest = 0;
-  for (const Hold& hold : key.holds) newest = std::max(newest, hold.token);
-  key.watchers.push_back({call_->connection, newest, After(now, call_->wait_ms)});
-  SetWaiting(call_->connection, true);
-}
-
-void Ledger::JudgeCancel(Key& key) {
-  Require((outcome_->number == 1) == was_cancelled_, "CANCEL tells whether it did");
-  Require(FindOwner(key.line, call_->owner) == key.line.end(), "CANCEL ends a place");
-}
-
-void Ledger::JudgeTransfer(Key& key, TimeMs now) {
-  const auto from = FindOwner(key.holds, call_->owner);
-  const bool held = from != key.holds.end() && HasToken(*from, call_->token);
-  const auto status = static_cast<TransferStatus>(outcome_->status);
-  Require(held == (status != TransferStatus::kNotHeld), "TRANSFER needs a holder");
-  if (!held || status != TransferStatus::kTransferred) return;
-  Hold hold = *from;
-  key.holds.erase(from);
-  hold.owner = call_->new_owner;
-  hold.token = outcome_->token;
-  if (call_->lease_ms) {
-    hold.lease_ms = *call_->lease_ms;
-    hold.end = After(now, *call_->lease_ms);
-  }
-  const bool has_place = FindOwner(key.line, call_->new_owner) != key.line.end();
-  Require(!has_place, "a transfer ends the new owner's place");
-  AddHold(key, hold, now);
-}
-
-void Ledger::JudgeBreak(Key& key) {
-  auto ended = static_cast<std::size_t>(outcome_->number);
-  if (call_->owner != kAbsent) {
-    const std::size_t found =
-        std::erase_if(key.holds, [&](const Hold& hold) { return hold.owner == call_->owner; });
-    Require(found == ended, "BREAK tells how many it ended");
-    return;
-  }
-  // What it ended was granted before what it made room for.
-  Require(ended <= key.holds.size(), "BREAK ends no more than there is");
-  ended = std::min(ended, key.holds.size());
-  key.holds.erase(key.holds.begin(), key.holds.begin() + static_cast<std::ptrdiff_t>(ended));
-}
-
-void Ledger::JudgeLook(const Key& key) {
-  const auto hold = FindOwner(key.holds, call_->owner);
-  const bool holds = hold != key.holds.end();
-  switch (call_->operation) {
-    case Operation::kCheck:
-      Require(std::ranges::any_of(key.holds,
-                                  [&](const Hold& one) { return one.token == call_->token; }) ==
-                  (outcome_->number == 1),
-              "CHECK knows the tokens that hold");
-      return;
-    case Operation::kCountHolders:
-    case Operation::kInspect:
-      Require(outcome_->number == static_cast<std::int64_t>(key.holds.size()),
-              "the number of holders is what was granted");
-      return;
-    case Operation::kIsHeldBy:
-      Require(outcome_->number == (holds ? 1 : 0), "LOCKED knows who holds");
-      return;
-    case Operation::kPosition: {
-      const auto place = FindOwner(key.line, call_->owner);
-      const auto position = place == key.line.end() ? kAbsent : place - key.line.begin() + 1;
-      Require(outcome_->number == (holds ? 0 : position), "POSITION is the order of arrival");
-      return;
-    }
-    default:
-      return;
-  }
 }
 
 // Who waits
@@ -431,7 +424,8 @@ TimeMs Ledger::NextDeadline() const {
   TimeMs next = engine::kNever;
   for (const Key& key : keys_) {
     for (const Hold& hold : key.holds) next = std::min(next, hold.end);
-    for (const Place& place : key.line) next = std::min(next, place.give_up);
+    for (const Cooling& room : key.cooling) next = std::min(next, room.end);
+    for (const Place& place : key.line) next = std::min(next, place.end);
     for (const Watcher& watcher : key.watchers) next = std::min(next, watcher.give_up);
   }
   return next;

@@ -1,43 +1,92 @@
 #include "tests/simulation/model_key.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace fairlock::simulation {
+namespace {
+
+template <typename List, typename Predicate>
+std::optional<std::size_t> IndexOf(const List& list, Predicate&& is_it) {
+  const auto found = std::ranges::find_if(list, is_it);
+  if (found == list.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - list.begin());
+}
+
+}  // namespace
 
 std::optional<std::size_t> ModelKey::FindHold(int owner) const {
-  for (std::size_t i = 0; i < holds.size(); ++i) {
-    if (holds[i].owner == owner) return i;
-  }
-  return std::nullopt;
+  return IndexOf(holds, [&](const ModelHold& hold) { return hold.owner == owner; });
+}
+
+std::optional<std::size_t> ModelKey::FindToken(Token token) const {
+  return IndexOf(holds, [&](const ModelHold& hold) { return hold.token == token; });
 }
 
 std::optional<std::size_t> ModelKey::FindPlace(int owner) const {
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i].owner == owner) return i;
-  }
-  return std::nullopt;
+  return IndexOf(line, [&](const ModelPlace& place) { return place.owner == owner; });
 }
 
 std::optional<std::size_t> ModelKey::FindPlaceOf(int connection) const {
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i].connection == connection) return i;
-  }
-  return std::nullopt;
+  return IndexOf(line, [&](const ModelPlace& place) {
+    return place.connection == connection && place.state == PlaceState::kWaiting;
+  });
 }
 
 std::optional<std::size_t> ModelKey::FindWatcherOf(int connection) const {
-  for (std::size_t i = 0; i < watchers.size(); ++i) {
-    if (watchers[i].connection == connection) return i;
-  }
-  return std::nullopt;
+  return IndexOf(watchers,
+                 [&](const ModelWatcher& watcher) { return watcher.connection == connection; });
 }
 
-bool ModelKey::HasRoomFor(std::uint32_t limit) const {
-  const std::size_t holds_then = holds.size() + 1;
-  if (holds_then > limit) return false;
-  return std::ranges::all_of(holds,
-                             [&](const ModelHold& hold) { return holds_then <= hold.limit; });
+std::vector<Mode> ModelKey::HeldRooms() const {
+  std::vector<Mode> rooms;
+  for (const ModelHold& hold : holds) rooms.push_back(hold.mode);
+  return rooms;
+}
+
+std::vector<Mode> ModelKey::HeldAndReservedRooms() const {
+  std::vector<Mode> rooms = HeldRooms();
+  for (const ModelPlace& place : line) {
+    if (place.is_reserved) rooms.push_back(place.mode);
+  }
+  return rooms;
+}
+
+std::vector<Mode> ModelKey::AllRooms() const {
+  std::vector<Mode> rooms = HeldAndReservedRooms();
+  for (const ModelCooling& room : cooling) rooms.push_back(room.mode);
+  return rooms;
+}
+
+bool ModelKey::IsAnyoneAhead(std::size_t index) const {
+  for (std::size_t i = 0; i < std::min(index, line.size()); ++i) {
+    if (line[i].state != PlaceState::kPassedOver && !line[i].is_reserved) return true;
+  }
+  return false;
+}
+
+std::size_t ModelKey::CountStandingBefore(std::size_t index) const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    if (line[i].state != PlaceState::kPassedOver) ++count;
+  }
+  return count;
+}
+
+std::size_t ModelKey::CountReserved() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(line, [](const ModelPlace& place) { return place.is_reserved; }));
+}
+
+DurationMs ModelKey::CoolingLeft(TimeMs now) const {
+  DurationMs left_ms = 0;
+  for (const ModelCooling& room : cooling) left_ms = std::max(left_ms, room.end - now);
+  return left_ms;
+}
+
+void ModelKey::Insert(const ModelPlace& place) {
+  const auto behind = std::ranges::find_if(
+      line, [&](const ModelPlace& other) { return other.arrival > place.arrival; });
+  line.insert(behind, place);
 }
 
 Token ModelKey::NewestToken() const {
@@ -47,9 +96,10 @@ Token ModelKey::NewestToken() const {
 }
 
 std::uint32_t ModelKey::SmallestLimit() const {
-  if (holds.empty()) return 1;
-  std::uint32_t smallest = holds.front().limit;
-  for (const ModelHold& hold : holds) smallest = std::min(smallest, hold.limit);
+  const std::vector<Mode> rooms = AllRooms();
+  if (rooms.empty()) return 1;
+  std::uint32_t smallest = rooms.front().limit;
+  for (const Mode& room : rooms) smallest = std::min(smallest, room.limit);
   return smallest;
 }
 
@@ -57,22 +107,32 @@ std::optional<ModelEvent> ModelKey::FirstDue(TimeMs now) const {
   std::optional<ModelEvent> first;
   const auto consider = [&](const ModelEvent& event) {
     if (!IsOver(event.time, now)) return;
-    const auto rank = [](const ModelEvent& e) {
-      return std::tuple(e.time, e.event_class, e.order);
-    };
-    if (!first || rank(event) < rank(*first)) first = event;
+    if (!first || event.Rank() < first->Rank()) first = event;
   };
   using Class = ModelEvent::Class;
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    consider({holds[i].end, Class::kLease, holds[i].token, false, i});
+    consider({holds[i].end(), Class::kLease, holds[i].token, false, i});
+  }
+  for (std::size_t i = 0; i < cooling.size(); ++i) {
+    consider({cooling[i].end, Class::kCooling, cooling[i].token, false, i});
   }
   for (std::size_t i = 0; i < line.size(); ++i) {
-    consider({line[i].give_up, Class::kWait, line[i].arrival, false, i});
+    const bool is_waiting = line[i].state == PlaceState::kWaiting;
+    consider({line[i].end, is_waiting ? Class::kWait : Class::kAbsence, line[i].arrival, false, i});
   }
   for (std::size_t i = 0; i < watchers.size(); ++i) {
     consider({watchers[i].give_up, Class::kWait, watchers[i].arrival, true, i});
   }
   return first;
+}
+
+TimeMs ModelKey::NextDeadline() const {
+  TimeMs next = engine::kNever;
+  for (const ModelHold& hold : holds) next = std::min(next, hold.end());
+  for (const ModelCooling& room : cooling) next = std::min(next, room.end);
+  for (const ModelPlace& place : line) next = std::min(next, place.end);
+  for (const ModelWatcher& watcher : watchers) next = std::min(next, watcher.give_up);
+  return next;
 }
 
 }  // namespace fairlock::simulation

@@ -1,11 +1,13 @@
-// One key as the reference model sees it: who holds it, who stands in line, who waits for it to be
-// free.
+// One key as the reference model sees it: who holds it, who stands in line,
+// which rooms cool, who waits for it to be free.
 //
-// Plain lists, searched from end to end; nothing is remembered that could be looked up.
+// Plain lists, searched from end to end; nothing is remembered that could be
+// looked up.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "server/engine/types.h"
@@ -13,28 +15,56 @@
 
 namespace fairlock::simulation {
 
-struct ModelHold {
-  int owner = kAbsent;
-  Token token = 0;
-  std::uint32_t limit = 1;
-  TimeMs since = 0;
-  TimeMs end = 0;
-  DurationMs lease_ms = 0;  // the length on record
-  int meta = kAbsent;
-  int label = kAbsent;
-  int client = kAbsent;  // a connection
+using engine::Mode;
+
+enum class PlaceState : std::uint8_t {
+  kWaiting,    // its request waits
+  kKept,       // absent, within its KEEP: stands in line
+  kPassedOver  // absent, within the grace: has its number, delays nobody
 };
 
 struct ModelPlace {
   int owner = kAbsent;
-  std::uint64_t arrival = 0;
-  std::uint32_t limit = 1;
+  std::uint64_t arrival = 0;  // its number in line
+  PlaceState state = PlaceState::kWaiting;
+  bool is_reserved = false;  // a kept one for which a room is taken
+  Mode mode;
   TimeMs since = 0;
-  TimeMs give_up = 0;
-  DurationMs lease_ms = 0;
+  TimeMs end = 0;  // of the WAIT, the KEEP or the grace, by its state
+  DurationMs keep_ms = 0;
+  DurationMs lease_ms = 0;  // 0: none
+  std::optional<DurationMs> session_grace_ms;
+  DurationMs min_hold_ms = 0;
   int meta = kAbsent;
   int label = kAbsent;
-  int connection = kAbsent;
+  int connection = kAbsent;  // of the request that waits, or of the last one
+};
+
+struct ModelHold {
+  int owner = kAbsent;
+  Token token = 0;
+  Mode mode;
+  TimeMs since = 0;
+  TimeMs lease_end = 0;
+  DurationMs lease_ms = 0;                     // the length on record, 0: none
+  std::optional<DurationMs> session_grace_ms;  // a session
+  int session_connection = kAbsent;            // absent within the grace
+  std::uint64_t bound = 0;                     // rises with each binding
+  TimeMs grace_end = engine::kNever;
+  TimeMs cool_until = 0;  // MINHOLD; 0: none
+  int meta = kAbsent;
+  int label = kAbsent;
+  int client = kAbsent;                 // a connection
+  std::optional<ModelPlace> came_from;  // the place that was granted
+  bool is_confirmed = false;            // by RENEW or TRANSFER
+
+  TimeMs end() const { return lease_end < grace_end ? lease_end : grace_end; }
+};
+
+struct ModelCooling {
+  Mode mode;
+  Token token = 0;  // of the hold that ended
+  TimeMs end = 0;
 };
 
 struct ModelWatcher {
@@ -46,17 +76,20 @@ struct ModelWatcher {
 
 // What is due on a key, and in which order: by time, then by class, then by token or arrival.
 struct ModelEvent {
-  enum class Class { kLease, kWait };  // in the order of rule 16
+  enum class Class { kLease, kCooling, kAbsence, kWait };  // in the order of rule 16
   TimeMs time = 0;
   Class event_class = Class::kLease;
   std::uint64_t order = 0;
   bool is_watcher = false;
   std::size_t index = 0;  // in the list that it concerns
+
+  std::tuple<TimeMs, Class, std::uint64_t> Rank() const { return {time, event_class, order}; }
 };
 
 struct ModelKey {
   std::vector<ModelHold> holds;  // by token
   std::vector<ModelPlace> line;  // by arrival
+  std::vector<ModelCooling> cooling;
   std::vector<ModelWatcher> watchers;
   // Since the beginning.
   std::uint64_t acquired = 0;
@@ -64,17 +97,33 @@ struct ModelKey {
   std::uint64_t denied = 0;
   std::uint64_t expired = 0;
 
-  bool IsEmpty() const { return holds.empty() && line.empty() && watchers.empty(); }
+  bool IsEmpty() const {
+    return holds.empty() && line.empty() && cooling.empty() && watchers.empty();
+  }
   std::optional<std::size_t> FindHold(int owner) const;
+  std::optional<std::size_t> FindToken(Token token) const;
   std::optional<std::size_t> FindPlace(int owner) const;
+  // The place whose request waits on that connection.
   std::optional<std::size_t> FindPlaceOf(int connection) const;
   std::optional<std::size_t> FindWatcherOf(int connection) const;
-  // Rule 7: whether one more hold with this LIMIT is tolerated by all, itself included.
-  bool HasRoomFor(std::uint32_t limit) const;
+  std::vector<Mode> HeldRooms() const;
+  std::vector<Mode> HeldAndReservedRooms() const;
+  std::vector<Mode> AllRooms() const;
+  bool HasRoomFor(const Mode& mode) const { return HasRoomBeside(AllRooms(), mode); }
+  // Rule 2: whether anybody before `index` in line waits for a room; those
+  // passed over do not count, those with a reservation have theirs.
+  bool IsAnyoneAhead(std::size_t index) const;
+  // Those passed over not counted.
+  std::size_t CountStanding() const { return CountStandingBefore(line.size()); }
+  std::size_t CountStandingBefore(std::size_t index) const;
+  std::size_t CountReserved() const;
+  DurationMs CoolingLeft(TimeMs now) const;
+  void Insert(const ModelPlace& place);  // by its number
   Token NewestToken() const;
   std::uint32_t SmallestLimit() const;
   // The first thing to happen by `now`.
   std::optional<ModelEvent> FirstDue(TimeMs now) const;
+  TimeMs NextDeadline() const;
 };
 
 }  // namespace fairlock::simulation

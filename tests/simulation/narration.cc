@@ -23,6 +23,12 @@ std::string NumberOf(int index, char letter) {
 std::string LockOptions(const Call& call) {
   std::string text;
   if (call.limit) text += " LIMIT " + std::to_string(*call.limit);
+  if (call.is_shared) text += " SHARED";
+  if (call.keep_ms > 0) text += " KEEP " + std::to_string(call.keep_ms);
+  if (call.session_grace_ms) text += " SESSION GRACE " + std::to_string(*call.session_grace_ms);
+  if (call.min_hold_ms > 0) text += " MINHOLD " + std::to_string(call.min_hold_ms);
+  if (call.waiters_max) text += " MAXWAITERS " + std::to_string(*call.waiters_max);
+  if (call.waiters_max && call.replaces_newest) text += " REPLACE";
   if (call.only_new) text += " NEW";
   if (call.meta != kAbsent) text += " META m" + std::to_string(call.meta);
   if (call.label != kAbsent) text += " LABEL l" + std::to_string(call.label);
@@ -87,7 +93,8 @@ std::string Narrate(const Setting& setting) {
          " connections, " + std::to_string(setting.keys.size()) + " keys, " +
          std::to_string(setting.owners.size()) + " owners, from " + std::to_string(setting.start) +
          ", first token " + std::to_string(setting.engine.first_token) + ", default lease " +
-         std::to_string(setting.engine.default_lease_ms) +
+         std::to_string(setting.engine.default_lease_ms) + ", reconnect grace " +
+         std::to_string(setting.engine.reconnect_grace_ms) +
          (setting.engine.locks_max != ~0ULL
               ? ", at most " + std::to_string(setting.engine.locks_max) + " locks"
               : "") +
@@ -100,16 +107,25 @@ std::string Narrate(const Setting& setting) {
 namespace {
 
 // Engine and model in the same words, so that a difference strikes the eye.
-std::string HoldWords(const std::string& owner, Token token, std::uint32_t limit, TimeMs since,
+std::string ModeWords(const engine::Mode& mode) {
+  return mode.is_shared ? " shared" : " limit " + std::to_string(mode.limit);
+}
+
+std::string HoldWords(const std::string& owner, Token token, const engine::Mode& mode, TimeMs since,
                       DurationMs ttl_ms, DurationMs lease_ms) {
-  return owner + " token " + std::to_string(token) + " limit " + std::to_string(limit) + " since " +
+  return owner + " token " + std::to_string(token) + ModeWords(mode) + " since " +
          std::to_string(since) + " ttl " + std::to_string(ttl_ms) + " lease " +
          std::to_string(lease_ms);
 }
 
-std::string PlaceWords(const std::string& owner, std::uint32_t limit, TimeMs since,
-                       DurationMs left_ms) {
-  return owner + " limit " + std::to_string(limit) + " since " + std::to_string(since) + " left " +
+std::string SessionWords(bool has_session, bool is_open) {
+  return has_session ? (is_open ? " session" : " session in grace") : "";
+}
+
+std::string PlaceWords(const std::string& owner, const engine::Mode& mode, TimeMs since,
+                       bool is_waiting, bool is_reserved, DurationMs left_ms) {
+  return owner + ModeWords(mode) + " since " + std::to_string(since) +
+         (is_waiting ? " waiting" : " absent") + (is_reserved ? " reserved" : "") + " left " +
          std::to_string(left_ms);
 }
 
@@ -121,29 +137,34 @@ std::string TextWords(const std::string& meta, const std::string& label,
 }  // namespace
 
 std::string Narrate(const Setting& setting, const engine::HolderInfo& info) {
-  return HoldWords(NumberOf(setting.owners, info.owner, 'w'), info.token, info.limit, info.since,
+  return HoldWords(NumberOf(setting.owners, info.owner, 'w'), info.token, info.mode, info.since,
                    info.ttl_ms.value_or(engine::kNever), info.lease_ms) +
+         SessionWords(info.has_session, info.is_session_open) +
          TextWords(NumberOf(setting.metas, info.meta, 'm'),
                    NumberOf(setting.labels, info.label, 'l'), info.client->address);
 }
 
 std::string Narrate(const Setting& setting, const engine::PlaceInfo& info) {
-  return PlaceWords(NumberOf(setting.owners, info.owner, 'w'), info.limit, info.since,
-                    info.wait_left_ms.value_or(engine::kNever)) +
+  const auto& left_ms = info.is_waiting ? info.wait_left_ms : info.keep_left_ms;
+  return PlaceWords(NumberOf(setting.owners, info.owner, 'w'), info.mode, info.since,
+                    info.is_waiting, info.is_reserved, left_ms.value_or(engine::kNever)) +
          TextWords(NumberOf(setting.metas, info.meta, 'm'),
                    NumberOf(setting.labels, info.label, 'l'), info.client->address);
 }
 
 std::string Narrate(const ModelHold& hold, TimeMs now) {
-  const DurationMs ttl_ms = hold.end == engine::kNever ? engine::kNever : hold.end - now;
-  return HoldWords(NumberOf(hold.owner, 'w'), hold.token, hold.limit, hold.since, ttl_ms,
+  const TimeMs end = hold.end();
+  const DurationMs ttl_ms = end == engine::kNever ? engine::kNever : end - now;
+  return HoldWords(NumberOf(hold.owner, 'w'), hold.token, hold.mode, hold.since, ttl_ms,
                    hold.lease_ms) +
+         SessionWords(hold.session_grace_ms.has_value(), hold.session_connection != kAbsent) +
          TextWords(NumberOf(hold.meta, 'm'), NumberOf(hold.label, 'l'), NumberOf(hold.client, 'c'));
 }
 
 std::string Narrate(const ModelPlace& place, TimeMs now) {
-  const DurationMs left_ms = place.give_up == engine::kNever ? engine::kNever : place.give_up - now;
-  return PlaceWords(NumberOf(place.owner, 'w'), place.limit, place.since, left_ms) +
+  const DurationMs left_ms = place.end == engine::kNever ? engine::kNever : place.end - now;
+  return PlaceWords(NumberOf(place.owner, 'w'), place.mode, place.since,
+                    place.state == PlaceState::kWaiting, place.is_reserved, left_ms) +
          TextWords(NumberOf(place.meta, 'm'), NumberOf(place.label, 'l'),
                    NumberOf(place.connection, 'c'));
 }
@@ -151,9 +172,9 @@ std::string Narrate(const ModelPlace& place, TimeMs now) {
 std::string Narrate(const engine::EngineCounts& counts) {
   std::string text;
   for (std::uint64_t count :
-       {counts.locks, counts.holds, counts.places, counts.watchers, counts.granted,
-        counts.granted_after_wait, counts.denied, counts.released, counts.expired, counts.broken,
-        counts.timed_out, counts.newest_token}) {
+       {counts.locks, counts.holds, counts.places, counts.watchers, counts.cooling, counts.granted,
+        counts.granted_after_wait, counts.denied, counts.released, counts.expired,
+        counts.disconnected, counts.broken, counts.timed_out, counts.newest_token}) {
     text += " " + std::to_string(count);
   }
   return text;

@@ -47,17 +47,35 @@ bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
   ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
   const std::optional<ModelEvent> event = key.FirstDue(now);
   if (!event) return false;
-  if (event->event_class == ModelEvent::Class::kLease) {
-    RemoveAt(key.holds, event->index);
-    ++totals_.expired;
-    ++key.expired;
-  } else if (event->is_watcher) {
-    EndWatcher(key_index, event->index, outcome);
-  } else {
-    EndPlace(key_index, event->index, outcome);
+  switch (event->event_class) {
+    case ModelEvent::Class::kLease: {
+      const ModelHold hold = key.holds[event->index];
+      RemoveAt(key.holds, event->index);
+      ++totals_.expired;
+      ++key.expired;
+      Cool(key, hold, now);
+      break;
+    }
+    case ModelEvent::Class::kCooling:
+      RemoveAt(key.cooling, event->index);
+      break;
+    case ModelEvent::Class::kAbsence:
+      RemoveAt(key.line, event->index);
+      break;
+    case ModelEvent::Class::kWait:
+      if (event->is_watcher) {
+        EndWatcher(key_index, event->index, outcome);
+      } else {
+        EndPlace(key_index, event->index, now, outcome);
+      }
   }
   LookAgain(key_index, now, outcome);
   return true;
+}
+
+void ReferenceModel::Cool(ModelKey& key, const ModelHold& hold, TimeMs now) {
+  if (hold.cool_until == 0 || IsOver(hold.cool_until, now)) return;
+  key.cooling.push_back({.mode = hold.mode, .token = hold.token, .end = hold.cool_until});
 }
 
 void ReferenceModel::EndWatcher(int key_index, std::size_t index, Outcome& outcome) {
@@ -67,12 +85,23 @@ void ReferenceModel::EndWatcher(int key_index, std::size_t index, Outcome& outco
   RemoveAt(watchers, index);
 }
 
-void ReferenceModel::EndPlace(int key_index, std::size_t index, Outcome& outcome) {
+// Rule 4: with KEEP the place outlives the wait.
+void ReferenceModel::EndPlace(int key_index, std::size_t index, TimeMs now, Outcome& outcome) {
   std::vector<ModelPlace>& line = keys_[static_cast<std::size_t>(key_index)].line;
-  const int connection = line[index].connection;
-  outcome.answers.push_back({connection, key_index, ResolutionKind::kTimedOut, 0});
-  RemoveAt(line, index);
+  ModelPlace& place = line[index];
+  outcome.answers.push_back({place.connection, key_index, ResolutionKind::kTimedOut, 0});
   ++totals_.timed_out;
+  if (place.keep_ms > 0) {
+    MakeAbsent(place, PlaceState::kKept, now);
+  } else {
+    RemoveAt(line, index);
+  }
+}
+
+void ReferenceModel::MakeAbsent(ModelPlace& place, PlaceState state, TimeMs now) const {
+  const bool is_kept = state == PlaceState::kKept;
+  place.state = state;
+  place.end = After(now, is_kept ? place.keep_ms : setting_.engine.reconnect_grace_ms);
 }
 
 void ReferenceModel::Settle(int key, TimeMs now, Outcome& outcome) {
@@ -82,15 +111,16 @@ void ReferenceModel::Settle(int key, TimeMs now, Outcome& outcome) {
 
 TimeMs ReferenceModel::NextDeadline() const {
   TimeMs next = engine::kNever;
-  for (const ModelKey& key : keys_) {
-    for (const ModelHold& hold : key.holds) next = std::min(next, hold.end);
-    for (const ModelPlace& place : key.line) next = std::min(next, place.give_up);
-    for (const ModelWatcher& watcher : key.watchers) next = std::min(next, watcher.give_up);
-  }
+  for (const ModelKey& key : keys_) next = std::min(next, key.NextDeadline());
   return next;
 }
 
-void ReferenceModel::LookAgain(int key_index, TimeMs now, Outcome& outcome) {
+void ReferenceModel::LookAgain(int key, TimeMs now, Outcome& outcome) {
+  ServeWatchers(key, outcome);
+  ServeLine(key, now, outcome);
+}
+
+void ReferenceModel::ServeWatchers(int key_index, Outcome& outcome) {
   ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
   for (std::size_t i = 0; i < key.watchers.size();) {
     const ModelWatcher watcher = key.watchers[i];
@@ -103,14 +133,31 @@ void ReferenceModel::LookAgain(int key_index, TimeMs now, Outcome& outcome) {
       ++i;
     }
   }
-  // Rules 2 and 3: only the head is looked at.
-  while (!key.line.empty() && key.HasRoomFor(key.line.front().limit)) {
-    const ModelPlace head = key.line.front();
-    RemoveAt(key.line, 0);
-    const Token token = GiveHold(key, head, now);
+}
+
+// Rules 2, 3, 4 and 6: in order, until somebody finds no room; absent ones get
+// a reservation.
+void ReferenceModel::ServeLine(int key_index, TimeMs now, Outcome& outcome) {
+  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
+  for (std::size_t i = 0; i < key.line.size();) {
+    ModelPlace& place = key.line[i];
+    if (place.state == PlaceState::kPassedOver || place.is_reserved) {
+      ++i;
+      continue;
+    }
+    if (!key.HasRoomFor(place.mode)) return;
+    if (place.state == PlaceState::kKept) {
+      place.is_reserved = true;
+      ++i;
+      continue;
+    }
+    const ModelPlace granted = place;
+    RemoveAt(key.line, i);
+    const Token token = GiveHold(key, granted, now);
+    key.holds.back().came_from = granted;
     ++totals_.granted_after_wait;
     ++key.granted_after_wait;
-    outcome.answers.push_back({head.connection, key_index, ResolutionKind::kGranted, token});
+    outcome.answers.push_back({granted.connection, key_index, ResolutionKind::kGranted, token});
   }
 }
 
@@ -141,6 +188,7 @@ engine::EngineCounts ReferenceModel::Counts() const {
     counts.holds += key.holds.size();
     counts.places += key.line.size();
     counts.watchers += key.watchers.size();
+    counts.cooling += key.cooling.size();
   }
   counts.newest_token = next_token_ - 1;
   return counts;

@@ -13,19 +13,28 @@ using engine::WaitStatus;
 
 void ReferenceModel::Unlock(const Call& call, TimeMs now, Outcome& outcome) {
   ModelKey& key = At(call);
-  const auto hold = key.FindHold(call.owner);
-  if (hold && (!call.token || *call.token == key.holds[*hold].token)) {
-    RemoveAt(key.holds, *hold);
+  const auto index = key.FindHold(call.owner);
+  if (index && (!call.token || *call.token == key.holds[*index].token)) {
+    const ModelHold hold = key.holds[*index];
+    RemoveAt(key.holds, *index);
     ++totals_.released;
     outcome.number = 1;
+    Cool(key, hold, now);
   }
-  const auto place = key.FindPlace(call.owner);
-  if (place && !call.token) {
-    outcome.answers.push_back(
-        {key.line[*place].connection, call.key, ResolutionKind::kCancelled, 0});
-    RemoveAt(key.line, *place);
-  }
+  if (!call.token) EndPlaceOf(call, outcome);
   LookAgain(call.key, now, outcome);
+}
+
+bool ReferenceModel::EndPlaceOf(const Call& call, Outcome& outcome) {
+  ModelKey& key = At(call);
+  const auto index = key.FindPlace(call.owner);
+  if (!index) return false;
+  const ModelPlace place = key.line[*index];
+  RemoveAt(key.line, *index);
+  if (place.state == PlaceState::kWaiting) {
+    outcome.answers.push_back({place.connection, call.key, ResolutionKind::kCancelled, 0});
+  }
+  return true;
 }
 
 void ReferenceModel::Renew(const Call& call, TimeMs now, Outcome& outcome) {
@@ -34,9 +43,11 @@ void ReferenceModel::Renew(const Call& call, TimeMs now, Outcome& outcome) {
   if (!index) return;
   ModelHold& hold = key.holds[*index];
   if (call.token && *call.token != hold.token) return;
-  if (call.lease_ms) hold.lease_ms = *call.lease_ms;
-  hold.end = After(now, hold.lease_ms);
+  if (hold.session_grace_ms && hold.session_connection == kAbsent) return;
+  hold.is_confirmed = true;
   outcome.number = 1;
+  if (call.lease_ms) hold.lease_ms = *call.lease_ms;
+  if (hold.lease_ms > 0) hold.lease_end = After(now, hold.lease_ms);
 }
 
 void ReferenceModel::Wait(const Call& call, TimeMs now, Outcome& outcome) {
@@ -57,12 +68,7 @@ void ReferenceModel::Wait(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 void ReferenceModel::Cancel(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
-  const auto place = key.FindPlace(call.owner);
-  if (!place) return;
-  outcome.number = 1;
-  outcome.answers.push_back({key.line[*place].connection, call.key, ResolutionKind::kCancelled, 0});
-  RemoveAt(key.line, *place);
+  outcome.number = EndPlaceOf(call, outcome);
   LookAgain(call.key, now, outcome);
 }
 
@@ -85,17 +91,16 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   hold.client = kAbsent;
   ++totals_.granted;
   ++key.acquired;
-  if (call.lease_ms) {
-    hold.lease_ms = *call.lease_ms;
-    hold.end = After(now, *call.lease_ms);
-  }
+  TransferLease(call, hold, now);
   if (const auto index = key.FindPlace(call.new_owner)) {
     const ModelPlace place = key.line[*index];
     RemoveAt(key.line, *index);
     hold.client = place.connection;
     if (place.meta != kAbsent) hold.meta = place.meta;
     if (place.label != kAbsent) hold.label = place.label;
-    outcome.answers.push_back({place.connection, call.key, ResolutionKind::kGranted, hold.token});
+    if (place.state == PlaceState::kWaiting) {
+      outcome.answers.push_back({place.connection, call.key, ResolutionKind::kGranted, hold.token});
+    }
   }
   key.holds.push_back(hold);
   outcome.status = static_cast<int>(TransferStatus::kTransferred);
@@ -103,40 +108,30 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   LookAgain(call.key, now, outcome);
 }
 
+// The lease left goes along; a session does not.
+void ReferenceModel::TransferLease(const Call& call, ModelHold& hold, TimeMs now) const {
+  hold.session_grace_ms.reset();
+  hold.session_connection = kAbsent;
+  hold.grace_end = engine::kNever;
+  hold.came_from.reset();
+  hold.is_confirmed = true;
+  if (!call.lease_ms && hold.lease_end < engine::kNever) return;
+  hold.lease_ms = call.lease_ms.value_or(default_lease_ms_);
+  hold.lease_end = After(now, hold.lease_ms);
+}
+
 void ReferenceModel::Break(const Call& call, TimeMs now, Outcome& outcome) {
   ModelKey& key = At(call);
   const auto ended = std::erase_if(key.holds, [&](const ModelHold& hold) {
     return call.owner == kAbsent || hold.owner == call.owner;
   });
+  if (call.owner == kAbsent) {
+    key.cooling.clear();
+    std::erase_if(key.line, [](const ModelPlace& place) { return place.is_reserved; });
+  }
   totals_.broken += ended;
   outcome.number = static_cast<std::int64_t>(ended);
   LookAgain(call.key, now, outcome);
-}
-
-// Rule 6, of a waiter without KEEP: it leaves the line before anything overdue is done, so that it
-// is not granted.
-void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
-  for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
-    ModelKey& key = keys_[static_cast<std::size_t>(index)];
-    if (const auto watcher = key.FindWatcherOf(connection)) RemoveAt(key.watchers, *watcher);
-    const auto place = key.FindPlaceOf(connection);
-    if (!place) continue;
-    RemoveAt(key.line, *place);
-    Settle(index, now, outcome);
-    LookAgain(index, now, outcome);
-  }
-}
-
-// What is overdue comes first: its turn may have come.
-void ReferenceModel::Unblock(int connection, TimeMs now, Outcome& outcome) {
-  for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
-    ModelKey& key = keys_[static_cast<std::size_t>(index)];
-    if (!key.FindWatcherOf(connection) && !key.FindPlaceOf(connection)) continue;
-    Settle(index, now, outcome);
-    if (const auto watcher = key.FindWatcherOf(connection)) EndWatcher(index, *watcher, outcome);
-    if (const auto place = key.FindPlaceOf(connection)) EndPlace(index, *place, outcome);
-    LookAgain(index, now, outcome);
-  }
 }
 
 }  // namespace fairlock::simulation

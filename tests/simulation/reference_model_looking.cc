@@ -25,12 +25,16 @@ void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
       outcome.number = holds;
       break;
     case Operation::kPosition:
-      outcome.number = holds ? 0 : place ? static_cast<std::int64_t>(*place) + 1 : kAbsent;
+      outcome.number = holds   ? 0
+                       : place ? static_cast<std::int64_t>(key.CountStandingBefore(*place)) + 1
+                               : kAbsent;
       break;
     case Operation::kQueue: {
       const std::size_t left = key.line.size() - std::min<std::size_t>(key.line.size(), call.start);
       outcome.number = static_cast<std::int64_t>(std::min<std::size_t>(left, call.count));
-      if (outcome.number > 0) outcome.extra = static_cast<std::int64_t>(call.start) + 1;
+      if (outcome.number > 0) {
+        outcome.extra = static_cast<std::int64_t>(key.CountStandingBefore(call.start)) + 1;
+      }
       break;
     }
     default:
@@ -41,17 +45,21 @@ void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
 // Rule 15, as far as it needs no history.
 void ReferenceModel::Explain(const Call& call, TimeMs now, Outcome& outcome) {
   const ModelKey& key = At(call);
-  outcome.status = static_cast<int>(key.line.size());
+  outcome.status = static_cast<int>(key.CountStanding());
   outcome.reason = static_cast<int>(std::min<std::size_t>(key.holds.size(), 16));
   outcome.extra = kAbsent;
   outcome.number = kAbsent;
   for (const ModelHold& hold : key.holds) {
-    const TimeMs ttl_ms = hold.end - now;
+    if (hold.end() == engine::kNever) continue;
+    const TimeMs ttl_ms = hold.end() - now;
     if (outcome.extra == kAbsent || ttl_ms < outcome.extra) outcome.extra = ttl_ms;
   }
-  if (const auto hold = key.FindHold(call.owner)) outcome.extra = key.holds[*hold].end - now;
+  if (const auto hold = key.FindHold(call.owner)) {
+    const TimeMs end = key.holds[*hold].end();
+    outcome.extra = end == engine::kNever ? kAbsent : end - now;
+  }
   if (const auto place = key.FindPlace(call.owner)) {
-    outcome.number = static_cast<std::int64_t>(*place) + 1;
+    outcome.number = static_cast<std::int64_t>(key.CountStandingBefore(*place)) + 1;
   }
 }
 

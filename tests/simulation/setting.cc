@@ -76,8 +76,29 @@ void MakeOptions(Random& random, Setting& setting) {
   options.first_token = random.OneIn(2) ? 1 : random.Below(engine::Token{1} << 52) + 1;
   options.hash_seed = random.Next();
   if (random.OneIn(10)) options.locks_max = random.Below(setting.keys.size()) + 1;
-  if (random.OneIn(10)) options.places_max = random.Below(6) + 1;
+  if (random.OneIn(10)) {
+    options.places_max = random.Below(6) + 1;
+    // Nobody tells which absent places a lagging Advance has ended, and here
+    // each one counts.
+    setting.is_lagging = false;
+  }
+  options.reconnect_grace_ms = random.OneIn(3) ? 0 : random.Magnitude(5'000);
+  if (random.OneIn(2)) options.reconnect_grace_ms %= 50;
   setting.start = random.OneIn(3) ? random.Between(0, 2) : random.Magnitude(TimeMs{1} << 36);
+}
+
+OptionMix MakeOptionMix(Random& random) {
+  const auto likelihood = [&] {
+    constexpr std::array<int, 6> kLikelihoods = {0, 0, 1, 2, 4, 7};
+    return kLikelihoods[random.Below(kLikelihoods.size())];
+  };
+  OptionMix mix;
+  mix.keep = likelihood();
+  mix.shared = likelihood();
+  mix.session = likelihood();
+  mix.min_hold = likelihood();
+  mix.waiters_max = likelihood();
+  return mix;
 }
 
 // Sizes: a few keys with few owners is where rules meet; sometimes a long line, or a table that
@@ -118,6 +139,7 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.time_scale = static_cast<TimeScale>(random.Below(3));
   setting.limit_mix = static_cast<LimitMix>(random.Below(3));
   setting.uniform_limit = static_cast<std::uint32_t>(random.Between(2, 5));
+  setting.option_mix = MakeOptionMix(random);
   return setting;
 }
 

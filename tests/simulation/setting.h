@@ -27,6 +27,15 @@ enum class TimeScale { kTight, kUsual, kWide };
 // Which LIMITs the clients of a seed give.
 enum class LimitMix { kNone, kUniform, kMixed };
 
+// How likely an option of LOCK is, in eighths.
+struct OptionMix {
+  int keep = 0;
+  int shared = 0;
+  int session = 0;
+  int min_hold = 0;
+  int waiters_max = 0;
+};
+
 // Immutable once made.
 struct Setting {
   std::uint64_t seed = 0;
@@ -40,6 +49,7 @@ struct Setting {
   TimeScale time_scale = TimeScale::kUsual;
   LimitMix limit_mix = LimitMix::kNone;
   std::uint32_t uniform_limit = 1;
+  OptionMix option_mix;
   std::array<std::uint64_t, kOperationCount> weights{};
   // Advance is given few timers at a time, so that it lags behind: commands then find overdue
   // things on their keys.

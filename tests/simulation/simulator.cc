@@ -12,6 +12,9 @@ namespace {
 // Beyond this the clock only creeps, so that no deadline reaches the end of time.
 constexpr TimeMs kTimeMax = engine::kNever / 2;
 
+// Grants that may be undone are the latest ones.
+constexpr std::ptrdiff_t kDeliveriesMax = 64;
+
 bool NeedsConnection(Operation operation) {
   return operation == Operation::kLock || operation == Operation::kWait;
 }
@@ -108,6 +111,15 @@ void Simulator::ResolveToken(const Step& step, Call& call) const {
   }
 }
 
+void Simulator::ResolveOptions(const Step& step, Call& call) const {
+  call.keep_ms = step.keep_ms;
+  call.is_shared = step.is_shared;
+  if (step.has_session) call.session_grace_ms = step.grace_ms;
+  call.min_hold_ms = step.min_hold_ms;
+  if (step.waiters_max != kAbsent) call.waiters_max = step.waiters_max;
+  call.replaces_newest = step.replaces_newest;
+}
+
 std::optional<Call> Simulator::Resolve(const Step& step) {
   Call call;
   if (step.operation == Operation::kRepeat) {
@@ -127,6 +139,7 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
       call.lease_ms = step.lease_ms;
     }
     if (step.limit != 0) call.limit = step.limit;
+    ResolveOptions(step, call);
     call.wait_ms = step.wait_ms;
     call.only_new = step.only_new;
     call.meta = step.meta;
@@ -160,6 +173,7 @@ std::optional<Call> Simulator::Prepare(const Step& step) {
     call.until_done = step.until_done;
   } else if (IsDoneToConnection(step.operation)) {
     call.connection = PickAnyConnection(step);
+    call.undone = step.undone;
   } else {
     return Resolve(step);
   }
@@ -189,7 +203,7 @@ void Simulator::Perform(const Call& call) {
     case Operation::kUnblock:
       return Unblock(call.connection);
     case Operation::kDisconnect:
-      return Disconnect(call.connection);
+      return Disconnect(call.connection, call.undone);
     default:
       Command(call);
       last_request_ = call;
@@ -199,6 +213,7 @@ void Simulator::Perform(const Call& call) {
 void Simulator::Command(const Call& call) {
   driver_.Apply(call, now_, engine_outcome_);
   AskLedger(ledger_.Observe(call, engine_outcome_, now_));
+  NoteDeliveries(&call);
   if (!options_.judges.has_model) return;
   model_.Apply(call, now_, model_outcome_);
   Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
@@ -221,44 +236,102 @@ void Simulator::CompareState(int key) {
     Fail(comparison_.CompareKey(key, now_));
   }
   if (!is_all_looked_at || problem_) return;
-  Fail(comparison_.CompareCounts());
-  Fail(comparison_.CompareOverview(now_));
+  const bool is_model_behind = setting_.is_lagging && !is_all_settled;
+  Fail(comparison_.CompareCounts(is_model_behind));
+  Fail(comparison_.CompareOverview(is_model_behind, now_));
 }
 
 void Simulator::Unblock(int connection) {
   driver_.Unblock(connection, now_, engine_outcome_);
   AskLedger(ledger_.ObserveUnblock(connection, engine_outcome_, now_));
+  NoteDeliveries(nullptr);
   if (!options_.judges.has_model) return;
   model_.Unblock(connection, now_, model_outcome_);
   Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
   CompareState(kAbsent);
 }
 
-void Simulator::Disconnect(int connection) {
+void Simulator::Disconnect(int connection, std::size_t undone) {
+  for (std::size_t i = 0; i < undone && !problem_; ++i) {
+    const auto latest =
+        std::find_if(deliveries_.rbegin(), deliveries_.rend(),
+                     [&](const Delivery& delivery) { return delivery.connection == connection; });
+    if (latest == deliveries_.rend()) break;
+    const Delivery delivery = *latest;
+    deliveries_.erase(std::next(latest).base());
+    // What it is granted now is not read either.
+    undone += UndoGrant(delivery);
+  }
+  if (problem_) return;
+  std::erase_if(deliveries_, [&](const Delivery& d) { return d.connection == connection; });
   driver_.Disconnect(connection, now_, engine_outcome_);
   AskLedger(ledger_.ObserveDisconnect(connection, engine_outcome_, now_));
+  NoteDeliveries(nullptr);
   if (!options_.judges.has_model) return;
   model_.Disconnect(connection, now_, model_outcome_);
   Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
   CompareState(kAbsent);
 }
 
+std::size_t Simulator::UndoGrant(const Delivery& delivery) {
+  const bool is_undone = driver_.UndoGrant(delivery.key, delivery.token, now_, engine_outcome_);
+  if (options_.trace != nullptr) {
+    *options_.trace << " (undo token " << delivery.token << " on k" << delivery.key << ": "
+                    << Describe(engine_outcome_) << ")";
+  }
+  AskLedger(ledger_.ObserveUndo(delivery.key, delivery.token, engine_outcome_, now_));
+  NoteDeliveries(nullptr);
+  std::size_t more = 0;
+  for (const Answer& answer : engine_outcome_.answers) {
+    if (answer.connection == delivery.connection && answer.token != 0) ++more;
+  }
+  if (options_.judges.has_model) {
+    model_.UndoGrant(delivery.key, delivery.token, now_, model_outcome_);
+    Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
+    CompareState(is_undone ? delivery.key : kAbsent);
+  }
+  AddToHash(engine_outcome_);
+  engine_outcome_.Clear();
+  model_outcome_.Clear();
+  return more;
+}
+
+void Simulator::NoteDeliveries(const Call* call) {
+  if (call != nullptr && call->operation == Operation::kLock && engine_outcome_.token != 0) {
+    // A repeated LOCK moves the delivery to its own connection.
+    std::erase_if(deliveries_, [&](const Delivery& d) { return d.token == engine_outcome_.token; });
+    deliveries_.push_back({call->connection, call->key, engine_outcome_.token});
+  }
+  for (const Answer& answer : engine_outcome_.answers) {
+    if (answer.token != 0) deliveries_.push_back({answer.connection, answer.key, answer.token});
+  }
+  if (std::ssize(deliveries_) > kDeliveriesMax) {
+    deliveries_.erase(deliveries_.begin(), deliveries_.end() - kDeliveriesMax);
+  }
+}
+
 void Simulator::Advance(const Call& call) {
   const bool is_done = driver_.Advance(call, now_, engine_outcome_);
   AskLedger(ledger_.ObserveAdvance(engine_outcome_, is_done, now_));
+  NoteDeliveries(nullptr);
   if (is_done && driver_.engine().NextDeadline() <= now_) Fail("a deadline is left that has come");
   if (problem_ || !options_.judges.has_model) return;
-  Follow();
+  Follow(is_done);
   if (is_done) all_settled_at_ = now_;
   CompareState(kAbsent);
 }
 
-void Simulator::Follow() {
+void Simulator::Follow(bool is_done) {
   for (const Answer& answer : engine_outcome_.answers) {
     FollowAnswer(answer);
     if (problem_) return;
   }
   FollowSilentEnds();
+  FollowUnseenEnds();
+  for (int key = 0; is_done && key < static_cast<int>(setting_.keys.size()); ++key) {
+    while (model_.HappenNext(key, now_, model_outcome_)) {
+    }
+  }
   if (!model_outcome_.answers.empty()) {
     Fail("only the model answers: " + Describe(model_outcome_));
   }
@@ -282,15 +355,42 @@ void Simulator::FollowAnswer(const Answer& answer) {
 }
 
 void Simulator::FollowSilentEnds() {
-  // LOCKS tells without settling which holds have ended.
-  const std::vector<std::size_t> holder_counts = comparison_.CountHoldersOfAll(now_);
-  for (std::size_t i = 0; i < holder_counts.size(); ++i) {
+  // LOCKS tells without settling what has ended, except for cooling rooms and
+  // places passed over.
+  const std::vector<Comparison::Sight> sights = comparison_.SeeAll(now_);
+  for (std::size_t i = 0; i < sights.size(); ++i) {
     const int key = static_cast<int>(i);
-    while (model_.key(key).holds.size() > holder_counts[i]) {
+    const ModelKey& known = model_.key(key);
+    const Comparison::Sight& seen = sights[i];
+    while (known.holds.size() > seen.holders || known.CountStanding() > seen.standing ||
+           known.IsEmpty() < !seen.exists) {
       if (!model_.HappenNext(key, now_, model_outcome_)) {
-        return Fail("a hold ended early on k" + std::to_string(key));
+        return Fail("a hold or a place ended early on k" + std::to_string(key));
       }
     }
+  }
+}
+
+void Simulator::FollowUnseenEnds() {
+  // Of these only the counts of the whole engine tell: it ends what is due in the order of time.
+  const engine::EngineCounts& seen = driver_.engine().counts();
+  while (true) {
+    const engine::EngineCounts known = model_.Counts();
+    if (known.places <= seen.places && known.cooling <= seen.cooling) return;
+    int first_key = kAbsent;
+    std::optional<ModelEvent> first;
+    for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {
+      const std::optional<ModelEvent> event = model_.key(key).FirstDue(now_);
+      if (!event || (first && !(event->Rank() < first->Rank()))) continue;
+      if (event->event_class != ModelEvent::Class::kCooling &&
+          event->event_class != ModelEvent::Class::kAbsence) {
+        continue;
+      }
+      first = event;
+      first_key = key;
+    }
+    if (!first) return Fail("a place or a cooling room ended early");
+    model_.HappenNext(first_key, now_, model_outcome_);
   }
 }
 
@@ -309,6 +409,8 @@ void Simulator::CheckDeadline() {
   const TimeMs deadline = driver_.engine().NextDeadline();
   // What ends in a tick is over in the next.
   const TimeMs true_deadline = After(model_.NextDeadline(), 1);
+  // A lagging Advance may have ended what the model still has before it.
+  if (setting_.is_lagging && true_deadline <= now_) return;
   if (deadline > true_deadline) Fail("the next deadline is late");
   const bool is_anything_running = true_deadline != engine::kNever;
   if (!is_anything_running && deadline != engine::kNever) Fail("a deadline where nothing runs");
@@ -330,7 +432,9 @@ void Simulator::FinishRun() {
     for (const KeyText& key : setting_.keys) {
       driver_.engine().Break(key.name(), std::nullopt, now_, effects);
     }
-  } else {
+  }
+  // Leases, and then what MINHOLD and KEEP leave.
+  for (int i = 0; i < 2; ++i) {
     now_ += engine::kLeaseMsMax + 1;
     engine_outcome_.Clear();
     driver_.Advance(call, now_, engine_outcome_);

@@ -27,8 +27,8 @@ struct Failure {
 
 struct RunReport {
   std::optional<Failure> failure;
-  std::uint64_t trace_hash =
-      0;  // of all calls and outcomes; the same for the same steps of the same seed
+  // Of all calls and outcomes; the same for the same steps of the same seed.
+  std::uint64_t trace_hash = 0;
 };
 
 // Who says whether a run is right. Each alone is to find what it is there for.
@@ -56,6 +56,7 @@ class Simulator {
   void Execute(const Step& step);
   std::optional<Call> Resolve(const Step& step);
   void ResolveOwner(const Step& step, Call& call) const;
+  void ResolveOptions(const Step& step, Call& call) const;
   void ResolveToken(const Step& step, Call& call) const;
   std::optional<int> PickFreeConnection(int slot) const;
   int PickAnyConnection(const Step& step) const;
@@ -68,12 +69,22 @@ class Simulator {
   void AskLedger(std::optional<std::string> broken_promise);
   void Advance(const Call& call);
   void Unblock(int connection);
-  void Disconnect(int connection);
+  // A connection is lost; its latest `undone` grants it never read.
+  void Disconnect(int connection, std::size_t undone);
+  struct Delivery {
+    int connection = kAbsent;
+    int key = kAbsent;
+    Token token = 0;
+  };
+  // How many further grants to the same connection came of it.
+  std::size_t UndoGrant(const Delivery& delivery);
+  void NoteDeliveries(const Call* call);
   // Lets the model do what the engine did: what it answered, in its order, and then what nobody was
   // told of.
-  void Follow();
+  void Follow(bool is_done);
   void FollowAnswer(const Answer& answer);
   void FollowSilentEnds();
+  void FollowUnseenEnds();
   void CompareState(int key);
   void CheckWhoWaits();
   void CheckDeadline();
@@ -92,6 +103,7 @@ class Simulator {
   TimeMs now_;
   TimeMs all_settled_at_ = -1;  // when nothing was overdue on any key
   std::optional<Call> last_request_;
+  std::vector<Delivery> deliveries_;  // the latest grants, and on which connection they went
   Outcome engine_outcome_;
   Outcome model_outcome_;
   std::size_t steps_run_ = 0;

@@ -31,6 +31,7 @@ class StepGenerator {
     PickLock(step);
     PickTime(step);
     step.has_owner = !random_.OneIn(3);
+    step.undone = random_.OneIn(2) ? 0 : random_.Below(4);
     step.start = random_.Below(4);
     step.count = random_.Below(6);
     return step;
@@ -80,6 +81,29 @@ class StepGenerator {
     const std::uint64_t kind = random_.Below(8);
     step.wait_ms = kind < 2 ? 0 : kind == 2 ? engine::kForever : PickDuration();
     if (random_.OneIn(300)) step.wait_ms = random_.Between(1, engine::kForever - 1);
+    PickOptions(step);
+  }
+
+  // Each with its own likelihood in each seed, so that some seeds have many and
+  // some have none.
+  void PickOptions(Step& step) {
+    const OptionMix& mix = setting_.option_mix;
+    const auto is_wanted = [&](int likelihood) {
+      return random_.Below(8) < static_cast<std::uint64_t>(likelihood);
+    };
+    const bool is_shared = is_wanted(mix.shared);
+    if (is_shared) step.limit = 0;
+    step.is_shared = is_shared;
+    if (is_wanted(mix.keep)) step.keep_ms = std::min(PickDuration(), setting_.engine.keep_ms_max);
+    // Who polls with KEEP does not wait.
+    if (step.keep_ms > 0 && random_.OneIn(2)) step.wait_ms = 0;
+    step.has_session = is_wanted(mix.session);
+    // A session usually has no other end.
+    if (step.has_session && !random_.OneIn(3)) step.has_lease = false;
+    if (!random_.OneIn(3)) step.grace_ms = PickDuration();
+    if (is_wanted(mix.min_hold)) step.min_hold_ms = PickDuration();
+    if (is_wanted(mix.waiters_max)) step.waiters_max = static_cast<int>(random_.Below(5));
+    step.replaces_newest = !random_.OneIn(3);
   }
 
   std::uint32_t PickLimit() {
@@ -107,7 +131,7 @@ class StepGenerator {
     const std::uint64_t kind = random_.Below(10);
     if (kind < 6) {
       step.time_choice = kind < 2 ? TimeChoice::kNextDeadline : TimeChoice::kTrueDeadline;
-      step.time_ms = random_.Between(-1, 1);
+      step.time_ms = random_.Between(-1, 2);
     } else if (kind < 9) {
       step.time_ms = random_.OneIn(4) ? 0 : PickDuration() / 4 + 1;
     } else {

@@ -39,6 +39,14 @@ struct Step {
   int meta = kAbsent;
   int label = kAbsent;
   std::uint32_t limit = 0;  // 0: not given
+  bool is_shared = false;   // then LIMIT is not given
+  bool has_session = false;
+  bool replaces_newest = false;
+  DurationMs grace_ms = 0;
+  DurationMs keep_ms = 0;
+  DurationMs min_hold_ms = 0;
+  int waiters_max = kAbsent;
+  std::size_t undone = 0;  // kDisconnect
   DurationMs lease_ms = 0;
   DurationMs wait_ms = 0;
   std::int64_t time_ms = 0;

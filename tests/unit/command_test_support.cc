@@ -121,6 +121,8 @@ std::string TestClient::Hear() { return ShowReplies(HearBytes()); }
 
 std::string TestClient::HearBytes() {
   std::string bytes = std::exchange(client_->output(), {});
+  client_->NoticeTaken(bytes.size());
+  client_->NoticeSent(bytes.size());
   if (client_->is_closing()) Close();
   return bytes;
 }

@@ -1,5 +1,3 @@
-#include "server/engine/linear_hash.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -7,6 +5,8 @@
 #include <set>
 #include <unordered_map>
 #include <vector>
+
+#include "server/engine/linear_hash.h"
 
 namespace fairlock::engine {
 namespace {

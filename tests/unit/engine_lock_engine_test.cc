@@ -1,61 +1,11 @@
-#include "server/engine/lock_engine.h"
-
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-#include <vector>
+
+#include "tests/unit/engine_test_support.h"
 
 namespace fairlock::engine {
 namespace {
-
-constexpr std::size_t kAll = 1U << 30;
-
-// An engine with a few connections and a virtual clock.
-class LockEngineTest : public testing::Test {
- protected:
-  ~LockEngineTest() override {
-    for (auto& connection : connections_) engine_.Detach(*connection, now_, effects_);
-    engine_.CheckInvariants();
-  }
-
-  Attachment& Connect() {
-    connections_.push_back(std::make_unique<Attachment>(engine_.clients().Connect("test", "default")));
-    return *connections_.back();
-  }
-
-  LockResult Ask(std::string_view owner, Attachment& from, DurationMs lease_ms,
-                 DurationMs wait_ms = 0, std::optional<std::uint32_t> limit = std::nullopt) {
-    LockRequest request;
-    request.key = {0, "key"};
-    request.owner = owner;
-    request.lease_ms = lease_ms;
-    request.wait_ms = wait_ms;
-    request.limit = limit;
-    const LockResult result = engine_.Lock(request, from, now_, effects_);
-    engine_.CheckInvariants();
-    return result;
-  }
-
-  bool Unlock(std::string_view owner) {
-    const bool was_held = engine_.Unlock({{0, "key"}, owner, std::nullopt}, now_, effects_);
-    engine_.CheckInvariants();
-    return was_held;
-  }
-
-  void AdvanceTo(TimeMs now) {
-    now_ = now;
-    EXPECT_FALSE(engine_.Advance(now_, kAll, effects_));
-    engine_.CheckInvariants();
-  }
-
-  std::vector<Resolution> Taken() { return std::exchange(effects_.resolutions, {}); }
-
-  LockEngine engine_{EngineOptions{.first_token = 100}};
-  Effects effects_;
-  TimeMs now_ = 1000;
-  std::vector<std::unique_ptr<Attachment>> connections_;
-};
 
 TEST_F(LockEngineTest, GrantsToOldestWaiterWhenHolderReleases) {
   Attachment& a = Connect();

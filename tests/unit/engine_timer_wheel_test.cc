@@ -1,5 +1,3 @@
-#include "server/engine/timer_wheel.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <memory>
 #include <random>
 #include <vector>
+
+#include "server/engine/timer_wheel.h"
 
 namespace fairlock::engine {
 namespace {
@@ -27,8 +27,8 @@ constexpr std::size_t kAll = 1U << 30;
 std::vector<int> Due(TimerWheel& wheel, TimeMs now, std::size_t steps_max = kAll) {
   std::vector<int> ranks;
   wheel.Advance(
-      now, steps_max,
-      [&](TimerNode& node) { ranks.push_back(static_cast<Node&>(node).rank); }, RankOf);
+      now, steps_max, [&](TimerNode& node) { ranks.push_back(static_cast<Node&>(node).rank); },
+      RankOf);
   return ranks;
 }
 
@@ -82,7 +82,8 @@ TEST(TimerWheel, KeepsOrderWhenTheBudgetEndsInTheMiddleOfATick) {
   EXPECT_FALSE(wheel.is_behind(5000));
 }
 
-// Random schedules, cancellations and steps against a sorted map, with large and with small budgets.
+// Random schedules, cancellations and steps against a sorted map, with large and with small
+// budgets.
 void CompareWithMap(std::uint64_t seed, std::size_t steps_max) {
   std::mt19937_64 random(seed);
   TimeMs now = static_cast<TimeMs>(random() % 100'000'000);

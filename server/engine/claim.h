@@ -1,0 +1,117 @@
+// An owner's stake in a lock: a hold, or a place in line that becomes one.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/engine/attachment.h"
+#include "server/engine/label_table.h"
+#include "server/engine/timer_wheel.h"
+#include "server/engine/types.h"
+
+namespace fairlock::engine {
+
+class LockEntry;
+
+// One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
+//
+// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, with a lease, no option),
+// or part of a Claim.
+class Hold : public TimerNode {
+ public:
+  explicit Hold(bool is_claim)
+      : TimerNode(TimerKind::kHold, is_claim),
+        token(0),
+        key_bytes(0),
+        since(0),
+        client(kUnknownClient),
+        lease_ms(0),
+        owner_bytes(0),
+        label(kNoLabel) {}
+
+  bool is_claim() const { return is_ordered(); }
+  void SetLeaseMs(DurationMs length_ms) {
+    lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
+  }
+  void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }
+
+  std::uint64_t token : 53;      // 0: not granted
+  std::uint64_t key_bytes : 11;  // of the lock entry that the hold is inside of
+  std::uint64_t since : 44;      // ms of the grant; of a place: of joining
+  std::uint64_t client : 20;     // ClientRef
+  std::uint64_t lease_ms : 36;   // the length on record, 0: none; of a place: the length asked for
+  std::uint64_t owner_bytes : 14;
+  std::uint64_t label : 14;  // LabelRef
+};
+
+enum class ClaimState : std::uint8_t {
+  kWaiting,  // a place whose request waits
+  kKept,     // a place without request, within KEEP: a room is reserved for it when its turn comes
+  kPassedOver,  // a place whose connection closed: it has its number, and delays nobody
+  kHeld,
+};
+
+// Options that few claims have.
+struct ClaimExtras {
+  std::optional<std::string> meta;
+  std::optional<DurationMs> session_grace_ms;  // SESSION
+  TimeMs lease_end = kNever;                   // of a session's hold; its deadline may be earlier
+  DurationMs min_hold_ms = 0;                  // MINHOLD
+  TimeMs cool_until = 0;                       // of a hold with MINHOLD
+};
+
+using MemberHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct MemberTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+using StandingHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct StandingTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+
+// A stake outside of the lock's entry: first a place in line, then, without moving in memory, a
+// hold, and back if the grant is undone. The bytes of the owner stand behind it.
+class Claim final : public Hold, public Pending, public MemberHook, public StandingHook {
+ public:
+  static Claim* Create(LockEntry& lock, std::string_view owner);
+  static void Destroy(Claim* claim);
+
+  bool is_place() const { return state != ClaimState::kHeld; }
+  bool is_absent() const { return state == ClaimState::kKept || state == ClaimState::kPassedOver; }
+  std::string_view owner() const {
+    return {reinterpret_cast<const char*>(this + 1), static_cast<std::size_t>(owner_bytes)};
+  }
+  std::string_view meta() const {
+    return extras != nullptr && extras->meta ? std::string_view(*extras->meta) : std::string_view();
+  }
+  bool has_session() const { return extras != nullptr && extras->session_grace_ms.has_value(); }
+  ClaimExtras& NeedExtras();
+  void SetState(ClaimState its_state) {
+    state = its_state;
+    set_timer_kind(its_state == ClaimState::kHeld ? TimerKind::kHold : TimerKind::kPlace);
+  }
+
+  LockEntry& lock;
+  std::uint64_t arrival = 0;  // rises over the whole server; 0: never had a place
+  std::uint64_t number = 0;   // rises within the line
+  TimeMs joined = 0;
+  Mode mode;
+  std::uint32_t keep_ms = 0;
+  ClaimState state = ClaimState::kWaiting;
+  bool is_reserved = false;  // a kept place for which a room is taken
+  bool is_touched = false;   // a hold that was renewed: its grant can not be undone any more
+  std::unique_ptr<ClaimExtras> extras;
+
+ private:
+  explicit Claim(LockEntry& its_lock) : Hold(true), Pending(PendingKind::kClaim), lock(its_lock) {
+    set_timer_kind(TimerKind::kPlace);
+  }
+  ~Claim() = default;
+};
+
+static_assert(sizeof(Hold) == 48);
+static_assert(sizeof(Claim) <= 168);
+
+}  // namespace fairlock::engine

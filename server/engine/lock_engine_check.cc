@@ -1,0 +1,110 @@
+// The check of the engine's invariants.
+
+#include <cassert>
+
+#include "server/engine/lock_engine.h"
+
+namespace fairlock::engine {
+
+void LockEngine::CheckInvariants() const {
+  EngineCounts found;
+  std::size_t timers = 0;
+  std::array<std::uint64_t, kDatabases> locks_by_db{};
+  std::uint64_t cursor = 0;
+  do {
+    cursor = table_.ScanGroup(cursor, [&](const LockEntry& lock) {
+      timers += CheckLock(lock, found);
+      ++locks_by_db[lock.key().db];
+    });
+  } while (cursor != 0);
+  assert(found.locks == counts_.locks && found.locks == table_.size());  // 8
+  assert(found.holds == counts_.holds);
+  assert(found.places == counts_.places);
+  assert(found.watchers == counts_.watchers);
+  assert(found.cooling == counts_.cooling);
+  assert(locks_by_db == locks_by_db_);
+  assert(wheel_.size() == timers);  // 6
+}
+
+std::size_t LockEngine::CheckLock(const LockEntry& lock, EngineCounts& found) const {
+  std::size_t timers = 0;
+  const auto check_timer = [&](const TimerNode& node) {
+    assert(node.is_scheduled() == (node.deadline() < kNever));  // 6
+    timers += node.is_scheduled() ? 1 : 0;
+  };
+  ++found.locks;
+  found.holds += lock.hold_count();
+  if (lock.has_plain_hold()) check_timer(lock.plain);
+  if (lock.detail == nullptr) {
+    assert(lock.has_plain_hold());  // 7
+    return timers;
+  }
+  const LockDetail& detail = *lock.detail;
+  assert(lock.has_plain_hold() || !detail.empty());  // 7
+  CheckHolds(lock);
+  CheckPlaces(lock);
+  found.places += detail.line.size();
+  found.watchers += detail.watchers.size();
+  found.cooling += detail.cooling.size();
+  for (const Claim& hold : detail.holds) check_timer(hold);
+  for (const Claim& place : detail.line) check_timer(place);
+  for (const Watcher& watcher : detail.watchers) {
+    assert(lock.hold_count() > 0);
+    check_timer(watcher);
+  }
+  for (const CoolingRoom& room : detail.cooling) check_timer(room);
+  return timers;
+}
+
+void LockEngine::CheckHolds(const LockEntry& lock) const {
+  Token newest = lock.plain.token;
+  Rooms rooms;
+  if (lock.has_plain_hold()) {
+    rooms.Take({});
+    assert(table_.FindClaim(lock, lock.plain_owner()) == nullptr);  // 3
+  }
+  for (const Claim& hold : lock.detail->holds) {
+    assert(hold.token > newest && hold.token <= counts_.newest_token);  // 4
+    newest = hold.token;
+    assert(hold.state == ClaimState::kHeld && !hold.is_reserved);
+    assert(table_.FindClaim(lock, hold.owner()) == &hold);  // 3
+    assert(hold.has_session() || hold.attachment == nullptr);
+    rooms.Take(hold.mode);
+  }
+  for (const CoolingRoom& room : lock.detail->cooling) rooms.Take(room.mode);
+  std::uint32_t reserved = 0;
+  for (const Claim& place : lock.detail->standing) {
+    if (!place.is_reserved) continue;
+    ++reserved;
+    rooms.Take(place.mode);
+  }
+  assert(reserved == lock.detail->reserved);  // 8
+  assert(rooms.taken() == lock.detail->rooms.taken());
+  assert(rooms.smallest_limit() == lock.detail->rooms.smallest_limit());
+  const bool is_all_shared = rooms.taken_shared() == rooms.taken();
+  const bool is_within_limits =
+      rooms.taken_shared() == 0 && rooms.taken() <= rooms.smallest_limit();
+  assert(is_all_shared || is_within_limits);  // 1
+}
+
+void LockEngine::CheckPlaces(const LockEntry& lock) const {
+  const LockDetail& detail = *lock.detail;
+  auto standing = detail.standing.begin();
+  std::uint64_t number = 0;
+  bool is_first_found = false;
+  for (const Claim& place : detail.line) {
+    assert(place.number > number);  // 5
+    number = place.number;
+    assert(table_.FindClaim(lock, place.owner()) == &place);  // 3
+    assert((place.attachment != nullptr) == (place.state == ClaimState::kWaiting));
+    if (place.state == ClaimState::kPassedOver) continue;
+    assert(standing != detail.standing.end() && &*standing == &place);  // 5
+    ++standing;
+    if (is_first_found || place.is_reserved) continue;
+    is_first_found = true;
+    assert(!HasRoom(lock, place.mode));  // 2
+  }
+  assert(standing == detail.standing.end());
+}
+
+}  // namespace fairlock::engine

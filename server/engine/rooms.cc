@@ -1,0 +1,49 @@
+#include "server/engine/rooms.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "server/engine/faults.h"
+
+namespace fairlock::engine {
+
+namespace {
+
+bool IsBelow(const std::pair<std::uint32_t, std::uint32_t>& entry, std::uint32_t limit) {
+  return entry.first < limit;
+}
+
+}  // namespace
+
+void Rooms::Take(const Mode& mode) {
+  ++taken_;
+  if (mode.is_shared) {
+    ++taken_shared_;
+    return;
+  }
+  auto at = std::lower_bound(limits_.begin(), limits_.end(), mode.limit, IsBelow);
+  if (at == limits_.end() || at->first != mode.limit) at = limits_.insert(at, {mode.limit, 0});
+  ++at->second;
+}
+
+void Rooms::Free(const Mode& mode) {
+  assert(taken_ > 0);
+  --taken_;
+  if (mode.is_shared) {
+    --taken_shared_;
+    return;
+  }
+  const auto at = std::lower_bound(limits_.begin(), limits_.end(), mode.limit, IsBelow);
+  assert(at != limits_.end() && at->first == mode.limit);
+  if (--at->second == 0) limits_.erase(at);
+}
+
+bool Rooms::HasRoomFor(const Mode& mode) const {
+  if (taken_ == 0) return true;
+  if (mode.is_shared) return taken_shared_ == taken_;
+  if (taken_shared_ > 0) return IsFaulty(Fault::kExclusiveJoins);
+  if (taken_ >= mode.limit) return false;
+  return IsFaulty(Fault::kLimitIgnoresHolders) || taken_ < smallest_limit();
+}
+
+}  // namespace fairlock::engine
