@@ -58,7 +58,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "The longest request typed as a plain line."},
     {"default_lease", OptionType::kDuration, "30s", kMs, 365 * kDay, true, "",
      &Config::default_lease, "The lease of a LOCK that gives none."},
-    {"max_keep", OptionType::kDuration, "60s", 0, 24 * 3'600'000, true, "", &Config::max_keep,
+    {"max_keep", OptionType::kDuration, "1m", 0, 24 * 3'600'000, true, "", &Config::max_keep,
      "The longest KEEP, the time for which a place outlives its request."},
     {"reconnect_grace", OptionType::kDuration, "2s", 0, 3'600'000, true, "",
      &Config::reconnect_grace,

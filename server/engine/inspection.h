@@ -88,6 +88,7 @@ struct EngineCounts {
   std::uint64_t locks = 0;
   std::uint64_t holds = 0;
   std::uint64_t places = 0;
+  std::uint64_t passed_over = 0;  // of the places
   std::uint64_t watchers = 0;
   std::uint64_t cooling = 0;
   std::uint64_t granted = 0;

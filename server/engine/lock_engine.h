@@ -18,7 +18,6 @@
 #include "server/engine/recent_keys.h"
 #include "server/engine/requests.h"
 #include "server/engine/timer_wheel.h"
-#include "server/engine/types.h"
 
 namespace fairlock::engine {
 

@@ -20,6 +20,7 @@ void LockEngine::CheckInvariants() const {
   assert(found.locks == counts_.locks && found.locks == table_.size());  // 8
   assert(found.holds == counts_.holds);
   assert(found.places == counts_.places);
+  assert(found.passed_over == counts_.passed_over);
   assert(found.watchers == counts_.watchers);
   assert(found.cooling == counts_.cooling);
   assert(locks_by_db == locks_by_db_);
@@ -44,6 +45,7 @@ std::size_t LockEngine::CheckLock(const LockEntry& lock, EngineCounts& found) co
   CheckHolds(lock);
   CheckPlaces(lock);
   found.places += detail.line.size();
+  found.passed_over += detail.line.size() - detail.standing.size();
   found.watchers += detail.watchers.size();
   found.cooling += detail.cooling.size();
   for (const Claim& hold : detail.holds) check_timer(hold);

@@ -84,12 +84,14 @@ void LockEngine::PassOver(Claim& place, TimeMs now) {
   if (!IsFaulty(Fault::kPassedOverBlocks))
     detail.standing.erase(detail.standing.iterator_to(place));
   place.SetState(ClaimState::kPassedOver);
+  ++counts_.passed_over;
   ScheduleMember(detail, place, now + options_.reconnect_grace_ms, TimerClass::kReservation);
 }
 
 void LockEngine::StandInLine(Claim& place) {
   LockDetail& detail = *place.lock.detail;
   if (static_cast<StandingHook&>(place).is_linked()) return;
+  if (place.state == ClaimState::kPassedOver) --counts_.passed_over;
   if (IsFaulty(Fault::kReturnLosesPlace)) {
     detail.standing.push_back(place);
     return;
@@ -126,6 +128,7 @@ void LockEngine::LeaveLine(Claim& place) {
   if (static_cast<StandingHook&>(place).is_linked()) {
     detail.standing.erase(detail.standing.iterator_to(place));
   }
+  if (place.state == ClaimState::kPassedOver) --counts_.passed_over;
   wheel_.Cancel(place);
   --counts_.places;
 }

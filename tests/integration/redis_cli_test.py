@@ -95,9 +95,10 @@ class Line(unittest.TestCase):
                 typed=f"LOCK key {owner} WAIT 60000 PX 2000\nUNLOCK key {owner}\n")
 
     def line(self):
-        """The owners in the order in which the server saw them."""
+        """The owners that wait, in the order in which the server saw them."""
         places = self.own.ask("QUEUE", "key", "COUNT", 1000)
-        return [dict(zip(place[::2], place[1::2]))[b"owner"].decode() for place in places]
+        places = [dict(zip(place[::2], place[1::2])) for place in places]
+        return [place[b"owner"].decode() for place in places if place[b"state"] == b"waiting"]
 
     def wait_for_line_of(self, length):
         give_up = time.monotonic() + 30
