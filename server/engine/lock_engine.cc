@@ -7,46 +7,6 @@
 
 namespace fairlock::engine {
 
-LockEngine::LockEngine(const EngineOptions& options)
-    : options_(options), table_(options.hash_seed), next_token_(options.first_token) {
-  assert(next_token_ > 0);
-}
-
-LockEngine::~LockEngine() {
-  std::vector<LockEntry*> locks;
-  for (std::uint64_t cursor = 0;;) {
-    cursor = table_.ScanGroup(cursor, [&](LockEntry& lock) { locks.push_back(&lock); });
-    if (cursor == 0) break;
-  }
-  for (LockEntry* lock : locks) {
-    if (lock->detail != nullptr) DropMembers(*lock->detail);
-  }
-}
-
-void LockEngine::DropMembers(LockDetail& detail) {
-  while (!detail.watchers.empty()) DestroyWatcher(detail.watchers.front());
-  while (!detail.cooling.empty()) EndCooling(detail.cooling.front());
-  while (!detail.line.empty()) {
-    Claim& place = detail.line.front();
-    if (place.attachment != nullptr) {
-      place.attachment->pending.erase(place.attachment->pending.iterator_to(place));
-      place.attachment = nullptr;
-    }
-    LeaveLine(place);
-    DestroyClaim(place);
-  }
-  while (!detail.holds.empty()) {
-    Claim& hold = detail.holds.front();
-    Unbind(hold);
-    detail.holds.pop_front();
-    DestroyClaim(hold);
-  }
-}
-
-DurationMs LockEngine::LeaseOf(const LockRequest& request) const {
-  return request.lease_ms.value_or(request.session_grace_ms ? 0 : options_.default_lease_ms);
-}
-
 LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs now,
                             Effects& effects) {
   const std::uint64_t hash = table_.HashOf(request.key);
@@ -54,8 +14,10 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
   LockEntry* lock = FindSettled(hash, request.key, now, effects);
   if (lock == nullptr) return GrantNewLock(hash, request, from, now);
   if (Hold* hold = FindHold(*lock, request.owner, std::nullopt)) {
-    if (request.only_new) return Deny(hash, DenialReason::kHeld);
-    return Reacquire(*lock, *hold, request, from, now);
+    if (request.only_new) {
+      return Deny(hash, *lock, request, from.client, DenialReason::kHeld, now);
+    }
+    return Reacquire(hash, *lock, *hold, request, from, now);
   }
   if (lock->detail != nullptr) {
     if (Claim* place = table_.FindClaim(*lock, request.owner)) {
@@ -80,6 +42,7 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   if (request.label) hold.label = labels_.Use(*request.label) & kLabelRefMax;
   hold.SetLeaseMs(LeaseOf(request));
   StartHold(hold, now + LeaseOf(request), now);
+  Tell(EventKind::kGranted, hash, lock, hold, now);
   return {LockStatus::kGranted, DenialReason::kNone, hold.token, hash};
 }
 
@@ -87,11 +50,12 @@ LockResult LockEngine::GrantAtOnce(std::uint64_t hash, LockEntry& lock, const Lo
                                    Attachment& from, TimeMs now) {
   Claim& claim = CreateClaim(lock, request, from.client);
   AddHold(claim, &from, now);
+  Tell(EventKind::kGranted, hash, lock, claim, now);
   return {LockStatus::kGranted, DenialReason::kNone, claim.token, hash};
 }
 
-LockResult LockEngine::Reacquire(LockEntry& lock, Hold& held, const LockRequest& request,
-                                 Attachment& from, TimeMs now) {
+LockResult LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
+                                 const LockRequest& request, Attachment& from, TimeMs now) {
   const Mode asked = request.mode();
   const Mode mode = ModeOf(held);
   const bool is_covered = mode.is_shared
@@ -109,7 +73,8 @@ LockResult LockEngine::Reacquire(LockEntry& lock, Hold& held, const LockRequest&
   }
   SetClient(*hold, from.client);
   ProlongByRepeat(lock, *hold, request, from, now);
-  return {LockStatus::kAlready, DenialReason::kNone, hold->token, table_.HashOf(request.key)};
+  Tell(EventKind::kReacquired, hash, lock, *hold, now);
+  return {LockStatus::kAlready, DenialReason::kNone, hold->token, hash};
 }
 
 void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest& request,
@@ -145,19 +110,6 @@ void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest&
   SetLeaseEnd(*lock.detail, claim, end);
 }
 
-TimeMs LockEngine::LeaseEndOf(const Hold& hold) {
-  if (hold.is_claim()) {
-    const auto& claim = static_cast<const Claim&>(hold);
-    if (claim.has_session()) return claim.extras->lease_end;
-  }
-  return hold.deadline();
-}
-
-void LockEngine::SetLeaseEnd(LockDetail& detail, Claim& hold, TimeMs end) {
-  if (hold.extras != nullptr) hold.extras->lease_end = end;
-  ScheduleMember(detail, hold, end, TimerClass::kLease);
-}
-
 LockResult LockEngine::RepeatWaiting(std::uint64_t hash, Claim& place, const LockRequest& request,
                                      Attachment& from, TimeMs now, Effects& effects) {
   LockEntry& lock = place.lock;
@@ -168,7 +120,7 @@ LockResult LockEngine::RepeatWaiting(std::uint64_t hash, Claim& place, const Loc
   if (!is_its_turn && request.wait_ms == 0 && request.keep_ms == 0) {
     const DenialReason reason = ReasonFor(lock, asked);
     if (was_reserved) Reserve(place);
-    return Deny(hash, reason);
+    return Deny(hash, lock, request, from.client, reason, now);
   }
   Answer(place, {.kind = ResolutionKind::kSuperseded}, effects);
   ApplyOptions(place, request, from.client);
@@ -189,11 +141,13 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
                                Attachment& from, TimeMs now, Effects& effects) {
   const Mode asked = request.mode();
   if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
-  if (request.wait_ms == 0 && request.keep_ms == 0) return Deny(hash, ReasonFor(lock, asked));
+  if (request.wait_ms == 0 && request.keep_ms == 0) {
+    return Deny(hash, lock, request, from.client, ReasonFor(lock, asked), now);
+  }
   if (request.waiters_max && lock.standing_count() >= *request.waiters_max &&
       !IsFaulty(Fault::kFullIgnored)) {
     if (!request.replaces_newest || lock.standing_count() == 0) {
-      return Deny(hash, DenialReason::kFull);
+      return Deny(hash, lock, request, from.client, DenialReason::kFull, now);
     }
     ReplaceNewest(lock, request.owner, now, effects);
     if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
@@ -204,6 +158,7 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
   const DenialReason reason = ReasonFor(lock, asked);
   Claim& place = CreateClaim(lock, request, from.client);
   JoinLine(place, request, from, now);
+  TellQueued(place, reason, now);
   return {request.wait_ms == 0 ? LockStatus::kKept : LockStatus::kQueued, reason};
 }
 
@@ -218,15 +173,10 @@ void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now,
   Claim& newest =
       IsFaulty(Fault::kReplaceOldest) ? detail.standing.front() : detail.standing.back();
   Answer(newest, {.kind = ResolutionKind::kReplaced, .by = by}, effects);
+  Tell(EventKind::kReplaced, table_.HashOf(lock.key()), lock, newest, now, by);
   LeaveLine(newest);
   DestroyClaim(newest);
   Serve(lock, now, effects);
-}
-
-LockResult LockEngine::Deny(std::uint64_t hash, DenialReason reason) {
-  ++counts_.denied;
-  ++recent_.Touch(hash).denied;
-  return {LockStatus::kDenied, reason, 0};
 }
 
 bool LockEngine::Unlock(const UnlockRequest& request, TimeMs now, Effects& effects) {
@@ -249,7 +199,8 @@ bool LockEngine::Unlock(const UnlockRequest& request, TimeMs now, Effects& effec
 }
 
 bool LockEngine::Renew(const RenewRequest& request, TimeMs now, Effects& effects) {
-  LockEntry* lock = FindSettled(table_.HashOf(request.key), request.key, now, effects);
+  const std::uint64_t hash = table_.HashOf(request.key);
+  LockEntry* lock = FindSettled(hash, request.key, now, effects);
   if (lock == nullptr) return false;
   Hold* hold = FindHold(*lock, request.owner, request.token);
   if (hold == nullptr) return false;
@@ -259,6 +210,7 @@ bool LockEngine::Renew(const RenewRequest& request, TimeMs now, Effects& effects
     lock->plain.set_touched(true);
     hold->SetLeaseMs(lease_ms);
     wheel_.Schedule(*hold, now + lease_ms, TimerClass::kLease);
+    Tell(EventKind::kRenewed, hash, *lock, *hold, now);
     return true;
   }
   auto& claim = static_cast<Claim&>(*hold);
@@ -267,6 +219,7 @@ bool LockEngine::Renew(const RenewRequest& request, TimeMs now, Effects& effects
   claim.is_touched = true;
   claim.SetLeaseMs(lease_ms);
   SetLeaseEnd(*lock->detail, claim, lease_ms == 0 ? kNever : now + lease_ms);
+  Tell(EventKind::kRenewed, hash, *lock, claim, now);
   return true;
 }
 
@@ -282,9 +235,12 @@ bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, 
   Claim* place = table_.FindClaim(*lock, owner);
   if (place == nullptr || !place->is_place()) return false;
   Answer(*place, {.kind = ResolutionKind::kCancelled}, effects);
+  Tell(EventKind::kCancelled, hash, *lock, *place, now);
+  const bool was_reserved = place->is_reserved;
   LeaveLine(*place);
   DestroyClaim(*place);
   Serve(*lock, now, effects);
+  if (was_reserved) TellIfVacated(*lock, now);
   Discard(hash, *lock);
   return true;
 }
@@ -318,6 +274,7 @@ TransferResult LockEngine::Transfer(const TransferRequest& request, TimeMs now, 
   AddHold(*heir, nullptr, now);
   SetLeaseEnd(*lock->detail, *heir, end);
   if (cool_until > 0) heir->NeedExtras().cool_until = cool_until;
+  Tell(EventKind::kTransferred, hash, *lock, *heir, now, request.owner);
   heir->arrival = 0;  // what the new owner got so is not undone
   heir->is_touched = true;
   const Token token = heir->token;
@@ -345,6 +302,7 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
   LockEntry* lock = FindSettled(hash, key, now, effects);
   if (lock == nullptr) return 0;
   std::uint64_t ended = 0;
+  bool was_taken = false;
   if (owner) {
     if (Hold* hold = FindHold(*lock, *owner, std::nullopt)) {
       EndHold(hash, *lock, *hold, HoldEnd::kBroken, now);
@@ -352,18 +310,20 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
     }
   } else {
     ended = lock->hold_count();
-    EndReservationsAndCooling(*lock);
+    was_taken = ended == 0 && lock->detail->rooms.taken() > 0;
+    EndReservationsAndCooling(hash, *lock, now);
     if (lock->has_plain_hold()) EndHold(hash, *lock, lock->plain, HoldEnd::kBroken, now);
     while (lock->detail != nullptr && !lock->detail->holds.empty()) {
       EndHold(hash, *lock, lock->detail->holds.front(), HoldEnd::kBroken, now);
     }
   }
   Serve(*lock, now, effects);
+  if (was_taken) TellIfVacated(*lock, now);
   Discard(hash, *lock);
   return ended;
 }
 
-void LockEngine::EndReservationsAndCooling(LockEntry& lock) {
+void LockEngine::EndReservationsAndCooling(std::uint64_t hash, LockEntry& lock, TimeMs now) {
   if (lock.detail == nullptr) return;
   LockDetail& detail = *lock.detail;
   while (!detail.cooling.empty()) EndCooling(detail.cooling.front());
@@ -371,6 +331,7 @@ void LockEngine::EndReservationsAndCooling(LockEntry& lock) {
     Claim& place = *at;
     ++at;
     if (!place.is_reserved) continue;
+    Tell(EventKind::kCancelled, hash, lock, place, now);
     LeaveLine(place);
     DestroyClaim(place);
   }

@@ -4,17 +4,17 @@
 #include <cassert>
 
 #include "server/engine/faults.h"
-#include "server/engine/lock_engine.h"
+#include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
 
-bool LockEngine::HasRoom(const LockEntry& lock, const Mode& mode) const {
+bool LockCore::HasRoom(const LockEntry& lock, const Mode& mode) const {
   if (IsFaulty(Fault::kDoubleGrant) && mode.limit == 1 && next_token_ % 5 == 0) return true;
   if (lock.detail != nullptr) return lock.detail->rooms.HasRoomFor(mode);
   return !lock.has_plain_hold();
 }
 
-bool LockEngine::IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const {
+bool LockCore::IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const {
   if (lock.detail == nullptr) return false;
   // Places with a room reserved are ahead, but need nothing more: those behind get what remains.
   for (const Claim& place : lock.detail->standing) {
@@ -24,7 +24,7 @@ bool LockEngine::IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) cons
   return false;
 }
 
-DenialReason LockEngine::ReasonFor(const LockEntry& lock, const Mode& mode) const {
+DenialReason LockCore::ReasonFor(const LockEntry& lock, const Mode& mode) const {
   if (HasRoom(lock, mode)) return DenialReason::kLine;
   if (lock.detail != nullptr && (lock.detail->reserved > 0 || !lock.detail->cooling.empty())) {
     Rooms rooms;
@@ -41,7 +41,7 @@ DenialReason LockEngine::ReasonFor(const LockEntry& lock, const Mode& mode) cons
   return are_holders_shared != mode.is_shared ? DenialReason::kShared : DenialReason::kHeld;
 }
 
-void LockEngine::JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
+void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
   LockDetail& detail = place.lock.NeedDetail();
   place.arrival = next_arrival_++;
   place.number = detail.next_number++;
@@ -58,8 +58,7 @@ void LockEngine::JoinLine(Claim& place, const LockRequest& request, Attachment& 
   AwaitOrKeep(place, request, from, now);
 }
 
-void LockEngine::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from,
-                             TimeMs now) {
+void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
   if (request.wait_ms == 0) {
     Keep(place, now);
     return;
@@ -73,13 +72,13 @@ void LockEngine::AwaitOrKeep(Claim& place, const LockRequest& request, Attachmen
   ScheduleMember(*place.lock.detail, place, end, TimerClass::kWait);
 }
 
-void LockEngine::Keep(Claim& place, TimeMs now) {
+void LockCore::Keep(Claim& place, TimeMs now) {
   StandInLine(place);
   place.SetState(ClaimState::kKept);
   ScheduleMember(*place.lock.detail, place, now + place.keep_ms, TimerClass::kReservation);
 }
 
-void LockEngine::PassOver(Claim& place, TimeMs now) {
+void LockCore::PassOver(Claim& place, TimeMs now) {
   LockDetail& detail = *place.lock.detail;
   if (!IsFaulty(Fault::kPassedOverBlocks))
     detail.standing.erase(detail.standing.iterator_to(place));
@@ -88,7 +87,7 @@ void LockEngine::PassOver(Claim& place, TimeMs now) {
   ScheduleMember(detail, place, now + options_.reconnect_grace_ms, TimerClass::kReservation);
 }
 
-void LockEngine::StandInLine(Claim& place) {
+void LockCore::StandInLine(Claim& place) {
   LockDetail& detail = *place.lock.detail;
   if (static_cast<StandingHook&>(place).is_linked()) return;
   if (place.state == ClaimState::kPassedOver) --counts_.passed_over;
@@ -106,14 +105,14 @@ void LockEngine::StandInLine(Claim& place) {
   detail.standing.push_front(place);
 }
 
-void LockEngine::Reserve(Claim& place) {
+void LockCore::Reserve(Claim& place) {
   LockDetail& detail = *place.lock.detail;
   detail.rooms.Take(place.mode);
   ++detail.reserved;
   place.is_reserved = true;
 }
 
-void LockEngine::Unreserve(Claim& place) {
+void LockCore::Unreserve(Claim& place) {
   if (!place.is_reserved) return;
   LockDetail& detail = *place.lock.detail;
   detail.rooms.Free(place.mode);
@@ -121,7 +120,7 @@ void LockEngine::Unreserve(Claim& place) {
   place.is_reserved = false;
 }
 
-void LockEngine::LeaveLine(Claim& place) {
+void LockCore::LeaveLine(Claim& place) {
   LockDetail& detail = *place.lock.detail;
   Unreserve(place);
   detail.line.erase(detail.line.iterator_to(place));
@@ -133,33 +132,38 @@ void LockEngine::LeaveLine(Claim& place) {
   --counts_.places;
 }
 
-void LockEngine::LoseRequest(Claim& place, TimeMs now) {
+void LockCore::LoseRequest(Claim& place, TimeMs now) {
   if (IsFaulty(Fault::kGhostPlace)) return;
   if (place.keep_ms > 0) {
     Keep(place, now);
   } else if (options_.reconnect_grace_ms > 0) {
     PassOver(place, now);
   } else {
+    Tell(EventKind::kLapsed, table_.HashOf(place.lock.key()), place.lock, place, now);
     LeaveLine(place);
     DestroyClaim(place);
   }
 }
 
-void LockEngine::GrantPlace(Claim& place, Attachment* to, TimeMs now) {
-  RecentKey& recent = recent_.Touch(table_.HashOf(place.lock.key()));
+void LockCore::GrantPlace(Claim& place, Attachment* to, TimeMs now) {
+  const std::uint64_t hash = table_.HashOf(place.lock.key());
+  RecentKey& recent = recent_.Touch(hash);
   ++recent.granted_after_wait;
   recent.NoteWait(now - place.joined);
   ++counts_.granted_after_wait;
   LeaveLine(place);
   AddHold(place, to, now);
+  Tell(EventKind::kGranted, hash, place.lock, place, now);
 }
 
-void LockEngine::ReturnToLine(Claim& hold, TimeMs now) {
+void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
   LockDetail& detail = *hold.lock.detail;
+  const std::uint64_t hash = table_.HashOf(hold.lock.key());
+  Tell(EventKind::kUndone, hash, hold.lock, hold, now);
   detail.rooms.Free(hold.mode);
   detail.holds.erase(detail.holds.iterator_to(hold));
   --counts_.holds;
-  ++recent_.Touch(table_.HashOf(hold.lock.key())).ended;
+  ++recent_.Touch(hash).ended;
   wheel_.Cancel(hold);
   Unbind(hold);
   hold.token = 0;
@@ -172,7 +176,7 @@ void LockEngine::ReturnToLine(Claim& hold, TimeMs now) {
   LoseRequest(hold, now);
 }
 
-void LockEngine::Answer(Pending& pending, const Resolution& resolution, Effects& effects) {
+void LockCore::Answer(Pending& pending, const Resolution& resolution, Effects& effects) {
   if (pending.attachment == nullptr) return;
   Attachment& to = *pending.attachment;
   to.pending.erase(to.pending.iterator_to(pending));
@@ -182,13 +186,13 @@ void LockEngine::Answer(Pending& pending, const Resolution& resolution, Effects&
   effects.resolutions.back().to = &to;
 }
 
-void LockEngine::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
+void LockCore::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
   if (lock.detail == nullptr) return;
   ServeLine(lock, now, effects);
   ServeWatchers(lock, effects);
 }
 
-void LockEngine::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
+void LockCore::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
   LockDetail& detail = *lock.detail;
   for (auto at = detail.standing.begin(); at != detail.standing.end();) {
     Claim& place = *at;
@@ -208,7 +212,7 @@ void LockEngine::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
   }
 }
 
-void LockEngine::ServeWatchers(LockEntry& lock, Effects& effects) {
+void LockCore::ServeWatchers(LockEntry& lock, Effects& effects) {
   LockDetail& detail = *lock.detail;
   Token oldest = kTokenMax;
   if (lock.has_plain_hold()) {
@@ -224,7 +228,7 @@ void LockEngine::ServeWatchers(LockEntry& lock, Effects& effects) {
   }
 }
 
-void LockEngine::DestroyWatcher(Watcher& watcher) {
+void LockCore::DestroyWatcher(Watcher& watcher) {
   if (watcher.attachment != nullptr) {
     auto& pending = watcher.attachment->pending;
     pending.erase(pending.iterator_to(watcher));

@@ -5,24 +5,24 @@
 #include <tuple>
 
 #include "server/engine/faults.h"
-#include "server/engine/lock_engine.h"
+#include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
 
-void LockEngine::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline,
-                                TimerClass timer_class) {
+void LockCore::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline,
+                              TimerClass timer_class) {
   wheel_.Schedule(node, deadline, timer_class);
   detail.due_min = std::min(detail.due_min, deadline);
 }
 
-LockEntry* LockEngine::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now,
-                                   Effects& effects) {
+LockEntry* LockCore::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now,
+                                 Effects& effects) {
   LockEntry* lock = table_.Find(hash, key);
   if (lock == nullptr || !wheel_.is_behind(LastTickBefore(now))) return lock;
   return Settle(hash, *lock, now, effects);
 }
 
-LockEntry* LockEngine::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
+LockEntry* LockCore::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
   if (IsFaulty(Fault::kLateExpiry)) return &lock;
   CollectDue(lock, LastTickBefore(now));
   TimerWheel::List due;
@@ -32,7 +32,7 @@ LockEntry* LockEngine::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, E
   return Discard(hash, lock) ? nullptr : &lock;
 }
 
-void LockEngine::CollectDue(LockEntry& lock, TimeMs last_tick) {
+void LockCore::CollectDue(LockEntry& lock, TimeMs last_tick) {
   due_.clear();
   if (lock.has_plain_hold() && lock.plain.deadline() <= last_tick) due_.push_back(&lock.plain);
   if (lock.detail == nullptr || lock.detail->due_min > last_tick) return;
@@ -60,8 +60,11 @@ void LockEngine::CollectDue(LockEntry& lock, TimeMs last_tick) {
   });
 }
 
-void LockEngine::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
+void LockCore::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
   LockEntry& lock = LockOf(node);
+  const bool frees_empty_room =
+      node.timer_kind() == TimerKind::kCooling ||
+      (node.timer_kind() == TimerKind::kPlace && static_cast<Claim&>(node).is_reserved);
   switch (node.timer_kind()) {
     case TimerKind::kHold:
       EndHold(table_.HashOf(lock.key()), lock, static_cast<Hold&>(node), HoldEnd::kExpired, now);
@@ -80,9 +83,10 @@ void LockEngine::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
     }
   }
   Serve(lock, now, effects);
+  if (frees_empty_room) TellIfVacated(lock, now);
 }
 
-void LockEngine::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
+void LockCore::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
   if (place.state == ClaimState::kWaiting) {
     ++counts_.timed_out;
     Answer(place, {.kind = ResolutionKind::kTimedOut}, effects);
@@ -91,11 +95,13 @@ void LockEngine::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
       return;
     }
   }
+  Tell(place.state == ClaimState::kWaiting ? EventKind::kTimedOut : EventKind::kLapsed,
+       table_.HashOf(place.lock.key()), place.lock, place, now);
   LeaveLine(place);
   DestroyClaim(place);
 }
 
-void LockEngine::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
+void LockCore::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     const bool is_watcher = pending.pending_kind == PendingKind::kWatcher;
@@ -112,7 +118,7 @@ void LockEngine::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) 
   }
 }
 
-LockEntry& LockEngine::LockOf(TimerNode& node) {
+LockEntry& LockCore::LockOf(TimerNode& node) {
   switch (node.timer_kind()) {
     case TimerKind::kHold:
       return LockEntry::Of(static_cast<Hold&>(node));
@@ -126,7 +132,7 @@ LockEntry& LockEngine::LockOf(TimerNode& node) {
   return static_cast<Watcher&>(node).lock;
 }
 
-std::uint64_t LockEngine::OrderOf(const TimerNode& node) {
+std::uint64_t LockCore::OrderOf(const TimerNode& node) {
   switch (node.timer_kind()) {
     case TimerKind::kHold:
       return static_cast<const Hold&>(node).token;
@@ -140,16 +146,16 @@ std::uint64_t LockEngine::OrderOf(const TimerNode& node) {
   return static_cast<const Watcher&>(node).arrival;
 }
 
-bool LockEngine::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
+bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
   const auto report = [&](TimerNode& node) {
     LockEntry& lock = LockOf(node);
     EndDue(node, now, effects);
     Discard(table_.HashOf(lock.key()), lock);
   };
-  return wheel_.Advance(LastTickBefore(now), steps_max, report, &LockEngine::OrderOf);
+  return wheel_.Advance(LastTickBefore(now), steps_max, report, &LockCore::OrderOf);
 }
 
-TimeMs LockEngine::NextDeadline() const {
+TimeMs LockCore::NextDeadline() const {
   const TimeMs tick = wheel_.NextTick();
   return tick >= kNever ? kNever : tick + 1;
 }

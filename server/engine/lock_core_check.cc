@@ -2,11 +2,11 @@
 
 #include <cassert>
 
-#include "server/engine/lock_engine.h"
+#include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
 
-void LockEngine::CheckInvariants() const {
+void LockCore::CheckInvariants() const {
   EngineCounts found;
   std::size_t timers = 0;
   std::array<std::uint64_t, kDatabases> locks_by_db{};
@@ -27,7 +27,7 @@ void LockEngine::CheckInvariants() const {
   assert(wheel_.size() == timers);  // 6
 }
 
-std::size_t LockEngine::CheckLock(const LockEntry& lock, EngineCounts& found) const {
+std::size_t LockCore::CheckLock(const LockEntry& lock, EngineCounts& found) const {
   std::size_t timers = 0;
   const auto check_timer = [&](const TimerNode& node) {
     assert(node.is_scheduled() == (node.deadline() < kNever));  // 6
@@ -58,7 +58,7 @@ std::size_t LockEngine::CheckLock(const LockEntry& lock, EngineCounts& found) co
   return timers;
 }
 
-void LockEngine::CheckHolds(const LockEntry& lock) const {
+void LockCore::CheckHolds(const LockEntry& lock) const {
   Token newest = lock.plain.token;
   Rooms rooms;
   if (lock.has_plain_hold()) {
@@ -89,7 +89,7 @@ void LockEngine::CheckHolds(const LockEntry& lock) const {
   assert(is_all_shared || is_within_limits);  // 1
 }
 
-void LockEngine::CheckPlaces(const LockEntry& lock) const {
+void LockCore::CheckPlaces(const LockEntry& lock) const {
   const LockDetail& detail = *lock.detail;
   auto standing = detail.standing.begin();
   std::uint64_t number = 0;

@@ -4,11 +4,11 @@
 #include <cassert>
 
 #include "server/engine/faults.h"
-#include "server/engine/lock_engine.h"
+#include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
 
-Token LockEngine::NextToken() {
+Token LockCore::NextToken() {
   if (IsFaulty(Fault::kTokenReuse) && next_token_ % 7 == 0 && counts_.newest_token != 0) {
     ++next_token_;
     return counts_.newest_token;
@@ -18,8 +18,8 @@ Token LockEngine::NextToken() {
   return next_token_++;
 }
 
-Hold* LockEngine::FindHold(LockEntry& lock, std::string_view owner,
-                           std::optional<Token> token) const {
+Hold* LockCore::FindHold(LockEntry& lock, std::string_view owner,
+                         std::optional<Token> token) const {
   Hold* hold = nullptr;
   if (lock.has_plain_hold() && lock.plain_owner() == owner) {
     hold = &lock.plain;
@@ -31,7 +31,7 @@ Hold* LockEngine::FindHold(LockEntry& lock, std::string_view owner,
   return hold;
 }
 
-void LockEngine::StartHold(Hold& hold, TimeMs lease_end, TimeMs now) {
+void LockCore::StartHold(Hold& hold, TimeMs lease_end, TimeMs now) {
   hold.token = NextToken() & kTokenMax;
   hold.SetSince(now);
   if (IsFaulty(Fault::kEarlyExpiry) && lease_end < kNever) --lease_end;
@@ -40,7 +40,7 @@ void LockEngine::StartHold(Hold& hold, TimeMs lease_end, TimeMs now) {
   ++counts_.holds;
 }
 
-void LockEngine::AddHold(Claim& claim, Attachment* to, TimeMs now) {
+void LockCore::AddHold(Claim& claim, Attachment* to, TimeMs now) {
   LockDetail& detail = claim.lock.NeedDetail();
   claim.SetState(ClaimState::kHeld);
   claim.is_touched = false;
@@ -58,20 +58,33 @@ void LockEngine::AddHold(Claim& claim, Attachment* to, TimeMs now) {
   if (to != nullptr && claim.has_session()) Bind(claim, *to);
 }
 
-void LockEngine::Bind(Claim& hold, Attachment& to) {
+TimeMs LockCore::LeaseEndOf(const Hold& hold) {
+  if (hold.is_claim()) {
+    const auto& claim = static_cast<const Claim&>(hold);
+    if (claim.has_session()) return claim.extras->lease_end;
+  }
+  return hold.deadline();
+}
+
+void LockCore::SetLeaseEnd(LockDetail& detail, Claim& hold, TimeMs end) {
+  if (hold.extras != nullptr) hold.extras->lease_end = end;
+  ScheduleMember(detail, hold, end, TimerClass::kLease);
+}
+
+void LockCore::Bind(Claim& hold, Attachment& to) {
   Unbind(hold);
   hold.attachment = &to;
   to.sessions.push_back(hold);
 }
 
-void LockEngine::Unbind(Claim& hold) {
+void LockCore::Unbind(Claim& hold) {
   if (hold.attachment == nullptr) return;
   auto& sessions = hold.attachment->sessions;
   sessions.erase(sessions.iterator_to(hold));
   hold.attachment = nullptr;
 }
 
-void LockEngine::Note(HoldEnd end, RecentKey& recent) {
+void LockCore::Note(HoldEnd end, RecentKey& recent) {
   switch (end) {
     case HoldEnd::kReleased:
       ++counts_.released;
@@ -92,11 +105,12 @@ void LockEngine::Note(HoldEnd end, RecentKey& recent) {
   }
 }
 
-void LockEngine::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now) {
+void LockCore::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now) {
   RecentKey& recent = recent_.Touch(hash);
   ++recent.ended;
   recent.NoteHold(now - static_cast<TimeMs>(hold.since));
   Note(end, recent);
+  if (end != HoldEnd::kTransferred) Tell(EventOf(end), hash, lock, hold, now);
   --counts_.holds;
   if (lock.detail != nullptr) lock.detail->rooms.Free(ModeOf(hold));
   if (hold.is_claim()) {
@@ -114,7 +128,7 @@ void LockEngine::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEn
   hold.token = 0;
 }
 
-void LockEngine::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
+void LockCore::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
   const bool is_spared = end == HoldEnd::kTransferred ||
                          (end == HoldEnd::kBroken && !IsFaulty(Fault::kBreakCools)) ||
                          (end == HoldEnd::kUndone && !IsFaulty(Fault::kUndoCools));
@@ -130,7 +144,7 @@ void LockEngine::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
   ScheduleMember(detail, *room, claim.extras->cool_until, TimerClass::kCooling);
 }
 
-void LockEngine::EndCooling(CoolingRoom& room) {
+void LockCore::EndCooling(CoolingRoom& room) {
   LockDetail& detail = *room.lock.detail;
   wheel_.Cancel(room);
   detail.rooms.Free(room.mode);
@@ -139,13 +153,17 @@ void LockEngine::EndCooling(CoolingRoom& room) {
   delete &room;
 }
 
-Claim& LockEngine::CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client) {
+DurationMs LockCore::LeaseOf(const LockRequest& request) const {
+  return request.lease_ms.value_or(request.session_grace_ms ? 0 : options_.default_lease_ms);
+}
+
+Claim& LockCore::CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client) {
   Claim& claim = table_.CreateClaim(lock, request.owner);
   ApplyOptions(claim, request, client);
   return claim;
 }
 
-void LockEngine::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client) {
+void LockCore::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client) {
   claim.mode = request.mode();
   claim.keep_ms = static_cast<std::uint32_t>(request.keep_ms);
   claim.extras.reset();
@@ -158,20 +176,20 @@ void LockEngine::ApplyOptions(Claim& claim, const LockRequest& request, ClientRe
   claim.SetLeaseMs(LeaseOf(request));
 }
 
-void LockEngine::SetClient(Hold& hold, ClientRef client) {
+void LockCore::SetClient(Hold& hold, ClientRef client) {
   clients_.AddUse(client);
   clients_.DropUse(hold.client);
   hold.client = client & kClientRefMax;
 }
 
-void LockEngine::DestroyClaim(Claim& claim) {
+void LockCore::DestroyClaim(Claim& claim) {
   wheel_.Cancel(claim);
   clients_.DropUse(claim.client);
   labels_.DropUse(claim.label);
   table_.DestroyClaim(claim);
 }
 
-Claim& LockEngine::MovePlainHoldToClaim(LockEntry& lock) {
+Claim& LockCore::MovePlainHoldToClaim(LockEntry& lock) {
   LockDetail& detail = lock.NeedDetail();
   auto& plain = lock.plain;
   Claim& claim = table_.CreateClaim(lock, lock.plain_owner());
@@ -190,7 +208,7 @@ Claim& LockEngine::MovePlainHoldToClaim(LockEntry& lock) {
   return claim;
 }
 
-bool LockEngine::Discard(std::uint64_t hash, LockEntry& lock) {
+bool LockCore::Discard(std::uint64_t hash, LockEntry& lock) {
   if (lock.detail != nullptr && lock.detail->empty()) lock.detail.reset();
   if (lock.has_plain_hold() || lock.detail != nullptr) return false;
   --counts_.locks;
@@ -199,7 +217,7 @@ bool LockEngine::Discard(std::uint64_t hash, LockEntry& lock) {
   return true;
 }
 
-bool LockEngine::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effects& effects) {
+bool LockCore::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effects& effects) {
   LockEntry* lock = table_.FindByHash(
       key_hash, [&](const LockEntry& entry) { return FindToken(entry, token) != nullptr; });
   if (lock == nullptr) return false;
@@ -224,7 +242,7 @@ bool LockEngine::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effe
   return true;
 }
 
-const Hold* LockEngine::FindToken(const LockEntry& lock, Token token) {
+const Hold* LockCore::FindToken(const LockEntry& lock, Token token) {
   if (token == 0) return nullptr;
   if (lock.plain.token == token) return &lock.plain;
   if (lock.detail == nullptr) return nullptr;
@@ -234,7 +252,7 @@ const Hold* LockEngine::FindToken(const LockEntry& lock, Token token) {
   return found == holds.end() ? nullptr : &*found;
 }
 
-void LockEngine::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
+void LockCore::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     attachment.pending.pop_front();
@@ -264,7 +282,7 @@ void LockEngine::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
   }
 }
 
-void LockEngine::AfterDetach(LockEntry& lock, TimeMs now, Effects& effects) {
+void LockCore::AfterDetach(LockEntry& lock, TimeMs now, Effects& effects) {
   const std::uint64_t hash = table_.HashOf(lock.key());
   if (LockEntry* settled = Settle(hash, lock, now, effects)) {
     Serve(*settled, now, effects);

@@ -1,0 +1,20 @@
+// What an operator chooses about the lock engine.
+#pragma once
+
+#include <cstdint>
+
+#include "server/engine/types.h"
+
+namespace fairlock::engine {
+
+struct EngineOptions {
+  DurationMs default_lease_ms = 30'000;
+  DurationMs reconnect_grace_ms = 2'000;  // how long a place without KEEP outlives its connection
+  DurationMs keep_ms_max = 60'000;        // the longest KEEP, checked by who reads the request
+  Token first_token = 1;                  // the first grant gets this one
+  std::uint64_t hash_seed = 0;  // secret of the process, so that nobody can choose colliding keys
+  std::uint64_t locks_max = ~0ULL;
+  std::uint64_t places_max = ~0ULL;
+};
+
+}  // namespace fairlock::engine
