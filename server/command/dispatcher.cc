@@ -114,6 +114,16 @@ void Dispatcher::MoveDelivery(std::uint64_t key_hash, engine::Token token, Clien
   }
 }
 
+void Dispatcher::AddEventSink(engine::EventSink& sink) {
+  events_.Add(sink);
+  engine_.set_event_sink(&events_);
+}
+
+void Dispatcher::DropEventSink(engine::EventSink& sink) {
+  events_.Remove(sink);
+  if (events_.empty()) engine_.set_event_sink(nullptr);
+}
+
 std::uint64_t Dispatcher::Register(Client& client) {
   const std::uint64_t id = next_client_id_++;
   ++counters_.connections_received;

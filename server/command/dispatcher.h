@@ -12,6 +12,7 @@
 #include "server/command/client.h"
 #include "server/command/command_table.h"
 #include "server/command/environment.h"
+#include "server/engine/event_fan.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::command {
@@ -63,6 +64,11 @@ class Dispatcher {
   // to it.
   void MoveDelivery(std::uint64_t key_hash, engine::Token token, Client& client);
 
+  // From now on the sink is told what happens to locks, until it is dropped. While there is none
+  // the engine tells nobody, which costs nothing.
+  void AddEventSink(engine::EventSink& sink);
+  void DropEventSink(engine::EventSink& sink);
+
   // By number. Numbers rise and are never used again.
   const std::map<std::uint64_t, Client*>& clients() const { return clients_; }
   Client* FindClient(std::uint64_t id) const;
@@ -92,6 +98,7 @@ class Dispatcher {
   Environment& environment_;
   const engine::TimeMs started_at_;
   CommandTable commands_;
+  engine::EventFan events_;
   engine::LockEngine engine_;
   engine::Effects effects_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
