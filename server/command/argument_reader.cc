@@ -58,12 +58,12 @@ std::string_view ArgumentReader::Next(std::string_view name) {
   return {};
 }
 
-engine::KeyName ArgumentReader::Key(std::uint8_t db) {
+engine::KeyName ArgumentReader::Key(std::uint8_t db, std::uint64_t hash) {
   const std::string_view key = Next("key");
   if (!failed_ && (key.empty() || key.size() > engine::kKeyBytesMax)) {
     Fail("key: " + std::to_string(key.size()) + " bytes; 1 to 1024 would be right");
   }
-  return {db, key};
+  return {db, key, hash};
 }
 
 std::string_view ArgumentReader::Owner(std::string_view name) {

@@ -28,7 +28,8 @@ class ArgumentReader {
   std::string_view Next(std::string_view name);
   std::string_view Peek() const { return arguments_[next_]; }
 
-  engine::KeyName Key(std::uint8_t db);
+  // `hash`: of this key in that database, if it is known.
+  engine::KeyName Key(std::uint8_t db, std::uint64_t hash = 0);
   std::string_view Owner(std::string_view name);
   std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
   engine::Token Token(std::string_view name);

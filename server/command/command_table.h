@@ -24,6 +24,8 @@ struct Invocation {
   const protocol::Arguments& arguments;  // the name is the first, of a subcommand the second too
   protocol::ReplyWriter reply;
   engine::TimeMs now;
+  std::uint64_t key_hash =
+      0;  // of the first key that the row tells, in this database; 0: not known
 };
 
 // As COMMAND shows them.

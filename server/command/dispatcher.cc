@@ -45,7 +45,8 @@ void Dispatcher::Prepare(const Client& client, RequestAhead& request) const {
   const auto position = static_cast<std::size_t>(commands_.rows()[request.row]->keys.first);
   if (position == 0 || position >= request.arguments.size()) return;
   request.has_key = true;
-  request.key_hash = engine_.Prefetch({client.database(), request.arguments[position]});
+  request.database = client.database();
+  request.key_hash = engine_.Prefetch({request.database, request.arguments[position]});
 }
 
 void Dispatcher::PrefetchLock(const RequestAhead& request) const {
@@ -84,7 +85,10 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
     ++calls_[index];
     const CommandSpec& spec = *commands_.rows()[index];
     client.profile().last_command = &spec;
-    Invocation invocation{*this, client, request.arguments, reply, now};
+    // A request before this one may have changed the database.
+    const bool is_hashed = request.has_key && request.database == client.database();
+    Invocation invocation{*this, client, request.arguments,
+                          reply, now,    is_hashed ? request.key_hash : 0};
     spec.handler(invocation);
   }
   const std::string& output = client.output();

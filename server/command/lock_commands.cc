@@ -170,7 +170,7 @@ void AnswerLock(Invocation& call, const engine::LockRequest& request,
 void Lock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::LockRequest request;
-  request.key = arguments.Key(call.client.database());
+  request.key = arguments.Key(call.client.database(), call.key_hash);
   request.owner = arguments.Owner("owner");
   const std::uint32_t seen =
       ReadLockOptions(arguments, call.dispatcher.engine().options(), request);
@@ -183,7 +183,7 @@ void Lock(Invocation& call) {
 void Unlock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::UnlockRequest request;
-  request.key = arguments.Key(call.client.database());
+  request.key = arguments.Key(call.client.database(), call.key_hash);
   request.owner = arguments.Owner("owner");
   std::uint32_t seen = 0;
   if (arguments.has_more()) TakeToken(arguments, seen, request.token);
@@ -196,7 +196,7 @@ void Unlock(Invocation& call) {
 void Renew(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::RenewRequest request;
-  request.key = arguments.Key(call.client.database());
+  request.key = arguments.Key(call.client.database(), call.key_hash);
   request.owner = arguments.Owner("owner");
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
@@ -220,7 +220,7 @@ void Wait(Invocation& call) {
   }
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;
-  request.key = arguments.Key(call.client.database());
+  request.key = arguments.Key(call.client.database(), call.key_hash);
   if (!arguments.Take("TIMEOUT"))
     arguments.Fail("syntax error: TIMEOUT and a duration are missing");
   request.timeout_ms = arguments.DurationOrForever("TIMEOUT");
@@ -265,7 +265,7 @@ void Cancel(Invocation& call) {
 void Transfer(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::TransferRequest request;
-  request.key = arguments.Key(call.client.database());
+  request.key = arguments.Key(call.client.database(), call.key_hash);
   request.owner = arguments.Owner("owner");
   request.new_owner = arguments.Owner("new-owner");
   std::uint32_t seen = 0;

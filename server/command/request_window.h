@@ -14,6 +14,7 @@ struct RequestAhead {
   protocol::Arguments arguments;  // views into the input
   std::size_t row = 0;            // of the command table, by its first word; kNone: there is none
   std::uint64_t key_hash = 0;
+  std::uint8_t database = 0;  // that the hash is for
   bool has_key = false;
   std::size_t end = 0;                    // of its bytes in the input
   protocol::RequestParser parser_behind;  // to go on from there

@@ -3,13 +3,12 @@
 #include <boost/intrusive/parent_from_member.hpp>
 #include <cassert>
 #include <cstring>
-#include <new>
 
 namespace fairlock::engine {
 
-LockEntry* LockEntry::Create(const KeyName& key, std::string_view owner) {
+LockEntry* LockEntry::Create(BlockPool& memory, const KeyName& key, std::string_view owner) {
   const std::size_t size = sizeof(LockEntry) + key.bytes.size() + owner.size();
-  auto* lock = new (::operator new(size)) LockEntry(key.db);
+  auto* lock = new (memory.Take(size)) LockEntry(key.db);
   lock->plain.key_bytes = key.bytes.size() & 0x7ff;
   lock->plain.owner_bytes = owner.size() & 0x3fff;
   std::memcpy(lock->bytes(), key.bytes.data(), key.bytes.size());
@@ -17,10 +16,10 @@ LockEntry* LockEntry::Create(const KeyName& key, std::string_view owner) {
   return lock;
 }
 
-void LockEntry::Destroy(LockEntry* lock) {
+void LockEntry::Destroy(BlockPool& memory, LockEntry* lock) {
   const std::size_t size = sizeof(LockEntry) + lock->key_size() + lock->plain.owner_bytes;
   lock->~LockEntry();
-  ::operator delete(lock, size);
+  memory.Give(lock, size);
 }
 
 LockEntry& LockEntry::Of(Hold& hold) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/engine/attachment.h"
+#include "server/engine/block_pool.h"
 #include "server/engine/claim.h"
 #include "server/engine/rooms.h"
 #include "server/engine/timer_wheel.h"
@@ -64,13 +65,13 @@ struct LockDetail {
 // bytes.
 class LockEntry {
  public:
-  static LockEntry* Create(const KeyName& key, std::string_view owner);
-  static void Destroy(LockEntry* lock);
+  static LockEntry* Create(BlockPool& memory, const KeyName& key, std::string_view owner);
+  static void Destroy(BlockPool& memory, LockEntry* lock);
   static LockEntry& Of(Hold& hold);
   static const LockEntry& Of(const Hold& hold) { return Of(const_cast<Hold&>(hold)); }
 
   KeyName key() const {
-    return {static_cast<std::uint8_t>(plain.database()), {bytes(), key_size()}};
+    return {static_cast<std::uint8_t>(plain.database()), {bytes(), key_size()}, 0};
   }
   std::string_view plain_owner() const {
     return {bytes() + key_size(), static_cast<std::size_t>(plain.owner_bytes)};

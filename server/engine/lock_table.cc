@@ -14,10 +14,10 @@ LockTable::~LockTable() {
   do {
     cursor = locks_.ScanGroup(cursor, [&](LockEntry& lock) { locks.push_back(&lock); });
   } while (cursor != 0);
-  for (LockEntry* lock : locks) LockEntry::Destroy(lock);
+  for (LockEntry* lock : locks) LockEntry::Destroy(memory_, lock);
 }
 
-std::uint64_t LockTable::HashOf(const KeyName& key) const {
+std::uint64_t LockTable::Hash(const KeyName& key) const {
   return XXH3_64bits_withSeed(key.bytes.data(), key.bytes.size(), seed_ + key.db);
 }
 
@@ -27,14 +27,14 @@ std::uint64_t LockTable::HashOfOwner(const LockEntry& lock, std::string_view own
 }
 
 LockEntry& LockTable::Create(std::uint64_t hash, const KeyName& key, std::string_view owner) {
-  LockEntry* lock = LockEntry::Create(key, owner);
+  LockEntry* lock = LockEntry::Create(memory_, key, owner);
   locks_.Insert(hash, *lock);
   return *lock;
 }
 
 void LockTable::Destroy(std::uint64_t hash, LockEntry& lock) {
   locks_.Erase(hash, lock);
-  LockEntry::Destroy(&lock);
+  LockEntry::Destroy(memory_, &lock);
 }
 
 Claim* LockTable::FindClaim(const LockEntry& lock, std::string_view owner) const {

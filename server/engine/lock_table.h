@@ -16,8 +16,7 @@ class LockTable {
   explicit LockTable(std::uint64_t seed);
   ~LockTable();
 
-  // XXH3 with the seed, and the database mixed in.
-  std::uint64_t HashOf(const KeyName& key) const;
+  std::uint64_t HashOf(const KeyName& key) const { return key.hash != 0 ? key.hash : Hash(key); }
 
   LockEntry* Find(std::uint64_t hash, const KeyName& key) const {
     return locks_.Find(hash, [&](const LockEntry& lock) { return lock.key() == key; });
@@ -56,9 +55,12 @@ class LockTable {
       return table->HashOfOwner(claim.lock, claim.owner());
     }
   };
+  // XXH3 with the seed, and the database mixed in.
+  std::uint64_t Hash(const KeyName& key) const;
   std::uint64_t HashOfOwner(const LockEntry& lock, std::string_view owner) const;
 
   const std::uint64_t seed_;
+  BlockPool memory_;  // of the locks
   LinearHash<LockEntry, HashOfLock> locks_;
   LinearHash<Claim, HashOfClaim> claims_;
 };

@@ -35,8 +35,12 @@ inline constexpr std::uint32_t kLimitMax = 1'000'000'000;
 struct KeyName {
   std::uint8_t db = 0;
   std::string_view bytes;
+  std::uint64_t hash =
+      0;  // as Prefetch gave it for this name, so that it is not made twice; 0: not known
 
-  friend bool operator==(const KeyName&, const KeyName&) = default;
+  friend bool operator==(const KeyName& a, const KeyName& b) {
+    return a.bytes == b.bytes && a.db == b.db;
+  }
 };
 
 // Why a request is not granted now.
