@@ -1,0 +1,44 @@
+// Bytes that are written one behind the other into memory that is used again.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace fairlock::storage {
+
+// Grows by doubling and never shrinks, so that a buffer in use again allocates nothing.
+class ByteBuffer {
+ public:
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  char* data() { return bytes_.get(); }
+  std::string_view view() const { return {bytes_.get(), size_}; }
+
+  void Clear() { size_ = 0; }
+
+  // Where the next `count` bytes may be written; valid until the next call. What was written is
+  // then told to SetEnd.
+  char* Reserve(std::size_t count) {
+    if (capacity_ - size_ < count) Grow(size_ + count);
+    return bytes_.get() + size_;
+  }
+  void SetEnd(const char* end) { size_ = static_cast<std::size_t>(end - bytes_.get()); }
+
+ private:
+  void Grow(std::size_t needed) {
+    const std::size_t capacity = std::max<std::size_t>({needed, capacity_ * 2, 256});
+    auto bytes = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size_ > 0) std::memcpy(bytes.get(), bytes_.get(), size_);
+    bytes_ = std::move(bytes);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace fairlock::storage

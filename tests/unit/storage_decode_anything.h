@@ -1,0 +1,72 @@
+// What must hold of any bytes that are read as a record, for the fuzz target and its short form.
+#pragma once
+
+#include <cassert>
+#include <string>
+#include <string_view>
+
+#include "storage/record.h"
+#include "storage/rows.h"
+#include "storage/snapshot_heading.h"
+
+namespace fairlock::storage {
+
+template <typename Row>
+void EncodesAgain(const Change& change, RecordWriter& writer) {
+  Row row;
+  const bool is_row = DecodeRow(change.key, change.value, row);
+  assert(is_row);
+  if (is_row) PutRow(writer, row);
+}
+
+// What was decoded is encoded to the same bytes: no two encodings mean the same row.
+inline void EncodeAgain(const Change& change, RecordWriter& writer) {
+  if (change.is_deletion) return writer.Delete(change.kind, change.key);
+  switch (change.kind) {
+    case RowKind::kHold:
+      return EncodesAgain<HoldRow>(change, writer);
+    case RowKind::kPlace:
+      return EncodesAgain<PlaceRow>(change, writer);
+    case RowKind::kCooling:
+      return EncodesAgain<CoolingRow>(change, writer);
+    case RowKind::kLimit:
+      return EncodesAgain<LimitRow>(change, writer);
+    case RowKind::kMeta:
+      return EncodesAgain<MetaRow>(change, writer);
+  }
+}
+
+// How many changes of `content` are rows, up to the first mistake.
+inline int DecodeContent(std::string_view content) {
+  RecordWriter sealed;
+  sealed.AppendRaw(content);
+  // As many changes as the content has bytes are claimed: it always ends too early.
+  for (std::size_t i = 0; i < content.size(); ++i) sealed.EndChange(sealed.BeginChange(0));
+  auto record =
+      RecordReader::Open(sealed.Seal(RecordKind::kBatch, 7, 11), RecordKind::kBatch, 7, 11);
+  assert(record.ok());
+  int rows = 0;
+  RecordWriter again;
+  Change change;
+  std::size_t read_bytes = 0;
+  while (record->Next(change)) {
+    if (!IsWellFormed(change)) break;
+    EncodeAgain(change, again);
+    const std::string_view encoded =
+        std::string_view(again.BeginChange(0) - again.size(), again.size())
+            .substr(kRecordHeaderBytes);
+    assert(content.substr(0, encoded.size()) == encoded);
+    assert(encoded.size() > read_bytes);
+    read_bytes = encoded.size();
+    ++rows;
+  }
+  return rows;
+}
+
+// Bytes as they come, with no checksum made for them: refused, unless somebody found a collision.
+inline void DecodeRaw(std::string_view bytes) {
+  (void)RecordReader::Open(bytes, RecordKind::kBatch, 1, 0).ok();
+  (void)DecodeHeading(bytes, 0).ok();
+}
+
+}  // namespace fairlock::storage

@@ -1,0 +1,38 @@
+// Rows of every kind, and records of them, for the tests of storage.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/record.h"
+#include "storage/rows.h"
+
+namespace fairlock::storage {
+
+// An empty folder of the test's own, removed with all that is in it.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder();
+
+  std::string PathOf(std::string_view name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// What SET key owner NX PX 30000 or a plain LOCK leaves.
+HoldRow PlainHold(std::string_view key, std::uint64_t token);
+
+// With every option that there is.
+HoldRow FullHold();
+PlaceRow FullPlace();
+CoolingRow FullCooling();
+LimitRow FullLimit();
+
+}  // namespace fairlock::storage
