@@ -120,12 +120,12 @@ void Dispatcher::MoveDelivery(std::uint64_t key_hash, engine::Token token, Clien
 
 void Dispatcher::AddEventSink(engine::EventSink& sink) {
   events_.Add(sink);
-  engine_.set_event_sink(&events_);
+  engine_.set_event_sink(events_.entrance());
 }
 
 void Dispatcher::DropEventSink(engine::EventSink& sink) {
   events_.Remove(sink);
-  if (events_.empty()) engine_.set_event_sink(nullptr);
+  engine_.set_event_sink(events_.entrance());
 }
 
 std::uint64_t Dispatcher::Register(Client& client) {

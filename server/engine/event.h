@@ -13,7 +13,7 @@ enum class EventKind : std::uint8_t {
   kGranted,       // a new hold; `waited_ms` if it had a place before
   kReacquired,    // the owner asked again for what it holds
   kDenied,        // for `reason`; `other` is the oldest holder then, if any
-  kQueued,        // a new place in line, for `reason`
+  kQueued,        // a new place in line, for `reason`; `other` as for kDenied
   kReleased,      // by its owner
   kExpired,       // its lease ended
   kDisconnected,  // its session's connection closed, without grace
@@ -32,13 +32,15 @@ enum class EventKind : std::uint8_t {
 struct Event {
   EventKind kind = EventKind::kGranted;
   DenialReason reason = DenialReason::kNone;
+  bool has_waited = false;            // kGranted: it had a place before
   ClientRef client = kUnknownClient;  // through which the hold or place was asked for
-  KeyName key;
+  KeyName key = {};
   std::uint64_t key_hash = 0;
-  std::string_view owner;  // empty for kVacated
-  std::string_view other;
-  std::string_view label;
+  std::string_view owner = {};  // empty for kVacated
+  std::string_view other = {};
+  std::string_view label = {};
   Token token = 0;
+  Token other_token = 0;  // kDenied, kQueued: of the hold of `other`
   TimeMs at = 0;
   DurationMs waited_ms = 0;  // of a grant or a place
   DurationMs held_ms = 0;    // of an end

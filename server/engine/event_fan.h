@@ -18,7 +18,11 @@ class EventFan final : public EventSink {
     sinks_.push_back(&sink);
   }
   void Remove(EventSink& sink) { std::erase(sinks_, &sink); }
-  bool empty() const { return sinks_.empty(); }
+  // Whom to tell: nobody, the only one without a detour, or this.
+  EventSink* entrance() {
+    if (sinks_.empty()) return nullptr;
+    return sinks_.size() == 1 ? sinks_.front() : this;
+  }
 
   void Take(const Event& event) override {
     for (EventSink* sink : sinks_) sink->Take(event);

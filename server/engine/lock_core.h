@@ -98,6 +98,11 @@ class LockCore {
     kUndone  // its token never reached the owner
   };
 
+  // By HoldEnd.
+  static constexpr std::array<EventKind, 6> kEventOfEnd = {
+      EventKind::kReleased, EventKind::kExpired,     EventKind::kDisconnected,
+      EventKind::kBroken,   EventKind::kTransferred, EventKind::kUndone};
+
   // Holds (lock_core_hold.cc).
   Token NextToken();
   Hold* FindHold(LockEntry& lock, std::string_view owner, std::optional<Token> token) const;
@@ -162,15 +167,18 @@ class LockCore {
   // Events (lock_core_events.cc).
   void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold, TimeMs now,
             std::string_view other = {}) {
-    if (sink_ != nullptr) TellSink(kind, hash, lock, hold, now, other);
+    if (sink_ == nullptr) return;
+    told_.other = other;
+    TellSink(kind, hash, lock, hold, now);
   }
   void TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
-                TimeMs now, std::string_view other);
+                TimeMs now);
+  static void DescribeClaim(const Claim& claim, Event& event);
   LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
                   ClientRef client, DenialReason reason, TimeMs now);
   void TellQueued(const Claim& place, DenialReason reason, TimeMs now);
   void TellIfVacated(const LockEntry& lock, TimeMs now);
-  static EventKind EventOf(HoldEnd end);
+  static EventKind EventOf(HoldEnd end) { return kEventOfEnd[static_cast<std::size_t>(end)]; }
 
   // Checking (lock_core_check.cc).
   std::size_t CheckLock(const LockEntry& lock, EngineCounts& found) const;
@@ -192,6 +200,7 @@ class LockCore {
   void DropMembers(LockDetail& detail);
 
   EventSink* sink_ = nullptr;
+  Event told_;                   // scratch of TellSink
   std::vector<TimerNode*> due_;  // scratch of CollectDue
 };
 

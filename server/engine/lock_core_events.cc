@@ -4,48 +4,45 @@
 
 namespace fairlock::engine {
 
-EventKind LockCore::EventOf(HoldEnd end) {
-  switch (end) {
-    case HoldEnd::kReleased:
-      return EventKind::kReleased;
-    case HoldEnd::kExpired:
-      return EventKind::kExpired;
-    case HoldEnd::kDisconnected:
-      return EventKind::kDisconnected;
-    case HoldEnd::kBroken:
-      return EventKind::kBroken;
-    case HoldEnd::kTransferred:
-      return EventKind::kTransferred;
-    case HoldEnd::kUndone:
-      break;
-  }
-  return EventKind::kUndone;
-}
-
 void LockCore::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
-                        TimeMs now, std::string_view other) {
-  Event event;
+                        TimeMs now) {
+  // Field by field into one that is there: this is on the way of every grant and every end.
+  Event& event = told_;
   event.kind = kind;
-  event.label = labels_.Text(static_cast<LabelRef>(hold.label));
+  event.reason = DenialReason::kNone;
+  event.has_waited = false;
   event.client = static_cast<ClientRef>(hold.client);
   event.key = lock.key();
   event.key_hash = hash;
-  event.owner = OwnerOf(hold);
-  event.other = other;
+  event.owner = lock.plain_owner();
+  event.label = labels_.Text(static_cast<LabelRef>(hold.label));
   event.token = hold.token;
+  event.other_token = 0;
   event.at = now;
+  event.waited_ms = 0;
   event.held_ms = now - static_cast<TimeMs>(hold.since);
-  if (hold.is_claim()) {
-    const auto& claim = static_cast<const Claim&>(hold);
-    if (claim.is_place()) {
-      event.held_ms = 0;
-      event.waited_ms = now - claim.joined;
-    } else if (kind == EventKind::kGranted && claim.arrival != 0) {
-      event.waited_ms = now - claim.joined;
-    }
-  }
+  if (hold.is_claim()) DescribeClaim(static_cast<const Claim&>(hold), event);
   sink_->Take(event);
 }
+
+void LockCore::DescribeClaim(const Claim& claim, Event& event) {
+  event.owner = claim.owner();
+  event.has_waited = event.kind == EventKind::kGranted && claim.arrival != 0;
+  if (claim.is_place()) event.held_ms = 0;
+  if (claim.is_place() || event.has_waited) event.waited_ms = event.at - claim.joined;
+}
+
+namespace {
+
+// Who is in the way.
+void NameHolder(const LockEntry& lock, Event& event) {
+  const Hold* hold = lock.oldest_hold();
+  if (hold == nullptr) return;
+  event.other = OwnerOf(*hold);
+  event.other_token = hold->token;
+}
+
+}  // namespace
 
 void LockCore::TellQueued(const Claim& place, DenialReason reason, TimeMs now) {
   if (sink_ == nullptr) return;
@@ -57,6 +54,7 @@ void LockCore::TellQueued(const Claim& place, DenialReason reason, TimeMs now) {
   event.key = place.lock.key();
   event.key_hash = table_.HashOf(event.key);
   event.owner = place.owner();
+  NameHolder(place.lock, event);
   event.at = now;
   sink_->Take(event);
 }
@@ -73,11 +71,7 @@ LockResult LockCore::Deny(std::uint64_t hash, const LockEntry& lock, const LockR
     event.key = request.key;
     event.key_hash = hash;
     event.owner = request.owner;
-    if (lock.has_plain_hold()) {
-      event.other = lock.plain_owner();
-    } else if (lock.detail != nullptr && !lock.detail->holds.empty()) {
-      event.other = lock.detail->holds.front().owner();
-    }
+    NameHolder(lock, event);
     event.label = request.label.value_or("");
     event.at = now;
     sink_->Take(event);

@@ -214,12 +214,8 @@ void LockCore::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
 
 void LockCore::ServeWatchers(LockEntry& lock, Effects& effects) {
   LockDetail& detail = *lock.detail;
-  Token oldest = kTokenMax;
-  if (lock.has_plain_hold()) {
-    oldest = lock.plain.token;
-  } else if (!detail.holds.empty()) {
-    oldest = detail.holds.front().token;
-  }
+  const Hold* oldest_hold = lock.oldest_hold();
+  Token oldest = oldest_hold == nullptr ? kTokenMax : Token{oldest_hold->token};
   if (IsFaulty(Fault::kWatchTooEarly)) oldest = kTokenMax;
   while (!detail.watchers.empty() && detail.watchers.front().newest_token < oldest) {
     Watcher& watcher = detail.watchers.front();

@@ -188,13 +188,7 @@ LockSummary LockEngine::Summarize(const LockEntry& lock, TimeMs now) const {
   summary.key = lock.key();
   summary.holder_count = lock.hold_count();
   summary.waiter_count = lock.standing_count();
-  const Hold* oldest = nullptr;
-  if (lock.has_plain_hold()) {
-    oldest = &lock.plain;
-  } else if (lock.detail != nullptr && !lock.detail->holds.empty()) {
-    oldest = &lock.detail->holds.front();
-  }
-  if (oldest != nullptr) {
+  if (const Hold* oldest = lock.oldest_hold()) {
     summary.oldest_hold_ms = Since(*oldest, now);
     summary.label = labels_.Text(oldest->label);
     summary.first_owner = OwnerOf(*oldest);

@@ -80,6 +80,11 @@ class LockEntry {
   std::size_t hold_count() const {
     return (has_plain_hold() ? 1 : 0) + (detail ? detail->holds.size() : 0);
   }
+  // The hold with the lowest token; null: nobody holds.
+  const Hold* oldest_hold() const {
+    if (has_plain_hold()) return &plain;
+    return detail != nullptr && !detail->holds.empty() ? &detail->holds.front() : nullptr;
+  }
   // Places that count: not those passed over.
   std::size_t standing_count() const { return detail ? detail->standing.size() : 0; }
   LockDetail& NeedDetail();

@@ -48,9 +48,38 @@ TEST_F(EventFanTest, TellsNothingMoreToOneThatIsRemoved) {
   fan.Remove(first);
   Unlock("owner");
   EXPECT_EQ(noted, "a+b+b-");
-  fan.Remove(second);
-  EXPECT_TRUE(fan.empty());
   engine_.set_event_sink(nullptr);
+}
+
+TEST_F(EventFanTest, IsNoDetourForOneListenerAndNothingForNone) {
+  std::string noted;
+  NotedKinds first(noted, 'a');
+  NotedKinds second(noted, 'b');
+  EventFan fan;
+  EXPECT_EQ(fan.entrance(), nullptr);
+  fan.Add(first);
+  EXPECT_EQ(fan.entrance(), &first);
+  fan.Add(second);
+  EXPECT_EQ(fan.entrance(), &fan);
+  fan.Remove(first);
+  EXPECT_EQ(fan.entrance(), &second);
+}
+
+TEST_F(EventFanTest, ADeniedOrQueuedRequestNamesTheOldestHolderWithItsToken) {
+  struct Noted final : EventSink {
+    void Take(const Event& event) override {
+      if (event.reason == DenialReason::kNone) return;
+      others += std::string(event.other) + ":" + std::to_string(event.other_token) + " ";
+    }
+    std::string others;
+  } noted;
+  const Token token = Ask("holder", Connect(), 5000).token;
+  engine_.set_event_sink(&noted);
+  Ask("denied", Connect(), 5000);
+  Ask("queued", Connect(), 5000, 1000);
+  engine_.set_event_sink(nullptr);
+  const std::string holder = "holder:" + std::to_string(token) + " ";
+  EXPECT_EQ(noted.others, holder + holder);
 }
 
 }  // namespace
