@@ -30,6 +30,7 @@ struct Config {
   std::int64_t reconnect_grace = 0;
   std::int64_t max_locks = 0;
   std::int64_t max_places = 0;
+  std::int64_t max_limit_overrides = 0;
 
   std::string log_level;
   std::string log_file;

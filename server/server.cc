@@ -45,7 +45,8 @@ engine::EngineOptions EngineOptionsOf(const Config& config) {
           .first_token = FirstToken(net::UnixTimeUs()),
           .hash_seed = RandomSeed(),
           .locks_max = Bound(config.max_locks),
-          .places_max = Bound(config.max_places)};
+          .places_max = Bound(config.max_places),
+          .limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides)};
 }
 
 protocol::RequestLimits RequestLimitsOf(const Config& config) {
@@ -135,6 +136,8 @@ std::string Server::Apply(const Config& config) {
   dispatcher_.engine().set_default_lease_ms(config.default_lease);
   dispatcher_.engine().set_reconnect_grace_ms(config.reconnect_grace);
   dispatcher_.engine().set_keep_ms_max(config.max_keep);
+  dispatcher_.engine().set_limit_overrides_max(
+      static_cast<std::size_t>(config.max_limit_overrides));
   log_.SetLevel(config.log_level);
   LogChanges(config);
   return "";

@@ -143,6 +143,22 @@ std::string_view ArgumentReader::Label() {
   return label;
 }
 
+std::string_view ArgumentReader::Reason() {
+  const std::string_view reason = Next("REASON");
+  if (reason.size() > engine::kReasonBytesMax) {
+    Fail("REASON: " + std::to_string(reason.size()) + " bytes; at most 256 would be right");
+  }
+  return reason;
+}
+
+std::string_view ArgumentReader::Pattern() {
+  const std::string_view pattern = Next("pattern");
+  if (!failed_ && (pattern.empty() || pattern.size() > engine::kKeyBytesMax)) {
+    Fail("pattern: " + std::to_string(pattern.size()) + " bytes; 1 to 1024 would be right");
+  }
+  return pattern;
+}
+
 bool ArgumentReader::Take(std::string_view option) {
   if (!has_more() || !EqualsIgnoreCase(arguments_[next_], option)) return false;
   ++next_;

@@ -44,6 +44,10 @@ class ArgumentReader {
   engine::DurationMs DurationOrForever(std::string_view name);
   std::string_view Meta();
   std::string_view Label();
+  // What stands behind REASON: text for people.
+  std::string_view Reason();
+  // A glob of keys.
+  std::string_view Pattern();
 
   // If the next argument is that word, takes it. Names are case-insensitive.
   bool Take(std::string_view option);

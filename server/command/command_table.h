@@ -80,6 +80,7 @@ constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
 // One family of commands, each defined at the bottom of its file.
 std::span<const CommandSpec> LockCommands();
 std::span<const CommandSpec> LookCommands();
+std::span<const CommandSpec> LimitCommands();
 std::span<const CommandSpec> ConnectionCommands();
 std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();

@@ -20,6 +20,7 @@ struct Source {
   const ResourceUse resources;
   const std::int64_t unix_us;
   const std::int64_t uptime_s;
+  const engine::TimeMs now;
 };
 
 std::string Decimal(double value, int digits) {
@@ -152,6 +153,20 @@ void AddLine(std::string& report, std::string_view name, std::string_view value)
 
 // Sections whose lines are not known before.
 
+void AddOverrides(std::string& report, const Source& source) {
+  const auto& rows = source.dispatcher.engine().Limits(source.now).all();
+  AddLine(report, "limit_overrides", std::to_string(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string text = "pattern=" + Quoted(rows[i].pattern);
+    text.append(",db=").append(std::to_string(rows[i].db));
+    text.append(",limit=").append(std::to_string(rows[i].limit));
+    if (rows[i].end < engine::kNever) {
+      text.append(",left_ms=").append(std::to_string(rows[i].end - source.now));
+    }
+    AddLine(report, "limit_override" + std::to_string(i), text);
+  }
+}
+
 void AddCommandCalls(std::string& report, const Source& source) {
   const auto rows = source.dispatcher.commands().rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -188,7 +203,7 @@ constexpr auto kSections = std::to_array<Section>({
     {"Stats", true, kStatsFields, nullptr},
     {"Replication", true, kReplicationFields, nullptr},
     {"CPU", true, kCpuFields, nullptr},
-    {"Locks", true, kLocksFields, nullptr},
+    {"Locks", true, kLocksFields, AddOverrides},
     {"Commandstats", false, {}, AddCommandCalls},
     {"Cluster", true, kClusterFields, nullptr},
     {"Keyspace", true, {}, AddDatabases},
@@ -213,7 +228,8 @@ std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& d
                       .locks = dispatcher.engine().counts(),
                       .resources = dispatcher.environment().Resources(),
                       .unix_us = dispatcher.environment().UnixTimeUs(),
-                      .uptime_s = (now - dispatcher.started_at()) / 1000};
+                      .uptime_s = (now - dispatcher.started_at()) / 1000,
+                      .now = now};
   std::string report;
   for (const Section& section : kSections) {
     if (!IsAskedFor(section, sections)) continue;

@@ -111,11 +111,6 @@ std::uint32_t ReadLockOptions(ArgumentReader& arguments, const engine::EngineOpt
   return seen;
 }
 
-void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
-  reply.Error(ErrorCode::kFull, "the configured number of " + std::string(what) +
-                                    " is reached; release some, or raise the option");
-}
-
 std::string_view StatusName(engine::LockStatus status) {
   switch (status) {
     case engine::LockStatus::kGranted:

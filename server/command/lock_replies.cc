@@ -1,6 +1,7 @@
 #include "server/command/lock_replies.h"
 
 #include <optional>
+#include <string>
 
 #include "server/command/dispatcher.h"
 
@@ -66,6 +67,8 @@ std::string_view ReasonName(engine::DenialReason reason) {
       return "shared";
     case engine::DenialReason::kFull:
       return "full";
+    case engine::DenialReason::kDrained:
+      return "drained";
   }
   return {};
 }
@@ -114,6 +117,30 @@ void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   reply.Bulk(place.is_waiting ? "waiting" : place.is_reserved ? "reserved" : "absent");
   reply.Bulk("keep_ms");
   IntegerOrNull(reply, place.keep_left_ms);
+}
+
+void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+                   const engine::LimitOverride& row, engine::TimeMs now) {
+  reply.MapHeader(8);
+  reply.Bulk("pattern");
+  reply.Bulk(row.pattern);
+  IntegerField(reply, "db", row.db);
+  IntegerField(reply, "limit", row.limit);
+  reply.Bulk("reason");
+  BulkOrNull(reply, row.reason);
+  reply.Bulk("user");
+  reply.Bulk(row.user);
+  reply.Bulk("address");
+  reply.Bulk(row.address);
+  IntegerField(reply, "since", dispatcher.UnixMs(row.since, now));
+  reply.Bulk("left_ms");
+  const bool has_end = row.end < engine::kNever;
+  IntegerOrNull(reply, has_end ? std::optional(row.end - now) : std::nullopt);
+}
+
+void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
+  reply.Error(protocol::ErrorCode::kFull, "the configured number of " + std::string(what) +
+                                              " is reached; release some, or raise the option");
 }
 
 void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,

@@ -5,6 +5,7 @@
 
 #include "protocol/reply_writer.h"
 #include "server/engine/inspection.h"
+#include "server/engine/limit_overrides.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
@@ -26,10 +27,15 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
                       const engine::KeyName& key, std::string_view owner,
                       const ExplainedOutcome& outcome, engine::TimeMs now);
 
+// The configured number of `what` is reached.
+void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
+
 // One map each.
 void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                  const engine::HolderInfo& holder, engine::TimeMs now);
 void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                 const engine::PlaceInfo& place, engine::TimeMs now);
+void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+                   const engine::LimitOverride& row, engine::TimeMs now);
 
 }  // namespace fairlock::command

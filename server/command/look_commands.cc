@@ -62,7 +62,7 @@ void LockInfo(Invocation& call) {
   const engine::LockInfo info =
       call.dispatcher.engine().Inspect(key, kHoldersShownMax, call.now, call.dispatcher.effects());
   protocol::ReplyWriter& reply = call.reply;
-  reply.MapHeader(12);
+  reply.MapHeader(13);
   NumberField(reply, "limit", info.limit);
   reply.Bulk("mode");
   reply.Bulk(ModeOf(info));
@@ -80,6 +80,12 @@ void LockInfo(Invocation& call) {
   MeanField(reply, "wait_mean_ms", info.counters.wait_mean_ms);
   NumberField(reply, "reserved", info.reserved_count);
   NumberField(reply, "cooling_ms", static_cast<std::uint64_t>(info.cooling_ms));
+  reply.Bulk("override");
+  if (info.limit_override) {
+    reply.Integer(*info.limit_override);
+  } else {
+    reply.Null();
+  }
 }
 
 void Queue(Invocation& call) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "server/engine/glob.h"
+
 namespace fairlock::command {
 
 inline char ToUpper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
@@ -19,8 +21,7 @@ std::string Lowered(std::string_view text);
 // A whole decimal number with an optional minus and nothing else; none if it does not fit.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
 
-// Glob as in Redis: `*`, `?`, `[a-z]`, `[^a]`, `\` before a literal. O(pattern * text) at worst.
-bool MatchesGlob(std::string_view pattern, std::string_view text);
+using engine::MatchesGlob;
 
 // For messages: in single quotes, what is not printable as \xHH, cut after `bytes_max` bytes.
 std::string Quoted(std::string_view bytes, std::size_t bytes_max = 64);

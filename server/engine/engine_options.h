@@ -15,6 +15,7 @@ struct EngineOptions {
   std::uint64_t hash_seed = 0;  // secret of the process, so that nobody can choose colliding keys
   std::uint64_t locks_max = ~0ULL;
   std::uint64_t places_max = ~0ULL;
+  std::size_t limit_overrides_max = 100;
 };
 
 }  // namespace fairlock::engine

@@ -38,9 +38,14 @@ enum class Fault {
   kSessionNotMoved,      // a repeated LOCK with SESSION does not move the binding
   kFullIgnored,          // MAXWAITERS is ignored
   kReplaceOldest,        // REPLACE takes the oldest place
+  kDrainSparesPlain,     // a drain concerns only requests that gave LIMIT
+  kOverrideSparesHolds,  // an override does not replace what present holds gave
+  kOverrideOldestWins,   // of overrides that match alike the oldest is in force
+  kOverrideStays,        // an override with an end does not end
+  kLimitChangeUnseen,    // lines are not looked at after a change of overrides
 };
 
-inline constexpr std::array<std::string_view, 30> kFaultNames = {
+inline constexpr std::array<std::string_view, 35> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -71,6 +76,11 @@ inline constexpr std::array<std::string_view, 30> kFaultNames = {
     "session-not-moved",
     "full-ignored",
     "replace-oldest",
+    "drain-spares-plain",
+    "override-spares-holds",
+    "override-oldest-wins",
+    "override-stays",
+    "limit-change-unseen",
 };
 
 #ifdef FAIRLOCK_FAULTS

@@ -60,7 +60,8 @@ struct LockInfo {
   std::uint64_t holder_count = 0;
   std::uint64_t waiter_count = 0;  // those passed over not counted
   std::uint64_t reserved_count = 0;
-  DurationMs cooling_ms = 0;  // until the last room has cooled
+  DurationMs cooling_ms = 0;                    // until the last room has cooled
+  std::optional<std::uint32_t> limit_override;  // in force in place of the LIMITs given; 0 drains
   KeyCounters counters;
 };
 

@@ -15,6 +15,7 @@
 #include "server/engine/event.h"
 #include "server/engine/inspection.h"
 #include "server/engine/label_table.h"
+#include "server/engine/limit_overrides.h"
 #include "server/engine/lock_table.h"
 #include "server/engine/recent_keys.h"
 #include "server/engine/requests.h"
@@ -25,8 +26,10 @@ namespace fairlock::engine {
 // The state of the lock engine, and what changes it without a request: time and lost connections.
 //
 // Invariants (CheckInvariants):
-//  1. On no key are there more rooms taken than the LIMIT of any of them, or else all are SHARED.
-//  2. The first place that is neither passed over nor has a room reserved could not be granted.
+//  1. On no key are there more rooms taken than the LIMIT of any of them, or else all are SHARED;
+//     so long as no override of LIMIT was ever set.
+//  2. The first place that is neither passed over nor has a room reserved could not be granted, if
+//     its line was looked at since the last change of overrides.
 //  3. An owner has on one key one hold or one place, never both.
 //  4. Tokens of the holds of a key rise in the order of their grants and are at most the newest
 //  token.
@@ -34,6 +37,8 @@ namespace fairlock::engine {
 //  6. Every hold with an end and every place and watcher with a time limit is in the timer wheel.
 //  7. A lock in the table has a hold, a place, a watcher or a room that cools.
 //  8. The counts agree with what is there.
+//  9. `lines_` has the locks with a line; those not looked at since the last change of overrides
+//     stand first.
 //
 // Loop-confined.
 class LockCore {
@@ -59,11 +64,21 @@ class LockCore {
   // When Advance is to be called next, kNever if nothing runs. May be early, never late.
   TimeMs NextDeadline() const;
 
+  // Overrides of LIMIT, in place of an earlier one of the same pattern; also to bring back one from
+  // before. The lines are looked at again by Advance, or when a request names their key. False:
+  // there are too many.
+  [[nodiscard]] bool SetLimit(LimitOverride row, TimeMs now);
+  // True: there was one.
+  bool DropLimit(std::uint8_t db, std::string_view pattern, TimeMs now);
+  // Those in force.
+  const LimitOverrides& Limits(TimeMs now);
+
   const EngineCounts& counts() const { return counts_; }
 
   void set_default_lease_ms(DurationMs lease_ms) { options_.default_lease_ms = lease_ms; }
   void set_keep_ms_max(DurationMs keep_ms_max) { options_.keep_ms_max = keep_ms_max; }
   void set_reconnect_grace_ms(DurationMs grace_ms) { options_.reconnect_grace_ms = grace_ms; }
+  void set_limit_overrides_max(std::size_t count) { options_.limit_overrides_max = count; }
   std::uint64_t CountLocks(std::uint8_t db) const { return locks_by_db_[db]; }
   const EngineOptions& options() const { return options_; }
   ClientTable& clients() { return clients_; }
@@ -139,6 +154,7 @@ class LockCore {
   void StandInLine(Claim& place);
   void Reserve(Claim& place);
   void Unreserve(Claim& place);
+  void LinkLine(LockDetail& detail);  // a place is about to join
   void LeaveLine(Claim& place);
   void LoseRequest(Claim& place, TimeMs now);
   void GrantPlace(Claim& place, Attachment* to, TimeMs now);
@@ -149,6 +165,28 @@ class LockCore {
   void ServeLine(LockEntry& lock, TimeMs now, Effects& effects);
   void ServeWatchers(LockEntry& lock, Effects& effects);
   void DestroyWatcher(Watcher& watcher);
+
+  // Overrides of LIMIT (lock_core_limits.cc).
+  void EndOverrides(TimeMs now) {
+    if (overrides_.next_end() < now) DropEndedOverrides(now);
+  }
+  void DropEndedOverrides(TimeMs now);
+  void NoteLimitChange();
+  std::optional<std::uint32_t> LimitOf(const KeyName& key) const {
+    return overrides_.empty() ? std::nullopt : overrides_.Find(key);
+  }
+  bool IsDrained(const KeyName& key) const {
+    return !overrides_.empty() && overrides_.Find(key) == 0U;
+  }
+  bool HasRoomUnderOverrides(const LockEntry& lock, const Mode& mode) const;
+  bool HasRoomIn(const Rooms& rooms, const LockEntry& lock, const Mode& mode) const;
+  bool IsSeen(const LockDetail& detail) const { return detail.seen_changes == limit_changes_; }
+  bool IsAnyLineUnseen() const {
+    return limit_changes_ != 0 && !lines_.empty() && !IsSeen(lines_.front());
+  }
+  void LookAgain(LockEntry& lock, TimeMs now, Effects& effects);
+  // True: there are more.
+  bool LookAtLines(TimeMs now, std::size_t lines_max, Effects& effects);
 
   // Time (lock_core_time.cc).
   void ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline, TimerClass timer_class);
@@ -195,6 +233,9 @@ class LockCore {
   std::array<std::uint64_t, kDatabases> locks_by_db_{};
   Token next_token_;
   std::uint64_t next_arrival_ = 1;
+  LimitOverrides overrides_;
+  std::uint64_t limit_changes_ = 0;
+  LineList lines_;
 
  private:
   void DropMembers(LockDetail& detail);

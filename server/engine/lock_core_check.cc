@@ -25,6 +25,11 @@ void LockCore::CheckInvariants() const {
   assert(found.cooling == counts_.cooling);
   assert(locks_by_db == locks_by_db_);
   assert(wheel_.size() == timers);  // 6
+  std::uint64_t seen_changes = 0;
+  for (const LockDetail& detail : lines_) {
+    assert(!detail.line.empty() && detail.seen_changes >= seen_changes);  // 9
+    seen_changes = detail.seen_changes;
+  }
 }
 
 std::size_t LockCore::CheckLock(const LockEntry& lock, EngineCounts& found) const {
@@ -86,12 +91,13 @@ void LockCore::CheckHolds(const LockEntry& lock) const {
   const bool is_all_shared = rooms.taken_shared() == rooms.taken();
   const bool is_within_limits =
       rooms.taken_shared() == 0 && rooms.taken() <= rooms.smallest_limit();
-  assert(is_all_shared || is_within_limits);  // 1
+  assert(is_all_shared || is_within_limits || limit_changes_ > 0);  // 1
 }
 
 void LockCore::CheckPlaces(const LockEntry& lock) const {
   const LockDetail& detail = *lock.detail;
   auto standing = detail.standing.begin();
+  assert(detail.LineHook::is_linked() == !detail.line.empty());  // 9
   std::uint64_t number = 0;
   bool is_first_found = false;
   for (const Claim& place : detail.line) {
@@ -104,7 +110,7 @@ void LockCore::CheckPlaces(const LockEntry& lock) const {
     ++standing;
     if (is_first_found || place.is_reserved) continue;
     is_first_found = true;
-    assert(!HasRoom(lock, place.mode));  // 2
+    assert(!HasRoom(lock, place.mode) || !IsSeen(detail));  // 2
   }
   assert(standing == detail.standing.end());
 }

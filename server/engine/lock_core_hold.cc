@@ -218,6 +218,7 @@ bool LockCore::Discard(std::uint64_t hash, LockEntry& lock) {
 }
 
 bool LockCore::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effects& effects) {
+  EndOverrides(now);
   LockEntry* lock = table_.FindByHash(
       key_hash, [&](const LockEntry& entry) { return FindToken(entry, token) != nullptr; });
   if (lock == nullptr) return false;
@@ -253,6 +254,7 @@ const Hold* LockCore::FindToken(const LockEntry& lock, Token token) {
 }
 
 void LockCore::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
+  EndOverrides(now);
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     attachment.pending.pop_front();

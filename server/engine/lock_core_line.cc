@@ -10,6 +10,7 @@ namespace fairlock::engine {
 
 bool LockCore::HasRoom(const LockEntry& lock, const Mode& mode) const {
   if (IsFaulty(Fault::kDoubleGrant) && mode.limit == 1 && next_token_ % 5 == 0) return true;
+  if (!overrides_.empty()) return HasRoomUnderOverrides(lock, mode);
   if (lock.detail != nullptr) return lock.detail->rooms.HasRoomFor(mode);
   return !lock.has_plain_hold();
 }
@@ -25,16 +26,17 @@ bool LockCore::IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const 
 }
 
 DenialReason LockCore::ReasonFor(const LockEntry& lock, const Mode& mode) const {
+  if (IsDrained(lock.key())) return DenialReason::kDrained;
   if (HasRoom(lock, mode)) return DenialReason::kLine;
   if (lock.detail != nullptr && (lock.detail->reserved > 0 || !lock.detail->cooling.empty())) {
     Rooms rooms;
     if (lock.has_plain_hold()) rooms.Take({});
     for (const Claim& hold : lock.detail->holds) rooms.Take(hold.mode);
-    if (rooms.HasRoomFor(mode)) {
+    if (HasRoomIn(rooms, lock, mode)) {
       for (const Claim& place : lock.detail->standing) {
         if (place.is_reserved) rooms.Take(place.mode);
       }
-      return rooms.HasRoomFor(mode) ? DenialReason::kCooling : DenialReason::kReserved;
+      return HasRoomIn(rooms, lock, mode) ? DenialReason::kCooling : DenialReason::kReserved;
     }
   }
   const bool are_holders_shared = lock.detail != nullptr && lock.detail->rooms.taken_shared() > 0;
@@ -47,6 +49,7 @@ void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& fr
   place.number = detail.next_number++;
   place.joined = now;
   place.SetSince(now);
+  LinkLine(detail);
   if (IsFaulty(Fault::kLifo)) {
     detail.line.push_front(place);
     detail.standing.push_front(place);
@@ -120,10 +123,17 @@ void LockCore::Unreserve(Claim& place) {
   place.is_reserved = false;
 }
 
+void LockCore::LinkLine(LockDetail& detail) {
+  if (!detail.line.empty()) return;
+  detail.seen_changes = limit_changes_;
+  lines_.push_back(detail);
+}
+
 void LockCore::LeaveLine(Claim& place) {
   LockDetail& detail = *place.lock.detail;
   Unreserve(place);
   detail.line.erase(detail.line.iterator_to(place));
+  if (detail.line.empty()) lines_.erase(lines_.iterator_to(detail));
   if (static_cast<StandingHook&>(place).is_linked()) {
     detail.standing.erase(detail.standing.iterator_to(place));
   }
@@ -170,6 +180,7 @@ void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
   hold.SetSince(hold.joined);
   const auto behind = std::find_if(detail.line.begin(), detail.line.end(),
                                    [&](const Claim& other) { return other.number > hold.number; });
+  LinkLine(detail);
   detail.line.insert(behind, hold);
   ++counts_.places;
   StandInLine(hold);

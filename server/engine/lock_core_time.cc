@@ -17,18 +17,22 @@ void LockCore::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadli
 
 LockEntry* LockCore::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now,
                                  Effects& effects) {
+  EndOverrides(now);
   LockEntry* lock = table_.Find(hash, key);
-  if (lock == nullptr || !wheel_.is_behind(LastTickBefore(now))) return lock;
+  if (lock == nullptr) return lock;
+  if (!wheel_.is_behind(LastTickBefore(now)) && !IsAnyLineUnseen()) return lock;
   return Settle(hash, *lock, now, effects);
 }
 
 LockEntry* LockCore::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
-  if (IsFaulty(Fault::kLateExpiry)) return &lock;
-  CollectDue(lock, LastTickBefore(now));
   TimerWheel::List due;
+  if (!IsFaulty(Fault::kLateExpiry)) CollectDue(lock, LastTickBefore(now));
   for (TimerNode* node : due_) TimerWheel::MoveTo(*node, due);
+  due_.clear();
   // Ending one may end, or give a new deadline to, others of the list, which then leave it.
   while (!due.empty()) EndDue(wheel_.TakeFirst(due), now, effects);
+  const bool has_line = lock.detail != nullptr && !lock.detail->line.empty();
+  if (has_line && !IsSeen(*lock.detail)) LookAgain(lock, now, effects);
   return Discard(hash, lock) ? nullptr : &lock;
 }
 
@@ -102,6 +106,7 @@ void LockCore::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
 }
 
 void LockCore::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
+  EndOverrides(now);
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     const bool is_watcher = pending.pending_kind == PendingKind::kWatcher;
@@ -152,11 +157,16 @@ bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
     EndDue(node, now, effects);
     Discard(table_.HashOf(lock.key()), lock);
   };
-  return wheel_.Advance(LastTickBefore(now), steps_max, report, &LockCore::OrderOf);
+  EndOverrides(now);
+  const bool are_more_due =
+      wheel_.Advance(LastTickBefore(now), steps_max, report, &LockCore::OrderOf);
+  // On each key what is overdue comes before what new limits allow.
+  return are_more_due || LookAtLines(now, steps_max, effects);
 }
 
 TimeMs LockCore::NextDeadline() const {
-  const TimeMs tick = wheel_.NextTick();
+  if (IsAnyLineUnseen()) return 0;
+  const TimeMs tick = std::min(wheel_.NextTick(), overrides_.next_end());
   return tick >= kNever ? kNever : tick + 1;
 }
 

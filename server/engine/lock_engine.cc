@@ -12,7 +12,10 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
   const std::uint64_t hash = table_.HashOf(request.key);
   recent_.Prefetch(hash);
   LockEntry* lock = FindSettled(hash, request.key, now, effects);
-  if (lock == nullptr) return GrantNewLock(hash, request, from, now);
+  if (lock == nullptr) {
+    if (IsDrained(request.key)) return AskDrained(hash, request, from, now, effects);
+    return GrantNewLock(hash, request, from, now);
+  }
   if (Hold* hold = FindHold(*lock, request.owner, std::nullopt)) {
     if (request.only_new) {
       return Deny(hash, *lock, request, from.client, DenialReason::kHeld, now);
@@ -44,6 +47,19 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   StartHold(hold, now + LeaseOf(request), now);
   Tell(EventKind::kGranted, hash, lock, hold, now);
   return {LockStatus::kGranted, DenialReason::kNone, hold.token, hash};
+}
+
+// A key that nobody holds or waits for.
+LockResult LockEngine::AskDrained(std::uint64_t hash, const LockRequest& request, Attachment& from,
+                                  TimeMs now, Effects& effects) {
+  if (counts_.locks >= options_.locks_max) return {LockStatus::kTooManyLocks};
+  ++counts_.locks;
+  ++locks_by_db_[request.key.db];
+  LockEntry& lock = table_.Create(hash, request.key, "");
+  lock.NeedDetail();
+  const LockResult result = AskAnew(hash, lock, request, from, now, effects);
+  Discard(hash, lock);
+  return result;
 }
 
 LockResult LockEngine::GrantAtOnce(std::uint64_t hash, LockEntry& lock, const LockRequest& request,

@@ -62,6 +62,8 @@ class LockEngine final : public LockCore {
   // Requests (lock_engine.cc).
   LockResult GrantNewLock(std::uint64_t hash, const LockRequest& request, Attachment& from,
                           TimeMs now);
+  LockResult AskDrained(std::uint64_t hash, const LockRequest& request, Attachment& from,
+                        TimeMs now, Effects& effects);
   LockResult GrantAtOnce(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                          Attachment& from, TimeMs now);
   LockResult Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held, const LockRequest& request,

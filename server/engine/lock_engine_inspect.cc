@@ -119,6 +119,7 @@ LockInfo LockEngine::Inspect(const KeyName& key, std::size_t holders_max, TimeMs
   const std::uint64_t hash = table_.HashOf(key);
   const LockEntry* lock = FindSettled(hash, key, now, effects);
   LockInfo info;
+  info.limit_override = LimitOf(key);
   if (lock != nullptr) {
     info.holder_count = lock->hold_count();
     info.waiter_count = lock->standing_count();
@@ -161,9 +162,10 @@ Explanation LockEngine::Explain(const KeyName& key, std::string_view owner, Time
   explanation.position = PositionOf(*place);
   const RecentKey* recent = recent_.Find(hash);
   if (recent != nullptr && recent->hold_mean_ms >= 0) {
-    explanation.eta_ms =
-        static_cast<DurationMs>(static_cast<double>(*explanation.position) *
-                                static_cast<double>(recent->hold_mean_ms) / place->mode.limit);
+    std::uint32_t limit = place->mode.limit;
+    if (place->mode.is_limit_given) limit = std::max(LimitOf(key).value_or(limit), 1U);
+    explanation.eta_ms = static_cast<DurationMs>(static_cast<double>(*explanation.position) *
+                                                 static_cast<double>(recent->hold_mean_ms) / limit);
   }
   return explanation;
 }

@@ -41,8 +41,12 @@ class CoolingRoom final : public TimerNode, public MemberHook {
   const Token token;  // of the hold that ended
 };
 
+using LineHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct LineTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+
 // What only a lock has that is, or was a moment ago, more than one plain hold.
-struct LockDetail {
+struct LockDetail : LineHook {
   template <typename Member, typename Hook = MemberHook>
   using List = boost::intrusive::list<Member, boost::intrusive::base_hook<Hook>>;
 
@@ -53,13 +57,18 @@ struct LockDetail {
   List<CoolingRoom> cooling;           // in the order of their begin
   Rooms rooms;                         // of holds (the plain one too), reservations and cooling
   std::uint64_t next_number = 1;
-  std::uint32_t reserved = 0;  // places with a room reserved for them
-  TimeMs due_min = kNever;     // no deadline of the members is before it
+  std::uint32_t reserved = 0;      // places with a room reserved for them
+  TimeMs due_min = kNever;         // no deadline of the members is before it
+  std::uint64_t seen_changes = 0;  // of overrides, when the line was looked at
 
   bool empty() const {
     return line.empty() && holds.empty() && watchers.empty() && cooling.empty();
   }
 };
+
+// The locks that have a line.
+using LineList = boost::intrusive::list<LockDetail, boost::intrusive::base_hook<LineHook>,
+                                        boost::intrusive::constant_time_size<false>>;
 
 // A lock: its plain hold in place, and the bytes of key and of the plain hold's owner behind it. 56
 // bytes.

@@ -26,7 +26,7 @@ struct LockRequest {
   std::optional<std::string_view> meta;
   std::optional<std::string_view> label;
 
-  Mode mode() const { return {limit.value_or(1), is_shared}; }
+  Mode mode() const { return {limit.value_or(1), is_shared, limit.has_value()}; }
 };
 
 struct UnlockRequest {

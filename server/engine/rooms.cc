@@ -21,6 +21,7 @@ void Rooms::Take(const Mode& mode) {
     ++taken_shared_;
     return;
   }
+  if (mode.is_limit_given) ++taken_with_limit_;
   auto at = std::lower_bound(limits_.begin(), limits_.end(), mode.limit, IsBelow);
   if (at == limits_.end() || at->first != mode.limit) at = limits_.insert(at, {mode.limit, 0});
   ++at->second;
@@ -33,6 +34,7 @@ void Rooms::Free(const Mode& mode) {
     --taken_shared_;
     return;
   }
+  if (mode.is_limit_given) --taken_with_limit_;
   const auto at = std::lower_bound(limits_.begin(), limits_.end(), mode.limit, IsBelow);
   assert(at != limits_.end() && at->first == mode.limit);
   if (--at->second == 0) limits_.erase(at);
@@ -44,6 +46,18 @@ bool Rooms::HasRoomFor(const Mode& mode) const {
   if (taken_shared_ > 0) return IsFaulty(Fault::kExclusiveJoins);
   if (taken_ >= mode.limit) return false;
   return IsFaulty(Fault::kLimitIgnoresHolders) || taken_ < smallest_limit();
+}
+
+bool Rooms::HasRoomFor(const Mode& mode, std::uint32_t limit) const {
+  if (limit == 0) {
+    return IsFaulty(Fault::kDrainSparesPlain) && !mode.is_limit_given && HasRoomFor(mode);
+  }
+  if (taken_ == 0) return true;
+  if (mode.is_shared) return taken_shared_ == taken_;
+  if (taken_shared_ > 0) return false;
+  if (IsFaulty(Fault::kOverrideSparesHolds) && taken_ >= smallest_limit()) return false;
+  const bool are_all_with_limit = taken_with_limit_ == taken_;
+  return mode.is_limit_given && are_all_with_limit && taken_ < limit;
 }
 
 }  // namespace fairlock::engine

@@ -18,6 +18,8 @@ class Rooms {
   // With one more of that mode, would the number of rooms taken stay within its limit and all
   // others'?
   bool HasRoomFor(const Mode& mode) const;
+  // The same with `limit` in place of each limit that a client gave; 0: there is no room at all.
+  bool HasRoomFor(const Mode& mode, std::uint32_t limit) const;
   std::uint32_t taken() const { return taken_; }
   std::uint32_t taken_shared() const { return taken_shared_; }
   // The smallest limit among those taken that are not shared; 0 if there are none.
@@ -26,6 +28,7 @@ class Rooms {
  private:
   std::uint32_t taken_ = 0;
   std::uint32_t taken_shared_ = 0;
+  std::uint32_t taken_with_limit_ = 0;  // that a client gave
   // Limit and how many have it, sorted: nearly always one element.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> limits_;
 };

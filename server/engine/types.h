@@ -28,6 +28,7 @@ inline constexpr std::size_t kKeyBytesMax = 1024;
 inline constexpr std::size_t kOwnerBytesMax = 8192;
 inline constexpr std::size_t kMetaBytesMax = 4096;
 inline constexpr std::size_t kLabelBytesMax = 64;
+inline constexpr std::size_t kReasonBytesMax = 256;
 inline constexpr std::uint32_t kDatabases = 16;
 inline constexpr std::uint32_t kLimitMax = 1'000'000'000;
 
@@ -52,12 +53,14 @@ enum class DenialReason : std::uint8_t {
   kCooling,   // MINHOLD of an earlier hold is not over
   kShared,    // SHARED holders and an exclusive request, or the reverse
   kFull,      // MAXWAITERS
+  kDrained,   // an operator's override of LIMIT lets nobody new in
 };
 
 // How a hold, or a room taken for one, goes together with others.
 struct Mode {
   std::uint32_t limit = 1;
   bool is_shared = false;
+  bool is_limit_given = false;  // by the client: an operator may override it
 
   friend bool operator==(const Mode&, const Mode&) = default;
 };

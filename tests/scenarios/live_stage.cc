@@ -46,7 +46,17 @@ void LiveStage::CancelAllPlaces(const std::string& key) {
   }
 }
 
+void LiveStage::DropOverrides() {
+  const auto rows = Ask(Request({"LIMIT", "LIST"}));
+  if (!rows || rows->type != ReplyType::kArray) return;
+  for (const Reply& row : rows->elements) {
+    Ask(Request({"SELECT", std::to_string(row.elements[3].integer)}));
+    Ask(Request({"LIMIT", "DEL", row.elements[1].text}));
+  }
+}
+
 std::string LiveStage::BreakAllLocks() {
+  DropOverrides();
   std::string cursor = "0";
   do {
     const auto page = Ask(Request({"LOCKS", cursor, "COUNT", "1000", "DB", "*"}));

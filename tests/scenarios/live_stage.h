@@ -49,6 +49,7 @@ class LiveStage final : public Stage {
   // The stage's own requests. None: the server did not answer.
   std::optional<protocol::Reply> Ask(std::string_view request);
   void CancelAllPlaces(const std::string& key);
+  void DropOverrides();
   std::string BreakAllLocks();
 
   const LiveStageOptions options_;

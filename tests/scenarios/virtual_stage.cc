@@ -9,6 +9,8 @@ namespace fairlock::scenarios {
 
 namespace {
 
+constexpr std::size_t kStepsMax = 1000;
+
 // As on the command line, 0 is no limit.
 std::uint64_t ReadLimit(LineReader& value) {
   const std::int64_t limit = value.Integer().value_or(-1);
@@ -27,6 +29,8 @@ bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOption
       engine_options.locks_max = ReadLimit(value);
     } else if (option.name == "max-places") {
       engine_options.places_max = ReadLimit(value);
+    } else if (option.name == "max-limit-overrides") {
+      engine_options.limit_overrides_max = static_cast<std::size_t>(ReadLimit(value));
     } else {
       return false;
     }
@@ -80,6 +84,9 @@ void VirtualStage::Close(const std::string& who) {
 }
 
 void VirtualStage::Deliver() {
+  // As the next turn does: what requests have left to do.
+  while (server_->dispatcher().Advance(server_->now(), kStepsMax)) {
+  }
   server_->ExecuteReady();
   for (auto& [who, peer] : peers_) peer.inbox.Append(peer.client->HearBytes());
   server_->dispatcher().engine().CheckInvariants();

@@ -38,6 +38,9 @@ constexpr std::array<Row, kOperationCount> kRows = {{
     {Operation::kSleep, "sleep", 10},
     {Operation::kAdvance, "advance", 16},
     {Operation::kSetDefaultLease, "set default lease", 1},
+    {Operation::kSetReconnectGrace, "set reconnect grace", 1},
+    {Operation::kSetLimit, "LIMIT SET", 3},
+    {Operation::kDropLimit, "LIMIT DEL", 2},
 }};
 
 const Row& RowOf(Operation operation) {
@@ -56,14 +59,20 @@ TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms) {
   return lease_ms == 0 ? engine::kNever : After(now, lease_ms);
 }
 
-bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode) {
+bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode,
+                   std::optional<std::uint32_t> limit_override) {
+  if (limit_override == 0U) return false;
   const std::size_t rooms_then = taken.size() + 1;
-  return std::ranges::all_of(taken,
-                             [&](const engine::Mode& other) {
-                               if (other.is_shared != mode.is_shared) return false;
-                               return mode.is_shared || rooms_then <= other.limit;
-                             }) &&
-         (mode.is_shared || rooms_then <= mode.limit);
+  const auto is_tolerated_by = [&](const engine::Mode& one) {
+    if (one.is_shared != mode.is_shared) return false;
+    const std::uint32_t limit = one.is_limit_given ? limit_override.value_or(one.limit) : one.limit;
+    return one.is_shared || rooms_then <= limit;
+  };
+  return std::ranges::all_of(taken, is_tolerated_by) && is_tolerated_by(mode);
+}
+
+bool IsSetting(Operation operation) {
+  return operation >= Operation::kSetDefaultLease && operation <= Operation::kDropLimit;
 }
 
 void Outcome::Clear() {

@@ -40,8 +40,11 @@ enum class Operation : std::uint8_t {
   kSleep,            // time passes, and nobody calls Advance
   kAdvance,          // time passes, and Advance is called
   kSetDefaultLease,  // the configuration changes
+  kSetReconnectGrace,
+  kSetLimit,  // an operator overrides LIMIT
+  kDropLimit,
 };
-inline constexpr std::size_t kOperationCount = 20;
+inline constexpr std::size_t kOperationCount = 23;
 
 inline constexpr int kAbsent = -1;
 
@@ -71,13 +74,18 @@ struct Call {
   bool only_new = false;
   int meta = kAbsent;
   int label = kAbsent;
+  int pattern = kAbsent;      // kSetLimit, kDropLimit
   std::uint64_t start = 0;    // kQueue
   std::uint64_t count = 0;    // kQueue
   std::size_t steps_max = 0;  // kAdvance: budget of one call of Advance
   bool until_done = true;     // kAdvance: again and again until nothing more is due
   std::size_t undone = 0;     // kDisconnect: so many of its latest grants it never read
 
-  engine::Mode mode() const { return {limit.value_or(1), is_shared}; }
+  // SHARED and LIMIT exclude each other; here SHARED wins.
+  engine::Mode mode() const {
+    const bool has_limit = limit.has_value() && !is_shared;
+    return {has_limit ? *limit : 1, is_shared, has_limit};
+  }
   // By the text of LOCK: the default lease, or none beside SESSION.
   DurationMs LeaseAsked(DurationMs default_lease_ms) const {
     return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
@@ -112,8 +120,12 @@ struct Outcome {
 };
 
 // Rules 7 and 8: whether one more room of this mode is tolerated by all, itself
-// included.
-bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode);
+// included; an override replaces each LIMIT that was given, and 0 lets nobody in.
+bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode,
+                   std::optional<std::uint32_t> limit_override);
+
+// Whether it concerns the server as a whole and no key.
+bool IsSetting(Operation operation);
 
 // When a lease of that length ends; 0: never.
 TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms);

@@ -90,12 +90,12 @@ bool Comparison::HasSameCounters(const engine::KeyCounters& counters, const Mode
 bool Comparison::IsSameKey(const engine::LockInfo& info,
                            const std::vector<engine::PlaceInfo>& places, const ModelKey& model,
                            TimeMs now) const {
-  bool is_same = info.holder_count == model.holds.size() &&
-                 info.holders.size() == model.holds.size() &&
-                 info.waiter_count == model.CountStanding() && places.size() == model.line.size() &&
-                 info.reserved_count == model.CountReserved() &&
-                 info.cooling_ms == model.CoolingLeft(now) && info.limit == model.SmallestLimit() &&
-                 info.is_shared == (!model.holds.empty() && model.holds.front().mode.is_shared);
+  bool is_same =
+      info.holder_count == model.holds.size() && info.holders.size() == model.holds.size() &&
+      info.waiter_count == model.CountStanding() && places.size() == model.line.size() &&
+      info.reserved_count == model.CountReserved() && info.cooling_ms == model.CoolingLeft(now) &&
+      info.limit == model.SmallestLimit() && info.limit_override == model.limit_override &&
+      info.is_shared == (!model.holds.empty() && model.holds.front().mode.is_shared);
   for (std::size_t i = 0; is_same && i < info.holders.size(); ++i) {
     is_same = IsSame(info.holders[i], model.holds[i], now);
   }

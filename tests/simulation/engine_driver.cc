@@ -155,10 +155,8 @@ bool EngineDriver::Advance(const Call& call, TimeMs now, Outcome& outcome) {
 
 void EngineDriver::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   now_ = now;
+  if (IsSetting(call.operation)) return ApplySetting(call, now, outcome);
   switch (call.operation) {
-    case Operation::kSetDefaultLease:
-      engine_.set_default_lease_ms(call.lease_ms.value());
-      break;
     case Operation::kLock:
       Lock(call, now, outcome);
       break;
@@ -185,6 +183,29 @@ void EngineDriver::Apply(const Call& call, TimeMs now, Outcome& outcome) {
       (call.operation == Operation::kBreak && call.owner == kAbsent) ||
       (call.operation == Operation::kLock && call.waiters_max && call.replaces_newest);
   if (ends_silently) ListLine(call, now, outcome);
+}
+
+void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) {
+  if (call.operation == Operation::kSetDefaultLease) {
+    engine_.set_default_lease_ms(call.lease_ms.value());
+    return;
+  }
+  if (call.operation == Operation::kSetReconnectGrace) {
+    engine_.set_reconnect_grace_ms(call.lease_ms.value());
+    return;
+  }
+  const PatternText& pattern = setting_.patterns[static_cast<std::size_t>(call.pattern)];
+  if (call.operation == Operation::kDropLimit) {
+    outcome.number = engine_.DropLimit(pattern.db, pattern.glob(), now);
+    return;
+  }
+  engine::LimitOverride row;
+  row.db = pattern.db;
+  row.pattern = pattern.glob();
+  row.limit = call.limit.value();
+  row.since = now;
+  if (call.lease_ms) row.end = After(now, *call.lease_ms);
+  outcome.status = engine_.SetLimit(row, now) ? 0 : 1;
 }
 
 void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {

@@ -21,7 +21,7 @@ class EngineDriver {
   explicit EngineDriver(const Setting& setting);
   ~EngineDriver();
 
-  // Any command of a client, and kSetDefaultLease.
+  // Any command of a client or an operator.
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
   // True: nothing more is due.
   bool Advance(const Call& call, TimeMs now, Outcome& outcome);
@@ -48,6 +48,7 @@ class EngineDriver {
   void TakeAnswers(Outcome& outcome);
   int NumberOfOwner(std::string_view owner) const;
   void ListLine(const Call& call, TimeMs now, Outcome& outcome);
+  void ApplySetting(const Call& call, TimeMs now, Outcome& outcome);
   void Lock(const Call& call, TimeMs now, Outcome& outcome);
   void Wait(const Call& call, TimeMs now, Outcome& outcome);
   void Transfer(const Call& call, TimeMs now, Outcome& outcome);

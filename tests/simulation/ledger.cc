@@ -38,6 +38,7 @@ Ledger::Ledger(const Setting& setting)
     : keys_(setting.keys.size()),
       default_lease_ms_(setting.engine.default_lease_ms),
       reconnect_grace_ms_(setting.engine.reconnect_grace_ms),
+      overrides_(setting),
       newest_token_(setting.engine.first_token - 1),
       recent_tokens_(kTokensRemembered, setting.engine.first_token) {}
 
@@ -47,9 +48,10 @@ void Ledger::Require(bool is_kept, const char* promise) {
 
 // Steps
 std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outcome, TimeMs now) {
-  if (call.operation == Operation::kSetDefaultLease) {
-    default_lease_ms_ = call.lease_ms.value();
-    return std::nullopt;
+  EndOverrides(now);
+  if (IsSetting(call.operation)) {
+    ObserveSetting(call, outcome, now);
+    return End();
   }
   call_ = &call;
   outcome_ = &outcome;
@@ -78,8 +80,37 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   return End();
 }
 
+void Ledger::ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now) {
+  switch (call.operation) {
+    case Operation::kSetDefaultLease:
+      default_lease_ms_ = call.lease_ms.value();
+      return;
+    case Operation::kSetReconnectGrace:
+      reconnect_grace_ms_ = call.lease_ms.value();
+      return;
+    case Operation::kSetLimit:
+      Require(outcome.status == overrides_.Set(call, now), "LIMIT SET tells whether there is room");
+      break;
+    default:
+      Require(outcome.number == (overrides_.Drop(call.pattern) ? 1 : 0),
+              "LIMIT DEL tells whether there was one");
+  }
+  NoteLimits();
+}
+
+void Ledger::EndOverrides(TimeMs now) {
+  if (overrides_.EndBy(now)) NoteLimits();
+}
+
+void Ledger::NoteLimits() {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    keys_[i].limit_override = overrides_.LimitOf(static_cast<int>(i));
+  }
+}
+
 std::optional<std::string> Ledger::ObserveAdvance(const Outcome& outcome, bool is_done,
                                                   TimeMs now) {
+  EndOverrides(now);
   for (const Answer& answer : outcome.answers) Judge(answer, now);
   if (is_done) {
     for (Key& key : keys_) {
@@ -92,6 +123,7 @@ std::optional<std::string> Ledger::ObserveAdvance(const Outcome& outcome, bool i
 
 std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome& outcome,
                                                   TimeMs now) {
+  EndOverrides(now);
   Require(outcome.answers.empty() || IsWaiting(connection), "who does not wait is not unblocked");
   unblocked_ = connection;
   for (Key& key : keys_) {
@@ -110,6 +142,7 @@ std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome&
 
 std::optional<std::string> Ledger::ObserveDisconnect(int connection, const Outcome& outcome,
                                                      TimeMs now) {
+  EndOverrides(now);
   std::vector<Key*> touched;
   for (Key& key : keys_) {
     const auto gone = std::erase_if(
@@ -159,6 +192,7 @@ bool Ledger::LoseSessionsOf(int connection, TimeMs now, std::vector<Key*>& touch
 
 std::optional<std::string> Ledger::ObserveUndo(int key_index, Token token, const Outcome& outcome,
                                                TimeMs now) {
+  EndOverrides(now);
   Key& key = keys_[static_cast<std::size_t>(key_index)];
   const bool is_undone = outcome.number == 1;
   const auto hold =
@@ -218,7 +252,7 @@ void Ledger::CheckSettled(const Key& key, TimeMs now) {
   Require(std::ranges::none_of(key.watchers, is_over), "a WAIT for a key ends in time");
   const std::vector<engine::Mode> rooms = RoomsOf(key, now);
   for (const Hold& hold : key.holds) {
-    Require(rooms.size() <= hold.mode.limit || hold.mode.is_shared,
+    Require(rooms.size() <= hold.mode.limit || hold.mode.is_shared || overrides_.was_ever_used(),
             "no hold beside more holds than it tolerates");
   }
   std::vector<engine::Mode> wanted = rooms;
@@ -230,7 +264,7 @@ void Ledger::CheckSettled(const Key& key, TimeMs now) {
   }
   const auto first = std::ranges::find_if(
       key.line, [](const Place& place) { return place.state == PlaceState::kWaiting; });
-  Require(first == key.line.end() || !HasRoomBeside(wanted, first->mode),
+  Require(first == key.line.end() || !HasRoomBeside(wanted, first->mode, key.limit_override),
           "nobody is left waiting who could be granted");
   for (const Watcher& watcher : key.watchers) {
     const bool is_kept = std::ranges::any_of(
@@ -392,14 +426,19 @@ void Ledger::CheckNobodyIsPassed(const Key& key, std::size_t index, const engine
     Require(place.state != PlaceState::kWaiting, "nobody passes in line");
     if (place.state == PlaceState::kKept) rooms.push_back(place.mode);
   }
-  Require(HasRoomBeside(rooms, mode), "nobody takes the room of an absent one ahead in line");
+  Require(HasRoomBeside(rooms, mode, key.limit_override),
+          "nobody takes the room of an absent one ahead in line");
 }
 
 void Ledger::AddHold(Key& key, const Hold& hold, TimeMs now) {
   Require(hold.token > newest_token_, "tokens rise over everything");
   newest_token_ = std::max(newest_token_, hold.token);
   recent_tokens_[tokens_given_++ % kTokensRemembered] = hold.token;
-  Require(HasRoomBeside(RoomsOf(key, now), hold.mode),
+  // What is transferred was granted under other limits.
+  const bool is_transfer = call_ != nullptr && call_->operation == Operation::kTransfer &&
+                           GivesToken() && hold.token == outcome_->token;
+  Require((is_transfer && overrides_.was_ever_used()) ||
+              HasRoomBeside(RoomsOf(key, now), hold.mode, key.limit_override),
           "no hold is granted beside one that does not tolerate it");
   for (const Hold& other : key.holds) {
     if (IsOver(other.end, now) || IsLeaving(other)) continue;
@@ -421,7 +460,7 @@ void Ledger::SetWaiting(int connection, bool is_waiting) {
 }
 
 TimeMs Ledger::NextDeadline() const {
-  TimeMs next = engine::kNever;
+  TimeMs next = overrides_.NextEnd();
   for (const Key& key : keys_) {
     for (const Hold& hold : key.holds) next = std::min(next, hold.end);
     for (const Cooling& room : key.cooling) next = std::min(next, room.end);

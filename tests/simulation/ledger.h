@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/simulation/call.h"
+#include "tests/simulation/override_book.h"
 #include "tests/simulation/setting.h"
 
 namespace fairlock::simulation {
@@ -30,7 +31,10 @@ namespace fairlock::simulation {
 //  after.
 //  7. After a command nobody is left waiting, and nobody is denied, who could
 //  be granted.
-//  8. A line is no longer than MAXWAITERS allows, and REPLACE ends the newest
+//  8. An operator's override of LIMIT is in force from its begin to its end, on
+//  the keys that it matches; when it changes nobody is left waiting, and a drain
+//  lets nobody new in.
+//  9. A line is no longer than MAXWAITERS allows, and REPLACE ends the newest
 //  place.
 class Ledger {
  public:
@@ -75,6 +79,7 @@ class Ledger {
     TimeMs give_up = 0;
   };
   struct Key {
+    std::optional<std::uint32_t> limit_override;
     std::vector<Hold> holds;
     std::vector<Place> line;  // in the order of arrival
     std::vector<Cooling> cooling;
@@ -115,6 +120,9 @@ class Ledger {
   void JudgeBreak(Key& key);
   void JudgeLook(const Key& key);
   void CheckSettled(const Key& key, TimeMs now);
+  void ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now);
+  void EndOverrides(TimeMs now);
+  void NoteLimits();
 
   // Before the answers: what the command ended without a word.
   void ForgetAbsent(Key& key);
@@ -141,7 +149,8 @@ class Ledger {
 
   std::vector<Key> keys_;
   DurationMs default_lease_ms_;
-  const DurationMs reconnect_grace_ms_;
+  DurationMs reconnect_grace_ms_;
+  OverrideBook overrides_;
   std::uint64_t next_arrival_ = 1;
   Token newest_token_;
   std::vector<Token> recent_tokens_;  // a ring

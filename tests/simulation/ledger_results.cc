@@ -104,7 +104,7 @@ void Ledger::CheckDenied(const Key& key, TimeMs now) {
     if (is_own_ahead && is_in_the_way) is_anyone_ahead = true;
     if (place.state == PlaceState::kKept) rooms.push_back(place.mode);
   }
-  Require(is_anyone_ahead || !HasRoomBeside(rooms, call_->mode()),
+  Require(is_anyone_ahead || !HasRoomBeside(rooms, call_->mode(), key.limit_override),
           "nobody is denied what could be granted");
 }
 

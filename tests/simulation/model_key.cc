@@ -127,7 +127,7 @@ std::optional<ModelEvent> ModelKey::FirstDue(TimeMs now) const {
 }
 
 TimeMs ModelKey::NextDeadline() const {
-  TimeMs next = engine::kNever;
+  TimeMs next = is_unseen ? 0 : engine::kNever;
   for (const ModelHold& hold : holds) next = std::min(next, hold.end());
   for (const ModelCooling& room : cooling) next = std::min(next, room.end);
   for (const ModelPlace& place : line) next = std::min(next, place.end);

@@ -87,6 +87,9 @@ struct ModelEvent {
 };
 
 struct ModelKey {
+  std::optional<std::uint32_t> limit_override;  // the n in force in place of those given
+  // Overrides have changed, and the line was not looked at since.
+  bool is_unseen = false;
   std::vector<ModelHold> holds;  // by token
   std::vector<ModelPlace> line;  // by arrival
   std::vector<ModelCooling> cooling;
@@ -109,7 +112,10 @@ struct ModelKey {
   std::vector<Mode> HeldRooms() const;
   std::vector<Mode> HeldAndReservedRooms() const;
   std::vector<Mode> AllRooms() const;
-  bool HasRoomFor(const Mode& mode) const { return HasRoomBeside(AllRooms(), mode); }
+  bool HasRoomFor(const Mode& mode) const { return HasRoom(AllRooms(), mode); }
+  bool HasRoom(const std::vector<Mode>& taken, const Mode& mode) const {
+    return HasRoomBeside(taken, mode, limit_override);
+  }
   // Rule 2: whether anybody before `index` in line waits for a room; those
   // passed over do not count, those with a reservation have theirs.
   bool IsAnyoneAhead(std::size_t index) const;

@@ -82,7 +82,13 @@ std::string Narrate(const Call& call, TimeMs now) {
     case Operation::kDisconnect:
       return text + name + " c" + std::to_string(call.connection);
     case Operation::kSetDefaultLease:
+    case Operation::kSetReconnectGrace:
       return text + name + " " + std::to_string(*call.lease_ms);
+    case Operation::kSetLimit:
+      return text + name + " p" + std::to_string(call.pattern) + " " + std::to_string(*call.limit) +
+             (call.lease_ms ? " for " + std::to_string(*call.lease_ms) : "");
+    case Operation::kDropLimit:
+      return text + name + " p" + std::to_string(call.pattern);
     default:
       return text + "c" + std::to_string(call.connection) + " " + name + Arguments(call);
   }

@@ -11,14 +11,13 @@ using engine::ResolutionKind;
 ReferenceModel::ReferenceModel(const Setting& setting)
     : setting_(setting),
       default_lease_ms_(setting.engine.default_lease_ms),
+      reconnect_grace_ms_(setting.engine.reconnect_grace_ms),
+      overrides_(setting),
       keys_(setting.keys.size()),
       next_token_(setting.engine.first_token) {}
 
 void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
-  if (call.operation == Operation::kSetDefaultLease) {
-    default_lease_ms_ = call.lease_ms.value();
-    return;
-  }
+  if (IsSetting(call.operation)) return ApplySetting(call, now, outcome);
   // Rule 16: a command first settles the key it names.
   Settle(call.key, now, outcome);
   switch (call.operation) {
@@ -43,9 +42,47 @@ void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   }
 }
 
+void ReferenceModel::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) {
+  switch (call.operation) {
+    case Operation::kSetDefaultLease:
+      default_lease_ms_ = call.lease_ms.value();
+      return;
+    case Operation::kSetReconnectGrace:
+      reconnect_grace_ms_ = call.lease_ms.value();
+      return;
+    case Operation::kSetLimit:
+      EndOverrides(now);
+      outcome.status = overrides_.Set(call, now);
+      if (outcome.status == 0) NoteLimitChange();
+      return;
+    default:
+      EndOverrides(now);
+      outcome.number = overrides_.Drop(call.pattern);
+      if (outcome.number == 1) NoteLimitChange();
+  }
+}
+
+void ReferenceModel::EndOverrides(TimeMs now) {
+  if (overrides_.EndBy(now)) NoteLimitChange();
+}
+
+// Rule 3: a change of limits is one of the things after which lines are looked at again.
+void ReferenceModel::NoteLimitChange() {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    keys_[i].limit_override = overrides_.LimitOf(static_cast<int>(i));
+    keys_[i].is_unseen = !keys_[i].line.empty();
+  }
+}
+
 bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
+  EndOverrides(now);
   ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
   const std::optional<ModelEvent> event = key.FirstDue(now);
+  if (!event && key.is_unseen) {
+    key.is_unseen = false;
+    LookAgain(key_index, now, outcome);
+    return true;
+  }
   if (!event) return false;
   switch (event->event_class) {
     case ModelEvent::Class::kLease: {
@@ -101,7 +138,7 @@ void ReferenceModel::EndPlace(int key_index, std::size_t index, TimeMs now, Outc
 void ReferenceModel::MakeAbsent(ModelPlace& place, PlaceState state, TimeMs now) const {
   const bool is_kept = state == PlaceState::kKept;
   place.state = state;
-  place.end = After(now, is_kept ? place.keep_ms : setting_.engine.reconnect_grace_ms);
+  place.end = After(now, is_kept ? place.keep_ms : reconnect_grace_ms_);
 }
 
 void ReferenceModel::Settle(int key, TimeMs now, Outcome& outcome) {
@@ -110,7 +147,7 @@ void ReferenceModel::Settle(int key, TimeMs now, Outcome& outcome) {
 }
 
 TimeMs ReferenceModel::NextDeadline() const {
-  TimeMs next = engine::kNever;
+  TimeMs next = overrides_.NextEnd();
   for (const ModelKey& key : keys_) next = std::min(next, key.NextDeadline());
   return next;
 }
@@ -118,6 +155,8 @@ TimeMs ReferenceModel::NextDeadline() const {
 void ReferenceModel::LookAgain(int key, TimeMs now, Outcome& outcome) {
   ServeWatchers(key, outcome);
   ServeLine(key, now, outcome);
+  ModelKey& served = keys_[static_cast<std::size_t>(key)];
+  if (served.line.empty()) served.is_unseen = false;
 }
 
 void ReferenceModel::ServeWatchers(int key_index, Outcome& outcome) {

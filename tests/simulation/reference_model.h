@@ -8,6 +8,7 @@
 #include "server/engine/inspection.h"
 #include "tests/simulation/call.h"
 #include "tests/simulation/model_key.h"
+#include "tests/simulation/override_book.h"
 #include "tests/simulation/setting.h"
 
 namespace fairlock::simulation {
@@ -18,7 +19,7 @@ class ReferenceModel {
  public:
   explicit ReferenceModel(const Setting& setting);
 
-  // Any command of a client, and kSetDefaultLease.
+  // Any command of a client or an operator.
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
   // The grant never reached its owner.
@@ -34,6 +35,10 @@ class ReferenceModel {
   std::uint64_t CountLocks(std::uint8_t db) const;
 
  private:
+  void ApplySetting(const Call& call, TimeMs now, Outcome& outcome);
+  // What is over ends at the first call that comes after it.
+  void EndOverrides(TimeMs now);
+  void NoteLimitChange();
   void Settle(int key, TimeMs now, Outcome& outcome);
   void Lock(const Call& call, TimeMs now, Outcome& outcome);
   void AskAnew(const Call& call, TimeMs now, Outcome& outcome);
@@ -79,6 +84,8 @@ class ReferenceModel {
 
   const Setting& setting_;
   DurationMs default_lease_ms_;
+  DurationMs reconnect_grace_ms_;
+  OverrideBook overrides_;
   std::vector<ModelKey> keys_;
   Token next_token_;
   std::uint64_t next_arrival_ = 1;

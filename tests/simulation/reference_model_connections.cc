@@ -11,6 +11,7 @@ namespace fairlock::simulation {
 // Rule 6: the place is absent before anything overdue is done, so that it is
 // not granted.
 void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
+  EndOverrides(now);
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
     ModelKey& key = keys_[static_cast<std::size_t>(index)];
     const auto watcher = key.FindWatcherOf(connection);
@@ -26,7 +27,7 @@ void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
 
 bool ReferenceModel::LoseRequest(ModelPlace& place, TimeMs now) const {
   const bool is_kept = place.keep_ms > 0;
-  if (!is_kept && setting_.engine.reconnect_grace_ms == 0) return false;
+  if (!is_kept && reconnect_grace_ms_ == 0) return false;
   MakeAbsent(place, is_kept ? PlaceState::kKept : PlaceState::kPassedOver, now);
   return true;
 }
@@ -68,6 +69,7 @@ void ReferenceModel::LoseSession(int key_index, std::size_t index, TimeMs now, O
 }
 
 void ReferenceModel::UndoGrant(int key_index, Token token, TimeMs now, Outcome& outcome) {
+  EndOverrides(now);
   ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
   const auto index = key.FindToken(token);
   if (!index || key.holds[*index].is_confirmed) return;
@@ -88,6 +90,7 @@ void ReferenceModel::UndoGrant(int key_index, Token token, TimeMs now, Outcome& 
 
 // What is overdue comes first: its turn may have come.
 void ReferenceModel::Unblock(int connection, TimeMs now, Outcome& outcome) {
+  EndOverrides(now);
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
     ModelKey& key = keys_[static_cast<std::size_t>(index)];
     if (!key.FindWatcherOf(connection) && !key.FindPlaceOf(connection)) continue;

@@ -50,14 +50,15 @@ Token ReferenceModel::GiveHold(ModelKey& key, const ModelPlace& place, TimeMs no
 }
 
 DenialReason ReferenceModel::WhyNot(const ModelKey& key, const Mode& mode) const {
+  if (key.limit_override == 0U) return DenialReason::kDrained;
   if (key.HasRoomFor(mode)) return DenialReason::kLine;
-  if (!HasRoomBeside(key.HeldRooms(), mode)) {
+  if (!key.HasRoom(key.HeldRooms(), mode)) {
     const bool is_held_shared =
         std::ranges::any_of(key.holds, [](const ModelHold& hold) { return hold.mode.is_shared; });
     return is_held_shared != mode.is_shared ? DenialReason::kShared : DenialReason::kHeld;
   }
-  return HasRoomBeside(key.HeldAndReservedRooms(), mode) ? DenialReason::kCooling
-                                                         : DenialReason::kReserved;
+  return key.HasRoom(key.HeldAndReservedRooms(), mode) ? DenialReason::kCooling
+                                                       : DenialReason::kReserved;
 }
 
 void ReferenceModel::Lock(const Call& call, TimeMs now, Outcome& outcome) {

@@ -50,6 +50,33 @@ void MakeKeys(Random& random, std::size_t count, Setting& setting) {
   }
 }
 
+// Some name one key, some many, and for each length two that may match alike.
+void MakePatterns(Random& random, Setting& setting) {
+  setting.patterns.push_back({.db = setting.keys[0].db, .literal = "", .has_star = true});
+  for (std::size_t i = 0; i < 8; ++i) {
+    const KeyText& key = setting.keys[random.Below(std::min<std::size_t>(setting.keys.size(), 3))];
+    const std::size_t length = random.Below(key.bytes.size() + 1);
+    PatternText pattern{.db = key.db, .literal = key.bytes};
+    switch (random.Below(3)) {
+      case 0:
+        break;
+      case 1:
+        pattern.literal = key.bytes.substr(0, length);
+        pattern.has_star = true;
+        break;
+      default:
+        pattern.literal = key.bytes.substr(length);
+        pattern.has_star = true;
+        pattern.is_star_first = true;
+    }
+    // One pattern is one row, however it came about.
+    const bool is_there = std::ranges::any_of(setting.patterns, [&](const PatternText& other) {
+      return other.db == pattern.db && other.glob() == pattern.glob();
+    });
+    if (!is_there) setting.patterns.push_back(pattern);
+  }
+}
+
 void MakeTexts(Random& random, Setting& setting) {
   setting.metas = {"", "{}", std::string(15, 'm'), std::string(100, 'n')};
   setting.metas.push_back(std::string(random.OneIn(8) ? engine::kMetaBytesMax : 300, 'o'));
@@ -60,6 +87,10 @@ void MakeTexts(Random& random, Setting& setting) {
 void MakeWeights(Random& random, Setting& setting) {
   for (std::size_t i = 0; i < kOperationCount; ++i) {
     setting.weights[i] = UsualWeightOf(static_cast<Operation>(i));
+  }
+  // Half of the seeds know no overrides, so that the bounds that those loosen are judged too.
+  if (random.OneIn(2)) {
+    setting.weights[static_cast<std::size_t>(Operation::kSetLimit)] = 0;
   }
   if (random.OneIn(4)) return;
   for (std::uint64_t& weight : setting.weights) weight *= random.Below(4);
@@ -82,6 +113,7 @@ void MakeOptions(Random& random, Setting& setting) {
     // each one counts.
     setting.is_lagging = false;
   }
+  if (random.OneIn(10)) options.limit_overrides_max = random.Below(3);
   options.reconnect_grace_ms = random.OneIn(3) ? 0 : random.Magnitude(5'000);
   if (random.OneIn(2)) options.reconnect_grace_ms %= 50;
   setting.start = random.OneIn(3) ? random.Between(0, 2) : random.Magnitude(TimeMs{1} << 36);
@@ -122,6 +154,22 @@ void MakeSizes(Random& random, Setting& setting) {
 
 }  // namespace
 
+bool PatternText::Matches(const KeyText& key) const {
+  if (key.db != db) return false;
+  if (!has_star) return key.bytes == literal;
+  return is_star_first ? key.bytes.ends_with(literal) : key.bytes.starts_with(literal);
+}
+
+std::string PatternText::glob() const {
+  std::string text = has_star && is_star_first ? "*" : "";
+  for (const char c : literal) {
+    if (std::string_view("*?[]\\^-").find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  if (has_star && !is_star_first) text += '*';
+  return text;
+}
+
 const std::string& Setting::TextOf(const std::vector<std::string>& texts, int index) const {
   static const std::string kNothing;
   return index == kAbsent ? kNothing : texts[static_cast<std::size_t>(index)];
@@ -133,6 +181,7 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.seed = seed;
   setting.is_lagging = seed % 2 == 1;
   MakeSizes(random, setting);
+  MakePatterns(random, setting);
   MakeTexts(random, setting);
   MakeOptions(random, setting);
   MakeWeights(random, setting);

@@ -21,6 +21,17 @@ struct KeyText {
   engine::KeyName name() const { return {.db = db, .bytes = bytes}; }
 };
 
+// A glob of keys, made of one literal text and at most one star.
+struct PatternText {
+  std::uint8_t db = 0;
+  std::string literal;
+  bool has_star = false;
+  bool is_star_first = false;
+
+  bool Matches(const KeyText& key) const;
+  std::string glob() const;
+};
+
 // Which lengths of leases and waits a seed prefers.
 enum class TimeScale { kTight, kUsual, kWide };
 
@@ -43,6 +54,7 @@ struct Setting {
   TimeMs start = 0;
   int connections = 2;
   std::vector<KeyText> keys;
+  std::vector<PatternText> patterns;
   std::vector<std::string> owners;
   std::vector<std::string> metas;
   std::vector<std::string> labels;

@@ -120,8 +120,20 @@ void Simulator::ResolveOptions(const Step& step, Call& call) const {
   call.replaces_newest = step.replaces_newest;
 }
 
+Call Simulator::ResolveSetting(const Step& step) {
+  Call call;
+  call.operation = step.operation;
+  const bool is_override = step.operation == Operation::kSetLimit;
+  if (!is_override || step.has_lease) call.lease_ms = step.lease_ms;
+  if (step.operation == Operation::kSetReconnectGrace && step.only_new) call.lease_ms = 0;
+  call.pattern = step.pattern;
+  call.limit = step.limit;
+  return call;
+}
+
 std::optional<Call> Simulator::Resolve(const Step& step) {
   Call call;
+  if (IsSetting(step.operation)) return ResolveSetting(step);
   if (step.operation == Operation::kRepeat) {
     if (!last_request_) return std::nullopt;
     call = *last_request_;
@@ -134,10 +146,6 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
     ResolveToken(step, call);
     if (call.operation == Operation::kCheck && !call.token) call.token = 0;
     if (step.has_lease) call.lease_ms = step.lease_ms;
-    if (call.operation == Operation::kSetDefaultLease) {
-      call.key = kAbsent;
-      call.lease_ms = step.lease_ms;
-    }
     if (step.limit != 0) call.limit = step.limit;
     ResolveOptions(step, call);
     call.wait_ms = step.wait_ms;
@@ -206,7 +214,7 @@ void Simulator::Perform(const Call& call) {
       return Disconnect(call.connection, call.undone);
     default:
       Command(call);
-      last_request_ = call;
+      if (!IsSetting(call.operation)) last_request_ = call;
   }
 }
 
@@ -214,6 +222,8 @@ void Simulator::Command(const Call& call) {
   driver_.Apply(call, now_, engine_outcome_);
   AskLedger(ledger_.Observe(call, engine_outcome_, now_));
   NoteDeliveries(&call);
+  // What an operator changes concerns lines that are still to be looked at.
+  if (IsSetting(call.operation)) all_settled_at_ = -1;
   if (!options_.judges.has_model) return;
   model_.Apply(call, now_, model_outcome_);
   Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));

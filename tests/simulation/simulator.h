@@ -55,6 +55,7 @@ class Simulator {
  private:
   void Execute(const Step& step);
   std::optional<Call> Resolve(const Step& step);
+  static Call ResolveSetting(const Step& step);
   void ResolveOwner(const Step& step, Call& call) const;
   void ResolveOptions(const Step& step, Call& call) const;
   void ResolveToken(const Step& step, Call& call) const;

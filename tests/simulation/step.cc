@@ -32,6 +32,7 @@ class StepGenerator {
     PickTime(step);
     step.has_owner = !random_.OneIn(3);
     step.undone = random_.OneIn(2) ? 0 : random_.Below(4);
+    step.pattern = static_cast<int>(random_.Below(setting_.patterns.size()));
     step.start = random_.Below(4);
     step.count = random_.Below(6);
     return step;

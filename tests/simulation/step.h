@@ -50,6 +50,7 @@ struct Step {
   DurationMs lease_ms = 0;
   DurationMs wait_ms = 0;
   std::int64_t time_ms = 0;
+  int pattern = 0;
   std::uint64_t start = 0;
   std::uint64_t count = 0;
   std::size_t steps_max = 0;

@@ -116,7 +116,7 @@ TEST(Info, CountsLocksHoldersAndWhatBecameOfThem) {
   EXPECT_EQ(info,
             "\"# Locks\r\nlocks:1\r\nholders:1\r\nwaiters:1\r\nwatchers:0\r\ngranted:2\r\n"
             "granted_after_wait:0\r\ndenied:1\r\nreleased:0\r\nexpired:1\r\nbroken:0\r\n"
-            "timed_out:0\r\nnewest_token:2\r\n\"");
+            "timed_out:0\r\nnewest_token:2\r\nlimit_overrides:0\r\n\"");
   EXPECT_THAT(a.Say("INFO clients"), HasSubstr("blocked_clients:1\r\n"));
   a.Say("UNLOCK k a");
   EXPECT_THAT(a.Say("INFO locks"), HasSubstr("granted:3\r\ngranted_after_wait:1\r\n"));

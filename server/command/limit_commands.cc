@@ -1,0 +1,104 @@
+// An operator's word on how many may hold: overrides of LIMIT, and drains.
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "server/command/argument_reader.h"
+#include "server/command/command_docs.h"
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+#include "server/command/lock_replies.h"
+
+namespace fairlock::command {
+
+namespace {
+
+enum LimitOption : std::uint32_t { kEnd = 1U << 0, kReason = 1U << 1 };
+
+engine::LimitOverride ReadOverride(Invocation& call, ArgumentReader& arguments) {
+  engine::LimitOverride row;
+  row.db = call.client.database();
+  row.pattern = arguments.Pattern();
+  row.limit = static_cast<std::uint32_t>(arguments.Integer("n", 0, engine::kLimitMax));
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("EX", kEnd, seen)) {
+      row.end = call.now + arguments.LeaseSeconds();
+    } else if (arguments.TakeOnce("REASON", kReason, seen)) {
+      row.reason = arguments.Reason();
+    } else {
+      arguments.FailUnknownOption("EX or REASON");
+    }
+  }
+  row.user = call.client.profile().user;
+  row.address = call.client.profile().address.peer;
+  row.since = call.now;
+  return row;
+}
+
+void Set(Invocation& call) {
+  ArgumentReader arguments(call.arguments, 2);
+  engine::LimitOverride row = ReadOverride(call, arguments);
+  if (!arguments.Finish(call.reply)) return;
+  if (call.dispatcher.engine().SetLimit(std::move(row), call.now)) {
+    call.reply.Simple("OK");
+  } else {
+    RefuseTooMany(call.reply, "overrides of LIMIT (max_limit_overrides)");
+  }
+}
+
+void Del(Invocation& call) {
+  ArgumentReader arguments(call.arguments, 2);
+  const std::string_view pattern = arguments.Pattern();
+  if (!arguments.Finish(call.reply)) return;
+  const bool was_there =
+      call.dispatcher.engine().DropLimit(call.client.database(), pattern, call.now);
+  call.reply.Integer(was_there ? 1 : 0);
+}
+
+void List(Invocation& call) {
+  const auto& rows = call.dispatcher.engine().Limits(call.now).all();
+  call.reply.ArrayHeader(rows.size());
+  for (const engine::LimitOverride& row : rows) {
+    WriteOverride(call.reply, call.dispatcher, row, call.now);
+  }
+}
+
+constexpr auto kLimitCommands = std::to_array<CommandSpec>({
+    {"LIMIT", nullptr, -2, 0, {}, "lock", "", "Overrides the LIMITs of clients", "O(overrides)"},
+    {"LIMIT|SET",
+     Set,
+     -4,
+     kWrite | kAdmin | kDangerous,
+     {},
+     "lock",
+     "pattern n [EX seconds] [REASON text]",
+     "Puts n in place of every LIMIT that clients gave on the keys that match; 0 drains them",
+     "O(overrides); then every line is looked at, in slices"},
+    {"LIMIT|DEL",
+     Del,
+     3,
+     kWrite | kAdmin | kDangerous,
+     {},
+     "lock",
+     "pattern",
+     "Ends the override of that pattern; 1 if there was one",
+     "O(overrides); then every line is looked at, in slices"},
+    {"LIMIT|LIST",
+     List,
+     2,
+     kReadOnly | kAdmin,
+     {},
+     "lock",
+     "",
+     "The overrides of all databases, the most specific first, a map each",
+     "O(overrides)"},
+    {"LIMIT|HELP", AnswerHelp, 2, 0, {}, "lock", "", "Lists the subcommands", "O(1)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> LimitCommands() { return kLimitCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,58 @@
+// The limits that an operator has put in place of those that clients gave.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/types.h"
+
+namespace fairlock::engine {
+
+// What an operator puts in place of the LIMITs that clients gave.
+struct LimitOverride {
+  std::uint8_t db = 0;
+  std::string pattern;      // glob of keys of that database
+  std::uint32_t limit = 0;  // 0 drains: nobody new is let in, with or without LIMIT
+  std::string reason;
+  std::string user;     // who set it
+  std::string address;  // from where
+  TimeMs since = 0;
+  TimeMs end = kNever;
+};
+
+// Of several overrides that match a key the most specific is in force: one that names it exactly,
+// else the one with most bytes that stand for themselves, else the newest. One a database and
+// pattern.
+//
+// Loop-confined. Find is O(overrides), each of which may cost a match of its pattern; the owner
+// bounds how many there are.
+class LimitOverrides {
+ public:
+  bool empty() const { return rows_.empty(); }
+  std::size_t size() const { return rows_.size(); }
+  // When the first of them ends; kNever if none does.
+  TimeMs next_end() const { return next_end_; }
+  // The most specific first.
+  const std::vector<LimitOverride>& all() const { return rows_; }
+
+  bool Has(std::uint8_t db, std::string_view pattern) const;
+  // The limit in force for that key, if any is.
+  std::optional<std::uint32_t> Find(const KeyName& key) const;
+  // In place of an earlier one of the same database and pattern.
+  void Set(LimitOverride row);
+  // True: there was one.
+  bool Drop(std::uint8_t db, std::string_view pattern);
+  // Drops those that end at `last_tick` or before.
+  void DropEnded(TimeMs last_tick);
+
+ private:
+  void FindNextEnd();
+
+  std::vector<LimitOverride> rows_;
+  TimeMs next_end_ = kNever;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,42 @@
+// The overrides of LIMIT that an operator has set, as model and ledger keep them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tests/simulation/call.h"
+#include "tests/simulation/setting.h"
+
+namespace fairlock::simulation {
+
+// Plain lists, searched from end to end. Patterns are numbers of those in the Setting.
+class OverrideBook {
+ public:
+  explicit OverrideBook(const Setting& setting) : setting_(setting) {}
+
+  // kSetLimit and kDropLimit; what the operator is told is the result.
+  int Set(const Call& call, TimeMs now);
+  bool Drop(int pattern);
+  // Drops those that are over; true: there were some.
+  bool EndBy(TimeMs now);
+  TimeMs NextEnd() const;
+  // The n in force on the key: of the exact pattern, else of the one with most literal bytes, else
+  // of the newest.
+  std::optional<std::uint32_t> LimitOf(int key) const;
+  bool was_ever_used() const { return newest_ > 0; }
+
+ private:
+  struct Row {
+    int pattern = kAbsent;
+    std::uint32_t limit = 0;
+    TimeMs end = 0;
+    std::uint64_t number = 0;  // rises with each LIMIT SET
+  };
+
+  const Setting& setting_;
+  std::vector<Row> rows_;
+  std::uint64_t newest_ = 0;
+};
+
+}  // namespace fairlock::simulation

@@ -1,0 +1,153 @@
+// An operator's overrides of LIMIT.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/engine/glob.h"
+#include "server/engine/limit_overrides.h"
+#include "tests/unit/engine_test_support.h"
+
+namespace fairlock::engine {
+namespace {
+
+LimitOverride Row(std::string_view pattern, std::uint32_t limit, TimeMs end = kNever) {
+  LimitOverride row;
+  row.pattern = pattern;
+  row.limit = limit;
+  row.end = end;
+  return row;
+}
+
+TEST(Glob, ShapeTellsWhetherOneTextMatchesAndHowMuchIsLiteral) {
+  EXPECT_TRUE(ShapeOf("order:42").is_exact);
+  EXPECT_EQ(ShapeOf("order:42").literal_bytes, 8U);
+  EXPECT_TRUE(ShapeOf(R"(a\*b)").is_exact);
+  EXPECT_EQ(ShapeOf(R"(a\*b)").literal_bytes, 3U);
+  EXPECT_FALSE(ShapeOf("order:*").is_exact);
+  EXPECT_EQ(ShapeOf("order:*").literal_bytes, 6U);
+  EXPECT_FALSE(ShapeOf("a?c").is_exact);
+  EXPECT_FALSE(ShapeOf("a[xyz]c").is_exact);
+  EXPECT_EQ(ShapeOf("a[xyz]c").literal_bytes, 2U);
+}
+
+TEST(LimitOverrides, TheMostSpecificIsInForce) {
+  LimitOverrides limits;
+  EXPECT_FALSE(limits.Find({0, "a:b"}).has_value());
+  limits.Set(Row("*", 1));
+  limits.Set(Row("a:*", 2));
+  limits.Set(Row("a:b", 3));
+  EXPECT_EQ(limits.Find({0, "a:b"}), 3U);
+  EXPECT_EQ(limits.Find({0, "a:c"}), 2U);
+  EXPECT_EQ(limits.Find({0, "x"}), 1U);
+  EXPECT_FALSE(limits.Find({1, "x"}).has_value());
+}
+
+TEST(LimitOverrides, OfAlikeOnesTheNewestIsInForceUntilItEnds) {
+  LimitOverrides limits;
+  limits.Set(Row("a*", 1));
+  limits.Set(Row("*b", 2, 500));
+  EXPECT_EQ(limits.Find({0, "ab"}), 2U);
+  EXPECT_EQ(limits.next_end(), 500);
+  limits.Set(Row("a*", 3, 700));
+  EXPECT_EQ(limits.Find({0, "ab"}), 3U);
+  EXPECT_EQ(limits.size(), 2U);
+  limits.DropEnded(499);
+  EXPECT_EQ(limits.size(), 2U);
+  limits.DropEnded(500);
+  EXPECT_EQ(limits.size(), 1U);
+  EXPECT_TRUE(limits.Drop(0, "a*"));
+  EXPECT_FALSE(limits.Drop(0, "a*"));
+  EXPECT_EQ(limits.next_end(), kNever);
+}
+
+using OverrideTest = LockEngineTest;
+
+TEST_F(OverrideTest, LinesAreLookedAtInSlices) {
+  constexpr std::size_t kKeys = 1000;
+  constexpr std::size_t kSlice = 64;
+  Attachment& holder = Connect();
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    keys.push_back("key:" + std::to_string(i));
+    LockRequest request = Request("holder");
+    request.key.bytes = keys.back();
+    request.limit = 1;
+    request.lease_ms = kLeaseMsMax;
+    engine_.Lock(request, holder, now_, effects_);
+    request.owner = "waiter";
+    request.wait_ms = kForever;
+    engine_.Lock(request, Connect(), now_, effects_);
+  }
+  ASSERT_TRUE(engine_.SetLimit(Row("*", 2), now_));
+  EXPECT_TRUE(Taken().empty());
+  EXPECT_LE(engine_.NextDeadline(), now_);
+  std::size_t granted = 0;
+  for (bool is_more_due = true; is_more_due;) {
+    is_more_due = engine_.Advance(now_, kSlice, effects_);
+    const std::size_t in_this_slice = Taken().size();
+    EXPECT_LE(in_this_slice, kSlice);
+    granted += in_this_slice;
+  }
+  EXPECT_EQ(granted, kKeys);
+  EXPECT_GT(engine_.NextDeadline(), now_);
+}
+
+TEST_F(OverrideTest, ARequestSettlesItsKeyBeforeTheSliceComesToIt) {
+  Attachment& a = Connect();
+  Attachment& b = Connect();
+  Attachment& c = Connect();
+  Ask("a", a, 5000, 0, 1);
+  Ask("b", b, 5000, kForever, 1);
+  ASSERT_TRUE(engine_.SetLimit(Row("key", 2), now_));
+  EXPECT_EQ(Ask("c", c, 5000, 0, 1).reason, DenialReason::kHeld);
+  const std::vector<Resolution> taken = Taken();
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(taken[0].to, &b);
+}
+
+TEST_F(OverrideTest, AnOverrideThatIsOverIsPastForTheNextRequest) {
+  Attachment& a = Connect();
+  ASSERT_TRUE(engine_.SetLimit(Row("*", 0, now_ + 100), now_));
+  EXPECT_EQ(Ask("a", a, 5000).reason, DenialReason::kDrained);
+  now_ += 100;
+  EXPECT_EQ(Ask("a", a, 5000).reason, DenialReason::kDrained);
+  EXPECT_EQ(engine_.NextDeadline(), now_ + 1);
+  ++now_;
+  EXPECT_EQ(Ask("a", a, 5000).status, LockStatus::kGranted);
+}
+
+TEST_F(OverrideTest, ADrainedKeyWithoutHolderCanBeWaitedForAndLeavesNothing) {
+  Attachment& a = Connect();
+  ASSERT_TRUE(engine_.SetLimit(Row("*", 0), now_));
+  EXPECT_EQ(Ask("a", a, 5000).status, LockStatus::kDenied);
+  EXPECT_EQ(engine_.counts().locks, 0U);
+  EXPECT_EQ(Ask("a", a, 5000, 300).status, LockStatus::kQueued);
+  EXPECT_EQ(engine_.counts().locks, 1U);
+  AdvanceTo(now_ + 301);
+  ASSERT_EQ(Taken().size(), 1U);
+  EXPECT_EQ(engine_.counts().locks, 0U);
+}
+
+TEST_F(OverrideTest, CoolingRoomsAndReservationsCountWithTheOverride) {
+  Attachment& a = Connect();
+  Attachment& b = Connect();
+  LockRequest request = Request("a");
+  request.limit = 1;
+  request.min_hold_ms = 1000;
+  Ask(request, a);
+  EXPECT_TRUE(Unlock("a"));
+  EXPECT_EQ(Ask("b", b, 5000, 0, 1).reason, DenialReason::kCooling);
+  ASSERT_TRUE(engine_.SetLimit(Row("key", 2), now_));
+  EXPECT_EQ(Ask("b", b, 5000, 0, 1).status, LockStatus::kGranted);
+  EXPECT_EQ(Ask("c", b, 5000, 0, 1).reason, DenialReason::kCooling);
+}
+
+TEST_F(OverrideTest, TheirNumberIsBounded) {
+  engine_.set_limit_overrides_max(1);
+  EXPECT_TRUE(engine_.SetLimit(Row("a", 2), now_));
+  EXPECT_FALSE(engine_.SetLimit(Row("b", 2), now_));
+  EXPECT_TRUE(engine_.SetLimit(Row("a", 3), now_));
+}
+
+}  // namespace
+}  // namespace fairlock::engine
