@@ -27,7 +27,10 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
       return RepeatWaiting(hash, *place, request, from, now, effects);
     }
   }
-  return AskAnew(hash, *lock, request, from, now, effects);
+  const LockResult result = AskAnew(hash, *lock, request, from, now, effects);
+  // On a drained key the place that REPLACE ended may have been all there was.
+  if (result.status == LockStatus::kTooManyPlaces) Discard(hash, *lock);
+  return result;
 }
 
 LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& request,

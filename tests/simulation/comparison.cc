@@ -201,7 +201,8 @@ std::optional<std::string> Comparison::CompareOverview(bool is_model_behind, Tim
       }
       ++visits[static_cast<std::size_t>(key)];
       const ModelKey& known = model_.key(key);
-      const bool is_behind = is_model_behind && known.FirstDue(now).has_value();
+      const bool is_behind =
+          is_model_behind && (known.is_unseen || known.FirstDue(now).has_value());
       if (!is_behind && !IsSame(summary, known, now)) is_same = false;
     });
   } while (cursor != 0);

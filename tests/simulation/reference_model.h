@@ -25,6 +25,8 @@ class ReferenceModel {
   // The grant never reached its owner.
   void UndoGrant(int key, Token token, TimeMs now, Outcome& outcome);
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
+  // Overrides of LIMIT that are over end at the first call of any kind that comes after it.
+  void EndOverrides(TimeMs now);
   // Lets the first thing that is due on the key happen; false: nothing is due.
   bool HappenNext(int key, TimeMs now, Outcome& outcome);
   // When the next lease or wait ends.
@@ -36,8 +38,6 @@ class ReferenceModel {
 
  private:
   void ApplySetting(const Call& call, TimeMs now, Outcome& outcome);
-  // What is over ends at the first call that comes after it.
-  void EndOverrides(TimeMs now);
   void NoteLimitChange();
   void Settle(int key, TimeMs now, Outcome& outcome);
   void Lock(const Call& call, TimeMs now, Outcome& outcome);

@@ -332,6 +332,7 @@ void Simulator::Advance(const Call& call) {
 }
 
 void Simulator::Follow(bool is_done) {
+  model_.EndOverrides(now_);
   for (const Answer& answer : engine_outcome_.answers) {
     FollowAnswer(answer);
     if (problem_) return;

@@ -128,6 +128,39 @@ TEST_F(OverrideTest, ADrainedKeyWithoutHolderCanBeWaitedForAndLeavesNothing) {
   EXPECT_EQ(engine_.counts().locks, 0U);
 }
 
+TEST(Override, ADrainedKeyWhoseOnlyPlaceIsReplacedInVainIsGone) {
+  LockEngine engine(EngineOptions{.places_max = 1});
+  Effects effects;
+  Attachment a;
+  Attachment b;
+  LockRequest request;
+  request.key = {0, "key"};
+  request.owner = "holder";
+  request.wait_ms = kForever;
+  engine.Lock(request, a, 0, effects);
+  request.owner = "waiter";
+  engine.Lock(request, a, 0, effects);
+  engine.Unlock({{0, "key"}, "holder", std::nullopt}, 0, effects);
+  const Resolution granted = effects.resolutions.at(0);
+  ASSERT_TRUE(engine.SetLimit(Row("*", 0), 0));
+  request.key.bytes = "other";
+  request.owner = "another";
+  EXPECT_EQ(engine.Lock(request, b, 0, effects).status, LockStatus::kQueued);
+  // The place that returns is one more than may join.
+  EXPECT_TRUE(engine.UndoGrant(granted.key_hash, granted.token, 0, effects));
+  request.key.bytes = "key";
+  request.owner = "waiter";
+  EXPECT_EQ(engine.Lock(request, a, 0, effects).status, LockStatus::kQueued);
+  request.owner = "new";
+  request.waiters_max = 0;
+  request.replaces_newest = true;
+  EXPECT_EQ(engine.Lock(request, a, 0, effects).status, LockStatus::kTooManyPlaces);
+  EXPECT_EQ(engine.counts().locks, 1U);
+  engine.CheckInvariants();
+  engine.Detach(a, 0, effects);
+  engine.Detach(b, 0, effects);
+}
+
 TEST_F(OverrideTest, CoolingRoomsAndReservationsCountWithTheOverride) {
   Attachment& a = Connect();
   Attachment& b = Connect();
