@@ -33,6 +33,17 @@ void LockAndUnlock(std::size_t count) {
   }
 }
 
+void LockAndUnlockRecorded(std::size_t count) {
+  EngineWorkload workload(kKeys);
+  workload.Record();
+  // Until the oldest is overwritten, as it always is later on.
+  constexpr std::size_t kUntilFull = 120'000;
+  for (std::size_t i = 0; i < kUntilFull + count; ++i) {
+    workload.Lock(i % kKeys);
+    workload.Unlock(i % kKeys);
+  }
+}
+
 void UnlockAndLockAmongHeld(std::size_t count) {
   EngineWorkload workload(kKeys);
   workload.LockAllAtOnce();
@@ -55,6 +66,14 @@ void LockDenied(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) workload.LockDenied(i % kKeys);
 }
 
+void LockDeniedRecorded(std::size_t count) {
+  EngineWorkload workload(kKeys, kLeaseMs);
+  workload.AddOwners(2);
+  workload.LockAllAtOnce();
+  workload.Record();
+  for (std::size_t i = 0; i < count; ++i) workload.LockDenied(i % kKeys);
+}
+
 void HandOverAndJoin(std::size_t count) {
   EngineWorkload workload(1, kLeaseMs);
   workload.AddOwners(kOwners);
@@ -68,9 +87,11 @@ void HandOverAndJoin(std::size_t count) {
 
 constexpr Operation kOperations[] = {
     {"lock-unlock", LockAndUnlock},
+    {"lock-unlock-recorded", LockAndUnlockRecorded},
     {"lock-unlock-among-held", UnlockAndLockAmongHeld},
     {"renew", Renew},
     {"lock-denied", LockDenied},
+    {"lock-denied-recorded", LockDeniedRecorded},
     {"hand-over-join", HandOverAndJoin},
 };
 

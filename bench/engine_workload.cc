@@ -40,6 +40,11 @@ EngineWorkload::EngineWorkload(std::size_t keys, engine::DurationMs lease_ms)
 
 EngineWorkload::~EngineWorkload() { engine_.Detach(*connection_, now_, effects_); }
 
+void EngineWorkload::Record() {
+  recorder_ = std::make_unique<record::Recorder>(record::RecorderOptions{});
+  engine_.set_event_sink(recorder_.get());
+}
+
 void EngineWorkload::AddOwners(std::size_t count) {
   if (count > owners_.size()) owners_ = NameList<kOwnerBytes>("worker:", count);
 }

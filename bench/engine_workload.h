@@ -12,6 +12,7 @@
 #include "server/engine/attachment.h"
 #include "server/engine/effects.h"
 #include "server/engine/lock_engine.h"
+#include "server/record/recorder.h"
 
 namespace fairlock::bench {
 
@@ -58,6 +59,9 @@ class EngineWorkload {
   // Ends at most about that many leases; true: more are due.
   bool Advance(std::size_t steps_max);
 
+  // From now on all that happens is recorded as in a server with its defaults.
+  void Record();
+
   // Makes owners 0 to count - 1 exist; 1 at first.
   void AddOwners(std::size_t count);
 
@@ -75,6 +79,7 @@ class EngineWorkload {
   engine::LockEngine engine_;
   engine::Effects effects_;
   std::unique_ptr<engine::Attachment> connection_;
+  std::unique_ptr<record::Recorder> recorder_;
   engine::TimeMs now_ = 1'000'000;
   std::size_t requests_ = 0;
 };

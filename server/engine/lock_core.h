@@ -203,15 +203,15 @@ class LockCore {
   static std::uint64_t OrderOf(const TimerNode& node);
 
   // Events (lock_core_events.cc).
-  void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold, TimeMs now,
-            std::string_view other = {}) {
-    if (sink_ == nullptr) return;
-    told_.other = other;
-    TellSink(kind, hash, lock, hold, now);
+  void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
+            TimeMs now) {
+    if (sink_ != nullptr) TellSink(kind, hash, lock, hold, now);
   }
   void TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
                 TimeMs now);
-  static void DescribeClaim(const Claim& claim, Event& event);
+  void TellOfClaim(const Claim& claim);
+  void TellWithOther(EventKind kind, std::uint64_t hash, const Claim& claim, std::string_view other,
+                     TimeMs now);
   LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
                   ClientRef client, DenialReason reason, TimeMs now);
   void TellQueued(const Claim& place, DenialReason reason, TimeMs now);

@@ -6,30 +6,38 @@ namespace fairlock::engine {
 
 void LockCore::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
                         TimeMs now) {
-  // Field by field into one that is there: this is on the way of every grant and every end.
+  // Into one that is there, and only what most events have: this is on the way of every grant and
+  // every end.
   Event& event = told_;
   event.kind = kind;
-  event.reason = DenialReason::kNone;
-  event.has_waited = false;
   event.client = static_cast<ClientRef>(hold.client);
-  event.key = lock.key();
+  event.key.db = lock.key().db;
+  event.key.bytes = lock.key().bytes;
   event.key_hash = hash;
-  event.owner = lock.plain_owner();
   event.label = labels_.Text(static_cast<LabelRef>(hold.label));
   event.token = hold.token;
-  event.other_token = 0;
   event.at = now;
-  event.waited_ms = 0;
   event.held_ms = now - static_cast<TimeMs>(hold.since);
-  if (hold.is_claim()) DescribeClaim(static_cast<const Claim&>(hold), event);
+  if (hold.is_claim()) return TellOfClaim(static_cast<const Claim&>(hold));
+  event.owner = lock.plain_owner();
   sink_->Take(event);
 }
 
-void LockCore::DescribeClaim(const Claim& claim, Event& event) {
+void LockCore::TellOfClaim(const Claim& claim) {
+  Event event = told_;
   event.owner = claim.owner();
   event.has_waited = event.kind == EventKind::kGranted && claim.arrival != 0;
   if (claim.is_place()) event.held_ms = 0;
   if (claim.is_place() || event.has_waited) event.waited_ms = event.at - claim.joined;
+  sink_->Take(event);
+}
+
+void LockCore::TellWithOther(EventKind kind, std::uint64_t hash, const Claim& claim,
+                             std::string_view other, TimeMs now) {
+  if (sink_ == nullptr) return;
+  told_.other = other;
+  TellSink(kind, hash, claim.lock, claim, now);
+  told_.other = {};
 }
 
 namespace {

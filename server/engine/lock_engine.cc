@@ -192,7 +192,7 @@ void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now,
   Claim& newest =
       IsFaulty(Fault::kReplaceOldest) ? detail.standing.front() : detail.standing.back();
   Answer(newest, {.kind = ResolutionKind::kReplaced, .by = by}, effects);
-  Tell(EventKind::kReplaced, table_.HashOf(lock.key()), lock, newest, now, by);
+  TellWithOther(EventKind::kReplaced, table_.HashOf(lock.key()), newest, by, now);
   LeaveLine(newest);
   DestroyClaim(newest);
   Serve(lock, now, effects);
@@ -293,7 +293,7 @@ TransferResult LockEngine::Transfer(const TransferRequest& request, TimeMs now, 
   AddHold(*heir, nullptr, now);
   SetLeaseEnd(*lock->detail, *heir, end);
   if (cool_until > 0) heir->NeedExtras().cool_until = cool_until;
-  Tell(EventKind::kTransferred, hash, *lock, *heir, now, request.owner);
+  TellWithOther(EventKind::kTransferred, hash, *heir, request.owner, now);
   heir->arrival = 0;  // what the new owner got so is not undone
   heir->is_touched = true;
   const Token token = heir->token;

@@ -1,0 +1,240 @@
+#include "server/record/history.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+namespace fairlock::record {
+
+using engine::Event;
+using engine::EventKind;
+
+namespace {
+
+constexpr std::uint64_t Mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
+constexpr std::uint64_t kOnce = std::uint64_t{1} << 38;
+
+// Of the lower half tables are made.
+constexpr std::uint64_t ChainOf(std::uint64_t key_hash) { return key_hash >> 32; }
+
+// Where chains end, and what may repeat, takes 16 of so many bytes.
+std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024); }
+
+// Marks and the like take less than a hundredth.
+std::size_t RingBytes(std::size_t bytes) {
+  return bytes - bytes / 100 - 2 * ChainCount(bytes) * sizeof(RecordRing::Position);
+}
+
+char* Copy(std::string_view from, char* to) {
+  std::memcpy(to, from.data(), from.size());
+  return to + from.size();
+}
+
+// Of these the record has how long it was waited, of all others how long it was held.
+constexpr EventKinds kEventsOfPlaces = {EventKind::kGranted, EventKind::kCancelled,
+                                        EventKind::kReplaced, EventKind::kTimedOut,
+                                        EventKind::kLapsed};
+// Of these it has the token of the holder in the place of their own, which they do not have.
+constexpr EventKinds kEventsWithHolder = {EventKind::kDenied, EventKind::kQueued};
+
+}  // namespace
+
+// Packed by hand: written for every grant and every end. Behind it the bytes of key, owner, other
+// and comment.
+struct History::Record {
+  std::uint64_t what;     // time 44, kind 5, reason 5, database 4
+  std::uint64_t token;    // token 53, bytes of the key 11
+  std::uint64_t spans;    // how long it was held or waited for 44, time of repeats 20
+  std::uint64_t lengths;  // bytes of owner 14, of other 14, of comment 10; how often 24
+
+  static std::uint64_t WhatOf(const Event& event);
+  engine::TimeMs at() const { return static_cast<engine::TimeMs>(what & Mask(44)); }
+  EventKind kind() const { return static_cast<EventKind>(what >> 44 & Mask(5)); }
+  engine::DenialReason reason() const {
+    return static_cast<engine::DenialReason>(what >> 49 & Mask(5));
+  }
+  std::uint8_t db() const { return static_cast<std::uint8_t>(what >> 54 & Mask(4)); }
+  std::size_t key_bytes() const { return token >> 53; }
+  std::size_t owner_bytes() const { return lengths & Mask(14); }
+  std::size_t other_bytes() const { return lengths >> 14 & Mask(14); }
+  std::size_t comment_bytes() const { return lengths >> 28 & Mask(10); }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(lengths >> 38 & Mask(24)); }
+  engine::DurationMs repeated_ms() const {
+    return static_cast<engine::DurationMs>(spans >> 44 & Mask(20));
+  }
+
+  const char* bytes() const { return reinterpret_cast<const char*>(this + 1); }
+  std::string_view key() const { return {bytes(), key_bytes()}; }
+  std::string_view owner() const { return {bytes() + key_bytes(), owner_bytes()}; }
+  std::string_view other() const { return {bytes() + key_bytes() + owner_bytes(), other_bytes()}; }
+  std::string_view comment() const {
+    return {bytes() + key_bytes() + owner_bytes() + other_bytes(), comment_bytes()};
+  }
+};
+
+History::History(std::size_t bytes)
+    : bytes_(bytes),
+      ring_(RingBytes(bytes), ChainCount(bytes)),
+      repeatables_(ChainCount(bytes), RecordRing::kNone) {
+  static_assert(sizeof(Record) == 32);
+  static_assert(sizeof(Record) + engine::kKeyBytesMax + 2 * engine::kOwnerBytesMax +
+                    kCommentBytesMax <
+                RecordRing::kRecordBytesMax);
+  static_assert(kRepeatMs < static_cast<engine::DurationMs>(Mask(20)));
+  assert(bytes >= kBytesMin);
+  assert(ring_.memory_bytes() + repeatables_.size() * sizeof(Position) <= bytes);
+}
+
+// Taking ------------------------------------------------------------------------------------------
+
+std::uint64_t History::Record::WhatOf(const Event& event) {
+  return static_cast<std::uint64_t>(event.at) | static_cast<std::uint64_t>(event.kind) << 44 |
+         static_cast<std::uint64_t>(event.reason) << 49 |
+         static_cast<std::uint64_t>(event.key.db) << 54;
+}
+
+void History::Write(const Event& event) {
+  const std::string_view key = event.key.bytes;
+  const std::string_view owner = event.owner;
+  const std::size_t bytes = key.size() + owner.size();
+  char* at = ring_.Append(sizeof(Record) + bytes, ChainOf(event.key_hash));
+  new (at) Record{.what = Record::WhatOf(event),
+                  .token = event.token | key.size() << 53,
+                  .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),
+                  .lengths = owner.size() | kOnce};
+  char* to = at + sizeof(Record);
+  if (key.data() + key.size() == owner.data()) {
+    std::memcpy(to, key.data(), bytes);  // a plain lock has them side by side
+  } else {
+    Copy(owner, Copy(key, to));
+  }
+  ring_.MakeRoom();
+}
+
+void History::Write(const Event& event, std::string_view other, std::string_view comment) {
+  const std::string_view key = event.key.bytes;
+  const std::string_view owner = event.owner;
+  const std::size_t bytes = key.size() + owner.size() + other.size() + comment.size();
+  char* at = ring_.Append(sizeof(Record) + bytes, ChainOf(event.key_hash));
+  // Of these two pairs one is 0.
+  new (at) Record{.what = Record::WhatOf(event),
+                  .token = (event.token | event.other_token) | key.size() << 53,
+                  .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),
+                  .lengths = owner.size() | other.size() << 14 | comment.size() << 28 | kOnce};
+  Copy(comment, Copy(other, Copy(owner, Copy(key, at + sizeof(Record)))));
+  ring_.MakeRoom();
+}
+
+void History::TakeSpecial(const Event& event) {
+  if (kRepeatableEvents.Has(event.kind)) {
+    Position& latest = repeatables_[RepeatSlotOf(event)];
+    if (ring_.Has(latest) && CountRepeat(event, latest)) return;
+    Write(event, event.other, {});
+    latest = ring_.newest();
+  } else if (is_by_force_) {
+    Write(event, by_, comment_);
+  } else if (event.kind != EventKind::kVacated) {
+    Write(event, {}, {});
+  }
+}
+
+std::size_t History::RepeatSlotOf(const Event& event) const {
+  // Names of owners mostly differ at their ends.
+  std::uint64_t end = 0;
+  const std::size_t bytes = std::min(sizeof(end), event.owner.size());
+  std::memcpy(&end, event.owner.data() + event.owner.size() - bytes, bytes);
+  std::uint64_t hash = (event.key_hash ^ event.token ^ event.other_token) + end;
+  hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ULL;
+  return (hash >> 40) & (repeatables_.size() - 1);
+}
+
+bool History::CountRepeat(const Event& event, Position position) {
+  auto& record = const_cast<Record&>(At(position));
+  const engine::DurationMs since_first_ms = event.at - record.at();
+  const bool is_same = record.kind() == event.kind && record.reason() == event.reason &&
+                       record.db() == event.key.db &&
+                       (record.token & Mask(53)) == (event.token | event.other_token) &&
+                       record.key() == event.key.bytes && record.owner() == event.owner;
+  if (!is_same || since_first_ms > kRepeatMs || record.count() == Mask(24)) return false;
+  record.lengths += kOnce;
+  record.spans = (record.spans & Mask(44)) | static_cast<std::uint64_t>(since_first_ms) << 44;
+  return true;
+}
+
+void History::BeginForce(std::string_view by, std::string_view comment) {
+  is_by_force_ = true;
+  by_ = by.substr(0, kByBytesMax);
+  comment_ = comment.substr(0, kCommentBytesMax);
+}
+
+// Searching ---------------------------------------------------------------------------------------
+
+const History::Record& History::At(Position position) const {
+  return *reinterpret_cast<const Record*>(ring_.At(position));
+}
+
+PastEvent History::Read(const Record& record) {
+  PastEvent event;
+  event.kind = record.kind();
+  event.reason = record.reason();
+  event.key = {record.db(), record.key()};
+  event.owner = record.owner();
+  (kForcedEvents.Has(event.kind) ? event.by : event.other) = record.other();
+  event.comment = record.comment();
+  (kEventsWithHolder.Has(event.kind) ? event.other_token : event.token) = record.token & Mask(53);
+  event.at = record.at();
+  event.last_at = event.at + record.repeated_ms();
+  event.count = record.count();
+  (kEventsOfPlaces.Has(event.kind) ? event.waited_ms : event.held_ms) =
+      static_cast<engine::DurationMs>(record.spans & Mask(44));
+  return event;
+}
+
+std::optional<engine::TimeMs> History::oldest_at() const {
+  if (ring_.empty()) return std::nullopt;
+  return At(ring_.oldest()).at();
+}
+
+RecordRing::Position History::NewestUntil(engine::TimeMs until) const {
+  return ring_.NewestNotAfter([&](Position position) { return At(position).at() > until; });
+}
+
+History::Place History::Start(const HistoryQuery& query, std::size_t& looks) const {
+  if (!query.key) return {NewestUntil(query.until), false};
+  Position position = ring_.NewestOf(ChainOf(query.key->hash));
+  while (position != RecordRing::kNone && At(position).at() > query.until) {
+    // A key with a long past: begin in the middle, and find the chain from there.
+    if (++looks > kLooksMax / 2) return {NewestUntil(query.until), false};
+    position = ring_.BeforeInChain(position);
+  }
+  return {position, true};
+}
+
+HistoryPage History::Search(const HistoryQuery& query) const {
+  HistoryPage page;
+  std::size_t looks = 0;
+  Place place = Start(query, looks);
+  while (place.position != RecordRing::kNone) {
+    const Record& record = At(place.position);
+    const engine::TimeMs at = record.at();
+    if (at + kRepeatMs < query.since) break;  // nothing older can have been repeated since
+    const bool is_full = page.events.size() >= query.count_max && page.events.back().at != at;
+    const bool is_of_key =
+        record.db() == query.db && (!query.key || record.key() == query.key->bytes);
+    const bool is_found = is_of_key && at <= query.until &&
+                          at + record.repeated_ms() >= query.since &&
+                          (!query.owner || record.owner() == *query.owner);
+    if (++looks > kLooksMax || (is_found && is_full)) {
+      page.next_until = at;
+      break;
+    }
+    if (is_found) page.events.push_back(Read(record));
+    place.is_in_chain = place.is_in_chain || (query.key && is_of_key);
+    place.position =
+        place.is_in_chain ? ring_.BeforeInChain(place.position) : ring_.Before(place.position);
+  }
+  return page;
+}
+
+}  // namespace fairlock::record
