@@ -6,12 +6,22 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace fairlock::storage {
 
 // Grows by doubling and never shrinks, so that a buffer in use again allocates nothing.
 class ByteBuffer {
  public:
+  ByteBuffer() = default;
+  ByteBuffer(ByteBuffer&& other) noexcept { *this = std::move(other); }
+  ByteBuffer& operator=(ByteBuffer&& other) noexcept {
+    bytes_ = std::move(other.bytes_);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    return *this;
+  }
+
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
   char* data() { return bytes_.get(); }

@@ -1,0 +1,247 @@
+#include "storage/journal.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace fairlock::storage {
+namespace {
+
+constexpr std::size_t kSpareWriters = 8;
+constexpr std::size_t kSpareBytesMax = std::size_t{1} << 20;
+
+void RaiseTo(std::atomic<std::uint64_t>& value, std::uint64_t at_least) {
+  std::uint64_t seen = value.load(std::memory_order_relaxed);
+  while (seen < at_least && !value.compare_exchange_weak(seen, at_least)) {
+  }
+}
+
+}  // namespace
+
+Journal::Journal(Store& store, const LogEnd& end, const JournalOptions& options, Wake wake)
+    : store_(store),
+      options_(options),
+      wake_(std::move(wake)),
+      open_batch_(end.next_batch),
+      completed_(end.next_batch - 1),
+      durable_(end.next_batch - 1),
+      snapshot_(end.next_generation - 1) {
+  chain_.end = end;
+  if (options.durability == Durability::kProcess) {
+    flusher_ = std::make_unique<Flusher>(
+        store, options.flush_interval,
+        Flusher::Reports{.synced = [this](std::uint64_t batch) { RaiseTo(durable_, batch); },
+                         .failed = [this](const Status& status) { Fail(status); }});
+  }
+  thread_ = std::thread([this] { Run(); });
+}
+
+bool Journal::HandOver(Step step, RecordWriter* record, Durability at_least) {
+  bool was_idle = false;
+  {
+    const std::lock_guard lock(mutex_);
+    assert(!is_stopping_);
+    if (!failure_.ok()) {
+      if (record != nullptr) record->Clear();
+      return false;
+    }
+    RecordWriter content;
+    if (record != nullptr) {
+      depth_.bytes += record->size();
+      if (!spare_.empty()) {
+        content = std::move(spare_.back());
+        spare_.pop_back();
+      }
+      std::swap(content, *record);
+    }
+    gathered_.push_back({.step = step, .at_least = at_least, .record = std::move(content)});
+    ++depth_.records;
+    was_idle = std::exchange(is_idle_, false);
+  }
+  if (was_idle) has_work_.notify_one();
+  return true;
+}
+
+std::uint64_t Journal::Append(RecordWriter& batch, Durability at_least) {
+  return HandOver(Step::kBatch, &batch, at_least) ? open_batch_++ : 0;
+}
+
+void Journal::BeginSnapshot() { HandOver(Step::kBegin, nullptr, Durability::kProcess); }
+
+void Journal::AppendSlice(RecordWriter& slice) {
+  HandOver(Step::kSlice, &slice, Durability::kProcess);
+}
+
+void Journal::FinishSnapshot() { HandOver(Step::kFinish, nullptr, Durability::kMachine); }
+
+JournalProgress Journal::Look() {
+  // The flag before the values: a change after them wakes again.
+  was_woken_.store(false);
+  return {.completed_batch = completed_.load(),
+          .durable_batch = durable_.load(),
+          .snapshot = snapshot_.load(),
+          .has_failed = has_failed_.load()};
+}
+
+JournalDepth Journal::depth() const {
+  const std::lock_guard lock(mutex_);
+  return depth_;
+}
+
+Status Journal::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Journal::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  has_work_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Journal::Run() {
+  std::vector<Item> items;
+  while (TakeGathered(items)) {
+    const Status status = WriteAll(items);
+    if (!status.ok()) {
+      Fail(status);
+      break;
+    }
+    Recycle(items);
+  }
+  // The flusher may be in its pause: what it has not synced is synced here.
+  if (flusher_ != nullptr) flusher_->Stop();
+  if (durable_.load() == completed_.load() || has_failed_.load()) return;
+  const Status status = store_.Sync();
+  if (!status.ok()) return Fail(status);
+  RaiseTo(durable_, completed_.load());
+}
+
+bool Journal::TakeGathered(std::vector<Item>& items) {
+  std::unique_lock lock(mutex_);
+  if (gathered_.empty()) {
+    is_idle_ = true;
+    has_work_.wait(lock, [this] { return !gathered_.empty() || is_stopping_ || !failure_.ok(); });
+    is_idle_ = false;
+  }
+  items.swap(gathered_);
+  return !items.empty() && failure_.ok();
+}
+
+Status Journal::WriteAll(std::vector<Item>& items) {
+  for (Item& item : items) {
+    Status status = WriteItem(item);
+    if (!status.ok()) return status;
+  }
+  return WriteRecords();
+}
+
+Status Journal::WriteItem(Item& item) {
+  Status status;
+  switch (item.step) {
+    case Step::kBatch:
+    case Step::kSlice:
+      SealRecord(item);
+      // Sealed records are views into the items, which stay where they are until all is written.
+      if (chain_.bytes >= options_.group_bytes_max) return WriteRecords();
+      return status;
+    case Step::kBegin:
+      chain_.heading = {.log_id = chain_.end.log_id,
+                        .generation = chain_.end.next_generation++,
+                        .first_batch = chain_.end.next_batch,
+                        .checksum_before = chain_.end.checksum};
+      chain_.heading.last_slice_checksum =
+          ChainStart(View(chain_.end.log_id), chain_.heading.generation);
+      return status;
+    case Step::kFinish:
+      status = WriteRecords();
+      return status.ok() ? WriteHeading() : status;
+  }
+  return status;
+}
+
+void Journal::SealRecord(Item& item) {
+  StoredRecord stored;
+  if (item.step == Step::kBatch) {
+    stored.number = chain_.end.next_batch++;
+    stored.bytes = item.record.Seal(RecordKind::kBatch, stored.number, chain_.end.checksum);
+    chain_.end.checksum = item.record.checksum();
+  } else {
+    SnapshotHeading& heading = chain_.heading;
+    stored.kind = RecordKind::kSlice;
+    stored.generation = heading.generation;
+    stored.number = heading.slices++;
+    stored.bytes = item.record.Seal(RecordKind::kSlice, stored.number, heading.last_slice_checksum);
+    heading.last_slice_checksum = item.record.checksum();
+  }
+  chain_.records.push_back(stored);
+  chain_.bytes += stored.bytes.size();
+  chain_.durability = std::max(chain_.durability, item.at_least);
+}
+
+Status Journal::WriteRecords() {
+  if (chain_.records.empty()) return {};
+  const Durability durability = std::max(chain_.durability, options_.durability);
+  Status status = store_.Append(chain_.records, durability);
+  chain_.records.clear();
+  chain_.bytes = 0;
+  chain_.durability = Durability::kProcess;
+  if (!status.ok()) return status;
+  const std::uint64_t newest = chain_.end.next_batch - 1;
+  if (durability == Durability::kMachine) {
+    RaiseTo(durable_, newest);
+  } else if (flusher_ != nullptr) {
+    flusher_->TellWritten(newest);
+  }
+  // Behind the other: whoever sees a batch complete sees how durable it is.
+  if (completed_.exchange(newest) != newest) WakeLoop();
+  return status;
+}
+
+Status Journal::WriteHeading() {
+  RecordWriter writer;
+  const std::uint64_t generation = chain_.heading.generation;
+  Status status = store_.Replace({.kind = RecordKind::kHeading,
+                                  .generation = generation,
+                                  .number = generation,
+                                  .bytes = EncodeHeading(chain_.heading, writer)},
+                                 chain_.heading.first_batch);
+  if (!status.ok()) return status;
+  snapshot_.store(generation);
+  WakeLoop();
+  return status;
+}
+
+void Journal::Recycle(std::vector<Item>& items) {
+  const std::lock_guard lock(mutex_);
+  for (Item& item : items) {
+    --depth_.records;
+    if (item.step != Step::kBatch && item.step != Step::kSlice) continue;
+    depth_.bytes -= item.record.size() - kRecordSealBytes;
+    if (spare_.size() < kSpareWriters && item.record.size() <= kSpareBytesMax) {
+      item.record.Clear();
+      spare_.push_back(std::move(item.record));
+    }
+  }
+  items.clear();
+}
+
+void Journal::Fail(const Status& status) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.ok()) return;
+    failure_ = status;
+    has_failed_.store(true);
+  }
+  has_work_.notify_one();
+  WakeLoop();
+}
+
+void Journal::WakeLoop() {
+  if (!was_woken_.exchange(true)) wake_();
+}
+
+}  // namespace fairlock::storage
