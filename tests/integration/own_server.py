@@ -72,7 +72,9 @@ class Server:
         give_up = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:
             try:
-                self.connect().close()
+                # The kernel accepts for a server that is still on its way to its other sockets.
+                with self.connect() as connection:
+                    connection.ask("PING")
                 return True
             except ConnectionRefusedError:
                 time.sleep(0.001)

@@ -18,7 +18,7 @@ class RedisPy(unittest.TestCase):
         self.server = self.enterContext(Server())
 
     def client(self, **options):
-        client = redis.Redis(port=self.server.port, **options)
+        client = redis.Redis("127.0.0.1", port=self.server.port, **options)
         self.addCleanup(client.connection_pool.disconnect)
         return client
 
@@ -119,7 +119,7 @@ class Contention(unittest.TestCase):
             together = threading.Barrier(THREADS)
 
             def work(number):
-                client = redis.Redis(port=server.port, socket_timeout=30)
+                client = redis.Redis("127.0.0.1", port=server.port, socket_timeout=30)
                 owner = f"worker-{number}"
                 together.wait()
                 for _ in range(ROUNDS):
