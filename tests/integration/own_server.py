@@ -72,9 +72,10 @@ class Server:
         give_up = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:
             try:
-                self.connect().close()
+                # The last of its sockets: then it listens on all of them.
+                self.connect_unix().close()
                 return True
-            except ConnectionRefusedError:
+            except (ConnectionRefusedError, FileNotFoundError):
                 time.sleep(0.001)
         return False
 
