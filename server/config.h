@@ -32,6 +32,9 @@ struct Config {
   std::int64_t max_places = 0;
   std::int64_t max_limit_overrides = 0;
 
+  std::int64_t max_subscriptions = 0;
+  std::int64_t notify_keyspace_events = 0;  // command::KeyEventClasses
+
   std::string log_level;
   std::string log_file;
 };

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "server/command/key_events.h"
 #include "server/command/text.h"
 #include "server/config_values.h"
 
@@ -70,6 +71,12 @@ constexpr auto kOptions = std::to_array<Option>({
     {"max_limit_overrides", OptionType::kNumber, "100", 0, 10'000, true, "",
      &Config::max_limit_overrides,
      "Overrides of LIMIT at the same time. Each one costs a look at every request."},
+    {"max_subscriptions", OptionType::kNumber, "10000", 1, 1'000'000, true, "",
+     &Config::max_subscriptions, "Channels and patterns that one connection may be subscribed to."},
+    {"notify_keyspace_events", OptionType::kKeyEvents, "AKE", 0, command::kKeyEventClassesMax, true,
+     "notify-keyspace-events", &Config::notify_keyspace_events,
+     "Letters, as in Redis, for what is published of keys: K on __keyspace@<db>__:KEY, E on "
+     "__keyevent@<db>__:EVENT; $ set, g del and expire, x expired, A all. Empty: nothing."},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
      "The least important messages that are still logged."},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,
@@ -90,6 +97,8 @@ std::optional<std::int64_t> ParseAs(OptionType type, std::string_view text) {
       return ParseBytes(text);
     case OptionType::kPermissions:
       return ParsePermissions(text);
+    case OptionType::kKeyEvents:
+      return command::ParseKeyEventClasses(text);
     default:
       return std::nullopt;
   }
@@ -104,6 +113,8 @@ std::string FormatAs(OptionType type, std::int64_t value) {
       return FormatBytes(value);
     case OptionType::kPermissions:
       return FormatPermissions(value);
+    case OptionType::kKeyEvents:
+      return command::FormatKeyEventClasses(static_cast<command::KeyEventClasses>(value));
     default:
       return std::to_string(value);
   }
@@ -227,8 +238,18 @@ std::string DescribeValues(const Option& option) {
       return "one or more texts with commas between them";
     case OptionType::kChoice:
       return "one of debug, info, warning, error";
+    case OptionType::kKeyEvents:
+      return "letters of Ag$lshzxeKEtmdn";
   }
   return "";
+}
+
+std::string DescribeMistake(const Option& option, std::string_view value) {
+  // In Redis' words, for clients that set it themselves.
+  if (option.type == OptionType::kKeyEvents) {
+    return "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.";
+  }
+  return command::Quoted(value) + " is wrong; " + DescribeValues(option) + " would be right";
 }
 
 std::string CommandLineName(std::string_view option_name) {

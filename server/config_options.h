@@ -22,6 +22,7 @@ enum class OptionType : std::uint8_t {
   kText,
   kList,
   kChoice,
+  kKeyEvents,  // letters as Redis has them; Config has command::KeyEventClasses
 };
 
 struct Option {
@@ -29,7 +30,7 @@ struct Option {
   std::string_view name;
   OptionType type;
   std::string_view default_value;
-  std::int64_t min;  // these two: kNumber to kPermissions
+  std::int64_t min;  // these two: kNumber to kPermissions, kKeyEvents
   std::int64_t max;
   bool is_changeable;  // while the server runs, by CONFIG SET
   // Under which CONFIG knows it too; empty: none.
@@ -58,6 +59,9 @@ std::string ShowOptionAsRedis(const Option& option, const Config& config);
 
 // Which values are right: "a number from 1 to 1000000".
 std::string DescribeValues(const Option& option);
+
+// What CONFIG SET answers to a wrong value.
+std::string DescribeMistake(const Option& option, std::string_view value);
 
 // "--max-clients" for max_clients.
 std::string CommandLineName(std::string_view option_name);

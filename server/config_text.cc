@@ -33,7 +33,8 @@ std::string Wrapped(std::string_view text, const std::string& margin, std::size_
 // A value as a YAML scalar that reads back as the same text.
 std::string YamlScalar(const Option& option, const std::string& value) {
   const bool is_plain = option.type != OptionType::kText && option.type != OptionType::kList &&
-                        option.type != OptionType::kPermissions;
+                        option.type != OptionType::kPermissions &&
+                        option.type != OptionType::kKeyEvents;
   if (is_plain) return value;
   std::string quoted = "\"";
   for (const char c : value) {
@@ -60,6 +61,8 @@ std::string_view ValueWord(OptionType type) {
       return "TEXT";
     case OptionType::kChoice:
       return "LEVEL";
+    case OptionType::kKeyEvents:
+      return "LETTERS";
   }
   return "";
 }

@@ -88,8 +88,7 @@ std::string ProcessEnvironment::ChangeSetting(std::string_view name, std::string
   if (option == nullptr) return "there is no such option";
   if (!option->is_changeable) return "can't set immutable config: it is read at the start";
   Config changed = config_;
-  const std::string right = SetOption(*option, value, changed);
-  if (!right.empty()) return command::Quoted(value) + " is wrong; " + right + " would be right";
+  if (!SetOption(*option, value, changed).empty()) return DescribeMistake(*option, value);
   std::string why = hooks_.apply(changed);
   if (!why.empty()) return why;
   config_ = std::move(changed);

@@ -90,7 +90,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       net_log_(log),
       loop_(dispatcher_, net_log_, LoopOptionsOf(environment_.config())),
       signals_(loop_.io_context()) {
-  dispatcher_.set_limits(RequestLimitsOf(config));
+  ApplyToDispatcher(config);
 }
 
 std::string Server::Start() {
@@ -132,15 +132,22 @@ std::string Server::Apply(const Config& config) {
   }
   loop_.set_connections_max(wanted);
   loop_.limits().output_bytes_max = static_cast<std::size_t>(config.output_limit);
+  ApplyToDispatcher(config);
+  log_.SetLevel(config.log_level);
+  LogChanges(config);
+  return "";
+}
+
+void Server::ApplyToDispatcher(const Config& config) {
   dispatcher_.set_limits(RequestLimitsOf(config));
   dispatcher_.engine().set_default_lease_ms(config.default_lease);
   dispatcher_.engine().set_reconnect_grace_ms(config.reconnect_grace);
   dispatcher_.engine().set_keep_ms_max(config.max_keep);
   dispatcher_.engine().set_limit_overrides_max(
       static_cast<std::size_t>(config.max_limit_overrides));
-  log_.SetLevel(config.log_level);
-  LogChanges(config);
-  return "";
+  dispatcher_.channels().set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
+  dispatcher_.event_publisher().set_key_events(
+      static_cast<command::KeyEventClasses>(config.notify_keyspace_events));
 }
 
 void Server::LogChanges(const Config& config) {

@@ -30,6 +30,7 @@ class Server {
   void OnSignal(int signal);
   void RequestStop(const std::string& why);
   std::string Apply(const Config& config);
+  void ApplyToDispatcher(const Config& config);
   void LogChanges(const Config& config);
   void LogHowToTry(const Config& config);
 

@@ -84,6 +84,7 @@ void Client::RefuseInput(const protocol::WireError& error) {
 void Client::Detach(engine::TimeMs now) {
   if (std::exchange(is_detached_, true)) return;
   wait_kind_ = WaitKind::kNothing;
+  dispatcher_.channels().UnsubscribeFromAll(*this);
   UndoUnsentGrants(now);
   dispatcher_.Unregister(*this, now);
 }
@@ -187,7 +188,25 @@ void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::Tim
   if (is_granted) NoteGrant(resolution.key_hash, resolution.token);
 }
 
+void Client::Push(std::string_view bytes) {
+  if (is_closing_ || !transport_.AdmitOutput(bytes.size())) return;
+  output_.append(bytes);
+  transport_.NoticeOutput();
+}
+
+Subscriptions& Client::NeedSubscriptions() {
+  if (subscriptions_ == nullptr) subscriptions_ = std::make_unique<Subscriptions>();
+  return *subscriptions_;
+}
+
+void Client::DropEmptySubscriptions() {
+  if (subscriptions_->size() == 0) subscriptions_.reset();
+}
+
+std::unique_ptr<Subscriptions> Client::TakeSubscriptions() { return std::move(subscriptions_); }
+
 void Client::Reset() {
+  dispatcher_.channels().UnsubscribeFromAll(*this);
   version_ = protocol::RespVersion::kResp2;
   database_ = 0;
   SetName("");

@@ -20,6 +20,7 @@
 namespace fairlock::command {
 
 class Dispatcher;
+struct Subscriptions;
 
 // What a connection waits for; each ends with exactly one reply.
 enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree };
@@ -99,9 +100,17 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // True: a grant with that token was on its way to this client, and is forgotten here.
   bool ForgetGrant(engine::Token token);
   void CloseAfterOutput() { is_closing_ = true; }
-  // As RESET: RESP2, database 0, no name.
+  // Something that the client did not wait for, but asked for: a message, in its version of the
+  // protocol. Whoever does not take them is closed at the output limit.
+  void Push(std::string_view bytes);
+  // As RESET: RESP2, database 0, no name, no subscriptions.
   void Reset();
   void SetName(std::string_view name);
+
+  // For the channels.
+  Subscriptions& NeedSubscriptions();
+  void DropEmptySubscriptions();
+  std::unique_ptr<Subscriptions> TakeSubscriptions();
 
   std::uint8_t database() const { return database_; }
   void set_database(std::uint8_t database) { database_ = database; }
@@ -110,6 +119,12 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   protocol::ReplyWriter writer() { return {output_, version_}; }
   WaitKind wait_kind() const { return wait_kind_; }
   Transport& transport() { return transport_; }
+  // Null: it is subscribed to nothing.
+  const Subscriptions* subscriptions() const { return subscriptions_.get(); }
+  // In RESP2 a message looks like a reply: who is subscribed to something may ask for little else.
+  bool is_confined() const {
+    return subscriptions_ != nullptr && version_ == protocol::RespVersion::kResp2;
+  }
   ClientProfile& profile() { return profile_; }
   const ClientProfile& profile() const { return profile_; }
 
@@ -150,6 +165,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   std::uint64_t sent_bytes_ = 0;
   std::vector<UnsentGrant> grants_;
   std::unique_ptr<ExplainedRequest> explained_;  // only while a LOCK ... EXPLAIN waits
+  std::unique_ptr<Subscriptions> subscriptions_;
   ClientProfile profile_;
 };
 

@@ -24,6 +24,7 @@ constexpr auto kTypeNames = std::to_array<TypeName>({
 std::string FlagsOf(const Client& client) {
   std::string flags;
   if (client.profile().address.peer.starts_with('/')) flags += 'U';
+  if (client.subscriptions() != nullptr) flags += 'P';
   if (client.is_waiting()) flags += 'b';
   if (client.is_closing()) flags += 'c';
   return flags.empty() ? "N" : flags;
@@ -54,7 +55,17 @@ std::optional<ClientType> FindClientType(std::string_view name) {
   return std::nullopt;
 }
 
-ClientType TypeOf(const Client& /*client*/) { return ClientType::kNormal; }
+ClientType TypeOf(const Client& client) {
+  return client.subscriptions() != nullptr ? ClientType::kPubsub : ClientType::kNormal;
+}
+
+namespace {
+
+std::uint64_t CountSubscriptions(const Client& client, ChannelKind kind) {
+  return client.subscriptions() == nullptr ? 0 : client.subscriptions()->of(kind).size();
+}
+
+}  // namespace
 
 std::string DescribeClient(const Client& client, engine::TimeMs now) {
   const ClientProfile& profile = client.profile();
@@ -70,8 +81,8 @@ std::string DescribeClient(const Client& client, engine::TimeMs now) {
   line.Add("idle", (now - profile.active_at) / 1000);
   line.Add("flags", FlagsOf(client));
   line.Add("db", std::uint64_t{client.database()});
-  line.Add("sub", kNone);
-  line.Add("psub", kNone);
+  line.Add("sub", CountSubscriptions(client, ChannelKind::kExact));
+  line.Add("psub", CountSubscriptions(client, ChannelKind::kPattern));
   line.Add("ssub", kNone);
   line.Add("multi", std::int64_t{-1});
   // What is received stays with the transport until it is a whole request.

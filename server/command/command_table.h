@@ -39,6 +39,8 @@ enum CommandFlag : std::uint32_t {
   kConnection = 1U << 6,
   kNoAuth = 1U << 7,
   kContainer = 1U << 8,  // has subcommands and yet a handler, for when it stands alone
+  kPubsub = 1U << 9,
+  kWhileConfined = 1U << 10,  // allowed to a subscriber in RESP2; not shown
 };
 
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
@@ -55,7 +57,7 @@ struct CommandSpec {
   int arity;                     // with the name; negative: at least that many
   std::uint32_t flags;
   KeyPositions keys;
-  std::string_view group;       // "lock", "connection" or "server"
+  std::string_view group;       // "lock", "pubsub", "connection" or "server"
   std::string_view syntax;      // the arguments in the notation of docs/COMMANDS.md
   std::string_view summary;     // one sentence without full stop
   std::string_view complexity;  // "O(1)"
@@ -81,6 +83,7 @@ constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
 std::span<const CommandSpec> LockCommands();
 std::span<const CommandSpec> LookCommands();
 std::span<const CommandSpec> LimitCommands();
+std::span<const CommandSpec> SubscriptionCommands();
 std::span<const CommandSpec> ConnectionCommands();
 std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();

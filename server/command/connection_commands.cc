@@ -20,9 +20,18 @@ namespace {
 
 using protocol::ErrorCode;
 
+// In the form of a message, where replies are not expected.
+void PingConfined(Invocation& call) {
+  call.reply.ArrayHeader(2);
+  call.reply.Bulk("pong");
+  call.reply.Bulk(call.arguments.size() == 2 ? call.arguments[1] : "");
+}
+
 void Ping(Invocation& call) {
   if (call.arguments.size() > 2) {
     RefuseArity(*call.dispatcher.commands().Find("PING"), call.reply);
+  } else if (call.client.is_confined()) {
+    PingConfined(call);
   } else if (call.arguments.size() == 2) {
     call.reply.Bulk(call.arguments[1]);
   } else {
@@ -154,7 +163,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
     {"PING",
      Ping,
      -1,
-     kConnection | kFast,
+     kConnection | kFast | kWhileConfined,
      {},
      "connection",
      "[message]",
@@ -190,7 +199,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
     {"QUIT",
      Quit,
      -1,
-     kConnection | kFast | kNoAuth,
+     kConnection | kFast | kNoAuth | kWhileConfined,
      {},
      "connection",
      "",
@@ -199,11 +208,12 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
     {"RESET",
      Reset,
      1,
-     kConnection | kFast | kNoAuth,
+     kConnection | kFast | kNoAuth | kWhileConfined,
      {},
      "connection",
      "",
-     "Makes the connection as it was when it was new: RESP 2, database 0, no name",
+     "Makes the connection as it was when it was new: RESP 2, database 0, no name, no "
+     "subscriptions",
      "O(1)"},
     {"SELECT",
      Select,

@@ -17,6 +17,8 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       started_at_(now),
       commands_(std::move(commands)),
       engine_(engine_options),
+      channels_(engine_options.hash_seed),
+      event_publisher_(*this),
       calls_(commands_.rows().size()) {}
 
 bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
@@ -53,7 +55,7 @@ void Dispatcher::PrefetchLock(const RequestAhead& request) const {
   if (request.has_key) engine_.PrefetchLock(request.key_hash);
 }
 
-std::size_t Dispatcher::FindCommand(const RequestAhead& request,
+std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& request,
                                     protocol::ReplyWriter& reply) const {
   const protocol::Arguments& arguments = request.arguments;
   std::size_t index = request.row;
@@ -71,16 +73,22 @@ std::size_t Dispatcher::FindCommand(const RequestAhead& request,
     }
     spec = commands_.rows()[index];
   }
-  if (spec->handler != nullptr && FitsArity(*spec, arguments.size())) return index;
-  RefuseArity(*spec, reply);
-  return CommandTable::kNone;
+  if (spec->handler == nullptr || !FitsArity(*spec, arguments.size())) {
+    RefuseArity(*spec, reply);
+    return CommandTable::kNone;
+  }
+  if (client.is_confined() && (spec->flags & kWhileConfined) == 0) {
+    RefuseConfined(*spec, reply);
+    return CommandTable::kNone;
+  }
+  return index;
 }
 
 void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::TimeMs now) {
   ++counters_.commands_processed;
   protocol::ReplyWriter reply = client.writer();
   const std::size_t output_before = client.output().size();
-  const std::size_t index = FindCommand(request, reply);
+  const std::size_t index = FindCommand(client, request, reply);
   if (index != CommandTable::kNone) {
     ++calls_[index];
     const CommandSpec& spec = *commands_.rows()[index];
@@ -89,11 +97,14 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
     const bool is_hashed = request.has_key && request.database == client.database();
     Invocation invocation{*this, client, request.arguments,
                           reply, now,    is_hashed ? request.key_hash : 0};
+    // Its messages come behind its reply, whatever the handler sets in motion.
+    is_executing_ = true;
     spec.handler(invocation);
+    is_executing_ = false;
   }
   const std::string& output = client.output();
   if (output.size() > output_before && output[output_before] == '-') ++counters_.errors_replied;
-  if (!effects_.resolutions.empty()) DeliverEffects(now);
+  if (!effects_.resolutions.empty() || channels_.has_waiting()) DeliverEffects(now);
 }
 
 void Dispatcher::DeliverEffects(engine::TimeMs now) {
@@ -103,6 +114,7 @@ void Dispatcher::DeliverEffects(engine::TimeMs now) {
     static_cast<Client*>(resolution.to)->Resolve(resolution, now);
   }
   effects_.resolutions.clear();
+  if (channels_.has_waiting() && !is_executing_) channels_.PublishWaiting();
 }
 
 void Dispatcher::ResetStatistics() {

@@ -9,9 +9,11 @@
 
 #include "protocol/arguments.h"
 #include "protocol/limits.h"
+#include "server/command/channels.h"
 #include "server/command/client.h"
 #include "server/command/command_table.h"
 #include "server/command/environment.h"
+#include "server/command/event_publisher.h"
 #include "server/engine/event_fan.h"
 #include "server/engine/lock_engine.h"
 
@@ -50,7 +52,8 @@ class Dispatcher {
   // Executes one request of that client; replies go to the outputs of those whom they are for.
   // REQUIRES: prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
-  // Answers the requests that waited and are settled by the engine's last step.
+  // Answers the requests that waited and are settled by the engine's last step, then sends the
+  // messages that the step has caused: nobody reads of a grant before its reply.
   void DeliverEffects(engine::TimeMs now);
 
   // Called by clients as they come and go; gives the connection's number.
@@ -80,6 +83,8 @@ class Dispatcher {
   void ResetStatistics();
   engine::LockEngine& engine() { return engine_; }
   engine::Effects& effects() { return effects_; }
+  Channels& channels() { return channels_; }
+  EventPublisher& event_publisher() { return event_publisher_; }
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
   const protocol::RequestLimits& limits() const { return limits_; }
@@ -93,7 +98,8 @@ class Dispatcher {
 
  private:
   // The row to execute, by its place in the table; kNone: the error is answered.
-  std::size_t FindCommand(const RequestAhead& request, protocol::ReplyWriter& reply) const;
+  std::size_t FindCommand(const Client& client, const RequestAhead& request,
+                          protocol::ReplyWriter& reply) const;
 
   Environment& environment_;
   const engine::TimeMs started_at_;
@@ -101,6 +107,8 @@ class Dispatcher {
   engine::EventFan events_;
   engine::LockEngine engine_;
   engine::Effects effects_;
+  Channels channels_;
+  EventPublisher event_publisher_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;
@@ -108,6 +116,7 @@ class Dispatcher {
   ServerCounters counters_;
   UnsentGrants unsent_grants_;
   std::uint64_t next_client_id_ = 1;
+  bool is_executing_ = false;
 };
 
 }  // namespace fairlock::command

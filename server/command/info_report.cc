@@ -110,6 +110,14 @@ constexpr auto kStatsFields = std::to_array<Field>({
      [](const Source& s) { return std::to_string(s.counters.closed_over_output_limit); }},
     {"expired_keys", [](const Source& s) { return std::to_string(s.locks.expired); }},
     {"evicted_keys", [](const Source&) { return std::string("0"); }},
+    {"pubsub_channels",
+     [](const Source& s) {
+       return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kExact));
+     }},
+    {"pubsub_patterns",
+     [](const Source& s) {
+       return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kPattern));
+     }},
     {"total_error_replies",
      [](const Source& s) { return std::to_string(s.counters.errors_replied); }},
     {"protocol_errors", [](const Source& s) { return std::to_string(s.counters.protocol_errors); }},

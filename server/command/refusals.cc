@@ -10,6 +10,13 @@ using protocol::ErrorCode;
 
 void RefuseSyntax(protocol::ReplyWriter& reply) { reply.Error(ErrorCode::kErr, "syntax error"); }
 
+void RefuseConfined(const CommandSpec& spec, protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kErr,
+              "Can't execute '" + Lowered(spec.name) +
+                  "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in "
+                  "this context");
+}
+
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply) {
   std::string text = "wrong number of arguments for '" + Lowered(spec.name) + "' command";
   if (spec.group == "lock") {

@@ -8,6 +8,9 @@ namespace fairlock::command {
 
 void RefuseSyntax(protocol::ReplyWriter& reply);
 
+// In RESP2 a client that is subscribed to something may not use that command.
+void RefuseConfined(const CommandSpec& spec, protocol::ReplyWriter& reply);
+
 // The request has too few or too many arguments for the row.
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply);
 

@@ -1,15 +1,21 @@
 // What the brain of a connection asks of that which carries its bytes.
 #pragma once
 
+#include <cstddef>
+
 namespace fairlock::command {
 
-// Implemented by the socket side, faked in tests. Loop-confined; neither call destroys the caller.
+// Implemented by the socket side, faked in tests. Loop-confined; no call destroys the caller.
 class Transport {
  public:
   // There is output to send, or a request that waited is answered and buffered input can go on.
   // Called at any time in a turn, also while another connection's request is executed; may be
   // called more than once.
   virtual void NoticeOutput() = 0;
+
+  // So many bytes that no request has asked for are to be added to the output. False: they would
+  // exceed its limit; they must not be added, and the connection is closed in this turn.
+  virtual bool AdmitOutput(std::size_t bytes) = 0;
 
   // Close in this turn, without sending what is still to be sent.
   virtual void CloseNow() = 0;

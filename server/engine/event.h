@@ -44,6 +44,7 @@ struct Event {
   TimeMs at = 0;
   DurationMs waited_ms = 0;  // of a grant or a place
   DurationMs held_ms = 0;    // of an end
+  bool is_by_time = false;   // kVacated: time ended it, not a request
 };
 
 // Told by the engine in the order in which things happen, in the middle of its work: must not call

@@ -215,7 +215,8 @@ class LockCore {
   LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
                   ClientRef client, DenialReason reason, TimeMs now);
   void TellQueued(const Claim& place, DenialReason reason, TimeMs now);
-  void TellIfVacated(const LockEntry& lock, TimeMs now);
+  enum class Cause : std::uint8_t { kRequest, kTime };
+  void TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now);
   static EventKind EventOf(HoldEnd end) { return kEventOfEnd[static_cast<std::size_t>(end)]; }
 
   // Checking (lock_core_check.cc).

@@ -87,7 +87,7 @@ LockResult LockCore::Deny(std::uint64_t hash, const LockEntry& lock, const LockR
   return {LockStatus::kDenied, reason, 0};
 }
 
-void LockCore::TellIfVacated(const LockEntry& lock, TimeMs now) {
+void LockCore::TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now) {
   if (sink_ == nullptr || lock.has_plain_hold()) return;
   if (lock.detail != nullptr && lock.detail->rooms.taken() > 0) return;
   Event event;
@@ -95,6 +95,7 @@ void LockCore::TellIfVacated(const LockEntry& lock, TimeMs now) {
   event.key = lock.key();
   event.key_hash = table_.HashOf(event.key);
   event.at = now;
+  event.is_by_time = cause == Cause::kTime;
   sink_->Take(event);
 }
 

@@ -87,7 +87,7 @@ void LockCore::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
     }
   }
   Serve(lock, now, effects);
-  if (frees_empty_room) TellIfVacated(lock, now);
+  if (frees_empty_room) TellIfVacated(lock, Cause::kTime, now);
 }
 
 void LockCore::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {

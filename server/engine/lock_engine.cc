@@ -259,7 +259,7 @@ bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, 
   LeaveLine(*place);
   DestroyClaim(*place);
   Serve(*lock, now, effects);
-  if (was_reserved) TellIfVacated(*lock, now);
+  if (was_reserved) TellIfVacated(*lock, Cause::kRequest, now);
   Discard(hash, *lock);
   return true;
 }
@@ -337,7 +337,7 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
     }
   }
   Serve(*lock, now, effects);
-  if (was_taken) TellIfVacated(*lock, now);
+  if (was_taken) TellIfVacated(*lock, Cause::kRequest, now);
   Discard(hash, *lock);
   return ended;
 }

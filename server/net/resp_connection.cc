@@ -125,6 +125,14 @@ void RespConnection::NoticeOutput() {
   if (!is_closed_) Enlist(*this, turn_.to_finish, is_to_finish_);
 }
 
+bool RespConnection::AdmitOutput(std::size_t bytes) {
+  if (is_over_limit_) return false;
+  if (output_bytes() + bytes <= turn_.limits.output_bytes_max) return true;
+  is_over_limit_ = true;
+  NoticeOutput();
+  return false;
+}
+
 void RespConnection::CloseNow() {
   is_kill_asked_ = true;
   NoticeOutput();
@@ -134,6 +142,7 @@ void RespConnection::Finish() {
   is_to_finish_ = false;
   if (is_closed_) return;
   if (is_kill_asked_) return Close(CloseReason::kKilled);
+  if (is_over_limit_) return Close(CloseReason::kOutputLimit);
   if (is_peer_lost_) return Close(CloseReason::kPeerFailed);
   SendOutput();
   if (is_closed_) return;

@@ -55,6 +55,7 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   int socket() const { return socket_; }
 
   void NoticeOutput() override;
+  bool AdmitOutput(std::size_t bytes) override;
   void CloseNow() override;
 
  private:
@@ -92,6 +93,7 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   bool is_peer_lost_ = false;      // nor does it take anything
   bool is_ending_ = false;
   bool is_kill_asked_ = false;
+  bool is_over_limit_ = false;  // a message found no room: it must not seem as if it took all
   bool is_closed_ = false;
 };
 

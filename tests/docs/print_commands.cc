@@ -21,8 +21,9 @@ struct Group {
   std::string_view title;
 };
 
-constexpr std::array<Group, 3> kGroups = {{
+constexpr std::array<Group, 4> kGroups = {{
     {"lock", "Locks"},
+    {"pubsub", "Channels"},
     {"connection", "Connections"},
     {"server", "The server"},
 }};

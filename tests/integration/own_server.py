@@ -72,11 +72,10 @@ class Server:
         give_up = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:
             try:
-                # The kernel accepts for a server that is still on its way to its other sockets.
-                with self.connect() as connection:
-                    connection.ask("PING")
+                # The last of its sockets: then it listens on all of them.
+                self.connect_unix().close()
                 return True
-            except ConnectionRefusedError:
+            except (ConnectionRefusedError, FileNotFoundError):
                 time.sleep(0.001)
         return False
 

@@ -81,7 +81,7 @@ class Connection:
             return None
         if kind == b"$":
             return None if rest == b"-1" else self._exactly(int(rest))
-        if kind == b"*":
+        if kind in (b"*", b">"):
             return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
         if kind == b"%":
             return {self.reply(): self.reply() for _ in range(int(rest))}

@@ -127,6 +127,11 @@ std::string TestClient::HearBytes() {
   return bytes;
 }
 
+bool TestClient::AdmitOutput(std::size_t bytes) {
+  is_killed_ = is_killed_ || client_->output().size() + bytes > output_bytes_max_;
+  return !is_killed_;
+}
+
 void TestClient::Execute() {
   is_ready_ = false;
   do {

@@ -66,6 +66,9 @@ class TestClient final : private Transport {
   std::string Hear();
   std::string HearBytes();
 
+  // Messages that would make what it has not heard longer than this close it.
+  void LimitOutput(std::size_t bytes) { output_bytes_max_ = bytes; }
+
   // The peer hangs up.
   void Close();
   bool is_closed() const { return is_closed_; }
@@ -77,6 +80,7 @@ class TestClient final : private Transport {
 
   // What was sent behind a wait is executed after the step that ended the wait, not within it.
   void NoticeOutput() override { is_ready_ = true; }
+  bool AdmitOutput(std::size_t bytes) override;
   // As with a socket: at the end of the turn.
   void CloseNow() override { is_killed_ = true; }
   void Execute();
@@ -85,6 +89,7 @@ class TestClient final : private Transport {
   std::unique_ptr<Client> client_;
   std::uint64_t id_ = 0;
   std::string input_;
+  std::size_t output_bytes_max_ = std::string().max_size();
   bool is_closed_ = false;
   bool is_ready_ = false;
   bool is_killed_ = false;

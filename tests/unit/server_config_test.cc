@@ -94,6 +94,7 @@ TEST(ConfigOptions, NumbersOutsideOfTheirBoundsAreWrong) {
   Config config = DefaultConfig();
   for (const Option& option : AllOptions()) {
     if (!std::holds_alternative<std::int64_t Config::*>(option.member)) continue;
+    if (option.type == OptionType::kKeyEvents) continue;
     EXPECT_EQ(SetOption(option, "-1", config), DescribeValues(option)) << option.name;
     EXPECT_EQ(SetOption(option, "99999999999999999999", config), DescribeValues(option));
     EXPECT_EQ(SetOption(option, "", config), DescribeValues(option)) << option.name;
@@ -113,6 +114,17 @@ TEST(ConfigOptions, ChoiceIsOneOfItsWords) {
   EXPECT_EQ(SetOption(level, "debug", config), "");
   EXPECT_EQ(SetOption(level, "verbose", config), "one of debug, info, warning, error");
   EXPECT_EQ(config.log_level, "debug");
+}
+
+TEST(ConfigOptions, KeyEventsAreLettersInAnyOrder) {
+  Config config = DefaultConfig();
+  const Option& events = *FindOption("notify_keyspace_events");
+  EXPECT_EQ(SetOption(events, "xE$K", config), "");
+  EXPECT_EQ(ShowOption(events, config), "$xKE");
+  EXPECT_EQ(SetOption(events, "KEy", config), "letters of Ag$lshzxeKEtmdn");
+  EXPECT_EQ(ShowOption(events, config), "$xKE");
+  EXPECT_EQ(SetOption(events, "", config), "");
+  EXPECT_EQ(ShowOption(events, config), "");
 }
 
 TEST(ConfigOptions, KnowsWhichNameWasProbablyMeant) {

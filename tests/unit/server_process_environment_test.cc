@@ -65,6 +65,14 @@ TEST_F(ProcessEnvironmentTest, KeepsTheOldValueWhenTheNewOneIsWrongOrRefused) {
   EXPECT_EQ(environment_.Facts().connections_max, 10'000U);
 }
 
+TEST_F(ProcessEnvironmentTest, RefusesLettersOfEventsInTheWordsOfRedis) {
+  EXPECT_EQ(environment_.ChangeSetting("notify-keyspace-events", "KEA?"),
+            "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
+  EXPECT_EQ(environment_.ChangeSetting("notify-keyspace-events", "gKE"), "");
+  EXPECT_THAT(Find("notify*"),
+              ElementsAre("notify_keyspace_events=gKE", "notify-keyspace-events=gKE"));
+}
+
 TEST_F(ProcessEnvironmentTest, ReportsWhatTheProcessUses) {
   const command::ResourceUse use = environment_.Resources();
   EXPECT_GT(use.resident_bytes, 1U << 20);

@@ -1,0 +1,114 @@
+// Who listens to which channel, and how a message comes to them.
+#pragma once
+
+#include <array>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace fairlock::command {
+
+class Client;
+
+enum class ChannelKind : std::uint8_t { kExact, kPattern };
+
+// A name of one kind to which somebody is subscribed.
+struct Channel {
+  std::string_view name;  // that of its map
+  boost::unordered_flat_set<Client*> subscribers;
+};
+
+// What one client is subscribed to, by kind. There is none while it is subscribed to nothing.
+struct Subscriptions {
+  std::array<boost::unordered_flat_set<Channel*>, 2> by_kind;
+
+  const boost::unordered_flat_set<Channel*>& of(ChannelKind kind) const {
+    return by_kind[static_cast<std::size_t>(kind)];
+  }
+  std::size_t size() const { return by_kind[0].size() + by_kind[1].size(); }
+};
+
+// Told when a name gets its first subscriber, and when it has lost its last one. Loop-confined;
+// must not subscribe or unsubscribe anybody.
+class ChannelObserver {
+ public:
+  virtual void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) = 0;
+  virtual void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) = 0;
+
+ protected:
+  ~ChannelObserver() = default;
+};
+
+// Exact channels are found by their name; patterns stand in a list and are tried one after the
+// other. A message is put into the outputs of those who are subscribed at that moment, once for
+// each name of theirs that matches, and kept for nobody.
+//
+// Loop-confined. To subscribe and to unsubscribe are O(1); to publish is O(patterns + receivers).
+class Channels {
+ public:
+  // Of a name to which a client subscribes.
+  static constexpr std::size_t kNameBytesMax = 4096;
+
+  explicit Channels(std::uint64_t hash_seed);
+
+  // False: it was subscribed before.
+  bool Subscribe(Client& client, ChannelKind kind, std::string_view name);
+  // False: it was not subscribed.
+  bool Unsubscribe(Client& client, ChannelKind kind, std::string_view name);
+  void UnsubscribeFromAll(Client& client);
+
+  // How many received it; who is subscribed by two names counts twice.
+  std::size_t Publish(std::string_view channel, std::string_view message);
+  // The same behind the replies to those whose requests caused the message: when PublishWaiting is
+  // called. Both are copied.
+  void PublishLater(std::string_view channel, std::string_view message);
+  bool has_waiting() const { return !waiting_.empty(); }
+  void PublishWaiting();
+
+  // Whether anybody would receive a message on that channel. O(patterns).
+  bool HasListener(std::string_view channel) const;
+  // Without those who listen by a pattern.
+  std::size_t CountSubscribers(std::string_view channel) const;
+  void VisitChannels(const std::function<void(std::string_view name)>& visit) const;
+  // How many names of that kind have subscribers.
+  std::size_t CountNames(ChannelKind kind) const { return NamesOf(kind).size(); }
+
+  // Observers outlive it.
+  void AddObserver(ChannelObserver& observer) { observers_.push_back(&observer); }
+
+  // Of both kinds together, for each client.
+  std::size_t subscriptions_max() const { return subscriptions_max_; }
+  void set_subscriptions_max(std::size_t count) { subscriptions_max_ = count; }
+
+ private:
+  struct NameHash {
+    using is_transparent = void;
+    std::uint64_t seed;
+    std::size_t operator()(std::string_view name) const;
+  };
+  using Names = std::unordered_map<std::string, Channel, NameHash, std::equal_to<>>;
+  // Its bytes stand in waiting_bytes_, the channel's before the message's.
+  struct WaitingMessage {
+    std::size_t channel_bytes;
+    std::size_t message_bytes;
+  };
+  // The same message for both versions of the protocol, made when it is first needed.
+  struct Encoding;
+
+  Names& NamesOf(ChannelKind kind) { return names_[static_cast<std::size_t>(kind)]; }
+  const Names& NamesOf(ChannelKind kind) const { return names_[static_cast<std::size_t>(kind)]; }
+  void Remove(Client& client, ChannelKind kind, Channel& channel);
+  static std::size_t Deliver(const Channel& channel, Encoding& encoding);
+
+  std::array<Names, 2> names_;
+  std::vector<WaitingMessage> waiting_;
+  std::string waiting_bytes_;
+  std::vector<ChannelObserver*> observers_;
+  std::size_t subscriptions_max_ = 10'000;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,37 @@
+// The events that Redis' key space channels tell of, and the letters that choose among them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlock::command {
+
+// What `notify-keyspace-events` turns on, a bit a letter. Redis has more kinds of events than locks
+// have; their letters are kept and shown.
+using KeyEventClasses = std::uint32_t;
+
+inline constexpr KeyEventClasses kGenericEvents = 1U << 0;     // g: del, expire
+inline constexpr KeyEventClasses kStringEvents = 1U << 1;      // $: set
+inline constexpr KeyEventClasses kExpiredEvents = 1U << 2;     // x: expired
+inline constexpr KeyEventClasses kListEvents = 1U << 3;        // l
+inline constexpr KeyEventClasses kSetEvents = 1U << 4;         // s
+inline constexpr KeyEventClasses kHashEvents = 1U << 5;        // h
+inline constexpr KeyEventClasses kSortedSetEvents = 1U << 6;   // z
+inline constexpr KeyEventClasses kEvictedEvents = 1U << 7;     // e
+inline constexpr KeyEventClasses kStreamEvents = 1U << 8;      // t
+inline constexpr KeyEventClasses kModuleEvents = 1U << 9;      // d
+inline constexpr KeyEventClasses kNewKeyEvents = 1U << 10;     // n
+inline constexpr KeyEventClasses kToKeySpace = 1U << 11;       // K: on __keyspace@<db>__:KEY
+inline constexpr KeyEventClasses kToKeyEvent = 1U << 12;       // E: on __keyevent@<db>__:EVENT
+inline constexpr KeyEventClasses kKeyMissEvents = 1U << 13;    // m
+inline constexpr KeyEventClasses kAllEvents = (1U << 10) - 1;  // A: all before n
+inline constexpr KeyEventClasses kKeyEventClassesMax = (1U << 14) - 1;
+
+// None: there is a letter that stands for nothing.
+std::optional<KeyEventClasses> ParseKeyEventClasses(std::string_view letters);
+// In the order in which Redis shows them.
+std::string FormatKeyEventClasses(KeyEventClasses classes);
+
+}  // namespace fairlock::command

@@ -1,0 +1,34 @@
+// What happened to a lock, as the JSON object that channels carry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "server/engine/event.h"
+#include "server/engine/types.h"
+
+namespace fairlock::command {
+
+struct LockMessage {
+  std::string_view event;
+  engine::KeyName key;
+  std::string_view owner;
+  engine::Token token = 0;      // 0: none
+  std::int64_t at_unix_ms = 0;  // when it happened
+  engine::DurationMs waited_ms = 0;
+  engine::DurationMs held_ms = 0;
+  std::string_view reason = {};  // empty: none
+};
+
+// The word by which messages call an event of that kind.
+std::string_view EventName(engine::EventKind kind);
+
+// {"event":"granted","db":0,"key":"k","owner":"o","token":7,"at":1700000000123,"waited_ms":0,
+//  "held_ms":0,"reason":null}
+//
+// A key or owner that is not UTF-8 stands there with U+FFFD for what is not, and a last field
+// "key_base64" or "owner_base64" has its bytes.
+void AppendLockMessage(std::string& out, const LockMessage& message);
+
+}  // namespace fairlock::command

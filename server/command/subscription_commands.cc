@@ -1,0 +1,224 @@
+// Channels: subscribing, publishing, and who listens.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "server/command/command_docs.h"
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+// Under it the server tells what happens to locks, and nobody else anything.
+constexpr std::string_view kOwnPrefix = "__";
+
+std::int64_t CountSubscriptions(const Client& client) {
+  const Subscriptions* subscriptions = client.subscriptions();
+  return subscriptions == nullptr ? 0 : static_cast<std::int64_t>(subscriptions->size());
+}
+
+// Tells the client of one change to its subscriptions.
+void Confirm(Invocation& call, std::string_view word, const std::string_view* name) {
+  call.reply.PushHeader(3);
+  call.reply.Bulk(word);
+  if (name == nullptr) {
+    call.reply.Null();
+  } else {
+    call.reply.Bulk(*name);
+  }
+  call.reply.Integer(CountSubscriptions(call.client));
+}
+
+// False: the error is answered, and nothing changed.
+bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (name.size() <= Channels::kNameBytesMax) continue;
+    call.reply.Error(ErrorCode::kErr, (kind == ChannelKind::kExact ? "channel: " : "pattern: ") +
+                                          std::to_string(name.size()) + " bytes; at most " +
+                                          std::to_string(Channels::kNameBytesMax) +
+                                          " would be right");
+    return false;
+  }
+  const std::size_t subscriptions_max = call.dispatcher.channels().subscriptions_max();
+  const auto present = static_cast<std::size_t>(CountSubscriptions(call.client));
+  if (present + names.size() <= subscriptions_max) return true;
+  call.reply.Error(ErrorCode::kFull, "this connection has " + std::to_string(present) +
+                                         " subscriptions and asks for " +
+                                         std::to_string(names.size()) + " more; at most " +
+                                         std::to_string(subscriptions_max) +
+                                         " (max_subscriptions) would be right");
+  return false;
+}
+
+void SubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
+  const auto names = call.arguments.views().subspan(1);
+  if (!HaveRoom(call, kind, names)) return;
+  for (const std::string_view name : names) {
+    call.dispatcher.channels().Subscribe(call.client, kind, name);
+    Confirm(call, word, &name);
+  }
+}
+
+std::vector<std::string> NamesOf(const Client& client, ChannelKind kind) {
+  std::vector<std::string> names;
+  if (client.subscriptions() == nullptr) return names;
+  for (const Channel* channel : client.subscriptions()->of(kind)) names.emplace_back(channel->name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void UnsubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
+  Channels& channels = call.dispatcher.channels();
+  const auto leave = [&](std::string_view name) {
+    channels.Unsubscribe(call.client, kind, name);
+    Confirm(call, word, &name);
+  };
+  const auto names = call.arguments.views().subspan(1);
+  if (!names.empty()) {
+    std::for_each(names.begin(), names.end(), leave);
+    return;
+  }
+  const std::vector<std::string> all = NamesOf(call.client, kind);
+  if (all.empty()) return Confirm(call, word, nullptr);
+  std::for_each(all.begin(), all.end(), leave);
+}
+
+void Subscribe(Invocation& call) { SubscribeBy(call, ChannelKind::kExact, "subscribe"); }
+void PSubscribe(Invocation& call) { SubscribeBy(call, ChannelKind::kPattern, "psubscribe"); }
+void Unsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kExact, "unsubscribe"); }
+void PUnsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kPattern, "punsubscribe"); }
+
+void Publish(Invocation& call) {
+  const std::string_view channel = call.arguments[1];
+  if (channel.starts_with(kOwnPrefix)) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "channel: " + Quoted(channel) +
+                                " begins with '__', under which only the server publishes; a name "
+                                "that begins otherwise would be right");
+  }
+  const std::size_t receivers = call.dispatcher.channels().Publish(channel, call.arguments[2]);
+  call.reply.Integer(static_cast<std::int64_t>(receivers));
+}
+
+void ListChannels(Invocation& call) {
+  if (call.arguments.size() > 3) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "unknown subcommand or wrong number of arguments for " +
+                                Quoted(call.arguments[1], 128) + ". Try PUBSUB HELP.");
+  }
+  const std::string_view glob = call.arguments.size() == 3 ? call.arguments[2] : "*";
+  std::vector<std::string_view> names;
+  call.dispatcher.channels().VisitChannels([&](std::string_view name) {
+    if (MatchesGlob(glob, name)) names.push_back(name);
+  });
+  call.reply.ArrayHeader(names.size());
+  for (const std::string_view name : names) call.reply.Bulk(name);
+}
+
+void CountSubscribers(Invocation& call) {
+  const auto names = call.arguments.views().subspan(2);
+  call.reply.ArrayHeader(names.size() * 2);
+  for (const std::string_view name : names) {
+    call.reply.Bulk(name);
+    const std::size_t subscribers = call.dispatcher.channels().CountSubscribers(name);
+    call.reply.Integer(static_cast<std::int64_t>(subscribers));
+  }
+}
+
+void CountPatterns(Invocation& call) {
+  const std::size_t patterns = call.dispatcher.channels().CountNames(ChannelKind::kPattern);
+  call.reply.Integer(static_cast<std::int64_t>(patterns));
+}
+
+constexpr std::uint32_t kChange = kPubsub | kWhileConfined;
+
+constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
+    {"SUBSCRIBE",
+     Subscribe,
+     -2,
+     kChange,
+     {},
+     "pubsub",
+     "channel [channel ...]",
+     "From now on messages on these channels come to this connection; one confirmation each",
+     "O(channels)"},
+    {"UNSUBSCRIBE",
+     Unsubscribe,
+     -1,
+     kChange,
+     {},
+     "pubsub",
+     "[channel ...]",
+     "Ends subscriptions to channels, all of them if none is named",
+     "O(channels)"},
+    {"PSUBSCRIBE",
+     PSubscribe,
+     -2,
+     kChange,
+     {},
+     "pubsub",
+     "pattern [pattern ...]",
+     "The same for all channels whose names match one of the globs",
+     "O(patterns)"},
+    {"PUNSUBSCRIBE",
+     PUnsubscribe,
+     -1,
+     kChange,
+     {},
+     "pubsub",
+     "[pattern ...]",
+     "Ends subscriptions to patterns, all of them if none is named",
+     "O(patterns)"},
+    {"PUBLISH",
+     Publish,
+     3,
+     kPubsub | kFast,
+     {},
+     "pubsub",
+     "channel message",
+     "Sends a message to all who are subscribed now, and answers how many those are; channels that "
+     "begin with __ are the server's own",
+     "O(subscribers of the channel + patterns of all)"},
+    {"PUBSUB", nullptr, -2, 0, {}, "pubsub", "", "Tells who listens", "Depends on the subcommand"},
+    {"PUBSUB|CHANNELS",
+     ListChannels,
+     -2,
+     kPubsub,
+     {},
+     "pubsub",
+     "[pattern]",
+     "The channels that have subscribers, patterns apart",
+     "O(channels)"},
+    {"PUBSUB|NUMSUB",
+     CountSubscribers,
+     -2,
+     kPubsub,
+     {},
+     "pubsub",
+     "[channel ...]",
+     "Each channel with the number of its subscribers, patterns apart",
+     "O(channels named)"},
+    {"PUBSUB|NUMPAT",
+     CountPatterns,
+     2,
+     kPubsub,
+     {},
+     "pubsub",
+     "",
+     "How many different patterns have subscribers",
+     "O(1)"},
+    {"PUBSUB|HELP", AnswerHelp, 2, 0, {}, "pubsub", "", "Lists the subcommands", "O(1)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> SubscriptionCommands() { return kSubscriptionCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,45 @@
+// Waits for a lock through go-redis, with its own idea of how long a reply may take.
+//
+//	impatient_waiter PORT KEY OWNER
+//
+// Prints a line for each thing that happens: "timeout N", then "granted TOKEN" and "released".
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"gopkg.in/redis.v5"
+)
+
+// wait asks until it is answered; the library gives a reply three seconds, closes the connection
+// then, and takes another one for the next question.
+func wait(client *redis.Client, key, owner string) (int64, error) {
+	for timeouts := 1; ; timeouts++ {
+		command := redis.NewIntCmd("LOCK", key, owner, "WAIT", "60s")
+		err := client.Process(command)
+		if failure, ok := err.(net.Error); !ok || !failure.Timeout() {
+			return command.Val(), err
+		}
+		fmt.Println("timeout", timeouts)
+	}
+}
+
+func main() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1]})
+	key, owner := os.Args[2], os.Args[3]
+	token, err := wait(client, key, owner)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("granted", token)
+	time.Sleep(200 * time.Millisecond)
+	if err := client.Process(redis.NewIntCmd("UNLOCK", key, owner)); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("released")
+}

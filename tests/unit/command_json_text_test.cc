@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/command/json_text.h"
+
+namespace fairlock::command {
+namespace {
+
+using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
+
+std::string Json(std::string_view bytes) {
+  std::string out;
+  const bool is_faithful = AppendJsonText(out, bytes);
+  return is_faithful ? out : out + " lossy";
+}
+
+TEST(JsonText, EscapesWhatMayNotStandInAText) {
+  EXPECT_EQ(Json("order:42"), "\"order:42\"");
+  EXPECT_EQ(Json(""), "\"\"");
+  EXPECT_EQ(Json("a\"b\\c/d"), R"("a\"b\\c/d")");
+  EXPECT_EQ(Json("\0\x01\n\x1f\x7f"s), "\"\\u0000\\u0001\\u000a\\u001f\x7f\"");
+}
+
+TEST(JsonText, KeepsUtf8) {
+  for (const char* text : {"\u00e9", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000",
+                           "\U0010ffff", "a\u00e9b\u20acc\U0001f512d"}) {
+    EXPECT_EQ(Json(text), "\"" + std::string(text) + "\"") << text;
+  }
+}
+
+TEST(JsonText, ReplacesWhatIsNotUtf8) {
+  const std::string one = R"("\ufffd" lossy)";
+  const std::string two = R"("\ufffd\ufffd" lossy)";
+  const std::string three = R"("\ufffd\ufffd\ufffd" lossy)";
+  const std::string four = R"("\ufffd\ufffd\ufffd\ufffd" lossy)";
+  EXPECT_EQ(Json("\x80"), one);
+  EXPECT_EQ(Json("\xff"), one);
+  EXPECT_EQ(Json("\xc3"), one);               // cut off
+  EXPECT_EQ(Json("\xc0\xaf"), two);           // longer than necessary
+  EXPECT_EQ(Json("\xe0\x9f\xbf"), three);     // the same
+  EXPECT_EQ(Json("\xed\xa0\x80"), three);     // a surrogate
+  EXPECT_EQ(Json("\xe2\x82"), two);           // cut off
+  EXPECT_EQ(Json("\xf0\x8f\xbf\xbf"), four);  // longer than necessary
+  EXPECT_EQ(Json("\xf4\x90\x80\x80"), four);  // above all characters
+  EXPECT_EQ(Json("caf\xe9 au lait"), R"("caf\ufffd au lait" lossy)");
+  EXPECT_EQ(Json("\xe2\x82z"), R"("\ufffd\ufffdz" lossy)");
+}
+
+TEST(JsonText, Base64IsPadded) {
+  const auto base64 = [](std::string_view bytes) {
+    std::string out;
+    AppendBase64(out, bytes);
+    return out;
+  };
+  EXPECT_EQ(base64(""), "\"\"");
+  EXPECT_EQ(base64("f"), "\"Zg==\"");
+  EXPECT_EQ(base64("fo"), "\"Zm8=\"");
+  EXPECT_EQ(base64("foo"), "\"Zm9v\"");
+  EXPECT_EQ(base64("foobar"), "\"Zm9vYmFy\"");
+  EXPECT_EQ(base64("\xff\xfe\0\x80"s), "\"//4AgA==\"");
+}
+
+}  // namespace
+}  // namespace fairlock::command
