@@ -85,6 +85,7 @@ void Client::Detach(engine::TimeMs now) {
   if (std::exchange(is_detached_, true)) return;
   wait_kind_ = WaitKind::kNothing;
   dispatcher_.channels().UnsubscribeFromAll(*this);
+  dispatcher_.monitors().Remove(*this);
   UndoUnsentGrants(now);
   dispatcher_.Unregister(*this, now);
 }
@@ -207,6 +208,7 @@ std::unique_ptr<Subscriptions> Client::TakeSubscriptions() { return std::move(su
 
 void Client::Reset() {
   dispatcher_.channels().UnsubscribeFromAll(*this);
+  dispatcher_.monitors().Remove(*this);
   version_ = protocol::RespVersion::kResp2;
   database_ = 0;
   SetName("");

@@ -100,10 +100,10 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // True: a grant with that token was on its way to this client, and is forgotten here.
   bool ForgetGrant(engine::Token token);
   void CloseAfterOutput() { is_closing_ = true; }
-  // Something that the client did not wait for, but asked for: a message, in its version of the
-  // protocol. Whoever does not take them is closed at the output limit.
+  // Something that the client did not wait for, but asked for: a message in its version of the
+  // protocol, or a line about a request. Whoever does not take them is closed at the output limit.
   void Push(std::string_view bytes);
-  // As RESET: RESP2, database 0, no name, no subscriptions.
+  // As RESET: RESP2, database 0, no name, no subscriptions, no monitor.
   void Reset();
   void SetName(std::string_view name);
 
@@ -125,6 +125,9 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   bool is_confined() const {
     return subscriptions_ != nullptr && version_ == protocol::RespVersion::kResp2;
   }
+  // For the monitors.
+  bool is_monitor() const { return is_monitor_; }
+  void set_monitor(bool is_monitor) { is_monitor_ = is_monitor; }
   ClientProfile& profile() { return profile_; }
   const ClientProfile& profile() const { return profile_; }
 
@@ -161,6 +164,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   bool has_more_ = false;
   bool is_detached_ = false;
   bool fails_at_time_out_ = false;
+  bool is_monitor_ = false;
   std::uint64_t taken_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
   std::vector<UnsentGrant> grants_;

@@ -23,10 +23,11 @@ constexpr auto kTypeNames = std::to_array<TypeName>({
 
 std::string FlagsOf(const Client& client) {
   std::string flags;
-  if (client.profile().address.peer.starts_with('/')) flags += 'U';
+  if (client.is_monitor()) flags += 'O';
   if (client.subscriptions() != nullptr) flags += 'P';
   if (client.is_waiting()) flags += 'b';
   if (client.is_closing()) flags += 'c';
+  if (client.profile().address.peer.starts_with('/')) flags += 'U';
   return flags.empty() ? "N" : flags;
 }
 

@@ -213,7 +213,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      "connection",
      "",
      "Makes the connection as it was when it was new: RESP 2, database 0, no name, no "
-     "subscriptions",
+     "subscriptions, no MONITOR",
      "O(1)"},
     {"SELECT",
      Select,

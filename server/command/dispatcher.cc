@@ -101,6 +101,9 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
     is_executing_ = true;
     spec.handler(invocation);
     is_executing_ = false;
+    if (!monitors_.empty()) {
+      monitors_.Show(client, spec, request.arguments, environment_.UnixTimeUs());
+    }
   }
   const std::string& output = client.output();
   if (output.size() > output_before && output[output_before] == '-') ++counters_.errors_replied;

@@ -14,6 +14,7 @@
 #include "server/command/command_table.h"
 #include "server/command/environment.h"
 #include "server/command/event_publisher.h"
+#include "server/command/monitors.h"
 #include "server/engine/event_fan.h"
 #include "server/engine/lock_engine.h"
 
@@ -85,6 +86,7 @@ class Dispatcher {
   engine::Effects& effects() { return effects_; }
   Channels& channels() { return channels_; }
   EventPublisher& event_publisher() { return event_publisher_; }
+  Monitors& monitors() { return monitors_; }
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
   const protocol::RequestLimits& limits() const { return limits_; }
@@ -109,6 +111,7 @@ class Dispatcher {
   engine::Effects effects_;
   Channels channels_;
   EventPublisher event_publisher_;
+  Monitors monitors_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;

@@ -144,6 +144,12 @@ void ResetStatistics(Invocation& call) {
   call.reply.Ok();
 }
 
+// Redis does not answer who is one already; then nobody could tell the next reply from this one.
+void Monitor(Invocation& call) {
+  if (!call.client.is_monitor()) call.dispatcher.monitors().Add(call.client);
+  call.reply.Ok();
+}
+
 void Shutdown(Invocation& call) {
   bool is_abort = false;
   bool saves = false;
@@ -235,6 +241,16 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      "Counts connections, commands and errors from 0 again",
      "O(commands)"},
     {"CONFIG|HELP", AnswerHelp, 2, 0, {}, "server", "", "Lists the subcommands", "O(1)"},
+    {"MONITOR",
+     Monitor,
+     1,
+     kSteering,
+     {},
+     "server",
+     "",
+     "From now on a line for each request that the server executes comes to this connection, until "
+     "RESET; those that steer the server, such as CONFIG, apart",
+     "O(1), then O(bytes) for each request"},
     {"SHUTDOWN",
      Shutdown,
      -1,

@@ -1,6 +1,7 @@
 """Channels of Redis beside those of fairlockd: the same requests, the same bytes to everybody."""
 
 import random
+import re
 import unittest
 
 from own_redis import REDIS, Redis
@@ -116,8 +117,44 @@ a: CONFIG SET notify-keyspace-events "K E"
 a: CONFIG GET notify-keyspace-events
 """
 
+TIME_AND_ADDRESS = re.compile(rb"^\+\d{10}\.\d{6} \[(\d+) 127\.0\.0\.1:\d+\]")
+
 # What the server is differs.
 DIFFERENT = {"HELLO 3", "HELLO 2"}
+
+# What a monitor sees of these, which are sent on another connection.
+SEEN = r"""
+PING "a\"b\\\n\r\t\a\b\x00\xff'" \xc3
+ping
+Echo 5
+ECHO -12345678901234567890
+FOO x
+ECHO
+AUTH default x
+AUTH x
+HELLO 2 AUTH default x SETNAME n
+HELLO 2 setname AUTH auth nobody y
+HELLO 3 FOO
+SELECT 3
+SELECT 99
+CONFIG GET port
+CLIENT ID
+CLIENT LIST ID 99
+CLIENT SETNAME z
+INFO nosuch
+COMMAND INFO x
+DBSIZE
+RESET
+SUBSCRIBE c
+PING
+ECHO x
+UNSUBSCRIBE
+PUBLISH c x
+PUBSUB NUMPAT
+SHUTDOWN ABORT
+MONITOR x
+ECHO ""
+"""
 
 LETTERS = "Ag$lshzxeKEtmdn"
 
@@ -159,6 +196,19 @@ def play(server, paragraph):
         connection.close()
 
 
+def monitored(server):
+    """What a monitor sees, with times and addresses left out."""
+    with server.connect() as monitor, server.connect() as other:
+        assert monitor.ask("MONITOR") == "OK"
+        other.send(SEEN.strip().replace("\n", "\r\n").encode() + b"\r\nECHO end\r\n")
+        data = b""
+        while not data.endswith(b'"ECHO" "end"\r\n'):
+            piece = monitor.socket.recv(65536)
+            assert piece
+            data += piece
+        return [TIME_AND_ADDRESS.sub(rb"+T [\1 A]", line) for line in data.split(b"\r\n")]
+
+
 @unittest.skipIf(REDIS is None, "redis-server is not installed")
 class SameBytes(unittest.TestCase):
 
@@ -180,6 +230,11 @@ class SameBytes(unittest.TestCase):
                 compared += 1
         print(f"{compared} requests answered as by Redis")
         self.assertGreater(compared, 90)
+
+    def test_a_monitor_sees_the_same(self):
+        ours = monitored(self.server)
+        self.assertEqual(ours, monitored(self.redis))
+        self.assertGreater(len(ours), 20)
 
     def test_the_letters_of_notify_keyspace_events(self):
         chance = random.Random(1)

@@ -59,7 +59,7 @@ TEST(ClientCommands, ListShowsWhoWaitsAndForHowLongWhoIsIdle) {
   const std::string list = asker.Say("CLIENT LIST");
   EXPECT_THAT(list, HasSubstr("id=2 addr=127.0.0.1:50002 "));
   EXPECT_THAT(list, HasSubstr("addr=/run/fairlock.sock:0 laddr=127.0.0.1:3247 fd=8 name= age=12 "
-                              "idle=12 flags=Ub db=0"));
+                              "idle=12 flags=bU db=0"));
   EXPECT_THAT(list, HasSubstr("cmd=lock "));
   EXPECT_THAT(list, HasSubstr("id=4 "));
   EXPECT_THAT(list, HasSubstr("cmd=NULL "));

@@ -1,0 +1,86 @@
+#include "server/command/monitors.h"
+
+#include <algorithm>
+
+#include "server/command/client.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+constexpr std::string_view kHidden = "(redacted)";
+
+// How many arguments behind the one at `index` are names and passwords.
+std::size_t CountSecrets(const CommandSpec& spec, const protocol::Arguments& arguments,
+                         std::size_t index) {
+  if (spec.name == "AUTH") return index == 0 ? arguments.size() - 1 : 0;
+  if (spec.name != "HELLO" || index < 2 || !EqualsIgnoreCase(arguments[index], "AUTH")) return 0;
+  return std::min<std::size_t>(2, arguments.size() - 1 - index);
+}
+
+void AppendByte(std::string& out, char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::string_view kEscaped = "\n\r\t\a\b\\\"";
+  constexpr std::string_view kLetters = "nrtab\\\"";
+  if (const std::size_t at = kEscaped.find(c); at != std::string_view::npos) {
+    out.append(1, '\\').append(1, kLetters[at]);
+  } else if (c >= ' ' && c <= '~') {
+    out += c;
+  } else {
+    const auto value = static_cast<unsigned char>(c);
+    out.append("\\x").append(1, kHex[value >> 4]).append(1, kHex[value & 15]);
+  }
+}
+
+void AppendArgument(std::string& out, std::string_view argument) {
+  out += " \"";
+  for (const char c : argument) AppendByte(out, c);
+  out += '"';
+}
+
+void AppendAddress(std::string& out, std::string_view peer) {
+  if (!peer.starts_with('/')) {
+    out += peer;
+    return;
+  }
+  // "/path/of/socket:0", whose number says nothing.
+  out.append("unix:").append(peer.substr(0, peer.rfind(':')));
+}
+
+}  // namespace
+
+void Monitors::Add(Client& client) {
+  monitors_.push_back(&client);
+  client.set_monitor(true);
+}
+
+void Monitors::Remove(Client& client) {
+  if (!client.is_monitor()) return;
+  std::erase(monitors_, &client);
+  client.set_monitor(false);
+}
+
+void Monitors::Show(const Client& from, const CommandSpec& spec,
+                    const protocol::Arguments& arguments, std::int64_t unix_us) {
+  if ((spec.flags & kAdmin) != 0 && spec.group != "lock") return;
+  constexpr std::int64_t kMillion = 1'000'000;
+  const std::string fraction = std::to_string(kMillion + unix_us % kMillion);
+  line_ = "+" + std::to_string(unix_us / kMillion);
+  line_.append(".").append(fraction, 1).append(" [").append(std::to_string(from.database()));
+  line_ += ' ';
+  AppendAddress(line_, from.profile().address.peer);
+  line_ += ']';
+  std::size_t secrets = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_secret = secrets > 0;
+    AppendArgument(line_, is_secret ? kHidden : arguments[i]);
+    secrets = is_secret ? secrets - 1 : CountSecrets(spec, arguments, i);
+  }
+  line_ += "\r\n";
+  for (Client* monitor : monitors_) monitor->Push(line_);
+  constexpr std::size_t kBytesKept = 64 * 1024;
+  if (line_.capacity() > kBytesKept) std::string().swap(line_);
+}
+
+}  // namespace fairlock::command
