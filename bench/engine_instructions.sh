@@ -4,7 +4,8 @@
 #   bench/engine_instructions.sh [BUILD_DIR]    build/release when none is named
 #
 # A step is what the operation's name says: a LOCK with its UNLOCK, one RENEW, a hand-over with the
-# joining of the one who released; "recorded" is with history and statistics on, as in the server. Two runs of different length are subtracted, so starting up and
+# joining of the one who released; "recorded" is with history and statistics, as in the server by
+# default. Two runs of different length are subtracted, so starting up and
 # setting up do not count. The same binary gives the same numbers on every machine and under any
 # load: this is how to see whether a change made the core slower (5 % is the limit).
 set -euo pipefail
@@ -23,9 +24,8 @@ Instructions() {
     sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 
-operations="lock-unlock lock-unlock-recorded lock-unlock-among-held renew lock-denied"
-operations="$operations lock-denied-recorded hand-over-join"
-for operation in ${OPS:-$operations}; do
+for operation in lock-unlock lock-unlock-recorded lock-unlock-among-held renew lock-denied \
+  lock-denied-recorded hand-over-join; do
   first=$(Instructions "$operation" $few)
   second=$(Instructions "$operation" $many)
   printf '%-24s %6d instructions\n' "$operation" $(((second - first) / (many - few)))

@@ -41,7 +41,7 @@ EngineWorkload::EngineWorkload(std::size_t keys, engine::DurationMs lease_ms)
 EngineWorkload::~EngineWorkload() { engine_.Detach(*connection_, now_, effects_); }
 
 void EngineWorkload::Record() {
-  recorder_ = std::make_unique<record::Recorder>(record::RecorderOptions{});
+  recorder_ = std::make_unique<record::Recorder>(record::RecorderOptions{}, now_);
   engine_.set_event_sink(recorder_.get());
 }
 

@@ -15,6 +15,17 @@ namespace {
 constexpr std::uint64_t Mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
 constexpr std::uint64_t kOnce = std::uint64_t{1} << 38;
 
+char* Copy(std::string_view from, char* to) {
+  std::memcpy(to, from.data(), from.size());
+  return to + from.size();
+}
+
+void CopyAll(std::string_view from, char* to) { std::memcpy(to, from.data(), from.size()); }
+
+[[gnu::noinline]] void CopyBoth(std::string_view first, std::string_view second, char* to) {
+  Copy(second, Copy(first, to));
+}
+
 // Of the lower half tables are made.
 constexpr std::uint64_t ChainOf(std::uint64_t key_hash) { return key_hash >> 32; }
 
@@ -24,11 +35,6 @@ std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024);
 // Marks and the like take less than a hundredth.
 std::size_t RingBytes(std::size_t bytes) {
   return bytes - bytes / 100 - 2 * ChainCount(bytes) * sizeof(RecordRing::Position);
-}
-
-char* Copy(std::string_view from, char* to) {
-  std::memcpy(to, from.data(), from.size());
-  return to + from.size();
 }
 
 // Of these the record has how long it was waited, of all others how long it was held.
@@ -104,12 +110,8 @@ void History::Write(const Event& event) {
                   .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),
                   .lengths = owner.size() | kOnce};
   char* to = at + sizeof(Record);
-  if (key.data() + key.size() == owner.data()) {
-    std::memcpy(to, key.data(), bytes);  // a plain lock has them side by side
-  } else {
-    Copy(owner, Copy(key, to));
-  }
-  ring_.MakeRoom();
+  const bool are_side_by_side = key.data() + key.size() == owner.data();  // of a plain lock
+  are_side_by_side ? CopyAll({key.data(), bytes}, to) : CopyBoth(key, owner, to);
 }
 
 void History::Write(const Event& event, std::string_view other, std::string_view comment) {
@@ -123,7 +125,6 @@ void History::Write(const Event& event, std::string_view other, std::string_view
                   .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),
                   .lengths = owner.size() | other.size() << 14 | comment.size() << 28 | kOnce};
   Copy(comment, Copy(other, Copy(owner, Copy(key, at + sizeof(Record)))));
-  ring_.MakeRoom();
 }
 
 void History::TakeSpecial(const Event& event) {

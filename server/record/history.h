@@ -73,6 +73,7 @@ class History {
   explicit History(std::size_t bytes);
 
   void Take(const engine::Event& event) {
+    ring_.MakeRoom();
     if (kRepeatableEvents.Has(event.kind) || kForcedEvents.Has(event.kind)) {
       TakeSpecial(event);
     } else if (event.other.empty()) {
@@ -100,6 +101,7 @@ class History {
   struct Record;
 
   void TakeSpecial(const engine::Event& event);
+  // Both REQUIRE: room in the ring.
   void Write(const engine::Event& event);
   void Write(const engine::Event& event, std::string_view other, std::string_view comment);
   // True: the event at that position was the same, and counts this one too.

@@ -32,8 +32,7 @@ class RecordRing {
   RecordRing(std::size_t bytes, std::size_t chains);
 
   // Where the caller is to write the `bytes` of a new record, all of them, in the chain that the
-  // number falls into. REQUIRES: at most kRecordBytesMax, and room: after each record the caller
-  // makes it for the next one.
+  // number falls into. REQUIRES: at most kRecordBytesMax, and MakeRoom before.
   char* Append(std::size_t bytes, std::uint64_t chain) {
     const std::size_t size = (sizeof(Link) + bytes + kUnit - 1) & ~(kUnit - 1);
     auto* link = reinterpret_cast<Link*>(lap_address_ + end_);
@@ -48,8 +47,8 @@ class RecordRing {
     ++count_;
     return reinterpret_cast<char*>(link + 1);
   }
-  // Apart, so that the way of most records has no call in its middle. What was found before may be
-  // gone.
+  // Room for one record of any size. Apart, so that the caller can do it where it has nothing else
+  // to remember. What was found before may be gone.
   void MakeRoom() {
     if (end_ > room_end_) DropSome();
   }
@@ -96,6 +95,8 @@ class RecordRing {
   }
 
   std::size_t count() const { return count_; }
+  // Whether any record had to give way yet.
+  bool has_dropped() const { return oldest_ != capacity_; }
   std::size_t used_bytes() const { return end_ - oldest_; }
   // All that it takes.
   std::size_t memory_bytes() const {

@@ -6,30 +6,38 @@
 
 #include "server/engine/event.h"
 #include "server/record/history.h"
+#include "server/record/label_statistics.h"
 
 namespace fairlock::record {
 
 struct RecorderOptions {
   std::size_t history_bytes = 16 * 1024 * 1024;  // 0: no history; at least History::kBytesMin
+  std::size_t labels_max = 100;                  // 0: no statistics
 };
 
 // Hears every event once and passes it on to those that are on. Loop-confined.
 class Recorder final : public engine::EventSink {
  public:
-  explicit Recorder(const RecorderOptions& options) {
+  Recorder(const RecorderOptions& options, engine::TimeMs now) {
     if (options.history_bytes > 0) history_ = std::make_unique<History>(options.history_bytes);
+    if (options.labels_max > 0) {
+      statistics_ = std::make_unique<LabelStatistics>(options.labels_max, now);
+    }
   }
 
-  bool is_on() const { return history_ != nullptr; }
+  bool is_on() const { return history_ != nullptr || statistics_ != nullptr; }
   // Null: it is off.
   History* history() { return history_.get(); }
+  const LabelStatistics* statistics() const { return statistics_.get(); }
 
   void Take(const engine::Event& event) override {
+    if (statistics_ != nullptr) statistics_->Take(event);
     if (history_ != nullptr) history_->Take(event);
   }
 
  private:
   std::unique_ptr<History> history_;
+  std::unique_ptr<LabelStatistics> statistics_;
 };
 
 }  // namespace fairlock::record

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kBytes = 200'000;
 
 RecordRing::Position Append(RecordRing& ring, const std::string& text, std::size_t chain = 0) {
-  std::memcpy(ring.Append(text.size(), chain), text.data(), text.size());
   ring.MakeRoom();
+  std::memcpy(ring.Append(text.size(), chain), text.data(), text.size());
   return ring.newest();
 }
 

@@ -1,0 +1,126 @@
+// How often which durations occurred.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "server/engine/types.h"
+#include "server/record/varint.h"
+
+namespace fairlock::record {
+
+// The buckets of HdrHistogram (Gil Tene, https://hdrhistogram.org; the layout is described in its
+// README under "Histogram variants and internal representation"): exact up to 63 ms, then 32
+// buckets for every doubling, so that a value is at most 1/32 (3.2 %) above what was noted. Longer
+// than 2^36 ms (two years) counts as that.
+struct DurationBuckets {
+  static constexpr std::size_t kCount = 1024;
+  static constexpr engine::DurationMs kDurationMax = (engine::DurationMs{1} << 36) - 1;
+
+  static std::size_t IndexOf(engine::DurationMs duration_ms) {
+    const auto value = static_cast<std::uint64_t>(duration_ms);
+    if (value < 2 * kPerDoubling) return value;
+    const auto shift = static_cast<unsigned>(std::bit_width(value)) - kIndexBits;
+    return shift * kPerDoubling + (value >> shift);
+  }
+
+  // The longest duration that falls into the bucket.
+  static engine::DurationMs LongestIn(std::size_t index) {
+    if (index < 2 * kPerDoubling) return static_cast<engine::DurationMs>(index);
+    const std::size_t shift = index / kPerDoubling - 1;
+    return static_cast<engine::DurationMs>(((index - shift * kPerDoubling + 1) << shift) - 1);
+  }
+
+ private:
+  static constexpr unsigned kIndexBits = 6;
+  static constexpr std::size_t kPerDoubling = 32;
+};
+
+// `Number` counts one bucket. A value type.
+template <typename Number>
+class DurationHistogram {
+ public:
+  // REQUIRES: duration_ms >= 0.
+  void Note(engine::DurationMs duration_ms) {
+    if (duration_ms > DurationBuckets::kDurationMax) duration_ms = DurationBuckets::kDurationMax;
+    ++counts_[DurationBuckets::IndexOf(duration_ms)];
+    if (duration_ms > longest_ms_) longest_ms_ = duration_ms;
+  }
+  void Clear() { *this = {}; }
+
+  engine::DurationMs longest_ms() const { return longest_ms_; }
+  std::uint64_t CountAll() const {
+    std::uint64_t all = 0;
+    for (const Number count : counts_) all += count;
+    return all;
+  }
+
+  // The duration that this part of all, 0 to 1, did not exceed; 0 if there are none.
+  engine::DurationMs Quantile(double part) const {
+    const auto wanted = static_cast<std::uint64_t>(part * static_cast<double>(CountAll()) + 0.5);
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      seen += counts_[i];
+      if (seen < wanted || seen == 0) continue;
+      const engine::DurationMs longest_ms = DurationBuckets::LongestIn(i);
+      return longest_ms < longest_ms_ ? longest_ms : longest_ms_;
+    }
+    return longest_ms_;
+  }
+
+  // Only what there is: for a few durations a few bytes.
+  static constexpr std::size_t kPackedBytesMax =
+      2 * kVarintBytesMax<std::uint64_t> +
+      DurationBuckets::kCount * (kVarintBytesMax<std::uint16_t> + kVarintBytesMax<Number>);
+  char* Pack(char* to) const {
+    std::uint64_t used = 0;
+    for (const Number count : counts_) used += count != 0 ? 1 : 0;
+    to = WriteVarint(used, to);
+    if (used == 0) return to;
+    to = WriteVarint(static_cast<std::uint64_t>(longest_ms_), to);
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] == 0) continue;
+      to = WriteVarint(counts_[i], WriteVarint(i - before, to));
+      before = i;
+    }
+    return to;
+  }
+  // Adds what was packed; returns the end of it.
+  const char* AddPacked(const char* from) {
+    std::uint64_t used = 0;
+    from = ReadVarint(from, used);
+    if (used == 0) return from;
+    std::uint64_t longest_ms = 0;
+    from = ReadVarint(from, longest_ms);
+    NoteLongest(static_cast<engine::DurationMs>(longest_ms));
+    std::size_t index = 0;
+    for (; used > 0; --used) {
+      std::uint64_t step = 0;
+      std::uint64_t count = 0;
+      from = ReadVarint(ReadVarint(from, step), count);
+      index += step;
+      counts_[index] += static_cast<Number>(count);
+    }
+    return from;
+  }
+  template <typename OtherNumber>
+  void Add(const DurationHistogram<OtherNumber>& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts()[i];
+    NoteLongest(other.longest_ms());
+  }
+
+  const std::array<Number, DurationBuckets::kCount>& counts() const { return counts_; }
+
+ private:
+  void NoteLongest(engine::DurationMs duration_ms) {
+    if (duration_ms > longest_ms_) longest_ms_ = duration_ms;
+  }
+
+  std::array<Number, DurationBuckets::kCount> counts_{};
+  engine::DurationMs longest_ms_ = 0;
+};
+
+}  // namespace fairlock::record
