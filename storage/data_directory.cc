@@ -95,6 +95,7 @@ Result<bool> IsEmpty(const std::string& path) {
 
 DataDirectory::DataDirectory(DataDirectory&& other) noexcept
     : path_(std::move(other.path_)),
+      only_looks_(other.only_looks_),
       log_id_(other.log_id_),
       lock_(std::exchange(other.lock_, -1)),
       is_new_(other.is_new_),
@@ -108,12 +109,16 @@ DataDirectory::~DataDirectory() {
 Result<DataDirectory> DataDirectory::Open(const DirectoryOptions& options) {
   std::error_code error;
   const fs::path absolute = fs::absolute(options.path, error).lexically_normal();
-  DataDirectory directory((absolute.has_filename() ? absolute : absolute.parent_path()).string());
+  DataDirectory directory((absolute.has_filename() ? absolute : absolute.parent_path()).string(),
+                          options.only_look);
+  const std::string id_path = directory.path_ + "/" + kIdFile;
+  if (options.only_look && !fs::exists(id_path, error)) {
+    return Refused(directory.path_ + " has no " + kIdFile + ": it is no data folder of fairlock");
+  }
   fs::create_directories(directory.path_, error);
   if (error) return Failed("cannot make the folder " + directory.path_ + ": " + error.message());
   Status status = directory.Lock();
   if (!status.ok()) return status;
-  const std::string id_path = directory.path_ + "/" + kIdFile;
   if (!fs::exists(id_path, error)) {
     status = directory.BeginAnew(options.initialise);
   } else {
@@ -179,6 +184,7 @@ Status DataDirectory::ReadId(const std::string& id_path) {
   if (!own.ok()) return own.status();
   is_new_ = state == kNew;
   is_copy_ = !is_new_ && (state == kCopy || own.value() != named);
+  if (only_looks_) return {};
   if (is_new_) {
     // The first start did not come to its end, so nothing was ever acknowledged.
     std::error_code error;

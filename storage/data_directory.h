@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/snapshot_heading.h"
@@ -21,6 +22,7 @@ struct DirectoryOptions {
   std::string path;
   // An operator's word that an empty folder is meant to be empty although data was there (--init).
   bool initialise = false;
+  bool only_look = false;  // nothing is made or changed but the lock file
 };
 
 // Locks the folder until it is destroyed. Movable, not thread-safe.
@@ -50,7 +52,8 @@ class DataDirectory {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  explicit DataDirectory(std::string path) : path_(std::move(path)) {}
+  DataDirectory(std::string path, bool only_looks)
+      : path_(std::move(path)), only_looks_(only_looks) {}
 
   Status Lock();
   Status ReadId(const std::string& id_path);
@@ -61,6 +64,7 @@ class DataDirectory {
   std::string mark_path() const { return path_ + ".initialised"; }
 
   std::string path_;
+  bool only_looks_;
   LogId log_id_{};
   int lock_ = -1;
   bool is_new_ = false;

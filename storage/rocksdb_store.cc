@@ -7,6 +7,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
+#include <limits>
 #include <utility>
 
 #include "storage/byte_coding.h"
@@ -197,7 +198,9 @@ Status RocksDbStore::Backup(const std::string& path) {
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(internals_->database.get(), &made);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  if (status.ok()) status = checkpoint->CreateCheckpoint(path);
+  // With the log as it is, never flushed into a table: every database is to have a log.
+  constexpr std::uint64_t kLogBytesForFlush = std::numeric_limits<std::uint64_t>::max();
+  if (status.ok()) status = checkpoint->CreateCheckpoint(path, kLogBytesForFlush);
   return ToStatus(status, "cannot make a backup in " + path);
 }
 
