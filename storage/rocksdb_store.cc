@@ -146,7 +146,7 @@ Status RocksDbStore::Load(RecordSink& sink) {
       Status status = sink.Take(record);
       if (!status.ok()) return status;
     }
-    if (!at->status().ok()) return internals_->Judge(at->status(), "cannot read the database");
+    if (!at->status().ok()) return ToStatus(at->status(), "cannot read the database");
   }
   return {};
 }
