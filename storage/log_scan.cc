@@ -1,0 +1,167 @@
+#include "storage/log_scan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "storage/byte_coding.h"
+#include "storage/crc32c.h"
+
+namespace fairlock::storage {
+namespace {
+
+// The form of the file: blocks of 32 KiB with pieces of records that do not cross their ends. A
+// piece is a CRC of all that follows but the length, the length, the type, and the bytes. There are
+// more types for logs that are written over older ones, which we never let RocksDB do.
+constexpr std::size_t kBlockBytes = 32 * 1024;
+constexpr std::size_t kCrcBytes = 4;
+constexpr std::size_t kHeaderBytes = 7;
+
+enum PieceType : std::uint8_t { kZero = 0, kFull, kFirst, kMiddle, kLast };
+
+struct Piece {
+  std::uint32_t masked_crc = 0;
+  std::size_t length = 0;
+  std::uint8_t type = 0;
+
+  bool has_known_type() const { return type >= kFull && type <= kLast; }
+  std::size_t size() const { return kHeaderBytes + length; }
+};
+
+Piece ReadPiece(std::string_view bytes) {
+  return {.masked_crc = ReadFixed<std::uint32_t>(bytes.data()),
+          .length = ReadFixed<std::uint16_t>(bytes.data() + kCrcBytes),
+          .type = static_cast<std::uint8_t>(bytes[kHeaderBytes - 1])};
+}
+
+bool IsWhole(const Piece& piece, std::string_view bytes) {
+  if (!piece.has_known_type() || piece.size() > bytes.size()) return false;
+  const std::string_view covered = bytes.substr(kHeaderBytes - 1, 1 + piece.size() - kHeaderBytes);
+  return MaskedCrc32c(ExtendCrc32c(0, covered)) == piece.masked_crc;
+}
+
+// Whether the piece at the front of `bytes` fits its CRC with any length.
+bool IsWholeWithAnotherLength(const Piece& piece, std::string_view bytes) {
+  std::uint32_t crc = ExtendCrc32c(0, bytes.substr(kHeaderBytes - 1, 1));
+  for (std::size_t at = kHeaderBytes;; ++at) {
+    if (MaskedCrc32c(crc) == piece.masked_crc) return true;
+    if (at == bytes.size()) return false;
+    crc = ExtendCrc32c(crc, bytes.substr(at, 1));
+  }
+}
+
+bool HoldsWholePiece(std::string_view bytes) {
+  for (; bytes.size() >= kHeaderBytes; bytes.remove_prefix(1)) {
+    if (IsWhole(ReadPiece(bytes), bytes)) return true;
+  }
+  return false;
+}
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view content) : content_(content) {}
+
+  LogScan Scan() {
+    while (at_ < content_.size()) {
+      const std::size_t block_end =
+          std::min(content_.size(), (at_ / kBlockBytes + 1) * kBlockBytes);
+      const std::string_view rest = content_.substr(at_, block_end - at_);
+      const bool is_last_block = block_end == content_.size();
+      if (rest.size() < kHeaderBytes) {
+        if (is_last_block && block_end % kBlockBytes != 0) return Torn();
+        at_ = block_end;  // too small for a piece: filled up
+        continue;
+      }
+      const std::optional<LogScan> end = TakePiece(rest, is_last_block);
+      if (end) return *end;
+    }
+    return is_within_record_ ? Torn() : LogScan{.end = at_};
+  }
+
+ private:
+  // What ends the scan at this piece, if anything does.
+  std::optional<LogScan> TakePiece(std::string_view rest, bool is_last_block) {
+    const Piece piece = ReadPiece(rest);
+    if (IsZeroUntilEnd()) return LogScan{.end = at_};
+    if (!piece.has_known_type()) {
+      return Damage("has the unknown type " + std::to_string(piece.type));
+    }
+    if (piece.size() > rest.size()) {
+      return is_last_block ? JudgeTail(piece, rest) : Damage("is longer than its block");
+    }
+    if (!IsWhole(piece, rest)) return Damage("does not match its checksum");
+    if (is_within_record_ != (piece.type == kMiddle || piece.type == kLast)) {
+      return Damage("does not continue what stands before it");
+    }
+    is_within_record_ = piece.type == kFirst || piece.type == kMiddle;
+    at_ += piece.size();
+    return std::nullopt;
+  }
+
+  LogScan JudgeTail(const Piece& piece, std::string_view rest) const {
+    if (IsWholeWithAnotherLength(piece, rest)) return Damage("is whole but for its length");
+    if (HoldsWholePiece(rest.substr(1))) return Damage("has a whole one behind it");
+    return Torn();
+  }
+
+  // Space that was set aside for the log reads as zeros.
+  bool IsZeroUntilEnd() const {
+    return std::ranges::all_of(content_.substr(at_), [](char byte) { return byte == 0; });
+  }
+
+  LogScan Torn() const { return {.verdict = LogScan::Verdict::kTorn, .end = at_}; }
+  LogScan Damage(const std::string& what) const {
+    return {.verdict = LogScan::Verdict::kDamaged,
+            .end = at_,
+            .what = "the record at byte " + std::to_string(at_) + " " + what};
+  }
+
+  std::string_view content_;
+  std::size_t at_ = 0;
+  bool is_within_record_ = false;
+};
+
+Result<std::string> ReadFile(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (error || content.size() != size) return Failed("cannot read " + path.string());
+  return content;
+}
+
+Status CheckLog(const std::filesystem::path& path) {
+  const auto content = ReadFile(path);
+  if (!content.ok()) return content.status();
+  const LogScan scan = ScanLog(content.value());
+  if (scan.verdict != LogScan::Verdict::kDamaged) return {};
+  return Damaged(path.string() + ": " + scan.what);
+}
+
+}  // namespace
+
+LogScan ScanLog(std::string_view content) { return Scanner(content).Scan(); }
+
+Status CheckLogs(const std::string& database_path) {
+  const std::filesystem::path folder(database_path);
+  const auto current = ReadFile(folder / "CURRENT");
+  if (!current.ok()) return current.status();
+  const std::string manifest = current->substr(0, current->find('\n'));
+  Status status = CheckLog(folder / manifest);
+  bool has_log = false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() != ".log") continue;
+    has_log = true;
+    if (status.ok()) status = CheckLog(entry->path());
+  }
+  if (error) return Failed("cannot read " + database_path + ": " + error.message());
+  // Each opening of a database begins a log before it removes those it has read.
+  if (status.ok() && !has_log) return Damaged(database_path + " has no write-ahead log");
+  return status;
+}
+
+}  // namespace fairlock::storage
