@@ -11,13 +11,34 @@ namespace {
 
 constexpr std::string_view kHidden = "(redacted)";
 
-// How many arguments behind the one at `index` are names and passwords.
-std::size_t CountSecrets(const CommandSpec& spec, const protocol::Arguments& arguments,
-                         std::size_t index) {
-  if (spec.name == "AUTH") return index == 0 ? arguments.size() - 1 : 0;
-  if (spec.name != "HELLO" || index < 2 || !EqualsIgnoreCase(arguments[index], "AUTH")) return 0;
-  return std::min<std::size_t>(2, arguments.size() - 1 - index);
-}
+// Whether an argument is a name or a password that nobody should see, asked for one after the
+// other.
+class Secrets {
+ public:
+  explicit Secrets(const CommandSpec& spec)
+      : is_auth_(spec.name == "AUTH"), is_hello_(spec.name == "HELLO") {}
+
+  bool Includes(std::size_t index, std::string_view argument) {
+    if (is_auth_) return index > 0;
+    if (!is_hello_ || index < kFirstOption) return false;
+    if (hidden_ > 0) {
+      --hidden_;
+      return true;
+    }
+    const bool is_name = is_name_next_;
+    is_name_next_ = !is_name && EqualsIgnoreCase(argument, "SETNAME");
+    if (!is_name && EqualsIgnoreCase(argument, "AUTH")) hidden_ = 2;
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kFirstOption = 2;  // Behind HELLO and the version.
+
+  const bool is_auth_;
+  const bool is_hello_;
+  bool is_name_next_ = false;
+  int hidden_ = 0;
+};
 
 void AppendByte(std::string& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -71,11 +92,9 @@ void Monitors::Show(const Client& from, const CommandSpec& spec,
   line_ += ' ';
   AppendAddress(line_, from.profile().address.peer);
   line_ += ']';
-  std::size_t secrets = 0;
+  Secrets secrets(spec);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const bool is_secret = secrets > 0;
-    AppendArgument(line_, is_secret ? kHidden : arguments[i]);
-    secrets = is_secret ? secrets - 1 : CountSecrets(spec, arguments, i);
+    AppendArgument(line_, secrets.Includes(i, arguments[i]) ? kHidden : arguments[i]);
   }
   line_ += "\r\n";
   for (Client* monitor : monitors_) monitor->Push(line_);
