@@ -1,0 +1,130 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "cli/duration.h"
+#include "cli/printable.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+// A text by which CLI11 says that a value is wrong; it puts the name of the option in front.
+std::string WrongValue(const std::string& value, std::string_view right) {
+  return Quoted(value) + " is wrong; " + std::string(right) + " would be right";
+}
+
+// An option whose value is read by `read` (none: wrong). The last one given counts.
+template <typename Value, typename Read>
+CLI::Option* AddRead(CLI::App& app, const std::string& names, std::optional<Value>& target,
+                     std::string right, const std::string& help, Read read) {
+  const CLI::callback_t take = [&target, read](const CLI::results_t& words) {
+    target = read(words.back());
+    return target.has_value();
+  };
+  const auto check = [read, right = std::move(right)](const std::string& word) {
+    return read(word).has_value() ? std::string() : WrongValue(word, right);
+  };
+  return app.add_option(names, take, help)
+      ->check(CLI::Validator(check, ""))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+std::optional<std::string> ReadText(const std::string& word) { return word; }
+
+std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bounds bounds) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool is_whole = error == std::errc() && end == word.data() + word.size();
+  if (!is_whole || number < bounds.low || number > bounds.high) return std::nullopt;
+  return number;
+}
+
+std::string Describe(Arguments::Bounds bounds) {
+  const std::string from = "a number from " + std::to_string(bounds.low);
+  return bounds.high == INT64_MAX ? from + " on" : from + " to " + std::to_string(bounds.high);
+}
+
+}  // namespace
+
+void Arguments::Required(const std::string& name, std::string& target, const std::string& help) {
+  app_.add_option(name, target, help)->required()->type_name("");
+}
+
+void Arguments::Optional(const std::string& name, std::optional<std::string>& target,
+                         const std::string& help) {
+  AddRead(app_, name, target, "a text", help, ReadText)->type_name("");
+}
+
+void Arguments::RequiredFromAnywhere(const std::string& name, const std::string& variable,
+                                     std::string& target, const std::string& help) {
+  std::string option = "--" + name;
+  std::ranges::transform(option, option.begin(), [](unsigned char c) { return std::tolower(c); });
+  app_.add_option(name + "," + option, target, help)
+      ->required()
+      ->envname(variable)
+      ->type_name("TEXT");
+}
+
+void Arguments::Flag(const std::string& names, bool& target, const std::string& help) {
+  app_.add_flag(names, target, help);
+}
+
+void Arguments::Text(const std::string& names, std::optional<std::string>& target,
+                     const std::string& help) {
+  AddRead(app_, names, target, "a text", help, ReadText)->type_name("TEXT");
+}
+
+void Arguments::Choice(const std::string& names, std::string& target,
+                       const std::vector<std::string>& words, const std::string& help) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : "|") + word;
+  const auto check = [words, list](const std::string& word) {
+    const bool is_known = std::ranges::find(words, word) != words.end();
+    return is_known ? std::string() : WrongValue(word, "one of " + list);
+  };
+  app_.add_option(names, target, help)->check(CLI::Validator(check, ""))->type_name(list);
+}
+
+void Arguments::Number(const std::string& names, std::optional<std::int64_t>& target, Bounds bounds,
+                       const std::string& help) {
+  AddRead(app_, names, target, Describe(bounds), help, [bounds](const std::string& word) {
+    return ReadNumber(word, bounds);
+  })->type_name("N");
+}
+
+void Arguments::RequiredNumber(const std::string& name, std::int64_t& target, Bounds bounds,
+                               const std::string& help) {
+  const auto check = [bounds](const std::string& word) {
+    return ReadNumber(word, bounds) ? std::string() : WrongValue(word, Describe(bounds));
+  };
+  app_.add_option(name, target, help)->required()->check(CLI::Validator(check, ""))->type_name("");
+}
+
+void Arguments::Duration(const std::string& names, std::optional<DurationMs>& target,
+                         const std::string& help) {
+  AddRead(app_, names, target, std::string(kRightDuration), help, [](const std::string& word) {
+    return ParseDuration(word);
+  })->type_name("DURATION");
+}
+
+void Arguments::DurationOrForever(const std::string& names, std::optional<DurationMs>& target,
+                                  const std::string& help) {
+  AddRead(app_, names, target, std::string(kRightDuration) + ", or forever", help,
+          [](const std::string& word) {
+            return word == "forever" ? std::optional(kForever) : ParseDuration(word);
+          })
+      ->type_name("DURATION|forever");
+}
+
+void Arguments::Seconds(const std::string& names, std::optional<DurationMs>& target,
+                        const std::string& help) {
+  AddRead(app_, names, target, "seconds such as 10 or 0.5", help, [](const std::string& word) {
+    return ParseSeconds(word);
+  })->type_name("SECONDS");
+}
+
+}  // namespace fairlock::cli

@@ -1,0 +1,225 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "cli/commands/all_commands.h"
+#include "cli/printable.h"
+#include "cli/version.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::string_view kFooter =
+    "Settings also come from the environment (FAIRLOCK_HOST, ...) and from\n"
+    "~/.config/fairlock/ctl.yaml. fairlockctl(1) has examples and the exit statuses.";
+
+// What CLI11 fills; it must stay where it is until the line is read.
+struct Given {
+  std::map<std::string_view, std::string> settings;  // by name of the row
+  std::map<std::string_view, CLI::Option*> setting_options;
+  std::string settings_path;
+  CLI::Option* settings_path_option = nullptr;
+  Action action;
+};
+
+void DescribeSettings(CLI::App& app, Given& given) {
+  for (const SettingRow& row : AllSettings()) {
+    const std::string letter = row.letter.empty() ? "" : "," + std::string(row.letter);
+    given.setting_options[row.name] =
+        app.add_option(FlagName(row) + letter, given.settings[row.name], std::string(row.help))
+            ->group("Which server")
+            ->type_name("VALUE")
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  given.settings_path_option =
+      app.add_option("--config", given.settings_path, "A file of settings instead of ctl.yaml")
+          ->group("Which server")
+          ->type_name("FILE");
+}
+
+CLI::App& FindParent(CLI::App& app, std::string& name) {
+  const std::size_t blank = name.find(' ');
+  if (blank == std::string::npos) return app;
+  CLI::App& parent = *app.get_subcommand(name.substr(0, blank));
+  name.erase(0, blank + 1);
+  return parent;
+}
+
+void DescribeCommand(CLI::App& app, const CommandRow& row, Given& given) {
+  std::string name(row.name);
+  CLI::App& parent = FindParent(app, name);
+  CLI::App* const command = parent.add_subcommand(name, std::string(row.summary));
+  command->group(std::string(row.group))->fallthrough();
+  if (row.describe == nullptr) {
+    command->require_subcommand(1);
+    return;
+  }
+  Arguments arguments(*command);
+  // The callback of CLI11 is called for the command that was given, and no other.
+  command->callback([&given, action = row.describe(arguments)] { given.action = action; });
+}
+
+void Describe(CLI::App& app, Given& given) {
+  app.description("Looks at the locks of a fairlock server, takes them, and steers them.");
+  app.footer(std::string(kFooter));
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "fairlockctl " + std::string(Version()));
+  DescribeSettings(app, given);
+  for (const CommandRow& row : AllCommands()) DescribeCommand(app, row, given);
+}
+
+std::vector<std::string> SplitChoices(const std::string& type_name) {
+  std::vector<std::string> choices;
+  std::istringstream words(type_name);
+  for (std::string word; std::getline(words, word, '|');) choices.push_back(word);
+  const bool are_words =
+      choices.size() > 1 && std::ranges::none_of(choices, [](const auto& word) {
+        return word.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos;
+      });
+  return are_words ? choices : std::vector<std::string>();
+}
+
+OptionModel ModelOf(const CLI::Option& option) {
+  OptionModel model{.names = {},
+                    .help = option.get_description(),
+                    .value = option.get_type_name(),
+                    .choices = SplitChoices(option.get_type_name())};
+  for (const std::string& name : option.get_lnames()) model.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) model.names.push_back("-" + name);
+  if (option.get_expected_max() == 0) model.value.clear();
+  return model;
+}
+
+std::vector<OptionModel> OptionsOf(const CLI::App& app) {
+  std::vector<OptionModel> options;
+  for (const CLI::Option* option : app.get_options()) options.push_back(ModelOf(*option));
+  return options;
+}
+
+std::vector<CommandModel> CommandsOf(const CLI::App& app) {
+  std::vector<CommandModel> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    commands.push_back({.name = command->get_name(),
+                        .summary = command->get_description(),
+                        .options = OptionsOf(*command),
+                        .commands = CommandsOf(*command)});
+  }
+  return commands;
+}
+
+SettingSource FlagSource(const Given& given) {
+  std::map<std::string_view, GivenSetting> values;
+  for (const SettingRow& row : AllSettings()) {
+    if (given.setting_options.at(row.name)->count() == 0) continue;
+    values[row.name] = {given.settings.at(row.name), FlagName(row)};
+  }
+  return [values](const SettingRow& row) -> std::optional<GivenSetting> {
+    const auto found = values.find(row.name);
+    if (found == values.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+// The words from which the name of the command is taken: those that are no setting and no value of
+// one. Empty: there is none.
+std::string_view FindCommandWord(std::span<const char* const> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (!word.starts_with('-')) return word;
+    const bool takes_next = std::ranges::any_of(AllSettings(), [word](const SettingRow& row) {
+      return word == FlagName(row) || (!row.letter.empty() && word == row.letter);
+    });
+    if (takes_next || word == "--config") ++i;
+  }
+  return {};
+}
+
+bool WantsDashes(std::string_view name) {
+  return std::ranges::any_of(
+      AllCommands(), [&](const CommandRow& row) { return row.name == name && row.wants_dashes; });
+}
+
+// How many letters must be put in, left out or changed to make one word of the other.
+std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({changed, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+// Empty: there is such a command.
+std::string ExplainUnknownCommand(std::string_view word) {
+  const auto rows = AllCommands();
+  if (word.empty() || std::ranges::find(rows, word, &CommandRow::name) != rows.end()) return "";
+  std::string text = Quoted(word) + " is not a command; ";
+  const auto nearest = std::ranges::min_element(
+      rows, {}, [word](const CommandRow& row) { return Distance(word, row.name); });
+  if (Distance(word, nearest->name) <= 2) text.append(nearest->name).append(" would be right; ");
+  return text + "`fairlockctl --help` lists them";
+}
+
+// The command that CLI11 was busy with, as it is typed.
+std::string BusyWith(const CLI::App& app) {
+  std::string words = "fairlockctl";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    words += " " + at->get_name();
+  }
+  return words;
+}
+
+Failure Explain(const CLI::App& app, const CLI::ParseError& error) {
+  return {kExitWrongUse, PrintableText(error.what(), Charset::kUtf8) + "; `" + BusyWith(app) +
+                             " --help` tells what is possible"};
+}
+
+}  // namespace
+
+Result<CommandLine> ReadCommandLine(std::span<const char* const> arguments) {
+  CommandLine line;
+  const std::string_view word = FindCommandWord(arguments);
+  const std::string unknown = ExplainUnknownCommand(word);
+  if (!unknown.empty()) return Failure{kExitWrongUse, unknown};
+  if (WantsDashes(word)) {
+    const auto dashes = std::ranges::find(arguments, std::string_view("--"));
+    if (dashes != arguments.end()) line.behind_dashes.assign(dashes + 1, arguments.end());
+    arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin()));
+  }
+  CLI::App app("", "fairlockctl");
+  Given given;
+  Describe(app, given);
+  // CLI11 wants them in reverse order.
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::Success& wish) {
+    std::ostringstream text;
+    app.exit(wish, text, text);
+    line.text_to_show = text.str();
+    return line;
+  } catch (const CLI::ParseError& error) {
+    if (word.empty())
+      return Failure{kExitWrongUse, "which command? `fairlockctl --help` lists them"};
+    return Explain(app, error);
+  }
+  line.action = given.action;
+  line.flags = FlagSource(given);
+  if (given.settings_path_option->count() > 0) line.settings_path = given.settings_path;
+  line.model = {.options = OptionsOf(app), .commands = CommandsOf(app)};
+  return line;
+}
+
+}  // namespace fairlock::cli

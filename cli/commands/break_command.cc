@@ -1,0 +1,196 @@
+// `break`: ends holds by force, after it has said which.
+#include <array>
+#include <memory>
+#include <set>
+
+#include "cli/claim_tables.h"
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/lock_walk.h"
+#include "cli/question.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::size_t kKeysMax = 10'000;
+constexpr std::size_t kKeysShown = 20;
+
+struct BreakOptions {
+  std::string glob;
+  std::optional<std::string> owner;
+  std::optional<std::string> reason;
+  bool is_exact = false;
+  bool is_dry = false;
+  bool is_yes = false;
+};
+
+// One key, as it was when the question was asked.
+struct Target {
+  std::string key;
+  LockView lock;  // only the holders that are to go
+};
+
+bool IsGlob(const BreakOptions& options) {
+  return !options.is_exact && options.glob.find_first_of("*?[") != std::string::npos;
+}
+
+void KeepOnlyOwner(LockView& lock, const std::optional<std::string>& owner) {
+  if (!owner) return;
+  std::erase_if(lock.holders, [&](const HolderView& holder) { return holder.who.owner != *owner; });
+}
+
+// Nothing to break: neither a hold, nor (if all may go) a reservation or a cooling room.
+bool IsIdle(const Target& target, const BreakOptions& options) {
+  return target.lock.holders.empty() && (options.owner || target.lock.is_free());
+}
+
+Result<std::vector<std::string>> MatchingKeys(const BreakOptions& options, Context& context) {
+  if (!IsGlob(options)) return std::vector{options.glob};
+  LockWalk walk(context.client,
+                {.glob = options.glob, .database = context.settings.database_or_first()});
+  std::set<std::string> keys;
+  while (!walk.is_over()) {
+    const Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    for (const LockRow& row : *page) keys.insert(row.key);
+    if (keys.size() > kKeysMax) {
+      return Failure{kExitWrongUse, "more than " + std::to_string(kKeysMax) +
+                                        " keys match; a narrower glob would be right"};
+    }
+  }
+  return std::vector<std::string>(keys.begin(), keys.end());
+}
+
+Result<std::vector<Target>> FindTargets(const BreakOptions& options, Context& context) {
+  const Result<std::vector<std::string>> keys = MatchingKeys(options, context);
+  if (!keys) return keys.failure();
+  std::vector<Target> targets;
+  for (const std::string& key : *keys) {
+    Result<LockView> lock = AskForLock(context.client, key);
+    if (!lock) return lock.failure();
+    Target target{key, std::move(*lock)};
+    KeepOnlyOwner(target.lock, options.owner);
+    if (!IsIdle(target, options)) targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+std::size_t CountHolds(const std::vector<Target>& targets) {
+  std::size_t holds = 0;
+  for (const Target& target : targets) holds += target.lock.holders.size();
+  return holds;
+}
+
+std::string Plural(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string DescribeTarget(const Target& target, const Screen& screen) {
+  std::string text = screen.Tinted(screen.Printable(target.key), Tint::kHeading) + "\n";
+  for (const HolderView& holder : target.lock.holders) {
+    text += "  held by " + screen.Printable(holder.who.owner) + " for " +
+            ShowDuration(holder.held_ms) + ", lease left " +
+            ShowTimeLeft(holder.ttl_ms, "without end") + ", from " +
+            ShowOrigin(holder.who, screen) + "\n";
+  }
+  const LockView& lock = target.lock;
+  if (lock.reserved_count > 0) text += "  reserved for an owner that is absent\n";
+  if (lock.cooling_ms > 0) text += "  cooling for " + ShowDuration(lock.cooling_ms) + "\n";
+  return text + (lock.waiter_count > 0
+                     ? "  " + Plural(static_cast<std::size_t>(lock.waiter_count), "waiter") +
+                           ": the next in line gets it\n"
+                     : "  nobody waits: it becomes free\n");
+}
+
+std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen) {
+  std::string text;
+  for (std::size_t i = 0; i < targets.size() && i < kKeysShown; ++i) {
+    text += DescribeTarget(targets[i], screen);
+  }
+  if (targets.size() > kKeysShown) {
+    text += "... and " + Plural(targets.size() - kKeysShown, "more key") + "\n";
+  }
+  return text +
+         "The holders are not asked: what they do under the lock goes on until they notice.\n";
+}
+
+bool AreSameHolds(const LockView& a, const LockView& b) {
+  return std::ranges::equal(a.holders, b.holders, {}, &HolderView::token, &HolderView::token);
+}
+
+// How many holds ended; none: others hold it than those of whom we have spoken.
+Result<std::optional<std::int64_t>> BreakTarget(const BreakOptions& options, const Target& target,
+                                                Context& context) {
+  Result<LockView> lock = AskForLock(context.client, target.key);
+  if (!lock) return lock.failure();
+  KeepOnlyOwner(*lock, options.owner);
+  if (!AreSameHolds(*lock, target.lock)) return std::optional<std::int64_t>();
+  std::vector<std::string_view> words = {"BREAK", target.key};
+  if (options.owner) words.push_back(*options.owner);
+  if (options.reason) words.insert(words.end(), {"REASON", *options.reason});
+  const Result<protocol::Reply> reply = context.client.Ask(words);
+  if (!reply) return reply.failure();
+  return std::optional(reply->integer);
+}
+
+Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& targets,
+                     Context& context) {
+  std::int64_t holds = 0;
+  for (const Target& target : targets) {
+    const auto broken = BreakTarget(options, target, context);
+    if (!broken) return broken.failure();
+    if (*broken) {
+      holds += **broken;
+    } else {
+      context.Say(context.errors.Quoted(target.key) +
+                  " has changed hands meanwhile and was left alone");
+    }
+  }
+  context.Print(Plural(static_cast<std::size_t>(holds), "hold") + " ended by force.\n");
+  return kExitDone;
+}
+
+Result<int> Break(const BreakOptions& options, Context& context) {
+  const Result<std::vector<Target>> targets = FindTargets(options, context);
+  if (!targets) return targets.failure();
+  if (targets->empty()) {
+    context.Say("nothing to break: " + context.errors.Quoted(options.glob) + " is not held" +
+                (options.owner ? " by " + context.errors.Quoted(*options.owner) : ""));
+    return kExitNo;
+  }
+  if (options.is_dry || !options.is_yes) context.Print(DescribeAll(*targets, context.out));
+  if (options.is_dry) {
+    context.Print("Nothing was done: this was a dry run.\n");
+    return kExitDone;
+  }
+  if (!options.is_yes) {
+    const Result<bool> is_sure =
+        Confirm(context, "End " + Plural(CountHolds(*targets), "hold") + " on " +
+                             Plural(targets->size(), "key") + " by force?");
+    if (!is_sure) return is_sure.failure();
+    if (!*is_sure) return kExitNo;
+  }
+  return BreakAll(options, *targets, context);
+}
+
+Action DescribeBreak(Arguments& arguments) {
+  auto options = std::make_shared<BreakOptions>();
+  arguments.Required("KEY|GLOB", options->glob, "The lock's name, or a glob with * ? [a-z]");
+  arguments.Text("--owner,-o", options->owner, "Only the holds of this owner");
+  arguments.Text("--reason", options->reason, "Why; it stays in the history");
+  arguments.Flag("--exact", options->is_exact, "The name is no glob, whatever is in it");
+  arguments.Flag("--dry-run", options->is_dry, "Only say what would happen");
+  arguments.Flag("--yes,-y", options->is_yes, "Do not ask");
+  return [options](Context& context) { return Break(*options, context); };
+}
+
+constexpr auto kBreakCommands = std::to_array<CommandRow>({
+    {"break", kSteering, "Ends holds by force; the next in line get their locks", DescribeBreak},
+});
+
+}  // namespace
+
+std::span<const CommandRow> BreakCommands() { return kBreakCommands; }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,200 @@
+// `locks`: the locks of all databases, page by page or sorted.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/json_text.h"
+#include "cli/lock_walk.h"
+#include "cli/table.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kSortedDefault = 1000;
+constexpr std::int64_t kSortedMax = 100'000;
+
+struct LocksOptions {
+  std::optional<std::string> glob;
+  std::optional<DurationMs> waiting_ms;
+  std::optional<DurationMs> held_ms;
+  std::string sort = "none";
+  std::optional<std::int64_t> count;
+  bool is_json = false;
+};
+
+// Who stands before whom.
+using Order = std::function<bool(const LockRow&, const LockRow&)>;
+
+struct SortRow {
+  std::string_view name;
+  Order order;
+};
+
+const std::array<SortRow, 5>& Sorts() {
+  static const std::array<SortRow, 5> sorts = {{
+      {"wait",
+       [](const LockRow& a, const LockRow& b) { return a.longest_wait_ms > b.longest_wait_ms; }},
+      {"held",
+       [](const LockRow& a, const LockRow& b) { return a.oldest_hold_ms > b.oldest_hold_ms; }},
+      {"waiters",
+       [](const LockRow& a, const LockRow& b) { return a.waiter_count > b.waiter_count; }},
+      {"holders",
+       [](const LockRow& a, const LockRow& b) { return a.holder_count > b.holder_count; }},
+      {"key", [](const LockRow& a, const LockRow& b) { return a.key < b.key; }},
+  }};
+  return sorts;
+}
+
+// Prints rows as they come.
+class LocksPrinter {
+ public:
+  LocksPrinter(const Context& context, bool is_json)
+      : context_(context), is_json_(is_json), table_(Columns(), context.out) {}
+
+  // False: nobody reads it any more.
+  bool Print(const std::vector<LockRow>& rows) {
+    std::string text = Opening();
+    for (const LockRow& row : rows) {
+      if (is_json_) {
+        text += (shown_ > 0 ? ",\n" : "\n") + Written(ObjectOf(row));
+      } else {
+        table_.Add(Cells(row));
+      }
+      ++shown_;
+    }
+    return context_.Print(text + table_.Flush());
+  }
+
+  void Finish(std::int64_t found) {
+    if (is_json_) {
+      context_.Print(Opening() + "],\n\"shown\":" + std::to_string(shown_) +
+                     ",\"found\":" + std::to_string(found) + "}\n");
+    } else if (found == 0) {
+      context_.Print("No lock is held or waited for that matches.\n");
+    } else if (found > shown_) {
+      context_.Say(std::to_string(shown_) + " of " + std::to_string(found) +
+                   " are shown; --count N shows more");
+    }
+  }
+
+ private:
+  // Not before the first page is there, so that a failure to get it stands alone.
+  std::string Opening() {
+    if (!is_json_ || has_opened_) return {};
+    has_opened_ = true;
+    return "{\"locks\":[";
+  }
+
+  static std::vector<Column> Columns() {
+    return {{.title = "KEY", .may_shrink = true},
+            {.title = "DB", .is_right_aligned = true},
+            {.title = "HOLDERS", .is_right_aligned = true},
+            {.title = "WAITING", .is_right_aligned = true},
+            {.title = "LONGEST WAIT", .is_right_aligned = true},
+            {.title = "HELD FOR", .is_right_aligned = true},
+            {.title = "LABEL", .may_shrink = true},
+            {.title = "FIRST HOLDER", .may_shrink = true}};
+  }
+
+  std::vector<Cell> Cells(const LockRow& row) const {
+    const Screen& screen = context_.out;
+    const bool has_holder = row.holder_count > 0;
+    const bool has_waiter = row.waiter_count > 0;
+    const std::string limit = row.limit > 1 ? "/" + std::to_string(row.limit) : "";
+    return {{screen.Printable(row.key)},
+            {std::to_string(row.database)},
+            {std::to_string(row.holder_count) + limit},
+            {std::to_string(row.waiter_count), has_waiter ? Tint::kWarning : Tint::kFaint},
+            {has_waiter ? ShowDuration(row.longest_wait_ms) : "-"},
+            {has_holder ? ShowDuration(row.oldest_hold_ms) : "-"},
+            {screen.Printable(row.label)},
+            {has_holder ? screen.Printable(row.first_owner) : "-"}};
+  }
+
+  const Context& context_;
+  bool is_json_;
+  bool has_opened_ = false;
+  Table table_;
+  std::int64_t shown_ = 0;
+};
+
+LockFilter FilterOf(const LocksOptions& options, const Context& context) {
+  return {.glob = options.glob.value_or("*"),
+          .database = context.settings.database,
+          .waiting_ms_min = options.waiting_ms,
+          .held_ms_min = options.held_ms};
+}
+
+Result<int> ShowAsTheyCome(const LocksOptions& options, LockWalk& walk, LocksPrinter& printer) {
+  std::int64_t found = 0;
+  while (!walk.is_over()) {
+    Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    found += static_cast<std::int64_t>(page->size());
+    const bool is_enough = options.count && found >= *options.count;
+    if (is_enough) page->resize(page->size() - static_cast<std::size_t>(found - *options.count));
+    if (!printer.Print(*page) || is_enough) break;
+  }
+  printer.Finish(options.count ? std::min(found, *options.count) : found);
+  return kExitDone;
+}
+
+// Keeps no more than the best `count`: a heap whose top is the worst of them.
+Result<int> ShowSorted(const LocksOptions& options, LockWalk& walk, LocksPrinter& printer) {
+  const Order& before = std::ranges::find(Sorts(), options.sort, &SortRow::name)->order;
+  const auto count = static_cast<std::size_t>(options.count.value_or(kSortedDefault));
+  std::vector<LockRow> best;
+  std::int64_t found = 0;
+  while (!walk.is_over()) {
+    Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    found += static_cast<std::int64_t>(page->size());
+    for (LockRow& row : *page) {
+      best.push_back(std::move(row));
+      std::push_heap(best.begin(), best.end(), before);
+      if (best.size() <= count) continue;
+      std::pop_heap(best.begin(), best.end(), before);
+      best.pop_back();
+    }
+  }
+  std::sort_heap(best.begin(), best.end(), before);
+  printer.Print(best);
+  printer.Finish(found);
+  return kExitDone;
+}
+
+Result<int> ShowLocks(const LocksOptions& options, Context& context) {
+  LockWalk walk(context.client, FilterOf(options, context));
+  LocksPrinter printer(context, options.is_json);
+  if (options.sort == "none") return ShowAsTheyCome(options, walk, printer);
+  return ShowSorted(options, walk, printer);
+}
+
+Action DescribeLocks(Arguments& arguments) {
+  auto options = std::make_shared<LocksOptions>();
+  arguments.Optional("GLOB", options->glob, "Only keys that match: * ? [a-z]");
+  arguments.Duration("--waiting,-w", options->waiting_ms,
+                     "Only those for which somebody has waited so long (0: at all)");
+  arguments.Duration("--held", options->held_ms, "Only those held for so long");
+  arguments.Choice("--sort,-s", options->sort,
+                   {"wait", "held", "waiters", "holders", "key", "none"},
+                   "What comes first; without it they come as the server walks them");
+  arguments.Number("--count,-n", options->count, {1, kSortedMax},
+                   "At most so many (sorted: 1000 if not given)");
+  arguments.Flag("--json", options->is_json, "As JSON");
+  return [options](Context& context) { return ShowLocks(*options, context); };
+}
+
+constexpr auto kLocksCommands = std::to_array<CommandRow>({
+    {"locks", kLooking, "Lists what is held and waited for, in all databases", DescribeLocks},
+});
+
+}  // namespace
+
+std::span<const CommandRow> LocksCommands() { return kLocksCommands; }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,172 @@
+// `status`: how the server is, in one look.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/info_report.h"
+#include "cli/json_text.h"
+#include "cli/lock_walk.h"
+#include "cli/table.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+// A look must not take long: of a server with more locks than this, only some are walked.
+constexpr int kPagesMax = 200;
+constexpr std::size_t kContendedShown = 5;
+
+struct StatusOptions {
+  bool is_json = false;
+};
+
+struct Contended {
+  std::vector<LockRow> rows;  // the most waited for first
+  bool is_whole = true;       // all locks were looked at
+};
+
+Result<Contended> FindContended(Context& context) {
+  LockWalk walk(
+      context.client,
+      {.glob = "*", .database = context.settings.database, .waiting_ms_min = 0, .held_ms_min = {}});
+  Contended contended;
+  for (int page_number = 0; !walk.is_over() && page_number < kPagesMax; ++page_number) {
+    Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    std::ranges::move(*page, std::back_inserter(contended.rows));
+    std::ranges::stable_sort(contended.rows, std::greater(), &LockRow::waiter_count);
+    contended.rows.resize(std::min(contended.rows.size(), kContendedShown));
+  }
+  contended.is_whole = walk.is_over();
+  return contended;
+}
+
+std::string ContendedText(const Contended& contended, const Screen& screen) {
+  if (contended.rows.empty()) return "\nNobody waits for a lock.\n";
+  Table table({{.title = "MOST WAITED FOR", .may_shrink = true},
+               {.title = "DB", .is_right_aligned = true},
+               {.title = "WAITING", .is_right_aligned = true},
+               {.title = "LONGEST WAIT", .is_right_aligned = true},
+               {.title = "HELD FOR", .is_right_aligned = true},
+               {.title = "FIRST HOLDER", .may_shrink = true}},
+              screen);
+  for (const LockRow& row : contended.rows) {
+    table.Add({{screen.Printable(row.key)},
+               {std::to_string(row.database)},
+               {ShowCount(row.waiter_count), Tint::kWarning},
+               {ShowDuration(row.longest_wait_ms)},
+               {row.holder_count > 0 ? ShowDuration(row.oldest_hold_ms) : "-"},
+               {row.holder_count > 0 ? screen.Printable(row.first_owner) : "-"}});
+  }
+  std::string text = "\n" + table.Flush();
+  if (!contended.is_whole) text += "(of a part of the locks; there are very many)\n";
+  return text;
+}
+
+// "name value, name value" of the fields of one section that are not Redis' own.
+std::string PersistenceText(const InfoReport& info) {
+  constexpr auto kOfRedis =
+      std::to_array<std::string_view>({"loading", "rdb_bgsave_in_progress", "aof_enabled"});
+  std::string text;
+  for (const InfoReport::Field& field : info.fields()) {
+    const bool is_ours =
+        field.section == "Persistence" && std::ranges::find(kOfRedis, field.name) == kOfRedis.end();
+    if (!is_ours) continue;
+    text += (text.empty() ? "" : ", ") + field.name + " " + Printable(field.value, Charset::kAscii);
+  }
+  return text.empty() ? "nothing is kept on disk" : text;
+}
+
+struct Line {
+  std::string_view name;
+  std::string text;
+};
+
+std::vector<Line> Lines(const InfoReport& info, std::int64_t ping_us, const Context& context) {
+  const auto count = [&](std::string_view name) { return ShowCount(info.Number(name)); };
+  const std::int64_t uptime_s = info.Number("uptime_in_seconds");
+  std::string overrides = count("limit_overrides");
+  if (info.Number("limit_overrides") > 0) overrides += " in force; `fairlockctl limit list`";
+  return {
+      {"server", "fairlockd " + info.Text("fairlock_version") + " at " +
+                     context.client.ServerName() + ", process " + info.Text("process_id") + ", " +
+                     info.Text("role")},
+      {"up for", uptime_s == 0 ? "less than 1s" : ShowDuration(uptime_s * 1000)},
+      {"answers in", std::to_string(ping_us) + " us, the way there and back included"},
+      {"clients", count("connected_clients") + " of " + count("maxclients") + ", " +
+                      count("blocked_clients") + " of them wait"},
+      {"memory", ShowBytes(info.Number("used_memory"))},
+      {"on disk", PersistenceText(info)},
+      {"locks", count("locks") + " with " + count("holders") + " holders and " + count("waiters") +
+                    " waiters"},
+      {"since start", count("granted") + " granted (" + count("granted_after_wait") +
+                          " after a wait), " + count("denied") + " denied, " + count("expired") +
+                          " expired, " + count("timed_out") + " waits timed out, " +
+                          count("broken") + " broken"},
+      {"overrides", overrides},
+  };
+}
+
+std::string InfoText(const InfoReport& info, std::int64_t ping_us, const Context& context) {
+  constexpr std::size_t kNameWidth = 13;
+  std::string text;
+  for (const Line& line : Lines(info, ping_us, context)) {
+    const std::string name =
+        std::string(line.name) + std::string(kNameWidth - line.name.size(), ' ');
+    text += context.out.Tinted(name, Tint::kHeading) + line.text + "\n";
+  }
+  return text;
+}
+
+boost::json::array ContendedArray(const Contended& contended) {
+  boost::json::array array;
+  for (const LockRow& row : contended.rows) array.push_back(ObjectOf(row));
+  return array;
+}
+
+std::string JsonText(const InfoReport& info, std::int64_t ping_us, const Contended& contended,
+                     const Context& context) {
+  boost::json::object fields;
+  for (const InfoReport::Field& field : info.fields()) AddText(fields, field.name, field.value);
+  const boost::json::object object = {{"server", context.client.ServerName()},
+                                      {"ping_us", ping_us},
+                                      {"info", fields},
+                                      {"contended", ContendedArray(contended)},
+                                      {"contended_is_whole", contended.is_whole}};
+  return Written(object) + "\n";
+}
+
+Result<int> ShowStatus(const StatusOptions& options, Context& context) {
+  const Result<InfoReport> info = AskForInfo(context.client);
+  if (!info) return info.failure();
+  // On a connection that is open, so that it is the way and the server that are measured.
+  const std::int64_t begin_ns = NowNs();
+  const Result<protocol::Reply> pong = context.client.Ask({"PING"});
+  if (!pong) return pong.failure();
+  const std::int64_t ping_us = (NowNs() - begin_ns) / 1000;
+  const Result<Contended> contended = FindContended(context);
+  if (!contended) return contended.failure();
+  context.Print(options.is_json
+                    ? JsonText(*info, ping_us, *contended, context)
+                    : InfoText(*info, ping_us, context) + ContendedText(*contended, context.out));
+  return kExitDone;
+}
+
+Action DescribeStatus(Arguments& arguments) {
+  auto options = std::make_shared<StatusOptions>();
+  arguments.Flag("--json", options->is_json, "As JSON: all of INFO, and the most waited for");
+  return [options](Context& context) { return ShowStatus(*options, context); };
+}
+
+constexpr auto kStatusCommands = std::to_array<CommandRow>({
+    {"status", kLooking, "The server's health and load, and what is most waited for",
+     DescribeStatus},
+});
+
+}  // namespace
+
+std::span<const CommandRow> StatusCommands() { return kStatusCommands; }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,180 @@
+#include "cli/printable.h"
+
+#include <langinfo.h>
+#include <wchar.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <clocale>
+#include <cstdint>
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::string_view kHex = "0123456789abcdef";
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// They draw nothing and change how their neighbours are drawn. Combining marks are not among them.
+constexpr std::array<Range, 6> kInvisible = {{{0xad, 0xad},
+                                              {0x61c, 0x61c},
+                                              {0x200b, 0x200f},
+                                              {0x2028, 0x202e},
+                                              {0x2060, 0x206f},
+                                              {0xfeff, 0xfeff}}};
+
+bool IsBetween(char byte, unsigned low, unsigned high) {
+  const auto value = static_cast<unsigned char>(byte);
+  return value >= low && value <= high;
+}
+
+// Of a character that Utf8CharacterBytes() has found.
+char32_t Decode(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character.front());
+  if (character.size() == 1) return lead;
+  char32_t code = lead & (0xffU >> (character.size() + 1));
+  for (const char byte : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3fU);
+  }
+  return code;
+}
+
+int CharacterWidth(char32_t code) {
+  if (code < 0x80) return code >= 0x20 && code != 0x7f ? 1 : -1;
+  return wcwidth(static_cast<wchar_t>(code));
+}
+
+bool IsDrawn(char32_t code) {
+  const auto holds = [code](const Range& range) {
+    return code >= range.first && code <= range.last;
+  };
+  return CharacterWidth(code) >= 0 && std::none_of(kInvisible.begin(), kInvisible.end(), holds);
+}
+
+void AppendEscapedByte(std::string& out, char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  switch (c) {
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      out.append("\\x").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
+  }
+}
+
+void AppendEscapedCode(std::string& out, char32_t code) {
+  std::array<char, 8> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                 static_cast<std::uint32_t>(code), 16);
+  out.append("\\u{").append(digits.data(), end.ptr).append("}");
+}
+
+// Takes one character off the front.
+void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset) {
+  const std::size_t size = Utf8CharacterBytes(bytes);
+  const std::string_view character = bytes.substr(0, std::max<std::size_t>(size, 1));
+  bytes.remove_prefix(character.size());
+  if (size == 0 || (size == 1 && !IsDrawn(Decode(character)))) {
+    AppendEscapedByte(out, character.front());
+  } else if (size > 1 && (charset == Charset::kAscii || !IsDrawn(Decode(character)))) {
+    AppendEscapedCode(out, Decode(character));
+  } else {
+    out += character;
+  }
+}
+
+}  // namespace
+
+Charset AdoptLocale() {
+  // A locale that is not installed leaves C, in which nothing but ASCII has a width.
+  if (std::setlocale(LC_CTYPE, "") == nullptr) return Charset::kAscii;
+  return std::string_view(nl_langinfo(CODESET)) == "UTF-8" ? Charset::kUtf8 : Charset::kAscii;
+}
+
+std::size_t Utf8CharacterBytes(std::string_view bytes) {
+  const auto lead = static_cast<unsigned char>(bytes.front());
+  if (lead < 0x80) return 1;
+  std::size_t size = 0;
+  unsigned low = 0x80;
+  unsigned high = 0xbf;
+  if (lead >= 0xc2 && lead <= 0xdf) {
+    size = 2;
+  } else if (lead >= 0xe0 && lead <= 0xef) {
+    size = 3;
+    if (lead == 0xe0) low = 0xa0;
+    if (lead == 0xed) high = 0x9f;
+  } else if (lead >= 0xf0 && lead <= 0xf4) {
+    size = 4;
+    if (lead == 0xf0) low = 0x90;
+    if (lead == 0xf4) high = 0x8f;
+  }
+  if (size == 0 || bytes.size() < size || !IsBetween(bytes[1], low, high)) return 0;
+  const std::string_view tail = bytes.substr(2, size - 2);
+  const bool is_whole =
+      std::all_of(tail.begin(), tail.end(), [](char byte) { return IsBetween(byte, 0x80, 0xbf); });
+  return is_whole ? size : 0;
+}
+
+std::string Printable(std::string_view bytes, Charset charset) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    if (bytes.front() == '\\') out += '\\';
+    AppendCharacter(out, bytes, charset);
+  }
+  return out;
+}
+
+std::string PrintableText(std::string_view bytes, Charset charset) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) AppendCharacter(out, bytes, charset);
+  return out;
+}
+
+std::string Quoted(std::string_view bytes, Charset charset, std::size_t bytes_max) {
+  std::string quoted = "'" + Printable(bytes.substr(0, bytes_max), charset);
+  if (bytes.size() > bytes_max) quoted += "...";
+  return quoted + "'";
+}
+
+std::size_t DisplayWidth(std::string_view printable, Charset charset) {
+  if (charset == Charset::kAscii) return printable.size();
+  std::size_t width = 0;
+  while (!printable.empty()) {
+    const std::size_t size = std::max<std::size_t>(Utf8CharacterBytes(printable), 1);
+    width +=
+        static_cast<std::size_t>(std::max(CharacterWidth(Decode(printable.substr(0, size))), 0));
+    printable.remove_prefix(size);
+  }
+  return width;
+}
+
+std::string CutToWidth(std::string_view printable, std::size_t columns, Charset charset) {
+  if (DisplayWidth(printable, charset) <= columns) return std::string(printable);
+  const std::string_view ellipsis = charset == Charset::kUtf8 ? "…" : "...";
+  const std::size_t ellipsis_width = charset == Charset::kUtf8 ? 1 : 3;
+  if (columns < ellipsis_width) return std::string(columns, '.');
+  std::size_t end = 0;
+  std::size_t width = ellipsis_width;
+  while (end < printable.size()) {
+    const std::size_t size = std::max<std::size_t>(Utf8CharacterBytes(printable.substr(end)), 1);
+    width += DisplayWidth(printable.substr(end, size), charset);
+    if (width > columns) break;
+    end += size;
+  }
+  return std::string(printable.substr(0, end)).append(ellipsis);
+}
+
+}  // namespace fairlock::cli

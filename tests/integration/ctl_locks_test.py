@@ -1,0 +1,333 @@
+"""fairlockctl's looking at locks, taking them and breaking them, on a real server."""
+
+import json
+import os
+import unittest
+
+from fairlockctl import (DONE, Fairlockctl, NO, NOT_ALLOWED, NOT_OBTAINED, PROGRAM, REFUSED,
+                         UNREACHABLE, WRONG_USE)
+from own_server import free_port, Server
+import resp
+from terminal import Terminal
+
+
+class WithServer(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(Server())
+        self.own = self.enterContext(self.server.connect())
+        self.ctl = Fairlockctl(self.server)
+
+    def wait_in_line(self, key, owner, *options):
+        """A connection whose request waits for the key."""
+        connection = self.enterContext(self.server.connect())
+        connection.send(resp.request("LOCK", key, owner, "WAIT", "100s", *options))
+        while self.own.ask("POSITION", key, owner) is None:
+            pass
+        return connection
+
+
+class Locking(WithServer):
+
+    def test_a_lock_is_taken_renewed_and_released(self):
+        token = int(self.ctl.text("lock", "k", "me", "--ttl", "1m", "--meta", "note"))
+        self.assertEqual(self.own.ask("CHECK", "k", token), 1)
+        self.assertEqual(self.ctl.text("renew", "k", "me", "--ttl", "2h"), "")
+        holder = self.ctl.json("show", "k")["holders"][0]
+        self.assertEqual(holder["meta"], "note")
+        self.assertGreater(holder["ttl_ms"], 7_000_000)
+        self.assertEqual(self.ctl.text("unlock", "k", "me", "--token", str(token)), "")
+        again = self.ctl.run("unlock", "k", "me")
+        self.assertEqual((again.returncode, again.stdout), (NO, ""))
+        self.assertEqual(again.stderr, "fairlockctl: 'me' does not hold 'k'\n")
+
+    def test_a_denial_says_who_holds(self):
+        self.ctl.text("lock", "k", "first")
+        denied = self.ctl.run("lock", "k", "second")
+        self.assertEqual((denied.returncode, denied.stdout), (NOT_OBTAINED, ""))
+        self.assertRegex(denied.stderr,
+                         "^fairlockctl: 'k' was not obtained: held; 'first' has held it for "
+                         r"\d+ms, lease left 29\.\ds; 0 waiting; ")
+        late = self.ctl.run("lock", "k", "second", "--wait", "50ms", "--json")
+        self.assertEqual(late.returncode, NOT_OBTAINED)
+        answer = json.loads(late.stdout)
+        self.assertEqual((answer["status"], answer["token"]), ("timeout", None))
+
+    def test_a_wait_ends_with_the_hand_over(self):
+        self.own.ask("LOCK", "k", "first")
+        waiting = self.ctl.start("lock", "k", "second", "--wait", "forever", stdout=-1)
+        while self.own.ask("POSITION", "k", "second") != 1:
+            pass
+        watching = self.ctl.start("wait", "k", stdout=-1)
+        while b"watchers:1" not in self.own.ask("INFO", "locks"):
+            pass
+        self.own.ask("UNLOCK", "k", "first")
+        self.assertEqual(int(waiting.communicate(timeout=20)[0]),
+                         self.own.ask_map("LOCKINFO", "k")[b"holders"][0][3])
+        self.assertEqual(watching.wait(20), DONE)
+        watching.stdout.close()
+
+    def test_waiting_for_the_end_of_holds_has_a_time_limit(self):
+        self.assertEqual(self.ctl.run("wait", "k").returncode, DONE)
+        self.own.ask("LOCK", "k", "first")
+        self.assertEqual(self.ctl.run("wait", "k", "--timeout", "50ms").returncode, NOT_OBTAINED)
+
+    def test_the_owner_comes_from_the_environment_too(self):
+        ctl = Fairlockctl(self.server, FAIRLOCK_OWNER="me")
+        ctl.text("lock", "k")
+        self.assertEqual(self.own.ask("LOCKED", "k", "me"), 1)
+        ctl.text("unlock", "k", "--owner", "me")
+
+    def test_modes_and_labels_arrive(self):
+        self.ctl.text("lock", "k", "a", "--limit", "2", "--label", "kind", "--min-hold", "1m")
+        shown = self.ctl.json("show", "k")
+        self.assertEqual(shown["mode"], "semaphore")
+        self.assertEqual(shown["holders"][0]["label"], "kind")
+        self.ctl.text("lock", "s", "a", "--shared")
+        self.assertEqual(self.ctl.json("show", "s")["mode"], "shared")
+        self.assertEqual(self.ctl.run("lock", "s", "a", "--shared", "--new").returncode,
+                         NOT_OBTAINED)
+
+    def test_a_place_is_cancelled(self):
+        self.own.ask("LOCK", "k", "first")
+        waiter = self.wait_in_line("k", "second")
+        self.ctl.text("cancel", "k", "second")
+        self.assertRegex(waiter.reply(), "^CANCELLED")
+        self.assertEqual(self.ctl.run("cancel", "k", "second").returncode, NO)
+
+    def test_the_error_of_the_server_is_shown(self):
+        wrong = self.ctl.run("lock", "k", "me", "--ttl", "400d")
+        self.assertEqual(wrong.returncode, REFUSED)
+        self.assertRegex(wrong.stderr, r"answered: ERR .*PX")
+
+
+class Looking(WithServer):
+
+    def test_locks_of_all_databases_are_listed(self):
+        self.own.ask("LOCK", "a", "x", "LABEL", "jobs")
+        self.own.ask("SELECT", "3")
+        self.own.ask("LOCK", "b", "y")
+        found = self.ctl.json("locks")
+        self.assertEqual((found["shown"], found["found"]), (2, 2))
+        rows = {(row["key"], row["db"]): row for row in found["locks"]}
+        self.assertEqual(rows["a", 0]["label"], "jobs")
+        self.assertEqual(rows["b", 3]["first_owner"], "y")
+        self.assertEqual([row["key"] for row in self.ctl.json("locks", "--db", "3")["locks"]],
+                         ["b"])
+        self.assertEqual([row["key"] for row in self.ctl.json("locks", "[a-a]")["locks"]], ["a"])
+        self.assertIn("No lock is held", self.ctl.text("locks", "nothing*"))
+
+    def test_many_locks_come_page_by_page(self):
+        self.own.send(b"".join(resp.request("LOCK", f"k{number}", "o") for number in range(5000)))
+        for _ in range(5000):
+            self.own.reply()
+        keys = {row["key"] for row in self.ctl.json("locks")["locks"]}
+        self.assertEqual(keys, {f"k{number}" for number in range(5000)})
+        self.assertEqual(self.ctl.json("locks", "--count", "7")["shown"], 7)
+        lines = self.ctl.text("locks").splitlines()
+        self.assertEqual(len(lines), 5001)
+
+    def test_the_longest_wait_comes_first(self):
+        for key, waiters in (("one", 1), ("three", 3), ("two", 2)):
+            self.own.ask("LOCK", key, "o")
+            for number in range(waiters):
+                self.wait_in_line(key, f"w{number}")
+        self.own.ask("LOCK", "none", "o")
+        by_waiters = self.ctl.json("locks", "--sort", "waiters", "--count", "2")
+        self.assertEqual([row["key"] for row in by_waiters["locks"]], ["three", "two"])
+        self.assertEqual((by_waiters["shown"], by_waiters["found"]), (2, 4))
+        by_wait = self.ctl.json("locks", "--sort", "wait")
+        self.assertEqual(by_wait["locks"][0]["key"], "one")
+        self.assertEqual(by_wait["locks"][3]["key"], "none")
+        waited = self.ctl.json("locks", "--waiting", "0")
+        self.assertEqual({row["key"] for row in waited["locks"]}, {"one", "two", "three"})
+        self.assertEqual(self.ctl.json("locks", "--waiting", "10m")["locks"], [])
+        self.assertEqual(self.ctl.json("locks", "--held", "10m")["locks"], [])
+        self.assertEqual(self.ctl.json("locks", "--held", "1ms")["found"], 4)
+
+    def test_show_has_holders_and_line(self):
+        self.own.ask("CLIENT", "SETNAME", "worker")
+        token = self.own.ask("LOCK", "k", "holder", "PX", "60000", "META", '{"job":1}')
+        self.wait_in_line("k", "w1", "META", "first")
+        self.wait_in_line("k", "w2")
+        text = self.ctl.text("show", "k")
+        self.assertRegex(text, r"^k, database 0: exclusive, held by 1, 2 waiting\n")
+        self.assertRegex(text, rf'\nholder +{token} +exclusive .* \(worker\) +{{"job":1}}\n')
+        self.assertRegex(text, r"\n +1 +w1 +exclusive .* waiting .* first\n +2 +w2 ")
+        shown = self.ctl.json("show", "k")
+        self.assertEqual([place["owner"] for place in shown["queue"]], ["w1", "w2"])
+        self.assertEqual([place["position"] for place in shown["queue"]], [1, 2])
+        self.assertEqual([place["owner"] for place in self.ctl.json("queue", "k")["queue"]],
+                         ["w1", "w2"])
+        self.assertIn("... and 1 more", self.ctl.text("queue", "k", "--places", "1"))
+        self.assertIn("free", self.ctl.text("show", "unknown"))
+        self.assertEqual(self.ctl.text("queue", "unknown"), "Nobody waits for unknown.\n")
+
+    def test_bytes_of_clients_are_escaped(self):
+        self.own.ask("LOCK", b"k\x1b[2J\xff", b"o\n\x07", "META", "\u202eevil")
+        text = self.ctl.text("locks") + self.ctl.text("show", os.fsdecode(b"k\x1b[2J\xff"))
+        self.assertIn(r"k\x1b[2J\xff", text)
+        self.assertIn(r"o\n\x07", text)
+        self.assertIn(r"\u{202e}evil", text)
+        self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f\u202e]")
+        row = self.ctl.json("locks")["locks"][0]
+        self.assertEqual(row["key"], "k\x1b[2J\ufffd")
+        self.assertEqual(row["key_base64"], "axtbMkr/")
+
+    def test_status_tells_load_and_contention(self):
+        self.own.ask("LOCK", "busy", "o")
+        self.wait_in_line("busy", "w")
+        text = self.ctl.text("status")
+        self.assertRegex(text, r"locks +1 with 1 holders and 1 waiters\n")
+        self.assertRegex(text, r"\nbusy +0 +1 ")
+        status = self.ctl.json("status")
+        self.assertEqual(status["info"]["waiters"], "1")
+        self.assertEqual(status["contended"][0]["key"], "busy")
+        self.assertGreater(status["ping_us"], 0)
+
+
+class Breaking(WithServer):
+
+    def test_a_dry_run_names_what_would_happen(self):
+        self.own.ask("LOCK", "order:1", "a")
+        self.own.ask("LOCK", "order:2", "b")
+        self.wait_in_line("order:1", "w")
+        text = self.ctl.text("break", "order:*", "--dry-run")
+        self.assertRegex(text, r"order:1\n  held by a for \d+ms, lease left 29\.\ds, from 127")
+        self.assertIn("1 waiter: the next in line gets it\norder:2\n", text)
+        self.assertIn("nobody waits: it becomes free", text)
+        self.assertEqual(self.own.ask("LOCKED", "order:1", "a"), 1)
+
+    def test_without_a_terminal_nothing_is_broken_unasked(self):
+        self.own.ask("LOCK", "k", "a")
+        refused = self.ctl.run("break", "k")
+        self.assertEqual(refused.returncode, WRONG_USE)
+        self.assertIn("--yes does it without asking", refused.stderr)
+        self.assertEqual(self.own.ask("LOCKED", "k"), 1)
+        self.assertEqual(self.ctl.text("break", "k", "--yes"), "1 hold ended by force.\n")
+        self.assertEqual(self.own.ask("LOCKED", "k"), 0)
+        self.assertEqual(self.ctl.run("break", "k", "--yes").returncode, NO)
+
+    def test_only_the_owners_hold_is_broken(self):
+        for owner in ("a", "b"):
+            self.own.ask("LOCK", "k", owner, "LIMIT", "2")
+        self.assertEqual(self.ctl.text("break", "k*", "--owner", "b", "--yes"),
+                         "1 hold ended by force.\n")
+        self.assertEqual(self.own.ask("LOCKED", "k", "a"), 1)
+
+    def test_a_name_with_a_star_can_be_meant_exactly(self):
+        self.own.ask("LOCK", "k*", "a")
+        self.own.ask("LOCK", "kk", "a")
+        self.ctl.text("break", "k*", "--exact", "--yes")
+        self.assertEqual(self.own.ask("LOCKED", "kk"), 1)
+        self.assertEqual(self.own.ask("LOCKED", "k*"), 0)
+
+
+class OnATerminal(WithServer):
+
+    def start(self, *words, **variables):
+        ctl = Fairlockctl(self.server, **variables)
+        return self.enterContext(Terminal(str(PROGRAM), *words, environment=ctl.environment))
+
+    def test_a_question_comes_before_the_break(self):
+        self.own.ask("LOCK", "k", "a")
+        terminal = self.start("break", "k")
+        self.assertIn("held by a", terminal.wait_for("End 1 hold on 1 key by force? [y/N] "))
+        terminal.type("n\r")
+        terminal.wait_for("Nothing was done.")
+        self.assertEqual(self.own.ask("LOCKED", "k"), 1)
+        terminal = self.start("break", "k")
+        terminal.wait_for("[y/N] ")
+        terminal.type("y\r")
+        terminal.wait_for("1 hold ended by force.")
+        self.assertEqual(self.own.ask("LOCKED", "k"), 0)
+
+    def test_what_changed_hands_during_the_question_is_left_alone(self):
+        self.own.ask("LOCK", "k", "a")
+        terminal = self.start("break", "k")
+        terminal.wait_for("[y/N] ")
+        self.own.ask("UNLOCK", "k", "a")
+        self.own.ask("LOCK", "k", "b")
+        terminal.type("y\r")
+        terminal.wait_for("'k' has changed hands meanwhile and was left alone")
+        self.assertEqual(self.own.ask("LOCKED", "k", "b"), 1)
+
+    def test_a_table_fits_the_terminal(self):
+        self.own.ask("LOCK", "key:" + "k" * 300, "owner" * 100, "META", "m" * 300)
+        terminal = self.start("locks")
+        text = terminal.wait_for("owner")
+        text = terminal.wait_for("\n")
+        widths = [len(line) for line in text.replace("\r", "").split("\n")]
+        self.assertLessEqual(max(widths), 240)
+        self.assertIn("…", text)
+
+    def test_colours_are_for_terminals_that_want_them(self):
+        self.own.ask("LOCK", "k", "a")
+        self.assertNotIn("\x1b", self.ctl.text("locks"))
+        for variables, has_colours in (({}, True), ({"NO_COLOR": "1"}, False),
+                                       ({"TERM": "dumb"}, False)):
+            terminal = self.start("locks", **variables)
+            terminal.wait_for("FIRST HOLDER")
+            self.assertEqual(b"\x1b[1m" in terminal.drawn, has_colours, variables)
+
+
+class WhichServer(unittest.TestCase):
+
+    def test_an_error_says_what_to_try_next(self):
+        port = free_port()
+        failed = Fairlockctl().run("--port", str(port), "status")
+        self.assertEqual((failed.returncode, failed.stdout), (UNREACHABLE, ""))
+        self.assertEqual(failed.stderr,
+                         f"fairlockctl: cannot connect to 127.0.0.1:{port}: Connection refused; is "
+                         "fairlockd running? `systemctl status fairlockd`, or give --host/--port\n")
+        failed = Fairlockctl().run("--socket", "/no/such/socket", "locks")
+        self.assertEqual(failed.returncode, UNREACHABLE)
+        self.assertIn("unix:/no/such/socket: No such file or directory", failed.stderr)
+
+    def test_flags_go_before_the_environment_and_that_before_the_file(self):
+        with Server() as server:
+            folder = server.directory / "config" / "fairlock"
+            folder.mkdir(parents=True)
+            settings = folder / "ctl.yaml"
+            settings.write_text(f"port: {server.port}\n")
+            wrong = str(free_port())
+            ctl = Fairlockctl(XDG_CONFIG_HOME=str(folder.parent))
+            self.assertIn("fairlockd", ctl.text("status"))
+            ctl = Fairlockctl(XDG_CONFIG_HOME=str(folder.parent), FAIRLOCK_PORT=wrong)
+            self.assertEqual(ctl.run("status").returncode, UNREACHABLE)
+            self.assertIn("fairlockd", ctl.text("status", "--port", str(server.port)))
+            self.assertIn("fairlockd", ctl.text("status", "--socket", str(server.unix_socket)))
+            settings.write_text(f"socket: {server.unix_socket}\n")
+            self.assertEqual(ctl.run("status").returncode, UNREACHABLE)
+            settings.write_text("prot: 1\n")
+            broken = ctl.run("status")
+            self.assertEqual(broken.returncode, WRONG_USE)
+            self.assertIn("ctl.yaml:1: 'prot' is not a setting; there are host, ", broken.stderr)
+
+    def test_a_name_is_looked_up(self):
+        with Server() as server:
+            ctl = Fairlockctl(server, FAIRLOCK_HOST="localhost")
+            self.assertIn(f"localhost:{server.port}", ctl.text("status"))
+        failed = Fairlockctl().run("--host", "no.such.name.invalid", "status")
+        self.assertEqual(failed.returncode, UNREACHABLE)
+        self.assertIn("cannot connect to no.such.name.invalid:3247", failed.stderr)
+
+    def test_a_wrong_command_line_is_explained(self):
+        for words, text in ((("lcks",), "locks would be right"), (("show",), "KEY is required"),
+                            (("locks", "--held", "soon"), "a duration such as")):
+            failed = Fairlockctl().run(*words)
+            self.assertEqual((failed.returncode, failed.stdout), (WRONG_USE, ""))
+            self.assertIn(text, failed.stderr)
+
+    def test_a_login_that_fails_is_told(self):
+        with Server() as server:
+            ctl = Fairlockctl(server, FAIRLOCK_USER="nobody")
+            password = server.directory / "password"
+            password.write_text("secret\n")
+            failed = ctl.run("--password-file", str(password), "status")
+            self.assertEqual(failed.returncode, NOT_ALLOWED)
+            self.assertIn("answered: WRONGPASS", failed.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/commands/all_commands.h"
+
+namespace fairlock::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Result<CommandLine> Read(std::initializer_list<const char*> arguments) {
+  return ReadCommandLine(std::vector<const char*>(arguments));
+}
+
+std::string WrongIn(std::initializer_list<const char*> arguments) {
+  const Result<CommandLine> line = Read(arguments);
+  EXPECT_FALSE(line);
+  if (line) return "";
+  EXPECT_EQ(line.failure().exit_code, kExitWrongUse);
+  return line.failure().text;
+}
+
+Settings SettingsIn(std::initializer_list<const char*> arguments) {
+  const Result<CommandLine> line = Read(arguments);
+  EXPECT_TRUE(line) << line.failure().text;
+  const Result<Settings> settings = MergeSettings(std::vector{line->flags});
+  EXPECT_TRUE(settings) << settings.failure().text;
+  return *settings;
+}
+
+TEST(CommandLine, SettingsStandBeforeOrBehindTheCommand) {
+  EXPECT_EQ(SettingsIn({"--host", "a", "-p", "5", "status"}).host, "a");
+  const Settings settings = SettingsIn({"status", "--host=a", "-p", "5", "--db", "7"});
+  EXPECT_EQ(settings.host, "a");
+  EXPECT_EQ(settings.port, 5);
+  EXPECT_EQ(settings.database, 7);
+}
+
+TEST(CommandLine, LastOfRepeatedSettingsCounts) {
+  EXPECT_EQ(SettingsIn({"-p", "1", "status", "-p", "2"}).port, 2);
+}
+
+TEST(CommandLine, FileOfSettingsCanBeNamed) {
+  EXPECT_EQ(Read({"--config", "/x.yaml", "status"})->settings_path, "/x.yaml");
+  EXPECT_EQ(Read({"status"})->settings_path, std::nullopt);
+}
+
+TEST(CommandLine, EveryCommandHasAHelpOfItsOwn) {
+  for (const CommandRow& row : AllCommands()) {
+    if (row.describe == nullptr || row.name.find(' ') != std::string_view::npos) continue;
+    const std::string name(row.name);
+    const Result<CommandLine> line = Read({name.c_str(), "--help"});
+    ASSERT_TRUE(line) << line.failure().text;
+    EXPECT_THAT(line->text_to_show, HasSubstr(std::string(row.summary)));
+    EXPECT_THAT(line->text_to_show, HasSubstr("fairlockctl " + name));
+  }
+}
+
+TEST(CommandLine, NamesOfCommandsAreDifferent) {
+  std::set<std::string_view> names;
+  for (const CommandRow& row : AllCommands())
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+}
+
+TEST(CommandLine, HelpListsTheCommandsAndVersionIsShown) {
+  const std::string help = Read({"--help"})->text_to_show;
+  for (const CommandRow& row : AllCommands()) {
+    if (row.name.find(' ') == std::string_view::npos) {
+      EXPECT_THAT(help, HasSubstr(std::string(row.name)));
+    }
+  }
+  EXPECT_THAT(Read({"--version"})->text_to_show, HasSubstr("fairlockctl 0."));
+}
+
+TEST(CommandLine, UnknownCommandIsNamedWithItsNearest) {
+  EXPECT_EQ(WrongIn({"lcks"}),
+            "'lcks' is not a command; locks would be right; `fairlockctl --help` lists them");
+  EXPECT_EQ(WrongIn({"-p", "1", "zzzzzzzz"}),
+            "'zzzzzzzz' is not a command; `fairlockctl --help` lists them");
+  EXPECT_EQ(WrongIn({}), "which command? `fairlockctl --help` lists them");
+}
+
+TEST(CommandLine, WrongValueIsNamedWithWhatWouldBeRight) {
+  EXPECT_THAT(WrongIn({"locks", "--held", "3x"}),
+              HasSubstr("--held: '3x' is wrong; a duration such as 500ms"));
+  EXPECT_THAT(WrongIn({"locks", "--count", "0"}), HasSubstr("a number from 1 to 100000"));
+  EXPECT_THAT(WrongIn({"locks", "--sort", "age"}), HasSubstr("one of wait|held|waiters"));
+  EXPECT_THAT(WrongIn({"show"}), HasSubstr("KEY is required; `fairlockctl show --help`"));
+  EXPECT_THAT(WrongIn({"show", "k", "--colour"}), HasSubstr("--colour"));
+}
+
+TEST(CommandLine, KeyThatBeginsWithADashStandsBehindTwo) {
+  EXPECT_TRUE(Read({"show", "--", "-k"}));
+  EXPECT_FALSE(Read({"show", "-k"}));
+}
+
+TEST(CommandLine, ModelTellsCommandsOptionsAndChoices) {
+  const Result<CommandLine> line = Read({"status"});
+  ASSERT_TRUE(line);
+  const auto& commands = line->model.commands;
+  const auto locks = std::ranges::find(commands, "locks", &CommandModel::name);
+  ASSERT_NE(locks, commands.end());
+  const auto sort = std::ranges::find_if(locks->options, [](const OptionModel& option) {
+    return !option.names.empty() && option.names.front() == "--sort";
+  });
+  ASSERT_NE(sort, locks->options.end());
+  EXPECT_THAT(sort->names, ElementsAre("--sort", "-s"));
+  EXPECT_THAT(sort->choices, ElementsAre("wait", "held", "waiters", "holders", "key", "none"));
+}
+
+}  // namespace
+}  // namespace fairlock::cli

@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <string>
+
+#include "cli/printable.h"
+
+namespace fairlock::cli {
+namespace {
+
+using namespace std::string_view_literals;
+
+class PrintableText8 : public testing::Test {
+ protected:
+  void SetUp() override {
+    // Widths of characters are the locale's; Debian always has this one.
+    ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
+  }
+  void TearDown() override { std::setlocale(LC_CTYPE, "C"); }
+};
+
+TEST(Printable, LeavesPlainTextAlone) {
+  EXPECT_EQ(Printable("order:42 {\"a\":1}", Charset::kAscii), "order:42 {\"a\":1}");
+}
+
+TEST(Printable, ControlCharactersAndEscapesAreWrittenOut) {
+  EXPECT_EQ(Printable("a\x1b[31mb\x07\n\r\t\x7f\0c"sv, Charset::kUtf8),
+            "a\\x1b[31mb\\x07\\n\\r\\t\\x7f\\x00c");
+  EXPECT_EQ(Printable("a\\b", Charset::kUtf8), "a\\\\b");
+  EXPECT_EQ(PrintableText("'a\\x1b'\x1b", Charset::kUtf8), "'a\\x1b'\\x1b");
+}
+
+TEST_F(PrintableText8, CharactersThatHideOrTurnTheirNeighboursAreWrittenOut) {
+  EXPECT_EQ(Printable("a\u202eb\u200bc\ufeff\u0085", Charset::kUtf8),
+            "a\\u{202e}b\\u{200b}c\\u{feff}\\u{85}");
+}
+
+TEST_F(PrintableText8, OtherAlphabetsStayWhereTheTerminalHasThem) {
+  EXPECT_EQ(Printable("schlüssel 鍵 e\u0301", Charset::kUtf8), "schlüssel 鍵 e\u0301");
+  EXPECT_EQ(Printable("ü鍵", Charset::kAscii), "\\u{fc}\\u{9375}");
+}
+
+TEST_F(PrintableText8, WhatIsNotUtf8IsWrittenAsBytes) {
+  // A lone byte, a character cut short, one longer than necessary, a surrogate, one beyond Unicode.
+  EXPECT_EQ(Printable("\xff|\xc3|\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80", Charset::kUtf8),
+            "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80");
+}
+
+TEST_F(PrintableText8, WidthCountsColumnsNotBytes) {
+  EXPECT_EQ(DisplayWidth("abc", Charset::kUtf8), 3U);
+  EXPECT_EQ(DisplayWidth("ü鍵", Charset::kUtf8), 3U);
+  EXPECT_EQ(DisplayWidth("e\u0301", Charset::kUtf8), 1U);
+}
+
+TEST_F(PrintableText8, CutTextFitsAndEndsWithAnEllipsis) {
+  EXPECT_EQ(CutToWidth("abcdef", 6, Charset::kUtf8), "abcdef");
+  EXPECT_EQ(CutToWidth("abcdef", 5, Charset::kUtf8), "abcd…");
+  EXPECT_EQ(CutToWidth("鍵鍵鍵", 4, Charset::kUtf8), "鍵…");
+  EXPECT_EQ(CutToWidth("abcdef", 1, Charset::kUtf8), "…");
+  EXPECT_EQ(CutToWidth("abcdef", 5, Charset::kAscii), "ab...");
+  EXPECT_EQ(CutToWidth("abcdef", 2, Charset::kAscii), "..");
+  EXPECT_EQ(CutToWidth("abcdef", 0, Charset::kUtf8), "");
+}
+
+TEST(Printable, QuotedTextIsCutByBytes) {
+  EXPECT_EQ(Quoted("a\nb"), "'a\\nb'");
+  EXPECT_EQ(Quoted(std::string(100, 'x'), Charset::kAscii, 3), "'xxx...'");
+}
+
+}  // namespace
+}  // namespace fairlock::cli

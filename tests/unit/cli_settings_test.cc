@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/settings.h"
+#include "cli/settings_file.h"
+
+namespace fairlock::cli {
+namespace {
+
+using testing::HasSubstr;
+
+SettingSource Environment(std::map<std::string, std::string> variables) {
+  return EnvironmentSource([variables](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+SettingSource File(const std::string& text) {
+  Result<SettingSource> source = ReadSettingsText(text, "ctl.yaml");
+  EXPECT_TRUE(source) << source.failure().text;
+  return *source;
+}
+
+Settings Merged(const std::vector<SettingSource>& sources) {
+  Result<Settings> settings = MergeSettings(sources);
+  EXPECT_TRUE(settings) << settings.failure().text;
+  return *settings;
+}
+
+std::string WrongIn(const SettingSource& source) {
+  const Result<Settings> settings = MergeSettings(std::vector{source});
+  EXPECT_FALSE(settings);
+  return settings.failure().text;
+}
+
+std::string WrongFile(const std::string& text) {
+  const Result<SettingSource> source = ReadSettingsText(text, "ctl.yaml");
+  EXPECT_FALSE(source);
+  EXPECT_EQ(source.failure().exit_code, kExitWrongUse);
+  return source.failure().text;
+}
+
+TEST(Settings, WithoutSourcesAreTheDefaults) {
+  const Settings settings = Merged({});
+  EXPECT_EQ(settings.host, "127.0.0.1");
+  EXPECT_EQ(settings.port, 3247);
+  EXPECT_EQ(settings.socket, "");
+  EXPECT_EQ(settings.database, std::nullopt);
+  EXPECT_EQ(settings.database_or_first(), 0);
+  EXPECT_EQ(settings.timeout_ms, 5000);
+}
+
+TEST(Settings, LaterSourceGoesBeforeAnEarlierOneSettingBySetting) {
+  const SettingSource file = File("host: file.example\nport: 1\nuser: file\ndb: 3\n");
+  const SettingSource environment =
+      Environment({{"FAIRLOCK_HOST", "env.example"}, {"FAIRLOCK_PORT", "2"}});
+  const SettingSource flags = Environment({{"FAIRLOCK_PORT", "3"}});
+  const Settings settings = Merged({file, environment, flags});
+  EXPECT_EQ(settings.host, "env.example");
+  EXPECT_EQ(settings.port, 3);
+  EXPECT_EQ(settings.user, "file");
+  EXPECT_EQ(settings.database, 3);
+}
+
+TEST(Settings, EveryRowHasItsVariableAndFlag) {
+  const Settings settings = Merged({Environment({{"FAIRLOCK_HOST", "h"},
+                                                 {"FAIRLOCK_PORT", "1"},
+                                                 {"FAIRLOCK_USER", "u"},
+                                                 {"FAIRLOCK_PASSWORD_FILE", "/p"},
+                                                 {"FAIRLOCK_DB", "15"},
+                                                 {"FAIRLOCK_TIMEOUT", "1m"},
+                                                 {"FAIRLOCK_SOCKET", "/s"}})});
+  EXPECT_EQ(settings.host, "h");
+  EXPECT_EQ(settings.port, 1);
+  EXPECT_EQ(settings.user, "u");
+  EXPECT_EQ(settings.password_file, "/p");
+  EXPECT_EQ(settings.database, 15);
+  EXPECT_EQ(settings.timeout_ms, 60'000);
+  EXPECT_EQ(settings.socket, "/s");
+  std::vector<std::string> flags;
+  for (const SettingRow& row : AllSettings()) flags.push_back(FlagName(row));
+  EXPECT_THAT(flags, testing::ElementsAre("--host", "--port", "--socket", "--user",
+                                          "--password-file", "--db", "--timeout"));
+}
+
+TEST(Settings, HostOfALaterSourceGoesBeforeTheSocketOfAnEarlierOne) {
+  const SettingSource file = File("socket: /run/fairlock.sock\n");
+  EXPECT_EQ(Merged({file}).socket, "/run/fairlock.sock");
+  EXPECT_EQ(Merged({file, Environment({{"FAIRLOCK_HOST", "h"}})}).socket, "");
+  EXPECT_EQ(Merged({file, Environment({{"FAIRLOCK_PORT", "1"}})}).socket, "");
+  EXPECT_EQ(Merged({File("socket: /a\nhost: h\n")}).socket, "/a");
+}
+
+TEST(Settings, EmptyVariableSaysNothing) {
+  EXPECT_EQ(Merged({Environment({{"FAIRLOCK_HOST", ""}})}).host, "127.0.0.1");
+}
+
+TEST(Settings, WrongValueIsNamedWithItsPlaceAndWhatWouldBeRight) {
+  EXPECT_EQ(WrongIn(Environment({{"FAIRLOCK_PORT", "32x"}})),
+            "FAIRLOCK_PORT: '32x' is wrong; a number from 1 to 65535 would be right");
+  EXPECT_THAT(WrongIn(File("# where\ndb: 16\n")), HasSubstr("ctl.yaml:2: db: '16' is wrong; "));
+  EXPECT_THAT(WrongIn(File("timeout: 5")), HasSubstr("a duration such as"));
+  EXPECT_THAT(WrongIn(File("timeout: 0")), HasSubstr("a duration such as"));
+  EXPECT_THAT(WrongIn(File("port: 0")), HasSubstr("a number from 1 to 65535"));
+}
+
+TEST(SettingsFile, IsYamlWithKnownNames) {
+  EXPECT_THAT(WrongFile("hots: a\n"), HasSubstr("ctl.yaml:1: 'hots' is not a setting; there are "
+                                                "host, port, socket"));
+  EXPECT_THAT(WrongFile("- host\n"), HasSubstr("lines of the form"));
+  EXPECT_THAT(WrongFile("host: [a, b]\n"), HasSubstr("one value behind the colon"));
+  EXPECT_THAT(WrongFile("host: {a\n"), HasSubstr("not YAML"));
+  EXPECT_EQ(Merged({File("# nothing but a comment\n")}).port, 3247);
+}
+
+TEST(SettingsFile, OneThatIsMissingIsAnErrorOnlyIfItWasNamed) {
+  EXPECT_TRUE(ReadSettingsFile("/no/such/file", false));
+  EXPECT_TRUE(ReadSettingsFile("", false));
+  const Result<SettingSource> named = ReadSettingsFile("/no/such/file", true);
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.failure().text,
+            "/no/such/file: No such file or directory; a readable file would be right");
+}
+
+TEST(SettingsFile, StandsBelowTheFolderOfConfigurations) {
+  const auto path = [](std::map<std::string, std::string> variables) {
+    return DefaultSettingsPath([variables](const char* name) -> const char* {
+      const auto found = variables.find(name);
+      return found == variables.end() ? nullptr : found->second.c_str();
+    });
+  };
+  EXPECT_EQ(path({{"HOME", "/h"}}), "/h/.config/fairlock/ctl.yaml");
+  EXPECT_EQ(path({{"HOME", "/h"}, {"XDG_CONFIG_HOME", "/x"}}), "/x/fairlock/ctl.yaml");
+  EXPECT_EQ(path({}), "");
+}
+
+TEST(PasswordFile, GivesItsFirstLine) {
+  const std::string path = testing::TempDir() + "fairlock-password";
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  write("se cret\r\nsecond\n");
+  Result<std::string> password = ReadPasswordFile(path);
+  ASSERT_TRUE(password);
+  EXPECT_EQ(*password, "se cret");
+  write("\nsecond\n");
+  EXPECT_THAT(ReadPasswordFile(path).failure().text, HasSubstr("its first line is empty"));
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace fairlock::cli
