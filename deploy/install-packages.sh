@@ -10,8 +10,12 @@ Fail() {
   exit 1
 }
 
+# What installed packages provide under another name; npm may come as a part of nodejs.
+provided=" $(dpkg-query -W -f='${Provides}\n' 2>/dev/null | sed 's/([^)]*)//g' | tr -s ',\n' ' ') "
+
 IsInstalled() {
-  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ||
+    [[ $provided == *" $1 "* ]]
 }
 
 for set in "$@"; do

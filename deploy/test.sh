@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 deploy/install-packages.sh build run test
+deploy/install-node-modules.sh || true
 
 passed=0
 failed=0

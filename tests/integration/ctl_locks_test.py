@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 import unittest
 
 from fairlockctl import (DONE, Fairlockctl, NO, NOT_ALLOWED, NOT_OBTAINED, PROGRAM, REFUSED,
@@ -132,6 +133,7 @@ class Looking(WithServer):
             self.own.ask("LOCK", key, "o")
             for number in range(waiters):
                 self.wait_in_line(key, f"w{number}")
+            time.sleep(0.005)  # waits are shown in ms
         self.own.ask("LOCK", "none", "o")
         by_waiters = self.ctl.json("locks", "--sort", "waiters", "--count", "2")
         self.assertEqual([row["key"] for row in by_waiters["locks"]], ["three", "two"])
