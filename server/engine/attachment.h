@@ -16,9 +16,10 @@ using AttachmentHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct AttachmentTag>,
                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
-enum class PendingKind : std::uint8_t { kClaim, kWatcher };
+enum class PendingKind : std::uint8_t { kClaim, kGroup, kWatcher };
 
-// What hangs on a connection: a place or a watcher whose request waits, or a hold bound to it.
+// What hangs on a connection: a place (of an MLOCK its group) or a watcher whose request waits, or
+// a hold bound to it.
 class Pending : public AttachmentHook {
  public:
   explicit Pending(PendingKind kind) : pending_kind(kind) {}

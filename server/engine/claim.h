@@ -16,6 +16,7 @@
 namespace fairlock::engine {
 
 class LockEntry;
+class Group;
 
 // One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
 //
@@ -57,7 +58,9 @@ enum class ClaimState : std::uint8_t {
 
 // Options that few claims have.
 struct ClaimExtras {
-  std::optional<std::string> meta;
+  Group* group = nullptr;                      // of an MLOCK
+  std::uint8_t rank = 0;                       // which of its keys this one is
+  std::shared_ptr<const std::string> meta;     // null: none; one for all claims of an MLOCK
   std::optional<DurationMs> session_grace_ms;  // SESSION
   TimeMs lease_end = kNever;                   // of a session's hold; its deadline may be earlier
   DurationMs min_hold_ms = 0;                  // MINHOLD
@@ -86,6 +89,9 @@ class Claim final : public Hold, public Pending, public MemberHook, public Stand
   std::string_view meta() const {
     return extras != nullptr && extras->meta ? std::string_view(*extras->meta) : std::string_view();
   }
+  Group* group() const { return extras != nullptr ? extras->group : nullptr; }
+  // Among the holds of one token.
+  std::uint8_t rank() const { return extras != nullptr ? extras->rank : 0; }
   bool has_session() const { return extras != nullptr && extras->session_grace_ms.has_value(); }
   ClaimExtras& NeedExtras();
   void SetState(ClaimState its_state) {

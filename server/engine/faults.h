@@ -9,43 +9,53 @@ namespace fairlock::engine {
 
 enum class Fault {
   kNone,
-  kBarging,              // a newcomer takes free room although others wait
-  kDoubleGrant,          // a request is granted although there is no room
-  kLostWaiter,           // a release forgets to look at the line
-  kTokenReuse,           // now and then a grant gets the token of the one before
-  kEarlyExpiry,          // a lease ends one millisecond early
-  kLateExpiry,           // a command does not settle the key it names
-  kLifo,                 // a waiter joins at the head of the line
-  kForeignUnlock,        // UNLOCK does not compare the owner
-  kRenewShortens,        // RENEW keeps the old end
-  kRepeatShortens,       // a repeated LOCK shortens the lease
-  kLostTimeout,          // a WAIT limit is never reported
-  kGhostPlace,           // a place stays when its connection closes
-  kLimitIgnoresHolders,  // a request counts only its own LIMIT, not that of present holds
-  kSilentSupersede,      // the earlier request of an owner is not answered
-  kWatchTooEarly,        // WAIT key is answered by the end of any hold
-  kNoReservation,        // no room is kept for an absent head of the line
-  kKeepEndsWithWait,     // a place with KEEP goes with the time-out of its request
-  kPassedOverBlocks,     // a place without connection still stands in the way
-  kReturnLosesPlace,     // an owner that comes back stands at the end of the line
-  kSharedBarges,         // a SHARED request joins SHARED holders although others wait
-  kExclusiveJoins,       // an exclusive request is granted beside SHARED holders
-  kNoCooling,            // MINHOLD is ignored
-  kBreakCools,           // BREAK leaves a room cooling
-  kUndoCools,            // an undone grant leaves a room cooling
-  kNoSessionGrace,       // a session's hold ends at once when its connection closes
-  kSessionSurvives,      // a session's hold stays when its connection closes
-  kSessionNotMoved,      // a repeated LOCK with SESSION does not move the binding
-  kFullIgnored,          // MAXWAITERS is ignored
-  kReplaceOldest,        // REPLACE takes the oldest place
-  kDrainSparesPlain,     // a drain concerns only requests that gave LIMIT
-  kOverrideSparesHolds,  // an override does not replace what present holds gave
-  kOverrideOldestWins,   // of overrides that match alike the oldest is in force
-  kOverrideStays,        // an override with an end does not end
-  kLimitChangeUnseen,    // lines are not looked at after a change of overrides
+  kBarging,                   // a newcomer takes free room although others wait
+  kDoubleGrant,               // a request is granted although there is no room
+  kLostWaiter,                // a release forgets to look at the line
+  kTokenReuse,                // now and then a grant gets the token of the one before
+  kEarlyExpiry,               // a lease ends one millisecond early
+  kLateExpiry,                // a command does not settle the key it names
+  kLifo,                      // a waiter joins at the head of the line
+  kForeignUnlock,             // UNLOCK does not compare the owner
+  kRenewShortens,             // RENEW keeps the old end
+  kRepeatShortens,            // a repeated LOCK shortens the lease
+  kLostTimeout,               // a WAIT limit is never reported
+  kGhostPlace,                // a place stays when its connection closes
+  kLimitIgnoresHolders,       // a request counts only its own LIMIT, not that of present holds
+  kSilentSupersede,           // the earlier request of an owner is not answered
+  kWatchTooEarly,             // WAIT key is answered by the end of any hold
+  kNoReservation,             // no room is kept for an absent head of the line
+  kKeepEndsWithWait,          // a place with KEEP goes with the time-out of its request
+  kPassedOverBlocks,          // a place without connection still stands in the way
+  kReturnLosesPlace,          // an owner that comes back stands at the end of the line
+  kSharedBarges,              // a SHARED request joins SHARED holders although others wait
+  kExclusiveJoins,            // an exclusive request is granted beside SHARED holders
+  kNoCooling,                 // MINHOLD is ignored
+  kBreakCools,                // BREAK leaves a room cooling
+  kUndoCools,                 // an undone grant leaves a room cooling
+  kNoSessionGrace,            // a session's hold ends at once when its connection closes
+  kSessionSurvives,           // a session's hold stays when its connection closes
+  kSessionNotMoved,           // a repeated LOCK with SESSION does not move the binding
+  kFullIgnored,               // MAXWAITERS is ignored
+  kReplaceOldest,             // REPLACE takes the oldest place
+  kDrainSparesPlain,          // a drain concerns only requests that gave LIMIT
+  kOverrideSparesHolds,       // an override does not replace what present holds gave
+  kOverrideOldestWins,        // of overrides that match alike the oldest is in force
+  kOverrideStays,             // an override with an end does not end
+  kLimitChangeUnseen,         // lines are not looked at after a change of overrides
+  kMlockIgnoresOtherKeys,     // an MLOCK is granted when its turn has come on one of its keys
+  kMlockHoldsPart,            // the last key of an MLOCK is free again when it is granted
+  kMlockTokensDiffer,         // each key of an MLOCK gets a token of its own
+  kMlockIsPassed,             // a place of an MLOCK with room on this key is passed in its line
+  kMlockForgetsLines,         // only one line of an MLOCK is looked at again
+  kMlockReservesPart,         // KEEP reserves the rooms that are there
+  kMlockPassedOverInOneLine,  // in the other lines of an MLOCK it blocks on
+  kMlockKeepsPart,            // MLOCK repeated does not release what is left of it
+  kMlockUndoesPart,           // of an MLOCK that nobody read one key is undone
+  kMrenewPart,                // MRENEW renews what is there
 };
 
-inline constexpr std::array<std::string_view, 35> kFaultNames = {
+inline constexpr std::array<std::string_view, 45> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -81,6 +91,16 @@ inline constexpr std::array<std::string_view, 35> kFaultNames = {
     "override-oldest-wins",
     "override-stays",
     "limit-change-unseen",
+    "mlock-ignores-other-keys",
+    "mlock-holds-part",
+    "mlock-tokens-differ",
+    "mlock-is-passed",
+    "mlock-forgets-lines",
+    "mlock-reserves-part",
+    "mlock-passed-over-in-one-line",
+    "mlock-keeps-part",
+    "mlock-undoes-part",
+    "mrenew-part",
 };
 
 #ifdef FAIRLOCK_FAULTS

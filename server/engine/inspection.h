@@ -24,6 +24,7 @@ struct HolderInfo {
   Mode mode;
   bool has_session = false;
   bool is_session_open = false;  // the connection that the session is bound to
+  std::size_t key_count = 1;     // of the MLOCK that it came from
   const ClientIdentity* client = nullptr;
 };
 
@@ -37,7 +38,8 @@ struct PlaceInfo {
   std::optional<DurationMs> wait_left_ms;  // none: its request waits for ever, or it has none
   std::optional<DurationMs> keep_left_ms;  // of a place without request: how long it stays
   bool is_waiting = false;
-  bool is_reserved = false;  // a room is kept for it
+  bool is_reserved = false;   // a room is kept for it
+  std::size_t key_count = 1;  // of its MLOCK
   Mode mode;
   const ClientIdentity* client = nullptr;
 };

@@ -1,13 +1,6 @@
 #include "server/engine/lock_core.h"
 
-#include <cassert>
-
 namespace fairlock::engine {
-
-LockCore::LockCore(const EngineOptions& options)
-    : options_(options), table_(options.hash_seed), next_token_(options.first_token) {
-  assert(next_token_ > 0);
-}
 
 LockCore::~LockCore() {
   std::vector<LockEntry*> locks;
@@ -25,9 +18,10 @@ void LockCore::DropMembers(LockDetail& detail) {
   while (!detail.cooling.empty()) EndCooling(detail.cooling.front());
   while (!detail.line.empty()) {
     Claim& place = detail.line.front();
-    if (place.attachment != nullptr) {
-      place.attachment->pending.erase(place.attachment->pending.iterator_to(place));
-      place.attachment = nullptr;
+    Pending& request = RequestOf(place);
+    if (request.attachment != nullptr) {
+      request.attachment->pending.erase(request.attachment->pending.iterator_to(request));
+      request.attachment = nullptr;
     }
     LeaveLine(place);
     DestroyClaim(place);

@@ -1,55 +1,45 @@
-// The steps of which the rules of locking are made: holds, places in line, and what time does to
-// them.
+// The steps of which the rules of locking are made: places in line, and what time and lost
+// connections do to them and to holds.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "server/engine/attachment.h"
-#include "server/engine/client_table.h"
 #include "server/engine/effects.h"
-#include "server/engine/engine_options.h"
-#include "server/engine/event.h"
-#include "server/engine/inspection.h"
-#include "server/engine/label_table.h"
 #include "server/engine/limit_overrides.h"
-#include "server/engine/lock_table.h"
-#include "server/engine/recent_keys.h"
-#include "server/engine/requests.h"
-#include "server/engine/timer_wheel.h"
+#include "server/engine/lock_holds.h"
 
 namespace fairlock::engine {
 
-// The state of the lock engine, and what changes it without a request: time and lost connections.
+// What changes the state of the lock engine without a request.
 //
 // Invariants (CheckInvariants):
 //  1. On no key are there more rooms taken than the LIMIT of any of them, or else all are SHARED;
 //     so long as no override of LIMIT was ever set.
-//  2. The first place that is neither passed over nor has a room reserved could not be granted, if
-//     its line was looked at since the last change of overrides.
+//  2. The first place that is neither passed over nor has a room reserved could not be granted, of
+//     an MLOCK on one of its keys, if its line was looked at since the last change of overrides.
 //  3. An owner has on one key one hold or one place, never both.
 //  4. Tokens of the holds of a key rise in the order of their grants and are at most the newest
-//  token.
+//     token.
 //  5. Places of a line stand in the order of their numbers; `standing` are those not passed over.
 //  6. Every hold with an end and every place and watcher with a time limit is in the timer wheel.
 //  7. A lock in the table has a hold, a place, a watcher or a room that cools.
 //  8. The counts agree with what is there.
 //  9. `lines_` has the locks with a line; those not looked at since the last change of overrides
 //     stand first.
+// 10. The claims of a group are all its places, one on each key, with one arrival, in one state,
+//     all with a room reserved or none; or holds with its token, which no other has.
 //
 // Loop-confined.
-class LockCore {
+class LockCore : public LockHolds {
  public:
-  LockCore(const LockCore&) = delete;
-  LockCore& operator=(const LockCore&) = delete;
-
   // The token of a grant did not reach its owner: its connection closed before the reply was handed
-  // over whole. The place returns as if its connection had closed, or the lock is passed on. False:
-  // the hold is gone, or was renewed meanwhile, and nothing changes. `key_hash` and `token` are
-  // those of the LockResult or Resolution.
+  // over whole. The place returns as if its connection had closed, or the lock is passed on; of an
+  // MLOCK all holds end, and the place returns if none had ended before. False: the hold is gone,
+  // or was renewed meanwhile, and nothing changes. `key_hash` and `token` are those of the
+  // LockResult or Resolution.
   bool UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effects& effects);
 
   // The connection closed: its places outlive it by KEEP or for the grace, its sessions end or have
@@ -73,96 +63,52 @@ class LockCore {
   // Those in force.
   const LimitOverrides& Limits(TimeMs now);
 
-  const EngineCounts& counts() const { return counts_; }
-
-  void set_default_lease_ms(DurationMs lease_ms) { options_.default_lease_ms = lease_ms; }
-  void set_keep_ms_max(DurationMs keep_ms_max) { options_.keep_ms_max = keep_ms_max; }
-  void set_reconnect_grace_ms(DurationMs grace_ms) { options_.reconnect_grace_ms = grace_ms; }
-  void set_limit_overrides_max(std::size_t count) { options_.limit_overrides_max = count; }
-  std::uint64_t CountLocks(std::uint8_t db) const { return locks_by_db_[db]; }
-  const EngineOptions& options() const { return options_; }
-  ClientTable& clients() { return clients_; }
-  const LabelTable& labels() const { return labels_; }
-  // Told from now on; null: nobody is.
-  void set_event_sink(EventSink* sink) { sink_ = sink; }
-
-  // Hints for requests that follow soon: Prefetch brings the key's place in the tables into the
-  // cache and returns the key's hash, with which PrefetchLock, a moment later, brings the lock
-  // itself.
-  std::uint64_t Prefetch(const KeyName& key) const {
-    const std::uint64_t hash = table_.HashOf(key);
-    table_.PrefetchBucket(hash);
-    recent_.Prefetch(hash);
-    return hash;
-  }
-  void PrefetchLock(std::uint64_t key_hash) const { table_.PrefetchLock(key_hash); }
-
   // Asserts the invariants above. O(everything).
   void CheckInvariants() const;
 
  protected:
-  explicit LockCore(const EngineOptions& options);
+  explicit LockCore(const EngineOptions& options) : LockHolds(options) {}
   ~LockCore();
 
-  enum class HoldEnd : std::uint8_t {
-    kReleased,
-    kExpired,
-    kDisconnected,  // its session's connection closed
-    kBroken,
-    kTransferred,
-    kUndone  // its token never reached the owner
-  };
-
-  // By HoldEnd.
-  static constexpr std::array<EventKind, 6> kEventOfEnd = {
-      EventKind::kReleased, EventKind::kExpired,     EventKind::kDisconnected,
-      EventKind::kBroken,   EventKind::kTransferred, EventKind::kUndone};
-
-  // Holds (lock_core_hold.cc).
-  Token NextToken();
-  Hold* FindHold(LockEntry& lock, std::string_view owner, std::optional<Token> token) const;
-  static const Hold* FindToken(const LockEntry& lock, Token token);
-  void StartHold(Hold& hold, TimeMs lease_end, TimeMs now);
-  // With SESSION the hold is bound to `to`, if given.
-  void AddHold(Claim& claim, Attachment* to, TimeMs now);
-  void EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now);
-  void Note(HoldEnd end, RecentKey& recent);
-  static TimeMs LeaseEndOf(const Hold& hold);
-  void SetLeaseEnd(LockDetail& detail, Claim& hold, TimeMs end);
-  void Bind(Claim& hold, Attachment& to);
-  void Unbind(Claim& hold);
-  void Cool(const Claim& claim, HoldEnd end, TimeMs now);
-  void EndCooling(CoolingRoom& room);
-  DurationMs LeaseOf(const LockRequest& request) const;
-  Claim& CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client);
-  void ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client);
-  void SetClient(Hold& hold, ClientRef client);
-  void DestroyClaim(Claim& claim);
-  Claim& MovePlainHoldToClaim(LockEntry& lock);
-  // Frees what the lock no longer needs; true: the lock itself.
-  bool Discard(std::uint64_t hash, LockEntry& lock);
-  void AfterDetach(LockEntry& lock, TimeMs now, Effects& effects);
-
-  // Places (lock_core_line.cc).
+  // Places (lock_core_line.cc). A place of an MLOCK is named by any of its claims, and stands in
+  // all its lines. What is done to it leaves the lines other than that claim's to the next Serve.
   bool HasRoom(const LockEntry& lock, const Mode& mode) const;
   bool IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const;
+  // The first of its claims that is not at the head of its line, or has no room; null: its turn has
+  // come.
+  Claim* FindBlocked(Claim& place, const Mode& mode) const;
   DenialReason ReasonFor(const LockEntry& lock, const Mode& mode) const;
   void JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
   void Keep(Claim& place, TimeMs now);
   void PassOver(Claim& place, TimeMs now);
-  void StandInLine(Claim& place);
+  void SchedulePlace(Claim& place, TimeMs deadline, TimerClass timer_class);
   void Reserve(Claim& place);
   void Unreserve(Claim& place);
-  void LinkLine(LockDetail& detail);  // a place is about to join
-  void LeaveLine(Claim& place);
-  void LoseRequest(Claim& place, TimeMs now);
   void GrantPlace(Claim& place, Attachment* to, TimeMs now);
+  void LoseRequest(Claim& place, TimeMs now);
+  // Leaves its lines and is gone.
+  void RemovePlace(Claim& place, Cause cause);
   void ReturnToLine(Claim& hold, TimeMs now);
+  // Of one claim.
+  void LinkLine(LockDetail& detail);  // a place is about to join
+  void StandInLine(Claim& claim);
+  void ReserveRoom(Claim& claim);
+  void UnreserveRoom(Claim& claim);
+  void GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now);
+  void LeaveLine(Claim& claim);
+  void EndOneOfGroup(Claim& claim, TimeMs now);
+
+  // What follows (lock_core_serve.cc).
   void Answer(Pending& pending, const Resolution& resolution, Effects& effects);
-  // What follows from any change to holds or line; the lock stays.
+  void NoteLine(LockEntry& lock);
+  void NoteOtherLines(const Claim& place);
+  // What follows from any change to holds or line; the lock stays. Then, one after the other, what
+  // follows in the lines that have been noted.
   void Serve(LockEntry& lock, TimeMs now, Effects& effects);
+  void ServeNotedLines(const LockEntry& own, TimeMs now, Effects& effects);
   void ServeLine(LockEntry& lock, TimeMs now, Effects& effects);
+  void ServePlace(Claim& place, TimeMs now, Effects& effects);
   void ServeWatchers(LockEntry& lock, Effects& effects);
   void DestroyWatcher(Watcher& watcher);
 
@@ -189,50 +135,40 @@ class LockCore {
   bool LookAtLines(TimeMs now, std::size_t lines_max, Effects& effects);
 
   // Time (lock_core_time.cc).
-  void ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline, TimerClass timer_class);
+  bool IsBehind(TimeMs now) const {
+    return wheel_.is_behind(LastTickBefore(now)) || IsAnyLineUnseen();
+  }
   // The lock of that name with all that is overdue on it done; null if there is none.
   LockEntry* FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now, Effects& effects);
   LockEntry* Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects);
+  // Does what is overdue on any of them, in the order of their times. A place of an MLOCK that is
+  // over brings the other keys of its MLOCK in: it may have been granted before. Until EndSettling
+  // the locks stay, also if nothing is left of them; then they are to be discarded.
+  void BeginSettling(const LockList& locks, TimeMs now, Effects& effects);
+  void EndSettling(const LockList& locks);
+  void AddToSettling(LockEntry& lock);
   // A time of n ms began anywhere within its first tick, which was rounded down: it is over for
   // certain only when the tick in which it ends is.
   static TimeMs LastTickBefore(TimeMs now) { return now - 1; }
   void CollectDue(LockEntry& lock, TimeMs last_tick);
   void EndDue(TimerNode& node, TimeMs now, Effects& effects);
   void EndDuePlace(Claim& place, TimeMs now, Effects& effects);
-  static LockEntry& LockOf(TimerNode& node);
-  static std::uint64_t OrderOf(const TimerNode& node);
 
-  // Events (lock_core_events.cc).
-  void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
-            TimeMs now) {
-    if (sink_ != nullptr) TellSink(kind, hash, lock, hold, now);
-  }
-  void TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
-                TimeMs now);
-  void TellOfClaim(const Claim& claim);
-  void TellWithOther(EventKind kind, std::uint64_t hash, const Claim& claim, std::string_view other,
-                     TimeMs now);
-  LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
-                  ClientRef client, DenialReason reason, TimeMs now);
-  void TellQueued(const Claim& place, DenialReason reason, TimeMs now);
-  enum class Cause : std::uint8_t { kRequest, kTime };
-  void TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now);
-  static EventKind EventOf(HoldEnd end) { return kEventOfEnd[static_cast<std::size_t>(end)]; }
+  // Connections (lock_core_connections.cc).
+  static LockList LocksOf(Pending& pending);
+  void LoseSession(Claim& hold, TimeMs now);
+  // After what was done to them: first comes what is overdue, so that nobody is granted who is
+  // over.
+  void SettleAndServe(const LockList& locks, TimeMs now, Effects& effects);
+  bool UndoGroup(Group& group, TimeMs now, Effects& effects);
 
   // Checking (lock_core_check.cc).
   std::size_t CheckLock(const LockEntry& lock, EngineCounts& found) const;
   void CheckHolds(const LockEntry& lock) const;
   void CheckPlaces(const LockEntry& lock) const;
+  std::size_t CheckGroups(const LockEntry& lock) const;
+  void CheckGroup(const Group& group) const;
 
-  EngineOptions options_;
-  LockTable table_;
-  TimerWheel wheel_;
-  RecentKeys recent_;
-  LabelTable labels_;
-  ClientTable clients_;
-  EngineCounts counts_;
-  std::array<std::uint64_t, kDatabases> locks_by_db_{};
-  Token next_token_;
   std::uint64_t next_arrival_ = 1;
   LimitOverrides overrides_;
   std::uint64_t limit_changes_ = 0;
@@ -241,9 +177,9 @@ class LockCore {
  private:
   void DropMembers(LockDetail& detail);
 
-  EventSink* sink_ = nullptr;
-  Event told_;                   // scratch of TellSink
-  std::vector<TimerNode*> due_;  // scratch of CollectDue
+  std::vector<LockEntry*> noted_lines_;  // to be looked at by the next Serve
+  std::vector<LockEntry*> settling_;     // from BeginSettling to EndSettling: they stay
+  std::vector<TimerNode*> due_;          // scratch of CollectDue
 };
 
 }  // namespace fairlock::engine

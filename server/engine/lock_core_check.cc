@@ -11,9 +11,10 @@ void LockCore::CheckInvariants() const {
   std::size_t timers = 0;
   std::array<std::uint64_t, kDatabases> locks_by_db{};
   std::uint64_t cursor = 0;
+  assert(noted_lines_.empty() && settling_.empty());
   do {
     cursor = table_.ScanGroup(cursor, [&](const LockEntry& lock) {
-      timers += CheckLock(lock, found);
+      timers += CheckLock(lock, found) + CheckGroups(lock);
       ++locks_by_db[lock.key().db];
     });
   } while (cursor != 0);
@@ -104,15 +105,45 @@ void LockCore::CheckPlaces(const LockEntry& lock) const {
     assert(place.number > number);  // 5
     number = place.number;
     assert(table_.FindClaim(lock, place.owner()) == &place);  // 3
-    assert((place.attachment != nullptr) == (place.state == ClaimState::kWaiting));
+    const Pending& request = RequestOf(const_cast<Claim&>(place));
+    assert((request.attachment != nullptr) == (place.state == ClaimState::kWaiting));
     if (place.state == ClaimState::kPassedOver) continue;
     assert(standing != detail.standing.end() && &*standing == &place);  // 5
     ++standing;
     if (is_first_found || place.is_reserved) continue;
     is_first_found = true;
-    assert(!HasRoom(lock, place.mode) || !IsSeen(detail));  // 2
+    const bool is_its_turn = FindBlocked(const_cast<Claim&>(place), place.mode) == nullptr;
+    assert(!HasRoom(lock, place.mode) || !is_its_turn || !IsSeen(detail));  // 2
   }
   assert(standing == detail.standing.end());
+}
+
+// Counts the timers of groups, each at its first claim.
+std::size_t LockCore::CheckGroups(const LockEntry& lock) const {
+  if (lock.detail == nullptr) return 0;
+  std::size_t timers = 0;
+  const auto check = [&](const Claim& claim) {
+    const Group* group = claim.group();
+    if (group == nullptr || group->claims.front() != &claim) return;
+    CheckGroup(*group);
+    timers += group->is_scheduled() ? 1 : 0;
+  };
+  for (const Claim& claim : lock.detail->line) check(claim);
+  for (const Claim& claim : lock.detail->holds) check(claim);
+  return timers;
+}
+
+void LockCore::CheckGroup(const Group& group) const {
+  const Claim& first = *group.claims.front();
+  assert(group.is_held() == (held_groups_.Find(group.token) == &group));  // 10
+  assert(group.is_held() ? !group.is_scheduled() : group.is_whole());
+  assert(group.is_scheduled() == (!group.is_held() && group.deadline() < kNever));
+  for (const Claim* claim : group.claims) {
+    assert(claim->group() == &group && claim->state == first.state);
+    assert(claim->token == group.token && claim->arrival == first.arrival);
+    assert(claim->is_reserved == first.is_reserved && claim->owner() == first.owner());
+    assert(!claim->is_place() || !claim->is_scheduled());
+  }
 }
 
 }  // namespace fairlock::engine

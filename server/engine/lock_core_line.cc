@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
@@ -25,6 +26,17 @@ bool LockCore::IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const 
   return false;
 }
 
+Claim* LockCore::FindBlocked(Claim& place, const Mode& mode) const {
+  const auto is_blocked = [&](const Claim& claim) {
+    return IsAnyoneAhead(claim.lock, claim.number) || !HasRoom(claim.lock, mode);
+  };
+  Group* group = place.group();
+  if (group == nullptr) return is_blocked(place) ? &place : nullptr;
+  const auto found = std::find_if(group->claims.begin(), group->claims.end(),
+                                  [&](const Claim* claim) { return is_blocked(*claim); });
+  return found == group->claims.end() ? nullptr : *found;
+}
+
 DenialReason LockCore::ReasonFor(const LockEntry& lock, const Mode& mode) const {
   if (IsDrained(lock.key())) return DenialReason::kDrained;
   if (HasRoom(lock, mode)) return DenialReason::kLine;
@@ -44,20 +56,23 @@ DenialReason LockCore::ReasonFor(const LockEntry& lock, const Mode& mode) const 
 }
 
 void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
-  LockDetail& detail = place.lock.NeedDetail();
-  place.arrival = next_arrival_++;
-  place.number = detail.next_number++;
-  place.joined = now;
-  place.SetSince(now);
-  LinkLine(detail);
-  if (IsFaulty(Fault::kLifo)) {
-    detail.line.push_front(place);
-    detail.standing.push_front(place);
-  } else {
-    detail.line.push_back(place);
-    detail.standing.push_back(place);
-  }
-  ++counts_.places;
+  const std::uint64_t arrival = next_arrival_++;
+  ForEachClaim(place, [&](Claim& claim) {
+    LockDetail& detail = claim.lock.NeedDetail();
+    claim.arrival = arrival;
+    claim.number = detail.next_number++;
+    claim.joined = now;
+    claim.SetSince(now);
+    LinkLine(detail);
+    if (IsFaulty(Fault::kLifo)) {
+      detail.line.push_front(claim);
+      detail.standing.push_front(claim);
+    } else {
+      detail.line.push_back(claim);
+      detail.standing.push_back(claim);
+    }
+    ++counts_.places;
+  });
   AwaitOrKeep(place, request, from, now);
 }
 
@@ -66,61 +81,86 @@ void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment&
     Keep(place, now);
     return;
   }
-  StandInLine(place);
-  place.SetState(ClaimState::kWaiting);
-  place.attachment = &from;
-  from.pending.push_back(place);
+  ForEachClaim(place, [&](Claim& claim) {
+    StandInLine(claim);
+    claim.SetState(ClaimState::kWaiting);
+  });
+  Pending& pending = RequestOf(place);
+  pending.attachment = &from;
+  from.pending.push_back(pending);
   const TimeMs end =
       IsFaulty(Fault::kLostTimeout) ? kNever : std::min(now + request.wait_ms, kNever);
-  ScheduleMember(*place.lock.detail, place, end, TimerClass::kWait);
+  SchedulePlace(place, end, TimerClass::kWait);
 }
 
 void LockCore::Keep(Claim& place, TimeMs now) {
-  StandInLine(place);
-  place.SetState(ClaimState::kKept);
-  ScheduleMember(*place.lock.detail, place, now + place.keep_ms, TimerClass::kReservation);
+  ForEachClaim(place, [&](Claim& claim) {
+    StandInLine(claim);
+    claim.SetState(ClaimState::kKept);
+  });
+  SchedulePlace(place, now + place.keep_ms, TimerClass::kReservation);
 }
 
 void LockCore::PassOver(Claim& place, TimeMs now) {
-  LockDetail& detail = *place.lock.detail;
-  if (!IsFaulty(Fault::kPassedOverBlocks))
-    detail.standing.erase(detail.standing.iterator_to(place));
-  place.SetState(ClaimState::kPassedOver);
-  ++counts_.passed_over;
-  ScheduleMember(detail, place, now + options_.reconnect_grace_ms, TimerClass::kReservation);
+  ForEachClaim(place, [&](Claim& claim) {
+    LockDetail& detail = *claim.lock.detail;
+    const bool is_left_standing = IsFaulty(Fault::kPassedOverBlocks) ||
+                                  (IsFaulty(Fault::kMlockPassedOverInOneLine) && &claim != &place);
+    if (!is_left_standing) detail.standing.erase(detail.standing.iterator_to(claim));
+    claim.SetState(ClaimState::kPassedOver);
+    ++counts_.passed_over;
+  });
+  SchedulePlace(place, now + options_.reconnect_grace_ms, TimerClass::kReservation);
+  NoteOtherLines(place);
 }
 
-void LockCore::StandInLine(Claim& place) {
-  LockDetail& detail = *place.lock.detail;
-  if (static_cast<StandingHook&>(place).is_linked()) return;
-  if (place.state == ClaimState::kPassedOver) --counts_.passed_over;
+void LockCore::SchedulePlace(Claim& place, TimeMs deadline, TimerClass timer_class) {
+  wheel_.Schedule(TimerOf(place), deadline, timer_class);
+  ForEachClaim(place, [&](Claim& claim) {
+    LockDetail& detail = *claim.lock.detail;
+    detail.due_min = std::min(detail.due_min, deadline);
+  });
+}
+
+void LockCore::StandInLine(Claim& claim) {
+  LockDetail& detail = *claim.lock.detail;
+  if (static_cast<StandingHook&>(claim).is_linked()) return;
+  if (claim.state == ClaimState::kPassedOver) --counts_.passed_over;
   if (IsFaulty(Fault::kReturnLosesPlace)) {
-    detail.standing.push_back(place);
+    detail.standing.push_back(claim);
     return;
   }
   // Behind the nearest place ahead of it that is standing.
-  for (auto at = detail.line.iterator_to(place); at != detail.line.begin();) {
+  for (auto at = detail.line.iterator_to(claim); at != detail.line.begin();) {
     --at;
     if (!static_cast<StandingHook&>(*at).is_linked()) continue;
-    detail.standing.insert(std::next(detail.standing.iterator_to(*at)), place);
+    detail.standing.insert(std::next(detail.standing.iterator_to(*at)), claim);
     return;
   }
-  detail.standing.push_front(place);
+  detail.standing.push_front(claim);
 }
 
 void LockCore::Reserve(Claim& place) {
-  LockDetail& detail = *place.lock.detail;
-  detail.rooms.Take(place.mode);
-  ++detail.reserved;
-  place.is_reserved = true;
+  ForEachClaim(place, [&](Claim& claim) { ReserveRoom(claim); });
 }
 
 void LockCore::Unreserve(Claim& place) {
-  if (!place.is_reserved) return;
-  LockDetail& detail = *place.lock.detail;
-  detail.rooms.Free(place.mode);
+  ForEachClaim(place, [&](Claim& claim) { UnreserveRoom(claim); });
+}
+
+void LockCore::ReserveRoom(Claim& claim) {
+  LockDetail& detail = *claim.lock.detail;
+  detail.rooms.Take(claim.mode);
+  ++detail.reserved;
+  claim.is_reserved = true;
+}
+
+void LockCore::UnreserveRoom(Claim& claim) {
+  if (!claim.is_reserved) return;
+  LockDetail& detail = *claim.lock.detail;
+  detail.rooms.Free(claim.mode);
   --detail.reserved;
-  place.is_reserved = false;
+  claim.is_reserved = false;
 }
 
 void LockCore::LinkLine(LockDetail& detail) {
@@ -129,17 +169,35 @@ void LockCore::LinkLine(LockDetail& detail) {
   lines_.push_back(detail);
 }
 
-void LockCore::LeaveLine(Claim& place) {
-  LockDetail& detail = *place.lock.detail;
-  Unreserve(place);
-  detail.line.erase(detail.line.iterator_to(place));
+void LockCore::LeaveLine(Claim& claim) {
+  LockDetail& detail = *claim.lock.detail;
+  UnreserveRoom(claim);
+  detail.line.erase(detail.line.iterator_to(claim));
   if (detail.line.empty()) lines_.erase(lines_.iterator_to(detail));
-  if (static_cast<StandingHook&>(place).is_linked()) {
-    detail.standing.erase(detail.standing.iterator_to(place));
+  if (static_cast<StandingHook&>(claim).is_linked()) {
+    detail.standing.erase(detail.standing.iterator_to(claim));
   }
-  if (place.state == ClaimState::kPassedOver) --counts_.passed_over;
-  wheel_.Cancel(place);
+  if (claim.state == ClaimState::kPassedOver) --counts_.passed_over;
+  wheel_.Cancel(claim);
   --counts_.places;
+}
+
+void LockCore::RemovePlace(Claim& place, Cause cause) {
+  NoteOtherLines(place);
+  Group* group = place.group();
+  if (group == nullptr) {
+    LeaveLine(place);
+    DestroyClaim(place);
+    return;
+  }
+  const LockEntry& own = place.lock;
+  // The last one takes the group along.
+  for (std::size_t left = group->claims.size(); left > 0; --left) {
+    Claim& claim = *group->claims.back();
+    if (claim.is_reserved && &claim.lock != &own) claim.lock.detail->vacating = cause;
+    LeaveLine(claim);
+    DestroyClaim(claim);
+  }
 }
 
 void LockCore::LoseRequest(Claim& place, TimeMs now) {
@@ -149,21 +207,35 @@ void LockCore::LoseRequest(Claim& place, TimeMs now) {
   } else if (options_.reconnect_grace_ms > 0) {
     PassOver(place, now);
   } else {
-    Tell(EventKind::kLapsed, table_.HashOf(place.lock.key()), place.lock, place, now);
-    LeaveLine(place);
-    DestroyClaim(place);
+    TellPlace(EventKind::kLapsed, place, now);
+    RemovePlace(place, Cause::kRequest);
   }
 }
 
 void LockCore::GrantPlace(Claim& place, Attachment* to, TimeMs now) {
-  const std::uint64_t hash = table_.HashOf(place.lock.key());
+  const Token token = NextToken();
+  if (Group* group = place.group()) StartGroup(*group, token);
+  ForEachClaim(place, [&](Claim& claim) { GrantClaim(claim, token, to, now); });
+  NoteOtherLines(place);
+  if (IsFaulty(Fault::kMlockHoldsPart)) EndOneOfGroup(place, now);
+}
+
+void LockCore::GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now) {
+  const std::uint64_t hash = table_.HashOf(claim.lock.key());
   RecentKey& recent = recent_.Touch(hash);
   ++recent.granted_after_wait;
-  recent.NoteWait(now - place.joined);
+  recent.NoteWait(now - claim.joined);
   ++counts_.granted_after_wait;
-  LeaveLine(place);
-  AddHold(place, to, now);
-  Tell(EventKind::kGranted, hash, place.lock, place, now);
+  LeaveLine(claim);
+  AddHold(claim, token, to, now);
+  Tell(EventKind::kGranted, hash, claim.lock, claim, now);
+}
+
+void LockCore::EndOneOfGroup(Claim& claim, TimeMs now) {
+  Group* group = claim.group();
+  if (group == nullptr || group->claims.back() == &claim) return;
+  Claim& last = *group->claims.back();
+  EndHold(table_.HashOf(last.lock.key()), last.lock, last, HoldEnd::kReleased, now);
 }
 
 void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
@@ -174,7 +246,7 @@ void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
   detail.holds.erase(detail.holds.iterator_to(hold));
   --counts_.holds;
   ++recent_.Touch(hash).ended;
-  wheel_.Cancel(hold);
+  wheel_.Schedule(hold, kNever, TimerClass::kLease);
   Unbind(hold);
   hold.token = 0;
   hold.SetSince(hold.joined);
@@ -184,67 +256,6 @@ void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
   detail.line.insert(behind, hold);
   ++counts_.places;
   StandInLine(hold);
-  LoseRequest(hold, now);
-}
-
-void LockCore::Answer(Pending& pending, const Resolution& resolution, Effects& effects) {
-  if (pending.attachment == nullptr) return;
-  Attachment& to = *pending.attachment;
-  to.pending.erase(to.pending.iterator_to(pending));
-  pending.attachment = nullptr;
-  if (IsFaulty(Fault::kSilentSupersede) && resolution.kind == ResolutionKind::kSuperseded) return;
-  effects.resolutions.push_back(resolution);
-  effects.resolutions.back().to = &to;
-}
-
-void LockCore::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
-  if (lock.detail == nullptr) return;
-  ServeLine(lock, now, effects);
-  ServeWatchers(lock, effects);
-}
-
-void LockCore::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
-  LockDetail& detail = *lock.detail;
-  for (auto at = detail.standing.begin(); at != detail.standing.end();) {
-    Claim& place = *at;
-    ++at;
-    if (place.is_reserved) continue;
-    if (!HasRoom(lock, place.mode)) break;
-    if (place.state == ClaimState::kKept) {
-      if (!IsFaulty(Fault::kNoReservation)) Reserve(place);
-      continue;
-    }
-    Attachment* to = place.attachment;
-    const bool has_session = place.has_session();
-    GrantPlace(place, nullptr, now);
-    Answer(place, {nullptr, ResolutionKind::kGranted, place.token, table_.HashOf(lock.key()), {}},
-           effects);
-    if (has_session && to != nullptr) Bind(place, *to);
-  }
-}
-
-void LockCore::ServeWatchers(LockEntry& lock, Effects& effects) {
-  LockDetail& detail = *lock.detail;
-  const Hold* oldest_hold = lock.oldest_hold();
-  Token oldest = oldest_hold == nullptr ? kTokenMax : Token{oldest_hold->token};
-  if (IsFaulty(Fault::kWatchTooEarly)) oldest = kTokenMax;
-  while (!detail.watchers.empty() && detail.watchers.front().newest_token < oldest) {
-    Watcher& watcher = detail.watchers.front();
-    Answer(watcher, {.kind = ResolutionKind::kWatchEnded}, effects);
-    DestroyWatcher(watcher);
-  }
-}
-
-void LockCore::DestroyWatcher(Watcher& watcher) {
-  if (watcher.attachment != nullptr) {
-    auto& pending = watcher.attachment->pending;
-    pending.erase(pending.iterator_to(watcher));
-  }
-  wheel_.Cancel(watcher);
-  auto& watchers = watcher.lock.detail->watchers;
-  watchers.erase(watchers.iterator_to(watcher));
-  --counts_.watchers;
-  delete &watcher;
 }
 
 }  // namespace fairlock::engine

@@ -3,80 +3,156 @@
 #include <algorithm>
 #include <cassert>
 #include <tuple>
+#include <utility>
 
 #include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
 
-void LockCore::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline,
-                              TimerClass timer_class) {
-  wheel_.Schedule(node, deadline, timer_class);
-  detail.due_min = std::min(detail.due_min, deadline);
+namespace {
+
+LockEntry& LockOf(TimerNode& node) {
+  switch (node.timer_kind()) {
+    case TimerKind::kHold:
+      return LockEntry::Of(static_cast<Hold&>(node));
+    case TimerKind::kPlace:
+      return static_cast<Claim&>(node).lock;
+    case TimerKind::kGroup:
+      return static_cast<Group&>(node).claims.front()->lock;
+    case TimerKind::kCooling:
+      return static_cast<CoolingRoom&>(node).lock;
+    case TimerKind::kWatcher:
+      break;
+  }
+  return static_cast<Watcher&>(node).lock;
 }
+
+// The holds of an MLOCK share their token, and end in the order of its keys.
+std::uint64_t OrderOf(Token token, std::uint8_t rank) { return token * kMlockKeysMax + rank; }
+
+std::uint64_t OrderOf(const TimerNode& node) {
+  switch (node.timer_kind()) {
+    case TimerKind::kHold: {
+      const auto& hold = static_cast<const Hold&>(node);
+      return OrderOf(hold.token,
+                     hold.is_claim() ? static_cast<const Claim&>(hold).rank() : std::uint8_t{0});
+    }
+    case TimerKind::kPlace:
+      return static_cast<const Claim&>(node).arrival;
+    case TimerKind::kGroup:
+      return static_cast<const Group&>(node).claims.front()->arrival;
+    case TimerKind::kCooling: {
+      const auto& room = static_cast<const CoolingRoom&>(node);
+      return OrderOf(room.token, room.rank);
+    }
+    case TimerKind::kWatcher:
+      break;
+  }
+  return static_cast<const Watcher&>(node).arrival;
+}
+
+bool IsDueBefore(const TimerNode* a, const TimerNode* b) {
+  const auto rank = [](const TimerNode* node) {
+    return std::tuple(node->deadline(), node->timer_class(), OrderOf(*node));
+  };
+  return rank(a) < rank(b);
+}
+
+}  // namespace
 
 LockEntry* LockCore::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs now,
                                  Effects& effects) {
   EndOverrides(now);
   LockEntry* lock = table_.Find(hash, key);
-  if (lock == nullptr) return lock;
-  if (!wheel_.is_behind(LastTickBefore(now)) && !IsAnyLineUnseen()) return lock;
+  if (lock == nullptr || !IsBehind(now)) return lock;
   return Settle(hash, *lock, now, effects);
 }
 
 LockEntry* LockCore::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
+  BeginSettling({&lock}, now, effects);
+  EndSettling({&lock});
+  return Discard(hash, lock) ? nullptr : &lock;
+}
+
+void LockCore::BeginSettling(const LockList& locks, TimeMs now, Effects& effects) {
+  assert(settling_.empty());
+  for (LockEntry* lock : locks) AddToSettling(*lock);
+  // Each may bring further ones in.
+  for (std::size_t i = 0; i < settling_.size() && !IsFaulty(Fault::kLateExpiry); ++i) {
+    CollectDue(*settling_[i], LastTickBefore(now));
+  }
+  std::sort(due_.begin(), due_.end(), IsDueBefore);
+  due_.erase(std::unique(due_.begin(), due_.end()), due_.end());
   TimerWheel::List due;
-  if (!IsFaulty(Fault::kLateExpiry)) CollectDue(lock, LastTickBefore(now));
   for (TimerNode* node : due_) TimerWheel::MoveTo(*node, due);
   due_.clear();
   // Ending one may end, or give a new deadline to, others of the list, which then leave it.
   while (!due.empty()) EndDue(wheel_.TakeFirst(due), now, effects);
-  const bool has_line = lock.detail != nullptr && !lock.detail->line.empty();
-  if (has_line && !IsSeen(*lock.detail)) LookAgain(lock, now, effects);
-  return Discard(hash, lock) ? nullptr : &lock;
+  for (LockEntry* lock : settling_) {
+    const bool has_line = lock->detail != nullptr && !lock->detail->line.empty();
+    if (has_line && !IsSeen(*lock->detail)) LookAgain(*lock, now, effects);
+  }
+}
+
+void LockCore::EndSettling(const LockList& locks) {
+  for (LockEntry* lock : settling_) {
+    if (lock->detail != nullptr) lock->detail->is_settling = false;
+  }
+  for (std::size_t i = locks.size(); i < settling_.size(); ++i) {
+    Discard(table_.HashOf(settling_[i]->key()), *settling_[i]);
+  }
+  settling_.clear();
+}
+
+void LockCore::AddToSettling(LockEntry& lock) {
+  if (lock.detail != nullptr && std::exchange(lock.detail->is_settling, true)) return;
+  settling_.push_back(&lock);
 }
 
 void LockCore::CollectDue(LockEntry& lock, TimeMs last_tick) {
-  due_.clear();
   if (lock.has_plain_hold() && lock.plain.deadline() <= last_tick) due_.push_back(&lock.plain);
   if (lock.detail == nullptr || lock.detail->due_min > last_tick) return;
   LockDetail& detail = *lock.detail;
   detail.due_min = kNever;
-  const auto collect = [&](auto& members) {
-    for (auto& member : members) {
-      if (!member.is_scheduled()) continue;
-      if (member.deadline() <= last_tick) {
-        due_.push_back(&member);
-      } else {
-        detail.due_min = std::min(detail.due_min, member.deadline());
-      }
+  const auto collect = [&](TimerNode& node) {
+    if (!node.is_scheduled()) return false;
+    const bool is_due = node.deadline() <= last_tick;
+    if (is_due) {
+      due_.push_back(&node);
+    } else {
+      detail.due_min = std::min(detail.due_min, node.deadline());
     }
+    return is_due;
   };
-  collect(detail.holds);
-  collect(detail.cooling);
-  collect(detail.line);
-  collect(detail.watchers);
-  std::sort(due_.begin(), due_.end(), [](const TimerNode* a, const TimerNode* b) {
-    const auto rank = [](const TimerNode* node) {
-      return std::tuple(node->deadline(), node->timer_class(), node->is_ordered(), OrderOf(*node));
-    };
-    return rank(a) < rank(b);
-  });
+  for (Claim& hold : detail.holds) collect(hold);
+  for (CoolingRoom& room : detail.cooling) collect(room);
+  for (Watcher& watcher : detail.watchers) collect(watcher);
+  for (Claim& place : detail.line) {
+    if (!collect(TimerOf(place)) || place.group() == nullptr) continue;
+    ForEachClaim(place, [&](Claim& claim) { AddToSettling(claim.lock); });
+  }
 }
 
 void LockCore::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
   LockEntry& lock = LockOf(node);
-  const bool frees_empty_room =
-      node.timer_kind() == TimerKind::kCooling ||
-      (node.timer_kind() == TimerKind::kPlace && static_cast<Claim&>(node).is_reserved);
+  bool frees_empty_room = false;
   switch (node.timer_kind()) {
     case TimerKind::kHold:
       EndHold(table_.HashOf(lock.key()), lock, static_cast<Hold&>(node), HoldEnd::kExpired, now);
       break;
     case TimerKind::kPlace:
+      frees_empty_room = static_cast<Claim&>(node).is_reserved;
       EndDuePlace(static_cast<Claim&>(node), now, effects);
       break;
+    case TimerKind::kGroup: {
+      Claim& place = *static_cast<Group&>(node).claims.front();
+      frees_empty_room = place.is_reserved;
+      EndDuePlace(place, now, effects);
+      break;
+    }
     case TimerKind::kCooling:
+      frees_empty_room = true;
       EndCooling(static_cast<CoolingRoom&>(node));
       break;
     case TimerKind::kWatcher: {
@@ -93,62 +169,15 @@ void LockCore::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
 void LockCore::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
   if (place.state == ClaimState::kWaiting) {
     ++counts_.timed_out;
-    Answer(place, {.kind = ResolutionKind::kTimedOut}, effects);
+    Answer(RequestOf(place), {.kind = ResolutionKind::kTimedOut}, effects);
     if (place.keep_ms > 0 && !IsFaulty(Fault::kKeepEndsWithWait)) {
       Keep(place, now);
       return;
     }
   }
-  Tell(place.state == ClaimState::kWaiting ? EventKind::kTimedOut : EventKind::kLapsed,
-       table_.HashOf(place.lock.key()), place.lock, place, now);
-  LeaveLine(place);
-  DestroyClaim(place);
-}
-
-void LockCore::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
-  EndOverrides(now);
-  while (!attachment.pending.empty()) {
-    Pending& pending = attachment.pending.front();
-    const bool is_watcher = pending.pending_kind == PendingKind::kWatcher;
-    TimerNode& node = is_watcher ? static_cast<TimerNode&>(static_cast<Watcher&>(pending))
-                                 : static_cast<TimerNode&>(static_cast<Claim&>(pending));
-    LockEntry& lock = LockOf(node);
-    const std::uint64_t hash = table_.HashOf(lock.key());
-    // What is overdue may have given it the lock, or ended its wait: then it is gone from the list.
-    const bool is_there = Settle(hash, lock, now, effects) != nullptr;
-    if (!is_there || attachment.pending.empty() || &attachment.pending.front() != &pending)
-      continue;
-    EndDue(node, now, effects);
-    Discard(hash, lock);
-  }
-}
-
-LockEntry& LockCore::LockOf(TimerNode& node) {
-  switch (node.timer_kind()) {
-    case TimerKind::kHold:
-      return LockEntry::Of(static_cast<Hold&>(node));
-    case TimerKind::kPlace:
-      return static_cast<Claim&>(node).lock;
-    case TimerKind::kCooling:
-      return static_cast<CoolingRoom&>(node).lock;
-    case TimerKind::kWatcher:
-      break;
-  }
-  return static_cast<Watcher&>(node).lock;
-}
-
-std::uint64_t LockCore::OrderOf(const TimerNode& node) {
-  switch (node.timer_kind()) {
-    case TimerKind::kHold:
-      return static_cast<const Hold&>(node).token;
-    case TimerKind::kPlace:
-      return static_cast<const Claim&>(node).arrival;
-    case TimerKind::kCooling:
-      return static_cast<const CoolingRoom&>(node).token;
-    case TimerKind::kWatcher:
-      break;
-  }
-  return static_cast<const Watcher&>(node).arrival;
+  const bool is_timed_out = place.state == ClaimState::kWaiting;
+  TellPlace(is_timed_out ? EventKind::kTimedOut : EventKind::kLapsed, place, now);
+  RemovePlace(place, Cause::kTime);
 }
 
 bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
@@ -157,9 +186,9 @@ bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
     EndDue(node, now, effects);
     Discard(table_.HashOf(lock.key()), lock);
   };
+  const auto order = [](const TimerNode& node) { return OrderOf(node); };
   EndOverrides(now);
-  const bool are_more_due =
-      wheel_.Advance(LastTickBefore(now), steps_max, report, &LockCore::OrderOf);
+  const bool are_more_due = wheel_.Advance(LastTickBefore(now), steps_max, report, order);
   // On each key what is overdue comes before what new limits allow.
   return are_more_due || LookAtLines(now, steps_max, effects);
 }

@@ -20,11 +20,14 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
     if (request.only_new) {
       return Deny(hash, *lock, request, from.client, DenialReason::kHeld, now);
     }
-    return Reacquire(hash, *lock, *hold, request, from, now);
+    if (!Covers(ModeOf(*hold), request.mode())) return {LockStatus::kModeDiffers};
+    const Hold& held = Reacquire(hash, *lock, *hold, request, from, now);
+    return {LockStatus::kAlready, DenialReason::kNone, held.token, hash};
   }
   if (lock->detail != nullptr) {
     if (Claim* place = table_.FindClaim(*lock, request.owner)) {
-      return RepeatWaiting(hash, *place, request, from, now, effects);
+      if (place->group() != nullptr) return {LockStatus::kWaitsByMlock};
+      return RepeatWaiting(*place, request, from, now, effects);
     }
   }
   const LockResult result = AskAnew(hash, *lock, request, from, now, effects);
@@ -47,7 +50,7 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   clients_.AddUse(from.client);
   if (request.label) hold.label = labels_.Use(*request.label) & kLabelRefMax;
   hold.SetLeaseMs(LeaseOf(request));
-  StartHold(hold, now + LeaseOf(request), now);
+  StartHold(hold, NextToken(), now + LeaseOf(request), now);
   Tell(EventKind::kGranted, hash, lock, hold, now);
   return {LockStatus::kGranted, DenialReason::kNone, hold.token, hash};
 }
@@ -68,24 +71,26 @@ LockResult LockEngine::AskDrained(std::uint64_t hash, const LockRequest& request
 LockResult LockEngine::GrantAtOnce(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                                    Attachment& from, TimeMs now) {
   Claim& claim = CreateClaim(lock, request, from.client);
-  AddHold(claim, &from, now);
+  AddHold(claim, NextToken(), &from, now);
   Tell(EventKind::kGranted, hash, lock, claim, now);
   return {LockStatus::kGranted, DenialReason::kNone, claim.token, hash};
 }
 
-LockResult LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
-                                 const LockRequest& request, Attachment& from, TimeMs now) {
-  const Mode asked = request.mode();
-  const Mode mode = ModeOf(held);
-  const bool is_covered = mode.is_shared
-                              ? asked.is_shared
-                              : mode.limit == 1 || (!asked.is_shared && asked.limit >= mode.limit);
-  if (!is_covered) return {LockStatus::kModeDiffers};
+bool LockEngine::Covers(const Mode& held, const Mode& asked) {
+  if (held.is_shared) return asked.is_shared;
+  return held.limit == 1 || (!asked.is_shared && asked.limit >= held.limit);
+}
+
+Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
+                            const LockRequest& request, Attachment& from, TimeMs now) {
   Hold* hold = &held;
   if ((request.meta || request.session_grace_ms) && !hold->is_claim()) {
     hold = &MovePlainHoldToClaim(lock);
   }
-  if (request.meta) static_cast<Claim*>(hold)->NeedExtras().meta = std::string(*request.meta);
+  if (request.meta) {
+    static_cast<Claim*>(hold)->NeedExtras().meta =
+        std::make_shared<const std::string>(*request.meta);
+  }
   if (request.label) {
     labels_.DropUse(hold->label);
     hold->label = labels_.Use(*request.label) & kLabelRefMax;
@@ -93,7 +98,7 @@ LockResult LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held
   SetClient(*hold, from.client);
   ProlongByRepeat(lock, *hold, request, from, now);
   Tell(EventKind::kReacquired, hash, lock, *hold, now);
-  return {LockStatus::kAlready, DenialReason::kNone, hold->token, hash};
+  return *hold;
 }
 
 void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest& request,
@@ -129,31 +134,36 @@ void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest&
   SetLeaseEnd(*lock.detail, claim, end);
 }
 
-LockResult LockEngine::RepeatWaiting(std::uint64_t hash, Claim& place, const LockRequest& request,
-                                     Attachment& from, TimeMs now, Effects& effects) {
-  LockEntry& lock = place.lock;
+LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, Attachment& from,
+                                     TimeMs now, Effects& effects) {
   const Mode asked = request.mode();
   const bool was_reserved = place.is_reserved;
   Unreserve(place);
-  const bool is_its_turn = !IsAnyoneAhead(lock, place.number) && HasRoom(lock, asked);
-  if (!is_its_turn && request.wait_ms == 0 && request.keep_ms == 0) {
-    const DenialReason reason = ReasonFor(lock, asked);
+  const Claim* blocked = FindBlocked(place, asked);
+  const DenialReason reason =
+      blocked != nullptr ? ReasonFor(blocked->lock, asked) : DenialReason::kNone;
+  if (blocked != nullptr && request.wait_ms == 0 && request.keep_ms == 0) {
     if (was_reserved) Reserve(place);
-    return Deny(hash, lock, request, from.client, reason, now);
+    const std::uint64_t hash = table_.HashOf(blocked->lock.key());
+    LockResult denied = Deny(hash, blocked->lock, request, from.client, reason, now);
+    denied.key = blocked->rank();
+    return denied;
   }
-  Answer(place, {.kind = ResolutionKind::kSuperseded}, effects);
-  ApplyOptions(place, request, from.client);
-  if (is_its_turn) {
+  Answer(RequestOf(place), {.kind = ResolutionKind::kSuperseded}, effects);
+  ForEachClaim(place, [&](Claim& claim) { ApplyOptions(claim, request, from.client); });
+  if (blocked == nullptr) {
     GrantPlace(place, &from, now);
     const Token token = place.token;
-    Serve(lock, now, effects);
-    return {LockStatus::kGranted, DenialReason::kNone, token, hash};
+    Serve(place.lock, now, effects);
+    return {LockStatus::kGranted, DenialReason::kNone, token, table_.HashOf(place.lock.key())};
   }
-  const DenialReason reason = ReasonFor(lock, asked);
   AwaitOrKeep(place, request, from, now);
   // Its room, or its absence, may have been what others wait for or were passing by.
-  Serve(lock, now, effects);
-  return {request.wait_ms == 0 ? LockStatus::kKept : LockStatus::kQueued, reason};
+  NoteOtherLines(place);
+  Serve(place.lock, now, effects);
+  return {.status = request.wait_ms == 0 ? LockStatus::kKept : LockStatus::kQueued,
+          .reason = reason,
+          .key = blocked->rank()};
 }
 
 LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
@@ -191,10 +201,9 @@ void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now,
   LockDetail& detail = *lock.detail;
   Claim& newest =
       IsFaulty(Fault::kReplaceOldest) ? detail.standing.front() : detail.standing.back();
-  Answer(newest, {.kind = ResolutionKind::kReplaced, .by = by}, effects);
-  TellWithOther(EventKind::kReplaced, table_.HashOf(lock.key()), newest, by, now);
-  LeaveLine(newest);
-  DestroyClaim(newest);
+  Answer(RequestOf(newest), {.kind = ResolutionKind::kReplaced, .by = by}, effects);
+  TellPlace(EventKind::kReplaced, newest, now, by);
+  RemovePlace(newest, Cause::kRequest);
   Serve(lock, now, effects);
 }
 
@@ -222,24 +231,32 @@ bool LockEngine::Renew(const RenewRequest& request, TimeMs now, Effects& effects
   LockEntry* lock = FindSettled(hash, request.key, now, effects);
   if (lock == nullptr) return false;
   Hold* hold = FindHold(*lock, request.owner, request.token);
-  if (hold == nullptr) return false;
-  if (IsFaulty(Fault::kRenewShortens)) return true;
-  const DurationMs lease_ms = request.lease_ms.value_or(static_cast<DurationMs>(hold->lease_ms));
-  if (!hold->is_claim()) {
-    lock->plain.set_touched(true);
-    hold->SetLeaseMs(lease_ms);
-    wheel_.Schedule(*hold, now + lease_ms, TimerClass::kLease);
-    Tell(EventKind::kRenewed, hash, *lock, *hold, now);
-    return true;
-  }
-  auto& claim = static_cast<Claim&>(*hold);
-  // Within the grace of a session only its LOCK brings the hold back.
-  if (claim.has_session() && claim.attachment == nullptr) return false;
-  claim.is_touched = true;
-  claim.SetLeaseMs(lease_ms);
-  SetLeaseEnd(*lock->detail, claim, lease_ms == 0 ? kNever : now + lease_ms);
-  Tell(EventKind::kRenewed, hash, *lock, claim, now);
+  if (!IsRenewable(hold)) return false;
+  RenewHold(hash, *lock, *hold, request, now);
   return true;
+}
+
+// Within the grace of a session only its LOCK brings the hold back.
+bool LockEngine::IsRenewable(const Hold* hold) {
+  if (hold == nullptr || !hold->is_claim()) return hold != nullptr;
+  const auto& claim = static_cast<const Claim&>(*hold);
+  return !claim.has_session() || claim.attachment != nullptr;
+}
+
+void LockEngine::RenewHold(std::uint64_t hash, LockEntry& lock, Hold& hold,
+                           const RenewRequest& request, TimeMs now) {
+  if (IsFaulty(Fault::kRenewShortens)) return;
+  const DurationMs lease_ms = request.lease_ms.value_or(static_cast<DurationMs>(hold.lease_ms));
+  hold.SetLeaseMs(lease_ms);
+  if (hold.is_claim()) {
+    auto& claim = static_cast<Claim&>(hold);
+    Confirm(claim);
+    SetLeaseEnd(*lock.detail, claim, lease_ms == 0 ? kNever : now + lease_ms);
+  } else {
+    lock.plain.set_touched(true);
+    wheel_.Schedule(hold, now + lease_ms, TimerClass::kLease);
+  }
+  Tell(EventKind::kRenewed, hash, lock, hold, now);
 }
 
 bool LockEngine::Check(const KeyName& key, Token token, TimeMs now, Effects& effects) {
@@ -253,15 +270,18 @@ bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, 
   if (lock == nullptr || lock->detail == nullptr) return false;
   Claim* place = table_.FindClaim(*lock, owner);
   if (place == nullptr || !place->is_place()) return false;
-  Answer(*place, {.kind = ResolutionKind::kCancelled}, effects);
-  Tell(EventKind::kCancelled, hash, *lock, *place, now);
   const bool was_reserved = place->is_reserved;
-  LeaveLine(*place);
-  DestroyClaim(*place);
+  CancelPlace(*place, now, effects);
   Serve(*lock, now, effects);
   if (was_reserved) TellIfVacated(*lock, Cause::kRequest, now);
   Discard(hash, *lock);
   return true;
+}
+
+void LockEngine::CancelPlace(Claim& place, TimeMs now, Effects& effects) {
+  Answer(RequestOf(place), {.kind = ResolutionKind::kCancelled}, effects);
+  TellPlace(EventKind::kCancelled, place, now);
+  RemovePlace(place, Cause::kRequest);
 }
 
 TransferResult LockEngine::Transfer(const TransferRequest& request, TimeMs now, Effects& effects) {
@@ -274,40 +294,48 @@ TransferResult LockEngine::Transfer(const TransferRequest& request, TimeMs now, 
     return {TransferStatus::kNewOwnerHoldsAlready, 0};
   }
   Claim& old = hold->is_claim() ? static_cast<Claim&>(*hold) : MovePlainHoldToClaim(*lock);
-  Claim* heir = table_.FindClaim(*lock, request.new_owner);
-  if (heir == nullptr) {
-    heir = &table_.CreateClaim(*lock, request.new_owner);
-  } else {
-    LeaveLine(*heir);
-  }
+  Claim& heir = ClaimForHeir(*lock, request.new_owner, now, effects);
   TimeMs end = LeaseEndOf(old);
   DurationMs recorded_ms = static_cast<DurationMs>(old.lease_ms);
   if (request.lease_ms || end >= kNever) {
     recorded_ms = request.lease_ms.value_or(options_.default_lease_ms);
     end = now + recorded_ms;
   }
-  InheritOptions(*heir, old);
+  InheritOptions(heir, old);
   const TimeMs cool_until = old.extras == nullptr ? 0 : old.extras->cool_until;
+  Confirm(old);
   EndHold(hash, *lock, old, HoldEnd::kTransferred, now);
-  heir->SetLeaseMs(recorded_ms);
-  AddHold(*heir, nullptr, now);
-  SetLeaseEnd(*lock->detail, *heir, end);
-  if (cool_until > 0) heir->NeedExtras().cool_until = cool_until;
-  TellWithOther(EventKind::kTransferred, hash, *heir, request.owner, now);
-  heir->arrival = 0;  // what the new owner got so is not undone
-  heir->is_touched = true;
-  const Token token = heir->token;
-  Answer(*heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, effects);
+  heir.SetLeaseMs(recorded_ms);
+  AddHold(heir, NextToken(), nullptr, now);
+  SetLeaseEnd(*lock->detail, heir, end);
+  if (cool_until > 0) heir.NeedExtras().cool_until = cool_until;
+  TellWithOther(EventKind::kTransferred, hash, heir, request.owner, now);
+  heir.arrival = 0;  // what the new owner got so is not undone
+  heir.is_touched = true;
+  const Token token = heir.token;
+  Answer(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, effects);
   Serve(*lock, now, effects);
   return {TransferStatus::kTransferred, token};
 }
 
+// The new owner's place ends. It becomes the hold; but an MLOCK can not be granted a part.
+Claim& LockEngine::ClaimForHeir(LockEntry& lock, std::string_view new_owner, TimeMs now,
+                                Effects& effects) {
+  Claim* place = table_.FindClaim(lock, new_owner);
+  if (place != nullptr && place->group() == nullptr) {
+    LeaveLine(*place);
+    return *place;
+  }
+  if (place != nullptr) CancelPlace(*place, now, effects);
+  return table_.CreateClaim(lock, new_owner);
+}
+
 void LockEngine::InheritOptions(Claim& heir, Claim& old) {
-  std::optional<std::string> meta;
+  std::shared_ptr<const std::string> meta;
   if (heir.extras != nullptr) meta = std::move(heir.extras->meta);
-  if (!meta && old.extras != nullptr) meta = std::move(old.extras->meta);
+  if (meta == nullptr && old.extras != nullptr) meta = std::move(old.extras->meta);
   heir.extras.reset();
-  if (meta) heir.NeedExtras().meta = std::move(meta);
+  if (meta != nullptr) heir.NeedExtras().meta = std::move(meta);
   heir.mode = old.mode;
   if (heir.label == kNoLabel) {
     heir.label = old.label;
@@ -330,7 +358,7 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
   } else {
     ended = lock->hold_count();
     was_taken = ended == 0 && lock->detail->rooms.taken() > 0;
-    EndReservationsAndCooling(hash, *lock, now);
+    EndReservationsAndCooling(*lock, now);
     if (lock->has_plain_hold()) EndHold(hash, *lock, lock->plain, HoldEnd::kBroken, now);
     while (lock->detail != nullptr && !lock->detail->holds.empty()) {
       EndHold(hash, *lock, lock->detail->holds.front(), HoldEnd::kBroken, now);
@@ -342,7 +370,7 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
   return ended;
 }
 
-void LockEngine::EndReservationsAndCooling(std::uint64_t hash, LockEntry& lock, TimeMs now) {
+void LockEngine::EndReservationsAndCooling(LockEntry& lock, TimeMs now) {
   if (lock.detail == nullptr) return;
   LockDetail& detail = *lock.detail;
   while (!detail.cooling.empty()) EndCooling(detail.cooling.front());
@@ -350,9 +378,8 @@ void LockEngine::EndReservationsAndCooling(std::uint64_t hash, LockEntry& lock, 
     Claim& place = *at;
     ++at;
     if (!place.is_reserved) continue;
-    Tell(EventKind::kCancelled, hash, lock, place, now);
-    LeaveLine(place);
-    DestroyClaim(place);
+    TellPlace(EventKind::kCancelled, place, now);
+    RemovePlace(place, Cause::kRequest);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +21,8 @@ namespace fairlock::engine {
 // caller: a command first settles the key it names, whether or not Advance has reached it yet. A
 // waiting request is answered later by a Resolution that names its Attachment.
 //
-// Loop-confined. Lock, Unlock, Renew, Cancel, Transfer and each grant are O(1); see QUEUE and LOCKS
-// for theirs.
+// Loop-confined. Lock, Unlock, Renew, Cancel, Transfer and each grant are O(1), of an MLOCK
+// O(keys); see QUEUE and LOCKS for theirs.
 class LockEngine final : public LockCore {
  public:
   explicit LockEngine(const EngineOptions& options) : LockCore(options) {}
@@ -40,6 +41,13 @@ class LockEngine final : public LockCore {
   // Ends the holds of `owner`, or all without one; returns how many.
   std::uint64_t Break(const KeyName& key, std::optional<std::string_view> owner, TimeMs now,
                       Effects& effects);
+
+  // All or nothing; afterwards each key has a hold of its own under the common token.
+  LockResult Mlock(const MlockRequest& request, Attachment& from, TimeMs now, Effects& effects);
+  // True: all leases now end that long from now; false: none has changed.
+  bool Mrenew(const MrenewRequest& request, TimeMs now, Effects& effects);
+  // How many were held and are released. Without token the owner's places go too.
+  std::size_t Munlock(const MunlockRequest& request, TimeMs now, Effects& effects);
 
   // Looking. Each first settles the key, so it may have effects.
   std::uint64_t CountHolders(const KeyName& key, TimeMs now, Effects& effects);
@@ -66,18 +74,63 @@ class LockEngine final : public LockCore {
                         TimeMs now, Effects& effects);
   LockResult GrantAtOnce(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                          Attachment& from, TimeMs now);
-  LockResult Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held, const LockRequest& request,
-                       Attachment& from, TimeMs now);
+  static bool Covers(const Mode& held, const Mode& asked);
+  Hold& Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held, const LockRequest& request,
+                  Attachment& from, TimeMs now);
   void ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest& request, Attachment& from,
                        TimeMs now);
-  LockResult RepeatWaiting(std::uint64_t hash, Claim& place, const LockRequest& request,
-                           Attachment& from, TimeMs now, Effects& effects);
+  // By the owner of the place; of an MLOCK by any of its claims.
+  LockResult RepeatWaiting(Claim& place, const LockRequest& request, Attachment& from, TimeMs now,
+                           Effects& effects);
   LockResult AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                      Attachment& from, TimeMs now, Effects& effects);
   bool MayPass(const LockEntry& lock, const Mode& mode) const;
   void ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects);
+  Claim& ClaimForHeir(LockEntry& lock, std::string_view new_owner, TimeMs now, Effects& effects);
   void InheritOptions(Claim& heir, Claim& old);
-  void EndReservationsAndCooling(std::uint64_t hash, LockEntry& lock, TimeMs now);
+  static bool IsRenewable(const Hold* hold);
+  void RenewHold(std::uint64_t hash, LockEntry& lock, Hold& hold, const RenewRequest& request,
+                 TimeMs now);
+  void CancelPlace(Claim& place, TimeMs now, Effects& effects);
+  void EndReservationsAndCooling(LockEntry& lock, TimeMs now);
+
+  // MLOCK (lock_engine_mlock.cc).
+  struct NamedLock {
+    KeyName name;
+    LockEntry* lock = nullptr;  // null: there is none
+  };
+  // What the owner has on the keys, as far as it is of one kind.
+  struct Stake {
+    Group* group = nullptr;              // of exactly these keys
+    std::optional<std::size_t> other{};  // the first key on which it has something else
+  };
+  void FindNamed(std::span<const KeyName> keys, TimeMs now, Effects& effects);
+  void FindNamedAgain();
+  // Frees those of which nothing is left.
+  void DiscardNamed();
+  Stake FindStake(std::span<const KeyName> keys, std::string_view owner);
+  LockResult ReacquireAll(const Group& group, const MlockRequest& request, Attachment& from,
+                          TimeMs now);
+  LockResult RepeatWaitingAll(const Group& group, const MlockRequest& request, Attachment& from,
+                              TimeMs now, Effects& effects);
+  void ReleaseAll(const Group& group, TimeMs now, Effects& effects);
+  LockResult AskAllAnew(const MlockRequest& request, Attachment& from, TimeMs now,
+                        Effects& effects);
+  LockResult AskOrJoin(const MlockRequest& request, Attachment& from, TimeMs now, Effects& effects);
+  std::size_t CountMissing() const;
+  void NeedLock(NamedLock& named);
+  // A drained key that nobody holds or waits for has nothing else that could be asked.
+  void NeedDrainedLocks();
+  // The first of the keys that a newcomer may not have now; none: it may have all.
+  std::optional<std::size_t> FindBlockedKey(const Mode& mode) const;
+  // The first of the keys whose line is full, with none that REPLACE could end.
+  std::optional<std::size_t> FindRefusingLine(const LockRequest& request) const;
+  LockResult GrantAllAtOnce(const MlockRequest& request, Attachment& from, TimeMs now);
+  void ReplaceNewestOfFullLines(const LockRequest& request, TimeMs now, Effects& effects);
+  LockResult DenyAll(const MlockRequest& request, ClientRef client, std::size_t key,
+                     DenialReason reason, TimeMs now);
+  Group& MakeClaims(const MlockRequest& request, ClientRef client);
+  void ShareMeta(const Group& group);
 
   // Looking (lock_engine_inspect.cc).
   template <typename Visit>
@@ -89,6 +142,8 @@ class LockEngine final : public LockCore {
   static void DescribeRooms(const LockDetail& detail, LockInfo& info, TimeMs now);
   std::uint64_t PositionOf(const Claim& place) const;
   LockSummary Summarize(const LockEntry& lock, TimeMs now) const;
+
+  std::vector<NamedLock> named_;  // scratch: the locks that an MLOCK is about, in its order
 };
 
 }  // namespace fairlock::engine

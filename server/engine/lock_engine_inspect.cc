@@ -17,6 +17,10 @@ std::optional<DurationMs> TimeLeft(const TimerNode& node, TimeMs now) {
   return std::max<DurationMs>(node.deadline() - now, 0);
 }
 
+std::size_t CountKeys(const Claim& claim) {
+  return claim.group() != nullptr ? claim.group()->key_count() : 1;
+}
+
 DurationMs Since(const Hold& hold, TimeMs now) { return now - static_cast<TimeMs>(hold.since); }
 
 }  // namespace
@@ -43,6 +47,7 @@ HolderInfo LockEngine::Describe(const Hold& hold, TimeMs now) const {
     info.meta = claim.meta();
     info.has_session = claim.has_session();
     info.is_session_open = claim.has_session() && claim.attachment != nullptr;
+    info.key_count = CountKeys(claim);
   }
   info.client = &clients_.Identity(hold.client);
   return info;
@@ -57,8 +62,9 @@ PlaceInfo LockEngine::Describe(const Claim& place, std::uint64_t position, TimeM
   info.since = place.joined;
   info.waited_ms = now - place.joined;
   info.is_waiting = place.state == ClaimState::kWaiting;
-  (info.is_waiting ? info.wait_left_ms : info.keep_left_ms) = TimeLeft(place, now);
+  (info.is_waiting ? info.wait_left_ms : info.keep_left_ms) = TimeLeft(TimerOf(place), now);
   info.is_reserved = place.is_reserved;
+  info.key_count = CountKeys(place);
   info.mode = place.mode;
   info.client = &clients_.Identity(place.client);
   return info;

@@ -4,6 +4,7 @@
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "server/engine/attachment.h"
@@ -33,12 +34,17 @@ class Watcher final : public TimerNode, public Pending, public MemberHook {
 // A room that stays taken after its hold ended, because of MINHOLD.
 class CoolingRoom final : public TimerNode, public MemberHook {
  public:
-  CoolingRoom(LockEntry& its_lock, const Mode& its_mode, Token its_token)
-      : TimerNode(TimerKind::kCooling, true), lock(its_lock), mode(its_mode), token(its_token) {}
+  explicit CoolingRoom(const Claim& ended)
+      : TimerNode(TimerKind::kCooling, true),
+        lock(ended.lock),
+        mode(ended.mode),
+        token(ended.token),
+        rank(ended.rank()) {}
 
   LockEntry& lock;
   const Mode mode;
   const Token token;  // of the hold that ended
+  const std::uint8_t rank;
 };
 
 using LineHook =
@@ -60,6 +66,10 @@ struct LockDetail : LineHook {
   std::uint32_t reserved = 0;      // places with a room reserved for them
   TimeMs due_min = kNever;         // no deadline of the members is before it
   std::uint64_t seen_changes = 0;  // of overrides, when the line was looked at
+  bool is_noted = false;           // in LockCore::noted_lines_
+  bool is_settling = false;        // in LockCore::settling_: it must not be discarded
+  std::optional<Cause>
+      vacating;  // what ended a reservation: whether all rooms are free is to be told
 
   bool empty() const {
     return line.empty() && holds.empty() && watchers.empty() && cooling.empty();

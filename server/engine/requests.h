@@ -3,7 +3,10 @@
 // All views in a request need to live only for the call.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "server/engine/types.h"
@@ -29,6 +32,13 @@ struct LockRequest {
   Mode mode() const { return {limit.value_or(1), is_shared, limit.has_value()}; }
 };
 
+// Of MLOCK, MRENEW and MUNLOCK: 1 to kMlockKeysMax different keys of one database. What is asked of
+// each of them has their owner, and no key.
+struct MlockRequest {
+  std::span<const KeyName> keys;
+  LockRequest each;
+};
+
 struct UnlockRequest {
   KeyName key;
   std::string_view owner;
@@ -40,6 +50,16 @@ struct RenewRequest {
   std::string_view owner;
   std::optional<DurationMs> lease_ms;  // without it the length that the hold has on record
   std::optional<Token> token;
+};
+
+struct MrenewRequest {
+  std::span<const KeyName> keys;
+  RenewRequest each;
+};
+
+struct MunlockRequest {
+  std::span<const KeyName> keys;
+  UnlockRequest each;
 };
 
 struct TransferRequest {
@@ -63,8 +83,11 @@ enum class LockStatus : std::uint8_t {
   kDenied,       // nil now, with the reason
   kModeDiffers,  // an error: held SHARED or with a LIMIT that does not cover what is asked; nothing
                  // changed
-  kTooManyLocks,  // an error: the configured number of locks is reached; nothing changed
-  kTooManyPlaces  // an error: the configured number of places is reached; nothing changed
+  kStakedOtherwise,  // an error: MLOCK by an owner that holds or waits for one of the keys, `key`,
+                     // other than by an MLOCK of exactly these; nothing changed
+  kWaitsByMlock,     // an error: LOCK of a key that the owner's MLOCK waits for; nothing changed
+  kTooManyLocks,     // an error: the configured number of locks is reached; nothing changed
+  kTooManyPlaces     // an error: the configured number of places is reached; nothing changed
 };
 
 struct LockResult {
@@ -72,6 +95,7 @@ struct LockResult {
   DenialReason reason = DenialReason::kNone;  // for kQueued, kKept and kDenied
   Token token = 0;                            // for kGranted and kAlready
   std::uint64_t key_hash = 0;                 // for kGranted: what UndoGrant asks for
+  std::size_t key = 0;  // of MLOCK: which key the reason is about, counted from 0
 };
 
 enum class TransferStatus : std::uint8_t {

@@ -14,7 +14,7 @@ namespace fairlock::engine {
 enum class TimerClass : std::uint8_t { kLease, kCooling, kReservation, kWait };
 inline constexpr std::size_t kTimerClasses = 4;
 
-enum class TimerKind : std::uint8_t { kHold, kPlace, kWatcher, kCooling };
+enum class TimerKind : std::uint8_t { kHold, kPlace, kGroup, kWatcher, kCooling };
 
 using TimerHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct TimerTag>,

@@ -30,6 +30,7 @@ inline constexpr std::size_t kMetaBytesMax = 4096;
 inline constexpr std::size_t kLabelBytesMax = 64;
 inline constexpr std::size_t kReasonBytesMax = 256;
 inline constexpr std::uint32_t kDatabases = 16;
+inline constexpr std::size_t kMlockKeysMax = 64;
 inline constexpr std::uint32_t kLimitMax = 1'000'000'000;
 
 // The name of a lock: a database (0 to 15) and 1 to 1024 bytes.
@@ -55,6 +56,9 @@ enum class DenialReason : std::uint8_t {
   kFull,      // MAXWAITERS
   kDrained,   // an operator's override of LIMIT lets nobody new in
 };
+
+// What ended something.
+enum class Cause : std::uint8_t { kRequest, kTime };
 
 // How a hold, or a room taken for one, goes together with others.
 struct Mode {

@@ -41,6 +41,9 @@ constexpr std::array<Row, kOperationCount> kRows = {{
     {Operation::kSetReconnectGrace, "set reconnect grace", 1},
     {Operation::kSetLimit, "LIMIT SET", 3},
     {Operation::kDropLimit, "LIMIT DEL", 2},
+    {Operation::kMlock, "MLOCK", 30},
+    {Operation::kMrenew, "MRENEW", 5},
+    {Operation::kMunlock, "MUNLOCK", 10},
 }};
 
 const Row& RowOf(Operation operation) {
@@ -82,7 +85,9 @@ void Outcome::Clear() {
   number = 0;
   extra = 0;
   answers.clear();
-  owners_in_line.reset();
+  owners_in_line.clear();
+  expiries.clear();
+  lapses.clear();
 }
 
 bool Outcome::HasEqualResult(const Outcome& other) const {

@@ -43,8 +43,11 @@ enum class Operation : std::uint8_t {
   kSetReconnectGrace,
   kSetLimit,  // an operator overrides LIMIT
   kDropLimit,
+  kMlock,
+  kMrenew,
+  kMunlock,
 };
-inline constexpr std::size_t kOperationCount = 23;
+inline constexpr std::size_t kOperationCount = 26;
 
 inline constexpr int kAbsent = -1;
 
@@ -59,6 +62,7 @@ struct Call {
   Operation operation = Operation::kSleep;
   int connection = kAbsent;
   int key = kAbsent;
+  std::vector<int> keys{};  // of MLOCK, MRENEW, MUNLOCK; the first is `key`
   int owner = kAbsent;
   int new_owner = kAbsent;
   std::optional<Token> token;
@@ -86,6 +90,9 @@ struct Call {
     const bool has_limit = limit.has_value() && !is_shared;
     return {has_limit ? *limit : 1, is_shared, has_limit};
   }
+  bool is_mlock() const { return operation == Operation::kMlock; }
+  // All keys that it names.
+  std::vector<int> named() const { return keys.empty() ? std::vector{key} : keys; }
   // By the text of LOCK: the default lease, or none beside SESSION.
   DurationMs LeaseAsked(DurationMs default_lease_ms) const {
     return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
@@ -95,12 +102,24 @@ struct Call {
 // The answer to a request that waited.
 struct Answer {
   int connection = kAbsent;
-  int key = kAbsent;
+  int key = kAbsent;  // of MLOCK the first that it named
   engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
   Token token = 0;
   int by = kAbsent;  // kReplaced: the owner that took the place
 
   friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+// A lease that ended.
+struct Expiry {
+  int key = kAbsent;
+  Token token = 0;
+};
+
+// A place of an absent owner that ended, on each of its keys.
+struct Lapse {
+  int key = kAbsent;
+  int owner = kAbsent;
 };
 
 // What a call returned; each operation uses the fields it needs, the others stay 0.
@@ -112,8 +131,13 @@ struct Outcome {
   std::int64_t extra = 0;
   std::vector<Answer> answers;
   // After a call that may end places of absent owners without a word: who is in
-  // line then. For the ledger; not compared.
-  std::optional<std::vector<int>> owners_in_line;
+  // line then, for each key that it named. For the ledger; not compared.
+  std::vector<std::vector<int>> owners_in_line;
+  // The leases that ended in an Advance, in their order, which between keys is the engine's affair.
+  // Not compared.
+  std::vector<Expiry> expiries;
+  // The places of absent owners that ended in an Advance. Not compared.
+  std::vector<Lapse> lapses;
 
   void Clear();
   bool HasEqualResult(const Outcome& other) const;

@@ -47,7 +47,7 @@ bool Comparison::IsSame(const engine::HolderInfo& info, const ModelHold& hold, T
          IsTimeLeft(info.ttl_ms, hold.end(), now) && info.lease_ms == hold.lease_ms &&
          info.mode == hold.mode && info.has_session == hold.session_grace_ms.has_value() &&
          info.is_session_open == (hold.session_connection != kAbsent) &&
-         IsSameClient(*info.client, hold.client);
+         info.key_count == hold.keys.size() && IsSameClient(*info.client, hold.client);
 }
 
 bool Comparison::IsSame(const engine::PlaceInfo& info, const ModelPlace& place, TimeMs now) const {
@@ -60,7 +60,7 @@ bool Comparison::IsSame(const engine::PlaceInfo& info, const ModelPlace& place, 
          info.waited_ms == now - place.since && info.is_waiting == is_waiting &&
          IsTimeLeft(left_ms, place.end, now) && !other_left_ms &&
          info.is_reserved == place.is_reserved && info.mode == place.mode &&
-         IsSameClient(*info.client, place.connection);
+         info.key_count == place.keys.size() && IsSameClient(*info.client, place.connection);
 }
 
 bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects) {
@@ -182,19 +182,13 @@ bool Comparison::IsSame(const engine::LockSummary& summary, const ModelKey& key,
          summary.oldest_hold_ms == now - first.since;
 }
 
-int Comparison::KeyNumber(const engine::KeyName& name) const {
-  const auto found =
-      std::ranges::find_if(setting_.keys, [&](const KeyText& key) { return key.name() == name; });
-  return found == setting_.keys.end() ? kAbsent : static_cast<int>(found - setting_.keys.begin());
-}
-
 std::optional<std::string> Comparison::CompareOverview(bool is_model_behind, TimeMs now) {
   std::vector<int> visits(setting_.keys.size(), 0);
   bool is_same = true;
   std::uint64_t cursor = 0;
   do {
     cursor = driver_.engine().Scan(cursor, 3, now, [&](const engine::LockSummary& summary) {
-      const int key = KeyNumber(summary.key);
+      const int key = driver_.NumberOfKey(summary.key);
       if (key == kAbsent) {
         is_same = false;
         return;
@@ -221,7 +215,7 @@ std::optional<std::string> Comparison::CompareOverview(bool is_model_behind, Tim
 std::vector<Comparison::Sight> Comparison::SeeAll(TimeMs now) const {
   std::vector<Sight> sights(setting_.keys.size());
   const auto visit = [&](const engine::LockSummary& summary) {
-    const int key = KeyNumber(summary.key);
+    const int key = driver_.NumberOfKey(summary.key);
     if (key == kAbsent) return;
     sights[static_cast<std::size_t>(key)] = {true, summary.holder_count, summary.waiter_count};
   };

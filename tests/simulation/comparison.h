@@ -45,7 +45,6 @@ class Comparison {
   bool IsSameClient(const engine::ClientIdentity& identity, int connection) const;
   bool HasSameCounters(const engine::KeyCounters& counters, const ModelKey& key) const;
   bool HasSamePositions(int key, TimeMs now, engine::Effects& effects);
-  int KeyNumber(const engine::KeyName& name) const;
   std::string NarrateKey(int key, const engine::LockInfo& info,
                          const std::vector<engine::PlaceInfo>& places, TimeMs now) const;
 

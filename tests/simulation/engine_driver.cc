@@ -14,12 +14,14 @@ struct EngineDriver::Connection : engine::Attachment {
 
   const int number;
   int key = kAbsent;  // of the request that waits
+  bool waits_for_all = false;
 };
 
 EngineDriver::EngineDriver(const Setting& setting)
     : setting_(setting),
       engine_(setting.engine),
       slots_(static_cast<std::size_t>(setting.connections)) {
+  engine_.set_event_sink(this);
   for (int slot = 0; slot < setting.connections; ++slot) Connect(slot);
 }
 
@@ -111,7 +113,7 @@ void EngineDriver::TakeAnswers(Outcome& outcome) {
     if (found != slots_.end()) {
       answer.connection = (*found)->number;
       answer.key = (*found)->key;
-      assert(resolution.kind != engine::ResolutionKind::kGranted ||
+      assert(resolution.kind != engine::ResolutionKind::kGranted || (*found)->waits_for_all ||
              resolution.key_hash ==
                  engine_.Prefetch(setting_.keys[static_cast<std::size_t>(answer.key)].name()));
     }
@@ -126,11 +128,27 @@ int EngineDriver::NumberOfOwner(std::string_view owner) const {
                                         : static_cast<int>(found - setting_.owners.begin());
 }
 
+int EngineDriver::NumberOfKey(const engine::KeyName& name) const {
+  const auto found =
+      std::ranges::find_if(setting_.keys, [&](const KeyText& key) { return key.name() == name; });
+  return found == setting_.keys.end() ? kAbsent : static_cast<int>(found - setting_.keys.begin());
+}
+
+void EngineDriver::Take(const engine::Event& event) {
+  if (event.kind == engine::EventKind::kExpired) {
+    expiries_.push_back({NumberOfKey(event.key), event.token});
+  } else if (event.kind == engine::EventKind::kLapsed) {
+    lapses_.push_back({NumberOfKey(event.key), NumberOfOwner(event.owner)});
+  }
+}
+
 void EngineDriver::ListLine(const Call& call, TimeMs now, Outcome& outcome) {
   engine::Effects none;
-  outcome.owners_in_line.emplace();
-  for (const auto& place : engine_.Queue(KeyOf(call), 0, 1'000'000, now, none)) {
-    outcome.owners_in_line->push_back(NumberOfOwner(place.owner));
+  for (const engine::KeyName& key : KeysOf(call)) {
+    outcome.owners_in_line.emplace_back();
+    for (const auto& place : engine_.Queue(key, 0, 1'000'000, now, none)) {
+      outcome.owners_in_line.back().push_back(NumberOfOwner(place.owner));
+    }
   }
 }
 
@@ -139,17 +157,27 @@ engine::KeyName EngineDriver::KeyOf(const Call& call) const {
   return setting_.keys[static_cast<std::size_t>(call.key)].name();
 }
 
+std::vector<engine::KeyName> EngineDriver::KeysOf(const Call& call) const {
+  std::vector<engine::KeyName> names;
+  for (int key : call.named()) names.push_back(setting_.keys[static_cast<std::size_t>(key)].name());
+  return names;
+}
+
 std::string_view EngineDriver::OwnerOf(int owner) const {
   return setting_.owners[static_cast<std::size_t>(owner)];
 }
 
 bool EngineDriver::Advance(const Call& call, TimeMs now, Outcome& outcome) {
   now_ = now;
+  expiries_.clear();
+  lapses_.clear();
   bool is_more_due = true;
   do {
     is_more_due = engine_.Advance(now, call.steps_max, effects_);
   } while (is_more_due && call.until_done);
   TakeAnswers(outcome);
+  outcome.expiries = expiries_;
+  outcome.lapses = lapses_;
   return !is_more_due;
 }
 
@@ -158,7 +186,12 @@ void EngineDriver::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   if (IsSetting(call.operation)) return ApplySetting(call, now, outcome);
   switch (call.operation) {
     case Operation::kLock:
+    case Operation::kMlock:
       Lock(call, now, outcome);
+      break;
+    case Operation::kMrenew:
+    case Operation::kMunlock:
+      ApplyToAll(call, now, outcome);
       break;
     case Operation::kWait:
       Wait(call, now, outcome);
@@ -179,10 +212,28 @@ void EngineDriver::Apply(const Call& call, TimeMs now, Outcome& outcome) {
       Look(call, now, outcome);
   }
   TakeAnswers(outcome);
-  const bool ends_silently =
-      (call.operation == Operation::kBreak && call.owner == kAbsent) ||
-      (call.operation == Operation::kLock && call.waiters_max && call.replaces_newest);
+  const bool ends_silently = (call.operation == Operation::kBreak && call.owner == kAbsent) ||
+                             ((call.operation == Operation::kLock || call.is_mlock()) &&
+                              call.waiters_max && call.replaces_newest);
   if (ends_silently) ListLine(call, now, outcome);
+}
+
+engine::LockRequest EngineDriver::LockRequestOf(const Call& call) const {
+  engine::LockRequest request;
+  request.owner = OwnerOf(call.owner);
+  request.lease_ms = call.lease_ms;
+  request.wait_ms = call.wait_ms;
+  request.keep_ms = call.keep_ms;
+  if (!call.is_shared) request.limit = call.limit;
+  request.is_shared = call.is_shared;
+  request.session_grace_ms = call.session_grace_ms;
+  request.min_hold_ms = call.min_hold_ms;
+  request.waiters_max = call.waiters_max;
+  request.replaces_newest = call.replaces_newest;
+  request.only_new = call.only_new;
+  if (call.meta != kAbsent) request.meta = setting_.TextOf(setting_.metas, call.meta);
+  if (call.label != kAbsent) request.label = setting_.TextOf(setting_.labels, call.label);
+  return request;
 }
 
 void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) {
@@ -209,35 +260,49 @@ void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) 
 }
 
 void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
-  engine::LockRequest request;
-  request.key = KeyOf(call);
-  request.owner = OwnerOf(call.owner);
-  request.lease_ms = call.lease_ms;
-  request.wait_ms = call.wait_ms;
-  request.keep_ms = call.keep_ms;
-  if (!call.is_shared) request.limit = call.limit;
-  request.is_shared = call.is_shared;
-  request.session_grace_ms = call.session_grace_ms;
-  request.min_hold_ms = call.min_hold_ms;
-  request.waiters_max = call.waiters_max;
-  request.replaces_newest = call.replaces_newest;
-  request.only_new = call.only_new;
-  if (call.meta != kAbsent) request.meta = setting_.TextOf(setting_.metas, call.meta);
-  if (call.label != kAbsent) request.label = setting_.TextOf(setting_.labels, call.label);
   Connection& connection = Find(call.connection);
-  const engine::LockResult result = engine_.Lock(request, connection, now, effects_);
-  if (result.status == LockStatus::kQueued) connection.key = call.key;
-  assert(result.status != LockStatus::kGranted || result.key_hash == engine_.Prefetch(request.key));
+  engine::LockRequest request = LockRequestOf(call);
+  engine::LockResult result;
+  if (call.is_mlock()) {
+    const std::vector<engine::KeyName> keys = KeysOf(call);
+    result = engine_.Mlock({keys, request}, connection, now, effects_);
+  } else {
+    request.key = KeyOf(call);
+    result = engine_.Lock(request, connection, now, effects_);
+    assert(result.status != LockStatus::kGranted ||
+           result.key_hash == engine_.Prefetch(request.key));
+  }
+  if (result.status == LockStatus::kQueued) {
+    connection.key = call.key;
+    connection.waits_for_all = call.is_mlock();
+  }
   outcome.status = static_cast<int>(result.status);
   outcome.reason = static_cast<int>(result.reason);
   outcome.token = result.token;
+  if (result.token == 0) outcome.number = static_cast<std::int64_t>(result.key);
+}
+
+void EngineDriver::ApplyToAll(const Call& call, TimeMs now, Outcome& outcome) {
+  const std::vector<engine::KeyName> keys = KeysOf(call);
+  const std::string_view owner = OwnerOf(call.owner);
+  if (call.operation == Operation::kMrenew) {
+    const engine::RenewRequest each{
+        .key = {}, .owner = owner, .lease_ms = call.lease_ms, .token = call.token};
+    outcome.number = engine_.Mrenew({keys, each}, now, effects_);
+  } else {
+    const engine::UnlockRequest each{.key = {}, .owner = owner, .token = call.token};
+    outcome.number = static_cast<std::int64_t>(engine_.Munlock({keys, each}, now, effects_));
+  }
 }
 
 void EngineDriver::Wait(const Call& call, TimeMs now, Outcome& outcome) {
   Connection& connection = Find(call.connection);
   const engine::WaitRequest request{.key = KeyOf(call), .timeout_ms = call.wait_ms};
   const WaitStatus status = engine_.Wait(request, connection, now, effects_);
-  if (status == WaitStatus::kWaiting) connection.key = call.key;
+  if (status == WaitStatus::kWaiting) {
+    connection.key = call.key;
+    connection.waits_for_all = false;
+  }
   outcome.status = static_cast<int>(status);
 }
 

@@ -13,7 +13,7 @@ namespace fairlock::simulation {
 
 // Owns the engine and its connections: a fixed number of slots, each with one connection at a time.
 // Connections are numbered in the order in which they open.
-class EngineDriver {
+class EngineDriver final : private engine::EventSink {
  public:
   // An answer that the engine addressed to nobody who was waiting has this connection.
   static constexpr int kNobody = -2;
@@ -32,6 +32,7 @@ class EngineDriver {
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
   // Closes all; the driver is then only good for looking at the engine.
   void CloseAll(TimeMs now);
+  int NumberOfKey(const engine::KeyName& name) const;
 
   int ConnectionIn(int slot) const;
   bool IsWaiting(int slot) const;
@@ -42,6 +43,9 @@ class EngineDriver {
  private:
   struct Connection;
 
+  // Notes which leases and absent places end.
+  void Take(const engine::Event& event) override;
+
   void Connect(int slot);
   void Close(Connection& connection, TimeMs now);
   Connection& Find(int connection);
@@ -49,7 +53,10 @@ class EngineDriver {
   int NumberOfOwner(std::string_view owner) const;
   void ListLine(const Call& call, TimeMs now, Outcome& outcome);
   void ApplySetting(const Call& call, TimeMs now, Outcome& outcome);
+  engine::LockRequest LockRequestOf(const Call& call) const;
   void Lock(const Call& call, TimeMs now, Outcome& outcome);
+  void ApplyToAll(const Call& call, TimeMs now, Outcome& outcome);
+  std::vector<engine::KeyName> KeysOf(const Call& call) const;
   void Wait(const Call& call, TimeMs now, Outcome& outcome);
   void Transfer(const Call& call, TimeMs now, Outcome& outcome);
   void ApplyToHolder(const Call& call, TimeMs now, Outcome& outcome);
@@ -64,7 +71,9 @@ class EngineDriver {
   engine::Effects effects_;
   std::vector<std::unique_ptr<Connection>> slots_;
   std::vector<std::string> addresses_;  // of all connections there ever were
-  TimeMs now_ = 0;                      // of the latest call
+  std::vector<Expiry> expiries_;        // in the Advance that is made
+  std::vector<Lapse> lapses_;
+  TimeMs now_ = 0;  // of the latest call
 };
 
 }  // namespace fairlock::simulation

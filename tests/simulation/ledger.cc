@@ -7,18 +7,8 @@
 namespace fairlock::simulation {
 
 using engine::LockStatus;
-using engine::ResolutionKind;
-using engine::TransferStatus;
 
 namespace {
-
-constexpr std::size_t kTokensRemembered = 16;
-
-auto FindWaiting(Ledger::Key& key, int connection) {
-  return std::ranges::find_if(key.line, [&](const Ledger::Place& place) {
-    return place.connection == connection && place.state == Ledger::PlaceState::kWaiting;
-  });
-}
 
 void DropOverdue(Ledger::Key& key, TimeMs now) {
   for (const Ledger::Hold& hold : key.holds) {
@@ -32,6 +22,12 @@ void DropOverdue(Ledger::Key& key, TimeMs now) {
   });
 }
 
+void AddMissing(std::vector<int>& keys, const std::vector<int>& others) {
+  for (int other : others) {
+    if (std::ranges::count(keys, other) == 0) keys.push_back(other);
+  }
+}
+
 }  // namespace
 
 Ledger::Ledger(const Setting& setting)
@@ -39,8 +35,9 @@ Ledger::Ledger(const Setting& setting)
       default_lease_ms_(setting.engine.default_lease_ms),
       reconnect_grace_ms_(setting.engine.reconnect_grace_ms),
       overrides_(setting),
-      newest_token_(setting.engine.first_token - 1),
-      recent_tokens_(kTokensRemembered, setting.engine.first_token) {}
+      newest_token_(setting.engine.first_token - 1) {
+  recent_tokens_.fill(setting.engine.first_token);
+}
 
 void Ledger::Require(bool is_kept, const char* promise) {
   if (!is_kept && broken_ == nullptr) broken_ = promise;
@@ -56,17 +53,18 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   call_ = &call;
   outcome_ = &outcome;
   was_cancelled_ = false;
-  Key& key = keys_[static_cast<std::size_t>(call.key)];
-  DropOverdue(key, now);
-  ForgetAbsent(key);
+  const Keys reach = Reach(call.named());
+  const Keys settled = DropOverdueOn(call.named(), now);
+  MarkLeaving();
+  ForgetAbsent();
   bool is_result_judged = false;
   for (const Answer& answer : outcome.answers) {
-    Require(answer.key == call.key, "a command has an effect on another key");
+    Require(std::ranges::count(reach, answer.key) > 0, "a command has an effect on another key");
     // What follows from a grant has a higher token than the grant; who just
     // came to wait may be granted by what its new options change.
-    const bool is_after_result =
-        (GivesToken() && answer.token > outcome.token) ||
-        (call.operation == Operation::kLock && answer.connection == call.connection);
+    const bool is_asking = call.operation == Operation::kLock || call.is_mlock();
+    const bool is_after_result = (GivesToken() && answer.token > outcome.token) ||
+                                 (is_asking && answer.connection == call.connection);
     if (!is_result_judged && is_after_result) {
       JudgeResult(now);
       is_result_judged = true;
@@ -74,9 +72,12 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
     Judge(answer, now);
   }
   if (!is_result_judged) JudgeResult(now);
-  ForgetAbsent(key);
+  ForgetAbsent();
   call_ = nullptr;  // it is done: nothing is leaving any more
-  CheckSettled(key, now);
+  for (int key : call.named()) {
+    for (Hold& hold : At(key).holds) hold.is_leaving = false;
+  }
+  CheckSettled(settled, now);
   return End();
 }
 
@@ -111,12 +112,27 @@ void Ledger::NoteLimits() {
 std::optional<std::string> Ledger::ObserveAdvance(const Outcome& outcome, bool is_done,
                                                   TimeMs now) {
   EndOverrides(now);
+  for (const Expiry& expiry : outcome.expiries) {
+    std::vector<Hold>& holds = At(expiry.key).holds;
+    const auto hold =
+        std::ranges::find_if(holds, [&](const Hold& one) { return one.token == expiry.token; });
+    Require(hold != holds.end() && IsOver(hold->end, now), "no lease ends early, or twice");
+    if (hold == holds.end()) continue;
+    if (hold->cool_until > 0) At(expiry.key).cooling.push_back({hold->mode, hold->cool_until});
+    holds.erase(hold);
+  }
   for (const Answer& answer : outcome.answers) Judge(answer, now);
+  // Last: a place may have become absent in the same step.
+  for (const Lapse& lapse : outcome.lapses) {
+    const auto place = FindOwner(At(lapse.key).line, lapse.owner);
+    const bool is_there = place != At(lapse.key).line.end() && place->is_absent();
+    Require(is_there && IsOver(place->end, now), "no KEEP and no grace ends early");
+    if (is_there) At(lapse.key).line.erase(place);
+  }
   if (is_done) {
-    for (Key& key : keys_) {
-      DropOverdue(key, now);
-      CheckSettled(key, now);
-    }
+    Keys all;
+    for (int key = 0; key < static_cast<int>(keys_.size()); ++key) all.push_back(key);
+    CheckSettled(DropOverdueOn(all, now), now);
   }
   return End();
 }
@@ -126,15 +142,16 @@ std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome&
   EndOverrides(now);
   Require(outcome.answers.empty() || IsWaiting(connection), "who does not wait is not unblocked");
   unblocked_ = connection;
-  for (Key& key : keys_) {
-    const bool is_its = FindWaiting(key, connection) != key.line.end() ||
-                        FindConnection(key.watchers, connection) != key.watchers.end();
-    if (!is_its) continue;
-    DropOverdue(key, now);
-    for (const Answer& answer : outcome.answers) Judge(answer, now);
-    CheckSettled(key, now);
-    break;
+  Keys keys;
+  for (int key = 0; key < static_cast<int>(keys_.size()); ++key) {
+    if (FindWaiting(At(key).line, connection) != At(key).line.end() ||
+        FindConnection(At(key).watchers, connection) != At(key).watchers.end()) {
+      keys.push_back(key);
+    }
   }
+  keys = DropOverdueOn(keys, now);
+  for (const Answer& answer : outcome.answers) Judge(answer, now);
+  CheckSettled(keys, now);
   unblocked_ = kAbsent;
   Require(!IsWaiting(connection), "who is unblocked is answered");
   return End();
@@ -143,22 +160,22 @@ std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome&
 std::optional<std::string> Ledger::ObserveDisconnect(int connection, const Outcome& outcome,
                                                      TimeMs now) {
   EndOverrides(now);
-  std::vector<Key*> touched;
-  for (Key& key : keys_) {
+  Keys touched;
+  for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
+    Key& key = At(index);
     const auto gone = std::erase_if(
         key.watchers, [&](const Watcher& watcher) { return watcher.connection == connection; });
-    const auto place = FindWaiting(key, connection);
+    const auto place = FindWaiting(key.line, connection);
     const bool is_waiting = place != key.line.end();
     if (is_waiting && !LoseRequest(*place, now)) key.line.erase(place);
-    if (is_waiting || gone > 0) touched.push_back(&key);
+    if (is_waiting || gone > 0) touched.push_back(index);
   }
-  const bool may_touch_more = LoseSessionsOf(connection, now, touched);
-  Require(outcome.answers.empty() || !touched.empty() || may_touch_more,
-          "a lost connection has no effect");
+  LoseSessionsOf(connection, now, touched);
+  Require(outcome.answers.empty() || !touched.empty(), "a lost connection has no effect");
   SetWaiting(connection, false);
-  for (Key* key : touched) DropOverdue(*key, now);
+  touched = DropOverdueOn(touched, now);
   for (const Answer& answer : outcome.answers) Judge(answer, now);
-  for (Key* key : touched) CheckSettled(*key, now);
+  CheckSettled(touched, now);
   return End();
 }
 
@@ -169,75 +186,57 @@ bool Ledger::LoseRequest(Place& place, TimeMs now) const {
   return is_kept || reconnect_grace_ms_ > 0;
 }
 
-bool Ledger::LoseSessionsOf(int connection, TimeMs now, std::vector<Key*>& touched) {
-  bool is_one_over = false;
-  for (Key& key : keys_) {
-    bool is_touched = false;
-    for (Hold& hold : key.holds) {
+void Ledger::LoseSessionsOf(int connection, TimeMs now, Keys& touched) {
+  for (int key = 0; key < static_cast<int>(keys_.size()); ++key) {
+    for (Hold& hold : At(key).holds) {
       if (!hold.session_grace_ms || hold.session_connection != connection) continue;
-      if (IsOver(hold.end, now)) {
-        is_one_over = true;
-        continue;
-      }
-      is_touched = true;
+      AddMissing(touched, {key});
+      if (IsOver(hold.end, now)) continue;
       hold.session_connection = kAbsent;
       const DurationMs grace_ms = *hold.session_grace_ms;
       // -1: it ends with the connection, at any time of the clock.
       hold.end = grace_ms > 0 ? std::min(hold.lease_end, After(now, grace_ms)) : -1;
     }
-    if (is_touched) touched.push_back(&key);
   }
-  return is_one_over;
 }
 
-std::optional<std::string> Ledger::ObserveUndo(int key_index, Token token, const Outcome& outcome,
-                                               TimeMs now) {
+std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outcome, TimeMs now) {
   EndOverrides(now);
-  Key& key = keys_[static_cast<std::size_t>(key_index)];
-  const bool is_undone = outcome.number == 1;
-  const auto hold =
-      std::ranges::find_if(key.holds, [&](const Hold& one) { return one.token == token; });
-  const bool is_there = hold != key.holds.end();
-  if (!is_there || hold->is_confirmed || !IsOver(hold->end, now)) {
-    Require(is_undone == (is_there && !hold->is_confirmed),
-            "a grant that nobody read or renewed is undone, and no other");
+  Keys keys;
+  std::optional<Hold> grant;
+  for (int key = 0; key < static_cast<int>(keys_.size()); ++key) {
+    const auto hold =
+        std::ranges::find_if(At(key).holds, [&](const Hold& one) { return one.token == token; });
+    if (hold == At(key).holds.end()) continue;
+    keys.push_back(key);
+    grant = *hold;
   }
-  if (is_there && is_undone) {
-    Place place{.owner = hold->owner,
-                .arrival = hold->arrival,
-                .mode = hold->mode,
-                .keep_ms = hold->keep_ms,
-                .session_grace_ms = {}};
-    key.holds.erase(hold);
+  const bool is_undone = outcome.number == 1;
+  Require(is_undone == (grant && !grant->is_confirmed),
+          "a grant that nobody read or renewed is undone, and no other");
+  Require(is_undone || outcome.answers.empty(), "a grant that stands has no effect");
+  if (!is_undone || !grant) return End();
+  // The place returns, if no part of it is gone.
+  const bool returns = grant->arrival != 0 && keys.size() == grant->keys.size();
+  Place place{.owner = grant->owner,
+              .keys = grant->keys,
+              .is_mlock = grant->is_mlock,
+              .arrival = grant->arrival,
+              .mode = grant->mode,
+              .keep_ms = grant->keep_ms,
+              .session_grace_ms = {}};
+  const bool stays = LoseRequest(place, now);
+  for (int index : keys) {
+    Key& key = At(index);
+    std::erase_if(key.holds, [&](const Hold& hold) { return hold.token == token; });
     const auto behind = std::ranges::find_if(
         key.line, [&](const Place& other) { return other.arrival > place.arrival; });
-    if (place.arrival != 0 && LoseRequest(place, now)) key.line.insert(behind, place);
-    DropOverdue(key, now);
+    if (returns && stays) key.line.insert(behind, place);
   }
-  Require(is_undone || outcome.answers.empty(), "a grant that stands has no effect");
+  keys = DropOverdueOn(keys, now);
   for (const Answer& answer : outcome.answers) Judge(answer, now);
-  if (is_undone) CheckSettled(key, now);
+  CheckSettled(keys, now);
   return End();
-}
-
-void Ledger::ForgetAbsentOf(Key& key, int owner) {
-  const auto gone = std::erase_if(
-      key.line, [&](const Place& place) { return place.owner == owner && place.is_absent(); });
-  if (gone > 0) was_cancelled_ = true;
-}
-
-void Ledger::ForgetAbsent(Key& key) {
-  const bool ends_own = call_->operation == Operation::kCancel ||
-                        (call_->operation == Operation::kUnlock && !call_->token);
-  if (ends_own) ForgetAbsentOf(key, call_->owner);
-  if (call_->operation == Operation::kTransfer && GivesToken()) {
-    ForgetAbsentOf(key, call_->new_owner);
-  }
-  if (!outcome_->owners_in_line) return;
-  std::erase_if(key.line, [&](const Place& place) {
-    return place.state == PlaceState::kKept && place.owner != call_->owner &&
-           std::ranges::count(*outcome_->owners_in_line, place.owner) == 0;
-  });
 }
 
 std::optional<std::string> Ledger::End() {
@@ -247,122 +246,16 @@ std::optional<std::string> Ledger::End() {
   return std::string("broken promise: ") + broken_;
 }
 
-void Ledger::CheckSettled(const Key& key, TimeMs now) {
-  const auto is_over = [&](const Watcher& watcher) { return IsOver(watcher.give_up, now); };
-  Require(std::ranges::none_of(key.watchers, is_over), "a WAIT for a key ends in time");
-  const std::vector<engine::Mode> rooms = RoomsOf(key, now);
-  for (const Hold& hold : key.holds) {
-    Require(rooms.size() <= hold.mode.limit || hold.mode.is_shared || overrides_.was_ever_used(),
-            "no hold beside more holds than it tolerates");
-  }
-  std::vector<engine::Mode> wanted = rooms;
-  for (const Place& place : key.line) {
-    Require(place.state != PlaceState::kSuperseded, "a place is answered once it is superseded");
-    Require(place.state != PlaceState::kWaiting || !IsOver(place.end, now),
-            "a wait for a lock ends in time");
-    if (place.state == PlaceState::kKept) wanted.push_back(place.mode);
-  }
-  const auto first = std::ranges::find_if(
-      key.line, [](const Place& place) { return place.state == PlaceState::kWaiting; });
-  Require(first == key.line.end() || !HasRoomBeside(wanted, first->mode, key.limit_override),
-          "nobody is left waiting who could be granted");
-  for (const Watcher& watcher : key.watchers) {
-    const bool is_kept = std::ranges::any_of(
-        key.holds, [&](const Hold& hold) { return hold.token <= watcher.newest_token; });
-    Require(is_kept, "WAIT is answered when no hold of its time remains");
-  }
-}
-
-// Answers to those who waited
-void Ledger::Judge(const Answer& answer, TimeMs now) {
-  Require(IsWaiting(answer.connection), "only who waits is answered, and once");
-  if (broken_ != nullptr) return;
-  SetWaiting(answer.connection, false);
-  Key& key = keys_[static_cast<std::size_t>(answer.key)];
-  const auto place = FindWaiting(key, answer.connection);
-  if (place != key.line.end()) {
-    return JudgePlaceAnswer(answer, key, static_cast<std::size_t>(place - key.line.begin()), now);
-  }
-  const auto watcher = FindConnection(key.watchers, answer.connection);
-  Require(watcher != key.watchers.end(), "an answer belongs to the key of its request");
-  if (watcher == key.watchers.end()) return;
-  JudgeWatcherAnswer(answer, key, static_cast<std::size_t>(watcher - key.watchers.begin()), now);
-}
-
-void Ledger::JudgePlaceAnswer(const Answer& answer, Key& key, std::size_t index, TimeMs now) {
-  Place& place = key.line[index];
-  const bool is_own = call_ != nullptr && call_->owner == place.owner;
-  switch (answer.kind) {
-    case ResolutionKind::kGranted:
-      return JudgeGrantAfterWait(answer, key, index, now);
-    case ResolutionKind::kTimedOut:
-      Require(IsOver(place.end, now) || place.connection == unblocked_, "no wait ends early");
-      if (place.keep_ms == 0) break;
-      place.state = PlaceState::kKept;
-      place.end = After(now, place.keep_ms);
-      if (call_ != nullptr) ForgetAbsent(key);
-      return;
-    case ResolutionKind::kCancelled: {
-      const bool is_cause = is_own && (call_->operation == Operation::kCancel ||
-                                       call_->operation == Operation::kUnlock);
-      Require(is_cause, "only CANCEL and UNLOCK cancel");
-      was_cancelled_ = true;
-      break;
-    }
-    case ResolutionKind::kSuperseded:
-      Require(is_own && call_->operation == Operation::kLock, "only LOCK supersedes");
-      place.state = PlaceState::kSuperseded;
-      return;
-    case ResolutionKind::kReplaced: {
-      Require(call_ != nullptr && call_->operation == Operation::kLock && call_->replaces_newest &&
-                  answer.by == call_->owner,
-              "only REPLACE replaces");
-      const bool is_newest =
-          std::none_of(key.line.begin() + static_cast<std::ptrdiff_t>(index) + 1, key.line.end(),
-                       [](const Place& other) { return other.state == PlaceState::kWaiting; });
-      Require(is_newest, "REPLACE ends the newest place");
-      break;
-    }
-    default:
-      Require(false, "LOCK is not answered as WAIT");
-  }
-  RemoveAt(key.line, index);
-}
-
-void Ledger::JudgeGrantAfterWait(const Answer& answer, Key& key, std::size_t index, TimeMs now) {
-  const Place place = key.line[index];
-  // The new owner of a transfer is told its token; the result counts.
-  if (GivesToken() && answer.token == outcome_->token && call_->operation == Operation::kTransfer &&
-      place.owner == call_->new_owner) {
-    RemoveAt(key.line, index);
-    return;
-  }
-  CheckNobodyIsPassed(key, index, place.mode, now);
-  RemoveAt(key.line, index);
-  AddHold(key, HoldFor(place, answer.token, now), now);
-}
-
-void Ledger::JudgeWatcherAnswer(const Answer& answer, Key& key, std::size_t index, TimeMs now) {
-  const Watcher watcher = key.watchers[index];
-  RemoveAt(key.watchers, index);
-  if (answer.kind == ResolutionKind::kWatchTimedOut) {
-    Require(IsOver(watcher.give_up, now) || watcher.connection == unblocked_,
-            "no WAIT times out early");
-    return;
-  }
-  Require(answer.kind == ResolutionKind::kWatchEnded, "WAIT is not answered as LOCK");
-  const bool is_over = std::ranges::none_of(key.holds, [&](const Hold& hold) {
-    return hold.token <= watcher.newest_token && !IsOver(hold.end, now) && !IsLeaving(hold);
-  });
-  Require(is_over, "WAIT is not answered while a hold of its time remains");
-}
-
-// Holds
-bool Ledger::IsLeaving(const Hold& hold) const {
-  if (call_ == nullptr) return false;
+// What a command ends
+bool Ledger::IsLeaving(const Hold& hold, bool is_part) const {
+  const bool is_own = hold.owner == call_->owner && (!call_->token || *call_->token == hold.token);
   switch (call_->operation) {
     case Operation::kUnlock:
-      return outcome_->number == 1 && hold.owner == call_->owner;
+    case Operation::kMunlock:
+      return is_own;
+    case Operation::kMlock:
+      return is_part && hold.owner == call_->owner &&
+             outcome_->status != static_cast<int>(LockStatus::kStakedOtherwise);
     case Operation::kTransfer:
       return GivesToken() && hold.owner == call_->owner;
     case Operation::kBreak:
@@ -372,47 +265,136 @@ bool Ledger::IsLeaving(const Hold& hold) const {
   }
 }
 
-bool Ledger::GivesToken() const {
-  if (call_ == nullptr) return false;
-  if (call_->operation == Operation::kLock) {
-    return outcome_->status == static_cast<int>(LockStatus::kGranted);
+void Ledger::MarkLeaving() {
+  const Keys named = call_->named();
+  const bool is_part = !std::ranges::all_of(named, [&](int key) {
+    return FindOwner(At(key).holds, call_->owner) != At(key).holds.end();
+  });
+  for (int key : named) {
+    for (Hold& hold : At(key).holds) hold.is_leaving = IsLeaving(hold, is_part);
   }
-  return call_->operation == Operation::kTransfer &&
-         outcome_->status == static_cast<int>(TransferStatus::kTransferred);
 }
 
-Ledger::Hold Ledger::HoldFor(const Place& place, Token token, TimeMs now) const {
-  const TimeMs end = LeaseEnd(now, place.lease_ms);
-  return {.owner = place.owner,
-          .token = token,
-          .mode = place.mode,
-          .lease_ms = place.lease_ms,
-          .lease_end = end,
-          .end = end,
-          .session_grace_ms = place.session_grace_ms,
-          .session_connection = place.connection,
-          .cool_until = place.min_hold_ms > 0 ? After(now, place.min_hold_ms) : 0,
-          .arrival = place.arrival,
-          .keep_ms = place.keep_ms};
+void Ledger::ForgetAbsentOf(int key, int owner) {
+  const auto place = FindOwner(At(key).line, owner);
+  if (place == At(key).line.end() || !place->is_absent()) return;
+  RemovePlace(Place(*place));
+  was_cancelled_ = true;
 }
 
-bool Ledger::IsRoomTaken(const Hold& hold, TimeMs now) const {
+void Ledger::ForgetAbsent() {
+  const Keys named = call_->named();
+  const bool ends_own =
+      call_->operation == Operation::kCancel ||
+      ((call_->operation == Operation::kUnlock || call_->operation == Operation::kMunlock) &&
+       !call_->token);
+  for (int key : named) {
+    if (ends_own) ForgetAbsentOf(key, call_->owner);
+    if (call_->operation == Operation::kTransfer && GivesToken()) {
+      ForgetAbsentOf(key, call_->new_owner);
+    }
+  }
+  for (std::size_t i = 0; i < outcome_->owners_in_line.size(); ++i) {
+    const std::vector<int>& owners = outcome_->owners_in_line[i];
+    const std::vector<Place> line = At(named[i]).line;
+    for (const Place& place : line) {
+      const bool is_gone = place.state == PlaceState::kKept && place.owner != call_->owner &&
+                           std::ranges::count(owners, place.owner) == 0;
+      if (is_gone) RemovePlace(place);
+    }
+  }
+}
+
+void Ledger::RemovePlace(const Place& place) {
+  for (int key : place.keys) {
+    std::erase_if(At(key).line, [&](const Place& other) { return other.owner == place.owner; });
+  }
+}
+
+// State
+Ledger::Keys Ledger::Reach(Keys keys) const {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (const Place& place : At(keys[i]).line) AddMissing(keys, place.keys);
+  }
+  return keys;
+}
+
+Ledger::Keys Ledger::DropOverdueOn(Keys keys, TimeMs now) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (const Place& place : At(keys[i]).line) {
+      if (IsOver(place.end, now)) AddMissing(keys, place.keys);
+    }
+  }
+  for (int key : keys) DropOverdue(At(key), now);
+  return keys;
+}
+
+bool Ledger::IsRoomTaken(const Hold& hold, TimeMs now, bool is_settled) const {
   const bool is_cooling = hold.cool_until > 0 && !IsOver(hold.cool_until, now);
-  if (IsLeaving(hold)) return is_cooling && call_->operation == Operation::kUnlock;
-  return !IsOver(hold.end, now) || is_cooling;
+  if (hold.is_leaving) {
+    const bool may_cool =
+        call_->operation != Operation::kBreak && call_->operation != Operation::kTransfer;
+    return is_cooling && may_cool;
+  }
+  return !is_settled || !IsOver(hold.end, now) || is_cooling;
 }
 
-std::vector<engine::Mode> Ledger::RoomsOf(const Key& key, TimeMs now) const {
+std::vector<engine::Mode> Ledger::RoomsOf(const Key& key, TimeMs now, bool is_settled) const {
   std::vector<engine::Mode> rooms;
   for (const Hold& hold : key.holds) {
-    if (IsRoomTaken(hold, now)) rooms.push_back(hold.mode);
+    if (IsRoomTaken(hold, now, is_settled)) rooms.push_back(hold.mode);
   }
   const bool ends_cooling =
       call_ != nullptr && call_->operation == Operation::kBreak && call_->owner == kAbsent;
   for (const Cooling& room : key.cooling) {
-    if (!ends_cooling && !IsOver(room.end, now)) rooms.push_back(room.mode);
+    if (!ends_cooling && (!is_settled || !IsOver(room.end, now))) rooms.push_back(room.mode);
   }
   return rooms;
+}
+
+void Ledger::CheckSettled(const Keys& keys, TimeMs now) {
+  for (int index : keys) {
+    const Key& key = At(index);
+    const auto is_over = [&](const Watcher& watcher) { return IsOver(watcher.give_up, now); };
+    Require(std::ranges::none_of(key.watchers, is_over), "a WAIT for a key ends in time");
+    const std::size_t rooms = RoomsOf(key, now).size();
+    for (const Hold& hold : key.holds) {
+      Require(rooms <= hold.mode.limit || hold.mode.is_shared || overrides_.was_ever_used(),
+              "no hold beside more holds than it tolerates");
+    }
+    for (const Place& place : key.line) {
+      Require(place.state != PlaceState::kSuperseded, "a place is answered once it is superseded");
+      Require(place.state != PlaceState::kWaiting || !IsOver(place.end, now),
+              "a wait for a lock ends in time");
+    }
+    const auto first = std::ranges::find_if(
+        key.line, [](const Place& place) { return place.state == PlaceState::kWaiting; });
+    Require(first == key.line.end() || !IsLeftWaiting(*first, keys, now),
+            "nobody is left waiting who could be granted");
+    for (const Watcher& watcher : key.watchers) {
+      const bool is_kept = std::ranges::any_of(
+          key.holds, [&](const Hold& hold) { return hold.token <= watcher.newest_token; });
+      Require(is_kept, "WAIT is answered when no hold of its time remains");
+    }
+  }
+}
+
+bool Ledger::IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) const {
+  return std::ranges::all_of(place.keys, [&](int index) {
+    const Key& key = At(index);
+    const bool is_settled = std::ranges::count(settled, index) > 0;
+    std::vector<engine::Mode> wanted = RoomsOf(key, now, is_settled);
+    bool is_ahead = true;
+    for (const Place& other : key.line) {
+      if (other.owner == place.owner) is_ahead = false;
+      // An absent MLOCK may want a room on another key.
+      const bool is_in_the_way =
+          other.state == PlaceState::kWaiting || (other.is_mlock && other.is_absent());
+      if (is_ahead && is_in_the_way && other.state != PlaceState::kPassedOver) return false;
+      if (other.state == PlaceState::kKept) wanted.push_back(other.mode);
+    }
+    return HasRoomBeside(wanted, place.mode, key.limit_override);
+  });
 }
 
 void Ledger::CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode,
@@ -428,50 +410,6 @@ void Ledger::CheckNobodyIsPassed(const Key& key, std::size_t index, const engine
   }
   Require(HasRoomBeside(rooms, mode, key.limit_override),
           "nobody takes the room of an absent one ahead in line");
-}
-
-void Ledger::AddHold(Key& key, const Hold& hold, TimeMs now) {
-  Require(hold.token > newest_token_, "tokens rise over everything");
-  newest_token_ = std::max(newest_token_, hold.token);
-  recent_tokens_[tokens_given_++ % kTokensRemembered] = hold.token;
-  // What is transferred was granted under other limits.
-  const bool is_transfer = call_ != nullptr && call_->operation == Operation::kTransfer &&
-                           GivesToken() && hold.token == outcome_->token;
-  Require((is_transfer && overrides_.was_ever_used()) ||
-              HasRoomBeside(RoomsOf(key, now), hold.mode, key.limit_override),
-          "no hold is granted beside one that does not tolerate it");
-  for (const Hold& other : key.holds) {
-    if (IsOver(other.end, now) || IsLeaving(other)) continue;
-    Require(other.owner != hold.owner, "an owner holds once");
-  }
-  key.holds.push_back(hold);
-}
-
-// Who waits
-bool Ledger::IsWaiting(int connection) const {
-  const auto index = static_cast<std::size_t>(connection);
-  return connection >= 0 && index < is_waiting_.size() && is_waiting_[index];
-}
-
-void Ledger::SetWaiting(int connection, bool is_waiting) {
-  const auto index = static_cast<std::size_t>(connection);
-  if (index >= is_waiting_.size()) is_waiting_.resize(index + 1, false);
-  is_waiting_[index] = is_waiting;
-}
-
-TimeMs Ledger::NextDeadline() const {
-  TimeMs next = overrides_.NextEnd();
-  for (const Key& key : keys_) {
-    for (const Hold& hold : key.holds) next = std::min(next, hold.end);
-    for (const Cooling& room : key.cooling) next = std::min(next, room.end);
-    for (const Place& place : key.line) next = std::min(next, place.end);
-    for (const Watcher& watcher : key.watchers) next = std::min(next, watcher.give_up);
-  }
-  return next;
-}
-
-Token Ledger::EarlierToken(std::size_t back) const {
-  return recent_tokens_[back % kTokensRemembered];
 }
 
 }  // namespace fairlock::simulation

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,33 +14,27 @@
 
 namespace fairlock::simulation {
 
-// Predicts nothing and follows the engine's word; independent of the reference
-// model. Promises:
+// Predicts nothing and follows the engine's word; independent of the reference model. Promises:
 //  1. Tokens rise over everything.
-//  2. A hold is granted only if all holds of the key tolerate it (one exclusive
-//  holder, or n, or all
-//     SHARED), and the rooms that MINHOLD still keeps.
-//  3. Nobody passes in line: neither one who waits, nor an absent one for whom
-//  KEEP stands in line
+//  2. A hold is granted only if all holds of the key tolerate it (one exclusive holder, or n, or
+//     all SHARED), and the rooms that MINHOLD still keeps.
+//  3. Nobody passes in line: neither one who waits, nor an absent one for whom KEEP stands in line
 //     unless there is room for both. Who comes back finds its place.
-//  4. No lease, session, wait or KEEP ends early, and after a command nothing
-//  that is over is left
+//  4. No lease, session, wait or KEEP ends early, and after a command nothing that is over is left
 //     on its key.
-//  5. Each request that waits gets one answer, of a kind that has a cause;
-//  nobody else gets any.
-//  6. WAIT key is answered when no hold of its time remains, neither before nor
-//  after.
-//  7. After a command nobody is left waiting, and nobody is denied, who could
-//  be granted.
-//  8. An operator's override of LIMIT is in force from its begin to its end, on
-//  the keys that it matches; when it changes nobody is left waiting, and a drain
-//  lets nobody new in.
-//  9. A line is no longer than MAXWAITERS allows, and REPLACE ends the newest
-//  place.
+//  5. Each request that waits gets one answer, of a kind that has a cause; nobody else gets any.
+//  6. WAIT key is answered when no hold of its time remains, neither before nor after.
+//  7. After a command nobody is left waiting, and nobody is denied, who could be granted.
+//  8. An operator's override of LIMIT is in force from its begin to its end, on the keys that it
+//     matches; when it changes nobody is left waiting, and a drain lets nobody new in.
+//  9. A line is no longer than MAXWAITERS allows, and REPLACE ends the newest place.
+// 10. An MLOCK holds all of its keys, under one token, or none; its place is one in all its lines.
 class Ledger {
  public:
   struct Hold {
     int owner = kAbsent;
+    std::vector<int> keys{};  // that were granted with it
+    bool is_mlock = false;
     Token token = 0;
     engine::Mode mode;
     DurationMs lease_ms = 0;  // 0: none
@@ -51,10 +46,14 @@ class Ledger {
     std::uint64_t arrival = 0;  // of the place that it came from; 0: none
     DurationMs keep_ms = 0;     // of that place
     bool is_confirmed = false;
+    bool is_leaving = false;  // the command that is judged ends it
   };
   enum class PlaceState : std::uint8_t { kWaiting, kSuperseded, kKept, kPassedOver };
+  // Of MLOCK the same on each of its keys.
   struct Place {
     int owner = kAbsent;
+    std::vector<int> keys{};
+    bool is_mlock = false;
     std::uint64_t arrival = 0;
     PlaceState state = PlaceState::kWaiting;
     int connection = kAbsent;
@@ -95,8 +94,10 @@ class Ledger {
   std::optional<std::string> ObserveDisconnect(int connection, const Outcome& outcome, TimeMs now);
 
   const Key& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
-  std::optional<std::string> ObserveUndo(int key, Token token, const Outcome& outcome, TimeMs now);
+  std::optional<std::string> ObserveUndo(Token token, const Outcome& outcome, TimeMs now);
   bool IsWaiting(int connection) const;
+  // What the owner's MLOCK on that key named; empty: it has none there.
+  std::vector<int> KeysOfMlock(int key, int owner) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
   // One of the last tokens that were given.
@@ -104,48 +105,74 @@ class Ledger {
   Token newest_token() const { return newest_token_; }
 
  private:
+  using Keys = std::vector<int>;
+
+  // Answers to those who waited (ledger_answers.cc).
   void Judge(const Answer& answer, TimeMs now);
-  void JudgePlaceAnswer(const Answer& answer, Key& key, std::size_t index, TimeMs now);
+  void JudgePlaceAnswer(const Answer& answer, const Place& place, TimeMs now);
+  void JudgeGrantAfterWait(const Answer& answer, const Place& place, TimeMs now);
+  void JudgeTimeOut(const Place& place, TimeMs now);
+  void JudgeReplaced(const Answer& answer, const Place& place);
   void JudgeWatcherAnswer(const Answer& answer, Key& key, std::size_t index, TimeMs now);
-  void JudgeGrantAfterWait(const Answer& answer, Key& key, std::size_t index, TimeMs now);
+  bool IsCancelled(const Place& place) const;
+
+  // Results of commands (ledger_results.cc).
   void JudgeResult(TimeMs now);
-  void JudgeLock(Key& key, TimeMs now);
-  void JudgeLockGranted(Key& key, TimeMs now);
-  void JudgeQueued(Key& key, TimeMs now);
-  void JudgeUnlock(Key& key, TimeMs now);
-  void JudgeRenew(Key& key, TimeMs now);
+  void JudgeLock(TimeMs now);
+  void JudgeLockDenied(bool is_held, TimeMs now);
+  void JudgeLockGranted(TimeMs now);
+  void JudgeQueued(TimeMs now);
+  void JudgeAlready(Hold& hold, TimeMs now);
+  void JudgeUnlock(TimeMs now);
+  void JudgeRenew(TimeMs now);
   void JudgeWait(Key& key, TimeMs now);
   void JudgeCancel(Key& key);
   void JudgeTransfer(Key& key, TimeMs now);
   void JudgeBreak(Key& key);
   void JudgeLook(const Key& key);
-  void CheckSettled(const Key& key, TimeMs now);
+  bool HasOtherStake(int key) const;
+  bool MayBeGranted(int key, TimeMs now) const;
+  void CheckDenied(TimeMs now);
+  void CheckWaitersMax(const Key& key);
+
+  // Before a command's answers: which holds it ends, and what it ends without a word.
+  void MarkLeaving();
+  bool IsLeaving(const Hold& hold, bool is_part) const;
+  void ReleaseLeaving(Key& key, TimeMs now);
+  void ForgetAbsent();
+  void ForgetAbsentOf(int key, int owner);
+
+  // All keys on which something can happen when something does on these: they share an MLOCK.
+  Keys Reach(Keys keys) const;
+  // These, and the keys of MLOCKs whose place on them is over: nothing on them is overdue now.
+  Keys DropOverdueOn(Keys keys, TimeMs now);
+  void CheckSettled(const Keys& keys, TimeMs now);
   void ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now);
   void EndOverrides(TimeMs now);
   void NoteLimits();
-
-  // Before the answers: what the command ended without a word.
-  void ForgetAbsent(Key& key);
-  void ForgetAbsentOf(Key& key, int owner);
+  bool IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) const;
+  void RemovePlace(const Place& place);
   // False: nothing keeps the place.
   bool LoseRequest(Place& place, TimeMs now) const;
-  // True: one that is over may be there yet, and then its key is settled.
-  bool LoseSessionsOf(int connection, TimeMs now, std::vector<Key*>& touched);
+  void LoseSessionsOf(int connection, TimeMs now, Keys& touched);
   Hold HoldFor(const Place& place, Token token, TimeMs now) const;
   Place PlaceFor(const Call& call, TimeMs now) const;
-  // The rooms that are certainly taken: by holds and MINHOLD.
-  std::vector<engine::Mode> RoomsOf(const Key& key, TimeMs now) const;
-  bool IsRoomTaken(const Hold& hold, TimeMs now) const;
+  // The rooms that are certainly taken: by holds and MINHOLD. On a key that is not settled what is
+  // over may be there yet.
+  std::vector<engine::Mode> RoomsOf(const Key& key, TimeMs now, bool is_settled = true) const;
+  bool IsRoomTaken(const Hold& hold, TimeMs now, bool is_settled) const;
   void CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode, TimeMs now);
-  void CheckDenied(const Key& key, TimeMs now);
-  void CheckWaitersMax(const Key& key);
-  void JudgeAlready(Key& key, TimeMs now);
-  void AddHold(Key& key, const Hold& hold, TimeMs now);
-  bool IsLeaving(const Hold& hold) const;
+  void NoteToken(Token token);
+  void AddHold(int key, Hold hold, TimeMs now);
+  void ConfirmAll(Token token);
+  // Whether the command that is judged gave one.
   bool GivesToken() const;
   void SetWaiting(int connection, bool is_waiting);
   void Require(bool is_kept, const char* promise);
   std::optional<std::string> End();
+
+  Key& At(int key) { return keys_[static_cast<std::size_t>(key)]; }
+  const Key& At(int key) const { return keys_[static_cast<std::size_t>(key)]; }
 
   std::vector<Key> keys_;
   DurationMs default_lease_ms_;
@@ -153,7 +180,7 @@ class Ledger {
   OverrideBook overrides_;
   std::uint64_t next_arrival_ = 1;
   Token newest_token_;
-  std::vector<Token> recent_tokens_;  // a ring
+  std::array<Token, 16> recent_tokens_{};  // a ring
   std::size_t tokens_given_ = 0;
   std::vector<bool> is_waiting_;  // by connection
 

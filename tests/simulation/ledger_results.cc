@@ -11,24 +11,19 @@ using engine::LockStatus;
 using engine::TransferStatus;
 using engine::WaitStatus;
 
-namespace {
-
-bool HasToken(const Ledger::Hold& hold, const std::optional<Token>& token) {
-  return !token || *token == hold.token;
-}
-
-}  // namespace
-
 // Results of commands
 void Ledger::JudgeResult(TimeMs now) {
-  Key& key = keys_[static_cast<std::size_t>(call_->key)];
+  Key& key = At(call_->key);
   switch (call_->operation) {
     case Operation::kLock:
-      return JudgeLock(key, now);
+    case Operation::kMlock:
+      return JudgeLock(now);
     case Operation::kUnlock:
-      return JudgeUnlock(key, now);
+    case Operation::kMunlock:
+      return JudgeUnlock(now);
     case Operation::kRenew:
-      return JudgeRenew(key, now);
+    case Operation::kMrenew:
+      return JudgeRenew(now);
     case Operation::kWait:
       return JudgeWait(key, now);
     case Operation::kCancel:
@@ -42,29 +37,46 @@ void Ledger::JudgeResult(TimeMs now) {
   }
 }
 
-void Ledger::JudgeLock(Key& key, TimeMs now) {
-  const auto hold = FindOwner(key.holds, call_->owner);
-  const bool is_held = hold != key.holds.end();
-  switch (static_cast<LockStatus>(outcome_->status)) {
+// Of LOCK: whether it waits by an MLOCK; of MLOCK: whether it has on that key anything else than by
+// an MLOCK of exactly these.
+bool Ledger::HasOtherStake(int key) const {
+  const std::vector<int> named = call_->named();
+  const auto is_other = [&](const auto& stake) {
+    const bool is_same = stake.is_mlock && std::ranges::is_permutation(stake.keys, named);
+    return call_->is_mlock() ? !is_same : stake.is_mlock;
+  };
+  const auto hold = FindOwner(At(key).holds, call_->owner);
+  if (hold != At(key).holds.end()) return call_->is_mlock() && is_other(*hold);
+  const auto place = FindOwner(At(key).line, call_->owner);
+  return place != At(key).line.end() && is_other(*place);
+}
+
+void Ledger::JudgeLock(TimeMs now) {
+  const std::vector<int> named = call_->named();
+  const auto status = static_cast<LockStatus>(outcome_->status);
+  const bool is_staked = std::ranges::any_of(named, [&](int key) { return HasOtherStake(key); });
+  const bool is_refused =
+      status == LockStatus::kStakedOtherwise || status == LockStatus::kWaitsByMlock;
+  Require(is_staked == is_refused, "MLOCK and LOCK of one owner do not mix on a key");
+  if (is_staked) return;
+  for (int key : named) ReleaseLeaving(At(key), now);
+  const auto hold = FindOwner(At(named.front()).holds, call_->owner);
+  const bool is_held = hold != At(named.front()).holds.end();
+  switch (status) {
     case LockStatus::kGranted:
-      return JudgeLockGranted(key, now);
+      return JudgeLockGranted(now);
     case LockStatus::kQueued:
     case LockStatus::kKept:
-      // What its return changed may have had effects before it is judged.
-      if (FindOwner(key.line, call_->owner) == key.line.end()) CheckDenied(key, now);
-      return JudgeQueued(key, now);
+      return JudgeQueued(now);
     case LockStatus::kAlready:
-      Require(is_held, "only who holds is told so");
-      if (is_held) JudgeAlready(key, now);
-      return;
-    case LockStatus::kDenied:
-      if (is_held) return Require(call_->only_new, "a holder is denied only with NEW");
-      if (outcome_->reason == static_cast<int>(engine::DenialReason::kFull)) {
-        Require(call_->waiters_max.has_value(), "only MAXWAITERS makes a line full");
-      } else {
-        CheckDenied(key, now);
+      for (int key : named) {
+        const auto held = FindOwner(At(key).holds, call_->owner);
+        Require(held != At(key).holds.end(), "only who holds is told so, of MLOCK all");
+        if (held != At(key).holds.end()) JudgeAlready(*held, now);
       }
       return;
+    case LockStatus::kDenied:
+      return JudgeLockDenied(is_held, now);
     case LockStatus::kModeDiffers:
       Require(is_held && (hold->mode.is_shared || hold->mode.limit > 1),
               "an exclusive holder may ask for anything");
@@ -74,8 +86,16 @@ void Ledger::JudgeLock(Key& key, TimeMs now) {
   }
 }
 
-void Ledger::JudgeAlready(Key& key, TimeMs now) {
-  Hold& hold = *FindOwner(key.holds, call_->owner);
+void Ledger::JudgeLockDenied(bool is_held, TimeMs now) {
+  if (is_held) return Require(call_->only_new, "a holder is denied only with NEW");
+  if (outcome_->reason == static_cast<int>(engine::DenialReason::kFull)) {
+    Require(call_->waiters_max.has_value(), "only MAXWAITERS makes a line full");
+  } else {
+    CheckDenied(now);
+  }
+}
+
+void Ledger::JudgeAlready(Hold& hold, TimeMs now) {
   Require(hold.token == outcome_->token, "a repeated LOCK gives the same token");
   const DurationMs asked_ms = call_->LeaseAsked(default_lease_ms_);
   const TimeMs asked_end = LeaseEnd(now, asked_ms);
@@ -88,7 +108,8 @@ void Ledger::JudgeAlready(Key& key, TimeMs now) {
   hold.session_connection = call_->connection;
 }
 
-void Ledger::CheckDenied(const Key& key, TimeMs now) {
+bool Ledger::MayBeGranted(int index, TimeMs now) const {
+  const Key& key = At(index);
   std::vector<engine::Mode> rooms = RoomsOf(key, now);
   bool is_anyone_ahead = false;
   bool is_own_ahead = true;
@@ -98,13 +119,18 @@ void Ledger::CheckDenied(const Key& key, TimeMs now) {
       is_own_ahead = false;
       continue;
     }
-    // Whether an absent one ahead of who comes back had a reservation before nobody was told.
-    const bool is_in_the_way =
-        place.state == PlaceState::kWaiting || (has_place && place.state == PlaceState::kKept);
+    // Whether an absent one ahead of who comes back had a reservation before nobody was told, and
+    // an absent MLOCK may want a room on another key.
+    const bool is_in_the_way = place.state == PlaceState::kWaiting ||
+                               ((has_place || place.is_mlock) && place.state == PlaceState::kKept);
     if (is_own_ahead && is_in_the_way) is_anyone_ahead = true;
     if (place.state == PlaceState::kKept) rooms.push_back(place.mode);
   }
-  Require(is_anyone_ahead || !HasRoomBeside(rooms, call_->mode(), key.limit_override),
+  return !is_anyone_ahead && HasRoomBeside(rooms, call_->mode(), key.limit_override);
+}
+
+void Ledger::CheckDenied(TimeMs now) {
+  Require(!std::ranges::all_of(call_->named(), [&](int key) { return MayBeGranted(key, now); }),
           "nobody is denied what could be granted");
 }
 
@@ -120,6 +146,8 @@ void Ledger::CheckWaitersMax(const Key& key) {
 Ledger::Place Ledger::PlaceFor(const Call& call, TimeMs now) const {
   const bool is_waiting = call.wait_ms > 0;
   return {.owner = call.owner,
+          .keys = call.named(),
+          .is_mlock = call.is_mlock(),
           .state = is_waiting ? PlaceState::kWaiting : PlaceState::kKept,
           .connection = call.connection,
           .mode = call.mode(),
@@ -130,62 +158,82 @@ Ledger::Place Ledger::PlaceFor(const Call& call, TimeMs now) const {
           .end = After(now, is_waiting ? call.wait_ms : call.keep_ms)};
 }
 
-void Ledger::JudgeLockGranted(Key& key, TimeMs now) {
-  Require(FindOwner(key.holds, call_->owner) == key.holds.end(), "an owner holds once");
+void Ledger::JudgeLockGranted(TimeMs now) {
   Place place = PlaceFor(*call_, now);
-  const auto own = FindOwner(key.line, call_->owner);
-  CheckNobodyIsPassed(key, static_cast<std::size_t>(own - key.line.begin()), call_->mode(), now);
-  if (own != key.line.end()) {
+  for (int index : place.keys) {
+    Key& key = At(index);
+    Require(FindOwner(key.holds, call_->owner) == key.holds.end(), "an owner holds once");
+    const auto own = FindOwner(key.line, call_->owner);
+    CheckNobodyIsPassed(key, static_cast<std::size_t>(own - key.line.begin()), call_->mode(), now);
+    if (own == key.line.end()) continue;
     Require(own->state != PlaceState::kWaiting, "an earlier request is answered");
     place.arrival = own->arrival;
     key.line.erase(own);
   }
-  AddHold(key, HoldFor(place, outcome_->token, now), now);
+  NoteToken(outcome_->token);
+  for (int key : place.keys) AddHold(key, HoldFor(place, outcome_->token, now), now);
 }
 
-void Ledger::JudgeQueued(Key& key, TimeMs now) {
+void Ledger::JudgeQueued(TimeMs now) {
   const bool is_waiting = call_->wait_ms > 0;
   Require(is_waiting == (outcome_->status == static_cast<int>(LockStatus::kQueued)),
           "who gave WAIT waits, and nobody else");
   Require(is_waiting || call_->keep_ms > 0, "only WAIT and KEEP take a place");
   Place place = PlaceFor(*call_, now);
-  const auto earlier = FindOwner(key.line, call_->owner);
-  if (earlier == key.line.end()) {
-    CheckWaitersMax(key);
+  const auto earlier = FindOwner(At(call_->key).line, call_->owner);
+  if (earlier == At(call_->key).line.end()) {
+    // What its return changed may have had effects before it is judged.
+    CheckDenied(now);
     place.arrival = next_arrival_++;
-    key.line.push_back(place);
+    for (int key : place.keys) {
+      CheckWaitersMax(At(key));
+      At(key).line.push_back(place);
+    }
   } else {
     Require(earlier->state != PlaceState::kWaiting, "an earlier request is answered");
     place.arrival = earlier->arrival;
-    *earlier = place;
+    for (int key : place.keys) *FindOwner(At(key).line, call_->owner) = place;
   }
   if (is_waiting) SetWaiting(call_->connection, true);
 }
 
-void Ledger::JudgeUnlock(Key& key, TimeMs now) {
-  const auto hold = FindOwner(key.holds, call_->owner);
-  const bool held = hold != key.holds.end() && HasToken(*hold, call_->token);
-  Require(held == (outcome_->number == 1), "UNLOCK releases for who holds, and for nobody else");
-  if (held) {
-    if (hold->cool_until > 0 && !IsOver(hold->cool_until, now)) {
-      key.cooling.push_back({hold->mode, hold->cool_until});
-    }
-    key.holds.erase(hold);
+void Ledger::ReleaseLeaving(Key& key, TimeMs now) {
+  for (const Hold& hold : key.holds) {
+    if (!hold.is_leaving || hold.cool_until == 0 || IsOver(hold.cool_until, now)) continue;
+    key.cooling.push_back({hold.mode, hold.cool_until});
   }
-  const bool has_place = FindOwner(key.line, call_->owner) != key.line.end();
-  Require(call_->token || !has_place, "without TOKEN the place goes too");
+  std::erase_if(key.holds, [](const Hold& hold) { return hold.is_leaving; });
 }
 
-void Ledger::JudgeRenew(Key& key, TimeMs now) {
-  const auto hold = FindOwner(key.holds, call_->owner);
-  const bool held = hold != key.holds.end() && HasToken(*hold, call_->token) &&
-                    (!hold->session_grace_ms || hold->session_connection != kAbsent);
-  Require(held == (outcome_->number == 1), "RENEW renews for who holds, and for nobody else");
-  if (!held) return;
-  hold->is_confirmed = true;
-  if (call_->lease_ms) hold->lease_ms = *call_->lease_ms;
-  if (hold->lease_ms > 0) hold->lease_end = After(now, hold->lease_ms);
-  hold->end = hold->lease_end;
+void Ledger::JudgeUnlock(TimeMs now) {
+  std::int64_t held = 0;
+  for (int index : call_->named()) {
+    Key& key = At(index);
+    held += std::ranges::count_if(key.holds, [](const Hold& hold) { return hold.is_leaving; });
+    ReleaseLeaving(key, now);
+    const bool has_place = FindOwner(key.line, call_->owner) != key.line.end();
+    Require(call_->token || !has_place, "without TOKEN the place goes too");
+  }
+  Require(held == outcome_->number, "UNLOCK releases for who holds, and for nobody else");
+}
+
+void Ledger::JudgeRenew(TimeMs now) {
+  const std::vector<int> named = call_->named();
+  const auto is_renewable = [&](int key) {
+    const auto hold = FindOwner(At(key).holds, call_->owner);
+    return hold != At(key).holds.end() && (!call_->token || *call_->token == hold->token) &&
+           (!hold->session_grace_ms || hold->session_connection != kAbsent);
+  };
+  const bool are_held = std::ranges::all_of(named, is_renewable);
+  Require(are_held == (outcome_->number == 1), "RENEW renews for who holds, and for nobody else");
+  if (!are_held) return;
+  for (int key : named) {
+    Hold& hold = *FindOwner(At(key).holds, call_->owner);
+    ConfirmAll(hold.token);
+    if (call_->lease_ms) hold.lease_ms = *call_->lease_ms;
+    if (hold.lease_ms > 0) hold.lease_end = After(now, hold.lease_ms);
+    hold.end = hold.lease_end;
+  }
 }
 
 void Ledger::JudgeWait(Key& key, TimeMs now) {
@@ -205,13 +253,17 @@ void Ledger::JudgeCancel(Key& key) {
 
 void Ledger::JudgeTransfer(Key& key, TimeMs now) {
   const auto from = FindOwner(key.holds, call_->owner);
-  const bool held = from != key.holds.end() && HasToken(*from, call_->token);
+  const bool held = from != key.holds.end() && (!call_->token || *call_->token == from->token);
   const auto status = static_cast<TransferStatus>(outcome_->status);
   Require(held == (status != TransferStatus::kNotHeld), "TRANSFER needs a holder");
   if (!held || status != TransferStatus::kTransferred) return;
+  ConfirmAll(from->token);
   Hold hold = *from;
   key.holds.erase(from);
   hold.owner = call_->new_owner;
+  hold.keys = {call_->key};
+  hold.is_mlock = false;
+  hold.is_leaving = false;
   hold.token = outcome_->token;
   hold.session_grace_ms.reset();
   hold.arrival = 0;
@@ -223,7 +275,8 @@ void Ledger::JudgeTransfer(Key& key, TimeMs now) {
   hold.end = hold.lease_end;
   const bool has_place = FindOwner(key.line, call_->new_owner) != key.line.end();
   Require(!has_place, "a transfer ends the new owner's place");
-  AddHold(key, hold, now);
+  NoteToken(hold.token);
+  AddHold(call_->key, hold, now);
 }
 
 void Ledger::JudgeBreak(Key& key) {

@@ -23,4 +23,12 @@ auto FindConnection(List& list, int connection) {
                               [&](const auto& entry) { return entry.connection == connection; });
 }
 
+// The place whose request waits on that connection.
+template <typename Line>
+auto FindWaiting(Line& line, int connection) {
+  return std::ranges::find_if(line, [&](const auto& place) {
+    return place.connection == connection && place.state == decltype(place.state)::kWaiting;
+  });
+}
+
 }  // namespace fairlock::simulation

@@ -111,10 +111,12 @@ std::optional<ModelEvent> ModelKey::FirstDue(TimeMs now) const {
   };
   using Class = ModelEvent::Class;
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    consider({holds[i].end(), Class::kLease, holds[i].token, false, i});
+    const std::uint64_t order = holds[i].token * engine::kMlockKeysMax + holds[i].rank;
+    consider({holds[i].end(), Class::kLease, order, false, i});
   }
   for (std::size_t i = 0; i < cooling.size(); ++i) {
-    consider({cooling[i].end, Class::kCooling, cooling[i].token, false, i});
+    const std::uint64_t order = cooling[i].token * engine::kMlockKeysMax + cooling[i].rank;
+    consider({cooling[i].end, Class::kCooling, order, false, i});
   }
   for (std::size_t i = 0; i < line.size(); ++i) {
     const bool is_waiting = line[i].state == PlaceState::kWaiting;

@@ -23,8 +23,12 @@ enum class PlaceState : std::uint8_t {
   kPassedOver  // absent, within the grace: has its number, delays nobody
 };
 
+// Of LOCK on one key; of MLOCK on each of its keys the same.
 struct ModelPlace {
   int owner = kAbsent;
+  std::vector<int> keys;  // on which it stands, in the order in which they were first named
+  bool is_mlock = false;
+  int asked_key = kAbsent;    // the first that its latest request named
   std::uint64_t arrival = 0;  // its number in line
   PlaceState state = PlaceState::kWaiting;
   bool is_reserved = false;  // a kept one for which a room is taken
@@ -42,6 +46,9 @@ struct ModelPlace {
 
 struct ModelHold {
   int owner = kAbsent;
+  std::vector<int> keys;  // that were granted with it
+  bool is_mlock = false;
+  std::size_t rank = 0;  // of this key among them
   Token token = 0;
   Mode mode;
   TimeMs since = 0;
@@ -64,6 +71,7 @@ struct ModelHold {
 struct ModelCooling {
   Mode mode;
   Token token = 0;  // of the hold that ended
+  std::size_t rank = 0;
   TimeMs end = 0;
 };
 
@@ -74,7 +82,8 @@ struct ModelWatcher {
   int connection = kAbsent;
 };
 
-// What is due on a key, and in which order: by time, then by class, then by token or arrival.
+// What is due on a key, and in which order: by time, then by class, then by token or arrival. Keys
+// of one MLOCK, which share their token, come in its order.
 struct ModelEvent {
   enum class Class { kLease, kCooling, kAbsence, kWait };  // in the order of rule 16
   TimeMs time = 0;
@@ -90,8 +99,9 @@ struct ModelKey {
   std::optional<std::uint32_t> limit_override;  // the n in force in place of those given
   // Overrides have changed, and the line was not looked at since.
   bool is_unseen = false;
-  std::vector<ModelHold> holds;  // by token
-  std::vector<ModelPlace> line;  // by arrival
+  std::uint64_t line_number = 0;  // rises with each line that begins or is looked at so
+  std::vector<ModelHold> holds;   // by token
+  std::vector<ModelPlace> line;   // by arrival
   std::vector<ModelCooling> cooling;
   std::vector<ModelWatcher> watchers;
   // Since the beginning.
@@ -109,6 +119,7 @@ struct ModelKey {
   // The place whose request waits on that connection.
   std::optional<std::size_t> FindPlaceOf(int connection) const;
   std::optional<std::size_t> FindWatcherOf(int connection) const;
+  ModelPlace& PlaceOf(int owner) { return line[*FindPlace(owner)]; }
   std::vector<Mode> HeldRooms() const;
   std::vector<Mode> HeldAndReservedRooms() const;
   std::vector<Mode> AllRooms() const;

@@ -43,7 +43,10 @@ std::string WaitOption(const Call& call, const char* name) {
 
 std::string Arguments(const Call& call) {
   std::string text;
-  if (call.key != kAbsent) text += " k" + std::to_string(call.key);
+  if (!call.keys.empty()) text += " " + std::to_string(call.keys.size());
+  if (call.key != kAbsent) {
+    for (int key : call.named()) text += " k" + std::to_string(key);
+  }
   if (call.operation == Operation::kWait) return text + WaitOption(call, " TIMEOUT ");
   if (call.operation == Operation::kCheck) return text + " " + std::to_string(*call.token);
   if (call.operation == Operation::kCountHolders || call.operation == Operation::kInspect) {
@@ -55,13 +58,16 @@ std::string Arguments(const Call& call) {
   if (call.owner != kAbsent) text += " w" + std::to_string(call.owner);
   if (call.operation == Operation::kTransfer) text += " to w" + std::to_string(call.new_owner);
   const bool has_lease = call.operation == Operation::kLock ||
-                         call.operation == Operation::kRenew ||
+                         call.operation == Operation::kRenew || call.is_mlock() ||
+                         call.operation == Operation::kMrenew ||
                          call.operation == Operation::kTransfer;
   if (has_lease && call.lease_ms) text += " PX " + std::to_string(*call.lease_ms);
-  if (call.operation == Operation::kLock) {
+  if (call.operation == Operation::kLock || call.is_mlock()) {
     return text + WaitOption(call, " WAIT ") + LockOptions(call);
   }
-  if (call.token && (has_lease || call.operation == Operation::kUnlock)) {
+  const bool is_unlock =
+      call.operation == Operation::kUnlock || call.operation == Operation::kMunlock;
+  if (call.token && (has_lease || is_unlock)) {
     text += " TOKEN " + std::to_string(*call.token);
   }
   return text;
@@ -129,8 +135,10 @@ std::string SessionWords(bool has_session, bool is_open) {
 }
 
 std::string PlaceWords(const std::string& owner, const engine::Mode& mode, TimeMs since,
-                       bool is_waiting, bool is_reserved, DurationMs left_ms) {
+                       bool is_waiting, bool is_reserved, DurationMs left_ms,
+                       std::size_t key_count) {
   return owner + ModeWords(mode) + " since " + std::to_string(since) +
+         (key_count > 1 ? " with " + std::to_string(key_count) + " keys" : "") +
          (is_waiting ? " waiting" : " absent") + (is_reserved ? " reserved" : "") + " left " +
          std::to_string(left_ms);
 }
@@ -153,7 +161,8 @@ std::string Narrate(const Setting& setting, const engine::HolderInfo& info) {
 std::string Narrate(const Setting& setting, const engine::PlaceInfo& info) {
   const auto& left_ms = info.is_waiting ? info.wait_left_ms : info.keep_left_ms;
   return PlaceWords(NumberOf(setting.owners, info.owner, 'w'), info.mode, info.since,
-                    info.is_waiting, info.is_reserved, left_ms.value_or(engine::kNever)) +
+                    info.is_waiting, info.is_reserved, left_ms.value_or(engine::kNever),
+                    info.key_count) +
          TextWords(NumberOf(setting.metas, info.meta, 'm'),
                    NumberOf(setting.labels, info.label, 'l'), info.client->address);
 }
@@ -170,7 +179,8 @@ std::string Narrate(const ModelHold& hold, TimeMs now) {
 std::string Narrate(const ModelPlace& place, TimeMs now) {
   const DurationMs left_ms = place.end == engine::kNever ? engine::kNever : place.end - now;
   return PlaceWords(NumberOf(place.owner, 'w'), place.mode, place.since,
-                    place.state == PlaceState::kWaiting, place.is_reserved, left_ms) +
+                    place.state == PlaceState::kWaiting, place.is_reserved, left_ms,
+                    place.keys.size()) +
          TextWords(NumberOf(place.meta, 'm'), NumberOf(place.label, 'l'),
                    NumberOf(place.connection, 'c'));
 }

@@ -18,14 +18,19 @@ ReferenceModel::ReferenceModel(const Setting& setting)
 
 void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   if (IsSetting(call.operation)) return ApplySetting(call, now, outcome);
-  // Rule 16: a command first settles the key it names.
-  Settle(call.key, now, outcome);
+  // Rule 16: a command first settles the keys it names.
+  Settle(call.named(), now, outcome);
   switch (call.operation) {
     case Operation::kLock:
       return Lock(call, now, outcome);
+    case Operation::kMlock:
+      return Mlock(call, now, outcome);
     case Operation::kUnlock:
-      return Unlock(call, now, outcome);
+    case Operation::kMunlock:
+      for (int key : call.named()) Unlock(key, call, now, outcome);
+      return;
     case Operation::kRenew:
+    case Operation::kMrenew:
       return Renew(call, now, outcome);
     case Operation::kWait:
       return Wait(call, now, outcome);
@@ -76,14 +81,10 @@ void ReferenceModel::NoteLimitChange() {
 
 bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
   EndOverrides(now);
-  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
+  ModelKey& key = At(key_index);
   const std::optional<ModelEvent> event = key.FirstDue(now);
-  if (!event && key.is_unseen) {
-    key.is_unseen = false;
-    LookAgain(key_index, now, outcome);
-    return true;
-  }
   if (!event) return false;
+  int first = key_index;
   switch (event->event_class) {
     case ModelEvent::Class::kLease: {
       const ModelHold hold = key.holds[event->index];
@@ -96,54 +97,102 @@ bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
     case ModelEvent::Class::kCooling:
       RemoveAt(key.cooling, event->index);
       break;
-    case ModelEvent::Class::kAbsence:
-      RemoveAt(key.line, event->index);
+    case ModelEvent::Class::kAbsence: {
+      const ModelPlace place = key.line[event->index];
+      first = place.keys.front();
+      RemovePlace(place);
+      NoteOthers(place.keys, first);
       break;
+    }
     case ModelEvent::Class::kWait:
       if (event->is_watcher) {
         EndWatcher(key_index, event->index, outcome);
       } else {
-        EndPlace(key_index, event->index, now, outcome);
+        const ModelPlace place = key.line[event->index];
+        first = place.keys.front();
+        EndPlace(place, now, outcome);
       }
   }
-  LookAgain(key_index, now, outcome);
+  LookAgain(first, now, outcome);
+  return true;
+}
+
+std::optional<int> ReferenceModel::FirstDueKey(TimeMs now) const {
+  std::optional<int> first;
+  std::optional<ModelEvent> first_event;
+  for (int key = 0; key < static_cast<int>(keys_.size()); ++key) {
+    const std::optional<ModelEvent> event = At(key).FirstDue(now);
+    if (!event || (first_event && first_event->Rank() <= event->Rank())) continue;
+    first = key;
+    first_event = event;
+  }
+  return first;
+}
+
+// Where overrides have changed, in the order in which the lines began or were looked at so.
+bool ReferenceModel::LookAtUnseen(const Keys& keys, TimeMs now, Outcome& outcome) {
+  std::optional<int> first;
+  for (int key : keys) {
+    if (!At(key).is_unseen) continue;
+    if (!first || At(key).line_number < At(*first).line_number) first = key;
+  }
+  if (!first) return false;
+  At(*first).is_unseen = false;
+  At(*first).line_number = next_line_++;
+  LookAgain(*first, now, outcome);
   return true;
 }
 
 void ReferenceModel::Cool(ModelKey& key, const ModelHold& hold, TimeMs now) {
   if (hold.cool_until == 0 || IsOver(hold.cool_until, now)) return;
-  key.cooling.push_back({.mode = hold.mode, .token = hold.token, .end = hold.cool_until});
+  key.cooling.push_back(
+      {.mode = hold.mode, .token = hold.token, .rank = hold.rank, .end = hold.cool_until});
 }
 
 void ReferenceModel::EndWatcher(int key_index, std::size_t index, Outcome& outcome) {
-  std::vector<ModelWatcher>& watchers = keys_[static_cast<std::size_t>(key_index)].watchers;
+  std::vector<ModelWatcher>& watchers = At(key_index).watchers;
   const int connection = watchers[index].connection;
   outcome.answers.push_back({connection, key_index, ResolutionKind::kWatchTimedOut, 0});
   RemoveAt(watchers, index);
 }
 
 // Rule 4: with KEEP the place outlives the wait.
-void ReferenceModel::EndPlace(int key_index, std::size_t index, TimeMs now, Outcome& outcome) {
-  std::vector<ModelPlace>& line = keys_[static_cast<std::size_t>(key_index)].line;
-  ModelPlace& place = line[index];
-  outcome.answers.push_back({place.connection, key_index, ResolutionKind::kTimedOut, 0});
+void ReferenceModel::EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome) {
+  outcome.answers.push_back({place.connection, place.asked_key, ResolutionKind::kTimedOut, 0});
   ++totals_.timed_out;
   if (place.keep_ms > 0) {
     MakeAbsent(place, PlaceState::kKept, now);
   } else {
-    RemoveAt(line, index);
+    RemovePlace(place);
+    NoteOthers(place.keys, place.keys.front());
   }
 }
 
-void ReferenceModel::MakeAbsent(ModelPlace& place, PlaceState state, TimeMs now) const {
-  const bool is_kept = state == PlaceState::kKept;
-  place.state = state;
-  place.end = After(now, is_kept ? place.keep_ms : reconnect_grace_ms_);
-}
-
-void ReferenceModel::Settle(int key, TimeMs now, Outcome& outcome) {
-  while (HappenNext(key, now, outcome)) {
+// In the order of time. A place of an MLOCK that is over brings its other keys in: it may have been
+// granted before.
+void ReferenceModel::Settle(Keys keys, TimeMs now, Outcome& outcome) {
+  EndOverrides(now);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (const ModelPlace& place : At(keys[i]).line) {
+      if (!IsOver(place.end, now)) continue;
+      for (int other : place.keys) {
+        if (std::ranges::count(keys, other) == 0) keys.push_back(other);
+      }
+    }
   }
+  while (true) {
+    std::optional<int> first;
+    std::optional<ModelEvent> first_event;
+    for (int key : keys) {
+      const std::optional<ModelEvent> event = At(key).FirstDue(now);
+      if (!event || (first_event && first_event->Rank() <= event->Rank())) continue;
+      first = key;
+      first_event = event;
+    }
+    if (!first) break;
+    HappenNext(*first, now, outcome);
+  }
+  for (int key : keys) LookAtUnseen({key}, now, outcome);
 }
 
 TimeMs ReferenceModel::NextDeadline() const {
@@ -152,15 +201,31 @@ TimeMs ReferenceModel::NextDeadline() const {
   return next;
 }
 
+void ReferenceModel::Note(int key) {
+  if (std::ranges::count(noted_, key) == 0) noted_.push_back(key);
+}
+
+void ReferenceModel::NoteOthers(const Keys& keys, int key) {
+  for (int other : keys) {
+    if (other != key) Note(other);
+  }
+}
+
+// Rule 3: for an MLOCK in all its lines. Between keys the order is the engine's: first the one at
+// which something happened, then the others as they were changed.
 void ReferenceModel::LookAgain(int key, TimeMs now, Outcome& outcome) {
-  ServeWatchers(key, outcome);
-  ServeLine(key, now, outcome);
-  ModelKey& served = keys_[static_cast<std::size_t>(key)];
-  if (served.line.empty()) served.is_unseen = false;
+  std::erase(noted_, key);
+  while (true) {
+    ServeLine(key, now, outcome);
+    ServeWatchers(key, outcome);
+    if (noted_.empty()) return;
+    key = noted_.front();
+    RemoveAt(noted_, 0);
+  }
 }
 
 void ReferenceModel::ServeWatchers(int key_index, Outcome& outcome) {
-  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
+  ModelKey& key = At(key_index);
   for (std::size_t i = 0; i < key.watchers.size();) {
     const ModelWatcher watcher = key.watchers[i];
     const bool is_over = std::ranges::none_of(
@@ -174,29 +239,26 @@ void ReferenceModel::ServeWatchers(int key_index, Outcome& outcome) {
   }
 }
 
-// Rules 2, 3, 4 and 6: in order, until somebody finds no room; absent ones get
-// a reservation.
+// Rules 2, 3, 4, 6 and 12: in order, until somebody finds no room, here or on another key of its
+// MLOCK; absent ones get a reservation.
 void ReferenceModel::ServeLine(int key_index, TimeMs now, Outcome& outcome) {
-  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
+  ModelKey& key = At(key_index);
   for (std::size_t i = 0; i < key.line.size();) {
-    ModelPlace& place = key.line[i];
+    const ModelPlace place = key.line[i];
     if (place.state == PlaceState::kPassedOver || place.is_reserved) {
       ++i;
       continue;
     }
-    if (!key.HasRoomFor(place.mode)) return;
+    if (FindBlocked(place, place.mode)) return;
+    NoteOthers(place.keys, key_index);
     if (place.state == PlaceState::kKept) {
-      place.is_reserved = true;
+      SetReserved(place, true);
       ++i;
       continue;
     }
-    const ModelPlace granted = place;
-    RemoveAt(key.line, i);
-    const Token token = GiveHold(key, granted, now);
-    key.holds.back().came_from = granted;
-    ++totals_.granted_after_wait;
-    ++key.granted_after_wait;
-    outcome.answers.push_back({granted.connection, key_index, ResolutionKind::kGranted, token});
+    RemovePlace(place);
+    const Token token = GiveHolds(place, true, now);
+    outcome.answers.push_back({place.connection, place.asked_key, ResolutionKind::kGranted, token});
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "server/engine/inspection.h"
@@ -14,7 +15,9 @@
 namespace fairlock::simulation {
 
 // Slow and plain; shares no code with the engine, only the vocabulary of its interface. Keys settle
-// when a call names them or SettleAll does; nothing else happens by itself.
+// when a call names them or the simulator says so; nothing else happens by itself.
+//
+// A place of an MLOCK stands in the list of each of its keys; what happens to it is done to all.
 class ReferenceModel {
  public:
   explicit ReferenceModel(const Setting& setting);
@@ -23,12 +26,18 @@ class ReferenceModel {
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
   // The grant never reached its owner.
-  void UndoGrant(int key, Token token, TimeMs now, Outcome& outcome);
+  void UndoGrant(Token token, TimeMs now, Outcome& outcome);
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
   // Overrides of LIMIT that are over end at the first call of any kind that comes after it.
   void EndOverrides(TimeMs now);
   // Lets the first thing that is due on the key happen; false: nothing is due.
   bool HappenNext(int key, TimeMs now, Outcome& outcome);
+  // Looks at the first of these lines that were not looked at since overrides changed; false: there
+  // is none.
+  bool LookAtUnseen(const std::vector<int>& keys, TimeMs now, Outcome& outcome);
+  // On which key the first thing of all is due; none: nothing is due. Leases that end in the same
+  // tick are equal.
+  std::optional<int> FirstDueKey(TimeMs now) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
 
@@ -37,48 +46,74 @@ class ReferenceModel {
   std::uint64_t CountLocks(std::uint8_t db) const;
 
  private:
+  using Keys = std::vector<int>;
+
   void ApplySetting(const Call& call, TimeMs now, Outcome& outcome);
   void NoteLimitChange();
-  void Settle(int key, TimeMs now, Outcome& outcome);
+
+  // Time (reference_model.cc).
+  void Settle(Keys keys, TimeMs now, Outcome& outcome);
+  void EndWatcher(int key, std::size_t index, Outcome& outcome);
+  void EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome);
+  // MINHOLD: the room of a hold that has ended.
+  void Cool(ModelKey& key, const ModelHold& hold, TimeMs now);
+  // What follows when holds ended or the line changed: waiting requests are answered and granted,
+  // first on this key and then on those noted.
+  void LookAgain(int key, TimeMs now, Outcome& outcome);
+  void Note(int key);
+  void NoteOthers(const Keys& keys, int key);
+  void ServeWatchers(int key, Outcome& outcome);
+  void ServeLine(int key, TimeMs now, Outcome& outcome);
+
+  // Places and holds, on all keys of an MLOCK (reference_model_places.cc).
+  ModelPlace PlaceOf(const Call& call, TimeMs now) const;
+  void AddPlace(int key, const ModelPlace& place);
+  void RemovePlace(const ModelPlace& place);
+  void ChangePlace(const ModelPlace& place);
+  void MakeAbsent(const ModelPlace& place, PlaceState state, TimeMs now);
+  // False: nothing keeps the place.
+  bool LoseRequest(const ModelPlace& place, TimeMs now);
+  bool IsBlockedOn(int key, const ModelPlace& place, const Mode& mode) const;
+  // The first of its keys on which its turn has not come.
+  std::optional<int> FindBlocked(const ModelPlace& place, const Mode& mode) const;
+  void SetReserved(const ModelPlace& place, bool is_reserved);
+  Token GiveHolds(const ModelPlace& place, bool was_in_line, TimeMs now);
+  void ConfirmAll(Token token);
+  // Why a request is not granted that cannot be.
+  engine::DenialReason WhyNot(const ModelKey& key, const Mode& mode) const;
+
+  // LOCK and MLOCK (reference_model_lock.cc).
   void Lock(const Call& call, TimeMs now, Outcome& outcome);
+  void Mlock(const Call& call, TimeMs now, Outcome& outcome);
+  std::optional<std::size_t> FindOtherStake(const Call& call) const;
+  std::optional<std::size_t> FindBlockedKey(const Call& call) const;
+  std::optional<std::size_t> FindRefusingLine(const Call& call) const;
   void AskAnew(const Call& call, TimeMs now, Outcome& outcome);
-  void GrantAtOnce(const Call& call, TimeMs now, Outcome& outcome);
-  void ReplaceNewest(const Call& call, TimeMs now, Outcome& outcome);
+  void ReplaceNewest(int key, const Call& call, TimeMs now, Outcome& outcome);
   void RepeatLock(const Call& call, TimeMs now, Outcome& outcome);
   void ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now);
   void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
-  void JoinLine(const Call& call, TimeMs now, Outcome& outcome);
-  void Deny(const Call& call, engine::DenialReason reason, Outcome& outcome);
-  void Unlock(const Call& call, TimeMs now, Outcome& outcome);
+  void JoinLine(const Call& call, std::size_t blocked, TimeMs now, Outcome& outcome);
+  void Deny(const Call& call, std::size_t key, engine::DenialReason reason, Outcome& outcome);
+
+  // The others (reference_model_holds.cc, reference_model_connections.cc).
+  void Unlock(int key, const Call& call, TimeMs now, Outcome& outcome);
+  void Release(int key, std::size_t index, TimeMs now, Outcome& outcome);
+  bool IsRenewable(int key, const Call& call) const;
   void Renew(const Call& call, TimeMs now, Outcome& outcome);
   void Wait(const Call& call, TimeMs now, Outcome& outcome);
   void Cancel(const Call& call, TimeMs now, Outcome& outcome);
   void Transfer(const Call& call, TimeMs now, Outcome& outcome);
   void TransferLease(const Call& call, ModelHold& hold, TimeMs now) const;
-  bool EndPlaceOf(const Call& call, Outcome& outcome);
+  bool EndPlaceOf(int key, int owner, Outcome& outcome);
   void Break(const Call& call, TimeMs now, Outcome& outcome);
+  void LoseSessions(int connection, TimeMs now, Outcome& outcome);
+  void LoseSession(int key, std::size_t index, TimeMs now, Outcome& outcome);
   void Look(const Call& call, TimeMs now, Outcome& outcome);
   void Explain(const Call& call, TimeMs now, Outcome& outcome);
 
-  ModelKey& At(const Call& call) { return keys_[static_cast<std::size_t>(call.key)]; }
-  ModelPlace PlaceOf(const Call& call, TimeMs now) const;
-  void MakeAbsent(ModelPlace& place, PlaceState state, TimeMs now) const;
-  // False: nothing keeps the place.
-  bool LoseRequest(ModelPlace& place, TimeMs now) const;
-  void LoseSessions(int connection, TimeMs now, Outcome& outcome);
-  void LoseSession(int key, std::size_t index, TimeMs now, Outcome& outcome);
-  // MINHOLD: the room of a hold that has ended.
-  void Cool(ModelKey& key, const ModelHold& hold, TimeMs now);
-  Token GiveHold(ModelKey& key, const ModelPlace& place, TimeMs now);
-  // As at the time-out.
-  void EndWatcher(int key, std::size_t index, Outcome& outcome);
-  void EndPlace(int key, std::size_t index, TimeMs now, Outcome& outcome);
-  // What follows when holds ended or the line changed: waiting requests are answered and granted.
-  void LookAgain(int key, TimeMs now, Outcome& outcome);
-  void ServeWatchers(int key, Outcome& outcome);
-  void ServeLine(int key, TimeMs now, Outcome& outcome);
-  // Why a request is not granted that cannot be.
-  engine::DenialReason WhyNot(const ModelKey& key, const Mode& mode) const;
+  ModelKey& At(int key) { return keys_[static_cast<std::size_t>(key)]; }
+  const ModelKey& At(int key) const { return keys_[static_cast<std::size_t>(key)]; }
   std::uint64_t CountLocks() const;
   std::uint64_t CountWaiting() const;
 
@@ -87,9 +122,11 @@ class ReferenceModel {
   DurationMs reconnect_grace_ms_;
   OverrideBook overrides_;
   std::vector<ModelKey> keys_;
+  Keys noted_;  // whose lines are to be looked at again
   Token next_token_;
   std::uint64_t next_arrival_ = 1;
   std::uint64_t next_binding_ = 1;
+  std::uint64_t next_line_ = 1;
   engine::EngineCounts totals_;  // what only grows
 };
 

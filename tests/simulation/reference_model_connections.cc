@@ -13,23 +13,21 @@ namespace fairlock::simulation {
 void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
   EndOverrides(now);
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
-    ModelKey& key = keys_[static_cast<std::size_t>(index)];
-    const auto watcher = key.FindWatcherOf(connection);
-    const auto place = key.FindPlaceOf(connection);
-    if (!watcher && !place) continue;
-    if (watcher) RemoveAt(key.watchers, *watcher);
-    if (place && !LoseRequest(key.line[*place], now)) RemoveAt(key.line, *place);
-    Settle(index, now, outcome);
-    LookAgain(index, now, outcome);
+    Keys touched;
+    if (const auto watcher = At(index).FindWatcherOf(connection)) {
+      touched = {index};
+      RemoveAt(At(index).watchers, *watcher);
+    } else if (const auto found = At(index).FindPlaceOf(connection)) {
+      const ModelPlace place = At(index).line[*found];
+      touched = place.keys;
+      if (!LoseRequest(place, now)) RemovePlace(place);
+    } else {
+      continue;
+    }
+    Settle(touched, now, outcome);
+    LookAgain(touched.front(), now, outcome);
   }
   LoseSessions(connection, now, outcome);
-}
-
-bool ReferenceModel::LoseRequest(ModelPlace& place, TimeMs now) const {
-  const bool is_kept = place.keep_ms > 0;
-  if (!is_kept && reconnect_grace_ms_ == 0) return false;
-  MakeAbsent(place, is_kept ? PlaceState::kKept : PlaceState::kPassedOver, now);
-  return true;
 }
 
 // Rule 9. In the order in which they were bound.
@@ -53,7 +51,7 @@ void ReferenceModel::LoseSessions(int connection, TimeMs now, Outcome& outcome) 
 }
 
 void ReferenceModel::LoseSession(int key_index, std::size_t index, TimeMs now, Outcome& outcome) {
-  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
+  ModelKey& key = At(key_index);
   ModelHold& hold = key.holds[index];
   hold.session_connection = kAbsent;
   if (*hold.session_grace_ms > 0) {
@@ -64,40 +62,66 @@ void ReferenceModel::LoseSession(int key_index, std::size_t index, TimeMs now, O
     ++totals_.disconnected;
     Cool(key, ended, now);
   }
-  Settle(key_index, now, outcome);
+  Settle({key_index}, now, outcome);
   LookAgain(key_index, now, outcome);
 }
 
-void ReferenceModel::UndoGrant(int key_index, Token token, TimeMs now, Outcome& outcome) {
+void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   EndOverrides(now);
-  ModelKey& key = keys_[static_cast<std::size_t>(key_index)];
-  const auto index = key.FindToken(token);
-  if (!index || key.holds[*index].is_confirmed) return;
-  outcome.number = 1;
-  const ModelHold hold = key.holds[*index];
-  RemoveAt(key.holds, *index);
-  if (hold.came_from) {
-    ModelPlace place = *hold.came_from;
-    place.is_reserved = false;
-    place.meta = hold.meta;
-    place.label = hold.label;
-    place.connection = hold.client;
-    if (LoseRequest(place, now)) key.Insert(place);
+  Keys granted;
+  Keys keys;
+  bool is_confirmed = false;
+  for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
+    const auto found = At(index).FindToken(token);
+    if (!found) continue;
+    const ModelHold& hold = At(index).holds[*found];
+    granted = hold.keys;
+    is_confirmed = is_confirmed || hold.is_confirmed;
   }
-  Settle(key_index, now, outcome);
-  LookAgain(key_index, now, outcome);
+  for (int key : granted) {
+    if (At(key).FindToken(token)) keys.push_back(key);
+  }
+  if (keys.empty() || is_confirmed) return;
+  outcome.number = 1;
+  NoteOthers(keys, keys.front());
+  const ModelHold hold = At(keys.front()).holds[*At(keys.front()).FindToken(token)];
+  ModelPlace place;
+  // A place of which a part is gone already can not return.
+  const bool returns = hold.came_from && keys.size() == granted.size();
+  for (int key : keys) {
+    const std::size_t index = *At(key).FindToken(token);
+    const ModelHold ended = At(key).holds[index];
+    RemoveAt(At(key).holds, index);
+    if (!returns) continue;
+    place = *ended.came_from;
+    place.is_reserved = false;
+    place.meta = ended.meta;
+    place.label = ended.label;
+    place.connection = ended.client;
+    AddPlace(key, place);
+  }
+  if (returns && !LoseRequest(At(keys.front()).PlaceOf(place.owner), now)) RemovePlace(place);
+  Settle(keys, now, outcome);
+  LookAgain(keys.front(), now, outcome);
 }
 
 // What is overdue comes first: its turn may have come.
 void ReferenceModel::Unblock(int connection, TimeMs now, Outcome& outcome) {
   EndOverrides(now);
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
-    ModelKey& key = keys_[static_cast<std::size_t>(index)];
-    if (!key.FindWatcherOf(connection) && !key.FindPlaceOf(connection)) continue;
-    Settle(index, now, outcome);
-    if (const auto watcher = key.FindWatcherOf(connection)) EndWatcher(index, *watcher, outcome);
-    if (const auto place = key.FindPlaceOf(connection)) EndPlace(index, *place, now, outcome);
-    LookAgain(index, now, outcome);
+    const auto watched = At(index).FindWatcherOf(connection);
+    const auto asked = At(index).FindPlaceOf(connection);
+    if (!watched && !asked) continue;
+    const Keys keys = asked ? At(index).line[*asked].keys : Keys{index};
+    Settle(keys, now, outcome);
+    if (const auto watcher = At(index).FindWatcherOf(connection)) {
+      EndWatcher(index, *watcher, outcome);
+      LookAgain(index, now, outcome);
+    }
+    if (const auto place = At(index).FindPlaceOf(connection)) {
+      EndPlace(ModelPlace(At(index).line[*place]), now, outcome);
+      LookAgain(keys.front(), now, outcome);
+    }
   }
 }
 

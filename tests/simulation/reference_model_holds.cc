@@ -11,47 +11,60 @@ using engine::ResolutionKind;
 using engine::TransferStatus;
 using engine::WaitStatus;
 
-void ReferenceModel::Unlock(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
-  const auto index = key.FindHold(call.owner);
-  if (index && (!call.token || *call.token == key.holds[*index].token)) {
-    const ModelHold hold = key.holds[*index];
-    RemoveAt(key.holds, *index);
-    ++totals_.released;
-    outcome.number = 1;
-    Cool(key, hold, now);
+void ReferenceModel::Unlock(int key, const Call& call, TimeMs now, Outcome& outcome) {
+  const auto index = At(key).FindHold(call.owner);
+  if (index && (!call.token || *call.token == At(key).holds[*index].token)) {
+    Release(key, *index, now, outcome);
+    ++outcome.number;
+  } else if (!call.token) {
+    EndPlaceOf(key, call.owner, outcome);
+    LookAgain(key, now, outcome);
   }
-  if (!call.token) EndPlaceOf(call, outcome);
-  LookAgain(call.key, now, outcome);
 }
 
-bool ReferenceModel::EndPlaceOf(const Call& call, Outcome& outcome) {
-  ModelKey& key = At(call);
-  const auto index = key.FindPlace(call.owner);
+void ReferenceModel::Release(int key, std::size_t index, TimeMs now, Outcome& outcome) {
+  const ModelHold hold = At(key).holds[index];
+  RemoveAt(At(key).holds, index);
+  ++totals_.released;
+  Cool(At(key), hold, now);
+  LookAgain(key, now, outcome);
+}
+
+// Rule 12: of an MLOCK the whole place.
+bool ReferenceModel::EndPlaceOf(int key, int owner, Outcome& outcome) {
+  const auto index = At(key).FindPlace(owner);
   if (!index) return false;
-  const ModelPlace place = key.line[*index];
-  RemoveAt(key.line, *index);
+  const ModelPlace place = At(key).line[*index];
+  RemovePlace(place);
+  NoteOthers(place.keys, key);
   if (place.state == PlaceState::kWaiting) {
-    outcome.answers.push_back({place.connection, call.key, ResolutionKind::kCancelled, 0});
+    outcome.answers.push_back({place.connection, place.asked_key, ResolutionKind::kCancelled, 0});
   }
   return true;
 }
 
+bool ReferenceModel::IsRenewable(int key, const Call& call) const {
+  const auto index = At(key).FindHold(call.owner);
+  if (!index) return false;
+  const ModelHold& hold = At(key).holds[*index];
+  if (call.token && *call.token != hold.token) return false;
+  return !hold.session_grace_ms || hold.session_connection != kAbsent;
+}
+
 void ReferenceModel::Renew(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
-  const auto index = key.FindHold(call.owner);
-  if (!index) return;
-  ModelHold& hold = key.holds[*index];
-  if (call.token && *call.token != hold.token) return;
-  if (hold.session_grace_ms && hold.session_connection == kAbsent) return;
-  hold.is_confirmed = true;
+  const Keys keys = call.named();
+  if (!std::ranges::all_of(keys, [&](int key) { return IsRenewable(key, call); })) return;
   outcome.number = 1;
-  if (call.lease_ms) hold.lease_ms = *call.lease_ms;
-  if (hold.lease_ms > 0) hold.lease_end = After(now, hold.lease_ms);
+  for (int key : keys) {
+    ModelHold& hold = At(key).holds[*At(key).FindHold(call.owner)];
+    ConfirmAll(hold.token);
+    if (call.lease_ms) hold.lease_ms = *call.lease_ms;
+    if (hold.lease_ms > 0) hold.lease_end = After(now, hold.lease_ms);
+  }
 }
 
 void ReferenceModel::Wait(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
+  ModelKey& key = At(call.key);
   if (key.holds.empty()) {
     outcome.status = static_cast<int>(WaitStatus::kFree);
   } else if (call.wait_ms == 0) {
@@ -68,12 +81,12 @@ void ReferenceModel::Wait(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 void ReferenceModel::Cancel(const Call& call, TimeMs now, Outcome& outcome) {
-  outcome.number = EndPlaceOf(call, outcome);
+  outcome.number = EndPlaceOf(call.key, call.owner, outcome);
   LookAgain(call.key, now, outcome);
 }
 
 void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
+  ModelKey& key = At(call.key);
   const auto from = key.FindHold(call.owner);
   if (!from || (call.token && *call.token != key.holds[*from].token)) {
     outcome.status = static_cast<int>(TransferStatus::kNotHeld);
@@ -83,18 +96,26 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
     outcome.status = static_cast<int>(TransferStatus::kNewOwnerHoldsAlready);
     return;
   }
+  ConfirmAll(key.holds[*from].token);
   ModelHold hold = key.holds[*from];
   RemoveAt(key.holds, *from);
   hold.owner = call.new_owner;
+  hold.keys = {call.key};
+  hold.is_mlock = false;
+  hold.rank = 0;
   hold.token = next_token_++;
   hold.since = now;
   hold.client = kAbsent;
   ++totals_.granted;
   ++key.acquired;
   TransferLease(call, hold, now);
-  if (const auto index = key.FindPlace(call.new_owner)) {
+  const auto index = key.FindPlace(call.new_owner);
+  if (index && key.line[*index].is_mlock) {
+    // Rule 12: it never holds a part.
+    EndPlaceOf(call.key, call.new_owner, outcome);
+  } else if (index) {
     const ModelPlace place = key.line[*index];
-    RemoveAt(key.line, *index);
+    RemovePlace(place);
     hold.client = place.connection;
     if (place.meta != kAbsent) hold.meta = place.meta;
     if (place.label != kAbsent) hold.label = place.label;
@@ -121,13 +142,18 @@ void ReferenceModel::TransferLease(const Call& call, ModelHold& hold, TimeMs now
 }
 
 void ReferenceModel::Break(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
+  ModelKey& key = At(call.key);
   const auto ended = std::erase_if(key.holds, [&](const ModelHold& hold) {
     return call.owner == kAbsent || hold.owner == call.owner;
   });
   if (call.owner == kAbsent) {
     key.cooling.clear();
-    std::erase_if(key.line, [](const ModelPlace& place) { return place.is_reserved; });
+    const std::vector<ModelPlace> line = key.line;
+    for (const ModelPlace& place : line) {
+      if (!place.is_reserved) continue;
+      RemovePlace(place);
+      NoteOthers(place.keys, call.key);
+    }
   }
   totals_.broken += ended;
   outcome.number = static_cast<std::int64_t>(ended);

@@ -1,4 +1,4 @@
-// The reference model: LOCK (rules 1 to 5, 7 to 10 and 14).
+// The reference model: LOCK and MLOCK (rules 1 to 5, 7 to 10, 12 and 14).
 
 #include <algorithm>
 
@@ -11,123 +11,152 @@ using engine::DenialReason;
 using engine::LockStatus;
 using engine::ResolutionKind;
 
-ModelPlace ReferenceModel::PlaceOf(const Call& call, TimeMs now) const {
-  const bool is_waiting = call.wait_ms > 0;
-  return {.owner = call.owner,
-          .arrival = next_arrival_,
-          .state = is_waiting ? PlaceState::kWaiting : PlaceState::kKept,
-          .mode = call.mode(),
-          .since = now,
-          .end = After(now, is_waiting ? call.wait_ms : call.keep_ms),
-          .keep_ms = call.keep_ms,
-          .lease_ms = call.LeaseAsked(default_lease_ms_),
-          .session_grace_ms = call.session_grace_ms,
-          .min_hold_ms = call.min_hold_ms,
-          .meta = call.meta,
-          .label = call.label,
-          .connection = call.connection};
+namespace {
+
+bool IsSameSet(std::vector<int> a, std::vector<int> b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b;
 }
 
-Token ReferenceModel::GiveHold(ModelKey& key, const ModelPlace& place, TimeMs now) {
-  const Token token = next_token_++;
-  key.holds.push_back({.owner = place.owner,
-                       .token = token,
-                       .mode = place.mode,
-                       .since = now,
-                       .lease_end = LeaseEnd(now, place.lease_ms),
-                       .lease_ms = place.lease_ms,
-                       .session_grace_ms = place.session_grace_ms,
-                       .session_connection = place.session_grace_ms ? place.connection : kAbsent,
-                       .bound = next_binding_++,
-                       .cool_until = place.min_hold_ms > 0 ? After(now, place.min_hold_ms) : 0,
-                       .meta = place.meta,
-                       .label = place.label,
-                       .client = place.connection,
-                       .came_from = {}});
-  ++totals_.granted;
-  ++key.acquired;
-  return token;
+std::size_t IndexIn(const std::vector<int>& keys, int key) {
+  return static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
 }
 
-DenialReason ReferenceModel::WhyNot(const ModelKey& key, const Mode& mode) const {
-  if (key.limit_override == 0U) return DenialReason::kDrained;
-  if (key.HasRoomFor(mode)) return DenialReason::kLine;
-  if (!key.HasRoom(key.HeldRooms(), mode)) {
-    const bool is_held_shared =
-        std::ranges::any_of(key.holds, [](const ModelHold& hold) { return hold.mode.is_shared; });
-    return is_held_shared != mode.is_shared ? DenialReason::kShared : DenialReason::kHeld;
-  }
-  return key.HasRoom(key.HeldAndReservedRooms(), mode) ? DenialReason::kCooling
-                                                       : DenialReason::kReserved;
-}
+}  // namespace
 
 void ReferenceModel::Lock(const Call& call, TimeMs now, Outcome& outcome) {
-  const ModelKey& key = At(call);
+  const ModelKey& key = At(call.key);
   if (key.FindHold(call.owner)) return RepeatLock(call, now, outcome);
-  if (key.FindPlace(call.owner)) return LockAgainWhileWaiting(call, now, outcome);
+  if (const auto index = key.FindPlace(call.owner)) {
+    if (!key.line[*index].is_mlock) return LockAgainWhileWaiting(call, now, outcome);
+    outcome.status = static_cast<int>(LockStatus::kWaitsByMlock);
+    return;
+  }
   AskAnew(call, now, outcome);
 }
 
+void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
+  if (const auto other = FindOtherStake(call)) {
+    outcome.status = static_cast<int>(LockStatus::kStakedOtherwise);
+    outcome.number = static_cast<std::int64_t>(*other);
+    return;
+  }
+  if (At(call.key).FindPlace(call.owner)) return LockAgainWhileWaiting(call, now, outcome);
+  const auto is_held = [&](int key) { return At(key).FindHold(call.owner).has_value(); };
+  if (std::ranges::all_of(call.keys, is_held)) return RepeatLock(call, now, outcome);
+  // While only a part is held, that part is first released as by UNLOCK.
+  std::vector<int> in_order;
+  for (int key : call.keys) {
+    if (is_held(key)) in_order = At(key).holds[*At(key).FindHold(call.owner)].keys;
+  }
+  for (int key : in_order) {
+    if (const auto index = At(key).FindHold(call.owner)) Release(key, *index, now, outcome);
+  }
+  AskAnew(call, now, outcome);
+}
+
+// On which of the keys the owner has anything but by an MLOCK of exactly these.
+std::optional<std::size_t> ReferenceModel::FindOtherStake(const Call& call) const {
+  for (std::size_t i = 0; i < call.keys.size(); ++i) {
+    const ModelKey& key = At(call.keys[i]);
+    if (const auto index = key.FindHold(call.owner)) {
+      const ModelHold& hold = key.holds[*index];
+      if (!hold.is_mlock || !IsSameSet(hold.keys, call.keys)) return i;
+    }
+    if (const auto index = key.FindPlace(call.owner)) {
+      const ModelPlace& place = key.line[*index];
+      if (!place.is_mlock || !IsSameSet(place.keys, call.keys)) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Rule 2, for a newcomer.
+std::optional<std::size_t> ReferenceModel::FindBlockedKey(const Call& call) const {
+  const std::vector<int> keys = call.named();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const ModelKey& key = At(keys[i]);
+    if (key.IsAnyoneAhead(key.line.size()) || !key.HasRoomFor(call.mode())) return i;
+  }
+  return std::nullopt;
+}
+
+// Rule 14: a full line in which REPLACE is not given or finds nobody.
+std::optional<std::size_t> ReferenceModel::FindRefusingLine(const Call& call) const {
+  const std::vector<int> keys = call.named();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const ModelKey& key = At(keys[i]);
+    const std::size_t standing = key.CountStanding();
+    const bool is_free = !key.IsAnyoneAhead(key.line.size()) && key.HasRoomFor(call.mode());
+    if ((standing == 0 && is_free) || standing < *call.waiters_max) continue;
+    if (!call.replaces_newest || standing == 0) return i;
+  }
+  return std::nullopt;
+}
+
 void ReferenceModel::AskAnew(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
-  const auto is_its_turn = [&] {
-    return !key.IsAnyoneAhead(key.line.size()) && key.HasRoomFor(call.mode());
-  };
-  if (key.IsEmpty() && CountLocks() >= setting_.engine.locks_max) {
+  const std::vector<int> keys = call.named();
+  const auto missing = static_cast<std::uint64_t>(
+      std::ranges::count_if(keys, [&](int key) { return At(key).IsEmpty(); }));
+  if (missing > 0 && CountLocks() + missing > setting_.engine.locks_max) {
     outcome.status = static_cast<int>(LockStatus::kTooManyLocks);
     return;
   }
-  if (is_its_turn()) return GrantAtOnce(call, now, outcome);
-  if (call.wait_ms == 0 && call.keep_ms == 0) {
-    return Deny(call, WhyNot(key, call.mode()), outcome);
+  auto blocked = FindBlockedKey(call);
+  if (blocked && call.wait_ms == 0 && call.keep_ms == 0) {
+    return Deny(call, *blocked, WhyNot(At(keys[*blocked]), call.mode()), outcome);
   }
-  // Rule 14
-  if (call.waiters_max && key.CountStanding() >= *call.waiters_max) {
-    if (!call.replaces_newest || key.CountStanding() == 0) {
-      return Deny(call, DenialReason::kFull, outcome);
+  if (blocked && call.waiters_max) {
+    if (const auto full = FindRefusingLine(call)) {
+      return Deny(call, *full, DenialReason::kFull, outcome);
     }
-    ReplaceNewest(call, now, outcome);
-    if (is_its_turn()) return GrantAtOnce(call, now, outcome);
+    for (int key : keys) {
+      const std::size_t standing = At(key).CountStanding();
+      if (standing > 0 && standing >= *call.waiters_max) ReplaceNewest(key, call, now, outcome);
+    }
+    blocked = FindBlockedKey(call);
   }
-  JoinLine(call, now, outcome);
-}
-
-void ReferenceModel::GrantAtOnce(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
-  outcome.token = GiveHold(key, PlaceOf(call, now), now);
+  if (blocked) return JoinLine(call, *blocked, now, outcome);
+  outcome.token = GiveHolds(PlaceOf(call, now), false, now);
   outcome.status = static_cast<int>(LockStatus::kGranted);
 }
 
-void ReferenceModel::ReplaceNewest(const Call& call, TimeMs now, Outcome& outcome) {
-  std::vector<ModelPlace>& line = At(call).line;
+void ReferenceModel::ReplaceNewest(int key, const Call& call, TimeMs now, Outcome& outcome) {
+  const std::vector<ModelPlace>& line = At(key).line;
   std::size_t newest = line.size() - 1;
   while (line[newest].state == PlaceState::kPassedOver) --newest;
-  if (line[newest].state == PlaceState::kWaiting) {
+  const ModelPlace place = line[newest];
+  if (place.state == PlaceState::kWaiting) {
     outcome.answers.push_back(
-        {line[newest].connection, call.key, ResolutionKind::kReplaced, 0, call.owner});
+        {place.connection, place.asked_key, ResolutionKind::kReplaced, 0, call.owner});
   }
-  RemoveAt(line, newest);
-  LookAgain(call.key, now, outcome);
+  RemovePlace(place);
+  NoteOthers(place.keys, key);
+  LookAgain(key, now, outcome);
 }
 
-// Rule 1: by an owner that holds it.
+// Rule 1: by an owner that holds it, or all of it.
 void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
-  ModelHold& hold = key.holds[*key.FindHold(call.owner)];
-  if (call.only_new) return Deny(call, DenialReason::kHeld, outcome);
+  if (call.only_new) return Deny(call, 0, DenialReason::kHeld, outcome);
+  const ModelHold& first = At(call.key).holds[*At(call.key).FindHold(call.owner)];
   const Mode asked = call.mode();
-  const bool differs = (hold.mode.is_shared && !asked.is_shared) ||
-                       (hold.mode.limit > 1 && (asked.is_shared || asked.limit < hold.mode.limit));
+  const bool differs =
+      (first.mode.is_shared && !asked.is_shared) ||
+      (first.mode.limit > 1 && (asked.is_shared || asked.limit < first.mode.limit));
   if (differs) {
     outcome.status = static_cast<int>(LockStatus::kModeDiffers);
     return;
   }
-  ProlongByRepeat(call, hold, now);
-  if (call.meta != kAbsent) hold.meta = call.meta;
-  if (call.label != kAbsent) hold.label = call.label;
-  hold.client = call.connection;
+  for (int key : call.is_mlock() ? std::vector<int>(first.keys) : std::vector<int>{call.key}) {
+    ModelHold& hold = At(key).holds[*At(key).FindHold(call.owner)];
+    ProlongByRepeat(call, hold, now);
+    if (call.meta != kAbsent) hold.meta = call.meta;
+    if (call.label != kAbsent) hold.label = call.label;
+    hold.client = call.connection;
+  }
   outcome.status = static_cast<int>(LockStatus::kAlready);
-  outcome.token = hold.token;
+  outcome.token = first.token;
 }
 
 // Rules 1 and 9.
@@ -150,54 +179,59 @@ void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs n
 
 // Rule 5: by an owner that stands in line, or comes back to its place.
 void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome) {
-  ModelKey& key = At(call);
-  const std::size_t index = *key.FindPlace(call.owner);
-  const ModelPlace earlier = key.line[index];
-  key.line[index].is_reserved = false;
-  const bool is_its_turn = !key.IsAnyoneAhead(index) && key.HasRoomFor(call.mode());
-  const DenialReason reason = WhyNot(key, call.mode());
-  if (!is_its_turn && call.wait_ms == 0 && call.keep_ms == 0) {
-    key.line[index] = earlier;
-    return Deny(call, reason, outcome);
+  const ModelPlace earlier = At(call.key).PlaceOf(call.owner);
+  SetReserved(earlier, false);
+  const auto blocked = FindBlocked(earlier, call.mode());
+  DenialReason reason = DenialReason::kNone;
+  if (blocked) {
+    outcome.number = call.is_mlock() ? static_cast<std::int64_t>(IndexIn(call.keys, *blocked)) : 0;
+    reason = WhyNot(At(*blocked), call.mode());
+  }
+  if (blocked && call.wait_ms == 0 && call.keep_ms == 0) {
+    SetReserved(earlier, earlier.is_reserved);
+    return Deny(call, IndexIn(call.named(), *blocked), reason, outcome);
   }
   if (earlier.state == PlaceState::kWaiting) {
-    outcome.answers.push_back({earlier.connection, call.key, ResolutionKind::kSuperseded, 0});
+    outcome.answers.push_back(
+        {earlier.connection, earlier.asked_key, ResolutionKind::kSuperseded, 0});
   }
   ModelPlace place = PlaceOf(call, now);
+  place.keys = earlier.keys;
   place.arrival = earlier.arrival;
   place.since = earlier.since;
-  if (is_its_turn) {
-    RemoveAt(key.line, index);
-    outcome.token = GiveHold(key, place, now);
-    key.holds.back().came_from = place;
+  if (!blocked) {
+    RemovePlace(earlier);
+    outcome.token = GiveHolds(place, true, now);
     outcome.status = static_cast<int>(LockStatus::kGranted);
-    ++totals_.granted_after_wait;
-    ++key.granted_after_wait;
   } else {
-    key.line[index] = place;
+    ChangePlace(place);
     outcome.status = static_cast<int>(call.wait_ms > 0 ? LockStatus::kQueued : LockStatus::kKept);
     outcome.reason = static_cast<int>(reason);
   }
-  LookAgain(call.key, now, outcome);
+  NoteOthers(place.keys, place.keys.front());
+  LookAgain(place.keys.front(), now, outcome);
 }
 
-void ReferenceModel::JoinLine(const Call& call, TimeMs now, Outcome& outcome) {
-  if (CountWaiting() >= setting_.engine.places_max) {
+void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now, Outcome& outcome) {
+  const std::vector<int> keys = call.named();
+  if (CountWaiting() + keys.size() > setting_.engine.places_max) {
     outcome.status = static_cast<int>(LockStatus::kTooManyPlaces);
     return;
   }
-  ModelKey& key = At(call);
-  outcome.reason = static_cast<int>(WhyNot(key, call.mode()));
+  outcome.reason = static_cast<int>(WhyNot(At(keys[blocked]), call.mode()));
   outcome.status = static_cast<int>(call.wait_ms > 0 ? LockStatus::kQueued : LockStatus::kKept);
-  key.line.push_back(PlaceOf(call, now));
+  outcome.number = static_cast<std::int64_t>(blocked);
+  for (int key : keys) AddPlace(key, PlaceOf(call, now));
   ++next_arrival_;
 }
 
-void ReferenceModel::Deny(const Call& call, DenialReason reason, Outcome& outcome) {
+void ReferenceModel::Deny(const Call& call, std::size_t key, DenialReason reason,
+                          Outcome& outcome) {
   outcome.status = static_cast<int>(LockStatus::kDenied);
   outcome.reason = static_cast<int>(reason);
+  outcome.number = static_cast<std::int64_t>(key);
   ++totals_.denied;
-  ++At(call).denied;
+  ++At(call.named()[key]).denied;
 }
 
 }  // namespace fairlock::simulation

@@ -9,7 +9,7 @@
 namespace fairlock::simulation {
 
 void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
-  const ModelKey& key = At(call);
+  const ModelKey& key = At(call.key);
   const auto place = call.owner == kAbsent ? std::nullopt : key.FindPlace(call.owner);
   const bool holds = call.owner != kAbsent && key.FindHold(call.owner).has_value();
   switch (call.operation) {
@@ -44,7 +44,7 @@ void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
 
 // Rule 15, as far as it needs no history.
 void ReferenceModel::Explain(const Call& call, TimeMs now, Outcome& outcome) {
-  const ModelKey& key = At(call);
+  const ModelKey& key = At(call.key);
   outcome.status = static_cast<int>(key.CountStanding());
   outcome.reason = static_cast<int>(std::min<std::size_t>(key.holds.size(), 16));
   outcome.extra = kAbsent;

@@ -39,8 +39,11 @@ std::vector<std::string> MakeNames(Random& random, char first, std::size_t count
 
 void MakeKeys(Random& random, std::size_t count, Setting& setting) {
   const std::vector<std::string> names = MakeNames(random, 'k', count, engine::kKeyBytesMax);
+  // What MLOCK names is of one database.
+  const bool is_one_database = !random.OneIn(3);
   for (const std::string& name : names) {
-    const auto db = static_cast<std::uint8_t>(random.OneIn(2) ? 0 : random.Below(16));
+    const bool is_first = is_one_database || random.OneIn(2);
+    const auto db = static_cast<std::uint8_t>(is_first ? 0 : random.Below(16));
     setting.keys.push_back({.db = db, .bytes = name});
   }
   // The same bytes in another database are another key.
@@ -185,6 +188,14 @@ Setting MakeSetting(std::uint64_t seed) {
   MakeTexts(random, setting);
   MakeOptions(random, setting);
   MakeWeights(random, setting);
+  const auto weight_of = [&](Operation operation) {
+    return setting.weights[static_cast<std::size_t>(operation)];
+  };
+  // Nobody tells which lines a lagging Advance has looked at, and where lines hang together by
+  // MLOCK that matters.
+  if (weight_of(Operation::kSetLimit) > 0 && weight_of(Operation::kMlock) > 0) {
+    setting.is_lagging = false;
+  }
   setting.time_scale = static_cast<TimeScale>(random.Below(3));
   setting.limit_mix = static_cast<LimitMix>(random.Below(3));
   setting.uniform_limit = static_cast<std::uint32_t>(random.Between(2, 5));

@@ -9,15 +9,8 @@
 namespace fairlock::simulation {
 namespace {
 
-// Beyond this the clock only creeps, so that no deadline reaches the end of time.
-constexpr TimeMs kTimeMax = engine::kNever / 2;
-
 // Grants that may be undone are the latest ones.
 constexpr std::ptrdiff_t kDeliveriesMax = 64;
-
-bool NeedsConnection(Operation operation) {
-  return operation == Operation::kLock || operation == Operation::kWait;
-}
 
 bool IsDoneToConnection(Operation operation) {
   return operation == Operation::kUnblock || operation == Operation::kDisconnect;
@@ -64,114 +57,6 @@ void Simulator::Fail(std::optional<std::string> problem) {
   if (!problem_) problem_ = std::move(problem);
 }
 
-// What a step means now
-std::optional<int> Simulator::PickFreeConnection(int slot) const {
-  for (int i = 0; i < setting_.connections; ++i) {
-    const int candidate = (slot + i) % setting_.connections;
-    if (!ledger_.IsWaiting(driver_.ConnectionIn(candidate))) return driver_.ConnectionIn(candidate);
-  }
-  return std::nullopt;
-}
-
-int Simulator::PickAnyConnection(const Step& step) const {
-  for (int i = 0; i < setting_.connections && step.prefers_waiting_connection; ++i) {
-    const int candidate = (step.connection + i) % setting_.connections;
-    if (ledger_.IsWaiting(driver_.ConnectionIn(candidate))) return driver_.ConnectionIn(candidate);
-  }
-  return driver_.ConnectionIn(step.connection % setting_.connections);
-}
-
-void Simulator::ResolveOwner(const Step& step, Call& call) const {
-  const Ledger::Key& key = ledger_.key(step.key);
-  const auto choice = static_cast<std::size_t>(step.owner);
-  call.owner = step.owner;
-  if (step.owner_choice == OwnerChoice::kHolder && !key.holds.empty()) {
-    call.owner = key.holds[choice % key.holds.size()].owner;
-  } else if (step.owner_choice == OwnerChoice::kWaiter && !key.line.empty()) {
-    call.owner = key.line[choice % key.line.size()].owner;
-  }
-}
-
-void Simulator::ResolveToken(const Step& step, Call& call) const {
-  const std::vector<Ledger::Hold>& holds = ledger_.key(step.key).holds;
-  switch (step.token_choice) {
-    case TokenChoice::kNone:
-      return;
-    case TokenChoice::kRight:
-      for (const Ledger::Hold& hold : holds) {
-        if (hold.owner == call.owner) call.token = hold.token;
-      }
-      return;
-    case TokenChoice::kEarlier:
-      call.token = ledger_.EarlierToken(static_cast<std::size_t>(step.new_owner));
-      return;
-    case TokenChoice::kUnknown:
-      call.token = ledger_.newest_token() + static_cast<Token>(step.new_owner);
-      return;
-  }
-}
-
-void Simulator::ResolveOptions(const Step& step, Call& call) const {
-  call.keep_ms = step.keep_ms;
-  call.is_shared = step.is_shared;
-  if (step.has_session) call.session_grace_ms = step.grace_ms;
-  call.min_hold_ms = step.min_hold_ms;
-  if (step.waiters_max != kAbsent) call.waiters_max = step.waiters_max;
-  call.replaces_newest = step.replaces_newest;
-}
-
-Call Simulator::ResolveSetting(const Step& step) {
-  Call call;
-  call.operation = step.operation;
-  const bool is_override = step.operation == Operation::kSetLimit;
-  if (!is_override || step.has_lease) call.lease_ms = step.lease_ms;
-  if (step.operation == Operation::kSetReconnectGrace && step.only_new) call.lease_ms = 0;
-  call.pattern = step.pattern;
-  call.limit = step.limit;
-  return call;
-}
-
-std::optional<Call> Simulator::Resolve(const Step& step) {
-  Call call;
-  if (IsSetting(step.operation)) return ResolveSetting(step);
-  if (step.operation == Operation::kRepeat) {
-    if (!last_request_) return std::nullopt;
-    call = *last_request_;
-  } else {
-    call.operation = step.operation;
-    call.key = step.key;
-    ResolveOwner(step, call);
-    call.new_owner = step.new_owner;
-    if (step.operation == Operation::kBreak && !step.has_owner) call.owner = kAbsent;
-    ResolveToken(step, call);
-    if (call.operation == Operation::kCheck && !call.token) call.token = 0;
-    if (step.has_lease) call.lease_ms = step.lease_ms;
-    if (step.limit != 0) call.limit = step.limit;
-    ResolveOptions(step, call);
-    call.wait_ms = step.wait_ms;
-    call.only_new = step.only_new;
-    call.meta = step.meta;
-    call.label = step.label;
-    call.start = step.start;
-    call.count = step.count;
-  }
-  // Rule 17: a connection that waits sends nothing.
-  const std::optional<int> connection = PickFreeConnection(step.connection);
-  if (NeedsConnection(call.operation) && !connection) return std::nullopt;
-  call.connection = connection.value_or(kAbsent);
-  return call;
-}
-
-void Simulator::MoveTime(const Step& step) {
-  TimeMs from = now_;
-  if (step.time_choice == TimeChoice::kNextDeadline) from = driver_.engine().NextDeadline();
-  if (step.time_choice == TimeChoice::kTrueDeadline) from = ledger_.NextDeadline();
-  if (from == engine::kNever) from = now_;
-  const TimeMs to = from + step.time_ms;
-  now_ = to < kTimeMax ? std::max(now_, to) : now_ + 1;
-}
-
-// Doing it
 std::optional<Call> Simulator::Prepare(const Step& step) {
   Call call;
   call.operation = step.operation;
@@ -227,14 +112,14 @@ void Simulator::Command(const Call& call) {
   if (!options_.judges.has_model) return;
   model_.Apply(call, now_, model_outcome_);
   Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
-  if (call.key != kAbsent) CompareState(call.key);
+  if (call.key != kAbsent) CompareState(call.named());
 }
 
 void Simulator::AskLedger(std::optional<std::string> broken_promise) {
   if (options_.judges.has_ledger) Fail(std::move(broken_promise));
 }
 
-void Simulator::CompareState(int key) {
+void Simulator::CompareState(const std::vector<int>& keys) {
   if (problem_) return;
   // Where something is overdue looking would settle it, and only commands and Advance are to do
   // that.
@@ -242,8 +127,8 @@ void Simulator::CompareState(int key) {
   const bool is_all_looked_at = !setting_.is_wide || steps_run_ % 64 == 0;
   if (is_all_settled && is_all_looked_at) {
     Fail(comparison_.CompareAllKeys(now_));
-  } else if (key != kAbsent) {
-    Fail(comparison_.CompareKey(key, now_));
+  } else {
+    for (int key : keys) Fail(comparison_.CompareKey(key, now_));
   }
   if (!is_all_looked_at || problem_) return;
   const bool is_model_behind = setting_.is_lagging && !is_all_settled;
@@ -258,7 +143,7 @@ void Simulator::Unblock(int connection) {
   if (!options_.judges.has_model) return;
   model_.Unblock(connection, now_, model_outcome_);
   Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
-  CompareState(kAbsent);
+  CompareState({});
 }
 
 void Simulator::Disconnect(int connection, std::size_t undone) {
@@ -280,7 +165,7 @@ void Simulator::Disconnect(int connection, std::size_t undone) {
   if (!options_.judges.has_model) return;
   model_.Disconnect(connection, now_, model_outcome_);
   Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
-  CompareState(kAbsent);
+  CompareState({});
 }
 
 std::size_t Simulator::UndoGrant(const Delivery& delivery) {
@@ -289,16 +174,17 @@ std::size_t Simulator::UndoGrant(const Delivery& delivery) {
     *options_.trace << " (undo token " << delivery.token << " on k" << delivery.key << ": "
                     << Describe(engine_outcome_) << ")";
   }
-  AskLedger(ledger_.ObserveUndo(delivery.key, delivery.token, engine_outcome_, now_));
+  AskLedger(ledger_.ObserveUndo(delivery.token, engine_outcome_, now_));
   NoteDeliveries(nullptr);
   std::size_t more = 0;
   for (const Answer& answer : engine_outcome_.answers) {
     if (answer.connection == delivery.connection && answer.token != 0) ++more;
   }
   if (options_.judges.has_model) {
-    model_.UndoGrant(delivery.key, delivery.token, now_, model_outcome_);
+    const bool is_on_key = model_.key(delivery.key).FindToken(delivery.token).has_value();
+    model_.UndoGrant(delivery.token, now_, model_outcome_);
     Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
-    CompareState(is_undone ? delivery.key : kAbsent);
+    CompareState(is_undone && is_on_key ? std::vector{delivery.key} : std::vector<int>{});
   }
   AddToHash(engine_outcome_);
   engine_outcome_.Clear();
@@ -307,7 +193,9 @@ std::size_t Simulator::UndoGrant(const Delivery& delivery) {
 }
 
 void Simulator::NoteDeliveries(const Call* call) {
-  if (call != nullptr && call->operation == Operation::kLock && engine_outcome_.token != 0) {
+  const bool is_asking =
+      call != nullptr && (call->operation == Operation::kLock || call->is_mlock());
+  if (is_asking && engine_outcome_.token != 0) {
     // A repeated LOCK moves the delivery to its own connection.
     std::erase_if(deliveries_, [&](const Delivery& d) { return d.token == engine_outcome_.token; });
     deliveries_.push_back({call->connection, call->key, engine_outcome_.token});
@@ -328,20 +216,22 @@ void Simulator::Advance(const Call& call) {
   if (problem_ || !options_.judges.has_model) return;
   Follow(is_done);
   if (is_done) all_settled_at_ = now_;
-  CompareState(kAbsent);
+  CompareState({});
 }
 
 void Simulator::Follow(bool is_done) {
   model_.EndOverrides(now_);
+  expiries_followed_ = 0;
   for (const Answer& answer : engine_outcome_.answers) {
     FollowAnswer(answer);
     if (problem_) return;
   }
-  FollowSilentEnds();
-  FollowUnseenEnds();
-  for (int key = 0; is_done && key < static_cast<int>(setting_.keys.size()); ++key) {
-    while (model_.HappenNext(key, now_, model_outcome_)) {
-    }
+  // LOCKS tells without settling what has ended.
+  const std::vector<Comparison::Sight> sights = comparison_.SeeAll(now_);
+  while (!problem_ && (is_done || IsModelBehind(sights))) {
+    if (FollowNext()) continue;
+    if (!is_done) Fail("something ended early");
+    break;
   }
   if (!model_outcome_.answers.empty()) {
     Fail("only the model answers: " + Describe(model_outcome_));
@@ -349,13 +239,10 @@ void Simulator::Follow(bool is_done) {
 }
 
 void Simulator::FollowAnswer(const Answer& answer) {
-  // The order of the keys is the engine's affair; what one event does on its key comes together.
   std::vector<Answer>& known = model_outcome_.answers;
   auto found = std::ranges::find(known, answer);
   while (found == known.end()) {
-    if (!model_.HappenNext(answer.key, now_, model_outcome_)) {
-      return Fail("the model does not know this answer: " + Describe(answer));
-    }
+    if (!FollowNext()) return Fail("the model does not know this answer: " + Describe(answer));
     found = std::ranges::find(known, answer);
   }
   const bool is_in_order = std::none_of(known.begin(), found, [&](const Answer& other) {
@@ -365,44 +252,48 @@ void Simulator::FollowAnswer(const Answer& answer) {
   known.erase(found);
 }
 
-void Simulator::FollowSilentEnds() {
-  // LOCKS tells without settling what has ended, except for cooling rooms and
-  // places passed over.
-  const std::vector<Comparison::Sight> sights = comparison_.SeeAll(now_);
-  for (std::size_t i = 0; i < sights.size(); ++i) {
-    const int key = static_cast<int>(i);
-    const ModelKey& known = model_.key(key);
-    const Comparison::Sight& seen = sights[i];
-    while (known.holds.size() > seen.holders || known.CountStanding() > seen.standing ||
-           known.IsEmpty() < !seen.exists) {
-      if (!model_.HappenNext(key, now_, model_outcome_)) {
-        return Fail("a hold or a place ended early on k" + std::to_string(key));
-      }
-    }
+bool Simulator::FollowNext() {
+  const std::optional<int> first = model_.FirstDueKey(now_);
+  if (!first) {
+    std::vector<int> all(setting_.keys.size());
+    std::iota(all.begin(), all.end(), 0);
+    return model_.LookAtUnseen(all, now_, model_outcome_);
   }
+  const ModelEvent event = *model_.key(*first).FirstDue(now_);
+  if (event.event_class != ModelEvent::Class::kLease) {
+    return model_.HappenNext(*first, now_, model_outcome_);
+  }
+  // Of leases that end in the same tick on different keys the engine may end any first.
+  const std::vector<Expiry>& expiries = engine_outcome_.expiries;
+  if (expiries_followed_ == expiries.size()) return false;
+  const Expiry& next = expiries[expiries_followed_++];
+  const std::optional<ModelEvent> there =
+      next.key == kAbsent ? std::nullopt : model_.key(next.key).FirstDue(now_);
+  const bool is_first = there && there->time == event.time &&
+                        there->event_class == ModelEvent::Class::kLease &&
+                        model_.key(next.key).holds[there->index].token == next.token;
+  if (!is_first) {
+    Fail("a lease ended before its turn: token " + std::to_string(next.token) + " on k" +
+         std::to_string(next.key));
+    return false;
+  }
+  return model_.HappenNext(next.key, now_, model_outcome_);
 }
 
-void Simulator::FollowUnseenEnds() {
-  // Of these only the counts of the whole engine tell: it ends what is due in the order of time.
+bool Simulator::IsModelBehind(const std::vector<Comparison::Sight>& sights) {
+  // Of cooling rooms and places passed over only the counts tell.
+  if (expiries_followed_ < engine_outcome_.expiries.size()) return true;
   const engine::EngineCounts& seen = driver_.engine().counts();
-  while (true) {
-    const engine::EngineCounts known = model_.Counts();
-    if (known.places <= seen.places && known.cooling <= seen.cooling) return;
-    int first_key = kAbsent;
-    std::optional<ModelEvent> first;
-    for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {
-      const std::optional<ModelEvent> event = model_.key(key).FirstDue(now_);
-      if (!event || (first && !(event->Rank() < first->Rank()))) continue;
-      if (event->event_class != ModelEvent::Class::kCooling &&
-          event->event_class != ModelEvent::Class::kAbsence) {
-        continue;
-      }
-      first = event;
-      first_key = key;
+  const engine::EngineCounts known = model_.Counts();
+  if (known.places > seen.places || known.cooling > seen.cooling) return true;
+  for (std::size_t i = 0; i < sights.size(); ++i) {
+    const ModelKey& key = model_.key(static_cast<int>(i));
+    if (key.holds.size() > sights[i].holders || key.CountStanding() > sights[i].standing ||
+        key.IsEmpty() < !sights[i].exists) {
+      return true;
     }
-    if (!first) return Fail("a place or a cooling room ended early");
-    model_.HappenNext(first_key, now_, model_outcome_);
   }
+  return false;
 }
 
 void Simulator::CheckWhoWaits() {
@@ -427,7 +318,6 @@ void Simulator::CheckDeadline() {
   if (!is_anything_running && deadline != engine::kNever) Fail("a deadline where nothing runs");
 }
 
-// The end
 void Simulator::FinishRun() {
   engine_outcome_.Clear();
   model_outcome_.Clear();

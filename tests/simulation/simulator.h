@@ -57,6 +57,7 @@ class Simulator {
   std::optional<Call> Resolve(const Step& step);
   static Call ResolveSetting(const Step& step);
   void ResolveOwner(const Step& step, Call& call) const;
+  void ResolveKeys(const Step& step, Call& call) const;
   void ResolveOptions(const Step& step, Call& call) const;
   void ResolveToken(const Step& step, Call& call) const;
   std::optional<int> PickFreeConnection(int slot) const;
@@ -84,9 +85,10 @@ class Simulator {
   // told of.
   void Follow(bool is_done);
   void FollowAnswer(const Answer& answer);
-  void FollowSilentEnds();
-  void FollowUnseenEnds();
-  void CompareState(int key);
+  // What is due next happens in the model; false: nothing is due.
+  bool FollowNext();
+  bool IsModelBehind(const std::vector<Comparison::Sight>& sights);
+  void CompareState(const std::vector<int>& keys);
   void CheckWhoWaits();
   void CheckDeadline();
   void FinishRun();
@@ -107,6 +109,7 @@ class Simulator {
   std::vector<Delivery> deliveries_;  // the latest grants, and on which connection they went
   Outcome engine_outcome_;
   Outcome model_outcome_;
+  std::size_t expiries_followed_ = 0;  // of those in the engine's outcome
   std::size_t steps_run_ = 0;
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;
   std::optional<std::string> problem_;

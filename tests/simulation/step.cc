@@ -23,6 +23,7 @@ class StepGenerator {
     step.connection = static_cast<int>(random_.Below(kConnectionsMax));
     step.prefers_waiting_connection = !random_.OneIn(3);
     step.key = PickKey();
+    PickMoreKeys(step);
     step.owner = PickOwner();
     step.new_owner = PickOwner();
     step.owner_choice = PickOwnerChoice(step.operation);
@@ -53,10 +54,31 @@ class StepGenerator {
     return static_cast<int>(random_.Below(random_.OneIn(3) ? keys : std::min(keys, some)));
   }
 
+  void PickMoreKeys(Step& step) {
+    const bool names_several = step.operation == Operation::kMlock ||
+                               step.operation == Operation::kMrenew ||
+                               step.operation == Operation::kMunlock;
+    if (!names_several) return;
+    const std::uint64_t wanted = random_.OneIn(12) ? 0 : 1 + random_.Below(3);
+    for (std::uint64_t attempt = 0; attempt < wanted + 4; ++attempt) {
+      const int key = random_.OneIn(2) ? PickKey() : PickAnyKey();
+      const bool is_new = key != step.key && std::ranges::count(step.more_keys, key) == 0;
+      const auto db = [&](int index) { return setting_.keys[static_cast<std::size_t>(index)].db; };
+      if (!is_new || db(key) != db(step.key) || step.more_keys.size() >= wanted) continue;
+      step.more_keys.push_back(key);
+    }
+    step.repeats_keys = !random_.OneIn(4);
+    step.reverses_keys = random_.OneIn(3);
+    step.avoids_stakes = !random_.OneIn(4);
+  }
+
+  int PickAnyKey() { return static_cast<int>(random_.Below(setting_.keys.size())); }
+
   // Most who ask for a lock do not hold it, and most who release one do.
   OwnerChoice PickOwnerChoice(Operation operation) {
     const bool is_usual = random_.OneIn(2);
-    if (is_usual && operation == Operation::kLock) return OwnerChoice::kAny;
+    const bool asks = operation == Operation::kLock || operation == Operation::kMlock;
+    if (is_usual && asks) return OwnerChoice::kAny;
     if (is_usual && operation == Operation::kCancel) return OwnerChoice::kWaiter;
     if (is_usual) return OwnerChoice::kHolder;
     return static_cast<OwnerChoice>(random_.Below(3));

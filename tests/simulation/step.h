@@ -34,6 +34,10 @@ struct Step {
   int connection = 0;                       // a slot; if it waits, the next one that does not
   bool prefers_waiting_connection = false;  // kUnblock, kDisconnect
   int key = 0;
+  std::vector<int> more_keys{};  // of MLOCK and its kin; different, all of one database
+  bool repeats_keys = false;     // if the owner has an MLOCK on the key, its keys
+  bool reverses_keys = false;
+  bool avoids_stakes = false;  // MLOCK by the next owner that has nothing on the keys
   int owner = 0;
   int new_owner = 0;
   int meta = kAbsent;

@@ -1,14 +1,20 @@
 // Holds: how they begin, are bound to connections, cool and end.
 
+#include "server/engine/lock_holds.h"
+
 #include <algorithm>
 #include <cassert>
 
 #include "server/engine/faults.h"
-#include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
 
-Token LockCore::NextToken() {
+LockHolds::LockHolds(const EngineOptions& options)
+    : options_(options), table_(options.hash_seed), next_token_(options.first_token) {
+  assert(next_token_ > 0);
+}
+
+Token LockHolds::NextToken() {
   if (IsFaulty(Fault::kTokenReuse) && next_token_ % 7 == 0 && counts_.newest_token != 0) {
     ++next_token_;
     return counts_.newest_token;
@@ -18,8 +24,8 @@ Token LockCore::NextToken() {
   return next_token_++;
 }
 
-Hold* LockCore::FindHold(LockEntry& lock, std::string_view owner,
-                         std::optional<Token> token) const {
+Hold* LockHolds::FindHold(LockEntry& lock, std::string_view owner,
+                          std::optional<Token> token) const {
   Hold* hold = nullptr;
   if (lock.has_plain_hold() && lock.plain_owner() == owner) {
     hold = &lock.plain;
@@ -31,8 +37,8 @@ Hold* LockCore::FindHold(LockEntry& lock, std::string_view owner,
   return hold;
 }
 
-void LockCore::StartHold(Hold& hold, TimeMs lease_end, TimeMs now) {
-  hold.token = NextToken() & kTokenMax;
+void LockHolds::StartHold(Hold& hold, Token token, TimeMs lease_end, TimeMs now) {
+  hold.token = token & kTokenMax;
   hold.SetSince(now);
   if (IsFaulty(Fault::kEarlyExpiry) && lease_end < kNever) --lease_end;
   wheel_.Schedule(hold, lease_end, TimerClass::kLease);
@@ -40,13 +46,14 @@ void LockCore::StartHold(Hold& hold, TimeMs lease_end, TimeMs now) {
   ++counts_.holds;
 }
 
-void LockCore::AddHold(Claim& claim, Attachment* to, TimeMs now) {
+void LockHolds::AddHold(Claim& claim, Token token, Attachment* to, TimeMs now) {
   LockDetail& detail = claim.lock.NeedDetail();
+  if (IsFaulty(Fault::kMlockTokensDiffer) && claim.rank() > 0) token = NextToken();
   claim.SetState(ClaimState::kHeld);
   claim.is_touched = false;
   const TimeMs lease_end =
       claim.lease_ms == 0 ? kNever : now + static_cast<DurationMs>(claim.lease_ms);
-  StartHold(claim, lease_end, now);
+  StartHold(claim, token, lease_end, now);
   if (claim.extras != nullptr) {
     claim.extras->lease_end = lease_end;
     const DurationMs min_hold_ms = claim.extras->min_hold_ms;
@@ -58,7 +65,7 @@ void LockCore::AddHold(Claim& claim, Attachment* to, TimeMs now) {
   if (to != nullptr && claim.has_session()) Bind(claim, *to);
 }
 
-TimeMs LockCore::LeaseEndOf(const Hold& hold) {
+TimeMs LockHolds::LeaseEndOf(const Hold& hold) {
   if (hold.is_claim()) {
     const auto& claim = static_cast<const Claim&>(hold);
     if (claim.has_session()) return claim.extras->lease_end;
@@ -66,25 +73,25 @@ TimeMs LockCore::LeaseEndOf(const Hold& hold) {
   return hold.deadline();
 }
 
-void LockCore::SetLeaseEnd(LockDetail& detail, Claim& hold, TimeMs end) {
+void LockHolds::SetLeaseEnd(LockDetail& detail, Claim& hold, TimeMs end) {
   if (hold.extras != nullptr) hold.extras->lease_end = end;
   ScheduleMember(detail, hold, end, TimerClass::kLease);
 }
 
-void LockCore::Bind(Claim& hold, Attachment& to) {
+void LockHolds::Bind(Claim& hold, Attachment& to) {
   Unbind(hold);
   hold.attachment = &to;
   to.sessions.push_back(hold);
 }
 
-void LockCore::Unbind(Claim& hold) {
+void LockHolds::Unbind(Claim& hold) {
   if (hold.attachment == nullptr) return;
   auto& sessions = hold.attachment->sessions;
   sessions.erase(sessions.iterator_to(hold));
   hold.attachment = nullptr;
 }
 
-void LockCore::Note(HoldEnd end, RecentKey& recent) {
+void LockHolds::Note(HoldEnd end, RecentKey& recent) {
   switch (end) {
     case HoldEnd::kReleased:
       ++counts_.released;
@@ -105,7 +112,7 @@ void LockCore::Note(HoldEnd end, RecentKey& recent) {
   }
 }
 
-void LockCore::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now) {
+void LockHolds::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now) {
   RecentKey& recent = recent_.Touch(hash);
   ++recent.ended;
   recent.NoteHold(now - static_cast<TimeMs>(hold.since));
@@ -128,7 +135,7 @@ void LockCore::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd 
   hold.token = 0;
 }
 
-void LockCore::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
+void LockHolds::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
   const bool is_spared = end == HoldEnd::kTransferred ||
                          (end == HoldEnd::kBroken && !IsFaulty(Fault::kBreakCools)) ||
                          (end == HoldEnd::kUndone && !IsFaulty(Fault::kUndoCools));
@@ -137,14 +144,14 @@ void LockCore::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
   if (claim.extras->cool_until < now) return;
   if (IsFaulty(Fault::kNoCooling)) return;
   LockDetail& detail = *claim.lock.detail;
-  auto* room = new CoolingRoom(claim.lock, claim.mode, claim.token);
+  auto* room = new CoolingRoom(claim);
   detail.rooms.Take(room->mode);
   detail.cooling.push_back(*room);
   ++counts_.cooling;
   ScheduleMember(detail, *room, claim.extras->cool_until, TimerClass::kCooling);
 }
 
-void LockCore::EndCooling(CoolingRoom& room) {
+void LockHolds::EndCooling(CoolingRoom& room) {
   LockDetail& detail = *room.lock.detail;
   wheel_.Cancel(room);
   detail.rooms.Free(room.mode);
@@ -153,21 +160,27 @@ void LockCore::EndCooling(CoolingRoom& room) {
   delete &room;
 }
 
-DurationMs LockCore::LeaseOf(const LockRequest& request) const {
+DurationMs LockHolds::LeaseOf(const LockRequest& request) const {
   return request.lease_ms.value_or(request.session_grace_ms ? 0 : options_.default_lease_ms);
 }
 
-Claim& LockCore::CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client) {
+Claim& LockHolds::CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client) {
   Claim& claim = table_.CreateClaim(lock, request.owner);
   ApplyOptions(claim, request, client);
   return claim;
 }
 
-void LockCore::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client) {
+void LockHolds::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client) {
   claim.mode = request.mode();
   claim.keep_ms = static_cast<std::uint32_t>(request.keep_ms);
+  Group* group = claim.group();
+  const std::uint8_t rank = claim.rank();
   claim.extras.reset();
-  if (request.meta) claim.NeedExtras().meta = std::string(*request.meta);
+  if (group != nullptr) {
+    claim.NeedExtras().group = group;
+    claim.extras->rank = rank;
+  }
+  if (request.meta) claim.NeedExtras().meta = std::make_shared<const std::string>(*request.meta);
   if (request.session_grace_ms) claim.NeedExtras().session_grace_ms = request.session_grace_ms;
   if (request.min_hold_ms > 0) claim.NeedExtras().min_hold_ms = request.min_hold_ms;
   labels_.DropUse(claim.label);
@@ -176,20 +189,21 @@ void LockCore::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef 
   claim.SetLeaseMs(LeaseOf(request));
 }
 
-void LockCore::SetClient(Hold& hold, ClientRef client) {
+void LockHolds::SetClient(Hold& hold, ClientRef client) {
   clients_.AddUse(client);
   clients_.DropUse(hold.client);
   hold.client = client & kClientRefMax;
 }
 
-void LockCore::DestroyClaim(Claim& claim) {
+void LockHolds::DestroyClaim(Claim& claim) {
+  if (claim.group() != nullptr) DropFromGroup(claim);
   wheel_.Cancel(claim);
   clients_.DropUse(claim.client);
   labels_.DropUse(claim.label);
   table_.DestroyClaim(claim);
 }
 
-Claim& LockCore::MovePlainHoldToClaim(LockEntry& lock) {
+Claim& LockHolds::MovePlainHoldToClaim(LockEntry& lock) {
   LockDetail& detail = lock.NeedDetail();
   auto& plain = lock.plain;
   Claim& claim = table_.CreateClaim(lock, lock.plain_owner());
@@ -208,42 +222,12 @@ Claim& LockCore::MovePlainHoldToClaim(LockEntry& lock) {
   return claim;
 }
 
-bool LockCore::Discard(std::uint64_t hash, LockEntry& lock) {
-  if (lock.detail != nullptr && lock.detail->empty()) lock.detail.reset();
-  if (lock.has_plain_hold() || lock.detail != nullptr) return false;
-  --counts_.locks;
-  --locks_by_db_[lock.key().db];
-  table_.Destroy(hash, lock);
-  return true;
+void LockHolds::Confirm(Claim& hold) {
+  hold.is_touched = true;
+  if (Group* group = hold.group()) group->is_touched = true;
 }
 
-bool LockCore::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effects& effects) {
-  EndOverrides(now);
-  LockEntry* lock = table_.FindByHash(
-      key_hash, [&](const LockEntry& entry) { return FindToken(entry, token) != nullptr; });
-  if (lock == nullptr) return false;
-  Hold& hold = const_cast<Hold&>(*FindToken(*lock, token));
-  if (!hold.is_claim()) {
-    if (lock->plain.is_touched()) return false;
-    EndHold(key_hash, *lock, hold, HoldEnd::kUndone, now);
-  } else {
-    auto& claim = static_cast<Claim&>(hold);
-    if (claim.is_touched) return false;
-    if (claim.arrival != 0) {
-      ReturnToLine(claim, now);
-    } else {
-      EndHold(key_hash, *lock, hold, HoldEnd::kUndone, now);
-    }
-  }
-  // The place is absent before anything overdue is done: a dead waiter must not be granted.
-  if (LockEntry* settled = Settle(key_hash, *lock, now, effects)) {
-    Serve(*settled, now, effects);
-    Discard(key_hash, *settled);
-  }
-  return true;
-}
-
-const Hold* LockCore::FindToken(const LockEntry& lock, Token token) {
+const Hold* LockHolds::FindToken(const LockEntry& lock, Token token) {
   if (token == 0) return nullptr;
   if (lock.plain.token == token) return &lock.plain;
   if (lock.detail == nullptr) return nullptr;
@@ -253,43 +237,56 @@ const Hold* LockCore::FindToken(const LockEntry& lock, Token token) {
   return found == holds.end() ? nullptr : &*found;
 }
 
-void LockCore::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
-  EndOverrides(now);
-  while (!attachment.pending.empty()) {
-    Pending& pending = attachment.pending.front();
-    attachment.pending.pop_front();
-    pending.attachment = nullptr;
-    LockEntry* lock = nullptr;
-    if (pending.pending_kind == PendingKind::kWatcher) {
-      lock = &static_cast<Watcher&>(pending).lock;
-      DestroyWatcher(static_cast<Watcher&>(pending));
-    } else {
-      lock = &static_cast<Claim&>(pending).lock;
-      LoseRequest(static_cast<Claim&>(pending), now);
-    }
-    AfterDetach(*lock, now, effects);
-  }
-  while (!attachment.sessions.empty()) {
-    auto& hold = static_cast<Claim&>(attachment.sessions.front());
-    LockEntry& lock = hold.lock;
-    Unbind(hold);
-    const DurationMs grace_ms = *hold.extras->session_grace_ms;
-    if (grace_ms > 0 && !IsFaulty(Fault::kNoSessionGrace)) {
-      ScheduleMember(*lock.detail, hold, std::min(hold.extras->lease_end, now + grace_ms),
-                     TimerClass::kLease);
-    } else if (!IsFaulty(Fault::kSessionSurvives)) {
-      EndHold(table_.HashOf(lock.key()), lock, hold, HoldEnd::kDisconnected, now);
-    }
-    AfterDetach(lock, now, effects);
-  }
+void LockHolds::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline,
+                               TimerClass timer_class) {
+  wheel_.Schedule(node, deadline, timer_class);
+  detail.due_min = std::min(detail.due_min, deadline);
 }
 
-void LockCore::AfterDetach(LockEntry& lock, TimeMs now, Effects& effects) {
-  const std::uint64_t hash = table_.HashOf(lock.key());
-  if (LockEntry* settled = Settle(hash, lock, now, effects)) {
-    Serve(*settled, now, effects);
-    Discard(hash, *settled);
-  }
+bool LockHolds::Discard(std::uint64_t hash, LockEntry& lock) {
+  if (lock.detail != nullptr && lock.detail->empty()) lock.detail.reset();
+  if (lock.has_plain_hold() || lock.detail != nullptr) return false;
+  --counts_.locks;
+  --locks_by_db_[lock.key().db];
+  table_.Destroy(hash, lock);
+  return true;
+}
+
+void LockHolds::DiscardAll(const LockList& locks) {
+  for (LockEntry* lock : locks) Discard(table_.HashOf(lock->key()), *lock);
+}
+
+void LockHolds::AddToGroup(Group& group, Claim& claim) {
+  ClaimExtras& extras = claim.NeedExtras();
+  assert(extras.group == nullptr && !group.is_whole());
+  extras.group = &group;
+  extras.rank = static_cast<std::uint8_t>(group.claims.size());
+  group.claims.push_back(&claim);
+}
+
+void LockHolds::DropFromGroup(Claim& claim) {
+  Group& group = *claim.group();
+  claim.extras->group = nullptr;
+  group.claims.erase(std::find(group.claims.begin(), group.claims.end(), &claim));
+  if (!group.claims.empty()) return;
+  assert(group.attachment == nullptr);
+  StopGroup(group);
+  delete &group;
+}
+
+void LockHolds::StartGroup(Group& group, Token token) {
+  assert(!group.is_held() && group.is_whole());
+  wheel_.Cancel(group);
+  group.token = token;
+  group.is_touched = false;
+  held_groups_.Insert(group);
+}
+
+void LockHolds::StopGroup(Group& group) {
+  wheel_.Cancel(group);
+  if (!group.is_held()) return;
+  held_groups_.Erase(group);
+  group.token = 0;
 }
 
 }  // namespace fairlock::engine

@@ -1,11 +1,11 @@
 // Telling what happens.
 
-#include "server/engine/lock_core.h"
+#include "server/engine/lock_holds.h"
 
 namespace fairlock::engine {
 
-void LockCore::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
-                        TimeMs now) {
+void LockHolds::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock,
+                         const Hold& hold, TimeMs now) {
   // Into one that is there, and only what most events have: this is on the way of every grant and
   // every end.
   Event& event = told_;
@@ -23,7 +23,7 @@ void LockCore::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& loc
   sink_->Take(event);
 }
 
-void LockCore::TellOfClaim(const Claim& claim) {
+void LockHolds::TellOfClaim(const Claim& claim) {
   Event event = told_;
   event.owner = claim.owner();
   event.has_waited = event.kind == EventKind::kGranted && claim.arrival != 0;
@@ -32,12 +32,19 @@ void LockCore::TellOfClaim(const Claim& claim) {
   sink_->Take(event);
 }
 
-void LockCore::TellWithOther(EventKind kind, std::uint64_t hash, const Claim& claim,
-                             std::string_view other, TimeMs now) {
+void LockHolds::TellWithOther(EventKind kind, std::uint64_t hash, const Claim& claim,
+                              std::string_view other, TimeMs now) {
   if (sink_ == nullptr) return;
   told_.other = other;
   TellSink(kind, hash, claim.lock, claim, now);
   told_.other = {};
+}
+
+void LockHolds::TellPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other) {
+  if (sink_ == nullptr) return;
+  ForEachClaim(place, [&](Claim& claim) {
+    TellWithOther(kind, table_.HashOf(claim.lock.key()), claim, other, now);
+  });
 }
 
 namespace {
@@ -52,23 +59,25 @@ void NameHolder(const LockEntry& lock, Event& event) {
 
 }  // namespace
 
-void LockCore::TellQueued(const Claim& place, DenialReason reason, TimeMs now) {
+void LockHolds::TellQueued(Claim& place, DenialReason reason, TimeMs now) {
   if (sink_ == nullptr) return;
-  Event event;
-  event.kind = EventKind::kQueued;
-  event.reason = reason;
-  event.label = labels_.Text(static_cast<LabelRef>(place.label));
-  event.client = static_cast<ClientRef>(place.client);
-  event.key = place.lock.key();
-  event.key_hash = table_.HashOf(event.key);
-  event.owner = place.owner();
-  NameHolder(place.lock, event);
-  event.at = now;
-  sink_->Take(event);
+  ForEachClaim(place, [&](Claim& claim) {
+    Event event;
+    event.kind = EventKind::kQueued;
+    event.reason = reason;
+    event.label = labels_.Text(static_cast<LabelRef>(claim.label));
+    event.client = static_cast<ClientRef>(claim.client);
+    event.key = claim.lock.key();
+    event.key_hash = table_.HashOf(event.key);
+    event.owner = claim.owner();
+    NameHolder(claim.lock, event);
+    event.at = now;
+    sink_->Take(event);
+  });
 }
 
-LockResult LockCore::Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
-                          ClientRef client, DenialReason reason, TimeMs now) {
+LockResult LockHolds::Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
+                           ClientRef client, DenialReason reason, TimeMs now) {
   ++counts_.denied;
   ++recent_.Touch(hash).denied;
   if (sink_ != nullptr) {
@@ -76,7 +85,7 @@ LockResult LockCore::Deny(std::uint64_t hash, const LockEntry& lock, const LockR
     event.kind = EventKind::kDenied;
     event.reason = reason;
     event.client = client;
-    event.key = request.key;
+    event.key = lock.key();
     event.key_hash = hash;
     event.owner = request.owner;
     NameHolder(lock, event);
@@ -87,7 +96,7 @@ LockResult LockCore::Deny(std::uint64_t hash, const LockEntry& lock, const LockR
   return {LockStatus::kDenied, reason, 0};
 }
 
-void LockCore::TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now) {
+void LockHolds::TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now) {
   if (sink_ == nullptr || lock.has_plain_hold()) return;
   if (lock.detail != nullptr && lock.detail->rooms.taken() > 0) return;
   Event event;

@@ -1,0 +1,68 @@
+// The claims of one MLOCK: one on each of its keys, and one request for all of them.
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/engine/attachment.h"
+#include "server/engine/claim.h"
+#include "server/engine/timer_wheel.h"
+#include "server/engine/types.h"
+
+namespace fairlock::engine {
+
+// As the node of a timer and as what hangs on a connection it stands for its place in line; holds
+// have leases and sessions of their own.
+//
+// Made by the request, gone with its last claim. Its claims are places with one arrival, all in the
+// same state, or holds with one token.
+class Group final : public TimerNode, public Pending {
+ public:
+  explicit Group(std::span<const KeyName> its_keys);
+
+  // Whether these are its keys, in any order.
+  bool IsOf(std::span<const KeyName> others) const;
+  std::size_t key_count() const { return keys_.size(); }
+  // False: one of its holds has ended, or it was never whole.
+  bool is_whole() const { return claims.size() == keys_.size(); }
+  bool is_held() const { return token != 0; }
+
+  // In the order in which the MLOCK named their keys, which is the order of `rank`; what has ended
+  // is gone.
+  std::vector<Claim*> claims;
+  Token token = 0;          // of its holds; 0: it stands in line
+  bool is_touched = false;  // one of its holds was renewed or transferred: it can not be undone
+
+ private:
+  std::vector<std::string> keys_;  // sorted
+};
+
+// The locks that one request is about.
+using LockList = boost::container::static_vector<LockEntry*, kMlockKeysMax>;
+
+// What a place is timed by, and what hangs on the connection of its request.
+inline TimerNode& TimerOf(Claim& place) {
+  Group* group = place.group();
+  return group != nullptr ? static_cast<TimerNode&>(*group) : place;
+}
+inline const TimerNode& TimerOf(const Claim& place) { return TimerOf(const_cast<Claim&>(place)); }
+inline Pending& RequestOf(Claim& place) {
+  Group* group = place.group();
+  return group != nullptr ? static_cast<Pending&>(*group) : place;
+}
+
+// Visits the claim, or all of its MLOCK. They must stay.
+template <typename Visit>
+void ForEachClaim(Claim& claim, Visit&& visit) {
+  Group* group = claim.group();
+  if (group == nullptr) {
+    visit(claim);
+    return;
+  }
+  for (Claim* member : group->claims) visit(*member);
+}
+
+}  // namespace fairlock::engine

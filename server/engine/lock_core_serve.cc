@@ -1,0 +1,122 @@
+// What follows from a change to holds or lines: who is granted, reserved for, or told.
+
+#include <algorithm>
+#include <utility>
+
+#include "server/engine/faults.h"
+#include "server/engine/lock_core.h"
+
+namespace fairlock::engine {
+
+void LockCore::Answer(Pending& pending, const Resolution& resolution, Effects& effects) {
+  if (pending.attachment == nullptr) return;
+  Attachment& to = *pending.attachment;
+  to.pending.erase(to.pending.iterator_to(pending));
+  pending.attachment = nullptr;
+  if (IsFaulty(Fault::kSilentSupersede) && resolution.kind == ResolutionKind::kSuperseded) return;
+  effects.resolutions.push_back(resolution);
+  effects.resolutions.back().to = &to;
+}
+
+void LockCore::NoteLine(LockEntry& lock) {
+  if (std::exchange(lock.detail->is_noted, true)) return;
+  noted_lines_.push_back(&lock);
+}
+
+void LockCore::NoteOtherLines(const Claim& place) {
+  const Group* group = place.group();
+  if (group == nullptr || IsFaulty(Fault::kMlockForgetsLines)) return;
+  for (const Claim* claim : group->claims) {
+    if (claim != &place) NoteLine(claim->lock);
+  }
+}
+
+void LockCore::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
+  if (lock.detail == nullptr) return;
+  if (std::exchange(lock.detail->is_noted, false)) std::erase(noted_lines_, &lock);
+  ServeLine(lock, now, effects);
+  ServeWatchers(lock, effects);
+  if (!noted_lines_.empty()) ServeNotedLines(lock, now, effects);
+}
+
+void LockCore::ServeNotedLines(const LockEntry& own, TimeMs now, Effects& effects) {
+  // A line is noted again when a further grant or reservation of an MLOCK changes it; there are no
+  // more of these than places.
+  for (std::size_t i = 0; i < noted_lines_.size(); ++i) {
+    LockEntry& lock = *noted_lines_[i];
+    lock.detail->is_noted = false;
+    ServeLine(lock, now, effects);
+    ServeWatchers(lock, effects);
+  }
+  std::sort(noted_lines_.begin(), noted_lines_.end());
+  noted_lines_.erase(std::unique(noted_lines_.begin(), noted_lines_.end()), noted_lines_.end());
+  for (LockEntry* lock : noted_lines_) {
+    if (const auto cause = std::exchange(lock->detail->vacating, std::nullopt)) {
+      TellIfVacated(*lock, *cause, now);
+    }
+    if (lock == &own || lock->detail->is_settling) continue;
+    Discard(table_.HashOf(lock->key()), *lock);
+  }
+  noted_lines_.clear();
+}
+
+void LockCore::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
+  LockDetail& detail = *lock.detail;
+  for (auto at = detail.standing.begin(); at != detail.standing.end();) {
+    Claim& place = *at;
+    ++at;
+    if (place.is_reserved) continue;
+    if (!HasRoom(lock, place.mode)) break;
+    if (place.group() != nullptr && FindBlocked(place, place.mode) != nullptr) {
+      if (IsFaulty(Fault::kMlockReservesPart) && place.state == ClaimState::kKept) {
+        ReserveRoom(place);
+      }
+      if (IsFaulty(Fault::kMlockIsPassed)) continue;
+      if (!IsFaulty(Fault::kMlockIgnoresOtherKeys)) break;
+    }
+    ServePlace(place, now, effects);
+  }
+}
+
+void LockCore::ServePlace(Claim& place, TimeMs now, Effects& effects) {
+  if (place.state == ClaimState::kKept) {
+    if (IsFaulty(Fault::kNoReservation)) return;
+    Reserve(place);
+    NoteOtherLines(place);
+    return;
+  }
+  Pending& request = RequestOf(place);
+  Attachment* to = request.attachment;
+  GrantPlace(place, nullptr, now);
+  Answer(request,
+         {nullptr, ResolutionKind::kGranted, place.token, table_.HashOf(place.lock.key()), {}},
+         effects);
+  if (!place.has_session() || to == nullptr) return;
+  ForEachClaim(place, [&](Claim& claim) { Bind(claim, *to); });
+}
+
+void LockCore::ServeWatchers(LockEntry& lock, Effects& effects) {
+  LockDetail& detail = *lock.detail;
+  const Hold* oldest_hold = lock.oldest_hold();
+  Token oldest = oldest_hold == nullptr ? kTokenMax : Token{oldest_hold->token};
+  if (IsFaulty(Fault::kWatchTooEarly)) oldest = kTokenMax;
+  while (!detail.watchers.empty() && detail.watchers.front().newest_token < oldest) {
+    Watcher& watcher = detail.watchers.front();
+    Answer(watcher, {.kind = ResolutionKind::kWatchEnded}, effects);
+    DestroyWatcher(watcher);
+  }
+}
+
+void LockCore::DestroyWatcher(Watcher& watcher) {
+  if (watcher.attachment != nullptr) {
+    auto& pending = watcher.attachment->pending;
+    pending.erase(pending.iterator_to(watcher));
+  }
+  wheel_.Cancel(watcher);
+  auto& watchers = watcher.lock.detail->watchers;
+  watchers.erase(watchers.iterator_to(watcher));
+  --counts_.watchers;
+  delete &watcher;
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,141 @@
+// The state of the lock engine, and its holds: how they begin, are bound to connections, cool and
+// end, and who is told of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "server/engine/attachment.h"
+#include "server/engine/client_table.h"
+#include "server/engine/engine_options.h"
+#include "server/engine/event.h"
+#include "server/engine/group_table.h"
+#include "server/engine/inspection.h"
+#include "server/engine/label_table.h"
+#include "server/engine/lock_table.h"
+#include "server/engine/recent_keys.h"
+#include "server/engine/requests.h"
+#include "server/engine/timer_wheel.h"
+
+namespace fairlock::engine {
+
+// What it does to a lock leaves line and watchers as they are: LockCore looks at them.
+// Loop-confined.
+class LockHolds {
+ public:
+  LockHolds(const LockHolds&) = delete;
+  LockHolds& operator=(const LockHolds&) = delete;
+
+  const EngineCounts& counts() const { return counts_; }
+
+  void set_default_lease_ms(DurationMs lease_ms) { options_.default_lease_ms = lease_ms; }
+  void set_keep_ms_max(DurationMs keep_ms_max) { options_.keep_ms_max = keep_ms_max; }
+  void set_reconnect_grace_ms(DurationMs grace_ms) { options_.reconnect_grace_ms = grace_ms; }
+  void set_limit_overrides_max(std::size_t count) { options_.limit_overrides_max = count; }
+  std::uint64_t CountLocks(std::uint8_t db) const { return locks_by_db_[db]; }
+  const EngineOptions& options() const { return options_; }
+  ClientTable& clients() { return clients_; }
+  const LabelTable& labels() const { return labels_; }
+  // Told from now on; null: nobody is.
+  void set_event_sink(EventSink* sink) { sink_ = sink; }
+
+  // Hints for requests that follow soon: Prefetch brings the key's place in the tables into the
+  // cache and returns the key's hash, with which PrefetchLock, a moment later, brings the lock
+  // itself.
+  std::uint64_t Prefetch(const KeyName& key) const {
+    const std::uint64_t hash = table_.HashOf(key);
+    table_.PrefetchBucket(hash);
+    recent_.Prefetch(hash);
+    return hash;
+  }
+  void PrefetchLock(std::uint64_t key_hash) const { table_.PrefetchLock(key_hash); }
+
+ protected:
+  explicit LockHolds(const EngineOptions& options);
+  ~LockHolds() = default;
+
+  enum class HoldEnd : std::uint8_t {
+    kReleased,
+    kExpired,
+    kDisconnected,  // its session's connection closed
+    kBroken,
+    kTransferred,
+    kUndone  // its token never reached the owner
+  };
+
+  // By HoldEnd.
+  static constexpr std::array<EventKind, 6> kEventOfEnd = {
+      EventKind::kReleased, EventKind::kExpired,     EventKind::kDisconnected,
+      EventKind::kBroken,   EventKind::kTransferred, EventKind::kUndone};
+
+  // Holds (lock_holds.cc).
+  Token NextToken();
+  Hold* FindHold(LockEntry& lock, std::string_view owner, std::optional<Token> token) const;
+  static const Hold* FindToken(const LockEntry& lock, Token token);
+  void StartHold(Hold& hold, Token token, TimeMs lease_end, TimeMs now);
+  // With SESSION the hold is bound to `to`, if given.
+  void AddHold(Claim& claim, Token token, Attachment* to, TimeMs now);
+  void EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now);
+  void Note(HoldEnd end, RecentKey& recent);
+  static TimeMs LeaseEndOf(const Hold& hold);
+  void SetLeaseEnd(LockDetail& detail, Claim& hold, TimeMs end);
+  void ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline, TimerClass timer_class);
+  void Bind(Claim& hold, Attachment& to);
+  void Unbind(Claim& hold);
+  void Cool(const Claim& claim, HoldEnd end, TimeMs now);
+  void EndCooling(CoolingRoom& room);
+  // The grant is known to its owner, and can not be undone any more.
+  static void Confirm(Claim& hold);
+  Claim& MovePlainHoldToClaim(LockEntry& lock);
+  DurationMs LeaseOf(const LockRequest& request) const;
+  Claim& CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client);
+  void ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client);
+  void SetClient(Hold& hold, ClientRef client);
+  void DestroyClaim(Claim& claim);
+  // Frees what the lock no longer needs; true: the lock itself.
+  bool Discard(std::uint64_t hash, LockEntry& lock);
+  void DiscardAll(const LockList& locks);
+
+  // MLOCK (lock_holds.cc).
+  void AddToGroup(Group& group, Claim& claim);
+  void DropFromGroup(Claim& claim);
+  void StartGroup(Group& group, Token token);  // its claims become holds
+  void StopGroup(Group& group);                // and places again
+
+  // Events (lock_holds_events.cc).
+  void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
+            TimeMs now) {
+    if (sink_ != nullptr) TellSink(kind, hash, lock, hold, now);
+  }
+  void TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
+                TimeMs now);
+  void TellOfClaim(const Claim& claim);
+  void TellWithOther(EventKind kind, std::uint64_t hash, const Claim& claim, std::string_view other,
+                     TimeMs now);
+  // On each of its keys.
+  void TellPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other = {});
+  void TellQueued(Claim& place, DenialReason reason, TimeMs now);
+  void TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now);
+  LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
+                  ClientRef client, DenialReason reason, TimeMs now);
+  static EventKind EventOf(HoldEnd end) { return kEventOfEnd[static_cast<std::size_t>(end)]; }
+
+  EngineOptions options_;
+  LockTable table_;
+  TimerWheel wheel_;
+  RecentKeys recent_;
+  LabelTable labels_;
+  ClientTable clients_;
+  GroupTable held_groups_;
+  EngineCounts counts_;
+  std::array<std::uint64_t, kDatabases> locks_by_db_{};
+  Token next_token_;
+
+ private:
+  EventSink* sink_ = nullptr;
+  Event told_;  // scratch of TellSink
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,153 @@
+// The simulator: what a step means now.
+
+#include <algorithm>
+
+#include "tests/simulation/lists.h"
+#include "tests/simulation/simulator.h"
+
+namespace fairlock::simulation {
+namespace {
+
+// Beyond this the clock only creeps, so that no deadline reaches the end of time.
+constexpr TimeMs kTimeMax = engine::kNever / 2;
+
+bool NeedsConnection(Operation operation) {
+  return operation == Operation::kLock || operation == Operation::kWait ||
+         operation == Operation::kMlock;
+}
+
+bool NamesSeveralKeys(Operation operation) {
+  return operation == Operation::kMlock || operation == Operation::kMrenew ||
+         operation == Operation::kMunlock;
+}
+
+}  // namespace
+
+std::optional<int> Simulator::PickFreeConnection(int slot) const {
+  for (int i = 0; i < setting_.connections; ++i) {
+    const int candidate = (slot + i) % setting_.connections;
+    if (!ledger_.IsWaiting(driver_.ConnectionIn(candidate))) return driver_.ConnectionIn(candidate);
+  }
+  return std::nullopt;
+}
+
+int Simulator::PickAnyConnection(const Step& step) const {
+  for (int i = 0; i < setting_.connections && step.prefers_waiting_connection; ++i) {
+    const int candidate = (step.connection + i) % setting_.connections;
+    if (ledger_.IsWaiting(driver_.ConnectionIn(candidate))) return driver_.ConnectionIn(candidate);
+  }
+  return driver_.ConnectionIn(step.connection % setting_.connections);
+}
+
+void Simulator::ResolveOwner(const Step& step, Call& call) const {
+  const Ledger::Key& key = ledger_.key(step.key);
+  const auto choice = static_cast<std::size_t>(step.owner);
+  call.owner = step.owner;
+  if (step.owner_choice == OwnerChoice::kHolder && !key.holds.empty()) {
+    call.owner = key.holds[choice % key.holds.size()].owner;
+  } else if (step.owner_choice == OwnerChoice::kWaiter && !key.line.empty()) {
+    call.owner = key.line[choice % key.line.size()].owner;
+  }
+}
+
+void Simulator::ResolveKeys(const Step& step, Call& call) const {
+  if (!NamesSeveralKeys(step.operation)) return;
+  call.keys = {step.key};
+  call.keys.insert(call.keys.end(), step.more_keys.begin(), step.more_keys.end());
+  const std::vector<int> earlier = ledger_.KeysOfMlock(step.key, call.owner);
+  if (step.repeats_keys && !earlier.empty()) call.keys = earlier;
+  if (step.reverses_keys) std::ranges::reverse(call.keys);
+  call.key = call.keys.front();
+  const auto is_staked = [&](int key) {
+    const Ledger::Key& stakes = ledger_.key(key);
+    return FindOwner(stakes.holds, call.owner) != stakes.holds.end() ||
+           FindOwner(stakes.line, call.owner) != stakes.line.end();
+  };
+  if (!call.is_mlock() || !step.avoids_stakes || call.keys == earlier) return;
+  const int owners = static_cast<int>(setting_.owners.size());
+  for (int i = 0; i < owners && std::ranges::any_of(call.keys, is_staked); ++i) {
+    call.owner = (call.owner + 1) % owners;
+  }
+}
+
+void Simulator::ResolveToken(const Step& step, Call& call) const {
+  const std::vector<Ledger::Hold>& holds = ledger_.key(step.key).holds;
+  switch (step.token_choice) {
+    case TokenChoice::kNone:
+      return;
+    case TokenChoice::kRight:
+      for (const Ledger::Hold& hold : holds) {
+        if (hold.owner == call.owner) call.token = hold.token;
+      }
+      return;
+    case TokenChoice::kEarlier:
+      call.token = ledger_.EarlierToken(static_cast<std::size_t>(step.new_owner));
+      return;
+    case TokenChoice::kUnknown:
+      call.token = ledger_.newest_token() + static_cast<Token>(step.new_owner);
+      return;
+  }
+}
+
+void Simulator::ResolveOptions(const Step& step, Call& call) const {
+  call.keep_ms = step.keep_ms;
+  call.is_shared = step.is_shared;
+  if (step.has_session) call.session_grace_ms = step.grace_ms;
+  call.min_hold_ms = step.min_hold_ms;
+  if (step.waiters_max != kAbsent) call.waiters_max = step.waiters_max;
+  call.replaces_newest = step.replaces_newest;
+}
+
+Call Simulator::ResolveSetting(const Step& step) {
+  Call call;
+  call.operation = step.operation;
+  const bool is_override = step.operation == Operation::kSetLimit;
+  if (!is_override || step.has_lease) call.lease_ms = step.lease_ms;
+  if (step.operation == Operation::kSetReconnectGrace && step.only_new) call.lease_ms = 0;
+  call.pattern = step.pattern;
+  call.limit = step.limit;
+  return call;
+}
+
+std::optional<Call> Simulator::Resolve(const Step& step) {
+  Call call;
+  if (IsSetting(step.operation)) return ResolveSetting(step);
+  if (step.operation == Operation::kRepeat) {
+    if (!last_request_) return std::nullopt;
+    call = *last_request_;
+  } else {
+    call.operation = step.operation;
+    call.key = step.key;
+    ResolveOwner(step, call);
+    ResolveKeys(step, call);
+    call.new_owner = step.new_owner;
+    if (step.operation == Operation::kBreak && !step.has_owner) call.owner = kAbsent;
+    ResolveToken(step, call);
+    if (call.operation == Operation::kCheck && !call.token) call.token = 0;
+    if (step.has_lease) call.lease_ms = step.lease_ms;
+    if (step.limit != 0) call.limit = step.limit;
+    ResolveOptions(step, call);
+    call.wait_ms = step.wait_ms;
+    call.only_new = step.only_new;
+    call.meta = step.meta;
+    call.label = step.label;
+    call.start = step.start;
+    call.count = step.count;
+  }
+  // Rule 17: a connection that waits sends nothing.
+  const std::optional<int> connection = PickFreeConnection(step.connection);
+  if (NeedsConnection(call.operation) && !connection) return std::nullopt;
+  call.connection = connection.value_or(kAbsent);
+  return call;
+}
+
+void Simulator::MoveTime(const Step& step) {
+  TimeMs from = now_;
+  if (step.time_choice == TimeChoice::kNextDeadline) from = driver_.engine().NextDeadline();
+  if (step.time_choice == TimeChoice::kTrueDeadline) from = ledger_.NextDeadline();
+  if (from == engine::kNever) from = now_;
+  const TimeMs to = from + step.time_ms;
+  now_ = to < kTimeMax ? std::max(now_, to) : now_ + 1;
+}
+
+}  // namespace fairlock::simulation
