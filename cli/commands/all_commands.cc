@@ -8,8 +8,8 @@ namespace {
 
 std::vector<CommandRow> Gather() {
   std::vector<CommandRow> rows;
-  for (const auto& family :
-       {StatusCommands(), LocksCommands(), ShowCommands(), LockCommands(), BreakCommands()}) {
+  for (const auto& family : {StatusCommands(), LocksCommands(), ShowCommands(), RunCommands(),
+                             LockCommands(), BreakCommands()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   return rows;

@@ -16,6 +16,7 @@ std::span<const CommandRow> StatusCommands();
 std::span<const CommandRow> LocksCommands();
 std::span<const CommandRow> ShowCommands();
 std::span<const CommandRow> LockCommands();
+std::span<const CommandRow> RunCommands();
 std::span<const CommandRow> BreakCommands();
 
 }  // namespace fairlock::cli

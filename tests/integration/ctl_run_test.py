@@ -1,0 +1,327 @@
+"""fairlockctl run: a command under a lock, in good and in bad times."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from fairlockctl import (DONE, LOST, NOT_OBTAINED, PROGRAM, REFUSED, UNREACHABLE, WRONG_USE,
+                         Fairlockctl)
+from own_server import Server, free_port
+from terminal import Terminal
+
+PATIENCE_SECONDS = 30
+
+
+class WithServer(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(Server())
+        self.own = self.server.connect()
+        self.addCleanup(self.own.close)
+        self.ctl = Fairlockctl(self.server)
+        self.folder = self.server.directory
+
+    def start(self, *words, **options):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                   "stdin": subprocess.DEVNULL, **options}
+        runner = self.ctl.start("run", *words, **options)
+        self.addCleanup(self.end, runner)
+        return runner
+
+    @staticmethod
+    def end(runner):
+        if runner.poll() is None:
+            runner.kill()
+        runner.communicate(timeout=PATIENCE_SECONDS)
+
+    def run_shell(self, script, *options):
+        return self.ctl.run("run", "k", *options, "--", "sh", "-c", script)
+
+    def wait_until(self, is_so, what):
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not is_so():
+            self.assertLess(time.monotonic(), give_up, what)
+            time.sleep(0.002)
+
+    def wait_for_holder(self, count=1):
+        self.wait_until(lambda: self.own.ask("LOCKED", "k") == count, f"{count} holders")
+
+    def wait_for_line(self, length):
+        self.wait_until(lambda: self.own.ask_map("LOCKINFO", "k")[b"waiters"] == length,
+                        f"a line of {length}")
+
+    def wait_for_file(self, name):
+        path = pathlib.Path(self.folder, name)
+        self.wait_until(path.exists, name)
+        return path
+
+    def outcome(self, runner):
+        _, errors = runner.communicate(timeout=PATIENCE_SECONDS)
+        return runner.returncode, errors
+
+
+class InLine(WithServer):
+
+    def test_fifty_processes_take_turns_in_the_order_of_asking(self):
+        count = 50
+        self.own.ask("LOCK", "k", "gate")
+        file = self.folder / "turns"
+        script = f'echo "in $0" >> {file}; sleep 0.01; echo "out $0" >> {file}'
+        runners = []
+        for number in range(count):
+            runners.append(self.start("k", "--wait", "forever", "--", "sh", "-c", script,
+                                      str(number)))
+            self.wait_for_line(number + 1)
+        self.own.ask("UNLOCK", "k", "gate")
+        self.assertEqual([self.outcome(runner) for runner in runners], [(DONE, "")] * count)
+        wanted = [f"{word} {number}" for number in range(count) for word in ("in", "out")]
+        self.assertEqual(file.read_text().splitlines(), wanted)
+
+    def test_the_wait_ends_as_flock_would_have_it(self):
+        self.own.ask("LOCK", "k", "other")
+        for words, status in ((["-n"], NOT_OBTAINED), (["--wait", "0"], NOT_OBTAINED),
+                              (["-w", "0.05"], NOT_OBTAINED), (["--wait", "50ms"], NOT_OBTAINED),
+                              (["-n", "-E", "3"], 3), (["-w", "0.05", "-E", "0"], 0)):
+            done = self.run_shell("echo ran", *words)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), words)
+            self.assertIn("'k' was not obtained", done.stderr)
+
+    def test_a_signal_while_it_waits_ends_it_and_its_place(self):
+        self.own.ask("LOCK", "k", "other")
+        runner = self.start("k", "--", "true")
+        self.wait_for_line(1)
+        runner.send_signal(signal.SIGTERM)
+        self.assertEqual(self.outcome(runner), (128 + signal.SIGTERM, ""))
+        self.assertEqual(self.own.ask_map("LOCKINFO", "k")[b"waiters"], 0)
+
+    def test_a_connection_that_breaks_keeps_the_place(self):
+        self.own.ask("LOCK", "k", "other")
+        runner = self.start("k", "--", "true")
+        self.wait_for_line(1)
+        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        later = self.start("k", "--", "true")
+        self.wait_for_line(2)
+        places = self.ctl.json("queue", "k")["queue"]
+        self.wait_until(lambda: self.ctl.json("queue", "k")["queue"][0]["state"] == "waiting",
+                        "the return")
+        self.assertEqual([place["owner"] for place in self.ctl.json("queue", "k")["queue"]],
+                         [place["owner"] for place in places])
+        self.assertIn(f":{runner.pid}:", places[0]["owner"])
+        self.own.ask("UNLOCK", "k", "other")
+        self.assertEqual((self.outcome(runner), self.outcome(later)), ((DONE, ""), (DONE, "")))
+
+    def test_the_terminal_shows_the_place(self):
+        self.own.ask("LOCK", "k", "other")
+        with Terminal(str(PROGRAM), "run", "k", "--", "echo", "my turn",
+                      environment=self.ctl.environment) as terminal:
+            terminal.wait_for("waiting for 'k' since ")
+            terminal.wait_for("place 1, next")
+            self.own.ask("UNLOCK", "k", "other")
+            terminal.wait_for("my turn")
+
+    def test_what_is_asked_arrives(self):
+        for _ in range(2):
+            self.start("k", "--limit", "2", "--label", "kind", "--", "sleep", "60")
+        self.wait_for_holder(2)
+        holders = self.ctl.json("show", "k")["holders"]
+        self.assertEqual([(holder["label"], holder["limit"]) for holder in holders],
+                         [("kind", 2)] * 2)
+        for _ in range(2):
+            self.start("s", "--shared", "--", "sleep", "60")
+        self.wait_until(lambda: self.own.ask("LOCKED", "s") == 2, "two readers")
+        self.ctl.run("run", "m", "--min-hold", "1m", "--", "true")
+        self.assertEqual(self.ctl.run("run", "m", "-n", "--", "true").returncode, NOT_OBTAINED)
+
+    def test_two_runs_of_one_owner_do_not_share_the_lock(self):
+        self.start("k", "--owner", "me", "--", "sleep", "60")
+        self.wait_for_holder()
+        self.assertEqual(self.ctl.run("run", "k", "--owner", "me", "--", "true").returncode,
+                         NOT_OBTAINED)
+
+
+class TheCommand(WithServer):
+
+    def test_its_status_comes_through(self):
+        for script, status in (("exit 0", 0), ("exit 1", 1), ("exit 75", 75),
+                               ("kill -INT $$", 130), ("kill -KILL $$", 137),
+                               ("kill -TERM $$", 143)):
+            done = self.run_shell(script)
+            self.assertEqual((done.returncode, done.stderr), (status, ""), script)
+            self.assertEqual(self.own.ask("LOCKED", "k"), 0)
+
+    def test_one_that_cannot_run_is_told_as_by_a_shell(self):
+        missing = self.ctl.run("run", "k", "--", "no-such-command")
+        self.assertEqual((missing.returncode, missing.stderr),
+                         (127, "fairlockctl: cannot run 'no-such-command': "
+                               "No such file or directory\n"))
+        self.assertEqual(self.ctl.run("run", "k", "--", "/etc/passwd").returncode, 126)
+        self.assertEqual(self.own.ask("LOCKED", "k"), 0)
+
+    def test_it_knows_its_lock(self):
+        done = self.run_shell('echo "$FAIRLOCK_KEY $FAIRLOCK_OWNER $FAIRLOCK_TOKEN"')
+        key, owner, token = done.stdout.split()
+        self.assertEqual(key, "k")
+        self.assertRegex(owner, r"^.+:\d+:[0-9a-f]{12}$")
+        self.assertGreater(self.own.ask("LOCK", "k", "next"), int(token))
+        done = self.ctl.run("run", "other", "--owner", "me", "--", "printenv", "FAIRLOCK_OWNER")
+        self.assertEqual(done.stdout, "me\n")
+
+    def test_it_has_input_and_output(self):
+        done = self.ctl.run("run", "k", "--", "cat", typed="a line")
+        self.assertEqual((done.returncode, done.stdout), (DONE, "a line"))
+
+    def test_signals_reach_it(self):
+        script = (f'trap "echo hup" HUP; trap "echo term; exit 5" TERM; touch {self.folder}/ready;'
+                  "while :; do sleep 0.01; done")
+        runner = self.start("k", "--", "sh", "-c", script)
+        self.wait_for_file("ready")
+        runner.send_signal(signal.SIGHUP)
+        self.assertEqual(runner.stdout.readline(), "hup\n")
+        runner.send_signal(signal.SIGTERM)
+        output, _ = runner.communicate(timeout=PATIENCE_SECONDS)
+        self.assertEqual((runner.returncode, output), (5, "term\n"))
+        runner = self.start("k", "--", "sleep", "60")
+        self.wait_for_holder()
+        runner.send_signal(signal.SIGTERM)
+        self.assertEqual(self.outcome(runner), (143, ""))
+
+    def test_ctrl_c_ends_it_and_not_the_runner(self):
+        with Terminal(str(PROGRAM), "run", "k", "--", "sh", "-c",
+                      'trap "echo cleaned up; exit 9" INT; echo ready; sleep 60 & wait',
+                      environment=self.ctl.environment) as terminal:
+            terminal.wait_for("ready")
+            terminal.type("\x03")
+            terminal.wait_for("cleaned up")
+            self.wait_for_holder(0)
+            _, status = os.waitpid(terminal.pid, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 9)
+            terminal.pid = os.posix_spawn("/bin/true", ["true"], {})  # for it to end
+
+    def test_its_lease_is_renewed_while_it_runs(self):
+        done = self.run_shell("sleep 1.2", "--ttl", "300ms")
+        self.assertEqual((done.returncode, done.stderr), (DONE, ""))
+        self.assertEqual(self.own.ask_map("LOCKINFO", "k")[b"waiters"], 0)
+
+    def test_an_error_of_the_server_is_told(self):
+        done = self.run_shell("echo ran", "--ttl", "400d")
+        self.assertEqual((done.returncode, done.stdout), (REFUSED, ""))
+        self.assertIn("answered: ERR ", done.stderr)
+
+    def test_without_a_server_it_does_not_run(self):
+        done = Fairlockctl().run("run", "k", "-p", str(free_port()), "--", "echo", "ran")
+        self.assertEqual((done.returncode, done.stdout), (UNREACHABLE, ""))
+        for words in (["run", "k"], ["run", "k", "-n", "-w", "1", "--", "true"],
+                      ["run", "k", "--grace", "1s", "--", "true"],
+                      ["run", "k", "--shared", "--limit", "2", "--", "true"]):
+            self.assertEqual(self.ctl.run(*words).returncode, WRONG_USE, words)
+
+
+class BadTimes(WithServer):
+
+    def kill_runner(self, *options):
+        """Ends a runner without a word; returns when, and how long until the next had the lock."""
+        script = f"echo $$ > {self.folder}/pid; exec sleep 60"
+        runner = self.start("k", *options, "--", "sh", "-c", script)
+        pid_file = self.wait_for_file("pid")
+        self.wait_until(lambda: pid_file.read_text().endswith("\n"), "the pid")
+        runner.kill()
+        begin = time.monotonic()
+        self.assertIsInstance(self.own.ask("LOCK", "k", "next", "WAIT", "30s"), int)
+        took = time.monotonic() - begin
+        pid = pid_file.read_text().strip()
+        self.wait_until(lambda: not pathlib.Path("/proc", pid).exists(), "the end of the orphan")
+        return took
+
+    def test_a_killed_runner_holds_until_its_lease_ends(self):
+        took = self.kill_runner("--ttl", "1s")
+        self.assertGreater(took, 0.3)
+        self.assertLess(took, 3)
+
+    def test_a_killed_runner_with_a_session_holds_no_longer(self):
+        self.assertLess(self.kill_runner("--session"), 1)
+
+    def test_a_server_that_is_gone_past_the_lease_ends_the_command(self):
+        script = (f'trap "touch {self.folder}/told; exit 0" TERM; touch {self.folder}/ready;'
+                  "while :; do sleep 0.01; done")
+        runner = self.start("k", "--ttl", "1s", "--", "sh", "-c", script)
+        self.wait_for_file("ready")
+        begin = time.monotonic()
+        self.server.process.send_signal(signal.SIGSTOP)
+        try:
+            status, errors = self.outcome(runner)
+        finally:
+            self.server.process.send_signal(signal.SIGCONT)
+        self.assertEqual(status, LOST)
+        self.assertIn("lost 'k': ", errors)
+        self.assertIn("could not be reached before the lease was over; the command is ended",
+                      errors)
+        self.assertLess(time.monotonic() - begin, 2)
+        self.assertTrue((self.folder / "told").exists())
+
+    def test_a_server_that_is_back_within_the_lease_is_forgiven(self):
+        runner = self.start("k", "--ttl", "20s", "--timeout", "200ms", "--", "sleep", "1.5")
+        self.wait_for_holder()
+        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.server.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.7)
+        self.server.process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.outcome(runner), (DONE, ""))
+        self.assertEqual(self.own.ask("LOCKED", "k"), 0)
+
+    def test_a_server_without_memory_of_the_lock_ends_the_command(self):
+        runner = self.start("k", "--ttl", "20s", "--", "sleep", "60")
+        self.wait_for_holder()
+        self.own.ask("BREAK", "k")
+        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        status, errors = self.outcome(runner)
+        self.assertEqual(status, LOST)
+        self.assertIn("says that this token holds it no more", errors)
+
+    def test_a_broken_lease_ends_the_command_and_all_that_it_started(self):
+        script = f'trap "" TERM; sleep 60 & echo $$ $! > {self.folder}/pids; wait'
+        runner = self.start("k", "--ttl", "600ms", "--kill-after", "300ms",
+                            "--", "sh", "-c", script)
+        pid_file = self.wait_for_file("pids")
+        self.wait_until(lambda: pid_file.read_text().endswith("\n"), "the pids")
+        self.own.ask("BREAK", "k")
+        begin = time.monotonic()
+        self.assertEqual(self.outcome(runner)[0], LOST)
+        self.assertGreater(time.monotonic() - begin, 0.3)
+        for pid in pid_file.read_text().split():
+            self.wait_until(lambda pid=pid: not pathlib.Path("/proc", pid).exists(), "its end")
+
+    def test_a_session_is_taken_up_again_within_its_grace(self):
+        runner = self.start("k", "--session", "--grace", "10s", "--", "sleep", "1")
+        self.wait_for_holder()
+        token = self.own.ask_map("LOCKINFO", "k")[b"holders"][0][3]
+        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.wait_until(lambda: self.ctl.json("show", "k")["holders"][0]["session"] == "open",
+                        "the return")
+        self.assertEqual(self.own.ask_map("LOCKINFO", "k")[b"holders"][0][3], token)
+        self.assertEqual(self.outcome(runner), (DONE, ""))
+        self.assertEqual(self.own.ask("LOCKED", "k"), 0)
+
+    def test_a_session_without_grace_ends_with_its_connection(self):
+        runner = self.start("k", "--session", "--", "sleep", "60")
+        self.wait_for_holder()
+        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        status, errors = self.outcome(runner)
+        self.assertEqual(status, LOST)
+        self.assertIn("the session ended while ", errors)
+        # What was newly granted to the runner when it came back was given back.
+        self.assertIsInstance(self.own.ask("LOCK", "k", "next", "WAIT", "10s"), int)
+
+    def test_a_lock_that_was_lost_while_the_command_ended_well_is_told(self):
+        runner = self.start("k", "--ttl", "60s", "--", "sleep", "0.3")
+        self.wait_for_holder()
+        self.own.ask("BREAK", "k")
+        status, errors = self.outcome(runner)
+        self.assertEqual(status, LOST)
+        self.assertIn("not held any more at the end", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
