@@ -1,6 +1,6 @@
 #include "cli/lock_walk.h"
 
-#include "cli/json_text.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
@@ -38,15 +38,15 @@ Result<std::vector<LockRow>> LockWalk::NextPage() {
 
 boost::json::object ObjectOf(const LockRow& row) {
   boost::json::object object;
-  AddText(object, "key", row.key);
+  json::AddText(object, "key", row.key);
   object["db"] = row.database;
   object["holders"] = row.holder_count;
   object["waiters"] = row.waiter_count;
   object["longest_wait_ms"] = row.longest_wait_ms;
   object["oldest_hold_ms"] = row.oldest_hold_ms;
-  AddText(object, "label", row.label);
+  json::AddText(object, "label", row.label);
   object["limit"] = row.limit;
-  AddText(object, "first_owner", row.first_owner);
+  json::AddText(object, "first_owner", row.first_owner);
   return object;
 }
 

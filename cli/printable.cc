@@ -9,6 +9,8 @@
 #include <clocale>
 #include <cstdint>
 
+#include "json/utf8.h"
+
 namespace fairlock::cli {
 
 namespace {
@@ -28,12 +30,7 @@ constexpr std::array<Range, 6> kInvisible = {{{0xad, 0xad},
                                               {0x2060, 0x206f},
                                               {0xfeff, 0xfeff}}};
 
-bool IsBetween(char byte, unsigned low, unsigned high) {
-  const auto value = static_cast<unsigned char>(byte);
-  return value >= low && value <= high;
-}
-
-// Of a character that Utf8CharacterBytes() has found.
+// Of a character that json::Utf8CharacterBytes() has found.
 char32_t Decode(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character.front());
   if (character.size() == 1) return lead;
@@ -82,7 +79,7 @@ void AppendEscapedCode(std::string& out, char32_t code) {
 
 // Takes one character off the front.
 void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset) {
-  const std::size_t size = Utf8CharacterBytes(bytes);
+  const std::size_t size = json::Utf8CharacterBytes(bytes);
   const std::string_view character = bytes.substr(0, std::max<std::size_t>(size, 1));
   bytes.remove_prefix(character.size());
   if (size == 0 || (size == 1 && !IsDrawn(Decode(character)))) {
@@ -100,30 +97,6 @@ Charset AdoptLocale() {
   // A locale that is not installed leaves C, in which nothing but ASCII has a width.
   if (std::setlocale(LC_CTYPE, "") == nullptr) return Charset::kAscii;
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8" ? Charset::kUtf8 : Charset::kAscii;
-}
-
-std::size_t Utf8CharacterBytes(std::string_view bytes) {
-  const auto lead = static_cast<unsigned char>(bytes.front());
-  if (lead < 0x80) return 1;
-  std::size_t size = 0;
-  unsigned low = 0x80;
-  unsigned high = 0xbf;
-  if (lead >= 0xc2 && lead <= 0xdf) {
-    size = 2;
-  } else if (lead >= 0xe0 && lead <= 0xef) {
-    size = 3;
-    if (lead == 0xe0) low = 0xa0;
-    if (lead == 0xed) high = 0x9f;
-  } else if (lead >= 0xf0 && lead <= 0xf4) {
-    size = 4;
-    if (lead == 0xf0) low = 0x90;
-    if (lead == 0xf4) high = 0x8f;
-  }
-  if (size == 0 || bytes.size() < size || !IsBetween(bytes[1], low, high)) return 0;
-  const std::string_view tail = bytes.substr(2, size - 2);
-  const bool is_whole =
-      std::all_of(tail.begin(), tail.end(), [](char byte) { return IsBetween(byte, 0x80, 0xbf); });
-  return is_whole ? size : 0;
 }
 
 std::string Printable(std::string_view bytes, Charset charset) {
@@ -153,7 +126,7 @@ std::size_t DisplayWidth(std::string_view printable, Charset charset) {
   if (charset == Charset::kAscii) return printable.size();
   std::size_t width = 0;
   while (!printable.empty()) {
-    const std::size_t size = std::max<std::size_t>(Utf8CharacterBytes(printable), 1);
+    const std::size_t size = std::max<std::size_t>(json::Utf8CharacterBytes(printable), 1);
     width +=
         static_cast<std::size_t>(std::max(CharacterWidth(Decode(printable.substr(0, size))), 0));
     printable.remove_prefix(size);
@@ -169,7 +142,8 @@ std::string CutToWidth(std::string_view printable, std::size_t columns, Charset 
   std::size_t end = 0;
   std::size_t width = ellipsis_width;
   while (end < printable.size()) {
-    const std::size_t size = std::max<std::size_t>(Utf8CharacterBytes(printable.substr(end)), 1);
+    const std::size_t size =
+        std::max<std::size_t>(json::Utf8CharacterBytes(printable.substr(end)), 1);
     width += DisplayWidth(printable.substr(end, size), charset);
     if (width > columns) break;
     end += size;

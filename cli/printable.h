@@ -31,8 +31,4 @@ std::size_t DisplayWidth(std::string_view printable, Charset charset);
 // The text if it fits, else its beginning with an ellipsis, in at most `columns` columns.
 std::string CutToWidth(std::string_view printable, std::size_t columns, Charset charset);
 
-// The length of the UTF-8 character at the front of a text that is not empty; 0: there is none.
-// Neither longer than necessary, nor a surrogate, nor above U+10FFFF.
-std::size_t Utf8CharacterBytes(std::string_view bytes);
-
 }  // namespace fairlock::cli

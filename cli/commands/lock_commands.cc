@@ -5,9 +5,9 @@
 #include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
 #include "cli/duration.h"
-#include "cli/json_text.h"
 #include "cli/lock_words.h"
 #include "cli/reply_fields.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
@@ -84,7 +84,7 @@ Result<int> Lock(const LockOptions& options, Context& context) {
   if (!reply) return reply.failure();
   const auto token = IntegerField(*reply, "token");
   if (options.is_json) {
-    context.Print(Written(ObjectOf(*reply)) + "\n");
+    context.Print(json::Written(json::ObjectOf(*reply)) + "\n");
   } else if (token) {
     context.Print(std::to_string(*token) + "\n");
   } else {

@@ -6,9 +6,9 @@
 
 #include "cli/commands/all_commands.h"
 #include "cli/duration.h"
-#include "cli/json_text.h"
 #include "cli/lock_walk.h"
 #include "cli/table.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
@@ -60,7 +60,7 @@ class LocksPrinter {
     std::string text = Opening();
     for (const LockRow& row : rows) {
       if (is_json_) {
-        text += (shown_ > 0 ? ",\n" : "\n") + Written(ObjectOf(row));
+        text += (shown_ > 0 ? ",\n" : "\n") + json::Written(ObjectOf(row));
       } else {
         table_.Add(Cells(row));
       }

@@ -6,7 +6,7 @@
 #include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
 #include "cli/duration.h"
-#include "cli/json_text.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
@@ -47,7 +47,7 @@ std::vector<PlaceView> ReadPlaces(const std::vector<protocol::Reply>& maps) {
 
 boost::json::array QueueArray(const std::vector<protocol::Reply>& places) {
   boost::json::array array;
-  for (const protocol::Reply& place : places) array.push_back(ObjectOf(place));
+  for (const protocol::Reply& place : places) array.push_back(json::ObjectOf(place));
   return array;
 }
 
@@ -91,11 +91,11 @@ Result<int> Show(const ShowOptions& options, Context& context) {
   if (!places) return places.failure();
   if (options.is_json) {
     boost::json::object object;
-    AddText(object, "key", options.key);
+    json::AddText(object, "key", options.key);
     object["db"] = context.settings.database_or_first();
-    for (const auto& field : ObjectOf(*info)) object.insert(field);
+    for (const auto& field : json::ObjectOf(*info)) object.insert(field);
     object["queue"] = QueueArray(*places);
-    context.Print(Written(object) + "\n");
+    context.Print(json::Written(object) + "\n");
     return kExitDone;
   }
   const LockView lock = ReadLock(*info);
@@ -111,7 +111,7 @@ Result<int> ShowQueue(const ShowOptions& options, Context& context) {
       AskForPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
   if (!places) return places.failure();
   if (options.is_json) {
-    context.Print(Written(boost::json::object{{"queue", QueueArray(*places)}}) + "\n");
+    context.Print(json::Written(boost::json::object{{"queue", QueueArray(*places)}}) + "\n");
   } else if (places->empty()) {
     context.Print("Nobody waits for " + context.out.Printable(options.key) + ".\n");
   } else {

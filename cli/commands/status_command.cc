@@ -6,9 +6,9 @@
 #include "cli/commands/all_commands.h"
 #include "cli/duration.h"
 #include "cli/info_report.h"
-#include "cli/json_text.h"
 #include "cli/lock_walk.h"
 #include "cli/table.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
@@ -129,13 +129,14 @@ boost::json::array ContendedArray(const Contended& contended) {
 std::string JsonText(const InfoReport& info, std::int64_t ping_us, const Contended& contended,
                      const Context& context) {
   boost::json::object fields;
-  for (const InfoReport::Field& field : info.fields()) AddText(fields, field.name, field.value);
+  for (const InfoReport::Field& field : info.fields())
+    json::AddText(fields, field.name, field.value);
   const boost::json::object object = {{"server", context.client.ServerName()},
                                       {"ping_us", ping_us},
                                       {"info", fields},
                                       {"contended", ContendedArray(contended)},
                                       {"contended_is_whole", contended.is_whole}};
-  return Written(object) + "\n";
+  return json::Written(object) + "\n";
 }
 
 Result<int> ShowStatus(const StatusOptions& options, Context& context) {

@@ -1,6 +1,7 @@
 #include "server/command/lock_message.h"
 
-#include "server/command/json_text.h"
+#include "json/base64.h"
+#include "json/json_text.h"
 
 namespace fairlock::command {
 
@@ -51,12 +52,12 @@ std::string_view EventName(engine::EventKind kind) {
 
 void AppendLockMessage(std::string& out, const LockMessage& message) {
   out.append("{\"event\":");
-  AppendJsonText(out, message.event);
+  json::AppendJsonText(out, message.event);
   AppendNumber(out, "db", message.key.db);
   out.append(",\"key\":");
-  const bool is_key_whole = AppendJsonText(out, message.key.bytes);
+  const bool is_key_whole = json::AppendJsonText(out, message.key.bytes);
   out.append(",\"owner\":");
-  const bool is_owner_whole = AppendJsonText(out, message.owner);
+  const bool is_owner_whole = json::AppendJsonText(out, message.owner);
   if (message.token == 0) {
     out.append(",\"token\":null");
   } else {
@@ -69,15 +70,17 @@ void AppendLockMessage(std::string& out, const LockMessage& message) {
   if (message.reason.empty()) {
     out.append("null");
   } else {
-    AppendJsonText(out, message.reason);
+    json::AppendJsonText(out, message.reason);
   }
   if (!is_key_whole) {
-    out.append(",\"key_base64\":");
-    AppendBase64(out, message.key.bytes);
+    out.append(",\"key_base64\":\"");
+    json::AppendBase64(out, message.key.bytes);
+    out += '"';
   }
   if (!is_owner_whole) {
-    out.append(",\"owner_base64\":");
-    AppendBase64(out, message.owner);
+    out.append(",\"owner_base64\":\"");
+    json::AppendBase64(out, message.owner);
+    out += '"';
   }
   out += '}';
 }

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "server/command/json_text.h"
+#include "json/json_text.h"
 
-namespace fairlock::command {
+namespace fairlock::json {
 namespace {
 
 using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
@@ -47,19 +47,5 @@ TEST(JsonText, ReplacesWhatIsNotUtf8) {
   EXPECT_EQ(Json("\xe2\x82z"), R"("\ufffd\ufffdz" lossy)");
 }
 
-TEST(JsonText, Base64IsPadded) {
-  const auto base64 = [](std::string_view bytes) {
-    std::string out;
-    AppendBase64(out, bytes);
-    return out;
-  };
-  EXPECT_EQ(base64(""), "\"\"");
-  EXPECT_EQ(base64("f"), "\"Zg==\"");
-  EXPECT_EQ(base64("fo"), "\"Zm8=\"");
-  EXPECT_EQ(base64("foo"), "\"Zm9v\"");
-  EXPECT_EQ(base64("foobar"), "\"Zm9vYmFy\"");
-  EXPECT_EQ(base64("\xff\xfe\0\x80"s), "\"//4AgA==\"");
-}
-
 }  // namespace
-}  // namespace fairlock::command
+}  // namespace fairlock::json

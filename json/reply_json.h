@@ -1,4 +1,4 @@
-// What the server says, as JSON.
+// Replies as JSON.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -9,7 +9,7 @@
 
 #include "protocol/reply.h"
 
-namespace fairlock::cli {
+namespace fairlock::json {
 
 // Adds `name`. Bytes that are not UTF-8 become U+FFFD there, and a field `name_base64` has them
 // all.
@@ -21,9 +21,7 @@ void AddReply(boost::json::object& object, std::string_view name, const protocol
 // A reply that is a map, field by field in the server's order.
 boost::json::object ObjectOf(const protocol::Reply& map);
 
-std::string Base64(std::string_view bytes);
-
 // In one line.
 std::string Written(const boost::json::value& value);
 
-}  // namespace fairlock::cli
+}  // namespace fairlock::json

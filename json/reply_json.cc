@@ -1,11 +1,11 @@
-#include "cli/json_text.h"
+#include "json/reply_json.h"
 
 #include <boost/json/serialize.hpp>
-#include <cstdint>
 
-#include "cli/printable.h"
+#include "json/base64.h"
+#include "json/utf8.h"
 
-namespace fairlock::cli {
+namespace fairlock::json {
 
 namespace {
 
@@ -87,23 +87,6 @@ boost::json::object ObjectOf(const protocol::Reply& map) {
   return object;
 }
 
-std::string Base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::string_view three = bytes.substr(i, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 3; ++j) {
-      bits = bits << 8 | (j < three.size() ? static_cast<unsigned char>(three[j]) : 0U);
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      out += j <= three.size() ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
-    }
-  }
-  return out;
-}
-
 std::string Written(const boost::json::value& value) { return boost::json::serialize(value); }
 
-}  // namespace fairlock::cli
+}  // namespace fairlock::json

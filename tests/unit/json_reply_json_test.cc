@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "json/reply_json.h"
+
+namespace fairlock::json {
+namespace {
+
+using protocol::Reply;
+using protocol::ReplyType;
+
+Reply Bulk(std::string text) { return {.type = ReplyType::kBulk, .text = std::move(text)}; }
+Reply Integer(std::int64_t value) { return {.type = ReplyType::kInteger, .integer = value}; }
+
+Reply Map(std::vector<Reply> elements) {
+  return {.type = ReplyType::kMap, .elements = std::move(elements)};
+}
+
+TEST(ReplyJson, MapIsAnObjectInTheServersOrder) {
+  const Reply map = Map(
+      {Bulk("owner"), Bulk("a"), Bulk("token"), Integer(7), Bulk("meta"), Reply{}, Bulk("holders"),
+       Reply{.type = ReplyType::kArray, .elements = {Map({Bulk("x"), Integer(1)})}}});
+  EXPECT_EQ(Written(ObjectOf(map)), R"({"owner":"a","token":7,"meta":null,"holders":[{"x":1}]})");
+}
+
+TEST(ReplyJson, BytesThatAreNotUtf8StandBesideTheirText) {
+  boost::json::object object;
+  AddText(object, "key", "a\xff");
+  AddText(object, "owner", "\"\x1b\n");
+  EXPECT_EQ(Written(object),
+            "{\"key\":\"a\xef\xbf\xbd\",\"key_base64\":\"Yf8=\",\"owner\":\"\\\"\\u001b\\n\"}");
+}
+
+}  // namespace
+}  // namespace fairlock::json
