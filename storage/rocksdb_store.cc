@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "storage/byte_coding.h"
+#include "storage/log_gate.h"
 #include "storage/log_scan.h"
 #include "storage/rocksdb_log.h"
 
@@ -90,7 +91,8 @@ rocksdb::Options DatabaseOptions(const RocksDbOptions& ours) {
 }  // namespace
 
 struct RocksDbStore::Internals {
-  std::unique_ptr<rocksdb::Env> env;  // of a file system that was given
+  std::shared_ptr<LogGate> gate;
+  std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<rocksdb::DB> database;
   std::atomic<bool> has_failed = false;
 
@@ -100,10 +102,8 @@ struct RocksDbStore::Internals {
   }
 };
 
-RocksDbStore::RocksDbStore(std::unique_ptr<rocksdb::DB> database)
-    : internals_(std::make_unique<Internals>()) {
-  internals_->database = std::move(database);
-}
+RocksDbStore::RocksDbStore(std::unique_ptr<Internals> internals)
+    : internals_(std::move(internals)) {}
 
 RocksDbStore::~RocksDbStore() {
   if (internals_->has_failed) static_cast<void>(internals_.release());
@@ -114,20 +114,20 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& o
     Status logs = CheckLogs(ours.path);
     if (!logs.ok()) return logs;
   }
+  auto internals = std::make_unique<Internals>();
+  internals->gate = std::make_shared<LogGate>();
+  const auto files = ours.file_system ? ours.file_system : rocksdb::FileSystem::Default();
+  internals->env =
+      rocksdb::NewCompositeEnv(std::make_shared<GatedFileSystem>(files, internals->gate));
   rocksdb::Options options = DatabaseOptions(ours);
-  std::unique_ptr<rocksdb::Env> env;
-  if (ours.file_system) {
-    env = rocksdb::NewCompositeEnv(ours.file_system);
-    options.env = env.get();
-  }
+  options.env = internals->env.get();
   rocksdb::DB* database = nullptr;
   const rocksdb::Status status = ours.mode == RocksDbOptions::Mode::kReadOnly
                                      ? rocksdb::DB::OpenForReadOnly(options, ours.path, &database)
                                      : rocksdb::DB::Open(options, ours.path, &database);
   if (!status.ok()) return ToStatus(status, "cannot open the database in " + ours.path);
-  std::unique_ptr<RocksDbStore> store(new RocksDbStore(std::unique_ptr<rocksdb::DB>(database)));
-  store->internals_->env = std::move(env);
-  return store;
+  internals->database.reset(database);
+  return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(internals)));
 }
 
 Status RocksDbStore::Load(RecordSink& sink) {
@@ -186,8 +186,10 @@ Status RocksDbStore::Replace(const StoredRecord& heading, std::uint64_t first_ba
 }
 
 Status RocksDbStore::Sync() {
-  if (internals_->has_failed) return Failed(kFailedBefore);
-  return internals_->Judge(internals_->database->SyncWAL(), "cannot sync");
+  if (internals_->has_failed || !internals_->gate->BeginSync()) return Failed(kFailedBefore);
+  Status status = internals_->Judge(internals_->database->SyncWAL(), "cannot sync");
+  internals_->gate->EndSync();
+  return status;
 }
 
 Status RocksDbStore::VerifyTables() {

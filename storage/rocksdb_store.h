@@ -9,7 +9,6 @@
 #include "storage/store.h"
 
 namespace rocksdb {
-class DB;
 class FileSystem;
 }  // namespace rocksdb
 
@@ -47,9 +46,9 @@ class RocksDbStore final : public Store {
   Status Backup(const std::string& path);
 
  private:
-  explicit RocksDbStore(std::unique_ptr<rocksdb::DB> database);
-
   struct Internals;
+  explicit RocksDbStore(std::unique_ptr<Internals> internals);
+
   std::unique_ptr<Internals> internals_;
 };
 

@@ -16,11 +16,11 @@ constexpr std::uint64_t Mask(unsigned bits) { return (std::uint64_t{1} << bits) 
 constexpr std::uint64_t kOnce = std::uint64_t{1} << 38;
 
 char* Copy(std::string_view from, char* to) {
-  std::memcpy(to, from.data(), from.size());
+  std::copy(from.begin(), from.end(), to);
   return to + from.size();
 }
 
-void CopyAll(std::string_view from, char* to) { std::memcpy(to, from.data(), from.size()); }
+void CopyAll(std::string_view from, char* to) { std::copy(from.begin(), from.end(), to); }
 
 [[gnu::noinline]] void CopyBoth(std::string_view first, std::string_view second, char* to) {
   Copy(second, Copy(first, to));

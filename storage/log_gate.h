@@ -1,0 +1,45 @@
+// Keeps a failed write of RocksDB's log apart from a sync of it by another thread.
+#pragma once
+
+#include <rocksdb/file_system.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace fairlock::storage {
+
+// RocksDB asserts that nobody begins to sync a log whose last write has failed, which nobody can
+// know who does it at the same time. So the failure is kept from RocksDB until the sync that is
+// under way has ended, and from then on none begins. Thread-safe.
+class LogGate {
+ public:
+  // False: a write has failed.
+  [[nodiscard]] bool BeginSync();
+  void EndSync();
+  void NoteWriteFailed();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable sync_ended_;
+  bool is_syncing_ = false;
+  bool has_write_failed_ = false;
+};
+
+// The same files as those of `target`; failed writes to log files come through the gate.
+class GatedFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  GatedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
+                  std::shared_ptr<LogGate> gate);
+
+  const char* Name() const override { return "GatedFileSystem"; }
+
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                    rocksdb::IODebugContext* context) override;
+
+ private:
+  std::shared_ptr<LogGate> gate_;
+};
+
+}  // namespace fairlock::storage
