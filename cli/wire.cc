@@ -147,7 +147,7 @@ void Wire::BeginLogin() {
   was_refused_ = false;
   std::vector<std::string_view> hello = {"HELLO", "3"};
   if (!login_.password.empty()) {
-    const std::string_view user = login_.user.empty() ? "default" : login_.user;
+    const std::string_view user = login_.user.empty() ? "default" : std::string_view(login_.user);
     hello.insert(hello.end(), {"AUTH", user, login_.password});
   }
   hello.insert(hello.end(), {"SETNAME", "fairlockctl"});
