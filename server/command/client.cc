@@ -132,9 +132,10 @@ void Client::UndoUnsentGrants(engine::TimeMs now) {
   ForgetAllGrants();
 }
 
-void Client::ExplainLater(const engine::KeyName& key, std::string_view owner) {
-  explained_ = std::make_unique<ExplainedRequest>(
-      ExplainedRequest{key.db, std::string(key.bytes), std::string(owner)});
+void Client::ExplainLater(const ExplainedRequest& request) {
+  explained_ = std::make_unique<RequestToExplain>(
+      RequestToExplain{request.key.db, std::string(request.key.bytes), std::string(request.owner),
+                       request.names_key});
 }
 
 void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
@@ -179,7 +180,8 @@ void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::Tim
   const bool is_granted = resolution.kind == engine::ResolutionKind::kGranted;
   if (explained_ != nullptr) {
     WriteExplanation(
-        reply, dispatcher_, {explained_->db, explained_->key}, explained_->owner,
+        reply, dispatcher_,
+        {{explained_->db, explained_->key}, explained_->owner, explained_->names_key},
         {is_granted ? "granted" : "timeout", engine::DenialReason::kNone, resolution.token}, now);
   } else if (is_granted) {
     reply.Integer(static_cast<std::int64_t>(resolution.token));

@@ -20,6 +20,7 @@
 namespace fairlock::command {
 
 class Dispatcher;
+struct ExplainedRequest;
 struct Subscriptions;
 
 // What a connection waits for; each ends with exactly one reply.
@@ -88,10 +89,9 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   // The request that waited is answered.
   void Resolve(const engine::Resolution& resolution, engine::TimeMs now);
-  // The request being executed waits. With `explain`, key and owner are remembered for the reply's
-  // map.
+  // The request being executed waits. For the map of EXPLAIN it is remembered.
   void WaitFor(WaitKind kind) { wait_kind_ = kind; }
-  void ExplainLater(const engine::KeyName& key, std::string_view owner);
+  void ExplainLater(const ExplainedRequest& request);
   // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
   // The reply that ends the output now holds the token of a grant; it is undone if the connection
@@ -132,10 +132,11 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   const ClientProfile& profile() const { return profile_; }
 
  private:
-  struct ExplainedRequest {
+  struct RequestToExplain {
     std::uint8_t db;
     std::string key;
     std::string owner;
+    bool names_key;
   };
 
   void ReadAhead(std::string_view input, std::size_t requests_max, RequestWindow& window);
@@ -168,7 +169,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   std::uint64_t taken_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
   std::vector<UnsentGrant> grants_;
-  std::unique_ptr<ExplainedRequest> explained_;  // only while a LOCK ... EXPLAIN waits
+  std::unique_ptr<RequestToExplain> explained_;  // only while one with EXPLAIN waits
   std::unique_ptr<Subscriptions> subscriptions_;
   ClientProfile profile_;
 };

@@ -65,12 +65,18 @@ void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
   WriteText(reply, "type", "index");
   reply.Bulk("spec");
   reply.MapHeader(1);
-  WriteNumber(reply, "index", spec.keys.first);
+  WriteNumber(reply, "index", spec.keys.first - (spec.keys.is_counted ? 1 : 0));
   reply.Bulk("find_keys");
   reply.MapHeader(2);
-  WriteText(reply, "type", "range");
+  WriteText(reply, "type", spec.keys.is_counted ? "keynum" : "range");
   reply.Bulk("spec");
   reply.MapHeader(3);
+  if (spec.keys.is_counted) {
+    WriteNumber(reply, "keynumidx", 0);
+    WriteNumber(reply, "firstkey", 1);
+    WriteNumber(reply, "keystep", spec.keys.step);
+    return;
+  }
   const bool is_open = spec.keys.last < 0;
   WriteNumber(reply, "lastkey", is_open ? spec.keys.last : spec.keys.last - spec.keys.first);
   WriteNumber(reply, "keystep", spec.keys.step);
@@ -113,6 +119,7 @@ std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec) {
   for (const FlagName& row : kFlagNames) {
     if ((spec.flags & row.flags) != 0) names.push_back(row.name);
   }
+  if (spec.keys.is_counted) names.emplace_back("movablekeys");
   return names;
 }
 
@@ -137,9 +144,10 @@ void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
   reply.Bulk(Lowered(spec.name));
   reply.Integer(spec.arity);
   WriteWords(reply, FlagNamesOf(spec));
-  reply.Integer(spec.keys.first);
-  reply.Integer(spec.keys.last);
-  reply.Integer(spec.keys.step);
+  const KeyPositions keys = spec.keys.is_counted ? KeyPositions() : spec.keys;
+  reply.Integer(keys.first);
+  reply.Integer(keys.last);
+  reply.Integer(keys.step);
   WriteWords(reply, CategoriesOf(spec), "@");
   reply.SetHeader(0);  // hints for proxies
   WriteKeySpecs(reply, spec);
@@ -169,8 +177,14 @@ std::vector<std::string_view> KeysOf(const CommandSpec& spec,
                                      std::span<const std::string_view> request) {
   std::vector<std::string_view> keys;
   const auto size = static_cast<int>(request.size());
-  const int last = spec.keys.last < 0 ? size + spec.keys.last : spec.keys.last;
-  for (int i = spec.keys.first; i > 0 && i <= last && i < size; i += spec.keys.step) {
+  const int first = spec.keys.first;
+  int last = spec.keys.last < 0 ? size + spec.keys.last : spec.keys.last;
+  if (spec.keys.is_counted) {
+    const auto count = ParseInteger(request[static_cast<std::size_t>(first - 1)]).value_or(0);
+    if (count < 1 || count > size - first) return keys;
+    last = first + static_cast<int>(count) - 1;
+  }
+  for (int i = first; i > 0 && i <= last && i < size; i += spec.keys.step) {
     keys.push_back(request[static_cast<std::size_t>(i)]);
   }
   return keys;

@@ -206,6 +206,7 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {"key", "key"},
     {"milliseconds", "integer"},
     {"n", "integer"},
+    {"numkeys", "integer"},
     {"numreplicas", "integer"},
     {"pattern", "pattern"},
     {"protocol", "integer"},

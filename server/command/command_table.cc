@@ -22,9 +22,9 @@ std::size_t HashOfName(std::string_view name) {
 }  // namespace
 
 CommandTable::CommandTable()
-    : CommandTable({LockCommands(), LookCommands(), LimitCommands(), SubscriptionCommands(),
-                    ConnectionCommands(), ClientCommands(), ServerCommands(),
-                    IntrospectionCommands()}) {}
+    : CommandTable({LockCommands(), MlockCommands(), LookCommands(), LimitCommands(),
+                    SubscriptionCommands(), ConnectionCommands(), ClientCommands(),
+                    ServerCommands(), IntrospectionCommands()}) {}
 
 CommandTable::CommandTable(std::initializer_list<std::span<const CommandSpec>> families) {
   for (const auto family : families) {

@@ -49,6 +49,7 @@ struct KeyPositions {
   int first = 0;
   int last = 0;
   int step = 0;
+  bool is_counted = false;  // the argument before the first says how many there are
 };
 
 struct CommandSpec {
@@ -81,6 +82,7 @@ constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
 
 // One family of commands, each defined at the bottom of its file.
 std::span<const CommandSpec> LockCommands();
+std::span<const CommandSpec> MlockCommands();
 std::span<const CommandSpec> LookCommands();
 std::span<const CommandSpec> LimitCommands();
 std::span<const CommandSpec> SubscriptionCommands();

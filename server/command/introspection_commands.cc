@@ -144,7 +144,10 @@ RequestKeys ReadRequestKeys(Invocation& call) {
     call.reply.Error(ErrorCode::kErr, "Invalid number of arguments specified for command");
     return {};
   }
-  return {spec, KeysOf(*spec, request)};
+  RequestKeys found = {spec, KeysOf(*spec, request)};
+  if (!found.keys.empty()) return found;
+  call.reply.Error(ErrorCode::kErr, "Invalid arguments specified for command");
+  return {};
 }
 
 void GetKeys(Invocation& call) {

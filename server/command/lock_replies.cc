@@ -75,7 +75,7 @@ std::string_view ReasonName(engine::DenialReason reason) {
 
 void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                  const engine::HolderInfo& holder, engine::TimeMs now) {
-  reply.MapHeader(10 + kClientFields);
+  reply.MapHeader(11 + kClientFields);
   reply.Bulk("owner");
   reply.Bulk(holder.owner);
   IntegerField(reply, "token", static_cast<std::int64_t>(holder.token));
@@ -93,11 +93,12 @@ void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   reply.Bulk(ModeName(holder.mode));
   reply.Bulk("session");
   BulkOrNull(reply, !holder.has_session ? "" : holder.is_session_open ? "open" : "lost");
+  IntegerField(reply, "keys", static_cast<std::int64_t>(holder.key_count));
 }
 
 void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                 const engine::PlaceInfo& place, engine::TimeMs now) {
-  reply.MapHeader(11 + kClientFields);
+  reply.MapHeader(12 + kClientFields);
   IntegerField(reply, "position", static_cast<std::int64_t>(place.position));
   reply.Bulk("owner");
   reply.Bulk(place.owner);
@@ -117,6 +118,7 @@ void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   reply.Bulk(place.is_waiting ? "waiting" : place.is_reserved ? "reserved" : "absent");
   reply.Bulk("keep_ms");
   IntegerOrNull(reply, place.keep_left_ms);
+  IntegerField(reply, "keys", static_cast<std::int64_t>(place.key_count));
 }
 
 void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
@@ -144,11 +146,11 @@ void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
 }
 
 void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
-                      const engine::KeyName& key, std::string_view owner,
-                      const ExplainedOutcome& outcome, engine::TimeMs now) {
+                      const ExplainedRequest& request, const ExplainedOutcome& outcome,
+                      engine::TimeMs now) {
   const engine::Explanation explanation =
-      dispatcher.engine().Explain(key, owner, now, dispatcher.effects());
-  reply.MapHeader(8);
+      dispatcher.engine().Explain(request.key, request.owner, now, dispatcher.effects());
+  reply.MapHeader(request.names_key ? 9 : 8);
   reply.Bulk("status");
   reply.Bulk(outcome.status);
   reply.Bulk("reason");
@@ -167,6 +169,9 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
   for (const engine::HolderInfo& holder : explanation.holders) {
     WriteHolder(reply, dispatcher, holder, now);
   }
+  if (!request.names_key) return;
+  reply.Bulk("key");
+  reply.Bulk(request.key.bytes);
 }
 
 }  // namespace fairlock::command

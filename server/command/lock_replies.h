@@ -22,10 +22,17 @@ struct ExplainedOutcome {
   engine::Token token = 0;
 };
 
+// Who asked for what. Of several keys the map is about one, and says which.
+struct ExplainedRequest {
+  engine::KeyName key;
+  std::string_view owner;
+  bool names_key = false;
+};
+
 // The map of LOCK ... EXPLAIN.
 void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
-                      const engine::KeyName& key, std::string_view owner,
-                      const ExplainedOutcome& outcome, engine::TimeMs now);
+                      const ExplainedRequest& request, const ExplainedOutcome& outcome,
+                      engine::TimeMs now);
 
 // The configured number of `what` is reached.
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);

@@ -91,6 +91,7 @@ LockResult LockEngine::RepeatWaitingAll(const Group& group, const MlockRequest& 
                                         Attachment& from, TimeMs now, Effects& effects) {
   LockResult result = RepeatWaiting(*group.claims.front(), request.each, from, now, effects);
   if (request.each.meta) ShareMeta(group);
+  if (result.reason == DenialReason::kNone) return result;
   // The order in which the keys are named may be another now.
   const KeyName blocking = group.claims[result.key]->lock.key();
   const auto found = std::find(request.keys.begin(), request.keys.end(), blocking);

@@ -24,6 +24,12 @@ TEST(Command, InfoTellsArityFlagsAndKeys) {
       "[]]]");
   EXPECT_EQ(client.Say("COMMAND INFO ping"),
             "[[\"ping\" -1 [fast] 0 0 0 [@fast @connection] [] [] []]]");
+  EXPECT_EQ(client.Say("COMMAND INFO mrenew"),
+            "[[\"mrenew\" -4 [write fast movablekeys] 0 0 0 [@lock @write @fast] [] "
+            "[[\"flags\" [RW access update] "
+            "\"begin_search\" [\"type\" \"index\" \"spec\" [\"index\" 1]] "
+            "\"find_keys\" [\"type\" \"keynum\" \"spec\" "
+            "[\"keynumidx\" 0 \"firstkey\" 1 \"keystep\" 1]]]] []]]");
   EXPECT_EQ(client.Say("COMMAND INFO hello"),
             "[[\"hello\" -1 [fast no_auth] 0 0 0 [@fast @connection] [] [] []]]");
   EXPECT_EQ(client.Say("COMMAND INFO nosuch CONFIG|GET"),
@@ -102,7 +108,7 @@ TEST(Command, ListFilters) {
   EXPECT_EQ(client.Say("COMMAND LIST FILTERBY ACLCAT nosuch"), "[]");
   EXPECT_EQ(client.Say("COMMAND LIST FILTERBY MODULE any"), "[]");
   const std::string blocking = client.Say("COMMAND LIST FILTERBY ACLCAT blocking");
-  EXPECT_EQ(blocking, R"(["lock" "wait"])");
+  EXPECT_EQ(blocking, R"(["lock" "wait" "mlock"])");
   EXPECT_THAT(client.Say("COMMAND LIST"), HasSubstr("\"client|list\""));
   for (const char* line : {"COMMAND LIST x", "COMMAND LIST FILTERBY PATTERN",
                            "COMMAND LIST FILTERBY FOO x", "COMMAND LIST FILTERBY PATTERN a b"}) {
@@ -116,6 +122,11 @@ TEST(Command, GetKeysFindsTheKeysOfARequest) {
   EXPECT_EQ(client.Say("COMMAND GETKEYS LOCK order:42 worker-1 PX 1000"), R"(["order:42"])");
   EXPECT_EQ(client.Say("COMMAND GETKEYSANDFLAGS lock k w"), R"([["k" [RW access update]]])");
   EXPECT_EQ(client.Say("COMMAND GETKEYSANDFLAGS locked k"), R"([["k" [RO access]]])");
+  EXPECT_EQ(client.Say("COMMAND GETKEYS mlock 2 k l w WAIT 1s"), R"(["k" "l"])");
+  for (const char* line : {"COMMAND GETKEYS mlock 0 k w", "COMMAND GETKEYS mlock x k w",
+                           "COMMAND GETKEYS mlock 3 k w"}) {
+    EXPECT_EQ(client.Say(line), "-ERR Invalid arguments specified for command") << line;
+  }
   EXPECT_EQ(client.Say("COMMAND GETKEYS nosuch a"), "-ERR Invalid command specified");
   EXPECT_EQ(client.Say("COMMAND GETKEYS client nosuch"), "-ERR Invalid command specified");
   EXPECT_EQ(client.Say("COMMAND GETKEYS ping a"), "-ERR The command has no key arguments");

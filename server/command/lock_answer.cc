@@ -1,0 +1,86 @@
+#include "server/command/lock_answer.h"
+
+#include <cstdint>
+#include <string>
+
+#include "server/command/dispatcher.h"
+#include "server/command/lock_replies.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+std::string_view StatusName(engine::LockStatus status) {
+  switch (status) {
+    case engine::LockStatus::kGranted:
+      return "granted";
+    case engine::LockStatus::kAlready:
+      return "already";
+    case engine::LockStatus::kQueued:
+    case engine::LockStatus::kKept:
+      return "queued";
+    default:
+      return "denied";
+  }
+}
+
+// True: it is an error.
+bool Refuse(protocol::ReplyWriter& reply, const engine::KeyName& key, engine::LockStatus status) {
+  switch (status) {
+    case engine::LockStatus::kModeDiffers:
+      reply.Error(ErrorCode::kErr,
+                  "LIMIT or SHARED: the owner holds this key in a mode that does not cover this "
+                  "one; the same, or UNLOCK before it, would be right");
+      return true;
+    case engine::LockStatus::kStakedOtherwise:
+      reply.Error(ErrorCode::kErr, "key: this owner holds or waits for " + Quoted(key.bytes) +
+                                       " otherwise than by an MLOCK of exactly these keys; UNLOCK "
+                                       "of it before would be right");
+      return true;
+    case engine::LockStatus::kWaitsByMlock:
+      reply.Error(ErrorCode::kErr, "key: this owner waits for " + Quoted(key.bytes) +
+                                       " by an MLOCK; the same MLOCK, or CANCEL before it, would "
+                                       "be right");
+      return true;
+    case engine::LockStatus::kTooManyLocks:
+      RefuseTooMany(reply, "locks (max_locks)");
+      return true;
+    case engine::LockStatus::kTooManyPlaces:
+      RefuseTooMany(reply, "places in line (max_places)");
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResult& result) {
+  const engine::KeyName& key = asked.keys[result.key];
+  if (Refuse(call.reply, key, result.status)) return;
+  const bool names_key = asked.keys.size() > 1;
+  if (result.status == engine::LockStatus::kQueued) {
+    call.client.WaitFor(WaitKind::kLock);
+    if (asked.is_explained) call.client.ExplainLater({key, asked.owner, names_key});
+    return;
+  }
+  if (result.status == engine::LockStatus::kAlready) {
+    call.dispatcher.MoveDelivery(result.key_hash, result.token, call.client);
+  }
+  if (asked.is_explained) {
+    WriteExplanation(call.reply, call.dispatcher, {key, asked.owner, names_key},
+                     {StatusName(result.status), result.reason, result.token}, call.now);
+  } else if (result.token != 0) {
+    call.reply.Integer(static_cast<std::int64_t>(result.token));
+  } else {
+    call.reply.Null();
+  }
+  if (result.status == engine::LockStatus::kGranted) {
+    call.client.NoteGrant(result.key_hash, result.token);
+  }
+}
+
+}  // namespace fairlock::command
