@@ -1,0 +1,38 @@
+// The SHA-1 by which scripts are named.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlock::script {
+
+struct Digest {
+  std::array<std::uint8_t, 20> bytes{};
+
+  friend bool operator==(const Digest&, const Digest&) = default;
+};
+
+struct DigestHash {
+  // A part of a SHA-1 is a good hash as it stands.
+  std::size_t operator()(const Digest& digest) const {
+    std::size_t part = 0;
+    std::memcpy(&part, digest.bytes.data(), sizeof(part));
+    return part;
+  }
+};
+
+Digest DigestOf(std::string_view bytes);
+
+// 40 hexadecimal digits, lower case.
+std::string HexOf(const Digest& digest);
+
+// Digits of either case; none if it is anything else.
+std::optional<Digest> ParseDigest(std::string_view hex);
+
+}  // namespace fairlock::script

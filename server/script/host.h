@@ -1,0 +1,33 @@
+// What a script reaches outside of itself: the commands, the time, the log.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fairlock::script {
+
+// As redis.LOG_DEBUG to redis.LOG_WARNING.
+enum class LogLevel : std::uint8_t { kDebug, kVerbose, kNotice, kWarning };
+
+// One redis.call or redis.pcall. Views are valid during the call.
+struct CommandCall {
+  std::span<const std::string_view> arguments;  // the name is the first; never empty
+  bool is_read_only;                            // commands that write are to be refused
+};
+
+// Implemented by those who run scripts. Loop-confined.
+class Host {
+ public:
+  // Appends exactly one reply, in RESP2. Must not run another script.
+  virtual void Execute(const CommandCall& call, std::string& reply) = 0;
+  // A monotonic clock; only differences count. Asked only in scripts that run for long.
+  virtual std::uint64_t NowNs() = 0;
+  virtual void Log(LogLevel level, std::string_view text) = 0;
+
+ protected:
+  ~Host() = default;
+};
+
+}  // namespace fairlock::script

@@ -1,0 +1,115 @@
+#include "server/script/interpreter.h"
+
+#include <cassert>
+#include <lua.hpp>
+#include <utility>
+
+#include "server/script/lua_to_reply.h"
+#include "server/script/script_run.h"
+
+namespace fairlock::script {
+
+namespace {
+
+// How Lua and its messages name the code.
+constexpr const char* kChunkName = "@user_script";
+
+struct Compilation {
+  std::string_view code;
+  int function = 0;
+};
+
+// In protected mode: leaves the function in the registry.
+int CompileChunk(lua_State* lua) {
+  auto& compilation = *static_cast<Compilation*>(lua_touserdata(lua, 1));
+  const std::string_view code = compilation.code;
+  // The parser of Lua keeps the name without holding on to it.
+  lua_pushstring(lua, kChunkName);
+  if (luaL_loadbuffer(lua, code.data(), code.size(), kChunkName) != 0) return lua_error(lua);
+  compilation.function = luaL_ref(lua, LUA_REGISTRYINDEX);
+  return 0;
+}
+
+LoadResult Refused(std::string error) { return {nullptr, std::move(error)}; }
+
+}  // namespace
+
+Interpreter::Interpreter(const ScriptLimits& limits)
+    : sandbox_(std::make_unique<Sandbox>(limits)) {}
+
+Interpreter::~Interpreter() = default;
+
+LoadResult Interpreter::Load(std::string_view text) {
+  const Digest digest = DigestOf(text);
+  if (Script* known = cache_.Find(digest)) {
+    cache_.Touch(*known);
+    return {known};
+  }
+  const std::size_t bytes_max = sandbox_->limits().script_bytes_max;
+  if (text.size() > bytes_max) {
+    return Refused("ERR the script has " + std::to_string(text.size()) + " bytes; up to " +
+                   std::to_string(bytes_max) + " would be right");
+  }
+  int function = 0;
+  const std::string error = Compile(text, function);
+  if (!error.empty()) return Refused("ERR Error compiling script (new function): " + error);
+  MakeRoom(1, text.size());
+  auto script = std::make_unique<Script>();
+  script->digest = digest;
+  script->text_bytes = text.size();
+  script->function = function;
+  return {&cache_.Add(std::move(script))};
+}
+
+// What is wrong with the code; empty: nothing.
+std::string Interpreter::Compile(std::string_view code, int& function) {
+  // Lua would take it for compiled code, of which it believes everything.
+  if (code.starts_with(LUA_SIGNATURE[0])) return "user_script:1: compiled code is not taken";
+  lua_State* lua = sandbox_->lua();
+  Compilation compilation{code};
+  std::string error;
+  sandbox_->BoundMemory();
+  const int status = lua_cpcall(lua, CompileChunk, &compilation);
+  sandbox_->UnboundMemory();
+  if (status != 0) {
+    error = lua_tostring(lua, -1);
+    lua_pop(lua, 1);
+  }
+  sandbox_->CollectGarbageIfMuch();
+  function = compilation.function;
+  return error;
+}
+
+void Interpreter::MakeRoom(std::size_t scripts, std::size_t text_bytes) {
+  const ScriptLimits& limits = sandbox_->limits();
+  while (cache_.count() > 0 && (cache_.count() + scripts > limits.cached_scripts_max ||
+                                cache_.text_bytes() + text_bytes > limits.cached_bytes_max)) {
+    Forget(*cache_.Oldest());
+  }
+}
+
+void Interpreter::Forget(Script& script) {
+  luaL_unref(sandbox_->lua(), LUA_REGISTRYINDEX, script.function);
+  cache_.Remove(script);
+}
+
+void Interpreter::Flush() {
+  while (Script* script = cache_.Oldest()) cache_.Remove(*script);
+  const ScriptLimits limits = sandbox_->limits();
+  sandbox_ = std::make_unique<Sandbox>(limits);
+}
+
+void Interpreter::set_limits(const ScriptLimits& limits) {
+  sandbox_->set_limits(limits);
+  MakeRoom(0, 0);
+}
+
+void Interpreter::Run(Script& script, const RunOptions& options, std::string& out) {
+  cache_.Touch(script);
+  RunState run;
+  run.host = &options.host;
+  run.is_read_only = options.is_read_only;
+  RunScript(*sandbox_, script, run, options, out);
+}
+
+}  // namespace fairlock::script

@@ -1,0 +1,141 @@
+#include "server/script/lua_to_reply.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <lua.hpp>
+
+#include "protocol/reply_scanner.h"
+#include "server/script/raise.h"
+#include "server/script/sandbox.h"
+
+namespace fairlock::script {
+
+namespace {
+
+using protocol::RespVersion;
+
+// Towards zero; what has no place in 64 bits is the smallest number, as in Redis.
+std::int64_t Whole(lua_Number number) {
+  constexpr lua_Number kLimit = 9223372036854775808.0;
+  if (number > -kLimit && number < kLimit) return static_cast<std::int64_t>(number);
+  return std::numeric_limits<std::int64_t>::min();
+}
+
+void AppendLine(std::string& out, char kind, std::string_view text) {
+  out.push_back(kind);
+  const auto begin = static_cast<std::ptrdiff_t>(out.size());
+  out.append(text);
+  std::replace_if(
+      out.begin() + begin, out.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  out.append("\r\n");
+}
+
+std::string_view TextOf(lua_State* lua) {
+  std::size_t bytes = 0;
+  const char* text = lua_tolstring(lua, -1, &bytes);
+  return {text, bytes};
+}
+
+class ReplyBuilder {
+ public:
+  ReplyBuilder(lua_State* lua, RespVersion version, std::string& out)
+      : lua_(lua), out_(out), writer_(out, version), begin_(out.size()) {}
+
+  void Append();
+
+ private:
+  void AppendTable();
+  bool AppendByField();
+  bool PushField(const char* name, int type);
+  void AppendElements();
+  void CheckSize();
+
+  lua_State* lua_;
+  std::string& out_;
+  protocol::ReplyWriter writer_;
+  std::size_t begin_;
+  std::size_t depth_ = 0;
+};
+
+void ReplyBuilder::CheckSize() {
+  Sandbox& sandbox = Sandbox::Of(lua_);
+  sandbox.budget().Charge(lua_, 1);
+  if (out_.size() - begin_ <= sandbox.limits().reply_bytes_max) return;
+  RaiseText(lua_, "the reply of the script is too long");
+}
+
+void ReplyBuilder::Append() {
+  CheckSize();
+  switch (lua_type(lua_, -1)) {
+    case LUA_TSTRING:
+      return writer_.Bulk(TextOf(lua_));
+    case LUA_TNUMBER:
+      return writer_.Integer(Whole(lua_tonumber(lua_, -1)));
+    case LUA_TBOOLEAN:
+      return lua_toboolean(lua_, -1) != 0 ? writer_.Integer(1) : writer_.Null();
+    case LUA_TTABLE:
+      return AppendTable();
+    default:
+      return writer_.Null();
+  }
+}
+
+void ReplyBuilder::AppendTable() {
+  if (++depth_ > protocol::ReplyScanner::kDepthMax) {
+    RaiseText(lua_, "the reply of the script is nested too deep");
+  }
+  luaL_checkstack(lua_, 4, "the reply of the script is nested too deep");
+  const int top = lua_gettop(lua_);
+  const bool is_appended = AppendByField();
+  lua_settop(lua_, top);
+  if (!is_appended) AppendElements();
+  --depth_;
+}
+
+// Pushes the field if it has that type.
+bool ReplyBuilder::PushField(const char* name, int type) {
+  lua_pushstring(lua_, name);
+  lua_rawget(lua_, -2);
+  if (lua_type(lua_, -1) == type) return true;
+  lua_pop(lua_, 1);
+  return false;
+}
+
+bool ReplyBuilder::AppendByField() {
+  if (PushField("err", LUA_TSTRING)) {
+    AppendErrorLine(out_, TextOf(lua_));
+  } else if (PushField("ok", LUA_TSTRING)) {
+    AppendLine(out_, '+', TextOf(lua_));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void ReplyBuilder::AppendElements() {
+  int count = 0;
+  for (bool is_there = true; is_there; ++count) {
+    lua_rawgeti(lua_, -1, count + 1);
+    is_there = !lua_isnil(lua_, -1);
+    lua_pop(lua_, 1);
+    Sandbox::Of(lua_).budget().Charge(lua_, 1);
+  }
+  --count;
+  writer_.ArrayHeader(static_cast<std::size_t>(count));
+  for (int i = 1; i <= count; ++i) {
+    lua_rawgeti(lua_, -1, i);
+    Append();
+    lua_pop(lua_, 1);
+  }
+}
+
+}  // namespace
+
+void AppendReply(lua_State* lua, RespVersion version, std::string& out) {
+  ReplyBuilder(lua, version, out).Append();
+}
+
+void AppendErrorLine(std::string& out, std::string_view text) { AppendLine(out, '-', text); }
+
+}  // namespace fairlock::script

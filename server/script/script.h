@@ -1,0 +1,17 @@
+// A script that was compiled.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstddef>
+
+#include "server/script/digest.h"
+
+namespace fairlock::script {
+
+struct Script : boost::intrusive::list_base_hook<> {
+  Digest digest;
+  std::size_t text_bytes = 0;
+  int function = 0;  // in the registry of the Lua state
+};
+
+}  // namespace fairlock::script

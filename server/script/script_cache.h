@@ -1,0 +1,43 @@
+// The scripts that are known, by their digest.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+
+#include "server/script/digest.h"
+#include "server/script/script.h"
+
+namespace fairlock::script {
+
+// Owns the scripts. Knows their order of use, and not what it means to forget one.
+//   1. Each script stands in the list once, the one longest not used at the front.
+//   2. text_bytes() is the sum of the lengths of their texts.
+// Loop-confined.
+class ScriptCache {
+ public:
+  // Null: not known.
+  Script* Find(const Digest& digest) const;
+
+  // REQUIRES: not known.
+  Script& Add(std::unique_ptr<Script> script);
+  void Remove(Script& script);
+
+  // It is used now.
+  void Touch(Script& script);
+  // The one longest not used. Null: there is none.
+  Script* Oldest() { return by_use_.empty() ? nullptr : &by_use_.front(); }
+
+  std::size_t count() const { return by_digest_.size(); }
+  std::size_t text_bytes() const { return text_bytes_; }
+
+ private:
+  using List = boost::intrusive::list<Script, boost::intrusive::constant_time_size<false>>;
+
+  std::unordered_map<Digest, std::unique_ptr<Script>, DigestHash> by_digest_;
+  List by_use_;
+  std::size_t text_bytes_ = 0;
+};
+
+}  // namespace fairlock::script

@@ -1,0 +1,17 @@
+// One run of a script, from its arguments to its reply.
+#pragma once
+
+#include <string>
+
+#include "server/script/sandbox.h"
+#include "server/script/script.h"
+
+namespace fairlock::script {
+
+struct RunOptions;
+
+// Appends exactly one reply: what the script returned, or its error with the place.
+void RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
+               const RunOptions& options, std::string& out);
+
+}  // namespace fairlock::script
