@@ -117,6 +117,7 @@ class SilentEvents final : public net::NetEvents {
 int Serve(std::uint16_t port, bool keeps_table) {
   NullEnvironment environment(keeps_table);
   command::Dispatcher dispatcher({}, environment, net::BoottimeMs(),
+                                 {.history_bytes = 0, .labels_max = 0},
                                  command::CommandTable({kCommands}));
   SilentEvents events;
   net::TurnLoop loop(dispatcher, events, {});

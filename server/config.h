@@ -35,6 +35,9 @@ struct Config {
   std::int64_t max_subscriptions = 0;
   std::int64_t notify_keyspace_events = 0;  // command::KeyEventClasses
 
+  std::int64_t history_memory = 0;
+  std::int64_t stats_labels = 0;
+
   std::string log_level;
   std::string log_file;
 };

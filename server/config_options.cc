@@ -77,6 +77,12 @@ constexpr auto kOptions = std::to_array<Option>({
      "notify-keyspace-events", &Config::notify_keyspace_events,
      "Letters, as in Redis, for what is published of keys: K on __keyspace@<db>__:KEY, E on "
      "__keyevent@<db>__:EVENT; $ set, g del and expire, x expired, A all. Empty: nothing."},
+    {"history_memory", OptionType::kSize, "16mb", 0, kGb, false, "", &Config::history_memory,
+     "Memory for what HISTORY tells; an event takes about 100 bytes. At least 256kb; 0: none is "
+     "kept."},
+    {"stats_labels", OptionType::kNumber, "100", 0, 1000, false, "", &Config::stats_labels,
+     "Labels that STATS counts each by itself, the rest as other; each may take 140 KB. 0: nothing "
+     "is counted."},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
      "The least important messages that are still logged."},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,

@@ -49,6 +49,13 @@ engine::EngineOptions EngineOptionsOf(const Config& config) {
           .limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides)};
 }
 
+record::RecorderOptions RecorderOptionsOf(const Config& config) {
+  auto history_bytes = static_cast<std::size_t>(config.history_memory);
+  if (history_bytes > 0) history_bytes = std::max(history_bytes, record::History::kBytesMin);
+  return {.history_bytes = history_bytes,
+          .labels_max = static_cast<std::size_t>(config.stats_labels)};
+}
+
 protocol::RequestLimits RequestLimitsOf(const Config& config) {
   return {.arguments_max = static_cast<std::uint32_t>(config.argument_count_limit),
           .argument_bytes_max = static_cast<std::uint32_t>(config.argument_limit),
@@ -86,7 +93,8 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       environment_(FactsWith(config_file), FitToDescriptorLimit(config, log),
                    {.apply = [this](const Config& changed) { return Apply(changed); },
                     .request_shutdown = [this] { RequestStop("SHUTDOWN"); }}),
-      dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs()),
+      dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
+                  RecorderOptionsOf(config)),
       net_log_(log),
       loop_(dispatcher_, net_log_, LoopOptionsOf(environment_.config())),
       signals_(loop_.io_context()) {

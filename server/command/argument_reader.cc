@@ -125,6 +125,21 @@ engine::DurationMs ArgumentReader::DurationOrForever(std::string_view name) {
   return ReadDuration(name, true);
 }
 
+engine::TimeMs ArgumentReader::Moment(std::string_view name, engine::TimeMs now,
+                                      std::int64_t unix_now_ms) {
+  const std::string_view text = Next(name);
+  if (failed_) return now;
+  const auto unix_ms = ParseInteger(text);
+  if (unix_ms && *unix_ms >= 0 && *unix_ms < engine::kForever) {
+    return std::clamp<engine::TimeMs>(now - unix_now_ms + *unix_ms, 0, engine::kNever);
+  }
+  const auto ago_ms = unix_ms ? std::nullopt : ParseDuration(text);
+  if (ago_ms) return std::max<engine::TimeMs>(now - *ago_ms, 0);
+  Fail(std::string(name) + ": " + Quoted(text) +
+       " is not a time; Unix milliseconds, or how long ago with ms, s, m or h, would be right");
+  return now;
+}
+
 std::string_view ArgumentReader::Meta() {
   const std::string_view meta = Next("META");
   if (meta.size() > engine::kMetaBytesMax) {

@@ -42,6 +42,8 @@ class ArgumentReader {
   engine::DurationMs DurationUpTo(std::string_view name, engine::DurationMs max_ms,
                                   std::string_view option);
   engine::DurationMs DurationOrForever(std::string_view name);
+  // Unix milliseconds, or how long before `now`: a number with ms, s, m or h.
+  engine::TimeMs Moment(std::string_view name, engine::TimeMs now, std::int64_t unix_now_ms);
   std::string_view Meta();
   std::string_view Label();
   // What stands behind REASON: text for people.

@@ -22,8 +22,8 @@ std::size_t HashOfName(std::string_view name) {
 }  // namespace
 
 CommandTable::CommandTable()
-    : CommandTable({LockCommands(), MlockCommands(), LookCommands(), LimitCommands(),
-                    SubscriptionCommands(), ConnectionCommands(), ClientCommands(),
+    : CommandTable({LockCommands(), MlockCommands(), LookCommands(), RecordCommands(),
+                    LimitCommands(), SubscriptionCommands(), ConnectionCommands(), ClientCommands(),
                     ServerCommands(), IntrospectionCommands()}) {}
 
 CommandTable::CommandTable(std::initializer_list<std::span<const CommandSpec>> families) {

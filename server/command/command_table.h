@@ -84,6 +84,7 @@ constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
 std::span<const CommandSpec> LockCommands();
 std::span<const CommandSpec> MlockCommands();
 std::span<const CommandSpec> LookCommands();
+std::span<const CommandSpec> RecordCommands();
 std::span<const CommandSpec> LimitCommands();
 std::span<const CommandSpec> SubscriptionCommands();
 std::span<const CommandSpec> ConnectionCommands();

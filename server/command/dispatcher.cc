@@ -1,6 +1,7 @@
 #include "server/command/dispatcher.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -12,14 +13,18 @@ namespace fairlock::command {
 using protocol::ErrorCode;
 
 Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
-                       engine::TimeMs now, CommandTable commands)
+                       engine::TimeMs now, const record::RecorderOptions& recorder_options,
+                       CommandTable commands)
     : environment_(environment),
       started_at_(now),
       commands_(std::move(commands)),
       engine_(engine_options),
+      recorder_(recorder_options, now),
       channels_(engine_options.hash_seed),
       event_publisher_(*this),
-      calls_(commands_.rows().size()) {}
+      calls_(commands_.rows().size()) {
+  if (recorder_.is_on()) AddEventSink(recorder_);
+}
 
 bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
   const bool is_more_due = engine_.Advance(now, steps_max, effects_);
@@ -164,8 +169,11 @@ Client* Dispatcher::FindClient(std::uint64_t id) const {
   return found == clients_.end() ? nullptr : found->second;
 }
 
-std::int64_t Dispatcher::UnixMs(engine::TimeMs since, engine::TimeMs now) const {
-  return environment_.UnixTimeUs() / 1000 - (now - since);
+std::int64_t Dispatcher::UnixMs(engine::TimeMs at, engine::TimeMs now) const {
+  // Both clocks are read in whole milliseconds, so their difference varies by one.
+  const std::int64_t offset_ms = environment_.UnixTimeUs() / 1000 - now;
+  if (std::abs(offset_ms - unix_offset_ms_) > 1) unix_offset_ms_ = offset_ms;
+  return at + unix_offset_ms_;
 }
 
 }  // namespace fairlock::command

@@ -17,6 +17,7 @@
 #include "server/command/monitors.h"
 #include "server/engine/event_fan.h"
 #include "server/engine/lock_engine.h"
+#include "server/record/recorder.h"
 
 namespace fairlock::command {
 
@@ -37,7 +38,8 @@ struct ServerCounters {
 class Dispatcher {
  public:
   Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
-             engine::TimeMs now, CommandTable commands = CommandTable());
+             engine::TimeMs now, const record::RecorderOptions& recorder_options = {},
+             CommandTable commands = CommandTable());
 
   // Ends what is due, at most about `steps_max` timers; true: more is due, so the next turn should
   // follow at once.
@@ -84,6 +86,7 @@ class Dispatcher {
   void ResetStatistics();
   engine::LockEngine& engine() { return engine_; }
   engine::Effects& effects() { return effects_; }
+  record::Recorder& recorder() { return recorder_; }
   Channels& channels() { return channels_; }
   EventPublisher& event_publisher() { return event_publisher_; }
   Monitors& monitors() { return monitors_; }
@@ -92,8 +95,9 @@ class Dispatcher {
   const protocol::RequestLimits& limits() const { return limits_; }
   void set_limits(const protocol::RequestLimits& limits) { limits_ = limits; }
   engine::TimeMs started_at() const { return started_at_; }
-  // The time at which the hold or place with that `since` began, in Unix milliseconds, for display.
-  std::int64_t UnixMs(engine::TimeMs since, engine::TimeMs now) const;
+  // A time of the engine in Unix milliseconds, for reading only; the same time is the same number
+  // as long as the wall clock is not set.
+  std::int64_t UnixMs(engine::TimeMs at, engine::TimeMs now) const;
 
   // Scratch of the clients' Consume.
   RequestWindow& window() { return window_; }
@@ -109,6 +113,8 @@ class Dispatcher {
   engine::EventFan events_;
   engine::LockEngine engine_;
   engine::Effects effects_;
+  record::Recorder recorder_;
+  mutable std::int64_t unix_offset_ms_ = 0;  // of the engine's clock
   Channels channels_;
   EventPublisher event_publisher_;
   Monitors monitors_;

@@ -5,7 +5,6 @@
 
 #include "server/command/dispatcher.h"
 #include "server/command/lock_message.h"
-#include "server/command/lock_replies.h"
 
 namespace fairlock::command {
 
@@ -41,11 +40,6 @@ KeyEvent KeyEventOf(const engine::Event& event) {
     default:
       return {};
   }
-}
-
-std::string_view ReasonOf(const engine::Event& event) {
-  if (event.kind == engine::EventKind::kReplaced) return "replaced";
-  return ReasonName(event.reason);
 }
 
 }  // namespace
@@ -105,7 +99,7 @@ void EventPublisher::PublishLockEvent(const engine::Event& event) {
                                .at_unix_ms = dispatcher_.environment().UnixTimeUs() / 1000,
                                .waited_ms = event.waited_ms,
                                .held_ms = event.held_ms,
-                               .reason = ReasonOf(event)});
+                               .reason = EventReason(event.kind, event.reason)});
   channels.PublishLater(channel, message_);
 }
 

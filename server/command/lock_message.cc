@@ -2,6 +2,7 @@
 
 #include "json/base64.h"
 #include "json/json_text.h"
+#include "server/command/lock_replies.h"
 
 namespace fairlock::command {
 
@@ -44,10 +45,16 @@ std::string_view EventName(engine::EventKind kind) {
       return "timeout";
     case engine::EventKind::kLapsed:
       return "lapsed";
+    case engine::EventKind::kRefused:
+      return "refused";
     case engine::EventKind::kVacated:
       break;
   }
   return "vacated";
+}
+
+std::string_view EventReason(engine::EventKind kind, engine::DenialReason reason) {
+  return kind == engine::EventKind::kReplaced ? "replaced" : ReasonName(reason);
 }
 
 void AppendLockMessage(std::string& out, const LockMessage& message) {

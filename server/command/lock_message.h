@@ -24,6 +24,9 @@ struct LockMessage {
 // The word by which messages call an event of that kind.
 std::string_view EventName(engine::EventKind kind);
 
+// Why it happened; empty: that needs no word.
+std::string_view EventReason(engine::EventKind kind, engine::DenialReason reason);
+
 // {"event":"granted","db":0,"key":"k","owner":"o","token":7,"at":1700000000123,"waited_ms":0,
 //  "held_ms":0,"reason":null}
 //

@@ -185,14 +185,37 @@ void Locks(Invocation& call) {
   for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
 }
 
+// In the notation of CLIENT LIST.
+std::string Describe(const ClientProfile& client) {
+  std::string text = "addr=" + client.address.peer;
+  if (!client.name.empty()) text += " name=" + client.name;
+  return text + " user=" + client.user;
+}
+
 void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.client.database());
+  // `BREAK key REASON` alone names an owner.
+  const bool has_owner = call.arguments.size() == 3 || call.arguments.size() == 5;
   std::optional<std::string_view> owner;
-  if (arguments.has_more()) owner = arguments.Owner("owner");
+  if (has_owner) owner = arguments.Owner("owner");
+  std::string_view reason;
+  if (arguments.has_more()) {
+    if (arguments.Take("REASON")) {
+      reason = arguments.Reason();
+    } else {
+      arguments.FailUnknownOption("REASON");
+    }
+  }
   if (!arguments.Finish(call.reply)) return;
-  call.reply.Integer(static_cast<std::int64_t>(
-      call.dispatcher.engine().Break(key, owner, call.now, call.dispatcher.effects())));
+  engine::LockEngine& engine = call.dispatcher.engine();
+  // What is overdue ends by itself, not by force.
+  engine.CountHolders(key, call.now, call.dispatcher.effects());
+  record::History* history = call.dispatcher.recorder().history();
+  if (history != nullptr) history->BeginForce(Describe(call.client.profile()), reason);
+  call.reply.Integer(
+      static_cast<std::int64_t>(engine.Break(key, owner, call.now, call.dispatcher.effects())));
+  if (history != nullptr) history->EndForce();
 }
 
 constexpr KeyPositions kFirstKey = {1, 1, 1};
@@ -216,8 +239,9 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "[cursor] [MATCH glob] [COUNT count] [DB database | DB *]",
      "Walks all locks, page by page, as SCAN does",
      "O(COUNT) a call"},
-    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous, kFirstKey, "lock", "key [owner]",
-     "Ends the owner's hold, or all, by force; replies how many", "O(holders)"},
+    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous, kFirstKey, "lock",
+     "key [owner] [REASON text]", "Ends the owner's hold, or all, by force; replies how many",
+     "O(holders)"},
 }};
 
 }  // namespace

@@ -25,7 +25,8 @@ enum class EventKind : std::uint8_t {
   kReplaced,      // a place: the request of `other`, with REPLACE, took the end of the line
   kTimedOut,      // a place: its WAIT is over, and it does not stay by KEEP
   kLapsed,        // a place without request: its KEEP, or the time to come back, is over
-  kVacated        // the last room that was reserved, or that cooled, is free: the key is gone
+  kVacated,       // the last room that was reserved, or that cooled, is free: the key is gone
+  kRefused        // a command that may not end or change the hold of `other` left it as it is
 };
 
 // All views are valid for the call only.
@@ -36,11 +37,11 @@ struct Event {
   ClientRef client = kUnknownClient;  // through which the hold or place was asked for
   KeyName key = {};
   std::uint64_t key_hash = 0;
-  std::string_view owner = {};  // empty for kVacated
+  std::string_view owner = {};  // empty for kVacated, and for kRefused if nobody is named
   std::string_view other = {};
   std::string_view label = {};
   Token token = 0;
-  Token other_token = 0;  // kDenied, kQueued: of the hold of `other`
+  Token other_token = 0;  // kDenied, kQueued, kRefused: of the hold of `other`
   TimeMs at = 0;
   DurationMs waited_ms = 0;  // of a grant or a place
   DurationMs held_ms = 0;    // of an end

@@ -42,7 +42,8 @@ constexpr EventKinds kEventsOfPlaces = {EventKind::kGranted, EventKind::kCancell
                                         EventKind::kReplaced, EventKind::kTimedOut,
                                         EventKind::kLapsed};
 // Of these it has the token of the holder in the place of their own, which they do not have.
-constexpr EventKinds kEventsWithHolder = {EventKind::kDenied, EventKind::kQueued};
+constexpr EventKinds kEventsWithHolder = {EventKind::kDenied, EventKind::kQueued,
+                                          EventKind::kRefused};
 
 }  // namespace
 

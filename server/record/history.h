@@ -20,7 +20,7 @@ struct PastEvent {
   engine::EventKind kind = engine::EventKind::kGranted;
   engine::DenialReason reason = engine::DenialReason::kNone;
   engine::KeyName key;
-  std::string_view owner;  // empty: a key was freed by force that nobody held
+  std::string_view owner;  // empty: a key was freed by force that nobody held, or see kRefused
   std::string_view other;  // the holder then, the holder before, or who took the place
   engine::Token token = 0;
   engine::Token other_token = 0;
@@ -51,7 +51,8 @@ struct HistoryPage {
 
 // What may happen again and again to one hold.
 inline constexpr EventKinds kRepeatableEvents = {
-    engine::EventKind::kDenied, engine::EventKind::kRenewed, engine::EventKind::kReacquired};
+    engine::EventKind::kDenied, engine::EventKind::kRenewed, engine::EventKind::kReacquired,
+    engine::EventKind::kRefused};
 // What BREAK does; the last of them is remembered only then.
 inline constexpr EventKinds kForcedEvents = {
     engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated};
@@ -65,7 +66,7 @@ class History {
   static constexpr engine::DurationMs kRepeatMs = 600'000;
   // How many events one search looks at; it takes less than a millisecond or two.
   static constexpr std::size_t kLooksMax = 10'000;
-  static constexpr std::size_t kCommentBytesMax = 512;
+  static constexpr std::size_t kCommentBytesMax = engine::kReasonBytesMax;
   static constexpr std::size_t kByBytesMax = 512;
 
   // REQUIRES: bytes >= kBytesMin. `bytes` is all that it ever takes; the indexes are a small part

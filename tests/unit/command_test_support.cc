@@ -145,8 +145,9 @@ void TestClient::Close() {
   client_->Detach(server_.now());
 }
 
-TestServer::TestServer(const engine::EngineOptions& options)
-    : dispatcher_(options, environment_, now_) {}
+TestServer::TestServer(const engine::EngineOptions& options,
+                       const record::RecorderOptions& recorder_options)
+    : dispatcher_(options, environment_, now_, recorder_options) {}
 
 TestServer::~TestServer() {
   for (const auto& client : clients_) client->Close();

@@ -97,7 +97,8 @@ class TestClient final : private Transport {
 
 class TestServer {
  public:
-  explicit TestServer(const engine::EngineOptions& options = {});
+  explicit TestServer(const engine::EngineOptions& options = {},
+                      const record::RecorderOptions& recorder_options = {});
   ~TestServer();
 
   // Clients belong to the server. Without an address they come from 127.0.0.1:50001, :50002, ...

@@ -113,6 +113,22 @@ TEST_F(HistoryTest, RepeatsOfOneOwnerAreOneEventWithACount) {
   EXPECT_EQ(page.events[1].last_at, 1990);
 }
 
+TEST_F(HistoryTest, WhatWasRefusedAgainAndAgainIsOneEventWithTheHolderThen) {
+  Event refusal = EventOf(EventKind::kRefused, "key", "", 1000);
+  refusal.other = "holder";
+  refusal.other_token = 7;
+  history_.Take(refusal);
+  refusal.at = 2000;
+  history_.Take(refusal);
+  const HistoryPage page = history_.Search(Of("key"));
+  ASSERT_EQ(page.events.size(), 1U);
+  EXPECT_EQ(page.events[0].kind, EventKind::kRefused);
+  EXPECT_EQ(page.events[0].count, 2U);
+  EXPECT_EQ(page.events[0].owner, "");
+  EXPECT_EQ(page.events[0].other, "holder");
+  EXPECT_EQ(page.events[0].other_token, 7U);
+}
+
 TEST_F(HistoryTest, ADenialByAnotherHoldOrForAnotherReasonIsAnotherEvent) {
   history_.Take(Denial("key", "poller", 1000, "worker", 1));
   history_.Take(Denial("key", "poller", 1001, "worker", 2));

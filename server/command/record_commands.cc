@@ -1,0 +1,244 @@
+// What happened to locks, and how often.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "server/command/argument_reader.h"
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+#include "server/command/lock_message.h"
+#include "server/command/lock_replies.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+constexpr std::int64_t kEventsShownMax = 10'000;
+
+enum RecordOption : std::uint32_t {
+  kOwner = 1U << 0,
+  kSince = 1U << 1,
+  kUntil = 1U << 2,
+  kCount = 1U << 3,
+  kLabel = 1U << 4,
+  kMinutes = 1U << 5,
+  kBy = 1U << 6,
+};
+
+void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value) {
+  reply.Bulk(name);
+  reply.Integer(value);
+}
+
+void TextField(protocol::ReplyWriter& reply, std::string_view name, std::string_view text) {
+  reply.Bulk(name);
+  if (text.empty()) {
+    reply.Null();
+  } else {
+    reply.Bulk(text);
+  }
+}
+
+void TokenField(protocol::ReplyWriter& reply, std::string_view name, engine::Token token) {
+  reply.Bulk(name);
+  if (token == 0) {
+    reply.Null();
+  } else {
+    reply.Integer(static_cast<std::int64_t>(token));
+  }
+}
+
+void TimeField(Invocation& call, std::string_view name, const std::optional<engine::TimeMs>& at) {
+  call.reply.Bulk(name);
+  if (at) {
+    call.reply.Integer(call.dispatcher.UnixMs(*at, call.now));
+  } else {
+    call.reply.Null();
+  }
+}
+
+// The key, or none for `*`.
+std::optional<engine::KeyName> ReadKeyOrAll(Invocation& call, ArgumentReader& arguments) {
+  if (arguments.Take("*")) return std::nullopt;
+  engine::KeyName key = arguments.Key(call.client.database(), call.key_hash);
+  if (key.hash == 0) key.hash = call.dispatcher.engine().Prefetch(key);
+  return key;
+}
+
+record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& arguments) {
+  const std::int64_t unix_now_ms = call.dispatcher.UnixMs(call.now, call.now);
+  record::HistoryQuery query;
+  query.db = call.client.database();
+  query.key = ReadKeyOrAll(call, arguments);
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("OWNER", kOwner, seen)) {
+      query.owner = arguments.Owner("OWNER");
+    } else if (arguments.TakeOnce("SINCE", kSince, seen)) {
+      query.since = arguments.Moment("SINCE", call.now, unix_now_ms);
+    } else if (arguments.TakeOnce("UNTIL", kUntil, seen)) {
+      query.until = arguments.Moment("UNTIL", call.now, unix_now_ms);
+    } else if (arguments.TakeOnce("COUNT", kCount, seen)) {
+      query.count_max = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kEventsShownMax));
+    } else {
+      arguments.FailUnknownOption("OWNER, SINCE, UNTIL or COUNT");
+    }
+  }
+  return query;
+}
+
+void WritePastEvent(Invocation& call, const record::PastEvent& event) {
+  protocol::ReplyWriter& reply = call.reply;
+  reply.MapHeader(15);
+  IntegerField(reply, "at", call.dispatcher.UnixMs(event.at, call.now));
+  reply.Bulk("event");
+  reply.Bulk(EventName(event.kind));
+  reply.Bulk("key");
+  reply.Bulk(event.key.bytes);
+  TextField(reply, "owner", event.owner);
+  TokenField(reply, "token", event.token);
+  TextField(reply, "reason", EventReason(event.kind, event.reason));
+  TextField(reply, "holder", event.other);
+  TokenField(reply, "holder_token", event.other_token);
+  IntegerField(reply, "waited_ms", event.waited_ms);
+  IntegerField(reply, "held_ms", event.held_ms);
+  IntegerField(reply, "count", event.count);
+  IntegerField(reply, "last_at", call.dispatcher.UnixMs(event.last_at, call.now));
+  TextField(reply, "by", event.by);
+  TextField(reply, "comment", event.comment);
+  IntegerField(reply, "db", event.key.db);
+}
+
+void RefuseOff(Invocation& call, std::string_view what, std::string_view option) {
+  call.reply.Error(ErrorCode::kErr, std::string(what) + ": " + std::string(option) +
+                                        " is 0, so nothing is kept; another value of it, and a "
+                                        "restart, would be right");
+}
+
+void History(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const record::HistoryQuery query = ReadHistoryQuery(call, arguments);
+  if (!arguments.Finish(call.reply)) return;
+  record::History* history = call.dispatcher.recorder().history();
+  if (history == nullptr) return RefuseOff(call, "HISTORY", "history_memory");
+  // What is overdue on the key has happened.
+  if (query.key) {
+    call.dispatcher.engine().CountHolders(*query.key, call.now, call.dispatcher.effects());
+  }
+  const record::HistoryPage page = history->Search(query);
+  call.reply.MapHeader(3);
+  TimeField(call, "oldest", history->oldest_at());
+  TimeField(call, "next_until", page.next_until);
+  call.reply.Bulk("events");
+  call.reply.ArrayHeader(page.events.size());
+  for (const record::PastEvent& event : page.events) WritePastEvent(call, event);
+}
+
+struct Quantile {
+  std::string_view name;
+  double part;
+};
+
+constexpr auto kQuantiles = std::to_array<Quantile>({
+    {"_p50_ms", 0.5},
+    {"_p90_ms", 0.9},
+    {"_p99_ms", 0.99},
+    {"_p999_ms", 0.999},
+});
+
+void WriteDurations(protocol::ReplyWriter& reply, const std::string& name,
+                    const record::DurationHistogram<std::uint64_t>& durations) {
+  const bool is_any = durations.CountAll() > 0;
+  const auto write = [&](std::string_view end, engine::DurationMs duration_ms) {
+    reply.Bulk(name + std::string(end));
+    if (is_any) {
+      reply.Integer(duration_ms);
+    } else {
+      reply.Null();
+    }
+  };
+  for (const Quantile& quantile : kQuantiles)
+    write(quantile.name, durations.Quantile(quantile.part));
+  write("_max_ms", durations.longest_ms());
+}
+
+void WriteRow(Invocation& call, protocol::ReplyWriter& reply, const record::StatisticsRow& row) {
+  reply.MapHeader(2 + record::kCounterNames.size() + 2 * (kQuantiles.size() + 1));
+  TextField(reply, "label", row.label);
+  IntegerField(reply, "since", call.dispatcher.UnixMs(row.since, call.now));
+  for (std::size_t i = 0; i < record::kCounterNames.size(); ++i) {
+    IntegerField(reply, record::kCounterNames[i], static_cast<std::int64_t>(row.counts.counts[i]));
+  }
+  WriteDurations(reply, "wait", row.counts.waits);
+  WriteDurations(reply, "hold", row.counts.holds);
+}
+
+record::StatisticsQuery ReadStatisticsQuery(ArgumentReader& arguments) {
+  record::StatisticsQuery query;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("LABEL", kLabel, seen)) {
+      query.label = arguments.Label();
+    } else if (arguments.TakeOnce("MINUTES", kMinutes, seen)) {
+      query.minutes =
+          static_cast<int>(arguments.Integer("MINUTES", 1, record::LabelStatistics::kMinutesMax));
+    } else if (arguments.TakeOnce("BY", kBy, seen)) {
+      if (!arguments.Take("MINUTE")) arguments.Fail("syntax error: BY MINUTE would be right");
+      query.is_by_minute = true;
+    } else {
+      arguments.FailUnknownOption("LABEL, MINUTES or BY MINUTE");
+    }
+  }
+  return query;
+}
+
+void Stats(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const record::StatisticsQuery query = ReadStatisticsQuery(arguments);
+  if (!arguments.Finish(call.reply)) return;
+  const record::LabelStatistics* statistics = call.dispatcher.recorder().statistics();
+  if (statistics == nullptr) return RefuseOff(call, "STATS", "stats_labels");
+  std::string rows;
+  std::size_t count = 0;
+  protocol::ReplyWriter writer(rows, call.client.version());
+  statistics->Read(query, call.now, [&](const record::StatisticsRow& row) {
+    WriteRow(call, writer, row);
+    ++count;
+  });
+  call.reply.MapHeader(2);
+  TimeField(call, "complete_since", statistics->complete_since());
+  call.reply.Bulk("labels");
+  call.reply.ArrayHeader(count);
+  call.client.output().append(rows);
+}
+
+constexpr auto kRecordCommands = std::to_array<CommandSpec>({
+    {"HISTORY",
+     History,
+     -2,
+     kReadOnly,
+     {1, 1, 1},
+     "lock",
+     "key [OWNER owner] [SINCE time] [UNTIL time] [COUNT count]",
+     "What happened to the locks of a key, or of all (*), the newest first",
+     "O(COUNT), at most 10,000 events looked at"},
+    {"STATS",
+     Stats,
+     -1,
+     kReadOnly,
+     {},
+     "lock",
+     "[LABEL name] [MINUTES n] [BY MINUTE]",
+     "How often what happened by label, and how long waits and holds lasted; of the last hour "
+     "without MINUTES",
+     "O(labels * minutes)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> RecordCommands() { return kRecordCommands; }
+
+}  // namespace fairlock::command
