@@ -33,6 +33,17 @@ CLI::Option* AddRead(CLI::App& app, const std::string& names, std::optional<Valu
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+CLI::Option* AddChoice(CLI::App& app, const std::string& names, std::string& target,
+                       const std::vector<std::string>& words, const std::string& help) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : "|") + word;
+  const auto check = [words, list](const std::string& word) {
+    const bool is_known = std::ranges::find(words, word) != words.end();
+    return is_known ? std::string() : WrongValue(word, "one of " + list);
+  };
+  return app.add_option(names, target, help)->check(CLI::Validator(check, ""))->type_name(list);
+}
+
 std::optional<std::string> ReadText(const std::string& word) { return word; }
 
 std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bounds bounds) {
@@ -78,15 +89,14 @@ void Arguments::Text(const std::string& names, std::optional<std::string>& targe
   AddRead(app_, names, target, "a text", help, ReadText)->type_name("TEXT");
 }
 
+void Arguments::RequiredChoice(const std::string& name, std::string& target,
+                               const std::vector<std::string>& words, const std::string& help) {
+  AddChoice(app_, name, target, words, help)->required();
+}
+
 void Arguments::Choice(const std::string& names, std::string& target,
                        const std::vector<std::string>& words, const std::string& help) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : "|") + word;
-  const auto check = [words, list](const std::string& word) {
-    const bool is_known = std::ranges::find(words, word) != words.end();
-    return is_known ? std::string() : WrongValue(word, "one of " + list);
-  };
-  app_.add_option(names, target, help)->check(CLI::Validator(check, ""))->type_name(list);
+  AddChoice(app_, names, target, words, help);
 }
 
 void Arguments::Number(const std::string& names, std::optional<std::int64_t>& target, Bounds bounds,

@@ -30,6 +30,9 @@ class Arguments {
   void RequiredFromAnywhere(const std::string& name, const std::string& variable,
                             std::string& target, const std::string& help);
 
+  void RequiredChoice(const std::string& name, std::string& target,
+                      const std::vector<std::string>& words, const std::string& help);
+
   void Flag(const std::string& names, bool& target, const std::string& help);
   void Text(const std::string& names, std::optional<std::string>& target, const std::string& help);
   void Choice(const std::string& names, std::string& target, const std::vector<std::string>& words,

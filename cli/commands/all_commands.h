@@ -17,6 +17,14 @@ std::span<const CommandRow> LocksCommands();
 std::span<const CommandRow> ShowCommands();
 std::span<const CommandRow> LockCommands();
 std::span<const CommandRow> RunCommands();
+std::span<const CommandRow> WhyCommands();
+std::span<const CommandRow> PastCommands();
+std::span<const CommandRow> WatchCommands();
 std::span<const CommandRow> BreakCommands();
+std::span<const CommandRow> LimitCommands();
+std::span<const CommandRow> ClientCommands();
+std::span<const CommandRow> ServerCommands();
+std::span<const CommandRow> BenchCommands();
+std::span<const CommandRow> CompletionCommands();
 
 }  // namespace fairlock::cli

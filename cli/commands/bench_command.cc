@@ -1,0 +1,158 @@
+// `bench`: how fast this server is from here.
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "cli/bench/bench_load.h"
+#include "cli/commands/all_commands.h"
+#include "cli/info_report.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kConnectionsDefault = 16;
+constexpr std::int64_t kConnectionsMax = 1000;
+constexpr DurationMs kDurationDefaultMs = 3000;
+constexpr DurationMs kDurationMaxMs = 600'000;
+// Beyond that the result says more about this tool than about the server.
+constexpr double kBusyPart = 0.9;
+
+struct BenchOptions {
+  std::optional<std::int64_t> connections;
+  std::optional<DurationMs> duration_ms;
+  bool is_json = false;
+};
+
+// One kind of load with what it gave.
+struct Measured {
+  std::string_view name;
+  std::string_view title;
+  BenchResult result;
+  double server_cpu_seconds = 0;
+};
+
+double PerSecond(const BenchResult& result) {
+  return static_cast<double>(result.pairs) * 1000 / static_cast<double>(result.took_ms);
+}
+
+std::int64_t QuantileUs(const BenchResult& result, double part) {
+  if (result.latencies_us.empty()) return 0;
+  const auto count = static_cast<double>(result.latencies_us.size());
+  return result.latencies_us[static_cast<std::size_t>(part * (count - 1))];
+}
+
+double ServerCpuUs(const Measured& measured) {
+  if (measured.result.pairs == 0) return 0;
+  return measured.server_cpu_seconds * 1e6 / static_cast<double>(measured.result.pairs);
+}
+
+bool WasClientBusy(const BenchResult& result) {
+  return result.own_cpu_seconds * 1000 > kBusyPart * static_cast<double>(result.took_ms);
+}
+
+Result<double> ServerCpuSeconds(Context& context) {
+  const Result<InfoReport> info = AskForInfo(context.client);
+  if (!info) return info.failure();
+  return std::strtod(info->Text("used_cpu_user").c_str(), nullptr) +
+         std::strtod(info->Text("used_cpu_sys").c_str(), nullptr);
+}
+
+Result<Measured> Measure(std::string_view name, std::string_view title, const BenchLoad& load,
+                         Context& context) {
+  const Result<double> before = ServerCpuSeconds(context);
+  if (!before) return before.failure();
+  Result<BenchResult> result = RunLoad(load, context);
+  if (!result) return result.failure();
+  const Result<double> after = ServerCpuSeconds(context);
+  if (!after) return after.failure();
+  return Measured{name, title, std::move(*result), *after - *before};
+}
+
+std::string Tenths(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", number);
+  return text.data();
+}
+
+std::string MeasuredText(const Measured& measured, const Screen& screen) {
+  const BenchResult& result = measured.result;
+  std::string text = screen.Tinted(measured.title, Tint::kHeading) + "\n  " +
+                     ShowCount(static_cast<std::int64_t>(PerSecond(result))) +
+                     " pairs of LOCK and UNLOCK a second; LOCK answered in " +
+                     std::to_string(QuantileUs(result, 0.5)) + " us (p50), " +
+                     std::to_string(QuantileUs(result, 0.99)) + " us (p99), " +
+                     std::to_string(QuantileUs(result, 1)) + " us at most\n  " +
+                     Tenths(ServerCpuUs(measured)) + " us of the server's processor time a pair\n";
+  if (WasClientBusy(result)) {
+    text += "  This tool was busy all the time: the server could do more.\n";
+  }
+  if (!result.is_in_order) text += "  TOKENS DID NOT RISE: that is a bug of the server.\n";
+  return text;
+}
+
+boost::json::object MeasuredObject(const Measured& measured) {
+  const BenchResult& result = measured.result;
+  return {{"load", measured.name},
+          {"pairs", result.pairs},
+          {"took_ms", result.took_ms},
+          {"lock_p50_us", QuantileUs(result, 0.5)},
+          {"lock_p99_us", QuantileUs(result, 0.99)},
+          {"lock_max_us", QuantileUs(result, 1)},
+          {"server_cpu_us_per_pair", ServerCpuUs(measured)},
+          {"was_client_busy", WasClientBusy(result)},
+          {"is_in_order", result.is_in_order}};
+}
+
+Result<int> Bench(const BenchOptions& options, Context& context) {
+  const auto connections = static_cast<int>(options.connections.value_or(kConnectionsDefault));
+  BenchLoad load{.connections = connections,
+                 .duration_ms = options.duration_ms.value_or(kDurationDefaultMs),
+                 .key_prefix = "fairlockctl-bench:" + std::to_string(::getpid()),
+                 .is_one_key = false};
+  const std::string count = std::to_string(connections) + " connections, ";
+  const std::string own = count + "each with a key of its own";
+  const Result<Measured> apart = Measure("own_keys", own, load, context);
+  if (!apart) return apart.failure();
+  load.is_one_key = true;
+  const std::string one = count + "all in the line of one key: hand-overs";
+  const Result<Measured> together = Measure("one_key", one, load, context);
+  if (!together) return together.failure();
+  if (options.is_json) {
+    const boost::json::object object = {
+        {"server", context.client.ServerName()},
+        {"connections", connections},
+        {"loads", {MeasuredObject(*apart), MeasuredObject(*together)}}};
+    context.Print(json::Written(object) + "\n");
+  } else {
+    context.Print(MeasuredText(*apart, context.out) + MeasuredText(*together, context.out));
+  }
+  return apart->result.is_in_order && together->result.is_in_order ? kExitDone : kExitNo;
+}
+
+Action DescribeBench(Arguments& arguments) {
+  auto options = std::make_shared<BenchOptions>();
+  arguments.Number("--connections,-c", options->connections, {1, kConnectionsMax},
+                   "So many at the same time (16)");
+  arguments.Duration("--for", options->duration_ms, "So long for each of the two loads (3s)");
+  arguments.Flag("--json", options->is_json, "As JSON");
+  return [options](Context& context) -> Result<int> {
+    if (options->duration_ms &&
+        (*options->duration_ms <= 0 || *options->duration_ms > kDurationMaxMs)) {
+      return Failure{kExitWrongUse, "--for: more than 0 and at most 10m would be right"};
+    }
+    return Bench(*options, context);
+  };
+}
+
+constexpr auto kBenchCommands = std::to_array<CommandRow>({
+    {"bench", kServing, "How fast this server is from here, while others use it", DescribeBench},
+});
+
+}  // namespace
+
+std::span<const CommandRow> BenchCommands() { return kBenchCommands; }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,154 @@
+// `clients` and `kill`: who is connected.
+#include <array>
+#include <charconv>
+#include <map>
+#include <memory>
+
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/table.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kIdMax = INT64_MAX;
+
+struct ClientOptions {
+  std::int64_t id = 0;
+  bool is_waiting_only = false;
+  bool is_json = false;
+};
+
+// One line of CLIENT LIST: "name=value name=value ...".
+class ClientLine {
+ public:
+  explicit ClientLine(std::string_view line) {
+    while (!line.empty()) {
+      const std::size_t end = std::min(line.find(' '), line.size());
+      const std::string_view field = line.substr(0, end);
+      line.remove_prefix(std::min(end + 1, line.size()));
+      const std::size_t equals = field.find('=');
+      if (equals == std::string_view::npos) continue;
+      fields_.emplace_back(field.substr(0, equals), field.substr(equals + 1));
+    }
+  }
+
+  std::string Text(std::string_view name) const {
+    for (const auto& [field, value] : fields_) {
+      if (field == name) return value;
+    }
+    return "";
+  }
+
+  DurationMs Seconds(std::string_view name) const {
+    const std::string text = Text(name);
+    std::int64_t seconds = 0;
+    std::from_chars(text.data(), text.data() + text.size(), seconds);
+    return seconds * 1000;
+  }
+
+  bool waits() const { return Text("flags").find('b') != std::string::npos; }
+
+  boost::json::object Object() const {
+    boost::json::object object;
+    for (const auto& [field, value] : fields_) json::AddText(object, field, value);
+    return object;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+std::vector<ClientLine> ReadLines(std::string_view text, const ClientOptions& options) {
+  std::vector<ClientLine> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    ClientLine line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!options.is_waiting_only || line.waits()) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string ClientsText(const std::vector<ClientLine>& lines, const Screen& screen) {
+  Table table({{.title = "ID", .is_right_aligned = true},
+               {.title = "ADDRESS", .may_shrink = true},
+               {.title = "NAME", .may_shrink = true},
+               {.title = "USER", .may_shrink = true},
+               {.title = "DB", .is_right_aligned = true},
+               {.title = "CONNECTED", .is_right_aligned = true},
+               {.title = "SILENT", .is_right_aligned = true},
+               {.title = "STATE"},
+               {.title = "LAST COMMAND", .may_shrink = true},
+               {.title = "LIBRARY", .may_shrink = true}},
+              screen);
+  for (const ClientLine& line : lines) {
+    const auto text = [&](std::string_view name) { return screen.Printable(line.Text(name)); };
+    const bool is_subscribed = line.Text("sub") != "0" || line.Text("psub") != "0";
+    table.Add({{text("id")},
+               {text("addr")},
+               {text("name")},
+               {text("user")},
+               {text("db")},
+               {ShowDuration(line.Seconds("age"))},
+               {ShowDuration(line.Seconds("idle"))},
+               {line.waits()    ? "waits"
+                : is_subscribed ? "listens"
+                                : "-",
+                line.waits() ? Tint::kWarning : Tint::kNone},
+               {text("cmd")},
+               {text("lib-name") + (line.Text("lib-ver").empty() ? "" : " " + text("lib-ver"))}});
+  }
+  return table.Flush();
+}
+
+Result<int> ListClients(const ClientOptions& options, Context& context) {
+  const Result<protocol::Reply> reply = context.client.Ask({"CLIENT", "LIST"});
+  if (!reply) return reply.failure();
+  const std::vector<ClientLine> lines = ReadLines(reply->text, options);
+  if (options.is_json) {
+    boost::json::array array;
+    for (const ClientLine& line : lines) array.push_back(line.Object());
+    context.Print(json::Written(boost::json::object{{"clients", array}}) + "\n");
+  } else if (lines.empty()) {
+    context.Print("No client waits.\n");
+  } else {
+    context.Print(ClientsText(lines, context.out));
+  }
+  return kExitDone;
+}
+
+Result<int> Kill(const ClientOptions& options, Context& context) {
+  const std::string id = std::to_string(options.id);
+  const Result<protocol::Reply> reply = context.client.Ask({"CLIENT", "KILL", "ID", id});
+  if (!reply) return reply.failure();
+  if (reply->integer > 0) return kExitDone;
+  context.Say("there is no connection " + id + "; `fairlockctl clients` lists them");
+  return kExitNo;
+}
+
+Action DescribeClients(Arguments& arguments) {
+  auto options = std::make_shared<ClientOptions>();
+  arguments.Flag("--waiting,-w", options->is_waiting_only, "Only those whose request waits");
+  arguments.Flag("--json", options->is_json, "As JSON: every field of CLIENT LIST, as text");
+  return [options](Context& context) { return ListClients(*options, context); };
+}
+
+Action DescribeKill(Arguments& arguments) {
+  auto options = std::make_shared<ClientOptions>();
+  arguments.RequiredNumber("ID", options->id, {1, kIdMax}, "The first column of `clients`");
+  return [options](Context& context) { return Kill(*options, context); };
+}
+
+constexpr auto kClientCommands = std::to_array<CommandRow>({
+    {"clients", kServing, "Who is connected, and who of them waits", DescribeClients},
+    {"kill", kServing, "Closes a connection; leases stay, sessions end", DescribeKill},
+});
+
+}  // namespace
+
+std::span<const CommandRow> ClientCommands() { return kClientCommands; }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,35 @@
+// `completion`: what a shell needs to complete the command line.
+#include <array>
+#include <memory>
+
+#include "cli/commands/all_commands.h"
+#include "cli/completion_scripts.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+Result<int> PrintCompletion(const std::string& shell, Context& context) {
+  if (shell == "bash") context.Print(BashCompletion(context.model));
+  if (shell == "zsh") context.Print(ZshCompletion(context.model));
+  if (shell == "fish") context.Print(FishCompletion(context.model));
+  return kExitDone;
+}
+
+Action DescribeCompletion(Arguments& arguments) {
+  auto shell = std::make_shared<std::string>();
+  arguments.RequiredChoice("SHELL", *shell, {"bash", "zsh", "fish"},
+                           "For which one: bash, zsh or fish");
+  return [shell](Context& context) { return PrintCompletion(*shell, context); };
+}
+
+constexpr auto kCompletionCommands = std::to_array<CommandRow>({
+    {"completion", kServing, "Prints a script that completes this command line in a shell",
+     DescribeCompletion},
+});
+
+}  // namespace
+
+std::span<const CommandRow> CompletionCommands() { return kCompletionCommands; }
+
+}  // namespace fairlock::cli

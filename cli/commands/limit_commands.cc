@@ -1,0 +1,183 @@
+// `limit`, `drain`, `resume`: an operator's word on how many may hold.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/lock_walk.h"
+#include "cli/reply_fields.h"
+#include "cli/table.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kLimitMax = 1'000'000;
+
+struct LimitOptions {
+  std::string pattern;
+  std::int64_t limit = 0;
+  std::optional<DurationMs> duration_ms;
+  std::optional<std::string> reason;
+  bool is_json = false;
+};
+
+Result<int> Set(const LimitOptions& options, Context& context) {
+  const std::string limit = std::to_string(options.limit);
+  std::vector<std::string_view> words = {"LIMIT", "SET", options.pattern, limit};
+  // The server takes whole seconds; an override should not end early.
+  const std::string seconds = std::to_string((options.duration_ms.value_or(0) + 999) / 1000);
+  if (options.duration_ms) words.insert(words.end(), {"EX", seconds});
+  if (options.reason) words.insert(words.end(), {"REASON", *options.reason});
+  const Result<protocol::Reply> reply = context.client.Ask(words);
+  if (!reply) return reply.failure();
+  return kExitDone;
+}
+
+Result<int> Delete(const LimitOptions& options, Context& context) {
+  const Result<protocol::Reply> reply = context.client.Ask({"LIMIT", "DEL", options.pattern});
+  if (!reply) return reply.failure();
+  if (reply->integer != 0) return kExitDone;
+  context.Say("there is no override of " + context.errors.Quoted(options.pattern) +
+              " in database " + std::to_string(context.settings.database_or_first()) +
+              "; `fairlockctl limit list` shows all");
+  return kExitNo;
+}
+
+std::string LimitText(std::int64_t limit) { return limit == 0 ? "drained" : std::to_string(limit); }
+
+std::string OverridesText(const protocol::Reply& rows, const Screen& screen) {
+  Table table({{.title = "PATTERN", .may_shrink = true},
+               {.title = "DB", .is_right_aligned = true},
+               {.title = "LIMIT", .is_right_aligned = true},
+               {.title = "ENDS IN", .is_right_aligned = true},
+               {.title = "SINCE"},
+               {.title = "BY", .may_shrink = true},
+               {.title = "REASON", .may_shrink = true}},
+              screen);
+  for (const protocol::Reply& row : rows.elements) {
+    const std::int64_t limit = IntegerOr(row, "limit");
+    const auto left_ms = IntegerField(row, "left_ms");
+    table.Add({{screen.Printable(TextField(row, "pattern"))},
+               {std::to_string(IntegerOr(row, "db"))},
+               {LimitText(limit), limit == 0 ? Tint::kWarning : Tint::kNone},
+               {left_ms ? ShowDuration(*left_ms) : "-"},
+               {ShowMoment(IntegerOr(row, "since"))},
+               {screen.Printable(TextField(row, "user") + " " + TextField(row, "address"))},
+               {screen.Printable(TextField(row, "reason"))}});
+  }
+  return table.Flush();
+}
+
+Result<int> List(const LimitOptions& options, Context& context) {
+  const Result<protocol::Reply> rows = context.client.Ask({"LIMIT", "LIST"});
+  if (!rows) return rows.failure();
+  if (options.is_json) {
+    boost::json::array array;
+    for (const protocol::Reply& row : rows->elements) array.push_back(json::ObjectOf(row));
+    context.Print(json::Written(boost::json::object{{"overrides", array}}) + "\n");
+  } else if (rows->elements.empty()) {
+    context.Print("No override is in force.\n");
+  } else {
+    context.Print(OverridesText(*rows, context.out));
+  }
+  return kExitDone;
+}
+
+// Drains
+
+struct Matching {
+  std::int64_t held = 0;
+  std::int64_t waited_for = 0;
+};
+
+Result<Matching> CountMatching(const std::string& glob, Context& context) {
+  LockWalk walk(context.client, {.glob = glob, .database = context.settings.database_or_first()});
+  Matching matching;
+  while (!walk.is_over()) {
+    const Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    for (const LockRow& row : *page) {
+      matching.held += row.holder_count > 0 ? 1 : 0;
+      matching.waited_for += row.waiter_count > 0 ? 1 : 0;
+    }
+  }
+  return matching;
+}
+
+Result<int> Drain(const LimitOptions& options, Context& context) {
+  const Result<int> done = Set(options, context);
+  if (!done) return done;
+  const Result<Matching> matching = CountMatching(options.pattern, context);
+  if (!matching) return matching.failure();
+  const std::string pattern = context.out.Printable(options.pattern);
+  context.Print("Nobody new gets " + pattern +
+                (options.duration_ms ? " for " + ShowDuration(*options.duration_ms)
+                                     : ", until `fairlockctl resume " + pattern + "`") +
+                ". Keys still held: " + std::to_string(matching->held) +
+                ", waited for: " + std::to_string(matching->waited_for) + ".\n");
+  return kExitDone;
+}
+
+Result<int> Resume(const LimitOptions& options, Context& context) {
+  const Result<protocol::Reply> rows = context.client.Ask({"LIMIT", "LIST"});
+  if (!rows) return rows.failure();
+  const auto row = std::ranges::find_if(rows->elements, [&](const protocol::Reply& candidate) {
+    return TextField(candidate, "pattern") == options.pattern &&
+           IntegerOr(candidate, "db") == context.settings.database_or_first();
+  });
+  if (row != rows->elements.end() && IntegerOr(*row, "limit") != 0) {
+    context.Say(context.errors.Quoted(options.pattern) + " is not drained, but has LIMIT " +
+                std::to_string(IntegerOr(*row, "limit")) +
+                " by an override; `fairlockctl limit del` ends it");
+    return kExitNo;
+  }
+  return Delete(options, context);
+}
+
+using Run = Result<int> (*)(const LimitOptions&, Context&);
+
+Action DescribeChange(Arguments& arguments, bool has_limit, Run run) {
+  auto options = std::make_shared<LimitOptions>();
+  arguments.Required("GLOB", options->pattern, "The keys: a name, or a glob with * ? [a-z]");
+  if (has_limit) {
+    arguments.RequiredNumber("N", options->limit, {0, kLimitMax},
+                             "How many may hold one key; 0 lets nobody new in");
+  }
+  arguments.Duration("--for", options->duration_ms, "It ends by itself after so long");
+  arguments.Text("--reason", options->reason, "Why; the list shows it");
+  return [options, run](Context& context) { return run(*options, context); };
+}
+
+Action DescribeEnd(Arguments& arguments, Run run) {
+  auto options = std::make_shared<LimitOptions>();
+  arguments.Required("GLOB", options->pattern, "As it was given when it was set");
+  return [options, run](Context& context) { return run(*options, context); };
+}
+
+Action DescribeList(Arguments& arguments) {
+  auto options = std::make_shared<LimitOptions>();
+  arguments.Flag("--json", options->is_json, "As JSON");
+  return [options](Context& context) { return List(*options, context); };
+}
+
+constexpr auto kLimitCommands = std::to_array<CommandRow>({
+    {"limit", kSteering, "Puts another number in place of the LIMITs that clients give", nullptr},
+    {"limit set", kSteering, "On the keys that match, so many may hold",
+     [](Arguments& arguments) { return DescribeChange(arguments, true, Set); }},
+    {"limit del", kSteering, "What clients ask for counts again",
+     [](Arguments& arguments) { return DescribeEnd(arguments, Delete); }},
+    {"limit list", kSteering, "What is in force, in all databases", DescribeList},
+    {"drain", kSteering, "Lets nobody new hold the keys that match",
+     [](Arguments& arguments) { return DescribeChange(arguments, false, Drain); }},
+    {"resume", kSteering, "Ends a drain: the lines go on",
+     [](Arguments& arguments) { return DescribeEnd(arguments, Resume); }},
+});
+
+}  // namespace
+
+std::span<const CommandRow> LimitCommands() { return kLimitCommands; }
+
+}  // namespace fairlock::cli

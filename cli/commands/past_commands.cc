@@ -1,0 +1,154 @@
+// `history` and `stats`: what happened.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "cli/claim_tables.h"
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/info_report.h"
+#include "cli/past_events.h"
+#include "cli/reply_fields.h"
+#include "cli/table.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kEventsDefault = 50;
+constexpr std::int64_t kEventsMax = 100'000;
+constexpr std::int64_t kMinutesMax = 1440;
+
+struct HistoryOptions {
+  PastQuery query;
+  std::optional<std::int64_t> count;
+  bool is_json = false;
+};
+
+Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
+  PastQuery query = options.query;
+  query.count = options.count.value_or(kEventsDefault);
+  const Result<PastPage> page = AskForPast(context.client, query);
+  if (!page) return page.failure();
+  if (options.is_json) {
+    context.Print(json::Written(ObjectOf(*page)) + "\n");
+    return kExitDone;
+  }
+  if (page->events.empty()) {
+    context.Print("Nothing is known of " + context.out.Printable(query.key) +
+                  (page->oldest_unix_ms
+                       ? "; the memory goes back to " + ShowMoment(*page->oldest_unix_ms)
+                       : "; nothing has happened yet") +
+                  ".\n");
+    return kExitDone;
+  }
+  context.Print(PastText(page->events, query.key == "*", context.out));
+  if (page->next_until) {
+    context.Say("there is more: --until " + std::to_string(*page->next_until) +
+                " shows what came before, --count N more at once");
+  }
+  return kExitDone;
+}
+
+Action DescribeHistory(Arguments& arguments) {
+  auto options = std::make_shared<HistoryOptions>();
+  arguments.Required("KEY|*", options->query.key, "The lock's name, or * for all of the database");
+  arguments.Text("--owner,-o", options->query.owner, "Only what this owner did");
+  arguments.Text("--since", options->query.since, "Not older: 2h (ago), or Unix milliseconds");
+  arguments.Text("--until", options->query.until, "Not newer, the same way");
+  arguments.Number("--count,-n", options->count, {1, kEventsMax}, "At most so many events (50)");
+  arguments.Flag("--json", options->is_json, "As JSON, the newest first");
+  return [options](Context& context) { return ShowHistory(*options, context); };
+}
+
+// Statistics
+
+struct StatsOptions {
+  std::optional<std::string> label;
+  std::optional<std::int64_t> minutes;
+  bool is_by_minute = false;
+  bool is_json = false;
+};
+
+std::vector<std::string> StatsRequest(const StatsOptions& options) {
+  std::vector<std::string> words = {"STATS"};
+  if (options.label) words.insert(words.end(), {"LABEL", *options.label});
+  if (options.minutes) words.insert(words.end(), {"MINUTES", std::to_string(*options.minutes)});
+  if (options.is_by_minute) words.insert(words.end(), {"BY", "MINUTE"});
+  return words;
+}
+
+std::string StatsText(const protocol::Reply& rows, bool is_by_minute, const Screen& screen) {
+  constexpr auto kCounts = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"ACQUIRED", "acquired"},
+       {"AFTER WAIT", "granted_after_wait"},
+       {"DENIED", "denied"},
+       {"RELEASED", "released"},
+       {"EXPIRED", "expired"},
+       {"TIMED OUT", "timed_out"},
+       {"BROKEN", "broken"}});
+  constexpr auto kTimes =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{"WAIT P50", "wait_p50_ms"},
+                                                                    {"P99", "wait_p99_ms"},
+                                                                    {"HOLD P50", "hold_p50_ms"},
+                                                                    {"P99", "hold_p99_ms"}});
+  std::vector<Column> columns = {{.title = "LABEL", .may_shrink = true}};
+  if (is_by_minute) columns.push_back({.title = "MINUTE"});
+  for (const auto& [title, field] : kCounts) {
+    columns.push_back({.title = std::string(title), .is_right_aligned = true});
+  }
+  for (const auto& [title, field] : kTimes) {
+    columns.push_back({.title = std::string(title), .is_right_aligned = true});
+  }
+  Table table(columns, screen);
+  for (const protocol::Reply& row : rows.elements) {
+    const std::string label = TextField(row, "label");
+    std::vector<Cell> cells = {label.empty() ? Cell{"(none)", Tint::kFaint}
+                                             : Cell{screen.Printable(label)}};
+    if (is_by_minute) cells.push_back({ShowMoment(IntegerOr(row, "since"))});
+    for (const auto& [title, field] : kCounts) cells.push_back({ShowCount(IntegerOr(row, field))});
+    for (const auto& [title, field] : kTimes) {
+      cells.push_back({ShowTimeLeft(IntegerField(row, field), "-")});
+    }
+    table.Add(std::move(cells));
+  }
+  return table.Flush();
+}
+
+Result<int> ShowStats(const StatsOptions& options, Context& context) {
+  const std::vector<std::string> words = StatsRequest(options);
+  const Result<protocol::Reply> reply =
+      context.client.Ask(std::vector<std::string_view>(words.begin(), words.end()));
+  if (!reply) return reply.failure();
+  const protocol::Reply* const rows = FindField(*reply, "labels");
+  if (options.is_json) {
+    context.Print(json::Written(json::ObjectOf(*reply)) + "\n");
+  } else if (rows == nullptr || rows->elements.empty()) {
+    context.Print("Nothing was counted in that time.\n");
+  } else {
+    context.Print(StatsText(*rows, options.is_by_minute, context.out));
+  }
+  return kExitDone;
+}
+
+Action DescribeStats(Arguments& arguments) {
+  auto options = std::make_shared<StatsOptions>();
+  arguments.Text("--label,-l", options->label, "Only this kind of lock");
+  arguments.Number("--minutes,-m", options->minutes, {1, kMinutesMax},
+                   "Of the last so many minutes (60)");
+  arguments.Flag("--by-minute", options->is_by_minute, "Each minute by itself");
+  arguments.Flag("--json", options->is_json, "As JSON: every count and percentile");
+  return [options](Context& context) { return ShowStats(*options, context); };
+}
+
+constexpr auto kPastCommands = std::to_array<CommandRow>({
+    {"history", kLooking, "What happened to a key, or to all", DescribeHistory},
+    {"stats", kLooking, "Counts, waits and holds by label", DescribeStats},
+});
+
+}  // namespace
+
+std::span<const CommandRow> PastCommands() { return kPastCommands; }
+
+}  // namespace fairlock::cli

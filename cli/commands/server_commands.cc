@@ -1,0 +1,124 @@
+// `ping` and `config`: the server itself.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+
+#include "cli/commands/all_commands.h"
+#include "cli/table.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kPingsMax = 1'000'000;
+
+struct ServerOptions {
+  std::optional<std::int64_t> count;
+  std::optional<std::string> glob;
+  std::string name;
+  std::string value;
+  bool is_json = false;
+};
+
+std::string PingText(const std::vector<std::int64_t>& times_us, const std::string& server) {
+  const auto [least, most] = std::ranges::minmax(times_us);
+  std::string text = server + " answers in " + std::to_string(times_us.front()) + " us";
+  if (times_us.size() > 1) {
+    const std::int64_t sum = std::accumulate(times_us.begin(), times_us.end(), std::int64_t{0});
+    text = server + " answered " + std::to_string(times_us.size()) + " times in " +
+           std::to_string(least) + " to " + std::to_string(most) + " us, on average in " +
+           std::to_string(sum / static_cast<std::int64_t>(times_us.size())) + " us";
+  }
+  return text + "\n";
+}
+
+Result<int> Ping(const ServerOptions& options, Context& context) {
+  // The first one pays for the connection.
+  const Result<protocol::Reply> first = context.client.Ask({"PING"});
+  if (!first) return first.failure();
+  std::vector<std::int64_t> times_us;
+  for (std::int64_t i = 0; i < options.count.value_or(1); ++i) {
+    const std::int64_t begin_ns = NowNs();
+    const Result<protocol::Reply> pong = context.client.Ask({"PING"});
+    if (!pong) return pong.failure();
+    times_us.push_back((NowNs() - begin_ns) / 1000);
+  }
+  if (options.is_json) {
+    const boost::json::object object = {
+        {"server", context.client.ServerName()},
+        {"times_us", boost::json::array(times_us.begin(), times_us.end())}};
+    context.Print(json::Written(object) + "\n");
+  } else {
+    context.Print(PingText(times_us, context.client.ServerName()));
+  }
+  return kExitDone;
+}
+
+std::string SettingsText(const protocol::Reply& map, const Screen& screen) {
+  Table table({{.title = "OPTION"}, {.title = "VALUE", .may_shrink = true}}, screen);
+  for (std::size_t i = 0; i + 1 < map.elements.size(); i += 2) {
+    table.Add(
+        {{screen.Printable(map.elements[i].text)}, {screen.Printable(map.elements[i + 1].text)}});
+  }
+  return table.Flush();
+}
+
+Result<int> GetSettings(const ServerOptions& options, Context& context) {
+  const std::string glob = options.glob.value_or("*");
+  const Result<protocol::Reply> reply = context.client.Ask({"CONFIG", "GET", glob});
+  if (!reply) return reply.failure();
+  if (options.is_json) {
+    context.Print(json::Written(json::ObjectOf(*reply)) + "\n");
+    return kExitDone;
+  }
+  if (reply->elements.empty()) {
+    context.Say("there is no option " + context.errors.Quoted(glob) +
+                "; `fairlockctl config get` lists all");
+    return kExitNo;
+  }
+  context.Print(SettingsText(*reply, context.out));
+  return kExitDone;
+}
+
+Result<int> SetSetting(const ServerOptions& options, Context& context) {
+  const Result<protocol::Reply> reply =
+      context.client.Ask({"CONFIG", "SET", options.name, options.value});
+  if (!reply) return reply.failure();
+  return kExitDone;
+}
+
+Action DescribePing(Arguments& arguments) {
+  auto options = std::make_shared<ServerOptions>();
+  arguments.Number("--count,-n", options->count, {1, kPingsMax}, "So often (1)");
+  arguments.Flag("--json", options->is_json, "As JSON: the time of each");
+  return [options](Context& context) { return Ping(*options, context); };
+}
+
+Action DescribeGet(Arguments& arguments) {
+  auto options = std::make_shared<ServerOptions>();
+  arguments.Optional("GLOB", options->glob, "Only options that match");
+  arguments.Flag("--json", options->is_json, "As JSON");
+  return [options](Context& context) { return GetSettings(*options, context); };
+}
+
+Action DescribeSet(Arguments& arguments) {
+  auto options = std::make_shared<ServerOptions>();
+  arguments.Required("OPTION", options->name, "Its name");
+  arguments.Required("VALUE", options->value, "As in the server's file");
+  return [options](Context& context) { return SetSetting(*options, context); };
+}
+
+constexpr auto kServerCommands = std::to_array<CommandRow>({
+    {"ping", kServing, "Whether the server answers, and how soon", DescribePing},
+    {"config", kServing, "The server's options", nullptr},
+    {"config get", kServing, "Their values", DescribeGet},
+    {"config set", kServing, "Changes one until the server ends", DescribeSet},
+});
+
+}  // namespace
+
+std::span<const CommandRow> ServerCommands() { return kServerCommands; }
+
+}  // namespace fairlock::cli

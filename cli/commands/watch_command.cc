@@ -1,0 +1,113 @@
+// `watch`: what happens to locks, as it happens.
+#include <array>
+#include <boost/json/parse.hpp>
+#include <memory>
+
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/past_events.h"
+#include "cli/server_errors.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::size_t kEventWidth = 12;
+
+struct WatchOptions {
+  std::optional<std::string> glob;
+  std::optional<std::int64_t> count;
+  std::optional<DurationMs> duration_ms;
+  bool is_json = false;
+};
+
+std::string ChannelPattern(const WatchOptions& options, const Context& context) {
+  const auto& database = context.settings.database;
+  return "__lock@" + (database ? std::to_string(*database) : "*") +
+         "__:" + options.glob.value_or("*");
+}
+
+// The message of a lock's channel; empty: it is something else.
+std::string MessageOf(const protocol::Reply& push) {
+  const bool is_message = push.elements.size() == 4 && push.elements[0].text == "pmessage";
+  return is_message ? push.elements[3].text : "";
+}
+
+// Fields of a message; one that is missing or null counts as empty or 0.
+class Message {
+ public:
+  explicit Message(const std::string& text) {
+    boost::system::error_code error;
+    const boost::json::value value = boost::json::parse(text, error);
+    if (!error && value.is_object()) object_ = value.get_object();
+  }
+
+  std::string Text(std::string_view name) const {
+    const boost::json::value* const value = object_.if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+  }
+
+  std::int64_t Number(std::string_view name) const {
+    const boost::json::value* const value = object_.if_contains(name);
+    return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+  }
+
+ private:
+  boost::json::object object_;
+};
+
+std::string EventLine(const Message& message, const Screen& screen) {
+  std::string event = message.Text("event");
+  const Tint tint = TintOfEvent(event);
+  event.resize(std::max(event.size(), kEventWidth), ' ');
+  std::string line = ShowTimeOfDay(message.Number("at")) + "  " + screen.Tinted(event, tint) +
+                     "  " + screen.Printable(message.Text("key")) + "  " +
+                     screen.Printable(message.Text("owner"));
+  if (message.Number("token") > 0) line += "  token " + std::to_string(message.Number("token"));
+  if (message.Number("waited_ms") > 0) {
+    line += "  waited " + ShowDuration(message.Number("waited_ms"));
+  }
+  if (message.Number("held_ms") > 0) line += "  held " + ShowDuration(message.Number("held_ms"));
+  const std::string reason = message.Text("reason");
+  if (!reason.empty()) line += "  " + screen.Printable(reason);
+  if (message.Number("db") != 0) line += "  db " + std::to_string(message.Number("db"));
+  return line + "\n";
+}
+
+Result<int> Watch(const WatchOptions& options, Context& context) {
+  const TimeMs until = options.duration_ms ? NowMs() + *options.duration_ms : kForever;
+  context.client.Send({"PSUBSCRIBE", ChannelPattern(options, context)});
+  std::int64_t left = options.count.value_or(INT64_MAX);
+  while (left > 0) {
+    const auto push = context.client.WaitForMessage(until);
+    if (!push) return push.failure();
+    if (!push->has_value()) break;
+    if ((*push)->IsError()) return ServerFailure((*push)->text, context.client.ServerName());
+    const std::string text = MessageOf(**push);
+    if (text.empty()) continue;
+    --left;
+    const bool is_read =
+        context.Print(options.is_json ? text + "\n" : EventLine(Message(text), context.out));
+    if (!is_read) break;
+  }
+  return kExitDone;
+}
+
+Action DescribeWatch(Arguments& arguments) {
+  auto options = std::make_shared<WatchOptions>();
+  arguments.Optional("GLOB", options->glob, "Only keys that match: * ? [a-z]");
+  arguments.Number("--count,-n", options->count, {1, INT64_MAX}, "Ends after so many events");
+  arguments.Duration("--for", options->duration_ms, "Ends after so long");
+  arguments.Flag("--json", options->is_json, "One JSON object a line, as the server publishes it");
+  return [options](Context& context) { return Watch(*options, context); };
+}
+
+constexpr auto kWatchCommands = std::to_array<CommandRow>({
+    {"watch", kLooking, "What happens to locks, as it happens", DescribeWatch},
+});
+
+}  // namespace
+
+std::span<const CommandRow> WatchCommands() { return kWatchCommands; }
+
+}  // namespace fairlock::cli

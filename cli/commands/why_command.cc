@@ -1,0 +1,203 @@
+// `why`: the state of one key in sentences.
+#include <array>
+#include <memory>
+
+#include "cli/claim_tables.h"
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/past_events.h"
+#include "cli/reply_fields.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kEventsShown = 8;
+constexpr std::size_t kHoldersShown = 5;
+constexpr std::int64_t kPlacesPerPage = 1000;
+
+struct WhyOptions {
+  std::string key;
+  std::optional<std::string> owner;
+  bool is_json = false;
+};
+
+struct Findings {
+  protocol::Reply info;  // of LOCKINFO
+  LockView lock;
+  std::optional<std::int64_t> position;  // 0: holds
+  std::optional<protocol::Reply> place;
+  PastPage past;
+  std::string past_refusal;  // why there is no past
+};
+
+// The place at which the owner was a moment ago, unless the line has moved on.
+Result<std::optional<protocol::Reply>> FindPlace(const WhyOptions& options, std::int64_t position,
+                                                 Client& client) {
+  const std::int64_t start = std::max<std::int64_t>(position - kPlacesPerPage / 2, 0);
+  const Result<protocol::Reply> places =
+      client.Ask({"QUEUE", options.key, "START", std::to_string(start), "COUNT",
+                  std::to_string(kPlacesPerPage)});
+  if (!places) return places.failure();
+  for (const protocol::Reply& place : places->elements) {
+    if (TextField(place, "owner") == *options.owner) return std::optional(place);
+  }
+  return std::optional<protocol::Reply>();
+}
+
+Result<Findings> Investigate(const WhyOptions& options, Context& context) {
+  Findings findings;
+  Result<protocol::Reply> info = context.client.Ask({"LOCKINFO", options.key});
+  if (!info) return info.failure();
+  findings.lock = ReadLock(*info);
+  findings.info = std::move(*info);
+  if (options.owner) {
+    const Result<protocol::Reply> position =
+        context.client.Ask({"POSITION", options.key, *options.owner});
+    if (!position) return position.failure();
+    if (!position->IsNull()) findings.position = position->integer;
+  }
+  if (findings.position.value_or(0) > 0) {
+    auto place = FindPlace(options, *findings.position, context.client);
+    if (!place) return place.failure();
+    findings.place = std::move(*place);
+  }
+  // A server that keeps no history says so; the rest is worth being told all the same.
+  Result<PastPage> past = AskForPast(
+      context.client, {.key = options.key, .owner = options.owner, .count = kEventsShown});
+  if (!past && past.failure().exit_code == kExitUnreachable) return past.failure();
+  if (past) findings.past = std::move(*past);
+  if (!past) findings.past_refusal = past.failure().text;
+  return findings;
+}
+
+// Why somebody who asks now is not let in; empty: he is.
+std::string_view ReasonOf(const LockView& lock) {
+  if (lock.override_limit == 0) return "drained";
+  if (!lock.holders.empty()) return "held";
+  if (lock.reserved_count > 0) return "reserved";
+  if (lock.cooling_ms > 0) return "cooling";
+  return lock.waiter_count > 0 ? "line" : "";
+}
+
+std::string HoldersSentences(const LockView& lock, const Screen& screen) {
+  std::string text;
+  for (std::size_t i = 0; i < lock.holders.size() && i < kHoldersShown; ++i) {
+    const HolderView& holder = lock.holders[i];
+    text += "It is held by " + screen.Tinted(screen.Printable(holder.who.owner), Tint::kHeading) +
+            " since " + ShowMoment(holder.who.since_unix_ms) + " (" + ShowDuration(holder.held_ms) +
+            "), from " + ShowOrigin(holder.who, screen) + ", lease left " +
+            ShowTimeLeft(holder.ttl_ms, "without end") + ", token " + std::to_string(holder.token);
+    if (!holder.who.meta.empty()) text += ", note " + screen.Quoted(holder.who.meta);
+    text += ".\n";
+  }
+  if (lock.holders.size() > kHoldersShown) {
+    text += "... and by " + std::to_string(lock.holders.size() - kHoldersShown) + " others.\n";
+  }
+  return text;
+}
+
+std::string StateSentences(const LockView& lock, const Screen& screen) {
+  std::string text;
+  if (lock.override_limit == 0) {
+    text +=
+        "An operator drains it: nobody new gets it until that ends (`fairlockctl limit list` "
+        "says who and why).\n";
+  }
+  text += HoldersSentences(lock, screen);
+  if (lock.reserved_count > 0) {
+    text += "It is reserved for the head of the line, which is absent and may come back.\n";
+  }
+  if (lock.cooling_ms > 0) {
+    text += "It was released before its minimum time was over and cools for another " +
+            ShowDuration(lock.cooling_ms) + ".\n";
+  }
+  if (ReasonOf(lock).empty()) text += "It is free, and nobody waits: who asks gets it.\n";
+  if (lock.waiter_count > 0) {
+    text += std::to_string(lock.waiter_count) + (lock.waiter_count == 1 ? " waits" : " wait") +
+            " in line.\n";
+  }
+  return text;
+}
+
+// How long until the place is reached, if holds go on to last as they did; none: nobody knows.
+std::optional<DurationMs> ExpectedWait(const Findings& findings) {
+  if (findings.position.value_or(0) == 0 || !findings.lock.hold_mean_ms) return std::nullopt;
+  return *findings.position * *findings.lock.hold_mean_ms /
+         std::max<std::int64_t>(findings.lock.limit, 1);
+}
+
+std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
+                          const Screen& screen) {
+  if (!options.owner) return "";
+  const std::string owner = screen.Tinted(screen.Printable(*options.owner), Tint::kHeading);
+  if (!findings.position) return owner + " neither holds it nor waits for it.\n";
+  if (*findings.position == 0) return owner + " holds it.\n";
+  std::string text = owner + " has place " + std::to_string(*findings.position) + " of " +
+                     std::to_string(findings.lock.waiter_count);
+  if (findings.place) {
+    const PlaceView place = ReadPlace(*findings.place);
+    text += " since " + ShowDuration(place.waited_ms) + ", from " + ShowOrigin(place.who, screen);
+    if (place.state == "absent") text += "; it is away, so it is passed over";
+  }
+  const auto expected = ExpectedWait(findings);
+  if (expected) {
+    text += "; by the recent holds of " + ShowDuration(*findings.lock.hold_mean_ms) +
+            " it is its turn in about " + ShowDuration(*expected);
+  }
+  return text + ".\n";
+}
+
+std::string PastSentences(const Findings& findings, const Screen& screen) {
+  if (!findings.past_refusal.empty()) return "\n" + findings.past_refusal + "\n";
+  if (findings.past.events.empty()) return "";
+  return "\n" + PastText(findings.past.events, false, screen);
+}
+
+std::string JsonText(const WhyOptions& options, const Findings& findings) {
+  boost::json::object object;
+  json::AddText(object, "key", options.key);
+  const std::string_view reason = ReasonOf(findings.lock);
+  object["reason"] = reason.empty() ? boost::json::value(nullptr) : boost::json::value(reason);
+  object["lock"] = json::ObjectOf(findings.info);
+  if (options.owner) {
+    json::AddText(object, "owner", *options.owner);
+    object["position"] = findings.position ? boost::json::value(*findings.position) : nullptr;
+    const auto expected = ExpectedWait(findings);
+    object["eta_ms"] = expected ? boost::json::value(*expected) : nullptr;
+    object["place"] = findings.place ? boost::json::value(json::ObjectOf(*findings.place))
+                                     : boost::json::value(nullptr);
+  }
+  object["events"] = ObjectOf(findings.past)["events"];
+  return json::Written(object) + "\n";
+}
+
+Result<int> ShowWhy(const WhyOptions& options, Context& context) {
+  const Result<Findings> findings = Investigate(options, context);
+  if (!findings) return findings.failure();
+  context.Print(options.is_json ? JsonText(options, *findings)
+                                : StateSentences(findings->lock, context.out) +
+                                      OwnerSentence(options, *findings, context.out) +
+                                      PastSentences(*findings, context.out));
+  return kExitDone;
+}
+
+Action DescribeWhy(Arguments& arguments) {
+  auto options = std::make_shared<WhyOptions>();
+  arguments.Required("KEY", options->key, "The lock's name");
+  arguments.Optional("OWNER", options->owner, "Somebody who wants it");
+  arguments.Flag("--json", options->is_json, "As JSON");
+  return [options](Context& context) { return ShowWhy(*options, context); };
+}
+
+constexpr auto kWhyCommands = std::to_array<CommandRow>({
+    {"why", kLooking, "Who has a lock since when, what one who wants it waits for, and the past",
+     DescribeWhy},
+});
+
+}  // namespace
+
+std::span<const CommandRow> WhyCommands() { return kWhyCommands; }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,218 @@
+#include "cli/completion_scripts.h"
+
+#include <algorithm>
+
+namespace fairlock::cli {
+
+namespace {
+
+// In single quotes for any of the shells.
+std::string InQuotes(std::string_view text) {
+  std::string quoted = "'";
+  for (const char character : text) {
+    quoted += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  }
+  return quoted + "'";
+}
+
+std::string FishQuotes(std::string_view text) {
+  std::string quoted = "'";
+  for (const char character : text) {
+    if (character == '\'' || character == '\\') quoted += '\\';
+    quoted += character;
+  }
+  return quoted + "'";
+}
+
+// What may stand in place of the option's first positional argument, or behind its name.
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+bool IsPositional(const OptionModel& option) { return option.names.empty(); }
+
+// All words that may follow a command: its options, the commands below it, its choices.
+std::vector<std::string> WordsBehind(const CommandModel& command) {
+  std::vector<std::string> words;
+  for (const CommandModel& below : command.commands) words.push_back(below.name);
+  for (const OptionModel& option : command.options) {
+    const std::vector<std::string>& more = IsPositional(option) ? option.choices : option.names;
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  return words;
+}
+
+// "--sort|-s)" lines of a `case` in bash: what follows an option that has choices.
+std::string BashChoices(const ProgramModel& model) {
+  std::string text;
+  for (const CommandModel& command : model.commands) {
+    for (const OptionModel& option : command.options) {
+      if (option.choices.empty() || IsPositional(option)) continue;
+      std::string names;
+      for (const std::string& name : option.names) names += (names.empty() ? "" : "|") + name;
+      text += "    " + names + ") words='" + Joined(option.choices) + "' ;;\n";
+    }
+  }
+  return text;
+}
+
+std::string BashCase(const CommandModel& command, const std::string& path) {
+  std::string text =
+      "    " + InQuotes(path) + ") words='" + Joined(WordsBehind(command)) + "' ;;\n";
+  for (const CommandModel& below : command.commands) {
+    text += BashCase(below, path.empty() ? below.name : path + " " + below.name);
+  }
+  return text;
+}
+
+CommandModel Root(const ProgramModel& model) {
+  return {.name = "", .summary = "", .options = model.options, .commands = model.commands};
+}
+
+// Names of commands that have commands below them: only behind these a second word is a command.
+std::string Groups(const ProgramModel& model) {
+  std::vector<std::string> groups;
+  for (const CommandModel& command : model.commands) {
+    if (!command.commands.empty()) groups.push_back(command.name);
+  }
+  return Joined(groups);
+}
+
+std::string ZshEscaped(std::string_view text) {
+  std::string escaped;
+  for (const char character : text) {
+    if (character == ':' || character == '[' || character == ']') escaped += '\\';
+    escaped += character;
+  }
+  return escaped;
+}
+
+std::string ZshOption(const OptionModel& option, const std::string& name) {
+  std::string text = name + "[" + ZshEscaped(option.help) + "]";
+  if (!option.value.empty()) {
+    text += ":" + ZshEscaped(option.value) + ":";
+    if (!option.choices.empty()) text += "(" + Joined(option.choices) + ")";
+  }
+  return "      " + InQuotes(text) + " \\\n";
+}
+
+std::string ZshArguments(const std::vector<OptionModel>& options) {
+  std::string text;
+  for (const OptionModel& option : options) {
+    for (const std::string& name : option.names) text += ZshOption(option, name);
+    if (IsPositional(option) && !option.choices.empty()) {
+      text += "      " + InQuotes(":argument:(" + Joined(option.choices) + ")") + " \\\n";
+    }
+  }
+  return text;
+}
+
+std::string ZshDescriptions(const std::vector<CommandModel>& commands) {
+  std::string text;
+  for (const CommandModel& command : commands) {
+    text += "    " + InQuotes(command.name + ":" + command.summary) + "\n";
+  }
+  return text;
+}
+
+std::string ZshFunction(const CommandModel& command, const ProgramModel& model) {
+  std::string text = "  " + command.name + ")\n";
+  if (!command.commands.empty()) {
+    text += "    commands=(\n" + ZshDescriptions(command.commands) + "    )\n" +
+            "    if (( CURRENT == 2 )); then _describe command commands; return; fi\n";
+  }
+  text += "    _arguments \\\n" + ZshArguments(command.options);
+  for (const CommandModel& below : command.commands) text += ZshArguments(below.options);
+  return text + ZshArguments(model.options) + "      '*:: :_files'\n    ;;\n";
+}
+
+std::string FishOption(const OptionModel& option, const std::string& condition) {
+  if (IsPositional(option)) {
+    if (option.choices.empty()) return "";
+    return "complete -c fairlockctl" + condition + " -f -a " + FishQuotes(Joined(option.choices)) +
+           "\n";
+  }
+  std::string text = "complete -c fairlockctl" + condition;
+  for (const std::string& name : option.names) {
+    text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  if (!option.value.empty()) text += " -x";
+  if (!option.choices.empty()) text += " -a " + FishQuotes(Joined(option.choices));
+  return text + " -d " + FishQuotes(option.help) + "\n";
+}
+
+std::string FishCommand(const CommandModel& command, const std::string& condition) {
+  std::string text = "complete -c fairlockctl -n " + FishQuotes(condition) + " -f -a " +
+                     FishQuotes(command.name) + " -d " + FishQuotes(command.summary) + "\n";
+  std::string seen = "__fish_seen_subcommand_from " + command.name;
+  for (const OptionModel& option : command.options) {
+    text += FishOption(option, " -n " + FishQuotes(seen));
+  }
+  for (const CommandModel& below : command.commands) text += FishCommand(below, seen);
+  return text;
+}
+
+}  // namespace
+
+std::string BashCompletion(const ProgramModel& model) {
+  return "# Completes fairlockctl in bash.\n"
+         "_fairlockctl() {\n"
+         "  local words='' path='' word groups=' " +
+         Groups(model) +
+         " '\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+         "    case $word in\n"
+         "      --) return ;;\n"
+         "      -*) ;;\n"
+         "      *) if [ -z \"$path\" ]; then path=$word; "
+         "elif [[ $groups == *\" $path \"* ]]; then path=\"$path $word\"; fi ;;\n"
+         "    esac\n"
+         "  done\n"
+         "  case $path in\n" +
+         BashCase(Root(model), "") +
+         "  esac\n"
+         "  case $previous in\n" +
+         BashChoices(model) +
+         "  esac\n"
+         "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+         "}\n"
+         "complete -o default -F _fairlockctl fairlockctl\n";
+}
+
+std::string ZshCompletion(const ProgramModel& model) {
+  std::string text =
+      "#compdef fairlockctl\n"
+      "# Completes fairlockctl in zsh.\n"
+      "_fairlockctl() {\n"
+      "  local -a commands\n"
+      "  local context state state_descr line\n"
+      "  typeset -A opt_args\n"
+      "  commands=(\n" +
+      ZshDescriptions(model.commands) +
+      "  )\n"
+      "  _arguments -C \\\n" +
+      ZshArguments(model.options) +
+      "      '1: :->command' '*:: :->rest'\n"
+      "  if [[ $state == command ]]; then _describe command commands; return; fi\n"
+      "  case $line[1] in\n";
+  for (const CommandModel& command : model.commands) text += ZshFunction(command, model);
+  return text +
+         "  esac\n"
+         "}\n"
+         "if [ \"$funcstack[1]\" = _fairlockctl ]; then _fairlockctl; "
+         "else compdef _fairlockctl fairlockctl; fi\n";
+}
+
+std::string FishCompletion(const ProgramModel& model) {
+  std::string text = "# Completes fairlockctl in fish.\n";
+  for (const OptionModel& option : model.options) text += FishOption(option, "");
+  for (const CommandModel& command : model.commands) {
+    text += FishCommand(command, "__fish_use_subcommand");
+  }
+  return text;
+}
+
+}  // namespace fairlock::cli

@@ -1,0 +1,231 @@
+"""fairlockctl in the hands of an operator: why, the past, steering, clients, the server."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from fairlockctl import DONE, NO, REFUSED, WRONG_USE, Fairlockctl
+from own_server import Server
+
+
+class WithServer(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(Server())
+        self.own = self.server.connect()
+        self.addCleanup(self.own.close)
+        self.ctl = Fairlockctl(self.server)
+
+    def wait_in_line(self, key, owner, *options):
+        waiter = self.server.connect()
+        self.addCleanup(waiter.close)
+        before = self.own.ask_map("LOCKINFO", key)[b"waiters"]
+        waiter.send(b"LOCK %s %s WAIT 1h %s\r\n"
+                    % (key.encode(), owner.encode(), " ".join(options).encode()))
+        while self.own.ask_map("LOCKINFO", key)[b"waiters"] == before:
+            pass
+        return waiter
+
+
+class Why(WithServer):
+
+    def test_it_names_the_holder_the_place_and_the_past(self):
+        token = self.own.ask("LOCK", "k", "holder", "META", "job 7")
+        self.wait_in_line("k", "first")
+        self.wait_in_line("k", "second")
+        text = self.ctl.text("why", "k", "second")
+        self.assertRegex(text, rf"^It is held by holder since .* \(\d+ms\), from 127\.0\.0\.1:\d+, "
+                               rf"lease left 29\.\ds, token {token}, note 'job 7'\.\n"
+                               r"2 wait in line\.\nsecond has place 2 of 2 since \d+ms, from ")
+        self.assertRegex(text, r"queued +second .* held, holder holder\n")
+        self.assertIn("holder holds it.", self.ctl.text("why", "k", "holder"))
+        self.assertIn("other neither holds it nor waits", self.ctl.text("why", "k", "other"))
+        found = self.ctl.json("why", "k", "second")
+        self.assertEqual((found["reason"], found["position"], found["place"]["owner"]),
+                         ("held", 2, "second"))
+        self.assertEqual(found["lock"]["waiters"], 2)
+        self.assertEqual(found["events"][0]["event"], "queued")
+
+    def test_it_tells_a_free_a_cooling_and_a_drained_key_apart(self):
+        self.assertIn("free, and nobody waits", self.ctl.text("why", "k"))
+        self.own.ask("LOCK", "k", "a", "MINHOLD", "1m")
+        self.own.ask("UNLOCK", "k", "a")
+        self.assertIn("cools for another 59.", self.ctl.text("why", "k"))
+        self.assertEqual(self.ctl.json("why", "k")["reason"], "cooling")
+        self.own.ask("LIMIT", "SET", "d*", "0")
+        self.assertIn("An operator drains it", self.ctl.text("why", "d1"))
+
+    def test_the_turn_is_estimated_from_recent_holds(self):
+        for _ in range(3):
+            self.own.ask("LOCK", "k", "a", "PX", "20")
+            self.own.ask("WAIT", "k", "TIMEOUT", "5s")
+        self.own.ask("LOCK", "k", "a")
+        self.wait_in_line("k", "b")
+        self.assertRegex(self.ctl.text("why", "k", "b"),
+                         r"by the recent holds of \d+ms it is its turn in about \d+ms\.")
+
+
+class ThePast(WithServer):
+
+    def test_history_has_the_newest_at_the_bottom(self):
+        self.own.ask("LOCK", "k", "a")
+        self.own.ask("LOCK", "k", "b")
+        self.own.ask("BREAK", "k", "REASON", "stuck since noon")
+        lines = self.ctl.text("history", "k").splitlines()
+        self.assertEqual([line.split()[2] for line in lines[1:]], ["granted", "denied", "broken"])
+        self.assertRegex(lines[3], "by .*'stuck since noon'$")
+        self.assertEqual([event["event"] for event in self.ctl.json("history", "k")["events"]],
+                         ["broken", "denied", "granted"])
+        of_b = self.ctl.json("history", "*", "--owner", "b")["events"]
+        self.assertEqual([event["holder"] for event in of_b], ["a"])
+        self.assertIn("Nothing is known of nix", self.ctl.text("history", "nix"))
+
+    def test_history_comes_in_pages(self):
+        for number in range(300):
+            self.own.ask("LOCK", f"k{number}", "a")
+        cut = self.ctl.run("history", "*", "--count", "10")
+        # Events of one millisecond stay together.
+        self.assertGreaterEqual(len(cut.stdout.splitlines()), 11)
+        until = cut.stderr.split("--until ")[1].split()[0]
+        older = self.ctl.json("history", "*", "--until", until, "-n", "1000")["events"]
+        self.assertEqual(len(older) + len(cut.stdout.splitlines()), 301)
+        keys = [event["key"] for event in self.ctl.json("history", "*", "-n", "1000")["events"]]
+        self.assertEqual(keys, [f"k{number}" for number in reversed(range(300))])
+
+    def test_stats_count_by_label(self):
+        self.own.ask("LOCK", "k", "a", "LABEL", "jobs")
+        self.own.ask("LOCK", "k", "b", "LABEL", "jobs")
+        self.own.ask("UNLOCK", "k", "a")
+        self.assertRegex(self.ctl.text("stats"), r"\njobs +1 +0 +1 +1 +0 ")
+        row = self.ctl.json("stats", "--label", "jobs", "--minutes", "5")["labels"][0]
+        self.assertEqual((row["label"], row["acquired"], row["denied"]), ("jobs", 1, 1))
+        self.assertRegex(self.ctl.text("stats", "--by-minute"), r"jobs +20\d\d-\d\d-\d\d ")
+        self.assertIn("Nothing was counted", self.ctl.text("stats", "--label", "nix"))
+
+    def test_watch_shows_events_as_they_come(self):
+        watching = self.ctl.start("watch", "o*", "--count", "3", stdout=subprocess.PIPE)
+        as_json = self.ctl.start("watch", "--json", "--count", "1", stdout=subprocess.PIPE)
+        while self.own.ask("PUBSUB", "NUMPAT") != 2:
+            pass
+        self.own.ask("LOCK", "other", "a")
+        self.own.ask("LOCK", "unheard", "a")
+        self.own.ask("LOCK", "other", "b")
+        self.own.ask("UNLOCK", "other", "a")
+        text, _ = watching.communicate(timeout=20)
+        lines = text.splitlines()
+        self.assertEqual([line.split()[1:4] for line in lines],
+                         [["granted", "other", "a"], ["denied", "other", "b"],
+                          ["released", "other", "a"]])
+        self.assertRegex(lines[0], r"^\d\d:\d\d:\d\d\.\d{3}  granted +other  a  token \d+$")
+        self.assertEqual(json.loads(as_json.communicate(timeout=20)[0])["event"], "granted")
+        self.assertEqual((watching.returncode, as_json.returncode), (DONE, DONE))
+        self.assertEqual(self.ctl.text("watch", "--for", "20ms"), "")
+
+
+class Steering(WithServer):
+
+    def test_an_override_is_set_listed_and_ended(self):
+        self.assertEqual(self.ctl.text("limit", "list"), "No override is in force.\n")
+        self.ctl.text("limit", "set", "api:*", "20", "--for", "1h", "--reason", "more quota")
+        self.assertRegex(self.ctl.text("limit", "list"),
+                         r"\napi:\* +0 +20 +59m59s +.* default 127\.0\.0\.1:\d+ +more quota\n")
+        row = self.ctl.json("limit", "list")["overrides"][0]
+        self.assertEqual((row["pattern"], row["limit"], row["reason"]),
+                         ("api:*", 20, "more quota"))
+        self.assertEqual(self.ctl.run("resume", "api:*").returncode, NO)
+        self.ctl.text("limit", "del", "api:*")
+        gone = self.ctl.run("limit", "del", "api:*")
+        self.assertEqual(gone.returncode, NO)
+        self.assertIn("no override of 'api:*' in database 0", gone.stderr)
+
+    def test_a_drain_lets_nobody_new_in_until_it_ends(self):
+        self.own.ask("LOCK", "n1", "a")
+        self.assertEqual(self.ctl.text("drain", "n*"),
+                         "Nobody new gets n*, until `fairlockctl resume n*`. Keys still held: 1, "
+                         "waited for: 0.\n")
+        self.assertIsNone(self.own.ask("LOCK", "n2", "a"))
+        self.ctl.text("resume", "n*")
+        self.assertIsInstance(self.own.ask("LOCK", "n2", "a"), int)
+        self.assertIn(" for 30m00s. ", self.ctl.text("drain", "n*", "--for", "30m", "--db", "3"))
+        self.assertIsInstance(self.own.ask("LOCK", "n3", "a"), int)
+
+
+class TheServer(WithServer):
+
+    def test_clients_are_listed_and_killed(self):
+        self.own.ask("CLIENT", "SETNAME", "holder")
+        self.own.ask("LOCK", "k", "a")
+        waiter = self.wait_in_line("k", "b")
+        text = self.ctl.text("clients")
+        self.assertRegex(text, r"\n +\d+ +127\.0\.0\.1:\d+ +holder +default +0 .* - +lockinfo\n")
+        self.assertRegex(text, r" waits +lock\n")
+        waiting = self.ctl.json("clients", "--waiting")["clients"]
+        self.assertEqual([client["cmd"] for client in waiting], ["lock"])
+        self.ctl.text("kill", waiting[0]["id"])
+        self.assertTrue(waiter.has_ended())
+        self.assertEqual(self.ctl.run("kill", waiting[0]["id"]).returncode, NO)
+        self.assertEqual(self.ctl.text("clients", "--waiting"), "No client waits.\n")
+
+    def test_options_are_read_and_changed(self):
+        self.assertRegex(self.ctl.text("config", "get", "max_cl*"), r"\nmax_clients +\d+\n")
+        self.ctl.text("config", "set", "max_clients", "77")
+        self.assertEqual(self.ctl.json("config", "get", "max_clients"), {"max_clients": "77"})
+        wrong = self.ctl.run("config", "set", "max_clients", "many")
+        self.assertEqual(wrong.returncode, REFUSED)
+        self.assertIn("a number from 1 to 1000000 would be right", wrong.stderr)
+        self.assertEqual(self.ctl.run("config", "get", "nix").returncode, NO)
+
+    def test_ping_measures(self):
+        self.assertRegex(self.ctl.text("ping"), rf"127\.0\.0\.1:{self.server.port} answers in \d+")
+        self.assertRegex(self.ctl.text("ping", "-n", "5"), r"answered 5 times in \d+ to \d+ us")
+        self.assertEqual(len(self.ctl.json("ping", "-n", "3")["times_us"]), 3)
+
+    def test_bench_measures_and_leaves_nothing_behind(self):
+        found = self.ctl.json("bench", "--for", "100ms", "-c", "4")
+        self.assertEqual([load["load"] for load in found["loads"]], ["own_keys", "one_key"])
+        for load in found["loads"]:
+            self.assertGreater(load["pairs"], 0)
+            self.assertTrue(load["is_in_order"])
+        self.assertEqual(self.ctl.json("locks")["locks"], [])
+        self.assertRegex(self.ctl.text("bench", "--for", "50ms"), r"\d pairs of LOCK and UNLOCK a ")
+        self.assertEqual(self.ctl.run("bench", "--for", "0").returncode, WRONG_USE)
+
+
+class Completion(unittest.TestCase):
+
+    def complete(self, *words):
+        """What bash offers behind these words, of which the last is being typed."""
+        script = Fairlockctl().text("completion", "bash")
+        words = " ".join(f"'{word}'" for word in ("fairlockctl", *words))
+        script += f'\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _fairlockctl\n'
+        script += 'printf "%s\\n" "${COMPREPLY[@]}"\n'
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20,
+                              check=True)
+        return done.stdout.split()
+
+    def test_bash_completes_commands_options_and_choices(self):
+        self.assertEqual(self.complete("sta"), ["status", "stats"])
+        self.assertEqual(self.complete("limit", ""), ["set", "del", "list", "--help", "-h"])
+        self.assertEqual(self.complete("limit", "set", "--f"), ["--for"])
+        self.assertEqual(self.complete("locks", "--sort", "wai"), ["wait", "waiters"])
+        self.assertEqual(self.complete("show", "limit", "--pl"), ["--places"])
+        self.assertEqual(self.complete("--po"), ["--port"])
+        self.assertEqual(self.complete("run", "k", "--", "l"), [])
+
+    def test_scripts_for_zsh_and_fish_are_ones(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for shell in ("zsh", "fish"):
+                script = pathlib.Path(folder, shell)
+                script.write_text(Fairlockctl().text("completion", shell))
+                checked = subprocess.run([shell, "-n", script], capture_output=True, text=True,
+                                         timeout=20, check=False)
+                self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+
+    def test_another_shell_is_refused(self):
+        self.assertEqual(Fairlockctl().run("completion", "csh").returncode, WRONG_USE)
+
+
+if __name__ == "__main__":
+    unittest.main()
