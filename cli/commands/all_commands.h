@@ -14,6 +14,7 @@ std::span<const CommandRow> AllCommands();
 // The families, each with the table at the bottom of its file.
 std::span<const CommandRow> StatusCommands();
 std::span<const CommandRow> LocksCommands();
+std::span<const CommandRow> TopCommands();
 std::span<const CommandRow> ShowCommands();
 std::span<const CommandRow> LockCommands();
 std::span<const CommandRow> RunCommands();

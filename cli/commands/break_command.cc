@@ -6,6 +6,7 @@
 #include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
 #include "cli/duration.h"
+#include "cli/force.h"
 #include "cli/lock_walk.h"
 #include "cli/question.h"
 
@@ -35,9 +36,8 @@ bool IsGlob(const BreakOptions& options) {
   return !options.is_exact && options.glob.find_first_of("*?[") != std::string::npos;
 }
 
-void KeepOnlyOwner(LockView& lock, const std::optional<std::string>& owner) {
-  if (!owner) return;
-  std::erase_if(lock.holders, [&](const HolderView& holder) { return holder.who.owner != *owner; });
+Force ForceOn(const std::string& key, const BreakOptions& options) {
+  return {.key = key, .owner = options.owner, .reason = options.reason};
 }
 
 // Nothing to break: neither a hold, nor (if all may go) a reservation or a cooling room.
@@ -70,7 +70,7 @@ Result<std::vector<Target>> FindTargets(const BreakOptions& options, Context& co
     Result<LockView> lock = AskForLock(context.client, key);
     if (!lock) return lock.failure();
     Target target{key, std::move(*lock)};
-    KeepOnlyOwner(target.lock, options.owner);
+    KeepOnlyTargets(target.lock, ForceOn(key, options));
     if (!IsIdle(target, options)) targets.push_back(std::move(target));
   }
   return targets;
@@ -115,30 +115,11 @@ std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen
          "The holders are not asked: what they do under the lock goes on until they notice.\n";
 }
 
-bool AreSameHolds(const LockView& a, const LockView& b) {
-  return std::ranges::equal(a.holders, b.holders, {}, &HolderView::token, &HolderView::token);
-}
-
-// How many holds ended; none: others hold it than those of whom we have spoken.
-Result<std::optional<std::int64_t>> BreakTarget(const BreakOptions& options, const Target& target,
-                                                Context& context) {
-  Result<LockView> lock = AskForLock(context.client, target.key);
-  if (!lock) return lock.failure();
-  KeepOnlyOwner(*lock, options.owner);
-  if (!AreSameHolds(*lock, target.lock)) return std::optional<std::int64_t>();
-  std::vector<std::string_view> words = {"BREAK", target.key};
-  if (options.owner) words.push_back(*options.owner);
-  if (options.reason) words.insert(words.end(), {"REASON", *options.reason});
-  const Result<protocol::Reply> reply = context.client.Ask(words);
-  if (!reply) return reply.failure();
-  return std::optional(reply->integer);
-}
-
 Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& targets,
                      Context& context) {
   std::int64_t holds = 0;
   for (const Target& target : targets) {
-    const auto broken = BreakTarget(options, target, context);
+    const auto broken = BreakIfUnchanged(ForceOn(target.key, options), target.lock, context.client);
     if (!broken) return broken.failure();
     if (*broken) {
       holds += **broken;

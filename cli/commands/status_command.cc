@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "cli/commands/all_commands.h"
+#include "cli/contended.h"
 #include "cli/duration.h"
 #include "cli/info_report.h"
 #include "cli/lock_walk.h"
-#include "cli/table.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -22,47 +22,10 @@ struct StatusOptions {
   bool is_json = false;
 };
 
-struct Contended {
-  std::vector<LockRow> rows;  // the most waited for first
-  bool is_whole = true;       // all locks were looked at
-};
-
-Result<Contended> FindContended(Context& context) {
-  LockWalk walk(
-      context.client,
-      {.glob = "*", .database = context.settings.database, .waiting_ms_min = 0, .held_ms_min = {}});
-  Contended contended;
-  for (int page_number = 0; !walk.is_over() && page_number < kPagesMax; ++page_number) {
-    Result<std::vector<LockRow>> page = walk.NextPage();
-    if (!page) return page.failure();
-    std::ranges::move(*page, std::back_inserter(contended.rows));
-    std::ranges::stable_sort(contended.rows, std::greater(), &LockRow::waiter_count);
-    contended.rows.resize(std::min(contended.rows.size(), kContendedShown));
-  }
-  contended.is_whole = walk.is_over();
-  return contended;
-}
-
-std::string ContendedText(const Contended& contended, const Screen& screen) {
+std::string MostWaitedFor(const Contended& contended, const Screen& screen) {
   if (contended.rows.empty()) return "\nNobody waits for a lock.\n";
-  Table table({{.title = "MOST WAITED FOR", .may_shrink = true},
-               {.title = "DB", .is_right_aligned = true},
-               {.title = "WAITING", .is_right_aligned = true},
-               {.title = "LONGEST WAIT", .is_right_aligned = true},
-               {.title = "HELD FOR", .is_right_aligned = true},
-               {.title = "FIRST HOLDER", .may_shrink = true}},
-              screen);
-  for (const LockRow& row : contended.rows) {
-    table.Add({{screen.Printable(row.key)},
-               {std::to_string(row.database)},
-               {ShowCount(row.waiter_count), Tint::kWarning},
-               {ShowDuration(row.longest_wait_ms)},
-               {row.holder_count > 0 ? ShowDuration(row.oldest_hold_ms) : "-"},
-               {row.holder_count > 0 ? screen.Printable(row.first_owner) : "-"}});
-  }
-  std::string text = "\n" + table.Flush();
-  if (!contended.is_whole) text += "(of a part of the locks; there are very many)\n";
-  return text;
+  return "\n" + ContendedText(contended, "MOST WAITED FOR", screen) +
+         (contended.is_whole ? "" : "(of a part of the locks; there are very many)\n");
 }
 
 // "name value, name value" of the fields of one section that are not Redis' own.
@@ -147,11 +110,13 @@ Result<int> ShowStatus(const StatusOptions& options, Context& context) {
   const Result<protocol::Reply> pong = context.client.Ask({"PING"});
   if (!pong) return pong.failure();
   const std::int64_t ping_us = (NowNs() - begin_ns) / 1000;
-  const Result<Contended> contended = FindContended(context);
+  const Result<Contended> contended = FindContended(
+      context.client,
+      {.database = context.settings.database, .count = kContendedShown, .pages_max = kPagesMax});
   if (!contended) return contended.failure();
   context.Print(options.is_json
                     ? JsonText(*info, ping_us, *contended, context)
-                    : InfoText(*info, ping_us, context) + ContendedText(*contended, context.out));
+                    : InfoText(*info, ping_us, context) + MostWaitedFor(*contended, context.out));
   return kExitDone;
 }
 

@@ -58,6 +58,13 @@ class WithServer(unittest.TestCase):
         self.wait_until(path.exists, name)
         return path
 
+    def start_sleep(self, seconds, *options):
+        """A runner whose command has begun: its lock is confirmed."""
+        file = self.folder / "begun"
+        runner = self.start("k", *options, "--", "sh", "-c", f"touch {file}; exec sleep {seconds}")
+        self.wait_for_file("begun")
+        return runner
+
     def outcome(self, runner):
         _, errors = runner.communicate(timeout=PATIENCE_SECONDS)
         return runner.returncode, errors
@@ -183,8 +190,7 @@ class TheCommand(WithServer):
         runner.send_signal(signal.SIGTERM)
         output, _ = runner.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual((runner.returncode, output), (5, "term\n"))
-        runner = self.start("k", "--", "sleep", "60")
-        self.wait_for_holder()
+        runner = self.start_sleep(60)
         runner.send_signal(signal.SIGTERM)
         self.assertEqual(self.outcome(runner), (143, ""))
 
@@ -238,10 +244,10 @@ class BadTimes(WithServer):
     def test_a_killed_runner_holds_until_its_lease_ends(self):
         took = self.kill_runner("--ttl", "1s")
         self.assertGreater(took, 0.3)
-        self.assertLess(took, 3)
+        self.assertLess(took, 10)
 
     def test_a_killed_runner_with_a_session_holds_no_longer(self):
-        self.assertLess(self.kill_runner("--session"), 1)
+        self.assertLess(self.kill_runner("--session", "--ttl", "1h"), 10)
 
     def test_a_server_that_is_gone_past_the_lease_ends_the_command(self):
         script = (f'trap "touch {self.folder}/told; exit 0" TERM; touch {self.folder}/ready;'
@@ -258,12 +264,11 @@ class BadTimes(WithServer):
         self.assertIn("lost 'k': ", errors)
         self.assertIn("could not be reached before the lease was over; the command is ended",
                       errors)
-        self.assertLess(time.monotonic() - begin, 2)
+        self.assertLess(time.monotonic() - begin, 10)
         self.assertTrue((self.folder / "told").exists())
 
     def test_a_server_that_is_back_within_the_lease_is_forgiven(self):
-        runner = self.start("k", "--ttl", "20s", "--timeout", "200ms", "--", "sleep", "1.5")
-        self.wait_for_holder()
+        runner = self.start_sleep(1.5, "--ttl", "20s", "--timeout", "200ms")
         self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         self.server.process.send_signal(signal.SIGSTOP)
         time.sleep(0.7)
@@ -272,8 +277,7 @@ class BadTimes(WithServer):
         self.assertEqual(self.own.ask("LOCKED", "k"), 0)
 
     def test_a_server_without_memory_of_the_lock_ends_the_command(self):
-        runner = self.start("k", "--ttl", "20s", "--", "sleep", "60")
-        self.wait_for_holder()
+        runner = self.start_sleep(60, "--ttl", "20s")
         self.own.ask("BREAK", "k")
         self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         status, errors = self.outcome(runner)
@@ -294,8 +298,7 @@ class BadTimes(WithServer):
             self.wait_until(lambda pid=pid: not pathlib.Path("/proc", pid).exists(), "its end")
 
     def test_a_session_is_taken_up_again_within_its_grace(self):
-        runner = self.start("k", "--session", "--grace", "10s", "--", "sleep", "1")
-        self.wait_for_holder()
+        runner = self.start_sleep(2, "--session", "--grace", "10s")
         token = self.own.ask_map("LOCKINFO", "k")[b"holders"][0][3]
         self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         self.wait_until(lambda: self.ctl.json("show", "k")["holders"][0]["session"] == "open",
@@ -305,8 +308,7 @@ class BadTimes(WithServer):
         self.assertEqual(self.own.ask("LOCKED", "k"), 0)
 
     def test_a_session_without_grace_ends_with_its_connection(self):
-        runner = self.start("k", "--session", "--", "sleep", "60")
-        self.wait_for_holder()
+        runner = self.start_sleep(60, "--session")
         self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
@@ -315,8 +317,7 @@ class BadTimes(WithServer):
         self.assertIsInstance(self.own.ask("LOCK", "k", "next", "WAIT", "10s"), int)
 
     def test_a_lock_that_was_lost_while_the_command_ended_well_is_told(self):
-        runner = self.start("k", "--ttl", "60s", "--", "sleep", "0.3")
-        self.wait_for_holder()
+        runner = self.start_sleep(1, "--ttl", "60s")
         self.own.ask("BREAK", "k")
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)

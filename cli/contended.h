@@ -1,0 +1,38 @@
+// The locks that are most waited for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/lock_views.h"
+#include "cli/result.h"
+#include "cli/screen.h"
+
+namespace fairlock::cli {
+
+enum class Contention : std::uint8_t { kWaiters, kLongestWait, kOldestHold };
+
+struct ContentionQuery {
+  std::string glob = "*";
+  std::optional<int> database = {};  // none: all
+  Contention by = Contention::kWaiters;
+  std::size_t count = 0;
+  int pages_max = 0;  // of 1000 locks: a look must not take long
+};
+
+struct Contended {
+  std::vector<LockRow> rows;  // the worst first; only locks for which somebody waits
+  bool is_whole = true;       // all locks were looked at
+};
+
+Result<Contended> FindContended(Client& client, const ContentionQuery& query);
+
+// A table under this title.
+std::string ContendedText(const Contended& contended, const std::string& title,
+                          const Screen& screen);
+
+}  // namespace fairlock::cli

@@ -1,0 +1,92 @@
+#include "cli/top/terminal_screen.h"
+
+#include <curses.h>
+
+#include <algorithm>
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr int kEscape = 27;
+constexpr int kAlarmPair = 1;
+
+int AttributesOf(Emphasis emphasis) {
+  switch (emphasis) {
+    case Emphasis::kNone:
+      break;
+    case Emphasis::kTitle:
+    case Emphasis::kHeading:
+      return static_cast<int>(A_BOLD);
+    case Emphasis::kSelected:
+      return static_cast<int>(A_REVERSE);
+    case Emphasis::kFaint:
+      return static_cast<int>(A_DIM);
+    case Emphasis::kAlarm:
+      return static_cast<int>(A_BOLD | COLOR_PAIR(kAlarmPair));
+  }
+  return static_cast<int>(A_NORMAL);
+}
+
+void DrawLine(int row, const FrameLine& line) {
+  attrset(AttributesOf(line.emphasis));
+  mvaddstr(row, 0, line.text.c_str());
+  attrset(static_cast<int>(A_NORMAL));
+}
+
+}  // namespace
+
+TerminalScreen::TerminalScreen(bool has_colours) {
+  initscr();
+  cbreak();
+  noecho();
+  curs_set(0);
+  keypad(stdscr, TRUE);
+  set_escdelay(50);
+  if (!has_colours || ::has_colors() == FALSE) return;
+  start_color();
+  use_default_colors();
+  init_pair(kAlarmPair, COLOR_RED, -1);
+}
+
+TerminalScreen::~TerminalScreen() { endwin(); }
+
+std::size_t TerminalScreen::columns() const { return static_cast<std::size_t>(COLS); }
+
+std::size_t TerminalScreen::rows() const { return static_cast<std::size_t>(LINES); }
+
+void TerminalScreen::Draw(const Frame& frame) {
+  erase();
+  const int last = LINES - 1;
+  const int shown = std::min(static_cast<int>(frame.lines.size()), last);
+  for (int row = 0; row < shown; ++row) {
+    DrawLine(row, frame.lines[static_cast<std::size_t>(row)]);
+  }
+  DrawLine(last, frame.bottom);
+  refresh();
+}
+
+Keystroke TerminalScreen::ReadKey(DurationMs patience_ms) {
+  timeout(static_cast<int>(std::max<DurationMs>(patience_ms, 0)));
+  const int key = getch();
+  switch (key) {
+    case KEY_UP:
+      return {.special = SpecialKey::kUp};
+    case KEY_DOWN:
+      return {.special = SpecialKey::kDown};
+    case KEY_ENTER:
+    case '\n':
+    case '\r':
+      return {.special = SpecialKey::kEnter};
+    case KEY_BACKSPACE:
+    case KEY_LEFT:
+    case kEscape:
+      return {.special = SpecialKey::kBack};
+    default:
+      break;
+  }
+  if (key < ' ' || key > '~') return {};
+  return {.special = SpecialKey::kNone, .character = static_cast<char>(key)};
+}
+
+}  // namespace fairlock::cli

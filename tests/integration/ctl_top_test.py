@@ -1,0 +1,150 @@
+"""fairlockctl top, in a terminal that tmux keeps."""
+
+import subprocess
+import tempfile
+import time
+import unittest
+
+from fairlockctl import PROGRAM, WRONG_USE, Fairlockctl
+from own_server import Server
+
+PATIENCE_SECONDS = 20
+
+
+class Tmux:
+    """A terminal of 100 columns and 30 lines with one program in it; use it in a with statement."""
+
+    def __init__(self, environment, *words):
+        self.folder = tempfile.TemporaryDirectory(prefix="fairlock-tmux-")
+        self.environment = environment
+        self.words = words
+
+    def __enter__(self):
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", *self.words)
+        return self
+
+    def __exit__(self, *failure):
+        self.tmux("kill-server", check=False)
+        self.folder.cleanup()
+
+    def tmux(self, *words, check=True):
+        done = subprocess.run(["tmux", "-S", self.folder.name + "/socket", *words], check=check,
+                              capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+                              env={**self.environment, "TERM": "xterm-256color"})
+        return done.stdout
+
+    def type(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def text(self):
+        return self.tmux("capture-pane", "-p", check=False)
+
+    def wait_for(self, *wanted):
+        """Looks until all of it is on the screen."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            text = self.text()
+            if all(part in text for part in wanted):
+                return text
+            if time.monotonic() > give_up:
+                raise AssertionError(f"{wanted} are not on the screen:\n{text}")
+            time.sleep(0.05)
+
+
+class TopTest(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(Server())
+        self.own = self.server.connect()
+        self.addCleanup(self.own.close)
+        self.ctl = Fairlockctl(self.server)
+
+    def wait_in_line(self, key, owner, database=0):
+        waiter = self.server.connect()
+        waiter.ask("SELECT", str(database))
+        self.addCleanup(waiter.close)
+        before = self.own.ask_map("LOCKINFO", key)[b"waiters"]
+        waiter.send(f"LOCK {key} {owner} WAIT 1h LABEL jobs\r\n".encode())
+        while self.own.ask_map("LOCKINFO", key)[b"waiters"] == before:
+            pass
+        return waiter
+
+    def start(self, *words):
+        return self.enterContext(
+            Tmux(self.ctl.environment, str(PROGRAM), "top", "--every", "200ms", *words))
+
+    def test_the_line_of_a_contended_key_moves(self):
+        self.own.ask("LOCK", "busy", "w0", "LABEL", "jobs")
+        waiters = [self.wait_in_line("busy", f"w{number}") for number in range(1, 6)]
+        self.own.ask("LOCK", "quiet", "a")
+        screen = self.start()
+        text = screen.wait_for("MOST WAITED FOR", "busy", "BUSIEST LABELS", "jobs")
+        self.assertRegex(text, r"\nbusy +0 +5 +\S+ +\S+ +w0 *\n")
+        self.assertIn("2 locks, 2 holders, 5 waiters", text)
+        self.assertNotIn("quiet", text)
+        screen.type("Enter")
+        text = screen.wait_for("busy, database 0: 1 hold it, 5 wait")
+        self.assertRegex(text, r"\n +1 +w1 .*\n +2 +w2 .*\n +3 +w3 ")
+        for number in range(3):
+            self.own.ask("UNLOCK", "busy", f"w{number}")
+            self.assertIsInstance(waiters[number].reply(), int)
+        text = screen.wait_for("busy, database 0: 1 hold it, 2 wait")
+        self.assertRegex(text, r"\nw3 +\d+ +exclusive ")
+        self.assertRegex(text, r"\n +1 +w4 .*\n +2 +w5 ")
+        screen.type("Escape")
+        self.assertRegex(screen.wait_for("MOST WAITED FOR"), r"\nbusy +0 +2 ")
+
+    def test_a_lease_is_broken_after_a_question(self):
+        self.own.ask("SELECT", "3")
+        self.own.ask("LOCK", "stuck", "a")
+        waiter = self.wait_in_line("stuck", "b", database=3)
+        screen = self.start()
+        screen.wait_for("stuck")
+        screen.type("b")
+        screen.wait_for("End 1 hold(s) on stuck by force? [y/N]")
+        screen.type("n")
+        screen.wait_for("nothing was done")
+        self.assertEqual(self.own.ask("LOCKED", "stuck", "a"), 1)
+        screen.type("b")
+        screen.wait_for("[y/N]")
+        screen.type("y")
+        screen.wait_for("1 hold(s) on stuck ended by force", "Nobody waits for a lock.")
+        self.assertIsInstance(waiter.reply(), int)
+
+    def test_rows_are_chosen_and_sorted(self):
+        self.own.ask("LOCK", "older", "a")
+        self.wait_in_line("older", "b")
+        time.sleep(0.05)  # what has waited longest is not what most wait for
+        self.own.ask("LOCK", "longer", "a")
+        for owner in ("b", "c"):
+            self.wait_in_line("longer", owner)
+        screen = self.start()
+        self.assertRegex(screen.wait_for("MOST WAITED FOR", "older"), r"\nlonger .*\nolder ")
+        screen.type("s")
+        self.assertRegex(screen.wait_for("LONGEST WAITS"), r"\nolder .*\nlonger ")
+        screen.type("s", "s")
+        screen.wait_for("MOST WAITED FOR")
+        screen.type("Down", "Enter")
+        screen.wait_for("older, database 0: ")
+
+    def test_a_server_that_goes_away_is_told_and_found_again(self):
+        screen = self.start()
+        screen.wait_for("Nobody waits for a lock.")
+        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.own.ask("LOCK", "k", "a")
+        self.wait_in_line("k", "b")
+        screen.wait_for("\nk ")
+        screen.type("q")
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while screen.tmux("list-sessions", check=False) and time.monotonic() < give_up:
+            time.sleep(0.05)
+        self.assertEqual(screen.tmux("list-sessions", check=False), "")
+
+    def test_it_wants_a_terminal(self):
+        done = self.ctl.run("top")
+        self.assertEqual(done.returncode, WRONG_USE)
+        self.assertIn("top needs a terminal", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
