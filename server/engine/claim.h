@@ -38,6 +38,9 @@ class Hold : public TimerNode {
   void SetLeaseMs(DurationMs length_ms) {
     lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
   }
+  // Its time left was written down, and not only its length: a renewal has to be written too.
+  bool is_left_kept() const { return (spare_bits() & kLeftKept) != 0; }
+  void set_left_kept(bool is_kept) { SetSpareBit(kLeftKept, is_kept); }
   void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }
 
   std::uint64_t token : 53;      // 0: not granted
@@ -47,6 +50,9 @@ class Hold : public TimerNode {
   std::uint64_t lease_ms : 36;   // the length on record, 0: none; of a place: the length asked for
   std::uint64_t owner_bytes : 14;
   std::uint64_t label : 14;  // LabelRef
+
+ private:
+  static constexpr std::uint64_t kLeftKept = 0x20;
 };
 
 enum class ClaimState : std::uint8_t {
@@ -108,6 +114,7 @@ class Claim final : public Hold, public Pending, public MemberHook, public Stand
   ClaimState state = ClaimState::kWaiting;
   bool is_reserved = false;  // a kept place for which a room is taken
   bool is_touched = false;   // a hold that was renewed: its grant can not be undone any more
+  bool is_kept = false;      // a place that was written down
   std::unique_ptr<ClaimExtras> extras;
 
  private:

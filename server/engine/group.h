@@ -26,6 +26,7 @@ class Group final : public TimerNode, public Pending {
   // Whether these are its keys, in any order.
   bool IsOf(std::span<const KeyName> others) const;
   std::size_t key_count() const { return keys_.size(); }
+  const std::vector<std::string>& keys() const { return keys_; }
   // False: one of its holds has ended, or it was never whole.
   bool is_whole() const { return claims.size() == keys_.size(); }
   bool is_held() const { return token != 0; }
@@ -52,6 +53,12 @@ inline const TimerNode& TimerOf(const Claim& place) { return TimerOf(const_cast<
 inline Pending& RequestOf(Claim& place) {
   Group* group = place.group();
   return group != nullptr ? static_cast<Pending&>(*group) : place;
+}
+
+// The claim, or that on the first key of its MLOCK that is left.
+inline Claim& FirstClaim(Claim& claim) {
+  Group* group = claim.group();
+  return group != nullptr ? *group->claims.front() : claim;
 }
 
 // Visits the claim, or all of its MLOCK. They must stay.

@@ -79,6 +79,7 @@ class LockCore : public LockHolds {
   Claim* FindBlocked(Claim& place, const Mode& mode) const;
   DenialReason ReasonFor(const LockEntry& lock, const Mode& mode) const;
   void JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
+  void NotePlace(Claim& place);  // it is new, or has other options
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
   void Keep(Claim& place, TimeMs now);
   void PassOver(Claim& place, TimeMs now);

@@ -106,6 +106,7 @@ bool LockCore::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effect
     if (claim.is_touched) return false;
     if (claim.arrival != 0) {
       ReturnToLine(claim, now);
+      NotePlace(claim);
       LoseRequest(claim, now);
     } else {
       EndHold(key_hash, *lock, hold, HoldEnd::kUndone, now);
@@ -125,6 +126,7 @@ bool LockCore::UndoGroup(Group& group, TimeMs now, Effects& effects) {
   if (group.is_whole() && first.arrival != 0) {
     StopGroup(group);
     ForEachClaim(first, [&](Claim& claim) { ReturnToLine(claim, now); });
+    NotePlace(first);
     LoseRequest(first, now);
   } else if (IsFaulty(Fault::kMlockUndoesPart)) {
     EndHold(table_.HashOf(first.lock.key()), first.lock, first, HoldEnd::kUndone, now);

@@ -35,6 +35,7 @@ void LockCore::DropEndedOverrides(TimeMs now) {
 }
 
 void LockCore::NoteLimitChange() {
+  if (changes_ != nullptr) changes_->have_limits_changed = true;
   if (!IsFaulty(Fault::kLimitChangeUnseen)) ++limit_changes_;
 }
 

@@ -74,6 +74,14 @@ void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& fr
     ++counts_.places;
   });
   AwaitOrKeep(place, request, from, now);
+  NotePlace(place);
+}
+
+void LockCore::NotePlace(Claim& place) {
+  if (changes_ == nullptr) return;
+  Claim& first = FirstClaim(place);
+  if (first.keep_ms == 0 && !first.is_kept) return;
+  changes_->NotePlace(table_.HashOf(first.lock.key()), first.arrival, first.owner());
 }
 
 void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
@@ -178,6 +186,9 @@ void LockCore::LeaveLine(Claim& claim) {
     detail.standing.erase(detail.standing.iterator_to(claim));
   }
   if (claim.state == ClaimState::kPassedOver) --counts_.passed_over;
+  if (std::exchange(claim.is_kept, false) && changes_ != nullptr) {
+    changes_->NoteEnd(ChangeLog::Kind::kPlace, claim.arrival);
+  }
   wheel_.Cancel(claim);
   --counts_.places;
 }
@@ -228,6 +239,7 @@ void LockCore::GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now)
   ++counts_.granted_after_wait;
   LeaveLine(claim);
   AddHold(claim, token, to, now);
+  NoteHold(hash, claim);
   Tell(EventKind::kGranted, hash, claim.lock, claim, now);
 }
 
@@ -242,6 +254,7 @@ void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
   LockDetail& detail = *hold.lock.detail;
   const std::uint64_t hash = table_.HashOf(hold.lock.key());
   Tell(EventKind::kUndone, hash, hold.lock, hold, now);
+  NoteHoldEnd(hold.lock, hold);
   detail.rooms.Free(hold.mode);
   detail.holds.erase(detail.holds.iterator_to(hold));
   --counts_.holds;

@@ -51,6 +51,7 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   if (request.label) hold.label = labels_.Use(*request.label) & kLabelRefMax;
   hold.SetLeaseMs(LeaseOf(request));
   StartHold(hold, NextToken(), now + LeaseOf(request), now);
+  NoteHold(hash, hold);
   Tell(EventKind::kGranted, hash, lock, hold, now);
   return {LockStatus::kGranted, DenialReason::kNone, hold.token, hash};
 }
@@ -72,6 +73,7 @@ LockResult LockEngine::GrantAtOnce(std::uint64_t hash, LockEntry& lock, const Lo
                                    Attachment& from, TimeMs now) {
   Claim& claim = CreateClaim(lock, request, from.client);
   AddHold(claim, NextToken(), &from, now);
+  NoteHold(hash, claim);
   Tell(EventKind::kGranted, hash, lock, claim, now);
   return {LockStatus::kGranted, DenialReason::kNone, claim.token, hash};
 }
@@ -83,6 +85,8 @@ bool LockEngine::Covers(const Mode& held, const Mode& asked) {
 
 Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
                             const LockRequest& request, Attachment& from, TimeMs now) {
+  const bool brings_options = BringsOptions(held, request);
+  const auto recorded_ms = static_cast<DurationMs>(held.lease_ms);
   Hold* hold = &held;
   if ((request.meta || request.session_grace_ms) && !hold->is_claim()) {
     hold = &MovePlainHoldToClaim(lock);
@@ -97,6 +101,8 @@ Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
   }
   SetClient(*hold, from.client);
   ProlongByRepeat(lock, *hold, request, from, now);
+  const bool is_longer = static_cast<DurationMs>(hold->lease_ms) != recorded_ms;
+  if (brings_options || is_longer || hold->is_left_kept()) NoteHold(hash, *hold);
   Tell(EventKind::kReacquired, hash, lock, *hold, now);
   return *hold;
 }
@@ -150,6 +156,7 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
     return denied;
   }
   Answer(RequestOf(place), {.kind = ResolutionKind::kSuperseded}, effects);
+  const bool is_asked_alike = HasOptions(place, request);
   ForEachClaim(place, [&](Claim& claim) { ApplyOptions(claim, request, from.client); });
   if (blocked == nullptr) {
     GrantPlace(place, &from, now);
@@ -158,6 +165,7 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
     return {LockStatus::kGranted, DenialReason::kNone, token, table_.HashOf(place.lock.key())};
   }
   AwaitOrKeep(place, request, from, now);
+  if (!is_asked_alike) NotePlace(place);
   // Its room, or its absence, may have been what others wait for or were passing by.
   NoteOtherLines(place);
   Serve(place.lock, now, effects);
@@ -246,8 +254,10 @@ bool LockEngine::IsRenewable(const Hold* hold) {
 void LockEngine::RenewHold(std::uint64_t hash, LockEntry& lock, Hold& hold,
                            const RenewRequest& request, TimeMs now) {
   if (IsFaulty(Fault::kRenewShortens)) return;
-  const DurationMs lease_ms = request.lease_ms.value_or(static_cast<DurationMs>(hold.lease_ms));
+  const auto recorded_ms = static_cast<DurationMs>(hold.lease_ms);
+  const DurationMs lease_ms = request.lease_ms.value_or(recorded_ms);
   hold.SetLeaseMs(lease_ms);
+  if (lease_ms != recorded_ms || hold.is_left_kept()) NoteHold(hash, hold);
   if (hold.is_claim()) {
     auto& claim = static_cast<Claim&>(hold);
     Confirm(claim);
@@ -309,6 +319,7 @@ TransferResult LockEngine::Transfer(const TransferRequest& request, TimeMs now, 
   AddHold(heir, NextToken(), nullptr, now);
   SetLeaseEnd(*lock->detail, heir, end);
   if (cool_until > 0) heir.NeedExtras().cool_until = cool_until;
+  NoteHold(hash, heir);
   TellWithOther(EventKind::kTransferred, hash, heir, request.owner, now);
   heir.arrival = 0;  // what the new owner got so is not undone
   heir.is_touched = true;

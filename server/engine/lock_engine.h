@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/engine/inspection.h"
+#include "server/engine/kept_state.h"
 #include "server/engine/lock_core.h"
 #include "server/engine/requests.h"
 
@@ -65,6 +66,32 @@ class LockEngine final : public LockCore {
   // Does not settle.
   std::uint64_t Scan(std::uint64_t cursor, std::size_t count, TimeMs now,
                      const std::function<void(const LockSummary&)>& visit) const;
+
+  // What is kept, by the names of the change log; none: it is gone. A time left of a lease that was
+  // written down before is forgotten: what is told now takes its place.
+  std::optional<KeptHold> FindKeptHold(const ChangeLog::Name& name);
+  std::optional<KeptPlace> FindKeptPlace(const ChangeLog::PlaceName& name, std::string_view owner);
+  std::optional<KeptCooling> FindKeptCooling(const ChangeLog::Name& name, TimeMs now);
+  // Visits all that is kept on about `count` locks from `cursor` on, as Scan does.
+  std::uint64_t ScanKept(std::uint64_t cursor, std::size_t count, const KeptDetail& detail,
+                         TimeMs now, KeptSink& sink);
+
+  // The same for leases of at least `lease_ms_min` of which another tenth has passed since `then`.
+  std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
+                               TimeMs then, TimeMs now, KeptSink& sink);
+
+  // Brings back what was kept, before the first request: of each key the holds by rising token and
+  // the places by rising arrival. Nobody is told of it. Sessions, and places that are passed over,
+  // have at least `restart_grace_ms` to come back.
+  void Restore(const KeptHold& hold, DurationMs restart_grace_ms, TimeMs now);
+  void Restore(const KeptPlace& place, DurationMs restart_grace_ms, TimeMs now);
+  void Restore(const KeptCooling& room, TimeMs now);
+  // Then rooms are reserved for those whose turn it is, and tokens begin at `first_token`.
+  void EndRestore(Token first_token, TimeMs now, Effects& effects);
+
+  // The reply of that grant may leave only now, `delay_ms` after it was decided: its times count
+  // from now on.
+  void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms);
 
  private:
   // Requests (lock_engine.cc).
@@ -131,6 +158,18 @@ class LockEngine final : public LockCore {
                      DenialReason reason, TimeMs now);
   Group& MakeClaims(const MlockRequest& request, ClientRef client);
   void ShareMeta(const Group& group);
+
+  // What is kept (lock_engine_kept.cc).
+  bool BringsOptions(const Hold& hold, const LockRequest& request) const;
+  bool HasOptions(const Claim& place, const LockRequest& request) const;
+  KeptHold KeptOf(const LockEntry& lock, Hold& hold, bool with_time_left, TimeMs now) const;
+  KeptPlace KeptOf(Claim& place) const;
+  KeptClaim KeepOptions(const Claim& claim) const;
+  void KeepAll(LockEntry& lock, const KeptDetail& detail, TimeMs now, KeptSink& sink);
+  LockEntry& LockToRestore(const KeyName& key, std::string_view plain_owner);
+  Claim& RestoreClaim(LockEntry& lock, const KeptClaim& kept);
+  Claim& RestorePlace(const KeyName& key, const KeptPlace& kept, TimeMs now);
+  Group& GroupToRestore(const KeptHold& kept);
 
   // Looking (lock_engine_inspect.cc).
   template <typename Visit>

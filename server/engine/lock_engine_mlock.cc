@@ -175,8 +175,10 @@ LockResult LockEngine::GrantAllAtOnce(const MlockRequest& request, Attachment& f
   const Token token = NextToken();
   StartGroup(group, token);
   for (Claim* claim : group.claims) {
+    const std::uint64_t hash = table_.HashOf(claim->lock.key());
     AddHold(*claim, token, &from, now);
-    Tell(EventKind::kGranted, table_.HashOf(claim->lock.key()), claim->lock, *claim, now);
+    NoteHold(hash, *claim);
+    Tell(EventKind::kGranted, hash, claim->lock, *claim, now);
   }
   if (IsFaulty(Fault::kMlockHoldsPart)) EndOneOfGroup(*group.claims.front(), now);
   return {LockStatus::kGranted, DenialReason::kNone, token, named_.front().name.hash};

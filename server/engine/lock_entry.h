@@ -34,17 +34,18 @@ class Watcher final : public TimerNode, public Pending, public MemberHook {
 // A room that stays taken after its hold ended, because of MINHOLD.
 class CoolingRoom final : public TimerNode, public MemberHook {
  public:
-  explicit CoolingRoom(const Claim& ended)
+  CoolingRoom(LockEntry& its_lock, const Mode& its_mode, Token its_token, std::uint8_t its_rank = 0)
       : TimerNode(TimerKind::kCooling, true),
-        lock(ended.lock),
-        mode(ended.mode),
-        token(ended.token),
-        rank(ended.rank()) {}
+        lock(its_lock),
+        mode(its_mode),
+        token(its_token),
+        rank(its_rank) {}
 
   LockEntry& lock;
   const Mode mode;
   const Token token;  // of the hold that ended
   const std::uint8_t rank;
+  bool is_kept = false;  // it was written down
 };
 
 using LineHook =
@@ -115,9 +116,7 @@ class LockEntry {
     std::uint64_t database() const { return spare_bits() & 0xf; }
     // A grant that was renewed can not be undone any more.
     bool is_touched() const { return (spare_bits() & kTouched) != 0; }
-    void set_touched(bool is_touched) {
-      set_spare_bits(is_touched ? spare_bits() | kTouched : spare_bits() & 0xf);
-    }
+    void set_touched(bool is_touched) { SetSpareBit(kTouched, is_touched); }
 
    private:
     static constexpr std::uint64_t kTouched = 0x10;

@@ -119,6 +119,7 @@ void LockHolds::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd
   Note(end, recent);
   if (end != HoldEnd::kTransferred) Tell(EventOf(end), hash, lock, hold, now);
   --counts_.holds;
+  NoteHoldEnd(lock, hold);
   if (lock.detail != nullptr) lock.detail->rooms.Free(ModeOf(hold));
   if (hold.is_claim()) {
     auto& claim = static_cast<Claim&>(hold);
@@ -133,6 +134,7 @@ void LockHolds::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd
   labels_.DropUse(hold.label);
   hold.label = kNoLabel;
   hold.token = 0;
+  hold.set_left_kept(false);
 }
 
 void LockHolds::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
@@ -144,15 +146,22 @@ void LockHolds::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
   if (claim.extras->cool_until < now) return;
   if (IsFaulty(Fault::kNoCooling)) return;
   LockDetail& detail = *claim.lock.detail;
-  auto* room = new CoolingRoom(claim);
+  auto* room = new CoolingRoom(claim.lock, claim.mode, claim.token, claim.rank());
   detail.rooms.Take(room->mode);
   detail.cooling.push_back(*room);
   ++counts_.cooling;
   ScheduleMember(detail, *room, claim.extras->cool_until, TimerClass::kCooling);
+  if (changes_ != nullptr) {
+    changes_->cooling.push_back({table_.HashOf(claim.lock.key()), room->token});
+  }
 }
 
 void LockHolds::EndCooling(CoolingRoom& room) {
   LockDetail& detail = *room.lock.detail;
+  if (changes_ != nullptr && room.is_kept) {
+    const KeyName key = room.lock.key();
+    changes_->NoteEnd(ChangeLog::Kind::kCooling, room.token, key.db, key.bytes);
+  }
   wheel_.Cancel(room);
   detail.rooms.Free(room.mode);
   detail.cooling.erase(detail.cooling.iterator_to(room));
@@ -214,11 +223,13 @@ Claim& LockHolds::MovePlainHoldToClaim(LockEntry& lock) {
   claim.client = plain.client;
   claim.lease_ms = plain.lease_ms;
   claim.label = plain.label;
+  claim.set_left_kept(plain.is_left_kept());
   ScheduleMember(detail, claim, plain.deadline(), TimerClass::kLease);
   detail.holds.push_front(claim);
   wheel_.Cancel(plain);
   plain.label = kNoLabel;
   plain.token = 0;
+  plain.set_left_kept(false);
   return claim;
 }
 
@@ -232,9 +243,10 @@ const Hold* LockHolds::FindToken(const LockEntry& lock, Token token) {
   if (lock.plain.token == token) return &lock.plain;
   if (lock.detail == nullptr) return nullptr;
   const auto& holds = lock.detail->holds;
-  const auto found = std::find_if(holds.begin(), holds.end(),
+  // From the newest on: it is nearly always asked for.
+  const auto found = std::find_if(holds.rbegin(), holds.rend(),
                                   [&](const Claim& claim) { return claim.token == token; });
-  return found == holds.end() ? nullptr : &*found;
+  return found == holds.rend() ? nullptr : &*found;
 }
 
 void LockHolds::ScheduleMember(LockDetail& detail, TimerNode& node, TimeMs deadline,

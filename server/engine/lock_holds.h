@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "server/engine/attachment.h"
+#include "server/engine/change_log.h"
 #include "server/engine/client_table.h"
 #include "server/engine/engine_options.h"
 #include "server/engine/event.h"
@@ -29,6 +30,8 @@ class LockHolds {
   LockHolds& operator=(const LockHolds&) = delete;
 
   const EngineCounts& counts() const { return counts_; }
+  // The next grant gets it.
+  Token next_token() const { return next_token_; }
 
   void set_default_lease_ms(DurationMs lease_ms) { options_.default_lease_ms = lease_ms; }
   void set_keep_ms_max(DurationMs keep_ms_max) { options_.keep_ms_max = keep_ms_max; }
@@ -40,6 +43,8 @@ class LockHolds {
   const LabelTable& labels() const { return labels_; }
   // Told from now on; null: nobody is.
   void set_event_sink(EventSink* sink) { sink_ = sink; }
+  // What changes of what is kept is named there from now on; null: nowhere.
+  void set_change_log(ChangeLog* changes) { changes_ = changes; }
 
   // Hints for requests that follow soon: Prefetch brings the key's place in the tables into the
   // cache and returns the key's hash, with which PrefetchLock, a moment later, brings the lock
@@ -104,6 +109,15 @@ class LockHolds {
   void StartGroup(Group& group, Token token);  // its claims become holds
   void StopGroup(Group& group);                // and places again
 
+  // What is kept.
+  void NoteHold(std::uint64_t hash, const Hold& hold) {
+    if (changes_ != nullptr) changes_->holds.push_back({hash, hold.token});
+  }
+  void NoteHoldEnd(const LockEntry& lock, const Hold& hold) {
+    if (changes_ == nullptr || hold.token >= changes_->first_unwritten) return;
+    changes_->NoteEnd(ChangeLog::Kind::kHold, hold.token, lock.key().db, lock.key().bytes);
+  }
+
   // Events (lock_holds_events.cc).
   void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
             TimeMs now) {
@@ -132,6 +146,7 @@ class LockHolds {
   EngineCounts counts_;
   std::array<std::uint64_t, kDatabases> locks_by_db_{};
   Token next_token_;
+  ChangeLog* changes_ = nullptr;
 
  private:
   EventSink* sink_ = nullptr;

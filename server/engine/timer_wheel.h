@@ -44,6 +44,9 @@ class TimerNode : public TimerHook {
   // Bits that the node does not need, for the entry that owns it.
   std::uint64_t spare_bits() const { return spare_; }
   void set_spare_bits(std::uint64_t bits) { spare_ = bits & 0x1fff; }
+  void SetSpareBit(std::uint64_t bit, bool is_set) {
+    set_spare_bits(is_set ? spare_bits() | bit : spare_bits() & ~bit);
+  }
 
  private:
   friend class TimerWheel;
