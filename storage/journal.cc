@@ -93,6 +93,11 @@ Status Journal::failure() const {
   return failure_;
 }
 
+void Journal::AwaitWritten() {
+  std::unique_lock lock(mutex_);
+  has_written_.wait(lock, [this] { return depth_.records == 0 || !failure_.ok(); });
+}
+
 void Journal::Stop() {
   {
     const std::lock_guard lock(mutex_);
@@ -227,6 +232,7 @@ void Journal::Recycle(std::vector<Item>& items) {
     }
   }
   items.clear();
+  if (depth_.records == 0) has_written_.notify_all();
 }
 
 void Journal::Fail(const Status& status) {
@@ -237,6 +243,7 @@ void Journal::Fail(const Status& status) {
     has_failed_.store(true);
   }
   has_work_.notify_one();
+  has_written_.notify_all();
   WakeLoop();
 }
 

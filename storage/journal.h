@@ -79,6 +79,9 @@ class Journal {
   JournalDepth depth() const;
   Status failure() const;
 
+  // Returns when everything that was handed over is written, or the journal has failed.
+  void AwaitWritten();
+
   // Writes and syncs what was handed over, then ends the threads. Nothing may be appended after.
   void Stop();
 
@@ -117,6 +120,7 @@ class Journal {
 
   mutable std::mutex mutex_;
   std::condition_variable has_work_;
+  std::condition_variable has_written_;
   std::vector<Item> gathered_;
   std::vector<RecordWriter> spare_;
   JournalDepth depth_;

@@ -32,6 +32,7 @@ constexpr std::uint64_t kHoldFlags = (1U << 12) - 1;
 constexpr std::uint64_t kPlaceFlags = ((1U << 14) - 1) & ~std::uint64_t{kRemaining};
 
 constexpr std::uint64_t kCoolingShared = 1;
+constexpr std::uint64_t kCoolingLimitGiven = 4;
 constexpr std::uint64_t kCoolingRemaining = 2;
 constexpr std::uint64_t kLimitLength = 1;
 constexpr std::uint64_t kLimitRemaining = 2;
@@ -124,6 +125,12 @@ std::uint64_t ReadClaim(ByteReader& bytes, std::uint64_t known_flags, ClaimRow& 
 
 std::size_t BytesMax(const HoldId& id) { return 1 + 3 * kVarintBytesMax + id.key.size(); }
 
+char* WriteLimitId(char* to, const LimitId& id) {
+  to = WriteVarint(to, 1 + id.pattern.size());
+  *to++ = static_cast<char>(id.db);
+  return WriteBytes(to, id.pattern);
+}
+
 char* WriteHoldId(char* to, const HoldId& id) {
   to = WriteVarint(to, 1 + VarintBytes(id.token) + id.key.size());
   *to++ = static_cast<char>(id.db);
@@ -187,8 +194,9 @@ void PutRow(RecordWriter& record, const PlaceRow& row) {
 void PutRow(RecordWriter& record, const CoolingRow& row) {
   char* to = record.BeginChange(BytesMax(row.id) + 6 * kVarintBytesMax);
   to = WriteHoldId(WriteKind(to, RowKind::kCooling), row.id);
-  const std::uint64_t flags =
-      Flag(row.is_shared, kCoolingShared) | Flag(row.remaining_ms.has_value(), kCoolingRemaining);
+  const std::uint64_t flags = Flag(row.is_shared, kCoolingShared) |
+                              Flag(row.remaining_ms.has_value(), kCoolingRemaining) |
+                              Flag(row.is_limit_given, kCoolingLimitGiven);
   record.EndChange(WriteValue(to, [&](char* value) {
     value = WriteVarint(WriteVarint(value, flags), row.limit);
     value = WriteVarint(value, row.length_ms);
@@ -197,9 +205,10 @@ void PutRow(RecordWriter& record, const CoolingRow& row) {
 }
 
 void PutRow(RecordWriter& record, const LimitRow& row) {
-  const std::size_t strings = row.pattern.size() + row.set_by.size() + row.reason.size();
+  const std::size_t strings =
+      row.id.pattern.size() + row.set_by.size() + row.set_from.size() + row.reason.size();
   char* to = record.BeginChange(strings + 12 * kVarintBytesMax);
-  to = WriteString(WriteKind(to, RowKind::kLimit), row.pattern);
+  to = WriteLimitId(WriteKind(to, RowKind::kLimit), row.id);
   const std::uint64_t flags = Flag(row.length_ms.has_value(), kLimitLength) |
                               Flag(row.remaining_ms.has_value(), kLimitRemaining);
   record.EndChange(WriteValue(to, [&](char* value) {
@@ -207,7 +216,7 @@ void PutRow(RecordWriter& record, const LimitRow& row) {
     value = WriteVarint(WriteVarint(value, row.age), row.set_at_unix_ms);
     if (row.length_ms) value = WriteVarint(value, *row.length_ms);
     if (row.remaining_ms) value = WriteVarint(value, *row.remaining_ms);
-    return WriteString(WriteString(value, row.set_by), row.reason);
+    return WriteString(WriteString(WriteString(value, row.set_by), row.set_from), row.reason);
   }));
 }
 
@@ -235,8 +244,9 @@ void DeleteCooling(RecordWriter& record, const HoldId& id) {
   record.EndChange(WriteHoldId(WriteKind(to, RowKind::kCooling, kDeletionBit), id));
 }
 
-void DeleteLimit(RecordWriter& record, std::string_view pattern) {
-  record.Delete(RowKind::kLimit, pattern);
+void DeleteLimit(RecordWriter& record, const LimitId& id) {
+  char* to = record.BeginChange(id.pattern.size() + 2 * kVarintBytesMax);
+  record.EndChange(WriteLimitId(WriteKind(to, RowKind::kLimit, kDeletionBit), id));
 }
 
 bool DecodeHoldId(std::string_view key, HoldId& id) {
@@ -245,6 +255,13 @@ bool DecodeHoldId(std::string_view key, HoldId& id) {
   id.token = bytes.Varint();
   id.key = bytes.Bytes(bytes.rest_bytes());
   return bytes.ok() && !id.key.empty() && id.token <= kStoredTokenMax;
+}
+
+bool DecodeLimitId(std::string_view key, LimitId& id) {
+  ByteReader bytes(key);
+  id.db = bytes.Fixed<std::uint8_t>();
+  id.pattern = bytes.Bytes(bytes.rest_bytes());
+  return bytes.ok() && !id.pattern.empty();
 }
 
 bool DecodeArrival(std::string_view key, std::uint64_t& arrival) {
@@ -276,18 +293,18 @@ bool DecodeRow(std::string_view key, std::string_view value, CoolingRow& row) {
   ByteReader bytes(value);
   const std::uint64_t flags = bytes.Varint();
   row.is_shared = (flags & kCoolingShared) != 0;
+  row.is_limit_given = (flags & kCoolingLimitGiven) != 0;
   row.limit = bytes.Varint();
   row.length_ms = bytes.Varint();
   row.remaining_ms.reset();
   if ((flags & kCoolingRemaining) != 0) row.remaining_ms = bytes.Varint();
   return DecodeHoldId(key, row.id) && bytes.AtEnd() &&
-         (flags & ~(kCoolingShared | kCoolingRemaining)) == 0;
+         (flags & ~(kCoolingShared | kCoolingRemaining | kCoolingLimitGiven)) == 0;
 }
 
 bool DecodeRow(std::string_view key, std::string_view value, LimitRow& row) {
   ByteReader bytes(value);
   const std::uint64_t flags = bytes.Varint();
-  row.pattern = key;
   row.limit = bytes.Varint();
   row.age = bytes.Varint();
   row.set_at_unix_ms = bytes.Varint();
@@ -296,8 +313,10 @@ bool DecodeRow(std::string_view key, std::string_view value, LimitRow& row) {
   if ((flags & kLimitLength) != 0) row.length_ms = bytes.Varint();
   if ((flags & kLimitRemaining) != 0) row.remaining_ms = bytes.Varint();
   row.set_by = bytes.String();
+  row.set_from = bytes.String();
   row.reason = bytes.String();
-  return bytes.AtEnd() && !key.empty() && (flags & ~(kLimitLength | kLimitRemaining)) == 0;
+  return DecodeLimitId(key, row.id) && bytes.AtEnd() &&
+         (flags & ~(kLimitLength | kLimitRemaining)) == 0;
 }
 
 bool DecodeRow(std::string_view key, std::string_view value, MetaRow& row) {
@@ -311,6 +330,7 @@ bool DecodeRow(std::string_view key, std::string_view value, MetaRow& row) {
 
 bool IsWellFormed(const Change& change) {
   HoldId id;
+  LimitId limit;
   std::uint64_t arrival = 0;
   switch (change.kind) {
     case RowKind::kHold:
@@ -320,7 +340,7 @@ bool IsWellFormed(const Change& change) {
     case RowKind::kCooling:
       return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<CoolingRow>(change);
     case RowKind::kLimit:
-      return change.is_deletion ? !change.key.empty() : IsRow<LimitRow>(change);
+      return change.is_deletion ? DecodeLimitId(change.key, limit) : IsRow<LimitRow>(change);
     case RowKind::kMeta:
       return !change.is_deletion && IsRow<MetaRow>(change);
   }

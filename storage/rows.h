@@ -44,7 +44,7 @@ struct ClaimRow {
 struct HoldRow {
   HoldId id;
   ClaimRow claim;
-  std::optional<std::uint64_t> remaining_ms;  // of the lease, if it is not to start anew
+  std::optional<std::uint64_t> remaining_ms = {};  // of the lease, if it is not to start anew
 
   friend bool operator==(const HoldRow&, const HoldRow&) = default;
 };
@@ -55,8 +55,8 @@ struct PlaceRow {
   std::uint8_t db = 0;
   std::string_view key;
   ClaimRow claim;
-  std::uint64_t keep_ms = 0;             // 0: passed over until its owner asks again
-  std::optional<std::uint64_t> wait_ms;  // how long it may wait, if that has an end
+  std::uint64_t keep_ms = 0;                  // 0: passed over until its owner asks again
+  std::optional<std::uint64_t> wait_ms = {};  // how long it may wait, if that has an end
 
   friend bool operator==(const PlaceRow&, const PlaceRow&) = default;
 };
@@ -66,21 +66,30 @@ struct CoolingRow {
   HoldId id;
   std::uint64_t limit = 1;
   bool is_shared = false;
-  std::uint64_t length_ms = 0;                // how long rooms of that hold stay taken in all
-  std::optional<std::uint64_t> remaining_ms;  // if it is not to start anew
+  bool is_limit_given = false;
+  std::uint64_t length_ms = 0;                     // how long rooms of that hold stay taken in all
+  std::optional<std::uint64_t> remaining_ms = {};  // if it is not to start anew
 
   friend bool operator==(const CoolingRow&, const CoolingRow&) = default;
 };
 
+struct LimitId {
+  std::uint8_t db = 0;
+  std::string_view pattern;
+
+  friend bool operator==(const LimitId&, const LimitId&) = default;
+};
+
 // An operator's override of LIMIT.
 struct LimitRow {
-  std::string_view pattern;
+  LimitId id;
   std::uint64_t limit = 0;
   std::uint64_t age = 0;  // the newest of equally specific patterns has the highest
   std::optional<std::uint64_t> length_ms;
   std::optional<std::uint64_t> remaining_ms;
   std::uint64_t set_at_unix_ms = 0;  // for people who look
   std::string_view set_by;
+  std::string_view set_from;  // the address
   std::string_view reason;
 
   friend bool operator==(const LimitRow&, const LimitRow&) = default;
@@ -94,11 +103,12 @@ enum class MetaName : std::uint8_t {
 // Flags of the row kLastRun.
 inline constexpr std::uint64_t kLastRunStoppedCleanly = 1;
 inline constexpr std::uint64_t kLastRunKeptLocks = 2;  // its durability was not `none`
+inline constexpr std::uint64_t kLastRunSynced = 4;     // its durability was `sync`
 
 struct MetaRow {
   MetaName name = MetaName::kTokenCeiling;
   std::uint64_t number = 0;
-  std::string_view text;
+  std::string_view text = {};
 
   friend bool operator==(const MetaRow&, const MetaRow&) = default;
 };
@@ -112,7 +122,7 @@ void PutRow(RecordWriter& record, const MetaRow& row);
 void DeleteHold(RecordWriter& record, const HoldId& id);
 void DeletePlace(RecordWriter& record, std::uint64_t arrival);
 void DeleteCooling(RecordWriter& record, const HoldId& id);
-void DeleteLimit(RecordWriter& record, std::string_view pattern);
+void DeleteLimit(RecordWriter& record, const LimitId& id);
 
 // Reads the row of its kind: false, with `row` in no particular state, if the bytes are not exactly
 // what PutRow writes.
@@ -124,6 +134,7 @@ void DeleteLimit(RecordWriter& record, std::string_view pattern);
 
 // The key of a deleted row.
 [[nodiscard]] bool DecodeHoldId(std::string_view key, HoldId& id);
+[[nodiscard]] bool DecodeLimitId(std::string_view key, LimitId& id);
 [[nodiscard]] bool DecodeArrival(std::string_view key, std::uint64_t& arrival);
 
 // Whether a change is a row of its kind, or the deletion of one.

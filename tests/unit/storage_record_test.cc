@@ -147,7 +147,7 @@ TEST(StorageRecord, DamagedContentIsRefusedOrDecodedToWhatEncodesAlike) {
   PutRow(writer, FullLimit());
   PutRow(writer, MetaRow{.name = MetaName::kLastRun, .number = 3, .text = "boot"});
   DeleteHold(writer, FullHold().id);
-  DeleteLimit(writer, "batch:*");
+  DeleteLimit(writer, FullLimit().id);
   const std::string sealed = Sealed(writer);
   const std::string content =
       sealed.substr(kRecordHeaderBytes, sealed.size() - kRecordHeaderBytes - kRecordSealBytes);

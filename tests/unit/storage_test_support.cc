@@ -57,18 +57,20 @@ CoolingRow FullCooling() {
   return {.id = {.db = 1, .token = 77, .key = "daily"},
           .limit = 2,
           .is_shared = true,
+          .is_limit_given = true,
           .length_ms = 86'400'000,
           .remaining_ms = 5};
 }
 
 LimitRow FullLimit() {
-  return {.pattern = "batch:*",
+  return {.id = {.db = 2, .pattern = "batch:*"},
           .limit = 0,
           .age = 9,
           .length_ms = 60'000,
           .remaining_ms = 59'000,
           .set_at_unix_ms = 1'790'000'000'000,
           .set_by = "ann",
+          .set_from = "10.0.0.7:50312",
           .reason = "database is being moved"};
 }
 
