@@ -1,0 +1,60 @@
+// Writes down what has changed in the lock engine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/engine/change_log.h"
+#include "server/engine/lock_engine.h"
+#include "storage/record.h"
+
+namespace fairlock::persist {
+
+// A moment, by the clock of leases and by that of the wall.
+struct Moment {
+  engine::TimeMs now = 0;
+  std::int64_t unix_ms = 0;
+};
+
+// Grants that one batch holds.
+struct GrantsOfBatch {
+  std::vector<engine::ChangeLog::Name> names;
+  engine::DurationMs lease_ms_min = engine::kForever;
+};
+
+// Loop-confined. The engine's change log until it is destroyed; must be outlived by the engine.
+class BatchWriter {
+ public:
+  explicit BatchWriter(engine::LockEngine& engine);
+  BatchWriter(const BatchWriter&) = delete;
+  BatchWriter& operator=(const BatchWriter&) = delete;
+  ~BatchWriter();
+
+  bool has_changes() const { return !changes_.empty(); }
+  // Whether a lease was ever written that is to be written again while it runs.
+  bool has_long_leases() const { return has_long_leases_; }
+  void set_has_long_leases() { has_long_leases_ = true; }
+
+  // Adds the rows of all that has changed since the last call, and the names of what was granted.
+  void Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants);
+
+  // All limits, for a snapshot.
+  void WriteLimits(const Moment& moment, storage::RecordWriter& slice);
+
+ private:
+  void WriteEnds(storage::RecordWriter& batch) const;
+  void WriteHolds(storage::RecordWriter& batch, GrantsOfBatch& grants);
+  void WriteChangedLimits(const Moment& moment, storage::RecordWriter& batch);
+
+  engine::LockEngine& engine_;
+  engine::ChangeLog changes_;
+  // By database and pattern: what the stored row was made of.
+  std::map<std::pair<std::uint8_t, std::string>, engine::LimitOverride> stored_limits_;
+  std::uint64_t next_limit_age_ = 1;  // the newest of equally specific patterns has the highest
+  bool has_long_leases_ = false;
+};
+
+}  // namespace fairlock::persist

@@ -1,0 +1,283 @@
+#include "server/persist/keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/persist/long_leases.h"
+#include "server/persist/rows_of_engine.h"
+#include "storage/backup.h"
+#include "storage/free_space.h"
+#include "storage/rows.h"
+
+namespace fairlock::persist {
+
+namespace {
+
+constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
+
+// Handed over and not yet written; more makes the loop wait.
+constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{16} << 20;
+// A turn grants fewer than this.
+constexpr std::uint64_t kTokensOfATurn = std::uint64_t{1} << 18;
+// A snapshot is taken when the batches since the last one have this size, or twice that of the
+// snapshot.
+constexpr std::uint64_t kBatchBytesMax = std::uint64_t{64} << 20;
+constexpr std::size_t kLocksOfASlice = 2'000;
+constexpr engine::DurationMs kSpaceEveryMs = 1'000;
+constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
+
+std::uint64_t Seconds2020(std::int64_t unix_ms) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(unix_ms / 1000 - kBeginningOf2020, 0));
+}
+
+std::uint64_t FirstTokenOf(const LoadedRows& rows, bool is_copy, const KeeperOptions& options) {
+  return storage::FirstToken(
+      {.stored_ceiling = std::max(rows.token_ceiling(), rows.newest_token() + 1),
+       .seconds_since_2020 = Seconds2020(options.unix_ms()),
+       .is_copy = is_copy});
+}
+
+storage::JournalOptions JournalOptionsOf(const KeeperOptions& options) {
+  storage::JournalOptions journal;
+  if (options.durability == Durability::kSync) journal.durability = storage::Durability::kMachine;
+  journal.flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
+  return journal;
+}
+
+// Puts what is found into a record.
+class RowsTo final : public engine::KeptSink {
+ public:
+  explicit RowsTo(storage::RecordWriter& record) : record_(record) {}
+
+  void Take(const engine::KeptHold& hold) override { PutRow(record_, RowOf(hold)); }
+  void Take(const engine::KeptPlace& place) override { PutRow(record_, RowOf(place)); }
+  void Take(const engine::KeptCooling& room) override { PutRow(record_, RowOf(room)); }
+
+ private:
+  storage::RecordWriter& record_;
+};
+
+}  // namespace
+
+Keeper::Keeper(engine::LockEngine& engine, OpenedLocks opened, KeeperOptions options,
+               engine::TimeMs now, engine::Effects& effects)
+    : engine_(engine),
+      options_(std::move(options)),
+      data_(std::move(opened.data)),
+      tokens_(FirstTokenOf(*opened.rows, data_.directory.is_copy(), options_)),
+      bytes_since_snapshot_(data_.end.batch_bytes),
+      slice_bytes_(data_.end.slice_bytes),
+      sweep_from_(now),
+      boot_id_(storage::BootId()),
+      journal_(*data_.store, data_.end, JournalOptionsOf(options_), options_.wake) {
+  JudgeLastRun(*opened.rows);
+  if (keeps_locks()) {
+    opened.rows->RestoreInto(
+        engine_,
+        {.now = now, .unix_ms = options_.unix_ms(), .restart_grace_ms = options_.restart_grace_ms});
+    rows_loaded_ = opened.rows->size();
+  }
+  engine_.EndRestore(tokens_.ceiling(), now, effects);
+  if (keeps_locks()) writer_.emplace(engine_);
+  if (writer_ && opened.rows->has_long_leases()) writer_->set_has_long_leases();
+  BeginRun();
+}
+
+void Keeper::JudgeLastRun(const LoadedRows& rows) {
+  const auto did = [&](std::uint64_t flag) { return (rows.last_run_flags() & flag) != 0; };
+  const bool is_first = rows.token_ceiling() == 0;
+  const bool is_same_boot = !boot_id_.empty() && boot_id_ == rows.last_boot_id();
+  const bool has_lost_power =
+      !did(storage::kLastRunStoppedCleanly) && !did(storage::kLastRunSynced) && !is_same_boot;
+  const bool has_lost = !is_first && (!did(storage::kLastRunKeptLocks) || has_lost_power);
+  may_have_lost_leases_ = has_lost || data_.directory.is_copy() || !keeps_locks();
+}
+
+void Keeper::BeginRun() {
+  next_ceiling_ = tokens_.next_ceiling();
+  if (!keeps_locks()) {
+    // What an earlier run kept is not true any more.
+    journal_.BeginSnapshot();
+    WriteMeta(slice_, RunFlags());
+    journal_.AppendSlice(slice_);
+    journal_.FinishSnapshot();
+    bytes_since_snapshot_ = 0;
+  }
+  WriteMeta(batch_, RunFlags());
+  Append(storage::Durability::kMachine);
+  token_batch_ = newest_batch_;
+}
+
+std::uint64_t Keeper::RunFlags() const {
+  std::uint64_t flags = keeps_locks() ? storage::kLastRunKeptLocks : 0;
+  if (options_.durability == Durability::kSync) flags |= storage::kLastRunSynced;
+  return flags;
+}
+
+void Keeper::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const {
+  PutRow(record, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
+                                  .number = std::max(next_ceiling_, tokens_.ceiling())});
+  PutRow(record, storage::MetaRow{
+                     .name = storage::MetaName::kLastRun, .number = run_flags, .text = boot_id_});
+}
+
+void Keeper::Append(storage::Durability at_least) {
+  bytes_since_snapshot_ += batch_.size();
+  const std::uint64_t number = journal_.Append(batch_, at_least);
+  newest_batch_ = number != 0 ? number : kNeverComplete;
+}
+
+void Keeper::BeginTurn(engine::TimeMs now) {
+  progress_ = journal_.Look();
+  undelivered_.Delay(engine_, progress_.completed_batch, now);
+  if (token_batch_ != 0 && progress_.completed_batch >= token_batch_) {
+    tokens_.Reserved(next_ceiling_);
+    token_batch_ = 0;
+    if (!is_ready_) NoteReady();
+  }
+}
+
+void Keeper::NoteReady() {
+  // The raised ceiling is durable, so the folder may count as an original.
+  if (data_.directory.is_copy()) settling_ = data_.directory.Settle();
+  is_ready_ = settling_.ok();
+}
+
+std::uint64_t Keeper::Seal(engine::TimeMs now) {
+  if (!writer_) return 0;
+  if (writer_->has_changes()) {
+    GrantsOfBatch grants;
+    writer_->Write(MomentAt(now), batch_, grants);
+    if (!batch_.empty()) {
+      Append();
+      undelivered_.Add(newest_batch_, now, std::move(grants));
+    }
+  }
+  return newest_batch_;
+}
+
+void Keeper::EndTurn(engine::TimeMs now) {
+  Seal(now);
+  if (!is_ready_ || is_stopped_ || has_failed()) return;
+  if (token_batch_ == 0 && tokens_.NeedsBlock(engine_.next_token())) ReserveTokens();
+  if (writer_) {
+    WriteLongLeases(now);
+    WriteSlice(now);
+  }
+  if (now >= space_at_) LookAtSpace(now);
+}
+
+void Keeper::ReserveTokens() {
+  next_ceiling_ = tokens_.next_ceiling();
+  WriteMeta(batch_, RunFlags());
+  Append(storage::Durability::kMachine);
+  token_batch_ = newest_batch_;
+}
+
+void Keeper::WriteSlice(engine::TimeMs now) {
+  if (!snapshot_cursor_) {
+    if (bytes_since_snapshot_ < std::max(kBatchBytesMax, 2 * slice_bytes_)) return;
+    journal_.BeginSnapshot();
+    snapshot_cursor_ = 0;
+    bytes_since_snapshot_ = slice_bytes_ = 0;
+    WriteMeta(slice_, RunFlags());
+    writer_->WriteLimits(MomentAt(now), slice_);
+  }
+  if (journal_.depth().bytes > kWaitingBytesMax / 4) return;
+  RowsTo rows(slice_);
+  const std::uint64_t next = engine_.ScanKept(*snapshot_cursor_, kLocksOfASlice, {}, now, rows);
+  slice_bytes_ += slice_.size();
+  journal_.AppendSlice(slice_);
+  snapshot_cursor_ = next;
+  if (next != 0) return;
+  snapshot_cursor_.reset();
+  journal_.FinishSnapshot();
+}
+
+void Keeper::WriteLongLeases(engine::TimeMs now) {
+  if (!sweep_cursor_) {
+    if (!writer_->has_long_leases() || now < sweep_from_ + kLongLeaseSweepMs) return;
+    sweep_cursor_ = 0;
+    sweep_to_ = now;
+  }
+  RowsTo rows(batch_);
+  const std::uint64_t next = engine_.ScanLongLeases(*sweep_cursor_, kLocksOfASlice, kLongLeaseMs,
+                                                    sweep_from_, sweep_to_, rows);
+  if (!batch_.empty()) Append();
+  sweep_cursor_ = next;
+  if (next != 0) return;
+  sweep_cursor_.reset();
+  sweep_from_ = sweep_to_;
+}
+
+void Keeper::LookAtSpace(engine::TimeMs now) {
+  space_at_ = now + kSpaceEveryMs;
+  const auto free_bytes = storage::FreeBytes(options_.path);
+  if (!free_bytes.ok()) return;
+  free_bytes_ = free_bytes.value();
+  is_short_of_space_ = free_bytes_ < options_.free_bytes_min;
+}
+
+engine::TimeMs Keeper::NextDeadline() const {
+  if (snapshot_cursor_ || sweep_cursor_) return is_lagging() ? engine::kNever : 0;
+  engine::TimeMs next = engine::kNever;
+  if (writer_ && writer_->has_long_leases()) next = sweep_from_ + kLongLeaseSweepMs;
+  // Whether there is room again.
+  if (is_short_of_space_) next = std::min(next, space_at_);
+  return next;
+}
+
+bool Keeper::is_lagging() const {
+  return engine_.next_token() + kTokensOfATurn >= tokens_.ceiling() ||
+         journal_.depth().bytes > kWaitingBytesMax;
+}
+
+void Keeper::AwaitJournal() {
+  journal_.AwaitWritten();
+  progress_ = journal_.Look();
+}
+
+void Keeper::Stop(engine::TimeMs now) {
+  if (has_failed()) return;
+  Seal(now);
+  const std::uint64_t flags = RunFlags() | storage::kLastRunStoppedCleanly;
+  if (writer_) {
+    journal_.BeginSnapshot();
+    WriteMeta(slice_, flags);
+    writer_->WriteLimits(MomentAt(now), slice_);
+    std::uint64_t cursor = 0;
+    do {
+      RowsTo rows(slice_);
+      cursor = engine_.ScanKept(cursor, kLocksOfASlice,
+                                {.with_time_left = true, .with_all_places = true}, now, rows);
+      journal_.AppendSlice(slice_);
+      if (journal_.depth().bytes > kWaitingBytesMax) journal_.AwaitWritten();
+    } while (cursor != 0);
+    journal_.FinishSnapshot();
+    writer_.reset();  // what follows from the connections' end is not to be kept
+  } else {
+    WriteMeta(batch_, flags);
+    Append(storage::Durability::kMachine);
+  }
+  journal_.Stop();
+  progress_ = journal_.Look();
+  is_stopped_ = true;
+}
+
+storage::Status Keeper::BackUp(const std::string& path) const {
+  return storage::BackUp(*data_.store, data_.directory.log_id(), path);
+}
+
+KeeperFigures Keeper::Figures() const {
+  return {.newest_batch = newest_batch_,
+          .completed_batch = progress_.completed_batch,
+          .durable_batch = progress_.durable_batch,
+          .bytes_waiting = journal_.depth().bytes,
+          .snapshots = progress_.snapshot,
+          .rows_loaded = rows_loaded_,
+          .free_bytes = free_bytes_,
+          .is_snapshot_under_way = snapshot_cursor_.has_value(),
+          .may_have_lost_leases = may_have_lost_leases_};
+}
+
+}  // namespace fairlock::persist

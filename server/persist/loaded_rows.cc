@@ -1,0 +1,165 @@
+#include "server/persist/loaded_rows.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <tuple>
+
+#include "server/persist/long_leases.h"
+#include "server/persist/rows_of_engine.h"
+
+namespace fairlock::persist {
+
+namespace {
+
+constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
+
+storage::Status NotOurs(std::string_view what) {
+  return {storage::StatusCode::kDamaged,
+          "a " + std::string(what) + " has values that this version does not take"};
+}
+
+std::size_t RankInMlock(const storage::HoldRow& row) {
+  const auto& keys = row.claim.mlock_keys;
+  return static_cast<std::size_t>(std::find(keys.begin(), keys.end(), row.id.key) - keys.begin());
+}
+
+engine::LimitOverride OverrideOf(const storage::LimitRow& row, const RestoreOptions& options) {
+  const std::int64_t age_ms = options.unix_ms - static_cast<std::int64_t>(row.set_at_unix_ms);
+  engine::LimitOverride limit{.db = row.id.db,
+                              .pattern = std::string(row.id.pattern),
+                              .limit = static_cast<std::uint32_t>(row.limit),
+                              .reason = std::string(row.reason),
+                              .user = std::string(row.set_by),
+                              .address = std::string(row.set_from),
+                              .since = options.now - std::max<std::int64_t>(age_ms, 0)};
+  if (row.length_ms) {
+    limit.end =
+        options.now + static_cast<engine::DurationMs>(row.remaining_ms.value_or(*row.length_ms));
+  }
+  return limit;
+}
+
+}  // namespace
+
+std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
+  const std::size_t size = bytes.size() + 1;
+  if (size > block_left_) {
+    block_left_ = std::max(kBlockBytes, size);
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_left_));
+  }
+  // From the end of the block to its front.
+  block_left_ -= size;
+  char* const to = blocks_.back().get() + block_left_;
+  to[0] = kind;
+  std::memcpy(to + 1, bytes.data(), bytes.size());
+  return {to, size};
+}
+
+void LoadedRows::Apply(const storage::Change& change) {
+  const char kind = static_cast<char>(change.kind);
+  scratch_.assign(1, kind).append(change.key);
+  const auto found = rows_.find(scratch_);
+  if (change.is_deletion) {
+    if (found != rows_.end()) rows_.erase(found);
+    return;
+  }
+  const std::string_view value = Keep(kind, change.value).substr(1);
+  if (found != rows_.end()) {
+    found->second = value;
+  } else {
+    rows_.emplace(Keep(kind, change.key), value);
+  }
+}
+
+storage::Status LoadedRows::Finish() {
+  for (const auto& [name, value] : rows_) {
+    storage::Status status = Sort(name, value);
+    if (!status.ok()) return status;
+  }
+  for (auto* ranked : {&holds_, &places_, &cooling_, &limits_}) {
+    std::sort(ranked->begin(), ranked->end(), [](const Ranked& a, const Ranked& b) {
+      return std::tie(a.rank, a.sub_rank) < std::tie(b.rank, b.sub_rank);
+    });
+  }
+  return {};
+}
+
+storage::Status LoadedRows::Sort(std::string_view name, std::string_view value) {
+  const std::string_view key = name.substr(1);
+  switch (static_cast<storage::RowKind>(name[0])) {
+    case storage::RowKind::kHold: {
+      storage::HoldRow row;
+      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("hold");
+      has_long_leases_ |=
+          IsLongLease(static_cast<engine::DurationMs>(row.claim.lease_ms.value_or(0)));
+      holds_.push_back({row.id.token, key, value, RankInMlock(row)});
+      return {};
+    }
+    case storage::RowKind::kPlace: {
+      storage::PlaceRow row;
+      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("place");
+      places_.push_back({row.arrival, key, value});
+      return {};
+    }
+    case storage::RowKind::kCooling: {
+      storage::CoolingRow row;
+      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("cooling room");
+      cooling_.push_back({row.id.token, key, value});
+      return {};
+    }
+    case storage::RowKind::kLimit: {
+      storage::LimitRow row;
+      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("limit");
+      limits_.push_back({row.age, key, value});
+      return {};
+    }
+    case storage::RowKind::kMeta:
+      TakeMeta(key, value);
+      return {};
+  }
+  return NotOurs("row");
+}
+
+void LoadedRows::TakeMeta(std::string_view key, std::string_view value) {
+  storage::MetaRow row;
+  const bool is_right = DecodeRow(key, value, row);
+  assert(is_right);
+  if (row.name == storage::MetaName::kTokenCeiling) {
+    token_ceiling_ = row.number;
+  } else {
+    last_run_flags_ = row.number;
+    last_boot_id_ = row.text;
+  }
+}
+
+std::uint64_t LoadedRows::newest_token() const {
+  return std::max(holds_.empty() ? 0 : holds_.back().rank,
+                  cooling_.empty() ? 0 : cooling_.back().rank);
+}
+
+void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const {
+  storage::HoldRow hold;
+  for (const Ranked& ranked : holds_) {
+    if (!DecodeRow(ranked.key, ranked.value, hold)) continue;
+    engine.Restore(HoldOf(hold), options.restart_grace_ms, options.now);
+  }
+  storage::CoolingRow room;
+  for (const Ranked& ranked : cooling_) {
+    if (!DecodeRow(ranked.key, ranked.value, room)) continue;
+    engine.Restore(CoolingOf(room), options.now);
+  }
+  storage::PlaceRow place;
+  for (const Ranked& ranked : places_) {
+    if (!DecodeRow(ranked.key, ranked.value, place)) continue;
+    engine.Restore(PlaceOf(place), options.restart_grace_ms, options.now);
+  }
+  storage::LimitRow limit;
+  for (const Ranked& ranked : limits_) {
+    if (!DecodeRow(ranked.key, ranked.value, limit)) continue;
+    // More of them than are allowed now are dropped, the newest first.
+    if (!engine.SetLimit(OverrideOf(limit, options), options.now)) break;
+  }
+}
+
+}  // namespace fairlock::persist

@@ -1,0 +1,71 @@
+// What was read back from a log: rows, and from them the state of a lock engine.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/lock_engine.h"
+#include "storage/load_log.h"
+#include "storage/rows.h"
+
+namespace fairlock::persist {
+
+struct RestoreOptions {
+  engine::TimeMs now = 0;
+  std::int64_t unix_ms = 0;
+  engine::DurationMs restart_grace_ms = 0;  // for sessions, and waiters that do not KEEP
+};
+
+// Takes the changes of a log one after the other; then the rows that are left can be put into an
+// engine. Filled by one thread, used by another one afterwards.
+class LoadedRows final : public storage::ChangeSink {
+ public:
+  void Apply(const storage::Change& change) override;
+
+  // To be called when all changes are there: sorts, and tells of the first row that no engine of
+  // ours could have had.
+  storage::Status Finish();
+
+  std::uint64_t token_ceiling() const { return token_ceiling_; }
+  const std::string& last_boot_id() const { return last_boot_id_; }
+  std::uint64_t last_run_flags() const { return last_run_flags_; }  // of storage's LastRun
+  std::uint64_t newest_token() const;
+  std::size_t size() const { return rows_.size(); }
+  bool has_long_leases() const { return has_long_leases_; }
+
+  // REQUIRES: an engine without locks; EndRestore is to follow.
+  void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
+
+ private:
+  // Kind and key in one, and the value; views into blocks_.
+  using Rows = boost::unordered_flat_map<std::string_view, std::string_view>;
+  struct Ranked {
+    std::uint64_t rank = 0;
+    std::string_view key;  // without the kind
+    std::string_view value;
+    std::size_t sub_rank = 0;  // of holds of one MLOCK: the place of their key in it
+  };
+
+  std::string_view Keep(char kind, std::string_view bytes);
+  storage::Status Sort(std::string_view name, std::string_view value);
+  void TakeMeta(std::string_view key, std::string_view value);
+
+  Rows rows_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t block_left_ = 0;
+  std::string scratch_;
+  std::vector<Ranked> holds_;   // by token
+  std::vector<Ranked> places_;  // by arrival
+  std::vector<Ranked> cooling_;
+  std::vector<Ranked> limits_;  // by age
+  std::uint64_t token_ceiling_ = 0;
+  std::uint64_t last_run_flags_ = 0;
+  std::string last_boot_id_;
+  bool has_long_leases_ = false;
+};
+
+}  // namespace fairlock::persist

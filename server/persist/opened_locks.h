@@ -1,0 +1,29 @@
+// Opens a data folder and reads the locks in it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "server/persist/loaded_rows.h"
+#include "storage/open_data.h"
+
+namespace fairlock::persist {
+
+struct OpenedLocks {
+  storage::OpenedData data;
+  std::unique_ptr<LoadedRows> rows;
+};
+
+struct OpenLocksOptions {
+  std::string path;
+  bool initialise = false;
+  // Called by RocksDB's threads.
+  std::function<void(bool is_error, std::string_view message)> log;
+};
+
+// Blocks for as long as it takes to read everything.
+storage::Result<OpenedLocks> OpenLocks(const OpenLocksOptions& options);
+
+}  // namespace fairlock::persist

@@ -1,0 +1,146 @@
+// A data folder as a server leaves it, cut off or damaged in every way: it is read back as far as
+// it is whole, or refused.
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/persist/keeper.h"
+
+namespace fairlock::persist {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kLocks = 60;
+
+// 1 is every position; the tests take fewer by themselves.
+std::size_t Stride(std::size_t usual) {
+  const char* given = std::getenv("FAIRLOCK_DAMAGE_STRIDE");
+  return given == nullptr ? usual : static_cast<std::size_t>(std::atoi(given));
+}
+
+class DamageTest : public testing::Test {
+ protected:
+  // One batch a lock, so that the locks that come back say where the log was cut.
+  void SetUp() override {
+    std::string made = (fs::temp_directory_path() / "fairlock-damage-XXXXXX").string();
+    ASSERT_NE(mkdtemp(made.data()), nullptr);
+    folder_ = made;
+    Keep(kLocks);
+    log_ = FindLog();
+    std::ifstream file(log_, std::ios::binary);
+    content_.assign(std::istreambuf_iterator<char>(file), {});
+    ASSERT_GT(content_.size(), 4096U);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string data() const { return (folder_ / "data").string(); }
+
+  void Keep(int locks) {
+    auto opened = OpenLocks({.path = data(), .initialise = false, .log = {}});
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    engine::LockEngine engine(engine::EngineOptions{});
+    engine::Effects effects;
+    engine::Attachment client(engine.clients().Connect("test", "default"));
+    std::mutex mutex;
+    std::condition_variable woken;
+    int wakes = 0;
+    KeeperOptions options;
+    options.path = data();
+    options.wake = [&] {
+      const std::lock_guard lock(mutex);
+      ++wakes;
+      woken.notify_one();
+    };
+    options.unix_ms = [] { return std::int64_t{1'790'000'000'000}; };
+    Keeper keeper(engine, std::move(opened.value()), options, 1000, effects);
+    while (!keeper.is_ready()) {
+      std::unique_lock lock(mutex);
+      woken.wait(lock, [&] { return wakes > 0; });
+      wakes = 0;
+      keeper.BeginTurn(1000);
+    }
+    for (int i = 0; i < locks; ++i) {
+      const std::string key = "key " + std::to_string(i);
+      engine::LockRequest request;
+      request.key = {0, key};
+      request.owner = "an owner of some length, so that the log has some thousand bytes in all";
+      request.lease_ms = 100'000;
+      engine.Lock(request, client, 1000, effects);
+      keeper.EndTurn(1000);
+      keeper.AwaitJournal();
+    }
+    ASSERT_FALSE(keeper.has_failed()) << keeper.failure();
+    engine.Detach(client, 1000, effects);
+    CopyAsKilled();
+  }
+
+  // As a process leaves it that is killed: nothing is closed.
+  void CopyAsKilled() { fs::copy(data(), folder_ / "killed", fs::copy_options::recursive); }
+
+  fs::path FindLog() const {
+    fs::path newest;
+    for (const auto& entry : fs::directory_iterator(folder_ / "killed" / "db")) {
+      if (entry.path().extension() == ".log" && entry.path() > newest) newest = entry.path();
+    }
+    return newest;
+  }
+
+  // A copy of the killed server's folder with that content of its log.
+  storage::Result<OpenedLocks> OpenWith(const std::string& content) {
+    const fs::path copy = folder_ / "copy";
+    fs::remove_all(copy);
+    fs::copy(folder_ / "killed", copy, fs::copy_options::recursive);
+    std::ofstream file(copy / "db" / log_.filename(), std::ios::binary | std::ios::trunc);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    file.close();
+    return OpenLocks({.path = copy.string(), .initialise = false, .log = {}});
+  }
+
+  fs::path folder_;
+  fs::path log_;
+  std::string content_;
+};
+
+// Holds, and the two rows about the run.
+std::size_t LocksIn(const OpenedLocks& opened) { return opened.rows->size() - 2; }
+
+TEST_F(DamageTest, ALogThatWasCutOffStartsWithTheWholeBatchesBeforeTheCut) {
+  const std::size_t stride = Stride(173);
+  std::size_t locks = kLocks;
+  std::size_t bytes_of_last = 0;
+  for (std::size_t cut = 0; cut < 4096;
+       cut += cut < 600 ? std::min<std::size_t>(stride, 19) : stride) {
+    auto opened = OpenWith(content_.substr(0, content_.size() - cut));
+    ASSERT_TRUE(opened.ok()) << "cut by " << cut << ": " << opened.status().message();
+    // Fewer with each batch that is not whole, and never one that is missing in between.
+    ASSERT_LE(LocksIn(opened.value()), locks) << "cut by " << cut;
+    ASSERT_GE(LocksIn(opened.value()) + 1 + stride / 60, locks) << "cut by " << cut;
+    if (LocksIn(opened.value()) < locks) bytes_of_last = cut;
+    locks = LocksIn(opened.value());
+  }
+  EXPECT_LT(locks, std::size_t{kLocks});
+  EXPECT_GT(bytes_of_last, 0U);
+}
+
+TEST_F(DamageTest, AFlippedBitBeforeTheLastBatchIsRefusedAndSaysWhere) {
+  // The last batch stands in the last bytes, fewer than these.
+  const std::size_t end = content_.size() - 400;
+  const std::size_t stride = Stride(101);
+  for (std::size_t at = 0; at < end; at += stride) {
+    std::string damaged = content_;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+    auto opened = OpenWith(damaged);
+    ASSERT_FALSE(opened.ok()) << "bit " << at % 8 << " of byte " << at;
+    ASSERT_FALSE(opened.status().message().empty());
+  }
+}
+
+}  // namespace
+}  // namespace fairlock::persist

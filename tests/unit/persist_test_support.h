@@ -1,0 +1,189 @@
+// An engine that is used at random, and what would be on disk of it.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/engine/lock_engine.h"
+#include "server/persist/batch_writer.h"
+#include "server/persist/loaded_rows.h"
+#include "server/persist/rows_of_engine.h"
+#include "storage/load_log.h"
+
+namespace fairlock::persist {
+
+// Gives the changes of a record to the sink.
+inline void Replay(storage::RecordWriter& record, storage::ChangeSink& sink) {
+  const std::string sealed(record.Seal(storage::RecordKind::kBatch, 1, 0));
+  auto reader = storage::RecordReader::Open(sealed, storage::RecordKind::kBatch, 1, 0);
+  storage::Change change;
+  while (reader->Next(change)) sink.Apply(change);
+  record.Clear();
+}
+
+// By kind and key, as text that says what is in them; of a cooling room only that it is there, as
+// its length is that of the moment.
+using RowTexts = std::map<std::pair<int, std::string>, std::string>;
+
+inline RowTexts TextsOf(const storage::RowTable& table) {
+  RowTexts texts;
+  for (const auto& [name, value] : table.rows()) {
+    const bool is_cooling = name.first == storage::RowKind::kCooling;
+    texts[{static_cast<int>(name.first), name.second}] = is_cooling ? "" : value;
+  }
+  return texts;
+}
+
+// Puts what a scan finds into a record.
+class RowsTo final : public engine::KeptSink {
+ public:
+  explicit RowsTo(storage::RecordWriter& record) : record_(record) {}
+
+  void Take(const engine::KeptHold& hold) override { PutRow(record_, RowOf(hold)); }
+  void Take(const engine::KeptPlace& place) override { PutRow(record_, RowOf(place)); }
+  void Take(const engine::KeptCooling& room) override { PutRow(record_, RowOf(room)); }
+
+ private:
+  storage::RecordWriter& record_;
+};
+
+// What a scan of the whole engine finds.
+inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
+  storage::RecordWriter record;
+  RowsTo rows(record);
+  for (std::uint64_t cursor = 0;;) {
+    cursor = engine.ScanKept(cursor, 100, {}, now, rows);
+    if (cursor == 0) break;
+  }
+  storage::RowTable table;
+  Replay(record, table);
+  return TextsOf(table);
+}
+
+// Clients that ask for a few keys in all ways there are. The same seed does the same.
+class RandomUse {
+ public:
+  RandomUse(engine::LockEngine& engine, std::uint64_t seed, engine::TimeMs now = 1000)
+      : engine_(engine), chance_(seed), now_(now) {
+    for (auto& connection : connections_) Connect(connection);
+  }
+  ~RandomUse() {
+    for (auto& connection : connections_) engine_.Detach(*connection, now_, effects_);
+  }
+
+  engine::TimeMs now() const { return now_; }
+
+  void Step() {
+    effects_.resolutions.clear();
+    switch (Pick(12)) {
+      case 0:
+        now_ += Pick(400);
+        engine_.Advance(now_, 5, effects_);
+        break;
+      case 1:
+        Reconnect();
+        break;
+      case 2:
+        engine_.Unlock({Key(), Owner(), std::nullopt}, now_, effects_);
+        break;
+      case 3:
+        engine_.Renew({Key(), Owner(), Lease(), std::nullopt}, now_, effects_);
+        break;
+      case 4:
+        engine_.Cancel(Key(), Owner(), now_, effects_);
+        break;
+      case 5:
+        engine_.Transfer({Key(), Owner(), Owner(), Lease(), std::nullopt}, now_, effects_);
+        break;
+      case 6:
+        if (Pick(4) == 0) engine_.Break(Key(), std::nullopt, now_, effects_);
+        break;
+      case 7:
+        AskForSeveral();
+        break;
+      default:
+        Ask();
+    }
+  }
+
+ private:
+  std::uint64_t Pick(std::uint64_t count) { return chance_() % count; }
+
+  void Connect(std::unique_ptr<engine::Attachment>& connection) {
+    connection = std::make_unique<engine::Attachment>(engine_.clients().Connect("test", "default"));
+  }
+  void Reconnect() {
+    auto& connection = connections_[Pick(connections_.size())];
+    engine_.Detach(*connection, now_, effects_);
+    Connect(connection);
+  }
+
+  // One that does not wait.
+  engine::Attachment* FreeConnection() {
+    auto& connection = connections_[Pick(connections_.size())];
+    return connection->pending.empty() ? connection.get() : nullptr;
+  }
+
+  engine::KeyName Key() { return {0, kKeys[Pick(kKeys.size())]}; }
+  std::string_view Owner() { return kOwners[Pick(kOwners.size())]; }
+  std::optional<engine::DurationMs> Lease() {
+    if (Pick(3) == 0) return std::nullopt;
+    return 1 + static_cast<engine::DurationMs>(Pick(1000));
+  }
+
+  engine::LockRequest Request() {
+    engine::LockRequest request;
+    request.owner = Owner();
+    request.lease_ms = Lease();
+    if (Pick(2) == 0) request.wait_ms = 1 + static_cast<engine::DurationMs>(Pick(500));
+    if (Pick(2) == 0) request.keep_ms = 1 + static_cast<engine::DurationMs>(Pick(500));
+    if (Pick(5) == 0) request.min_hold_ms = 1 + static_cast<engine::DurationMs>(Pick(300));
+    if (Pick(5) == 0) request.session_grace_ms = static_cast<engine::DurationMs>(Pick(2) * 200);
+    if (Pick(5) == 0) request.meta = kOwners[Pick(3)];
+    if (Pick(5) == 0) request.label = kOwners[Pick(3)];
+    request.only_new = Pick(10) == 0;
+    const std::uint64_t mode = Pick(4);
+    request.is_shared = mode == 0;
+    if (mode == 1) request.limit = 1 + static_cast<std::uint32_t>(Pick(3));
+    return request;
+  }
+
+  void Ask() {
+    engine::Attachment* from = FreeConnection();
+    if (from == nullptr) return;
+    engine::LockRequest request = Request();
+    request.key = Key();
+    const engine::LockResult result = engine_.Lock(request, *from, now_, effects_);
+    if (result.status == engine::LockStatus::kGranted && Pick(8) == 0) {
+      engine_.UndoGrant(result.key_hash, result.token, now_, effects_);
+    }
+  }
+
+  void AskForSeveral() {
+    engine::Attachment* from = FreeConnection();
+    if (from == nullptr) return;
+    const std::size_t first = Pick(kKeys.size() - 1);
+    const std::vector<engine::KeyName> keys = {{0, kKeys[first]}, {0, kKeys[first + 1]}};
+    engine::MlockRequest request{.keys = keys, .each = Request()};
+    const engine::LockResult result = engine_.Mlock(request, *from, now_, effects_);
+    if (result.status == engine::LockStatus::kGranted && Pick(8) == 0) {
+      engine_.UndoGrant(result.key_hash, result.token, now_, effects_);
+    }
+  }
+
+  static constexpr std::array<std::string_view, 4> kKeys = {"k1", "k2", "k3", "k4"};
+  static constexpr std::array<std::string_view, 5> kOwners = {"a", "b", "c", "d", "e"};
+
+  engine::LockEngine& engine_;
+  std::mt19937_64 chance_;
+  engine::TimeMs now_;
+  engine::Effects effects_;
+  std::array<std::unique_ptr<engine::Attachment>, 6> connections_;
+};
+
+}  // namespace fairlock::persist
