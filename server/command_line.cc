@@ -17,9 +17,12 @@ namespace {
 struct GivenOptions {
   bool check_config = false;
   bool print_config = false;
+  bool check_data = false;
+  bool initialise = false;
   bool version = false;
   bool help = false;
   std::string config_file;
+  std::string backup;
   std::vector<std::vector<std::string>> values;  // by row of the table; the last one counts
 };
 
@@ -28,6 +31,9 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.allow_extras();
   app.add_flag("--check-config", given.check_config);
   app.add_flag("--print-config", given.print_config);
+  app.add_flag("--check-data", given.check_data);
+  app.add_flag("--init", given.initialise);
+  app.add_option("--restore", given.backup);
   app.add_flag("--version", given.version);
   app.add_flag("--help,-h", given.help);
   app.add_option("--config", given.config_file);
@@ -92,7 +98,9 @@ Action ActionOf(const GivenOptions& given) {
   if (given.help) return Action::kShowHelp;
   if (given.version) return Action::kShowVersion;
   if (given.print_config) return Action::kPrintConfig;
-  return given.check_config ? Action::kCheckConfig : Action::kRun;
+  if (given.check_config) return Action::kCheckConfig;
+  if (given.check_data) return Action::kCheckData;
+  return given.backup.empty() ? Action::kRun : Action::kRestore;
 }
 
 // All that stands on the command line; the error if it cannot be taken apart.
@@ -126,6 +134,8 @@ CommandLine ReadCommandLine(std::span<const char* const> arguments) {
     line.error = ReadConfigFile(given.config_file, line.config);
   }
   if (line.error.empty()) line.error = ApplyGiven(given, line.config);
+  line.initialises = given.initialise;
+  line.backup = given.backup;
   return line;
 }
 

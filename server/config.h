@@ -38,6 +38,12 @@ struct Config {
   std::int64_t history_memory = 0;
   std::int64_t stats_labels = 0;
 
+  std::string durability;
+  std::string data_dir;
+  std::int64_t flush_interval = 0;
+  std::int64_t min_free_disk = 0;
+  std::int64_t restart_grace = 0;
+
   std::string log_level;
   std::string log_file;
 };

@@ -23,6 +23,7 @@ constexpr std::int64_t kGb = 1024 * kMb;
 constexpr std::int64_t kCountMax = 1'000'000'000'000;
 
 constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
+constexpr std::array<std::string_view, 3> kDurabilities = {"none", "async", "sync"};
 
 constexpr auto kOptions = std::to_array<Option>({
     {"port", OptionType::kNumber, "3247", 0, 65535, false, "port", &Config::port,
@@ -83,8 +84,23 @@ constexpr auto kOptions = std::to_array<Option>({
     {"stats_labels", OptionType::kNumber, "100", 0, 1000, false, "", &Config::stats_labels,
      "Labels that STATS counts each by itself, the rest as other; each may take 140 KB. 0: nothing "
      "is counted."},
+    {"durability", OptionType::kChoice, "async", 0, 0, false, "", &Config::durability,
+     "What survives of what was acknowledged. none: nothing; async: all, unless the machine is "
+     "lost, then all but the last flush_interval; sync: all.",
+     kDurabilities},
+    {"data_dir", OptionType::kText, "", 0, 0, false, "dir", &Config::data_dir,
+     "Folder of the data, of this server alone. Empty: ./data; with durability none no folder is "
+     "used then, and tokens begin by the clock."},
+    {"flush_interval", OptionType::kDuration, "100ms", kMs, 60 * kSecond, false, "",
+     &Config::flush_interval,
+     "With durability async, how long what was written may stay in the memory of the machine."},
+    {"min_free_disk", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "", &Config::min_free_disk,
+     "With less room on the disk of data_dir locks can be released and renewed, but not taken. "
+     "0: it is not looked at."},
+    {"restart_grace", OptionType::kDuration, "30s", 0, kDay, false, "", &Config::restart_grace,
+     "After a restart, how long sessions, and waiters of a clean stop, have to come back."},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
-     "The least important messages that are still logged."},
+     "The least important messages that are still logged.", kLogLevels},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,
      "Messages are appended to this file. Empty: standard error."},
 });
@@ -126,9 +142,10 @@ std::string FormatAs(OptionType type, std::int64_t value) {
   }
 }
 
-std::string Join(std::span<const std::string> parts, std::string_view separator) {
+template <typename Text>
+std::string Join(std::span<const Text> parts, std::string_view separator) {
   std::string joined;
-  for (const std::string& part : parts) {
+  for (const Text& part : parts) {
     if (!joined.empty()) joined += separator;
     joined += part;
   }
@@ -182,7 +199,7 @@ std::string SetOption(const Option& option, std::string_view value, Config& conf
     return "";
   }
   if (const auto* text = std::get_if<std::string Config::*>(&option.member)) {
-    const bool is_known = std::ranges::find(kLogLevels, value) != kLogLevels.end();
+    const bool is_known = std::ranges::find(option.choices, value) != option.choices.end();
     if (option.type == OptionType::kChoice && !is_known) return DescribeValues(option);
     config.*(*text) = value;
     return "";
@@ -195,7 +212,7 @@ std::string SetOption(const Option& option, std::string_view value, Config& conf
 
 std::string ShowOption(const Option& option, const Config& config) {
   if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
-    return Join(config.*(*list), ", ");
+    return Join(std::span<const std::string>(config.*(*list)), ", ");
   }
   if (const auto* text = std::get_if<std::string Config::*>(&option.member)) {
     return config.*(*text);
@@ -205,7 +222,7 @@ std::string ShowOption(const Option& option, const Config& config) {
 
 std::string ShowOptionAsRedis(const Option& option, const Config& config) {
   if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
-    return Join(config.*(*list), " ");
+    return Join(std::span<const std::string>(config.*(*list)), " ");
   }
   const auto* number = std::get_if<std::int64_t Config::*>(&option.member);
   if (number == nullptr) return ShowOption(option, config);
@@ -243,7 +260,7 @@ std::string DescribeValues(const Option& option) {
     case OptionType::kList:
       return "one or more texts with commas between them";
     case OptionType::kChoice:
-      return "one of debug, info, warning, error";
+      return "one of " + Join(option.choices, ", ");
     case OptionType::kKeyEvents:
       return "letters of Ag$lshzxeKEtmdn";
   }

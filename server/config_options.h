@@ -38,6 +38,7 @@ struct Option {
   std::variant<std::int64_t Config::*, std::string Config::*, std::vector<std::string> Config::*>
       member;
   std::string_view comment;
+  std::span<const std::string_view> choices = {};  // kChoice
 };
 
 std::span<const Option> AllOptions();

@@ -60,7 +60,7 @@ std::string_view ValueWord(OptionType type) {
     case OptionType::kText:
       return "TEXT";
     case OptionType::kChoice:
-      return "LEVEL";
+      return "WORD";
     case OptionType::kKeyEvents:
       return "LETTERS";
   }
@@ -103,6 +103,11 @@ std::string HelpText() {
   text += HelpEntry("--config FILE", "Read options from this YAML file.");
   text += HelpEntry("--check-config", "Say whether all options are right, and exit.");
   text += HelpEntry("--print-config", "Print all options as a configuration file, and exit.");
+  text +=
+      HelpEntry("--check-data",
+                "Read all of the data folder, say what is in it and what is damaged, and exit.");
+  text += HelpEntry("--init", "Begin anew in an empty data folder, although it had data before.");
+  text += HelpEntry("--restore BACKUP", "Make the data folder from a backup, and exit.");
   text += HelpEntry("--version", "Print the version, and exit.");
   text += HelpEntry("--help", "Print this, and exit.");
   text +=
@@ -118,7 +123,7 @@ std::string HelpText() {
   }
   text +=
       "\nExit status: 0 after a clean stop, 1 if it cannot start or go on, 2 if an option is "
-      "wrong.\n";
+      "wrong,\n3 if writing to the disk has failed.\n";
   return text;
 }
 

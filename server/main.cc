@@ -8,6 +8,7 @@
 
 #include "server/command_line.h"
 #include "server/config_text.h"
+#include "server/data_tools.h"
 #include "server/logging.h"
 #include "server/server.h"
 #include "server/version.h"
@@ -18,6 +19,7 @@ using fairlock::server::Action;
 using fairlock::server::CommandLine;
 
 constexpr int kWrongOptions = 2;
+constexpr int kStorageFailed = 3;
 
 int Fail(const std::string& error) {
   std::cerr << "fairlockd: " << error << '\n';
@@ -31,13 +33,20 @@ int Serve(const CommandLine& line) {
       {.level = line.config.log_level, .file = line.config.log_file}, error);
   if (log == nullptr) return Fail(error);
   fairlock::server::Server server(line.config, line.config_file, *log);
-  error = server.Start();
+  error = server.Start(line.initialises);
   if (!error.empty()) {
     if (!line.config.log_file.empty()) log->Error("{}", error);
     return Fail(error);
   }
-  server.Run();
-  return EXIT_SUCCESS;
+  switch (server.Run()) {
+    case fairlock::server::RunEnd::kStopped:
+      return EXIT_SUCCESS;
+    case fairlock::server::RunEnd::kNotLoaded:
+      return Fail(server.end_reason());
+    case fairlock::server::RunEnd::kStorageFailed:
+      return kStorageFailed;
+  }
+  return EXIT_FAILURE;
 }
 
 }  // namespace
@@ -62,6 +71,11 @@ int main(int argc, char** argv) {
     case Action::kCheckConfig:
       std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": right\n";
       return EXIT_SUCCESS;
+    case Action::kCheckData:
+      return fairlock::server::PrintDataReport(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;
+    case Action::kRestore:
+      return fairlock::server::RestoreBackup(line.config, line.backup) ? EXIT_SUCCESS
+                                                                       : EXIT_FAILURE;
     case Action::kRun:
       return Serve(line);
   }

@@ -15,6 +15,10 @@ struct EnvironmentHooks {
   // The configuration was changed; empty: it is in use now, else why it cannot be.
   std::function<std::string(const Config&)> apply;
   std::function<void()> request_shutdown;
+  std::function<command::PersistenceReport()> persistence = [] {
+    return command::PersistenceReport{};
+  };
+  std::function<std::string(const std::string& path, std::uint64_t client_id)> start_backup = {};
 };
 
 // Loop-confined.
@@ -27,6 +31,10 @@ class ProcessEnvironment final : public command::Environment {
   command::ResourceUse Resources() const override;
   std::vector<command::Setting> FindSettings(std::string_view name_glob) const override;
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
+  command::PersistenceReport Persistence() const override { return hooks_.persistence(); }
+  std::string StartBackup(const std::string& path, std::uint64_t client_id) override {
+    return hooks_.start_backup(path, client_id);
+  }
   void RequestShutdown() override { hooks_.request_shutdown(); }
 
   const Config& config() const { return config_; }

@@ -92,16 +92,24 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
     : log_(log),
       environment_(FactsWith(config_file), FitToDescriptorLimit(config, log),
                    {.apply = [this](const Config& changed) { return Apply(changed); },
-                    .request_shutdown = [this] { RequestStop("SHUTDOWN"); }}),
+                    .request_shutdown = [this] { RequestStop("SHUTDOWN"); },
+                    .persistence = [this] { return keeping_.Report(); },
+                    .start_backup =
+                        [this](const std::string& path, std::uint64_t client_id) {
+                          return keeping_.StartBackup(path, client_id);
+                        }}),
       dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
                   RecorderOptionsOf(config)),
       net_log_(log),
       loop_(dispatcher_, net_log_, LoopOptionsOf(environment_.config())),
+      keeping_(dispatcher_, loop_, log,
+               {.ready = [this] { NoteReady(); },
+                .stop = [this](const std::string& why) { RequestStop(why); }}),
       signals_(loop_.io_context()) {
   ApplyToDispatcher(config);
 }
 
-std::string Server::Start() {
+std::string Server::Start(bool initialises) {
   const Config& config = environment_.config();
   log_.Info("fairlockd {} starts, process {}", Version(), environment_.Facts().process_id);
   // Before anybody can connect, so that a server that was seen to serve stops in good order.
@@ -114,22 +122,29 @@ std::string Server::Start() {
   for (const net::ListeningSocket& socket : listening.sockets) {
     log_.Info("listening on {}", socket.name);
   }
+  // Until the data is read, requests are answered by -LOADING.
+  keeping_.Start(config, initialises);
   loop_.StartListening(std::move(listening.sockets));
-  LogHowToTry(config);
   return "";
 }
 
-void Server::LogHowToTry(const Config& config) {
+void Server::NoteReady() {
+  const Config& config = environment_.config();
+  sd_notify(0, "READY=1");
   const std::string where =
       config.port != 0 ? "-p " + std::to_string(config.port) : "-s " + config.unix_socket;
   log_.Info("ready for up to {} clients; try: redis-cli {} LOCK order:42 worker-1 PX 30000",
             config.max_clients, where);
 }
 
-void Server::Run() {
-  sd_notify(0, "READY=1");
+RunEnd Server::Run() {
   loop_.Run();
+  if (keeping_.has_failed()) {
+    log_.Error("ended: {}", keeping_.error());
+    return RunEnd::kStorageFailed;
+  }
   log_.Info("stopped");
+  return keeping_.error().empty() ? RunEnd::kStopped : RunEnd::kNotLoaded;
 }
 
 std::string Server::Apply(const Config& config) {
@@ -139,6 +154,7 @@ std::string Server::Apply(const Config& config) {
     return "the limit of open files has room for max_clients " + std::to_string(room) + " at most";
   }
   loop_.set_connections_max(wanted);
+  keeping_.Apply(config);
   loop_.limits().output_bytes_max = static_cast<std::size_t>(config.output_limit);
   ApplyToDispatcher(config);
   log_.SetLevel(config.log_level);

@@ -7,6 +7,7 @@
 
 #include "server/command/dispatcher.h"
 #include "server/config.h"
+#include "server/lock_keeping.h"
 #include "server/logging.h"
 #include "server/net/turn_loop.h"
 #include "server/net_log.h"
@@ -14,16 +15,22 @@
 
 namespace fairlock::server {
 
+enum class RunEnd : std::uint8_t { kStopped, kNotLoaded, kStorageFailed };
+
 // Made, started and run by one thread.
 class Server {
  public:
   // `log` must outlive it. `config_file` may be empty.
   Server(const Config& config, const std::string& config_file, Log& log);
 
-  // Opens all sockets. Empty: done; else what went wrong, and what to do about it.
-  [[nodiscard]] std::string Start();
-  // Serves until SIGTERM, SIGINT or SHUTDOWN; a second signal ends the process at once.
-  void Run();
+  // Opens all sockets, and begins to read the data. Empty: done; else what went wrong, and what to
+  // do about it. `initialises`: an empty data folder is meant to be empty.
+  [[nodiscard]] std::string Start(bool initialises);
+  // Serves until SIGTERM, SIGINT or SHUTDOWN, or until the data cannot be read or written; a second
+  // signal ends the process at once.
+  [[nodiscard]] RunEnd Run();
+  // Of a run that did not end as it was told to.
+  const std::string& end_reason() const { return keeping_.error(); }
 
  private:
   void StopOnSignals();
@@ -32,13 +39,14 @@ class Server {
   std::string Apply(const Config& config);
   void ApplyToDispatcher(const Config& config);
   void LogChanges(const Config& config);
-  void LogHowToTry(const Config& config);
+  void NoteReady();
 
   Log& log_;
   ProcessEnvironment environment_;
   command::Dispatcher dispatcher_;
   NetLog net_log_;
   net::TurnLoop loop_;
+  LockKeeping keeping_;
   boost::asio::signal_set signals_;
   bool is_stopping_ = false;
 };

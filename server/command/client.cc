@@ -160,6 +160,18 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
     AnswerWaitingLock(resolution, now);
   }
   explained_.reset();
+  NoteNews(kReadOnly);
+  transport_.NoticeOutput();
+}
+
+void Client::AnswerBackup(const std::string& error) {
+  if (is_detached_ || wait_kind_ != WaitKind::kBackup) return;
+  wait_kind_ = WaitKind::kNothing;
+  if (error.empty()) {
+    writer().Ok();
+  } else {
+    writer().Error(ErrorCode::kErr, "no backup was made: " + error);
+  }
   transport_.NoticeOutput();
 }
 
@@ -194,6 +206,7 @@ void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::Tim
 void Client::Push(std::string_view bytes) {
   if (is_closing_ || !transport_.AdmitOutput(bytes.size())) return;
   output_.append(bytes);
+  NoteNews(kReadOnly);
   transport_.NoticeOutput();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocol/reply_writer.h"
@@ -24,7 +25,7 @@ struct ExplainedRequest;
 struct Subscriptions;
 
 // What a connection waits for; each ends with exactly one reply.
-enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree };
+enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree, kBackup };
 
 struct ClientAddress {
   std::string
@@ -78,6 +79,11 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // confirmed when its reply was handed over whole.
   void NoticeTaken(std::size_t bytes) { taken_bytes_ += bytes; }
   void NoticeSent(std::size_t bytes);
+  // Of all output ever: written, and handed to the kernel.
+  std::uint64_t written_bytes() const { return taken_bytes_ + output_.size(); }
+  std::uint64_t sent_bytes() const { return sent_bytes_; }
+  // True: what was written since the last call may tell of locks.
+  bool TakeNews() { return (std::exchange(news_, 0) & (kWrite | kReadOnly)) != 0; }
 
   bool is_waiting() const { return wait_kind_ != WaitKind::kNothing; }
   bool is_closing() const { return is_closing_; }
@@ -89,6 +95,8 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   // The request that waited is answered.
   void Resolve(const engine::Resolution& resolution, engine::TimeMs now);
+  // The backup that it waited for is made, unless there is an error.
+  void AnswerBackup(const std::string& error);
   // The request being executed waits. For the map of EXPLAIN it is remembered.
   void WaitFor(WaitKind kind) { wait_kind_ = kind; }
   void ExplainLater(const ExplainedRequest& request);
@@ -100,6 +108,8 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // True: a grant with that token was on its way to this client, and is forgotten here.
   bool ForgetGrant(engine::Token token);
   void CloseAfterOutput() { is_closing_ = true; }
+  // The output is that of a command with these flags.
+  void NoteNews(std::uint32_t command_flags) { news_ |= command_flags; }
   // Something that the client did not wait for, but asked for: a message in its version of the
   // protocol, or a line about a request. Whoever does not take them is closed at the output limit.
   void Push(std::string_view bytes);
@@ -166,6 +176,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   bool is_detached_ = false;
   bool fails_at_time_out_ = false;
   bool is_monitor_ = false;
+  std::uint32_t news_ = 0;  // flags of the commands whose output was not looked at yet
   std::uint64_t taken_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
   std::vector<UnsentGrant> grants_;

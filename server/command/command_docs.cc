@@ -21,6 +21,7 @@ constexpr auto kFlagNames = std::to_array<FlagName>({
     {kReadOnly, "readonly"},
     {kAdmin, "admin"},
     {kPubsub, "pubsub"},
+    {kTakesLock, "denyoom"},
     {kBlocking, "blocking"},
     {kFast, "fast"},
     {kNoAuth, "no_auth"},

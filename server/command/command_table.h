@@ -41,6 +41,9 @@ enum CommandFlag : std::uint32_t {
   kContainer = 1U << 8,  // has subcommands and yet a handler, for when it stands alone
   kPubsub = 1U << 9,
   kWhileConfined = 1U << 10,  // allowed to a subscriber in RESP2; not shown
+  kTakesLock = 1U << 11,      // refused while the disk is nearly full
+  kOnlyWhenReady =
+      1U << 12,  // refused while locks are loaded, as kWrite and kReadOnly are; not shown
 };
 
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the

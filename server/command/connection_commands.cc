@@ -163,7 +163,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
     {"PING",
      Ping,
      -1,
-     kConnection | kFast | kWhileConfined,
+     kConnection | kFast | kWhileConfined | kOnlyWhenReady,
      {},
      "connection",
      "[message]",

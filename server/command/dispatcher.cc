@@ -34,6 +34,23 @@ bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
 
 namespace {
 
+void RefuseForService(Service service, protocol::ReplyWriter& reply) {
+  switch (service) {
+    case Service::kFull:
+      break;
+    case Service::kLoading:
+      return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; ask again soon");
+    case Service::kShortOfSpace:
+      return reply.Error(ErrorCode::kStorage,
+                         "the disk has less room than min_free_disk: locks can be released and "
+                         "renewed, but not taken");
+    case Service::kFailed:
+      return reply.Error(ErrorCode::kStorage,
+                         "writing to the disk has failed: nothing changes until the server has "
+                         "been started again");
+  }
+}
+
 void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyWriter& reply) {
   std::string text =
       "unknown command " + Quoted(arguments[0], 128) + ", with args beginning with: ";
@@ -82,6 +99,10 @@ std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& re
     RefuseArity(*spec, reply);
     return CommandTable::kNone;
   }
+  if ((spec->flags & refused_flags_) != 0) {
+    RefuseForService(service_, reply);
+    return CommandTable::kNone;
+  }
   if (client.is_confined() && (spec->flags & kWhileConfined) == 0) {
     RefuseConfined(*spec, reply);
     return CommandTable::kNone;
@@ -98,6 +119,7 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
     ++calls_[index];
     const CommandSpec& spec = *commands_.rows()[index];
     client.profile().last_command = &spec;
+    client.NoteNews(spec.flags);
     // A request before this one may have changed the database.
     const bool is_hashed = request.has_key && request.database == client.database();
     Invocation invocation{*this, client, request.arguments,
@@ -123,6 +145,24 @@ void Dispatcher::DeliverEffects(engine::TimeMs now) {
   }
   effects_.resolutions.clear();
   if (channels_.has_waiting() && !is_executing_) channels_.PublishWaiting();
+}
+
+void Dispatcher::set_service(Service service) {
+  service_ = service;
+  switch (service) {
+    case Service::kFull:
+      refused_flags_ = 0;
+      break;
+    case Service::kLoading:
+      refused_flags_ = kWrite | kReadOnly | kOnlyWhenReady;
+      break;
+    case Service::kShortOfSpace:
+      refused_flags_ = kTakesLock;
+      break;
+    case Service::kFailed:
+      refused_flags_ = kWrite;
+      break;
+  }
 }
 
 void Dispatcher::ResetStatistics() {

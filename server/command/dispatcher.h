@@ -34,6 +34,14 @@ struct ServerCounters {
   std::uint64_t closed_over_output_limit = 0;  // transport
 };
 
+// What the server can do at present.
+enum class Service : std::uint8_t {
+  kFull,
+  kLoading,       // locks are read from the disk
+  kShortOfSpace,  // the disk is nearly full: no new locks
+  kFailed         // the disk has failed: nothing changes any more
+};
+
 // Loop-confined. Outlives its clients.
 class Dispatcher {
  public:
@@ -92,6 +100,8 @@ class Dispatcher {
   Monitors& monitors() { return monitors_; }
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
+  Service service() const { return service_; }
+  void set_service(Service service);
   const protocol::RequestLimits& limits() const { return limits_; }
   void set_limits(const protocol::RequestLimits& limits) { limits_ = limits; }
   engine::TimeMs started_at() const { return started_at_; }
@@ -126,6 +136,8 @@ class Dispatcher {
   UnsentGrants unsent_grants_;
   std::uint64_t next_client_id_ = 1;
   bool is_executing_ = false;
+  Service service_ = Service::kFull;
+  std::uint32_t refused_flags_ = 0;  // of commands that the present service leaves out
 };
 
 }  // namespace fairlock::command

@@ -33,6 +33,21 @@ struct Setting {
   std::string value;
 };
 
+// How what is decided is kept on disk.
+struct PersistenceReport {
+  std::string durability = "none";
+  bool has_failed = false;
+  bool may_have_lost_leases = true;  // at the start
+  bool is_snapshot_under_way = false;
+  std::uint64_t rows_loaded = 0;
+  std::uint64_t newest_batch = 0;
+  std::uint64_t completed_batch = 0;  // replies up to this one may leave
+  std::uint64_t durable_batch = 0;    // this one and all before outlive the machine
+  std::uint64_t waiting_bytes = 0;    // for the journal
+  std::uint64_t snapshot = 0;         // the newest one
+  std::uint64_t free_disk_bytes = 0;  // 0: not looked at
+};
+
 // Implemented by the server, faked in tests. Loop-confined.
 class Environment {
  public:
@@ -46,6 +61,15 @@ class Environment {
   virtual std::vector<Setting> FindSettings(std::string_view name_glob) const = 0;
   // Empty: done. Else what was wrong, as the text of an error.
   virtual std::string ChangeSetting(std::string_view name, std::string_view value) = 0;
+
+  virtual PersistenceReport Persistence() const { return {}; }
+  // Makes a copy of the data at `path`. Empty: it is under way, and the client of that number will
+  // be answered; else why not.
+  virtual std::string StartBackup(const std::string& path, std::uint64_t client_id) {
+    static_cast<void>(path);
+    static_cast<void>(client_id);
+    return "nothing is kept that could be copied";
+  }
 
   // The server stops soon, as on SIGTERM.
   virtual void RequestShutdown() = 0;

@@ -18,6 +18,7 @@ struct Source {
   const ServerCounters& counters;
   const engine::EngineCounts& locks;
   const ResourceUse resources;
+  const PersistenceReport persistence;
   const std::int64_t unix_us;
   const std::int64_t uptime_s;
   const engine::TimeMs now;
@@ -89,10 +90,31 @@ constexpr auto kMemoryFields = std::to_array<Field>({
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
 });
 
+std::string OneIf(bool is_so) { return is_so ? "1" : "0"; }
+
 constexpr auto kPersistenceFields = std::to_array<Field>({
-    {"loading", [](const Source&) { return std::string("0"); }},
-    {"rdb_bgsave_in_progress", [](const Source&) { return std::string("0"); }},
-    {"aof_enabled", [](const Source&) { return std::string("0"); }},
+    {"loading", [](const Source& s) { return OneIf(s.dispatcher.service() == Service::kLoading); }},
+    {"rdb_bgsave_in_progress",
+     [](const Source& s) { return OneIf(s.persistence.is_snapshot_under_way); }},
+    {"aof_enabled", [](const Source& s) { return OneIf(s.persistence.durability != "none"); }},
+    {"durability", [](const Source& s) { return s.persistence.durability; }},
+    {"storage_failed", [](const Source& s) { return OneIf(s.persistence.has_failed); }},
+    {"short_of_disk",
+     [](const Source& s) { return OneIf(s.dispatcher.service() == Service::kShortOfSpace); }},
+    {"may_have_lost_leases",
+     [](const Source& s) { return OneIf(s.persistence.may_have_lost_leases); }},
+    {"rows_loaded", [](const Source& s) { return std::to_string(s.persistence.rows_loaded); }},
+    {"journal_newest_batch",
+     [](const Source& s) { return std::to_string(s.persistence.newest_batch); }},
+    {"journal_completed_batch",
+     [](const Source& s) { return std::to_string(s.persistence.completed_batch); }},
+    {"journal_durable_batch",
+     [](const Source& s) { return std::to_string(s.persistence.durable_batch); }},
+    {"journal_waiting_bytes",
+     [](const Source& s) { return std::to_string(s.persistence.waiting_bytes); }},
+    {"snapshots", [](const Source& s) { return std::to_string(s.persistence.snapshot); }},
+    {"free_disk_bytes",
+     [](const Source& s) { return std::to_string(s.persistence.free_disk_bytes); }},
 });
 
 constexpr auto kStatsFields = std::to_array<Field>({
@@ -235,6 +257,7 @@ std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& d
                       .counters = dispatcher.counters(),
                       .locks = dispatcher.engine().counts(),
                       .resources = dispatcher.environment().Resources(),
+                      .persistence = dispatcher.environment().Persistence(),
                       .unix_us = dispatcher.environment().UnixTimeUs(),
                       .uptime_s = (now - dispatcher.started_at()) / 1000,
                       .now = now};

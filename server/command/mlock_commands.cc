@@ -78,7 +78,7 @@ void Munlock(Invocation& call) {
 constexpr KeyPositions kCountedKeys = {.first = 2, .last = 0, .step = 1, .is_counted = true};
 
 constexpr auto kMlockCommands = std::to_array<CommandSpec>({
-    {"MLOCK", Mlock, -4, kWrite | kBlocking | kFast, kCountedKeys, "lock",
+    {"MLOCK", Mlock, -4, kWrite | kBlocking | kFast | kTakesLock, kCountedKeys, "lock",
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] "
      "[KEEP duration] [LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
      "[MAXWAITERS n [REPLACE]] [META blob] [LABEL name] [EXPLAIN]",

@@ -150,6 +150,27 @@ void Monitor(Invocation& call) {
   call.reply.Ok();
 }
 
+// The path is the server's, so that nothing is read or written for who may not steer it.
+void Backup(Invocation& call) {
+  const std::string path(call.arguments[1]);
+  if (path.empty() || path.front() != '/') {
+    return call.reply.Error(ErrorCode::kErr, "path: " + Quoted(path, 128) +
+                                                 " is wrong; an absolute path of the server's "
+                                                 "machine that does not exist yet would be right");
+  }
+  const std::string why = call.dispatcher.environment().StartBackup(path, call.client.profile().id);
+  if (!why.empty()) return call.reply.Error(ErrorCode::kErr, "no backup was made: " + why);
+  call.client.WaitFor(WaitKind::kBackup);
+}
+
+// As a Redis without append-only file and replicas: whoever waits for more than 0 asks the wrong
+// server.
+void WaitAof(Invocation& call) {
+  call.reply.ArrayHeader(2);
+  call.reply.Integer(0);
+  call.reply.Integer(0);
+}
+
 void Shutdown(Invocation& call) {
   bool is_abort = false;
   bool saves = false;
@@ -251,6 +272,24 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      "From now on a line for each request that the server executes comes to this connection, until "
      "RESET; those that steer the server, such as CONFIG, apart",
      "O(1), then O(bytes) for each request"},
+    {"BACKUP",
+     Backup,
+     2,
+     kSteering | kBlocking,
+     {},
+     "server",
+     "path",
+     "Makes a folder with a copy of the data as of now, for --restore; answers when it is whole",
+     "O(data)"},
+    {"WAITAOF",
+     WaitAof,
+     4,
+     0,
+     {},
+     "server",
+     "numlocal numreplicas timeout",
+     "Answers 0 and 0: durability is the server's matter, by its configuration",
+     "O(1)"},
     {"SHUTDOWN",
      Shutdown,
      -1,

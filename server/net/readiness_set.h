@@ -40,6 +40,9 @@ class ReadinessSet {
 
   int descriptor() const { return descriptor_; }
 
+  // Whatever the set is waited for ends the wait whenever the descriptor is written to.
+  void AddWake(int event_descriptor);
+
   // False: the system's limit is reached.
   [[nodiscard]] bool Add(int socket, RespConnection& connection, Interest interest);
   void Change(int socket, RespConnection& connection, Interest interest);

@@ -144,6 +144,7 @@ void RespConnection::Finish() {
   if (is_kill_asked_) return Close(CloseReason::kKilled);
   if (is_over_limit_) return Close(CloseReason::kOutputLimit);
   if (is_peer_lost_) return Close(CloseReason::kPeerFailed);
+  if (turn_.keeper != nullptr) HoldBackOutput();
   SendOutput();
   if (is_closed_) return;
   if (output_bytes() > turn_.limits.output_bytes_max) return Close(CloseReason::kOutputLimit);
@@ -155,14 +156,41 @@ void RespConnection::Finish() {
   WaitForWhatIsNext();
 }
 
+std::uint64_t RespConnection::CompletedBatch() const { return turn_.keeper->completed_batch(); }
+
+void RespConnection::HoldBackOutput() {
+  if (client_.TakeNews()) {
+    const std::uint64_t batch = turn_.keeper->Seal(turn_.now);
+    if (batch > CompletedBatch()) gate_.Close(client_.written_bytes(), batch);
+  }
+  gate_.Pass(client_.written_bytes());
+  if (gate_.is_open()) return;
+  gate_.Release(CompletedBatch());
+  if (!gate_.is_open()) Enlist(*this, turn_.held, is_held_);
+}
+
+void RespConnection::NoticeRelease() {
+  is_held_ = false;
+  NoticeOutput();
+}
+
+std::size_t RespConnection::SendableBytes() const {
+  if (gate_.is_open()) return output_bytes();
+  return static_cast<std::size_t>(gate_.open_up_to() - client_.sent_bytes());
+}
+
 void RespConnection::SendOutput() {
+  std::size_t sendable = SendableBytes();
   if (!unsent_.empty()) {
-    unsent_.DropFront(Send(unsent_.view()));
+    const std::size_t sent = Send(unsent_.view().substr(0, sendable));
+    unsent_.DropFront(sent);
     if (is_closed_ || !unsent_.empty()) return;
+    sendable -= sent;
   }
   std::string& output = client_.output();
+  if (sendable == 0 && !output.empty()) return;
   client_.NoticeTaken(output.size());
-  const std::size_t sent = Send(output);
+  const std::size_t sent = Send(std::string_view(output).substr(0, sendable));
   if (sent == output.size()) {
     turn_.buffers.Return(output);
   } else if (!is_closed_) {
@@ -196,7 +224,7 @@ bool RespConnection::IsToBeRead() const {
 
 void RespConnection::WaitForWhatIsNext() {
   const bool goes_on = !is_ending_ && CanExecute();
-  SetInterest({.to_read = IsToBeRead(), .to_write = output_bytes() > 0});
+  SetInterest({.to_read = IsToBeRead(), .to_write = SendableBytes() > 0});
   if (goes_on) {
     Enlist(*this, turn_.to_go_on, is_to_execute_);
   } else if (!interest_.to_read) {

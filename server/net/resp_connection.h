@@ -7,6 +7,7 @@
 #include "server/command/client.h"
 #include "server/command/transport.h"
 #include "server/net/byte_queue.h"
+#include "server/net/output_gate.h"
 #include "server/net/readiness_set.h"
 #include "server/net/turn.h"
 
@@ -40,6 +41,10 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   void Execute();
   void Finish();
 
+  // Whether it goes on to Finish: the journal has completed what its output waits for.
+  bool IsReleased() const { return is_closed_ || gate_.awaited_batch() <= CompletedBatch(); }
+  void NoticeRelease();
+
   // Once a second for a connection that is not read; `poll_events` is what poll(2) found.
   void Watch(short poll_events);
   // True: it is read again, or closed; it left the list of the watched.
@@ -67,6 +72,9 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   bool CanExecute() const;
   bool IsToBeRead() const;
 
+  std::uint64_t CompletedBatch() const;
+  void HoldBackOutput();
+  std::size_t SendableBytes() const;
   void SendOutput();
   std::size_t Send(std::string_view bytes);
   std::size_t output_bytes() const { return unsent_.size() + client_.output().size(); }
@@ -79,7 +87,8 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   command::Client client_;
   std::string_view arrived_;  // in the turn's arena; empty between turns
   ByteQueue input_;           // what was left of earlier turns; comes before arrived_
-  ByteQueue unsent_;          // what the kernel did not take; comes before the client's output
+  ByteQueue unsent_;          // what did not leave at once; comes before the client's output
+  OutputGate gate_;           // holds back what the journal has not completed
   engine::TimeMs linger_until_ = engine::kNever;
 
   bool is_started_ = false;     // the readiness set knows it
@@ -87,6 +96,7 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   bool is_to_execute_ = false;  // in this turn or in the next
   bool is_to_finish_ = false;
   bool is_watched_ = false;
+  bool is_held_ = false;  // in the turn's list of those whose output waits for the journal
 
   bool has_unseen_input_ = false;  // input_ has bytes that the client was not yet given
   bool is_peer_done_ = false;      // it sends nothing any more

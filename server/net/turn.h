@@ -10,6 +10,7 @@
 #include "server/net/net_events.h"
 #include "server/net/readiness_set.h"
 #include "server/net/turn_arena.h"
+#include "server/persist/keeper.h"
 
 namespace fairlock::net {
 
@@ -48,11 +49,13 @@ struct Turn {
   ReadinessSet readiness;
   TurnArena arena;
   BufferPool buffers;
+  persist::Keeper* keeper = nullptr;  // null: nothing is kept, and no reply waits
 
   std::vector<RespConnection*> to_execute;  // something has arrived, or was left by the last turn
   std::vector<RespConnection*> to_finish;   // executed something, or have output
   std::vector<RespConnection*> to_go_on;    // whole requests are left: to_execute of the next turn
   std::vector<RespConnection*> to_watch;    // open but not read: looked at once a second
+  std::vector<RespConnection*> held;        // their output waits for the journal
   std::deque<RespConnection*> closed;       // destroyed a few a turn
 };
 

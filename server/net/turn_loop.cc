@@ -21,6 +21,7 @@ namespace {
 constexpr engine::DurationMs kWatchEveryMs = 1000;
 // The kernel's timer stands still while the machine sleeps; the clock of leases does not.
 constexpr engine::DurationMs kTimedWaitMsMax = 1000;
+constexpr int kHeldUpMsMax = 10;
 constexpr engine::DurationMs kUntilReady = engine::kForever;
 
 constexpr std::string_view kRefusal = "-ERR max number of clients reached\r\n";
@@ -35,6 +36,7 @@ TurnLoop::TurnLoop(command::Dispatcher& dispatcher, NetEvents& events, const Loo
       turn_(dispatcher, events, options.limits),
       ready_connections_(io_context_, turn_.readiness.descriptor()) {
   turn_.now = BoottimeMs();
+  turn_.readiness.AddWake(wake_.descriptor());
 }
 
 TurnLoop::~TurnLoop() { CloseEverything(); }
@@ -58,20 +60,45 @@ void TurnLoop::RunTurn() {
   WaitForReadiness();
   turn_.now = std::max(turn_.now, BoottimeMs());
   ++turn_.dispatcher.counters().turns;
+  if (turn_.keeper != nullptr) BeginKeeping();
   CloseDeadWaiters();
   is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
   ExecuteRequests();
   FinishConnections();
   WatchConnections();
   StopIfAsked();
+  if (turn_.keeper != nullptr) turn_.keeper->EndTurn(turn_.now);
   DestroyClosed();
   AcceptConnections();
+}
+
+void TurnLoop::SetKeeper(persist::Keeper* keeper, std::function<void()> on_change) {
+  turn_.keeper = keeper;
+  on_keeper_change_ = std::move(on_change);
+}
+
+void TurnLoop::Wake() { wake_.Signal(); }
+
+void TurnLoop::BeginKeeping() {
+  turn_.keeper->BeginTurn(turn_.now);
+  const persist::KeeperState state = turn_.keeper->state();
+  if (std::exchange(keeper_state_, state) != state) on_keeper_change_();
+  ReleaseHeld();
+}
+
+void TurnLoop::ReleaseHeld() {
+  std::erase_if(turn_.held, [](RespConnection* one) {
+    if (!one->IsReleased()) return false;
+    one->NoticeRelease();
+    return true;
+  });
 }
 
 engine::DurationMs TurnLoop::WaitMsMax() const {
   const bool is_work_left = is_more_due_ || !turn_.to_execute.empty() || !turn_.closed.empty();
   if (is_work_left || is_stop_asked_ != is_stopping_) return 0;
   engine::TimeMs next = std::min(turn_.dispatcher.NextDeadline(), stop_until_);
+  if (turn_.keeper != nullptr) next = std::min(next, turn_.keeper->NextDeadline());
   if (!turn_.to_watch.empty()) next = std::min(next, watch_at_);
   for (const auto& acceptor : acceptors_) next = std::min(next, acceptor->next_accept_at());
   if (next == engine::kNever) return kUntilReady;
@@ -80,6 +107,7 @@ engine::DurationMs TurnLoop::WaitMsMax() const {
 }
 
 void TurnLoop::WaitForReadiness() {
+  if (IsHeldUp()) return AwaitKeeper();
   AwaitConnections();
   const engine::DurationMs wait_ms = WaitMsMax();
   std::size_t handled = 0;
@@ -91,6 +119,13 @@ void TurnLoop::WaitForReadiness() {
   }
   while (handled < turn_.limits.handlers_max && io_context_.poll_one() > 0) ++handled;
   ReceiveFromReady();
+}
+
+// Signals are seen meanwhile, and time goes on; but nothing more is taken in.
+void TurnLoop::AwaitKeeper() {
+  wake_.Await(kHeldUpMsMax);
+  while (io_context_.poll_one() > 0) {
+  }
 }
 
 void TurnLoop::AwaitConnections() {
@@ -144,6 +179,7 @@ void TurnLoop::DestroyClosed() {
   const auto is_closed = [](const RespConnection* one) { return one->is_closed(); };
   std::erase_if(turn_.to_go_on, is_closed);
   std::erase_if(turn_.to_watch, is_closed);
+  std::erase_if(turn_.held, is_closed);
   for (std::size_t i = 0; i < turn_.limits.closes_max && !turn_.closed.empty(); ++i) {
     RespConnection* const connection = turn_.closed.front();
     turn_.closed.pop_front();
@@ -184,11 +220,22 @@ void TurnLoop::StopIfAsked() {
   if (!std::exchange(is_stopping_, true)) {
     stop_until_ = turn_.now + turn_.limits.stop_ms;
     for (const auto& acceptor : acceptors_) acceptor->Close();
+    if (turn_.keeper != nullptr) StopKeeping();
     for (RespConnection& connection : connections_) connection.End();
   } else if (turn_.now >= stop_until_) {
     for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);
   }
   FinishConnections();
+}
+
+// First leaves what was promised; then is written down what the end of the connections must not
+// change any more.
+void TurnLoop::StopKeeping() {
+  turn_.keeper->Seal(turn_.now);
+  turn_.keeper->AwaitJournal();
+  ReleaseHeld();
+  FinishConnections();
+  turn_.keeper->Stop(turn_.now);
 }
 
 void TurnLoop::CloseEverything() {

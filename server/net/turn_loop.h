@@ -3,12 +3,14 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "server/command/dispatcher.h"
 #include "server/net/acceptor.h"
 #include "server/net/descriptor.h"
+#include "server/net/event_descriptor.h"
 #include "server/net/listening_socket.h"
 #include "server/net/net_events.h"
 #include "server/net/resp_connection.h"
@@ -27,12 +29,14 @@ struct LoopOptions {
 //  1. Wait until something is ready or due; receive the bytes of every ready connection.
 //  2. Read the clock, once and after the last read, so that no request is judged by a time before
 //     its arrival.
-//  3. Close connections whose client is gone and whose request waits: before anything is decided,
+//  3. Release replies that the journal has completed meanwhile.
+//  4. Close connections whose client is gone and whose request waits: before anything is decided,
 //     so that nobody dead is granted a lock.
-//  4. End what is due.
-//  5. Execute requests.
-//  6. Send: one write a connection, after all that this turn decided. Destroy what is closed.
-//  7. Take new connections: last, when those that left have made room.
+//  5. End what is due.
+//  6. Execute requests.
+//  7. Hand what has changed to the journal. Then send: one write a connection, after all that this
+//     turn decided, of what need not wait for the journal. Destroy what is closed.
+//  8. Take new connections: last, when those that left have made room.
 // Each step is bounded; what is left over follows in the next turn, which then does not wait.
 //
 // Owns its connections and listening sockets. Everything but the constructor is called by the
@@ -53,6 +57,13 @@ class TurnLoop final : private ConnectionKeeper {
   // without a reply, the others when their output is sent.
   void RequestStop() { is_stop_asked_ = true; }
 
+  // From now on what the engine decides is kept, and replies wait for it; `on_change` is called
+  // when the keeper is ready, has failed, or the room on its disk has become short or enough. Null:
+  // nothing is kept from now on; no connection may be left whose output waits.
+  void SetKeeper(persist::Keeper* keeper, std::function<void()> on_change);
+  // Ends the wait of a turn. May be called by any thread.
+  void Wake();
+
   // For other users of the loop's thread, such as signals.
   boost::asio::io_context& io_context() { return io_context_; }
   // These may be changed while it runs.
@@ -62,6 +73,11 @@ class TurnLoop final : private ConnectionKeeper {
 
  private:
   void RunTurn();
+  void BeginKeeping();
+  void AwaitKeeper();
+  bool IsHeldUp() const { return turn_.keeper != nullptr && turn_.keeper->is_lagging(); }
+  void ReleaseHeld();
+  void StopKeeping();
   void WaitForReadiness();
   // Asks to be told when a connection is ready.
   void AwaitConnections();
@@ -85,6 +101,9 @@ class TurnLoop final : private ConnectionKeeper {
   Turn turn_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   boost::intrusive::list<RespConnection> connections_;
+  EventDescriptor wake_;
+  std::function<void()> on_keeper_change_;
+  persist::KeeperState keeper_state_;
   Descriptor ready_connections_;  // readable when a connection is ready
   bool is_awaiting_connections_ = false;
   engine::TimeMs watch_at_ = 0;

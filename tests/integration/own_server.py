@@ -67,7 +67,7 @@ class Server:
         with open(self.directory / "output", "wb") as output:
             self.process = subprocess.Popen(
                 [PROGRAM, "--bind", "127.0.0.1", "--port", str(self.port),
-                 "--unix-socket", str(self.unix_socket), *self.options],
+                 "--unix-socket", str(self.unix_socket), "--durability", "none", *self.options],
                 cwd=self.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         give_up = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:

@@ -96,8 +96,9 @@ void ServerProcess::Become(pid_t parent) const {
   if (output < 0 || getppid() != parent || chdir(directory_.c_str()) != 0) _exit(126);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
-  std::vector<std::string> words = {program_, "--bind", address_.host, "--port",
-                                    std::to_string(address_.port)};
+  std::vector<std::string> words = {
+      program_, "--bind", address_.host, "--port", std::to_string(address_.port), "--durability",
+      "none"};
   for (const ServerOption& option : options_) {
     words.push_back("--" + option.name);
     words.push_back(option.value);

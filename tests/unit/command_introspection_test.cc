@@ -17,7 +17,7 @@ TEST(Command, InfoTellsArityFlagsAndKeys) {
   TestClient& client = server.Connect();
   EXPECT_EQ(
       client.Say("COMMAND INFO lock"),
-      "[[\"lock\" -3 [write blocking fast] 1 1 1 [@lock @write @fast @blocking] [] "
+      "[[\"lock\" -3 [write denyoom blocking fast] 1 1 1 [@lock @write @fast @blocking] [] "
       "[[\"flags\" [RW access update] "
       "\"begin_search\" [\"type\" \"index\" \"spec\" [\"index\" 1]] "
       "\"find_keys\" [\"type\" \"range\" \"spec\" [\"lastkey\" 0 \"keystep\" 1 \"limit\" 0]]]] "
@@ -108,7 +108,7 @@ TEST(Command, ListFilters) {
   EXPECT_EQ(client.Say("COMMAND LIST FILTERBY ACLCAT nosuch"), "[]");
   EXPECT_EQ(client.Say("COMMAND LIST FILTERBY MODULE any"), "[]");
   const std::string blocking = client.Say("COMMAND LIST FILTERBY ACLCAT blocking");
-  EXPECT_EQ(blocking, R"(["lock" "wait" "mlock"])");
+  EXPECT_EQ(blocking, R"(["lock" "wait" "mlock" "backup"])");
   EXPECT_THAT(client.Say("COMMAND LIST"), HasSubstr("\"client|list\""));
   for (const char* line : {"COMMAND LIST x", "COMMAND LIST FILTERBY PATTERN",
                            "COMMAND LIST FILTERBY FOO x", "COMMAND LIST FILTERBY PATTERN a b"}) {

@@ -1,0 +1,166 @@
+#include "server/lock_keeping.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "server/data_tools.h"
+#include "server/net/clock.h"
+
+namespace fairlock::server {
+
+namespace {
+
+persist::Durability DurabilityOf(const Config& config) {
+  if (config.durability == "none") return persist::Durability::kNone;
+  return config.durability == "sync" ? persist::Durability::kSync : persist::Durability::kAsync;
+}
+
+std::string NameOf(persist::Durability durability) {
+  switch (durability) {
+    case persist::Durability::kNone:
+      return "none";
+    case persist::Durability::kAsync:
+      return "async";
+    case persist::Durability::kSync:
+      return "sync";
+  }
+  return "";
+}
+
+command::Service ServiceOf(const persist::KeeperState& state) {
+  if (state.has_failed) return command::Service::kFailed;
+  if (!state.is_ready) return command::Service::kLoading;
+  return state.is_short_of_space ? command::Service::kShortOfSpace : command::Service::kFull;
+}
+
+}  // namespace
+
+LockKeeping::LockKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log,
+                         KeepingHooks hooks)
+    : dispatcher_(dispatcher), loop_(loop), log_(log), hooks_(std::move(hooks)) {}
+
+LockKeeping::~LockKeeping() {
+  if (reader_.joinable()) reader_.join();
+  if (backup_.joinable()) backup_.join();
+  loop_.SetKeeper(nullptr, {});
+}
+
+void LockKeeping::Start(const Config& config, bool initialises) {
+  options_ = {.durability = DurabilityOf(config),
+              .path = DataFolderOf(config),
+              .flush_interval_ms = config.flush_interval,
+              .free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk),
+              .restart_grace_ms = config.restart_grace,
+              .wake = [this] { loop_.Wake(); },
+              .unix_ms = [] { return net::UnixTimeUs() / 1000; }};
+  if (options_.path.empty()) return hooks_.ready();
+  dispatcher_.set_service(command::Service::kLoading);
+  reader_ = std::thread([this, initialises] {
+    auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(
+        persist::OpenLocks({.path = options_.path,
+                            .initialise = initialises,
+                            .log = [this](bool is_error, std::string_view message) {
+                              LogOfDatabase(is_error, message);
+                            }}));
+    boost::asio::post(loop_.io_context(), [this, opened] { TakeOver(std::move(*opened)); });
+  });
+}
+
+void LockKeeping::Apply(const Config& config) {
+  options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);
+  if (keeper_) keeper_->set_free_bytes_min(options_.free_bytes_min);
+}
+
+void LockKeeping::LogOfDatabase(bool is_error, std::string_view message) {
+  if (is_error) {
+    log_.Error("database: {}", message);
+  } else {
+    log_.Warning("database: {}", message);
+  }
+}
+
+void LockKeeping::TakeOver(storage::Result<persist::OpenedLocks> opened) {
+  if (!opened.ok()) {
+    error_ = opened.status().message();
+    if (opened.status().code() == storage::StatusCode::kDamaged) {
+      error_ +=
+          "; `fairlockd --check-data` says what is whole. To begin without any lock, move the "
+          "folder away and start with --init";
+    }
+    return hooks_.stop("the data cannot be read");
+  }
+  for (const std::string& warning : opened->data.directory.warnings()) {
+    log_.Warning("{}", warning);
+  }
+  const engine::TimeMs now = net::BoottimeMs();
+  keeper_.emplace(dispatcher_.engine(), std::move(opened.value()), options_, now,
+                  dispatcher_.effects());
+  loop_.SetKeeper(&*keeper_, [this] { OnChange(); });
+}
+
+command::PersistenceReport LockKeeping::Report() const {
+  command::PersistenceReport report;
+  report.durability = NameOf(options_.durability);
+  if (!keeper_) return report;
+  const persist::KeeperFigures figures = keeper_->Figures();
+  report.has_failed = keeper_->has_failed();
+  report.may_have_lost_leases = figures.may_have_lost_leases;
+  report.is_snapshot_under_way = figures.is_snapshot_under_way;
+  report.rows_loaded = figures.rows_loaded;
+  report.newest_batch = figures.newest_batch;
+  report.completed_batch = figures.completed_batch;
+  report.durable_batch = figures.durable_batch;
+  report.waiting_bytes = figures.bytes_waiting;
+  report.snapshot = figures.snapshots;
+  report.free_disk_bytes = figures.free_bytes;
+  return report;
+}
+
+std::string LockKeeping::StartBackup(const std::string& path, std::uint64_t client_id) {
+  if (!keeper_ || options_.durability == persist::Durability::kNone) {
+    return "locks are not kept, durability is none";
+  }
+  if (backup_.joinable()) return "another one is being made";
+  backup_ = std::thread([this, path, client_id] {
+    const std::string error = keeper_->BackUp(path).message();
+    boost::asio::post(loop_.io_context(),
+                      [this, path, error, client_id] { EndBackup(path, error, client_id); });
+  });
+  return "";
+}
+
+void LockKeeping::EndBackup(const std::string& path, const std::string& error,
+                            std::uint64_t client_id) {
+  backup_.join();
+  if (error.empty()) {
+    log_.Info("backup made: {}", path);
+  } else {
+    log_.Error("no backup made: {}", error);
+  }
+  if (command::Client* client = dispatcher_.FindClient(client_id)) client->AnswerBackup(error);
+}
+
+void LockKeeping::OnChange() {
+  const persist::KeeperState state = keeper_->state();
+  dispatcher_.set_service(ServiceOf(state));
+  if (state.has_failed) {
+    error_ = keeper_->failure();
+    log_.Error("storage has failed: {}; nothing is acknowledged any more, the server stops",
+               error_);
+    return hooks_.stop("storage has failed");
+  }
+  if (!std::exchange(was_ready_, state.is_ready) && state.is_ready) {
+    log_.Info("data folder {}: {} rows loaded, durability {}", options_.path,
+              keeper_->Figures().rows_loaded, NameOf(options_.durability));
+    hooks_.ready();
+  }
+  if (std::exchange(was_short_, state.is_short_of_space) == state.is_short_of_space) return;
+  if (state.is_short_of_space) {
+    log_.Error("the disk of {} has less room than min_free_disk: no new locks are taken",
+               options_.path);
+  } else {
+    log_.Info("the disk of {} has room again", options_.path);
+  }
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,65 @@
+// Joins the keeper of the locks with the loop: reads the data folder at the start, and says how it
+// goes on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "server/command/dispatcher.h"
+#include "server/config.h"
+#include "server/logging.h"
+#include "server/net/turn_loop.h"
+#include "server/persist/keeper.h"
+
+namespace fairlock::server {
+
+struct KeepingHooks {
+  std::function<void()> ready;  // locks can be asked for
+  std::function<void(const std::string& why)> stop;
+};
+
+// Loop-confined; reading is done by a thread of its own.
+class LockKeeping {
+ public:
+  // All must outlive it.
+  LockKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log, KeepingHooks hooks);
+  LockKeeping(const LockKeeping&) = delete;
+  LockKeeping& operator=(const LockKeeping&) = delete;
+  ~LockKeeping();
+
+  void Start(const Config& config, bool initialises);
+  void Apply(const Config& config);
+
+  // A write failed: nothing more was acknowledged.
+  bool has_failed() const { return keeper_ && keeper_->has_failed(); }
+  // Why the data could not be read or written; empty: it could.
+  const std::string& error() const { return error_; }
+
+  // For the commands.
+  command::PersistenceReport Report() const;
+  // One at a time. Empty: it is made by a thread of its own, and the client is answered.
+  std::string StartBackup(const std::string& path, std::uint64_t client_id);
+
+ private:
+  void TakeOver(storage::Result<persist::OpenedLocks> opened);
+  void OnChange();
+  void EndBackup(const std::string& path, const std::string& error, std::uint64_t client_id);
+  void LogOfDatabase(bool is_error, std::string_view message);
+
+  command::Dispatcher& dispatcher_;
+  net::TurnLoop& loop_;
+  Log& log_;
+  const KeepingHooks hooks_;
+  persist::KeeperOptions options_;
+  std::optional<persist::Keeper> keeper_;
+  std::string error_;
+  bool was_ready_ = false;
+  bool was_short_ = false;
+  std::thread reader_;
+  std::thread backup_;
+};
+
+}  // namespace fairlock::server

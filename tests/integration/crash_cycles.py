@@ -1,0 +1,200 @@
+"""Kills a server under load, again and again, and compares what comes back with what was told.
+
+    FAIRLOCKD=build/release/bin/fairlockd python3 tests/integration/crash_cycles.py \\
+        --cycles 1000 --durability sync
+"""
+
+import argparse
+import random
+import socket
+import time
+
+import resp
+from crash_history import Held, Key, Line, Tokens
+from kept_server import KeptServer
+
+CLIENTS = 6
+KEYS_OF_A_CLIENT = 48
+PIPELINE = 16
+LINES = 3
+PLACES_MAX = 12
+LEASES_MS = (600_000, 1_200_000, 3_600_000)
+KEEP = "60s"
+
+
+class Worker:
+    """A client with keys of its own: sends a pipeline of requests, each on another key."""
+
+    def __init__(self, number, tokens, chance):
+        self.chance = chance
+        self.keys = [Key(f"key:{number}:{i}", tokens) for i in range(KEYS_OF_A_CLIENT)]
+        self.asked = []
+        self.connection = None
+
+    def connect(self, server):
+        self.connection = server.connect()
+        self.connection.socket.setblocking(False)
+        self.asked = []
+
+    def _request(self, key):
+        owners = (f"{key.name}/a", f"{key.name}/b")
+        holder = key.state.owner if key.state else None
+        name = self.chance.choice(["LOCK", "UNLOCK", "RENEW"] if holder else ["LOCK"])
+        owner = holder or self.chance.choice(owners)
+        if self.chance.random() < 0.1:
+            owner = self.chance.choice(owners)
+        lease_ms = self.chance.choice(LEASES_MS)
+        key.ask((name, owner, lease_ms))
+        return resp.request(name, key.name, owner, *(["PX", lease_ms] if name != "UNLOCK" else []))
+
+    def send(self):
+        self.asked = self.chance.sample(self.keys, PIPELINE)
+        self.connection.send(b"".join(self._request(key) for key in self.asked))
+
+    def receive(self):
+        """Takes what has arrived; False: the server is gone."""
+        try:
+            while data := self.connection.socket.recv(65536):
+                self.connection.buffer += data
+                self._take_replies()
+            return False
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            return False
+
+    def _take_replies(self):
+        while self.asked:
+            kept = self.connection.buffer
+            if b"\r\n" not in kept:
+                return
+            line, rest = kept.split(b"\r\n", 1)
+            self.connection.buffer = line + b"\r\n"
+            self.asked.pop(0).answer(self.connection.reply())
+            self.connection.buffer = rest
+
+
+class Keeper(Worker):
+    """Lets owners that retry join lines, and leave them, one request at a time."""
+
+    def __init__(self, chance):
+        super().__init__("places", Tokens(), chance)
+        self.lines = [Line(f"line:{i}") for i in range(LINES)]
+        self.joined = 0
+
+    def hold(self, client):
+        for line in self.lines:
+            client.ask("LOCK", line.name, "holder", "EX", 36_000)
+
+    def send(self):
+        line = self.chance.choice(self.lines)
+        is_full = len(line.owners) >= PLACES_MAX
+        if line.owners and (is_full or self.chance.random() < 0.4):
+            owner = self.chance.choice(line.owners)
+            line.ask(("CANCEL", owner))
+            request = resp.request("CANCEL", line.name, owner)
+        else:
+            self.joined += 1
+            owner = f"retrier {self.joined}"
+            line.ask(("JOIN", owner))
+            request = resp.request("LOCK", line.name, owner, "KEEP", KEEP)
+        self.asked = [line]
+        self.connection.send(request)
+
+
+def as_map(flat):
+    return dict(zip(flat[::2], flat[1::2]))
+
+
+class Cycles:
+    """Runs cycles of load, death and comparison on one server."""
+
+    def __init__(self, server, seed):
+        self.server = server
+        self.chance = random.Random(seed)
+        self.tokens = Tokens()
+        self.workers = [Worker(i, self.tokens, self.chance) for i in range(CLIENTS)]
+        self.keeper = Keeper(self.chance)
+        self.answered = 0
+        with server.connect() as client:
+            self.keeper.hold(client)
+
+    def run(self, seconds):
+        self.load(seconds)
+        self.server.kill()
+        self.drain()
+        began = time.monotonic()
+        self.server.start_again()
+        self.compare(began)
+
+    def load(self, seconds):
+        if not self._load(seconds):
+            raise AssertionError(f"it ended by itself: {self.server.output()}")
+
+    def load_to_the_end(self, seconds_max):
+        """Until the server ends by itself, as when its disk fails."""
+        if self._load(seconds_max):
+            raise AssertionError(f"it did not end: {self.server.output()}")
+        self.drain()
+
+    def _load(self, seconds):
+        """False: a connection was closed meanwhile."""
+        everybody = [*self.workers, self.keeper]
+        for worker in everybody:
+            worker.connect(self.server)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for worker in everybody:
+                try:
+                    if not worker.asked:
+                        worker.send()
+                        self.answered += PIPELINE
+                    if not worker.receive():
+                        return False
+                except ConnectionError:
+                    return False
+        return True
+
+    def drain(self):
+        """What the kernel took before the end was told."""
+        for worker in [*self.workers, self.keeper]:
+            worker.connection.socket.settimeout(20)
+            while worker.receive():
+                pass
+            worker.connection.close()
+
+    def compare(self, began):
+        with self.server.connect() as client:
+            keys = [key for worker in self.workers for key in worker.keys]
+            client.send(b"".join(resp.request("LOCKINFO", key.name) for key in keys))
+            shown = [client.map()[b"holders"] for _ in keys]
+            since_ms = (time.monotonic() - began) * 1000 + 2
+            for key, holders in zip(keys, shown):
+                key.compare([self.holder(as_map(one)) for one in holders], since_ms)
+            for line in self.keeper.lines:
+                places = [as_map(place) for place in client.ask("QUEUE", line.name)]
+                line.compare([place[b"owner"].decode() for place in places])
+
+    @staticmethod
+    def holder(shown):
+        return Held(shown[b"owner"].decode(), shown[b"token"], shown[b"ttl_ms"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cycles", type=int, default=1000)
+    parser.add_argument("--durability", choices=("async", "sync"), default="sync")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    with KeptServer("--durability", arguments.durability, "--log-level", "error") as server:
+        cycles = Cycles(server, arguments.seed)
+        for cycle in range(arguments.cycles):
+            cycles.run(cycles.chance.uniform(0.01, 0.25))
+            if cycle % 100 == 99:
+                print(f"{cycle + 1} cycles, {cycles.answered} requests, all promises kept",
+                      flush=True)
+
+
+if __name__ == "__main__":
+    socket.setdefaulttimeout(20)
+    main()

@@ -1,0 +1,147 @@
+"""What clients were told, and what a server that came back must therefore still say.
+
+Each key belongs to one client, so what it may be after a crash follows from that client's own
+requests: whatever was answered has happened; a request that was not answered has happened or not.
+"""
+
+import dataclasses
+
+
+class Broken(AssertionError):
+    """A promise that the server did not keep."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    owner: str
+    token: int | None  # None: a grant that was never answered
+    lease_ms: int
+
+
+def after(state, operation):
+    """The state that an operation makes, and what it answers (None for a token: a new one)."""
+    name, owner, lease_ms = operation
+    is_own = state is not None and state.owner == owner
+    if name == "LOCK":
+        if state is None:
+            return Held(owner, None, lease_ms), "new"
+        if is_own:
+            return dataclasses.replace(state, lease_ms=max(state.lease_ms, lease_ms)), state.token
+        return state, None
+    if name == "RENEW":
+        return (dataclasses.replace(state, lease_ms=lease_ms), 1) if is_own else (state, 0)
+    if name == "UNLOCK":
+        return (None, 1) if is_own else (state, 0)
+    raise ValueError(name)
+
+
+def is_refused(reply):
+    """The disk is full or has failed: the request has changed nothing."""
+    return isinstance(reply, str) and reply.startswith("STORAGE ")
+
+
+class Tokens:
+    """All that were ever seen: none twice, and none lower than one that was known before."""
+
+    def __init__(self):
+        self.newest = 0
+        self.seen = {}
+
+    def take(self, token, key, newest_when_asked):
+        if self.seen.setdefault(token, key) != key or not token:
+            raise Broken(f"token {token} of {key} was that of {self.seen.get(token)} before")
+        if token <= newest_when_asked:
+            raise Broken(f"token {token} of {key} is not above {newest_when_asked}")
+        self.newest = max(self.newest, token)
+
+
+class Key:
+    """What one key is, as far as its client knows."""
+
+    def __init__(self, name, tokens):
+        self.name = name
+        self.tokens = tokens
+        self.state = None
+        self.pending = None
+        self.newest_when_asked = 0
+
+    def ask(self, operation):
+        assert self.pending is None
+        self.pending = operation
+        self.newest_when_asked = self.tokens.newest
+
+    def answer(self, reply):
+        operation, self.pending = self.pending, None
+        if is_refused(reply):
+            return
+        state, expected = after(self.state, operation)
+        if expected == "new":
+            if not isinstance(reply, int):
+                raise Broken(f"{self.name} is free, but {operation} was answered {reply!r}")
+            self.tokens.take(reply, self.name, self.newest_when_asked)
+            state = dataclasses.replace(state, token=reply)
+        elif reply != expected:
+            raise Broken(f"{self.name} is {self.state}, but {operation} was answered {reply!r}")
+        self.state = state
+
+    def possible(self):
+        states = [self.state]
+        if self.pending is not None:
+            states.append(after(self.state, self.pending)[0])
+        return states
+
+    def compare(self, holders, since_start_ms):
+        """`holders` of LOCKINFO after a restart: owner, token and time left of each."""
+        if len(holders) > 1:
+            raise Broken(f"{self.name} has {len(holders)} holders: {holders}")
+        found = holders[0] if holders else None
+        for state in self.possible():
+            if self._is(state, found, since_start_ms):
+                if found is not None and state.token is None:
+                    self.tokens.take(found.token, self.name, self.newest_when_asked)
+                self.state = None if state is None else dataclasses.replace(
+                    state, token=found.token)
+                self.pending = None
+                return
+        raise Broken(f"{self.name} is {found}, but was told to be one of {self.possible()}")
+
+    @staticmethod
+    def _is(state, found, since_start_ms):
+        if state is None or found is None:
+            return state is None and found is None
+        return (state.owner == found.owner and state.token in (None, found.token) and
+                state.lease_ms - since_start_ms <= found.lease_ms <= state.lease_ms)
+
+
+class Line:
+    """The places that KEEP in the line of one key, which somebody holds throughout."""
+
+    def __init__(self, name):
+        self.name = name
+        self.owners = []
+        self.pending = None
+
+    def ask(self, operation):
+        assert self.pending is None
+        self.pending = operation
+
+    def _after(self):
+        name, owner = self.pending
+        if name == "JOIN":
+            return self.owners + [owner]
+        return [other for other in self.owners if other != owner]
+
+    def answer(self, reply):
+        if is_refused(reply):
+            self.pending = None
+            return
+        name, _ = self.pending
+        if reply != (None if name == "JOIN" else 1):
+            raise Broken(f"{self.name}: {self.pending} was answered {reply!r}")
+        self.owners, self.pending = self._after(), None
+
+    def compare(self, owners):
+        possible = [self.owners] + ([self._after()] if self.pending else [])
+        if owners not in possible:
+            raise Broken(f"the line of {self.name} is {owners}, but was told to be {possible}")
+        self.owners, self.pending = owners, None
