@@ -26,13 +26,14 @@ int Fail(const std::string& error) {
   return EXIT_FAILURE;
 }
 
-int Serve(const CommandLine& line) {
+int Serve(const CommandLine& line, std::span<const char* const> arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   std::string error;
   const std::unique_ptr<fairlock::server::Log> log = fairlock::server::Log::Open(
       {.level = line.config.log_level, .file = line.config.log_file}, error);
   if (log == nullptr) return Fail(error);
   fairlock::server::Server server(line.config, line.config_file, *log);
+  server.set_reread([arguments] { return fairlock::server::ReadCommandLine(arguments); });
   error = server.Start(line.initialises);
   if (!error.empty()) {
     if (!line.config.log_file.empty()) log->Error("{}", error);
@@ -53,7 +54,8 @@ int Serve(const CommandLine& line) {
 
 int main(int argc, char** argv) {
   const std::span<const char* const> arguments(argv, static_cast<std::size_t>(argc));
-  const CommandLine line = fairlock::server::ReadCommandLine(arguments.subspan(argc > 0 ? 1 : 0));
+  const auto options = arguments.subspan(argc > 0 ? 1 : 0);
+  const CommandLine line = fairlock::server::ReadCommandLine(options);
   if (!line.error.empty()) {
     Fail(line.error);
     return kWrongOptions;
@@ -77,7 +79,7 @@ int main(int argc, char** argv) {
       return fairlock::server::RestoreBackup(line.config, line.backup) ? EXIT_SUCCESS
                                                                        : EXIT_FAILURE;
     case Action::kRun:
-      return Serve(line);
+      return Serve(line, options);
   }
   return EXIT_FAILURE;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <fstream>
 #include <utility>
@@ -94,6 +95,26 @@ std::string ProcessEnvironment::ChangeSetting(std::string_view name, std::string
   config_ = std::move(changed);
   facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
   return "";
+}
+
+ProcessEnvironment::Reloaded ProcessEnvironment::Reload(const Config& fresh) {
+  Reloaded reloaded;
+  Config changed = config_;
+  for (const Option& option : AllOptions()) {
+    const std::string value = ShowOption(option, fresh);
+    if (value == ShowOption(option, config_)) continue;
+    if (option.is_changeable) {
+      reloaded.error = SetOption(option, value, changed);
+      assert(reloaded.error.empty());  // the file was judged when it was read
+    } else {
+      reloaded.ignored.emplace_back(option.name);
+    }
+  }
+  reloaded.error = hooks_.apply(changed);
+  if (!reloaded.error.empty()) return reloaded;
+  config_ = std::move(changed);
+  facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
+  return reloaded;
 }
 
 }  // namespace fairlock::server

@@ -39,6 +39,13 @@ class ProcessEnvironment final : public command::Environment {
 
   const Config& config() const { return config_; }
 
+  struct Reloaded {
+    std::string error;                 // nothing was changed
+    std::vector<std::string> ignored;  // options that differ, but are read only at the start
+  };
+  // Takes over those options that may change while the server runs.
+  Reloaded Reload(const Config& fresh);
+
  private:
   command::ServerFacts facts_;
   Config config_;

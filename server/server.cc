@@ -105,7 +105,8 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       keeping_(dispatcher_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),
-      signals_(loop_.io_context()) {
+      signals_(loop_.io_context()),
+      systemd_(loop_.io_context()) {
   ApplyToDispatcher(config);
 }
 
@@ -114,7 +115,7 @@ std::string Server::Start(bool initialises) {
   log_.Info("fairlockd {} starts, process {}", Version(), environment_.Facts().process_id);
   // Before anybody can connect, so that a server that was seen to serve stops in good order.
   StopOnSignals();
-  net::ListenResult listening = net::Listen(ListenOptionsOf(config));
+  net::ListenResult listening = OpenSockets();
   if (!listening.error.empty()) return listening.error;
   for (const std::string& address : listening.skipped) {
     log_.Info("this machine does not have {}; not listening there", address);
@@ -125,11 +126,19 @@ std::string Server::Start(bool initialises) {
   // Until the data is read, requests are answered by -LOADING.
   keeping_.Start(config, initialises);
   loop_.StartListening(std::move(listening.sockets));
+  systemd_.StartWatchdog();
   return "";
+}
+
+net::ListenResult Server::OpenSockets() {
+  net::ListenResult given = SystemdService::TakeSockets();
+  if (!given.sockets.empty() || !given.error.empty()) return given;
+  return net::Listen(ListenOptionsOf(environment_.config()));
 }
 
 void Server::NoteReady() {
   const Config& config = environment_.config();
+  is_ready_ = true;
   sd_notify(0, "READY=1");
   const std::string where =
       config.port != 0 ? "-p " + std::to_string(config.port) : "-s " + config.unix_socket;
@@ -178,24 +187,46 @@ void Server::LogChanges(const Config& config) {
   for (const Option& option : AllOptions()) {
     const std::string before = ShowOption(option, environment_.config());
     const std::string after = ShowOption(option, config);
-    if (before != after) log_.Info("CONFIG SET: {} is {} now, was {}", option.name, after, before);
+    if (before != after) log_.Info("{} is {} now, was {}", option.name, after, before);
   }
 }
 
 void Server::StopOnSignals() {
   signals_.add(SIGTERM);
   signals_.add(SIGINT);
+  signals_.add(SIGHUP);
+  AwaitSignal();
+}
+
+void Server::AwaitSignal() {
   signals_.async_wait([this](const boost::system::error_code& error, int signal) {
     if (!error) OnSignal(signal);
   });
 }
 
 void Server::OnSignal(int signal) {
-  if (is_stopping_) std::_Exit(EXIT_FAILURE);
-  RequestStop("SIG" + std::string(sigabbrev_np(signal)));
-  signals_.async_wait([this](const boost::system::error_code& error, int next_signal) {
-    if (!error) OnSignal(next_signal);
-  });
+  if (signal == SIGHUP) {
+    if (!is_stopping_) Reload();
+  } else if (is_stopping_) {
+    std::_Exit(EXIT_FAILURE);
+  } else {
+    RequestStop("SIG" + std::string(sigabbrev_np(signal)));
+  }
+  AwaitSignal();
+}
+
+void Server::Reload() {
+  if (is_ready_) SystemdService::TellReloading();
+  const CommandLine line = reread_();
+  const auto reloaded = line.error.empty()
+                            ? environment_.Reload(line.config)
+                            : ProcessEnvironment::Reloaded{.error = line.error, .ignored = {}};
+  if (!reloaded.error.empty()) log_.Error("SIGHUP: nothing was changed: {}", reloaded.error);
+  for (const std::string& name : reloaded.ignored) {
+    log_.Warning("SIGHUP: {} is read at the start only; restart the server to change it", name);
+  }
+  if (reloaded.error.empty()) log_.Info("SIGHUP: the options were read anew");
+  if (is_ready_) SystemdService::TellReloaded();
 }
 
 void Server::RequestStop(const std::string& why) {

@@ -2,16 +2,19 @@
 #pragma once
 
 #include <boost/asio/signal_set.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "server/command/dispatcher.h"
+#include "server/command_line.h"
 #include "server/config.h"
 #include "server/lock_keeping.h"
 #include "server/logging.h"
 #include "server/net/turn_loop.h"
 #include "server/net_log.h"
 #include "server/process_environment.h"
+#include "server/systemd_service.h"
 
 namespace fairlock::server {
 
@@ -22,6 +25,9 @@ class Server {
  public:
   // `log` must outlive it. `config_file` may be empty.
   Server(const Config& config, const std::string& config_file, Log& log);
+
+  // What SIGHUP reads anew: the same files and arguments as at the start.
+  void set_reread(std::function<CommandLine()> reread) { reread_ = std::move(reread); }
 
   // Opens all sockets, and begins to read the data. Empty: done; else what went wrong, and what to
   // do about it. `initialises`: an empty data folder is meant to be empty.
@@ -34,7 +40,10 @@ class Server {
 
  private:
   void StopOnSignals();
+  void AwaitSignal();
   void OnSignal(int signal);
+  void Reload();
+  net::ListenResult OpenSockets();
   void RequestStop(const std::string& why);
   std::string Apply(const Config& config);
   void ApplyToDispatcher(const Config& config);
@@ -48,6 +57,9 @@ class Server {
   net::TurnLoop loop_;
   LockKeeping keeping_;
   boost::asio::signal_set signals_;
+  SystemdService systemd_;
+  std::function<CommandLine()> reread_;
+  bool is_ready_ = false;
   bool is_stopping_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "server/net/listening_socket.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -177,6 +178,17 @@ ListenResult Listen(const ListenOptions& options) {
     result.sockets.clear();
   }
   return result;
+}
+
+ListeningSocket AdoptListeningSocket(int descriptor) {
+  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
+  if (address.ss_family != AF_UNIX) return {descriptor, FormatAddress(address, ""), ""};
+  const auto& unix_address = reinterpret_cast<const sockaddr_un&>(address);
+  return {descriptor, std::string("unix:") + unix_address.sun_path, ""};
 }
 
 void CloseListeningSocket(const ListeningSocket& socket) {

@@ -35,6 +35,9 @@ struct ListenResult {
 // which somebody listens is not.
 ListenResult Listen(const ListenOptions& options);
 
+// One that somebody else has opened and listens on; its path, if it has one, stays theirs.
+ListeningSocket AdoptListeningSocket(int descriptor);
+
 // Closes the socket, and removes its path if it is still this socket's.
 void CloseListeningSocket(const ListeningSocket& socket);
 

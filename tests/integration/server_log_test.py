@@ -57,7 +57,7 @@ class Logging(unittest.TestCase):
         client.settle()
         self.assertNotIn(" debug ", server.output())
         self.assertEqual(client.ask("CONFIG", "SET", "log_level", "debug"), "OK")
-        change = " info CONFIG SET: log_level is debug now, was info\n"
+        change = " info log_level is debug now, was info\n"
         wait_until(lambda: change in server.output(), "the change is logged")
         server.connect().close()
         wait_until(lambda: "disconnected: closed by the client" in server.output(), "it is logged")
