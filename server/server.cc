@@ -116,6 +116,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       keeping_(dispatcher_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),
+      http_(loop_, config, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
   ApplyToDispatcher(config);
@@ -127,6 +128,7 @@ std::string Server::Start(bool initialises) {
             ReachOf(config));
   // Before anybody can connect, so that a server that was seen to serve stops in good order.
   StopOnSignals();
+  if (std::string error = http_.Start(config); !error.empty()) return error;
   net::ListenResult listening = OpenSockets();
   if (!listening.error.empty()) return listening.error;
   for (const std::string& address : listening.skipped) {
@@ -245,6 +247,7 @@ void Server::RequestStop(const std::string& why) {
   if (std::exchange(is_stopping_, true)) return;
   log_.Info("stopping: {}; {} clients are connected", why, loop_.connections());
   sd_notify(0, "STOPPING=1");
+  http_.Close();
   loop_.RequestStop();
 }
 
