@@ -91,6 +91,7 @@ void Client::Detach(engine::TimeMs now) {
 }
 
 void Client::NoteGrant(std::uint64_t key_hash, engine::Token token) {
+  if (dispatcher_.is_in_step()) return;
   if (grants_.empty()) dispatcher_.unsent_grants().push_back(*this);
   grants_.push_back({taken_bytes_ + output_.size(), key_hash, token});
 }

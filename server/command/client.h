@@ -103,7 +103,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
   // The reply that ends the output now holds the token of a grant; it is undone if the connection
-  // closes before that reply is sent.
+  // closes before that reply is sent. Not so what a step did.
   void NoteGrant(std::uint64_t key_hash, engine::Token token);
   // True: a grant with that token was on its way to this client, and is forgotten here.
   bool ForgetGrant(engine::Token token);

@@ -1,6 +1,7 @@
 #include "server/command/dispatcher.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -137,7 +138,17 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
   if (!effects_.resolutions.empty() || channels_.has_waiting()) DeliverEffects(now);
 }
 
+void Dispatcher::BeginStep(engine::TimeMs now) {
+  if (step_depth_++ == 0) engine_.BeginStep(now);
+}
+
+void Dispatcher::EndStep(engine::TimeMs now) {
+  assert(is_in_step());
+  if (--step_depth_ == 0) engine_.EndStep(now, effects_);
+}
+
 void Dispatcher::DeliverEffects(engine::TimeMs now) {
+  if (is_in_step()) return;
   // By index: to explain an answer may settle a key, which adds to the list.
   for (std::size_t i = 0; i < effects_.resolutions.size(); ++i) {
     const engine::Resolution resolution = effects_.resolutions[i];

@@ -63,6 +63,12 @@ class Dispatcher {
   // Executes one request of that client; replies go to the outputs of those whom they are for.
   // REQUIRES: prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
+  // Until EndStep what handlers do is one step, as EXEC or a script is: no request waits, nothing
+  // that was granted is undone, and hand-overs, replies to others and messages come behind its end.
+  // May be nested.
+  void BeginStep(engine::TimeMs now);
+  void EndStep(engine::TimeMs now);
+  bool is_in_step() const { return step_depth_ > 0; }
   // Answers the requests that waited and are settled by the engine's last step, then sends the
   // messages that the step has caused: nobody reads of a grant before its reply.
   void DeliverEffects(engine::TimeMs now);
@@ -138,6 +144,7 @@ class Dispatcher {
   bool is_executing_ = false;
   Service service_ = Service::kFull;
   std::uint32_t refused_flags_ = 0;  // of commands that the present service leaves out
+  int step_depth_ = 0;
 };
 
 }  // namespace fairlock::command

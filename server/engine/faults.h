@@ -53,9 +53,12 @@ enum class Fault {
   kMlockKeepsPart,            // MLOCK repeated does not release what is left of it
   kMlockUndoesPart,           // of an MLOCK that nobody read one key is undone
   kMrenewPart,                // MRENEW renews what is there
+  kStepHandsOver,             // what a step releases is handed over before its end
+  kStepWaits,                 // a request waits inside a step
+  kStepForgetsLines,          // in the end of a step one line is not looked at
 };
 
-inline constexpr std::array<std::string_view, 45> kFaultNames = {
+inline constexpr std::array<std::string_view, 48> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -101,6 +104,9 @@ inline constexpr std::array<std::string_view, 45> kFaultNames = {
     "mlock-keeps-part",
     "mlock-undoes-part",
     "mrenew-part",
+    "step-hands-over",
+    "step-waits",
+    "step-forgets-lines",
 };
 
 #ifdef FAIRLOCK_FAULTS

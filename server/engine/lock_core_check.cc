@@ -57,7 +57,7 @@ std::size_t LockCore::CheckLock(const LockEntry& lock, EngineCounts& found) cons
   for (const Claim& hold : detail.holds) check_timer(hold);
   for (const Claim& place : detail.line) check_timer(place);
   for (const Watcher& watcher : detail.watchers) {
-    assert(lock.hold_count() > 0);
+    assert(lock.hold_count() > 0 || detail.is_deferred());
     check_timer(watcher);
   }
   for (const CoolingRoom& room : detail.cooling) check_timer(room);
@@ -113,7 +113,7 @@ void LockCore::CheckPlaces(const LockEntry& lock) const {
     if (is_first_found || place.is_reserved) continue;
     is_first_found = true;
     const bool is_its_turn = FindBlocked(const_cast<Claim&>(place), place.mode) == nullptr;
-    assert(!HasRoom(lock, place.mode) || !is_its_turn || !IsSeen(detail));  // 2
+    assert(!HasRoom(lock, place.mode) || !is_its_turn || !IsSeen(detail) || is_in_step_);  // 2
   }
   assert(standing == detail.standing.end());
 }

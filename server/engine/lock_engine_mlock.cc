@@ -128,7 +128,7 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
   const LockRequest& each = request.each;
   const Mode asked = each.mode();
   auto blocked = FindBlockedKey(asked);
-  if (blocked && each.wait_ms == 0 && each.keep_ms == 0) {
+  if (blocked && WaitOf(each) == 0 && each.keep_ms == 0) {
     return DenyAll(request, from.client, *blocked, ReasonFor(*named_[*blocked].lock, asked), now);
   }
   if (blocked && each.waiters_max && !IsFaulty(Fault::kFullIgnored)) {
@@ -146,7 +146,7 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
   Claim& place = *MakeClaims(request, from.client).claims.front();
   JoinLine(place, each, from, now);
   TellQueued(place, reason, now);
-  return {.status = each.wait_ms > 0 ? LockStatus::kQueued : LockStatus::kKept,
+  return {.status = WaitOf(each) > 0 ? LockStatus::kQueued : LockStatus::kKept,
           .reason = reason,
           .key = *blocked};
 }
