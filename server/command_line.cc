@@ -82,7 +82,7 @@ std::string ApplyGiven(const GivenOptions& given, Config& config) {
     const Option& option = AllOptions()[i];
     if (given.values[i].empty()) continue;
     std::string value = given.values[i].back();
-    if (option.type == OptionType::kList) {
+    if (IsList(option)) {
       value.clear();
       for (const std::string& part : given.values[i]) value += part + ",";
     }

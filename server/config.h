@@ -46,6 +46,9 @@ struct Config {
 
   std::int64_t history_memory = 0;
   std::int64_t stats_labels = 0;
+  std::vector<std::string> labels;  // GLOB=LABEL each
+  std::int64_t log_waits_over = 0;  // 0: off, as log_holds_over
+  std::int64_t log_holds_over = 0;
 
   std::string durability;
   std::string data_dir;

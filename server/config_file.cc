@@ -47,7 +47,7 @@ std::string SetFromNode(const std::string& name, const YAML::Node& value, Config
   const Option* option = FindOption(name);
   const auto text = ValueText(value);
   if (option == nullptr) return ExplainUnknown(name, text.value_or("..."));
-  const bool fits = text && (!value.IsSequence() || option->type == OptionType::kList);
+  const bool fits = text && (!value.IsSequence() || IsList(*option));
   const std::string right = fits ? SetOption(*option, *text, config) : DescribeValues(*option);
   if (right.empty()) return "";
   return name + ": " + command::Quoted(text.value_or("a map")) + " is wrong; " + right +

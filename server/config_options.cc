@@ -101,6 +101,13 @@ constexpr auto kOptions = std::to_array<Option>({
     {"stats_labels", OptionType::kNumber, "100", 0, 1000, false, "", &Config::stats_labels,
      "Labels that STATS counts each by itself, the rest as other; each may take 140 KB. 0: nothing "
      "is counted."},
+    {"labels", OptionType::kLabelRules, "", 0, 0, true, "", &Config::labels,
+     "Labels for requests without LABEL: GLOB=LABEL each; the first whose glob matches the key "
+     "counts. For a blank or a comma in a key write ?."},
+    {"log_waits_over", OptionType::kDuration, "0", 0, 365 * kDay, true, "", &Config::log_waits_over,
+     "A wait in line that took longer is logged when it ends. 0: none is."},
+    {"log_holds_over", OptionType::kDuration, "0", 0, 365 * kDay, true, "", &Config::log_holds_over,
+     "A hold that lasted longer is logged when it ends. 0: none is."},
     {"durability", OptionType::kChoice, "async", 0, 0, false, "", &Config::durability,
      "What survives of what was acknowledged. none: nothing; async: all, unless the machine is "
      "lost, then all but the last flush_interval; sync: all.",
@@ -211,7 +218,12 @@ std::string_view NearestOptionName(std::string_view name) {
 std::string SetOption(const Option& option, std::string_view value, Config& config) {
   if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
     std::vector<std::string> parts = SplitList(value);
-    if (parts.empty()) return DescribeValues(option);
+    const bool is_right =
+        option.type == OptionType::kLabelRules
+            ? std::ranges::all_of(
+                  parts, [](const std::string& part) { return ParseLabelRule(part).has_value(); })
+            : !parts.empty();
+    if (!is_right) return DescribeValues(option);
     config.*(*list) = std::move(parts);
     return "";
   }
@@ -276,6 +288,8 @@ std::string DescribeValues(const Option& option) {
       return "a text";
     case OptionType::kList:
       return "one or more texts with commas between them";
+    case OptionType::kLabelRules:
+      return "GLOB=LABEL with commas between them, a label of 1 to 64 of A-Z a-z 0-9 _ . : -";
     case OptionType::kChoice:
       return "one of " + Join(option.choices, ", ");
     case OptionType::kKeyEvents:

@@ -21,6 +21,7 @@ enum class OptionType : std::uint8_t {
   kPermissions,  // octal
   kText,
   kList,
+  kLabelRules,  // a list that may be empty
   kChoice,
   kKeyEvents,  // letters as Redis has them; Config has command::KeyEventClasses
 };
@@ -42,6 +43,11 @@ struct Option {
 };
 
 std::span<const Option> AllOptions();
+
+// Its value is several texts.
+inline bool IsList(const Option& option) {
+  return std::holds_alternative<std::vector<std::string> Config::*>(option.member);
+}
 
 // By its own name; null: there is none.
 const Option* FindOption(std::string_view name);

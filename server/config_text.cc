@@ -33,6 +33,7 @@ std::string Wrapped(std::string_view text, const std::string& margin, std::size_
 // A value as a YAML scalar that reads back as the same text.
 std::string YamlScalar(const Option& option, const std::string& value) {
   const bool is_plain = option.type != OptionType::kText && option.type != OptionType::kList &&
+                        option.type != OptionType::kLabelRules &&
                         option.type != OptionType::kPermissions &&
                         option.type != OptionType::kKeyEvents;
   if (is_plain) return value;
@@ -56,6 +57,7 @@ std::string_view ValueWord(OptionType type) {
     case OptionType::kPermissions:
       return "MODE";
     case OptionType::kList:
+    case OptionType::kLabelRules:
       return "LIST";
     case OptionType::kText:
       return "TEXT";

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "server/command/text.h"
+#include "server/engine/label_table.h"
 
 namespace fairlock::server {
 
@@ -77,6 +78,14 @@ std::string FormatPermissions(std::int64_t permissions) {
   const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), permissions, 8);
   const std::string octal(digits.data(), result.ptr);
   return octal.size() < 4 ? std::string(4 - octal.size(), '0') + octal : octal;
+}
+
+std::optional<engine::LabelRule> ParseLabelRule(std::string_view text) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string_view::npos || at == 0) return std::nullopt;
+  const std::string_view label = text.substr(at + 1);
+  if (!engine::IsLabel(label)) return std::nullopt;
+  return engine::LabelRule{std::string(text.substr(0, at)), std::string(label)};
 }
 
 std::vector<std::string> SplitList(std::string_view text) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/label_rules.h"
+
 namespace fairlock::server {
 
 // "30s", "500ms", "5m", "1h", "365d", or "0"; in milliseconds. A number without a unit is refused:
@@ -22,6 +24,9 @@ std::string FormatBytes(std::int64_t bytes);
 // Octal, as chmod(1) takes them: "0770", "770".
 std::optional<std::int64_t> ParsePermissions(std::string_view text);
 std::string FormatPermissions(std::int64_t permissions);
+
+// "order:*=orders": the pattern, and behind the last = the label.
+std::optional<engine::LabelRule> ParseLabelRule(std::string_view text);
 
 // Parts between commas or blanks, without empty ones.
 std::vector<std::string> SplitList(std::string_view text);

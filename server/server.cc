@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "server/config_options.h"
+#include "server/config_values.h"
 #include "server/net/clock.h"
 #include "server/net/descriptor_limit.h"
 #include "server/net/listening_socket.h"
@@ -111,6 +112,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
                         }}),
       dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
                   RecorderOptionsOf(config)),
+      slow_lock_log_(log, dispatcher_.engine().clients()),
       net_log_(log),
       loop_(dispatcher_, net_log_, LoopOptionsOf(environment_.config())),
       keeping_(dispatcher_, loop_, log,
@@ -199,6 +201,17 @@ void Server::ApplyToDispatcher(const Config& config) {
        .watched_keys_max = static_cast<std::size_t>(config.max_watched_keys)});
   dispatcher_.event_publisher().set_key_events(
       static_cast<command::KeyEventClasses>(config.notify_keyspace_events));
+  std::vector<engine::LabelRule> label_rules;
+  for (const std::string& rule : config.labels) label_rules.push_back(*ParseLabelRule(rule));
+  dispatcher_.engine().set_label_rules(std::move(label_rules));
+  ApplyToSlowLockLog(config);
+}
+
+void Server::ApplyToSlowLockLog(const Config& config) {
+  const bool was_on = slow_lock_log_.is_on();
+  slow_lock_log_.set_limits({.wait_ms = config.log_waits_over, .hold_ms = config.log_holds_over});
+  if (!was_on && slow_lock_log_.is_on()) dispatcher_.AddEventSink(slow_lock_log_);
+  if (was_on && !slow_lock_log_.is_on()) dispatcher_.DropEventSink(slow_lock_log_);
 }
 
 void Server::LogChanges(const Config& config) {

@@ -15,6 +15,7 @@
 #include "server/net/turn_loop.h"
 #include "server/net_log.h"
 #include "server/process_environment.h"
+#include "server/slow_lock_log.h"
 #include "server/systemd_service.h"
 
 namespace fairlock::server {
@@ -48,12 +49,14 @@ class Server {
   void RequestStop(const std::string& why);
   std::string Apply(const Config& config);
   void ApplyToDispatcher(const Config& config);
+  void ApplyToSlowLockLog(const Config& config);
   void LogChanges(const Config& config);
   void NoteReady();
 
   Log& log_;
   ProcessEnvironment environment_;
   command::Dispatcher dispatcher_;
+  SlowLockLog slow_lock_log_;
   NetLog net_log_;
   net::TurnLoop loop_;
   LockKeeping keeping_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/command/text.h"
+#include "server/engine/label_table.h"
 
 namespace fairlock::command {
 
@@ -32,11 +33,6 @@ std::optional<engine::DurationMs> ParseDuration(std::string_view text) {
   const auto number = ParseInteger(text);
   if (!number || *number < 0 || *number >= engine::kForever / unit_ms) return std::nullopt;
   return *number * unit_ms;
-}
-
-bool IsLabelCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == ':' || c == '-';
 }
 
 std::string Bounds(std::int64_t min, std::int64_t max) {
@@ -151,8 +147,7 @@ std::string_view ArgumentReader::Meta() {
 std::string_view ArgumentReader::Label() {
   const std::string_view label = Next("LABEL");
   if (failed_) return label;
-  if (label.empty() || label.size() > engine::kLabelBytesMax ||
-      !std::all_of(label.begin(), label.end(), IsLabelCharacter)) {
+  if (!engine::IsLabel(label)) {
     Fail("LABEL: " + Quoted(label) + "; 1 to 64 of A-Z a-z 0-9 _ . : - would be right");
   }
   return label;

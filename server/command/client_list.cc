@@ -67,6 +67,29 @@ ClientType TypeOf(const Client& client) {
 
 namespace {
 
+// So that a line still splits at its blanks.
+std::string WithoutBlanks(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c > ' ' && c <= '~' && c != '\\') {
+      text += c;
+    } else {
+      text.append("\\x") += kDigits[code >> 4];
+      text += kDigits[code & 15];
+    }
+  }
+  return text;
+}
+
+void AddWait(FieldLine& line, const Client& client, engine::TimeMs now) {
+  const auto awaited = engine::LockEngine::AwaitedBy(client);
+  line.Add("wait-key", awaited ? WithoutBlanks(awaited->key.bytes) : "");
+  const engine::TimeMs since = awaited ? awaited->since.value_or(client.profile().active_at) : now;
+  line.Add("waited-ms", now - since);
+}
+
 std::uint64_t CountSubscriptions(const Client& client, ChannelKind kind) {
   return client.subscriptions() == nullptr ? 0 : client.subscriptions()->of(kind).size();
 }
@@ -111,6 +134,7 @@ std::string DescribeClient(const Client& client, engine::TimeMs now) {
   line.Add("resp", static_cast<std::uint64_t>(client.version()));
   line.Add("lib-name", profile.library_name);
   line.Add("lib-ver", profile.library_version);
+  AddWait(line, client, now);
   return std::move(line).Finish();
 }
 

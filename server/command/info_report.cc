@@ -86,6 +86,31 @@ constexpr auto kMemoryFields = std::to_array<Field>({
     {"used_memory_human", [](const Source& s) { return Human(UsedBytes(s)); }},
     {"used_memory_rss", [](const Source& s) { return std::to_string(s.resources.resident_bytes); }},
     {"used_memory_rss_human", [](const Source& s) { return Human(s.resources.resident_bytes); }},
+    {"history_memory",
+     [](const Source& s) {
+       const record::History* history = s.dispatcher.recorder().history();
+       return std::to_string(history == nullptr ? 0 : history->used_bytes());
+     }},
+    {"history_memory_max",
+     [](const Source& s) {
+       const record::History* history = s.dispatcher.recorder().history();
+       return std::to_string(history == nullptr ? 0 : history->bytes());
+     }},
+    {"history_events",
+     [](const Source& s) {
+       const record::History* history = s.dispatcher.recorder().history();
+       return std::to_string(history == nullptr ? 0 : history->event_count());
+     }},
+    {"stats_memory",
+     [](const Source& s) {
+       const record::LabelStatistics* statistics = s.dispatcher.recorder().statistics();
+       return std::to_string(statistics == nullptr ? 0 : statistics->memory_bytes());
+     }},
+    {"stats_labels",
+     [](const Source& s) {
+       const record::LabelStatistics* statistics = s.dispatcher.recorder().statistics();
+       return std::to_string(statistics == nullptr ? 0 : statistics->label_count());
+     }},
     {"maxmemory", [](const Source&) { return std::string("0"); }},
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
 });

@@ -127,28 +127,65 @@ void Position(Invocation& call) {
   }
 }
 
-struct LocksFilter {
-  std::string_view glob = "*";
-  std::int64_t count = 10;
-  int db = 0;  // -1: all
+struct LocksQuery {
+  std::uint64_t cursor = 0;
+  std::size_t count = 10;
+  engine::LockFilter filter;
 };
 
-LocksFilter ReadLocksFilter(ArgumentReader& arguments, std::uint8_t db) {
-  LocksFilter filter;
+enum LocksOption : std::uint32_t {
+  kMatch = 1U << 0,
+  kCount = 1U << 1,
+  kDb = 1U << 2,
+  kLabel = 1U << 3,
+  kOwner = 1U << 4,
+  kWaiting = 1U << 5,
+  kHeld = 1U << 6,
+  kNoExpiry = 1U << 7,
+};
+
+void ReadDb(ArgumentReader& arguments, engine::LockFilter& filter) {
+  filter.db.reset();
+  if (!arguments.Take("*")) filter.db = static_cast<std::uint8_t>(arguments.Integer("DB", 0, 15));
+}
+
+// What stands behind WAITING may be left out.
+void ReadWaiting(ArgumentReader& arguments, engine::LockFilter& filter) {
+  const bool has_duration = arguments.has_more() && !arguments.Peek().empty() &&
+                            arguments.Peek().front() >= '0' && arguments.Peek().front() <= '9';
+  filter.wait_ms_min = has_duration ? arguments.Duration("WAITING") : 0;
+}
+
+LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
+  LocksQuery query;
+  if (arguments.has_more() && ParseInteger(arguments.Peek())) {
+    query.cursor = static_cast<std::uint64_t>(arguments.Integer("cursor", 0, INT64_MAX));
+  }
+  engine::LockFilter& filter = query.filter;
   filter.db = db;
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
-    if (arguments.TakeOnce("MATCH", 1, seen)) {
+    if (arguments.TakeOnce("MATCH", kMatch, seen)) {
       filter.glob = arguments.Next("MATCH");
-    } else if (arguments.TakeOnce("COUNT", 2, seen)) {
-      filter.count = arguments.Integer("COUNT", 1, kScanCountMax);
-    } else if (arguments.TakeOnce("DB", 4, seen)) {
-      filter.db = arguments.Take("*") ? -1 : static_cast<int>(arguments.Integer("DB", 0, 15));
+    } else if (arguments.TakeOnce("COUNT", kCount, seen)) {
+      query.count = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kScanCountMax));
+    } else if (arguments.TakeOnce("DB", kDb, seen)) {
+      ReadDb(arguments, filter);
+    } else if (arguments.TakeOnce("LABEL", kLabel, seen)) {
+      filter.label = arguments.Label();
+    } else if (arguments.TakeOnce("OWNER", kOwner, seen)) {
+      filter.owner = arguments.Owner("OWNER");
+    } else if (arguments.TakeOnce("WAITING", kWaiting, seen)) {
+      ReadWaiting(arguments, filter);
+    } else if (arguments.TakeOnce("HELD", kHeld, seen)) {
+      filter.hold_ms_min = arguments.Duration("HELD");
+    } else if (arguments.TakeOnce("NOEXPIRY", kNoExpiry, seen)) {
+      filter.is_endless = true;
     } else {
-      arguments.FailUnknownOption("MATCH, COUNT or DB");
+      arguments.FailUnknownOption("MATCH, COUNT, LABEL, OWNER, WAITING, HELD, NOEXPIRY or DB");
     }
   }
-  return filter;
+  return query;
 }
 
 void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock) {
@@ -166,19 +203,12 @@ void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock)
 
 void Locks(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  std::uint64_t cursor = 0;
-  if (arguments.has_more() && ParseInteger(arguments.Peek())) {
-    cursor = static_cast<std::uint64_t>(arguments.Integer("cursor", 0, INT64_MAX));
-  }
-  const LocksFilter filter = ReadLocksFilter(arguments, call.client.database());
+  const LocksQuery query = ReadLocksQuery(arguments, call.client.database());
   if (!arguments.Finish(call.reply)) return;
   std::vector<engine::LockSummary> found;
-  cursor = call.dispatcher.engine().Scan(cursor, static_cast<std::size_t>(filter.count), call.now,
-                                         [&](const engine::LockSummary& lock) {
-                                           if (filter.db >= 0 && lock.key.db != filter.db) return;
-                                           if (MatchesGlob(filter.glob, lock.key.bytes))
-                                             found.push_back(lock);
-                                         });
+  const std::uint64_t cursor = call.dispatcher.engine().Scan(
+      query.cursor, query.count, query.filter, call.now,
+      [&](const engine::LockSummary& lock) { found.push_back(lock); });
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));
   call.reply.ArrayHeader(found.size());
@@ -236,8 +266,9 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      kReadOnly,
      {},
      "lock",
-     "[cursor] [MATCH glob] [COUNT count] [DB database | DB *]",
-     "Walks all locks, page by page, as SCAN does",
+     "[cursor] [MATCH glob] [COUNT count] [LABEL name] [OWNER owner] [WAITING [duration]] "
+     "[HELD duration] [NOEXPIRY] [DB database | DB *]",
+     "Walks all locks, page by page, as SCAN does; with WAITING those that have a line",
      "O(COUNT) a call"},
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous, kFirstKey, "lock",
      "key [owner] [REASON text]", "Ends the owner's hold, or all, by force; replies how many",

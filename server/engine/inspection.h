@@ -78,6 +78,23 @@ struct LockSummary {
   std::string_view first_owner;
 };
 
+// Which locks a walk visits; what is not given does not matter. Views are to live for the call.
+struct LockFilter {
+  std::optional<std::uint8_t> db = {};
+  std::string_view glob = "*";                 // of the key
+  std::optional<std::string_view> label = {};  // as in the summary
+  std::optional<std::string_view> owner = {};  // who holds it, or has a place in its line
+  std::optional<DurationMs> wait_ms_min = {};  // it has a line, in which is waited so long
+  std::optional<DurationMs> hold_ms_min = {};  // the oldest hold lasts so long
+  bool is_endless = false;                     // one of its holds has no end
+};
+
+// What a request waits for; of MLOCK its first key.
+struct AwaitedLock {
+  KeyName key;
+  std::optional<TimeMs> since;  // of a place in line
+};
+
 // What EXPLAIN adds to the outcome of a LOCK.
 struct Explanation {
   std::optional<DurationMs> ttl_ms;  // of the asker's hold, else of the hold that ends first

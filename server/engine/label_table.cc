@@ -1,8 +1,25 @@
 #include "server/engine/label_table.h"
 
+#include <algorithm>
 #include <cassert>
 
+#include "server/engine/types.h"
+
 namespace fairlock::engine {
+
+namespace {
+
+bool IsLabelCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == ':' || c == '-';
+}
+
+}  // namespace
+
+bool IsLabel(std::string_view text) {
+  return !text.empty() && text.size() <= kLabelBytesMax &&
+         std::all_of(text.begin(), text.end(), IsLabelCharacter);
+}
 
 LabelTable::LabelTable() {
   entries_.resize(2);

@@ -15,6 +15,9 @@ using LabelRef = std::uint32_t;
 inline constexpr LabelRef kNoLabel = 0;
 inline constexpr LabelRef kLabelRefMax = (1U << 14) - 1;
 
+// 1 to 64 of A-Z a-z 0-9 _ . : -
+bool IsLabel(std::string_view text);
+
 // Labels are counted by use and forgotten when unused. When all 2^14 - 1 are in use, further ones
 // read "other". Loop-confined. All calls are O(1).
 class LabelTable {

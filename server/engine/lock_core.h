@@ -107,6 +107,7 @@ class LockCore : public LockHolds {
   void ReturnToLine(Claim& hold, TimeMs now);
   // Of one claim.
   void LinkLine(LockDetail& detail);  // a place is about to join
+  void AppendLine(LockDetail& detail);
   void StandInLine(Claim& claim);
   void ReserveRoom(Claim& claim);
   void UnreserveRoom(Claim& claim);
@@ -150,7 +151,7 @@ class LockCore : public LockHolds {
   bool HasRoomIn(const Rooms& rooms, const LockEntry& lock, const Mode& mode) const;
   bool IsSeen(const LockDetail& detail) const { return detail.seen_changes == limit_changes_; }
   bool IsAnyLineUnseen() const {
-    return limit_changes_ != 0 && !lines_.empty() && !IsSeen(lines_.front());
+    return limit_changes_ != 0 && !lines_.empty() && !IsSeen(*lines_.begin());
   }
   void LookAgain(LockEntry& lock, TimeMs now, Effects& effects);
   // True: there are more.
@@ -194,7 +195,8 @@ class LockCore : public LockHolds {
   std::uint64_t next_arrival_ = 1;
   LimitOverrides overrides_;
   std::uint64_t limit_changes_ = 0;
-  LineList lines_;
+  LineSet lines_;
+  std::uint64_t next_line_number_ = 1;
 
  private:
   void DropMembers(LockDetail& detail);

@@ -53,14 +53,15 @@ bool LockCore::HasRoomIn(const Rooms& rooms, const LockEntry& lock, const Mode& 
 void LockCore::LookAgain(LockEntry& lock, TimeMs now, Effects& effects) {
   LockDetail& detail = *lock.detail;
   detail.seen_changes = limit_changes_;
-  lines_.splice(lines_.end(), lines_, lines_.iterator_to(detail));
+  lines_.erase(lines_.iterator_to(detail));
+  AppendLine(detail);
   Serve(lock, now, effects);
 }
 
 bool LockCore::LookAtLines(TimeMs now, std::size_t lines_max, Effects& effects) {
   for (; IsAnyLineUnseen(); --lines_max) {
     if (lines_max == 0) return true;
-    LockEntry& lock = lines_.front().line.front().lock;
+    LockEntry& lock = lines_.begin()->line.front().lock;
     Settle(table_.HashOf(lock.key()), lock, now, effects);
   }
   return false;

@@ -176,6 +176,11 @@ void LockCore::UnreserveRoom(Claim& claim) {
 void LockCore::LinkLine(LockDetail& detail) {
   if (!detail.line.empty()) return;
   detail.seen_changes = limit_changes_;
+  AppendLine(detail);
+}
+
+void LockCore::AppendLine(LockDetail& detail) {
+  detail.line_number = next_line_number_++;
   lines_.push_back(detail);
 }
 

@@ -48,7 +48,9 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   Hold& hold = lock.plain;
   hold.client = from.client & kClientRefMax;
   clients_.AddUse(from.client);
-  if (request.label) hold.label = labels_.Use(*request.label) & kLabelRefMax;
+  if (request.label || !label_rules_.empty()) {
+    hold.label = labels_.Use(LabelOf(request, request.key.bytes)) & kLabelRefMax;
+  }
   hold.SetLeaseMs(LeaseOf(request));
   StartHold(hold, NextToken(), now + LeaseOf(request), now);
   NoteHold(hash, hold);

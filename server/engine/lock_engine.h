@@ -63,11 +63,14 @@ class LockEngine final : public LockCore {
   // Places `start` .. `start + count - 1`, counted from 0. O(start + count).
   std::vector<PlaceInfo> Queue(const KeyName& key, std::uint64_t start, std::uint64_t count,
                                TimeMs now, Effects& effects);
-  // Visits about `count` locks from `cursor` on (0 begins); returns the next cursor, 0 at the end.
-  // A lock that is there from begin to end is visited at least once, whatever else comes and goes.
-  // Does not settle.
-  std::uint64_t Scan(std::uint64_t cursor, std::size_t count, TimeMs now,
+  // Looks at about `count` locks from `cursor` on (0 begins) and visits those that the filter lets
+  // through; returns the next cursor, 0 at the end. A lock that is there from begin to end, with
+  // wait_ms_min one that has a line, is looked at at least once, whatever else comes and goes. Does
+  // not settle. With wait_ms_min it walks only the locks that have a line.
+  std::uint64_t Scan(std::uint64_t cursor, std::size_t count, const LockFilter& filter, TimeMs now,
                      const std::function<void(const LockSummary&)>& visit) const;
+  // None: no request of that connection waits.
+  static std::optional<AwaitedLock> AwaitedBy(const Attachment& attachment);
 
   // What is kept, by the names of the change log; none: it is gone. A time left of a lease that was
   // written down before is forgotten: what is told now takes its place.
@@ -183,6 +186,7 @@ class LockEngine final : public LockCore {
   static void DescribeRooms(const LockDetail& detail, LockInfo& info, TimeMs now);
   std::uint64_t PositionOf(const Claim& place) const;
   LockSummary Summarize(const LockEntry& lock, TimeMs now) const;
+  bool Passes(const LockFilter& filter, const LockEntry& lock, const LockSummary& summary) const;
 
   std::vector<NamedLock> named_;  // scratch: the locks that an MLOCK is about, in its order
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "server/engine/glob.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::engine {
@@ -221,16 +222,61 @@ LockSummary LockEngine::Summarize(const LockEntry& lock, TimeMs now) const {
   return summary;
 }
 
-std::uint64_t LockEngine::Scan(std::uint64_t cursor, std::size_t count, TimeMs now,
+bool LockEngine::Passes(const LockFilter& filter, const LockEntry& lock,
+                        const LockSummary& summary) const {
+  if (filter.db && *filter.db != summary.key.db) return false;
+  if (filter.wait_ms_min && summary.longest_wait_ms < *filter.wait_ms_min) return false;
+  if (filter.hold_ms_min &&
+      (summary.holder_count == 0 || summary.oldest_hold_ms < *filter.hold_ms_min)) {
+    return false;
+  }
+  if (filter.label && *filter.label != summary.label) return false;
+  if (filter.owner) {
+    const bool is_plain_holder = lock.has_plain_hold() && lock.plain_owner() == *filter.owner;
+    const bool has_claim =
+        lock.detail != nullptr && table_.FindClaim(lock, *filter.owner) != nullptr;
+    if (!is_plain_holder && !has_claim) return false;
+  }
+  if (filter.is_endless) {
+    bool is_any_endless = false;
+    VisitHolds(lock, [&](const Hold& hold) { is_any_endless |= LeaseEndOf(hold) >= kNever; });
+    if (!is_any_endless) return false;
+  }
+  return MatchesGlob(filter.glob, summary.key.bytes);
+}
+
+std::uint64_t LockEngine::Scan(std::uint64_t cursor, std::size_t count, const LockFilter& filter,
+                               TimeMs now,
                                const std::function<void(const LockSummary&)>& visit) const {
-  std::size_t visited = 0;
+  std::size_t looked_at = 0;
+  const auto look_at = [&](const LockEntry& lock) {
+    ++looked_at;
+    const LockSummary summary = Summarize(lock, now);
+    if (Passes(filter, lock, summary)) visit(summary);
+  };
+  if (filter.wait_ms_min) {
+    for (auto line = lines_.lower_bound(cursor); line != lines_.end(); ++line) {
+      if (looked_at >= count) return line->line_number;
+      look_at(line->line.front().lock);
+    }
+    return 0;
+  }
   do {
-    cursor = table_.ScanGroup(cursor, [&](const LockEntry& lock) {
-      ++visited;
-      visit(Summarize(lock, now));
-    });
-  } while (cursor != 0 && visited < count);
+    cursor = table_.ScanGroup(cursor, look_at);
+  } while (cursor != 0 && looked_at < count);
   return cursor;
+}
+
+std::optional<AwaitedLock> LockEngine::AwaitedBy(const Attachment& attachment) {
+  if (attachment.pending.empty()) return std::nullopt;
+  const Pending& pending = attachment.pending.front();
+  if (pending.pending_kind == PendingKind::kWatcher) {
+    return AwaitedLock{static_cast<const Watcher&>(pending).lock.key(), std::nullopt};
+  }
+  const Claim& place = pending.pending_kind == PendingKind::kGroup
+                           ? *static_cast<const Group&>(pending).claims.front()
+                           : static_cast<const Claim&>(pending);
+  return AwaitedLock{place.lock.key(), place.joined};
 }
 
 }  // namespace fairlock::engine

@@ -63,7 +63,7 @@ bool LockEngine::HasOptions(const Claim& place, const LockRequest& request) cons
          request.session_grace_ms == SessionGraceOf(place) &&
          request.min_hold_ms == MinHoldOf(place) && request.meta.has_value() == HasMeta(place) &&
          (!request.meta || HasMeta(place, *request.meta)) &&
-         request.label.value_or("") == labels_.Text(place.label);
+         LabelOf(request, place.lock.key().bytes) == labels_.Text(place.label);
 }
 
 KeptClaim LockEngine::KeepOptions(const Claim& claim) const {

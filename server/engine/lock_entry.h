@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,8 +50,8 @@ class CoolingRoom final : public TimerNode, public MemberHook {
 };
 
 using LineHook =
-    boost::intrusive::list_base_hook<boost::intrusive::tag<struct LineTag>,
-                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+    boost::intrusive::set_base_hook<boost::intrusive::tag<struct LineTag>,
+                                    boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
 using StepHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct StepTag>,
@@ -68,6 +69,7 @@ struct LockDetail : LineHook, StepHook {
   List<CoolingRoom> cooling;           // in the order of their begin
   Rooms rooms;                         // of holds (the plain one too), reservations and cooling
   std::uint64_t next_number = 1;
+  std::uint64_t line_number = 0;   // in LockCore::lines_
   std::uint32_t reserved = 0;      // places with a room reserved for them
   TimeMs due_min = kNever;         // no deadline of the members is before it
   std::uint64_t seen_changes = 0;  // of overrides, when the line was looked at
@@ -82,9 +84,14 @@ struct LockDetail : LineHook, StepHook {
   }
 };
 
-// The locks that have a line.
-using LineList = boost::intrusive::list<LockDetail, boost::intrusive::base_hook<LineHook>,
-                                        boost::intrusive::constant_time_size<false>>;
+// The locks that have a line, by line_number.
+struct LineNumberOf {
+  using type = std::uint64_t;
+  std::uint64_t operator()(const LockDetail& detail) const { return detail.line_number; }
+};
+using LineSet = boost::intrusive::set<LockDetail, boost::intrusive::base_hook<LineHook>,
+                                      boost::intrusive::key_of_value<LineNumberOf>,
+                                      boost::intrusive::constant_time_size<false>>;
 
 // The locks that a step has left to its end.
 using StepList = boost::intrusive::list<LockDetail, boost::intrusive::base_hook<StepHook>,

@@ -193,7 +193,7 @@ void LockHolds::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef
   if (request.session_grace_ms) claim.NeedExtras().session_grace_ms = request.session_grace_ms;
   if (request.min_hold_ms > 0) claim.NeedExtras().min_hold_ms = request.min_hold_ms;
   labels_.DropUse(claim.label);
-  claim.label = labels_.Use(request.label.value_or("")) & kLabelRefMax;
+  claim.label = labels_.Use(LabelOf(request, claim.lock.key().bytes)) & kLabelRefMax;
   SetClient(claim, client);
   claim.SetLeaseMs(LeaseOf(request));
 }

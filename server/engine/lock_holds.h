@@ -14,6 +14,7 @@
 #include "server/engine/event.h"
 #include "server/engine/group_table.h"
 #include "server/engine/inspection.h"
+#include "server/engine/label_rules.h"
 #include "server/engine/label_table.h"
 #include "server/engine/lock_table.h"
 #include "server/engine/recent_keys.h"
@@ -41,6 +42,8 @@ class LockHolds {
   const EngineOptions& options() const { return options_; }
   ClientTable& clients() { return clients_; }
   const LabelTable& labels() const { return labels_; }
+  // For what is granted, queued or denied from now on.
+  void set_label_rules(std::vector<LabelRule> rules) { label_rules_.Set(std::move(rules)); }
   // Told from now on; null: nobody is.
   void set_event_sink(EventSink* sink) { sink_ = sink; }
   // What changes of what is kept is named there from now on; null: nowhere.
@@ -95,6 +98,10 @@ class LockHolds {
   static void Confirm(Claim& hold);
   Claim& MovePlainHoldToClaim(LockEntry& lock);
   DurationMs LeaseOf(const LockRequest& request) const;
+  // The label that it gives, or that the rules give its key.
+  std::string_view LabelOf(const LockRequest& request, std::string_view key) const {
+    return request.label ? *request.label : label_rules_.Find(key);
+  }
   Claim& CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client);
   void ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client);
   void SetClient(Hold& hold, ClientRef client);
@@ -141,6 +148,7 @@ class LockHolds {
   TimerWheel wheel_;
   RecentKeys recent_;
   LabelTable labels_;
+  LabelRules label_rules_;
   ClientTable clients_;
   GroupTable held_groups_;
   EngineCounts counts_;

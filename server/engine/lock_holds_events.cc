@@ -89,7 +89,7 @@ LockResult LockHolds::Deny(std::uint64_t hash, const LockEntry& lock, const Lock
     event.key_hash = hash;
     event.owner = request.owner;
     NameHolder(lock, event);
-    event.label = request.label.value_or("");
+    event.label = LabelOf(request, event.key.bytes);
     event.at = now;
     sink_->Take(event);
   }

@@ -187,7 +187,7 @@ std::optional<std::string> Comparison::CompareOverview(bool is_model_behind, Tim
   bool is_same = true;
   std::uint64_t cursor = 0;
   do {
-    cursor = driver_.engine().Scan(cursor, 3, now, [&](const engine::LockSummary& summary) {
+    cursor = driver_.engine().Scan(cursor, 3, {}, now, [&](const engine::LockSummary& summary) {
       const int key = driver_.NumberOfKey(summary.key);
       if (key == kAbsent) {
         is_same = false;
@@ -221,7 +221,7 @@ std::vector<Comparison::Sight> Comparison::SeeAll(TimeMs now) const {
   };
   std::uint64_t cursor = 0;
   do {
-    cursor = driver_.engine().Scan(cursor, 16, now, visit);
+    cursor = driver_.engine().Scan(cursor, 16, {}, now, visit);
   } while (cursor != 0);
   return sights;
 }

@@ -36,7 +36,7 @@ TEST(ClientCommands, InfoIsALineInTheFormOfRedis) {
                    "flags=N db=3 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 "
                    "multi-mem=0 rbs=[0-9]+ rbp=[0-9]+ obl=0 oll=0 omem=0 tot-mem=[0-9]+ events=r "
                    "cmd=client\\|info user=default redir=-1 resp=2 lib-name=redis-py "
-                   "lib-ver=5.0.1\n\""));
+                   "lib-ver=5.0.1 wait-key= waited-ms=0\n\""));
 }
 
 TEST(ClientCommands, InfoAndListAreVerbatimInResp3) {
@@ -63,6 +63,25 @@ TEST(ClientCommands, ListShowsWhoWaitsAndForHowLongWhoIsIdle) {
   EXPECT_THAT(list, HasSubstr("cmd=lock "));
   EXPECT_THAT(list, HasSubstr("id=4 "));
   EXPECT_THAT(list, HasSubstr("cmd=NULL "));
+}
+
+TEST(ClientCommands, ListSaysForWhichKeyEachWaitsAndHowLong) {
+  TestServer server;
+  TestClient& asker = server.Connect();
+  asker.Say("LOCK k holder PX 60000");
+  asker.Say({"LOCK", "a key\n", "holder", "PX", "60000"});
+  TestClient& waiter = server.Connect();
+  waiter.Say("LOCK k b WAIT FOREVER");
+  server.AdvanceBy(12'000);
+  server.Connect().Say("WAIT k TIMEOUT FOREVER");
+  server.Connect().Say({"LOCK", "a key\n", "b", "WAIT", "FOREVER"});
+  server.Connect().Say("MLOCK 2 free k c WAIT FOREVER");
+  server.AdvanceBy(3);
+  EXPECT_THAT(asker.Say("CLIENT LIST ID 1"), HasSubstr(" wait-key= waited-ms=0\n"));
+  EXPECT_THAT(asker.Say("CLIENT LIST ID 2"), HasSubstr(" wait-key=k waited-ms=12003\n"));
+  EXPECT_THAT(asker.Say("CLIENT LIST ID 3"), HasSubstr(" wait-key=k waited-ms=3\n"));
+  EXPECT_THAT(asker.Say("CLIENT LIST ID 4"), HasSubstr(" wait-key=a\\x20key\\x0a waited-ms=3\n"));
+  EXPECT_THAT(asker.Say("CLIENT LIST ID 5"), HasSubstr(" wait-key=free waited-ms=3\n"));
 }
 
 TEST(ClientCommands, ListTakesATypeOrNumbers) {
@@ -113,7 +132,7 @@ TEST(ClientCommands, SetInfoTakesOnlyTheLibrary) {
   EXPECT_EQ(client.Say("CLIENT SETINFO LIB-COLOR red"), "-ERR Unrecognized option 'LIB-COLOR'");
   EXPECT_EQ(client.Say("CLIENT SETINFO lib-ver \"1 2\""),
             "-ERR lib-ver cannot contain spaces, newlines or special characters.");
-  EXPECT_THAT(client.Say("CLIENT INFO"), HasSubstr("lib-name=jedis lib-ver=\n"));
+  EXPECT_THAT(client.Say("CLIENT INFO"), HasSubstr("lib-name=jedis lib-ver= wait-key="));
 }
 
 TEST(ClientKill, ByAddressClosesThatConnection) {

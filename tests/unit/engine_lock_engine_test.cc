@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <set>
 #include <string>
 
 #include "tests/unit/engine_test_support.h"
@@ -99,6 +101,53 @@ TEST_F(LockEngineTest, TransferAnswersTheNewOwnersWaitingRequest) {
   EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "b", now_, effects_));
   AdvanceTo(6001);
   EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "b", now_, effects_));
+}
+
+TEST_F(LockEngineTest, TheFirstRuleThatMatchesLabelsWhatGivesNone) {
+  engine_.set_label_rules({{"order:*", "orders"}, {"*", "rest"}});
+  Attachment& a = Connect();
+  const auto label_of = [&](std::string_view key, std::optional<std::string_view> label) {
+    LockRequest request = Request("a");
+    request.key = {0, key};
+    request.label = label;
+    engine_.Lock(request, a, now_, effects_);
+    return std::string(engine_.Inspect({0, key}, 1, now_, effects_).holders.at(0).label);
+  };
+  EXPECT_EQ(label_of("order:1", std::nullopt), "orders");
+  EXPECT_EQ(label_of("mail:1", std::nullopt), "rest");
+  EXPECT_EQ(label_of("order:2", "mine"), "mine");
+  EXPECT_EQ(label_of("order:2", std::nullopt), "mine");
+  engine_.set_label_rules({});
+  EXPECT_EQ(label_of("order:3", std::nullopt), "");
+  EXPECT_EQ(label_of("order:1", std::nullopt), "orders");
+}
+
+TEST_F(LockEngineTest, AWalkOfLinesMeetsEachAlthoughOverridesReorderThem) {
+  Attachment& a = Connect();
+  constexpr std::array<std::string_view, 3> kKeys = {"one", "two", "three"};
+  for (const std::string_view key : kKeys) {
+    LockRequest request = Request("a");
+    request.key = {0, key};
+    engine_.Lock(request, a, now_, effects_);
+    request.owner = "b";
+    request.wait_ms = kForever;
+    engine_.Lock(request, Connect(), now_, effects_);
+  }
+  std::set<std::string> seen;
+  std::uint64_t cursor = 0;
+  do {
+    cursor = engine_.Scan(cursor, 1, {.wait_ms_min = 0}, now_,
+                          [&](const LockSummary& lock) { seen.emplace(lock.key.bytes); });
+    // The line that was seen last is looked at again, and then stands behind the others.
+    if (seen.size() == 1) {
+      LimitOverride unrelated;
+      unrelated.pattern = "none";
+      ASSERT_TRUE(engine_.SetLimit(unrelated, now_));
+      engine_.CountHolders({0, *seen.begin()}, now_, effects_);
+      engine_.CheckInvariants();
+    }
+  } while (cursor != 0);
+  EXPECT_EQ(seen, (std::set<std::string>{"one", "three", "two"}));
 }
 
 TEST_F(LockEngineTest, LabelsAndClientsAreForgottenWithTheirHolds) {

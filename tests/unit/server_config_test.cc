@@ -116,6 +116,20 @@ TEST(ConfigOptions, ChoiceIsOneOfItsWords) {
   EXPECT_EQ(config.log_level, "debug");
 }
 
+TEST(ConfigOptions, LabelsAreRulesOfAGlobAndALabel) {
+  Config config = DefaultConfig();
+  const Option& labels = *FindOption("labels");
+  EXPECT_EQ(SetOption(labels, "order:*=orders, a=b=mail", config), "");
+  EXPECT_EQ(ShowOption(labels, config), "order:*=orders, a=b=mail");
+  EXPECT_EQ(ParseLabelRule("a=b=mail")->pattern, "a=b");
+  EXPECT_EQ(ParseLabelRule("a=b=mail")->label, "mail");
+  for (const char* wrong : {"order:*", "=orders", "order:*=", "order:*=a/b"}) {
+    EXPECT_EQ(SetOption(labels, wrong, config), DescribeValues(labels)) << wrong;
+  }
+  EXPECT_EQ(SetOption(labels, "", config), "");
+  EXPECT_EQ(ShowOption(labels, config), "");
+}
+
 TEST(ConfigOptions, KeyEventsAreLettersInAnyOrder) {
   Config config = DefaultConfig();
   const Option& events = *FindOption("notify_keyspace_events");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "server/logging.h"
 #include "server/net_log.h"
+#include "server/slow_lock_log.h"
 
 namespace fairlock::server {
 namespace {
@@ -92,6 +94,67 @@ TEST(Log, BytesOfClientsStayOnOneLine) {
   EXPECT_THAT(escaped, Not(HasSubstr("\n")));
   EXPECT_THAT(escaped, Not(HasSubstr("\x1b")));
   EXPECT_LT(Escaped(std::string(10'000, 'x')).size(), 100U);
+}
+
+class SlowLocks : public LogFile {
+ protected:
+  static engine::Event EventOf(engine::EventKind kind, engine::TimeMs at) {
+    engine::Event event;
+    event.kind = kind;
+    event.key = {2, "order:1"};
+    event.owner = "worker\n";
+    event.at = at;
+    return event;
+  }
+
+  engine::ClientTable clients_;
+  std::unique_ptr<Log> log_ = Open("info");
+  SlowLockLog slow_{*log_, clients_};
+};
+
+TEST_F(SlowLocks, AreLoggedWhenTheyTookLongerThanTheirLimit) {
+  slow_.set_limits({.wait_ms = 1000, .hold_ms = 500});
+  engine::Event grant = EventOf(engine::EventKind::kGranted, 1);
+  grant.client = clients_.Connect("10.0.0.1:5", "default");
+  grant.has_waited = true;
+  grant.waited_ms = 1000;
+  slow_.Take(grant);
+  grant.waited_ms = 1001;
+  slow_.Take(grant);
+  engine::Event end = EventOf(engine::EventKind::kExpired, 1);
+  end.held_ms = 501;
+  slow_.Take(end);
+  log_.reset();
+  EXPECT_THAT(Written(), HasSubstr("warning waited 1001 ms: key 'order:1' (db 2), owner "));
+  EXPECT_THAT(Written(), HasSubstr("then granted; client 10.0.0.1:5 '' user default\n"));
+  EXPECT_THAT(Written(), HasSubstr("warning held 501 ms: key 'order:1' (db 2), "));
+  EXPECT_THAT(Written(), Not(HasSubstr("1000 ms")));
+  EXPECT_THAT(Written(), Not(HasSubstr("worker\n")));
+}
+
+TEST_F(SlowLocks, AreNotLoggedWhileTheirLimitIsZero) {
+  slow_.set_limits({.wait_ms = 1000, .hold_ms = 0});
+  EXPECT_TRUE(slow_.is_on());
+  engine::Event end = EventOf(engine::EventKind::kReleased, 1);
+  end.held_ms = 1'000'000;
+  slow_.Take(end);
+  slow_.set_limits({});
+  EXPECT_FALSE(slow_.is_on());
+  log_.reset();
+  EXPECT_EQ(Written(), "");
+}
+
+TEST_F(SlowLocks, DoNotFloodTheLog) {
+  slow_.set_limits({.hold_ms = 1});
+  engine::Event end = EventOf(engine::EventKind::kReleased, 1);
+  end.held_ms = 2;
+  for (int i = 0; i < 100; ++i) slow_.Take(end);
+  end.at += SlowLockLog::kPeriodMs;
+  slow_.Take(end);
+  log_.reset();
+  const std::string written = Written();
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), SlowLockLog::kLinesMax + 1);
+  EXPECT_THAT(written, HasSubstr("; 80 more before were not logged\n"));
 }
 
 }  // namespace
