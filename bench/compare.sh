@@ -3,7 +3,7 @@
 #
 #   bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE]
 #
-#   --section   cpu, contended, memory, expiry, idle, waiters or engine; all if none is named
+#   --section   cpu, durable, contended, memory, expiry, idle, waiters or engine; without one, all
 #   --quick     fewer and shorter rounds: good for seeing that nothing broke, not for publishing
 #   --build     where bin/ with the programs is; build/release if not given
 #   --results   also write each figure as a line `name value` to that file
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ ${#sections[@]} -gt 0 ] || sections=(cpu contended memory expiry idle waiters engine)
+[ ${#sections[@]} -gt 0 ] || sections=(cpu durable contended memory expiry idle waiters engine)
 bin=$(realpath "$build")/bin
 [ -z "$results" ] || { results=$(realpath "$results") && : >"$results"; } || exit 2
 
@@ -102,6 +102,62 @@ CpuSection() {
   done
   PrintCpuTable "$rounds" "${servers[@]}"
   for server in "${servers[@]}"; do Stop "$server"; done
+}
+
+# durable: commands a second and server CPU with a journal -----------------------------------------
+
+# A key is released at least 1,000 commands after it was taken: 50 connections hold 20 locks each.
+DurableSection() {
+  local rounds=11 mode peer round pipeline server ratio
+  local -a servers options
+  [ -z "$quick" ] || rounds=3
+  echo "### Durable"
+  echo
+  echo "50 connections, a key is released 1,000 pairs after it was taken; medians of $rounds paired"
+  echo "rounds: commands a second, and server CPU in us per command"
+  echo
+  Row "" "pipeline 1" "16"
+  Row --- --- ---
+  for mode in sync:always async:everysec; do
+    servers=("fairlock-${mode%:*}" "redis-${mode#*:}")
+    for server in "${servers[@]}"; do Start "$server"; done
+    for pipeline in 1 16; do
+      commands=$([ "$quick" ] && echo 40000 || echo 200000)
+      options=(--pipeline "$pipeline" --commands "$commands" --warm-up $((commands / 10))
+        --connections 50 --keys 100000 --key-bytes 19 --owner-bytes 32 --ahead 20)
+      for ((round = 0; round < rounds; round++)); do
+        for server in "${servers[@]:round % 2}" "${servers[@]:0:round % 2}"; do
+          Load "$server" pairs "${options[@]}"
+          Figure commands_per_second >>"$work/durable.$server.$pipeline.speed"
+          Figure server_cpu_us_per_command >>"$work/durable.$server.$pipeline.cpu"
+        done
+      done
+      for figure in speed cpu; do
+        ratio=$(MedianRatio "$work/durable.${servers[0]}.$pipeline.$figure" \
+          "$work/durable.${servers[1]}.$pipeline.$figure")
+        Note "durable.${mode%:*}.pipeline_$pipeline.${figure}_of_redis" "$ratio"
+        echo "$ratio" >"$work/durable.ratio.${mode%:*}.$pipeline.$figure"
+      done
+    done
+    for server in "${servers[@]}"; do
+      Row "$server" "$(DurableCell "$server" 1)" "$(DurableCell "$server" 16)"
+      Stop "$server"
+    done
+    Row "ratio" "$(DurableRatio "${mode%:*}" 1)" "$(DurableRatio "${mode%:*}" 16)"
+  done
+  echo
+  PrintCommands fairlock-sync redis-always fairlock-async redis-everysec
+  echo
+}
+
+# DurableCell SERVER PIPELINE, DurableRatio MODE PIPELINE: speed, CPU.
+DurableCell() {
+  printf '%.0f/s, %.2f us' "$(Median <"$work/durable.$1.$2.speed")" \
+    "$(Median <"$work/durable.$1.$2.cpu")"
+}
+DurableRatio() {
+  printf '%.2f, %.2f' "$(cat "$work/durable.ratio.$1.$2.speed")" \
+    "$(cat "$work/durable.ratio.$1.$2.cpu")"
 }
 
 # CpuCells NAME: median, smallest and largest at each pipeline.
@@ -380,6 +436,7 @@ redis_version="Redis $(redis-server --version | sed 's/.*v=\([0-9.]*\).*/\1/')"
 for section in "${sections[@]}"; do
   case $section in
     cpu) CpuSection ;;
+    durable) DurableSection ;;
     contended) ContendedSection ;;
     memory) MemorySection ;;
     expiry) ExpirySection ;;

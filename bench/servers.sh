@@ -47,6 +47,15 @@ ServerCommand() {
       # The comparison is about locking; with a journal it would be about the disk.
       if "$bin/fairlockd" --help | grep -q -e --durability; then command+=(--durability none); fi
       ;;
+    fairlock-sync | fairlock-async)
+      command=("$bin/fairlockd" --port "$2" --http-port 0 --bind 127.0.0.1 --unix-socket "$3"
+        --durability "${1#fairlock-}" --data-dir "$work/$1.data" --log-level error)
+      ;;
+    redis-always | redis-everysec)
+      command=(redis-server --port "$2" --bind 127.0.0.1 --unixsocket "$3" --save ''
+        --appendonly yes --appendfsync "${1#redis-}" --auto-aof-rewrite-percentage 0
+        --appenddirname "$1.data" --dir "$work" --loglevel warning)
+      ;;
     redis)
       command=(redis-server --port "$2" --bind 127.0.0.1 --unixsocket "$3" --maxclients 19000
         --save '' --appendonly no --loglevel warning)
@@ -58,6 +67,11 @@ ServerCommand() {
 
 # Answers PORT: somebody listens there.
 Answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# IsReady NAME PORT: it has read what it keeps.
+IsReady() {
+  [[ $1 != fairlock-* ]] || [ "$(redis-cli -p "$2" PING 2>&1)" = PONG ]
+}
 
 # Start NAME: a fresh server of that kind, on a port that was free.
 Start() {
@@ -75,7 +89,7 @@ Start() {
     AddChild $!
     for ((tries = 0; tries < 200; tries++)); do
       kill -0 "${PID[$name]}" 2>/dev/null || break
-      if Answers "$port"; then
+      if Answers "$port" && IsReady "$name" "$port"; then
         started[$name]="${command[*]}"
         return 0
       fi
@@ -90,7 +104,7 @@ declare -A started
 Stop() { EndChild "${PID[$1]}"; }
 
 # Dialect NAME: of fairlock_load.
-Dialect() { [ "$1" = redis ] && echo redis || echo fairlock; }
+Dialect() { [[ $1 == redis* ]] && echo redis || echo fairlock; }
 
 # Load NAME COMMAND [OPTION...]: one run of the load generator; its figures go to $work/figures.
 Load() {

@@ -35,10 +35,11 @@ case $host in
   "" | 0.0.0.0 | :: | "*") host=127.0.0.1 ;;
 esac
 
-# IsReady PID: the server that answers is the process PID, and not another one on the same port.
+# IsReady PID: the server that answers is the process PID, and not another one on the same port, and
+# has read its locks.
 IsReady() {
-  timeout 1 redis-cli -h "$host" -p "$port" INFO server 2>/dev/null | tr -d '\r' |
-    grep -qx "process_id:$1"
+  timeout 1 redis-cli -h "$host" -p "$port" INFO server persistence 2>/dev/null | tr -d '\r' |
+    grep -cxE "process_id:$1|loading:0" | grep -qx 2
 }
 
 PrintCommandsWhenReady() {

@@ -55,6 +55,7 @@ struct Config {
   std::int64_t flush_interval = 0;
   std::int64_t min_free_disk = 0;
   std::int64_t restart_grace = 0;
+  std::int64_t start_delay = 0;
 
   std::string log_level;
   std::string log_file;

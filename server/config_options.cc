@@ -123,6 +123,10 @@ constexpr auto kOptions = std::to_array<Option>({
      "0: it is not looked at."},
     {"restart_grace", OptionType::kDuration, "30s", 0, kDay, false, "", &Config::restart_grace,
      "After a restart, how long sessions, and waiters of a clean stop, have to come back."},
+    {"start_delay", OptionType::kDuration, "0", 0, 365 * kDay, false, "", &Config::start_delay,
+     "After a start that may have lost leases, how long nobody new is let in; the longest lease is "
+     "safe. Every start counts with durability none, one after another boot without a clean stop "
+     "with async, that on a copy always."},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
      "The least important messages that are still logged.", kLogLevels},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,

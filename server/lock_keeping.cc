@@ -37,12 +37,17 @@ command::Service ServiceOf(const persist::KeeperState& state) {
 
 LockKeeping::LockKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log,
                          KeepingHooks hooks)
-    : dispatcher_(dispatcher), loop_(loop), log_(log), hooks_(std::move(hooks)) {}
+    : dispatcher_(dispatcher),
+      loop_(loop),
+      log_(log),
+      hooks_(std::move(hooks)),
+      database_log_(std::make_shared<DatabaseLog>(log)) {}
 
 LockKeeping::~LockKeeping() {
   if (reader_.joinable()) reader_.join();
   if (backup_.joinable()) backup_.join();
   loop_.SetKeeper(nullptr, {});
+  database_log_->Close();
 }
 
 void LockKeeping::Start(const Config& config, bool initialises) {
@@ -51,17 +56,23 @@ void LockKeeping::Start(const Config& config, bool initialises) {
               .flush_interval_ms = config.flush_interval,
               .free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk),
               .restart_grace_ms = config.restart_grace,
+              .start_delay_ms = config.start_delay,
               .wake = [this] { loop_.Wake(); },
               .unix_ms = [] { return net::UnixTimeUs() / 1000; }};
-  if (options_.path.empty()) return hooks_.ready();
+  if (options_.path.empty()) {
+    if (config.start_delay > 0) {
+      dispatcher_.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
+    }
+    return hooks_.ready();
+  }
   dispatcher_.set_service(command::Service::kLoading);
   reader_ = std::thread([this, initialises] {
-    auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(
-        persist::OpenLocks({.path = options_.path,
-                            .initialise = initialises,
-                            .log = [this](bool is_error, std::string_view message) {
-                              LogOfDatabase(is_error, message);
-                            }}));
+    auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(persist::OpenLocks(
+        {.path = options_.path,
+         .initialise = initialises,
+         .log = [database_log = database_log_](bool is_error, std::string_view message) {
+           database_log->Write(is_error, message);
+         }}));
     boost::asio::post(loop_.io_context(), [this, opened] { TakeOver(std::move(*opened)); });
   });
 }
@@ -71,12 +82,19 @@ void LockKeeping::Apply(const Config& config) {
   if (keeper_) keeper_->set_free_bytes_min(options_.free_bytes_min);
 }
 
-void LockKeeping::LogOfDatabase(bool is_error, std::string_view message) {
+void DatabaseLog::Write(bool is_error, std::string_view message) {
+  const std::lock_guard lock(mutex_);
+  if (log_ == nullptr) return;
   if (is_error) {
-    log_.Error("database: {}", message);
+    log_->Error("database: {}", message);
   } else {
-    log_.Warning("database: {}", message);
+    log_->Warning("database: {}", message);
   }
+}
+
+void DatabaseLog::Close() {
+  const std::lock_guard lock(mutex_);
+  log_ = nullptr;
 }
 
 void LockKeeping::TakeOver(storage::Result<persist::OpenedLocks> opened) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,6 +20,19 @@ namespace fairlock::server {
 struct KeepingHooks {
   std::function<void()> ready;  // locks can be asked for
   std::function<void(const std::string& why)> stop;
+};
+
+// What the database has to say, as long as there is a log for it. Thread-safe.
+class DatabaseLog {
+ public:
+  explicit DatabaseLog(Log& log) : log_(&log) {}
+
+  void Write(bool is_error, std::string_view message);
+  void Close();
+
+ private:
+  std::mutex mutex_;
+  Log* log_;
 };
 
 // Loop-confined; reading is done by a thread of its own.
@@ -47,7 +61,6 @@ class LockKeeping {
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
   void OnChange();
   void EndBackup(const std::string& path, const std::string& error, std::uint64_t client_id);
-  void LogOfDatabase(bool is_error, std::string_view message);
 
   command::Dispatcher& dispatcher_;
   net::TurnLoop& loop_;
@@ -58,6 +71,8 @@ class LockKeeping {
   std::string error_;
   bool was_ready_ = false;
   bool was_short_ = false;
+  // After a failure the database's threads outlive everything else.
+  const std::shared_ptr<DatabaseLog> database_log_;
   std::thread reader_;
   std::thread backup_;
 };

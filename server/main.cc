@@ -78,8 +78,12 @@ int main(int argc, char** argv) {
     case Action::kRestore:
       return fairlock::server::RestoreBackup(line.config, line.backup) ? EXIT_SUCCESS
                                                                        : EXIT_FAILURE;
-    case Action::kRun:
-      return Serve(line, options);
+    case Action::kRun: {
+      const int status = Serve(line, options);
+      // The database is not closed after a failure, and its threads still run.
+      if (status == kStorageFailed) std::_Exit(status);
+      return status;
+    }
   }
   return EXIT_FAILURE;
 }

@@ -7,6 +7,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -114,6 +115,9 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& o
     Status logs = CheckLogs(ours.path);
     if (!logs.ok()) return logs;
   }
+  std::error_code ignored;  // RocksDB says what is wrong
+  if (ours.mode == RocksDbOptions::Mode::kNew)
+    std::filesystem::create_directories(ours.path, ignored);
   auto internals = std::make_unique<Internals>();
   internals->gate = std::make_shared<LogGate>();
   const auto files = ours.file_system ? ours.file_system : rocksdb::FileSystem::Default();

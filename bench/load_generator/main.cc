@@ -49,6 +49,11 @@ void AddPairs(CLI::App& app, ServerOptions& server) {
   command->add_option("--keys", options->keys)->capture_default_str();
   command->add_option("--key-bytes", options->key_bytes)->capture_default_str();
   command->add_option("--owner-bytes", options->owner_bytes)->capture_default_str();
+  command
+      ->add_option("--ahead", options->ahead,
+                   "locks of each connection that are held throughout: a key is released so many "
+                   "pairs after it was taken")
+      ->capture_default_str();
   command->callback([options, &server] {
     options->endpoint = ParseEndpoint(server.address);
     options->dialect = &DialectNamed(server.dialect);

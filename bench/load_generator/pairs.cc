@@ -27,6 +27,8 @@ class PairClient {
 
   const Connection& connection() const { return connection_; }
   void SendBatch();
+  // Takes so many locks more than it will ever release in the same moment.
+  void TakeAhead(std::size_t locks);
   // Takes what has come; true: all replies of the batch are there.
   bool TakeReplies();
   // What is left to release. REQUIRES: no reply is outstanding.
@@ -34,6 +36,10 @@ class PairClient {
   void Flush() { connection_.Flush(); }
 
  private:
+  struct Batch;
+  void Send(Batch& batch, bool begins_with_lock);
+  void AwaitReplies();
+
   struct Batch {
     std::string requests;
     std::vector<std::size_t> key_offsets;  // of each request's key in `requests`
@@ -48,7 +54,9 @@ class PairClient {
   Connection connection_;
   std::string keys_;  // behind one another, in the order of use
   std::size_t next_key_ = 0;
+  std::size_t next_key_to_release_ = 0;
   Batch locks_first_;
+  Batch lock_alone_;
   Batch unlock_alone_;  // pipeline 1: batches take turns
   bool unlocks_next_ = false;
   bool expects_lock_ = true;
@@ -65,6 +73,7 @@ PairClient::PairClient(const PairsOptions& options, std::size_t number,
       connection_(options.endpoint) {
   for (const std::uint64_t key : keys) keys_ += KeyName(key, key_bytes_);
   locks_first_ = MakeBatch(true, pipeline_);
+  lock_alone_ = MakeBatch(true, 1);
   unlock_alone_ = MakeBatch(false, 1);
 }
 
@@ -85,18 +94,28 @@ PairClient::Batch PairClient::MakeBatch(bool begins_with_lock, std::size_t reque
 }
 
 void PairClient::SendBatch() {
-  Batch& batch = unlocks_next_ ? unlock_alone_ : locks_first_;
-  // A lock and the unlock behind it name one key; an unlock alone names that of the lock before it.
-  bool is_lock = !unlocks_next_;
+  Send(unlocks_next_ ? unlock_alone_ : locks_first_, !unlocks_next_);
+  if (pipeline_ == 1) unlocks_next_ = !unlocks_next_;
+}
+
+void PairClient::Send(Batch& batch, bool begins_with_lock) {
+  bool is_lock = begins_with_lock;
   for (const std::size_t offset : batch.key_offsets) {
-    std::memcpy(batch.requests.data() + offset, keys_.data() + next_key_, key_bytes_);
-    if (!is_lock) next_key_ = (next_key_ + key_bytes_) % keys_.size();
+    std::size_t& key = is_lock ? next_key_ : next_key_to_release_;
+    std::memcpy(batch.requests.data() + offset, keys_.data() + key, key_bytes_);
+    key = (key + key_bytes_) % keys_.size();
     is_lock = !is_lock;
   }
-  expects_lock_ = !unlocks_next_;
-  if (pipeline_ == 1) unlocks_next_ = !unlocks_next_;
+  expects_lock_ = begins_with_lock;
   outstanding_ = batch.key_offsets.size();
   connection_.Send(batch.requests);
+}
+
+void PairClient::TakeAhead(std::size_t locks) {
+  for (std::size_t i = 0; i < locks; ++i) {
+    Send(lock_alone_, true);
+    AwaitReplies();
+  }
 }
 
 bool PairClient::TakeReplies() {
@@ -117,10 +136,15 @@ bool PairClient::TakeReplies() {
   return true;
 }
 
-void PairClient::ReleaseRest() {
-  if (!unlocks_next_) return;
-  SendBatch();
+void PairClient::AwaitReplies() {
   while (!TakeReplies()) {
+  }
+}
+
+void PairClient::ReleaseRest() {
+  while (next_key_to_release_ != next_key_) {
+    Send(unlock_alone_, false);
+    AwaitReplies();
   }
 }
 
@@ -147,6 +171,7 @@ PairsRun::PairsRun(const PairsOptions& options) : pipeline_(options.pipeline) {
     std::shuffle(keys.begin(), keys.end(), std::mt19937_64(i));
     clients_.push_back(std::make_unique<PairClient>(options, i, std::move(keys)));
     poller_.Add(clients_.back()->connection(), clients_.back().get());
+    clients_.back()->TakeAhead(options.ahead);
   }
 }
 
@@ -184,7 +209,8 @@ void PairsRun::ReleaseRest() {
 PairsResult MeasurePairs(const PairsOptions& options) {
   if (options.pipeline != 1 && options.pipeline % 2 != 0)
     Fail("the pipeline is neither 1 nor even");
-  if (options.keys < options.connections * std::max<std::size_t>(options.pipeline / 2, 1)) {
+  const std::size_t keys_min = std::max<std::size_t>(options.pipeline / 2, 1) + options.ahead;
+  if (options.keys <= options.connections * keys_min) {
     Fail("there are too few keys: a batch of every connection needs keys of its own");
   }
   PairsRun run(options);

@@ -22,6 +22,9 @@ struct PairsOptions {
   std::size_t keys = 100'000;  // divided among the connections, so no request is ever denied
   std::size_t key_bytes = 19;
   std::size_t owner_bytes = 32;
+  // Locks that each connection holds throughout: a key is released so many pairs after it was
+  // taken, so that what the server writes down does not cancel out.
+  std::size_t ahead = 0;
 };
 
 struct PairsResult {

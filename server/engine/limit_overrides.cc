@@ -27,7 +27,13 @@ bool LimitOverrides::Has(std::uint8_t db, std::string_view pattern) const {
   return std::any_of(rows_.begin(), rows_.end(), IsOf(db, pattern));
 }
 
+void LimitOverrides::DrainAllUntil(TimeMs end) {
+  all_drained_until_ = end;
+  Sum();
+}
+
 std::optional<std::uint32_t> LimitOverrides::Find(const KeyName& key) const {
+  if (are_all_drained()) return 0;
   for (const LimitOverride& row : rows_) {
     if (row.db == key.db && MatchesGlob(row.pattern, key.bytes)) return row.limit;
   }
@@ -42,22 +48,24 @@ void LimitOverrides::Set(LimitOverride row) {
                                                 : !IsMoreSpecific(other, row);
   });
   rows_.insert(behind, std::move(row));
-  FindNextEnd();
+  Sum();
 }
 
 bool LimitOverrides::Drop(std::uint8_t db, std::string_view pattern) {
   const bool was_there = std::erase_if(rows_, IsOf(db, pattern)) > 0;
-  FindNextEnd();
+  Sum();
   return was_there;
 }
 
 void LimitOverrides::DropEnded(TimeMs last_tick) {
   std::erase_if(rows_, [&](const LimitOverride& row) { return row.end <= last_tick; });
-  FindNextEnd();
+  if (all_drained_until_ <= last_tick) all_drained_until_ = 0;
+  Sum();
 }
 
-void LimitOverrides::FindNextEnd() {
-  next_end_ = kNever;
+void LimitOverrides::Sum() {
+  is_any_ = !rows_.empty() || are_all_drained();
+  next_end_ = are_all_drained() ? all_drained_until_ : kNever;
   if (IsFaulty(Fault::kOverrideStays)) return;
   for (const LimitOverride& row : rows_) next_end_ = std::min(next_end_, row.end);
 }

@@ -31,7 +31,7 @@ struct LimitOverride {
 // bounds how many there are.
 class LimitOverrides {
  public:
-  bool empty() const { return rows_.empty(); }
+  bool empty() const { return !is_any_; }
   std::size_t size() const { return rows_.size(); }
   // When the first of them ends; kNever if none does.
   TimeMs next_end() const { return next_end_; }
@@ -39,6 +39,10 @@ class LimitOverrides {
   const std::vector<LimitOverride>& all() const { return rows_; }
 
   bool Has(std::uint8_t db, std::string_view pattern) const;
+  // All keys are drained until then, whatever the rows say: after a start that may have lost
+  // leases.
+  void DrainAllUntil(TimeMs end);
+  bool are_all_drained() const { return all_drained_until_ != 0; }
   // The limit in force for that key, if any is.
   std::optional<std::uint32_t> Find(const KeyName& key) const;
   // In place of an earlier one of the same database and pattern.
@@ -49,10 +53,12 @@ class LimitOverrides {
   void DropEnded(TimeMs last_tick);
 
  private:
-  void FindNextEnd();
+  void Sum();
 
   std::vector<LimitOverride> rows_;
+  TimeMs all_drained_until_ = 0;  // 0: they are not
   TimeMs next_end_ = kNever;
+  bool is_any_ = false;
 };
 
 }  // namespace fairlock::engine

@@ -66,6 +66,11 @@ class LockCore : public LockHolds {
   bool DropLimit(std::uint8_t db, std::string_view pattern, TimeMs now);
   // Those in force.
   const LimitOverrides& Limits(TimeMs now);
+  // Until then nobody new is let in, as if all keys were drained.
+  void DelayGrantsUntil(TimeMs end) {
+    overrides_.DrainAllUntil(end);
+    NoteLimitChange();
+  }
 
   // Until EndStep what is asked is one step: lines and watchers are looked at in its end, from the
   // state that it leaves, who waits longest first. Inside WAIT counts as absent, and time stands

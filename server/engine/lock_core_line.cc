@@ -40,7 +40,9 @@ Claim* LockCore::FindBlocked(Claim& place, const Mode& mode) const {
 }
 
 DenialReason LockCore::ReasonFor(const LockEntry& lock, const Mode& mode) const {
-  if (IsDrained(lock.key())) return DenialReason::kDrained;
+  if (IsDrained(lock.key())) {
+    return overrides_.are_all_drained() ? DenialReason::kStarting : DenialReason::kDrained;
+  }
   if (HasRoom(lock, mode)) return DenialReason::kLine;
   if (lock.detail != nullptr && (lock.detail->reserved > 0 || !lock.detail->cooling.empty())) {
     Rooms rooms;

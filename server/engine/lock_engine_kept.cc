@@ -184,10 +184,10 @@ std::uint64_t LockEngine::ScanLongLeases(std::uint64_t cursor, std::size_t count
       const auto look_at = [&](Hold& hold) {
         const auto lease_ms = static_cast<DurationMs>(hold.lease_ms);
         if (lease_ms < lease_ms_min) return;
-        const auto tenth_at = [&](TimeMs time) {
-          return (LeaseEndOf(hold) - time) * 10 / lease_ms;
+        const auto tenths_passed = [&](TimeMs time) {
+          return (lease_ms - (LeaseEndOf(hold) - time)) * 10 / lease_ms;
         };
-        if (tenth_at(then) != tenth_at(now)) sink.Take(KeptOf(lock, hold, true, now));
+        if (tenths_passed(then) != tenths_passed(now)) sink.Take(KeptOf(lock, hold, true, now));
       };
       if (lock.has_plain_hold()) look_at(lock.plain);
       if (lock.detail == nullptr) return;

@@ -17,13 +17,17 @@ constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
 
 // Handed over and not yet written; more makes the loop wait.
 constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{16} << 20;
+// With more than this slices of snapshots wait, so that replies need not.
+constexpr std::uint64_t kWaitingBytesOfSlices = kWaitingBytesMax / 4;
 // A turn grants fewer than this.
 constexpr std::uint64_t kTokensOfATurn = std::uint64_t{1} << 18;
 // A snapshot is taken when the batches since the last one have this size, or twice that of the
 // snapshot.
 constexpr std::uint64_t kBatchBytesMax = std::uint64_t{64} << 20;
 constexpr std::size_t kLocksOfASlice = 2'000;
+// The room on the disk is looked at so often, and when so much was handed over.
 constexpr engine::DurationMs kSpaceEveryMs = 1'000;
+constexpr std::uint64_t kSpaceEveryBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
 
 std::uint64_t Seconds2020(std::int64_t unix_ms) {
@@ -78,6 +82,9 @@ Keeper::Keeper(engine::LockEngine& engine, OpenedLocks opened, KeeperOptions opt
     rows_loaded_ = opened.rows->size();
   }
   engine_.EndRestore(tokens_.ceiling(), now, effects);
+  if (may_have_lost_leases_ && options_.start_delay_ms > 0) {
+    engine_.DelayGrantsUntil(now + options_.start_delay_ms);
+  }
   if (keeps_locks()) writer_.emplace(engine_);
   if (writer_ && opened.rows->has_long_leases()) writer_->set_has_long_leases();
   BeginRun();
@@ -123,6 +130,7 @@ void Keeper::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) c
 
 void Keeper::Append(storage::Durability at_least) {
   bytes_since_snapshot_ += batch_.size();
+  bytes_since_look_ += batch_.size();
   const std::uint64_t number = journal_.Append(batch_, at_least);
   newest_batch_ = number != 0 ? number : kNeverComplete;
 }
@@ -164,7 +172,7 @@ void Keeper::EndTurn(engine::TimeMs now) {
     WriteLongLeases(now);
     WriteSlice(now);
   }
-  if (now >= space_at_) LookAtSpace(now);
+  if (now >= space_at_ || bytes_since_look_ >= kSpaceEveryBytes) LookAtSpace(now);
 }
 
 void Keeper::ReserveTokens() {
@@ -183,7 +191,7 @@ void Keeper::WriteSlice(engine::TimeMs now) {
     WriteMeta(slice_, RunFlags());
     writer_->WriteLimits(MomentAt(now), slice_);
   }
-  if (journal_.depth().bytes > kWaitingBytesMax / 4) return;
+  if (journal_.depth().bytes > kWaitingBytesOfSlices) return;
   RowsTo rows(slice_);
   const std::uint64_t next = engine_.ScanKept(*snapshot_cursor_, kLocksOfASlice, {}, now, rows);
   slice_bytes_ += slice_.size();
@@ -212,14 +220,18 @@ void Keeper::WriteLongLeases(engine::TimeMs now) {
 
 void Keeper::LookAtSpace(engine::TimeMs now) {
   space_at_ = now + kSpaceEveryMs;
+  bytes_since_look_ = 0;
   const auto free_bytes = storage::FreeBytes(options_.path);
   if (!free_bytes.ok()) return;
-  free_bytes_ = free_bytes.value();
+  free_bytes_ = free_bytes.value() - std::min(free_bytes.value(), journal_.depth().bytes);
   is_short_of_space_ = free_bytes_ < options_.free_bytes_min;
 }
 
 engine::TimeMs Keeper::NextDeadline() const {
-  if (snapshot_cursor_ || sweep_cursor_) return is_lagging() ? engine::kNever : 0;
+  if (snapshot_cursor_ || sweep_cursor_) {
+    // What the journal completes is a reason for a turn too.
+    return journal_.depth().bytes > kWaitingBytesOfSlices ? engine::kNever : 0;
+  }
   engine::TimeMs next = engine::kNever;
   if (writer_ && writer_->has_long_leases()) next = sweep_from_ + kLongLeaseSweepMs;
   // Whether there is room again.

@@ -29,7 +29,7 @@ struct KeeperOptions {
   engine::DurationMs flush_interval_ms = 100;
   std::uint64_t free_bytes_min = 0;  // with less, no new locks are taken
   engine::DurationMs restart_grace_ms = 30'000;
-  engine::DurationMs start_delay_ms = 0;
+  engine::DurationMs start_delay_ms = 0;  // of grants, if leases may have been lost
   // Called by the journal's threads: BeginTurn has something to see.
   std::function<void()> wake;
   std::function<std::int64_t()> unix_ms;
@@ -143,6 +143,7 @@ class Keeper {
   engine::TimeMs sweep_from_ = 0;
   engine::TimeMs sweep_to_ = 0;
   engine::TimeMs space_at_ = 0;  // when to look at the disk again
+  std::uint64_t bytes_since_look_ = 0;
   std::string boot_id_;
   storage::Status settling_;
   bool may_have_lost_leases_ = false;

@@ -191,6 +191,20 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual(client.ask("LOCKED", "later"), 0)
         self.assertGreater(client.ask("LOCK", "new", "owner"), later + 2**20)
 
+    def test_after_a_start_that_may_have_lost_leases_grants_can_be_delayed(self):
+        server = self.start("--durability", "none", "--start-delay", "1500ms")
+        client = self.client(server)
+        denied = client.ask_map("LOCK", "key", "owner", "EXPLAIN")
+        self.assertEqual((denied[b"status"], denied[b"reason"]), (b"denied", b"starting"))
+        self.assertGreater(client.ask("LOCK", "key", "owner", "WAIT", "20s"), 0)
+        server.stop()
+        # Nothing is lost by a process that is killed: no delay.
+        server.start_again("--durability", "sync")
+        self.client(server).ask("LOCK", "key", "owner", "WAIT", "20s")
+        server.kill()
+        server.start_again("--durability", "sync")
+        self.assertGreater(self.client(server).ask("LOCK", "other", "owner"), 0)
+
     def test_the_folder_can_be_examined_and_info_tells_how_it_goes(self):
         server = self.start("--durability", "sync")
         client = self.client(server)

@@ -1,11 +1,11 @@
 """A fairlockd that keeps its locks in a folder of its own, is killed, and comes back."""
 
 import os
-import signal
 import subprocess
 import time
 
 import own_server
+import resp
 
 
 class KeptServer(own_server.Server):
@@ -23,7 +23,7 @@ class KeptServer(own_server.Server):
     def command_line(self, *more):
         return [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(self.port),
                 "--unix-socket", str(self.unix_socket), "--data-dir", str(self.data),
-                "--min-free-disk", "0", *self.options, *more]
+                "--min-free-disk", "0", "--http-port", "0", *self.options, *more]
 
     def _start(self):
         self.port = self.port or own_server.free_port()
@@ -50,7 +50,7 @@ class KeptServer(own_server.Server):
                 with self.connect_unix() as client:
                     if client.ask("PING") == "PONG":
                         return
-            except (OSError, EOFError):
+            except (OSError, resp.Ended):
                 pass
             time.sleep(0.002)
         raise AssertionError(f"not ready: {self.output()}")
@@ -76,12 +76,10 @@ class KeptServer(own_server.Server):
 
     def run(self, *arguments):
         """The program with other arguments, to its end."""
-        return subprocess.run([own_server.PROGRAM, "--data-dir", str(self.data), *arguments],
+        return subprocess.run([own_server.PROGRAM, "--data-dir", str(self.data), "--http-port", "0",
+                               *arguments],
                               cwd=self.directory, capture_output=True, text=True, timeout=60,
                               check=False)
 
     def end_code(self, seconds=own_server.STOP_SECONDS_MAX):
         return self.process.wait(seconds)
-
-    def hang_up(self):
-        self.process.send_signal(signal.SIGSTOP)

@@ -4,14 +4,17 @@ import os
 import shutil
 import socket
 import struct
+import subprocess
 import time
 import unittest
 
 import own_server
 from crash_cycles import Cycles
 from kept_server import KeptServer
-from resp import request
+from resp import Ended, request
 
+# DISK_FAULTS=200 lets each of the first 200 calls fail; by itself a few do.
+FAILING_CALLS = range(1, int(os.environ.get("DISK_FAULTS", "0")) + 1)
 SLOW_SECONDS = 0.4
 # A part of that: the machine may be slow too, but only in one direction.
 HELD_SECONDS = 0.8 * SLOW_SECONDS
@@ -120,8 +123,12 @@ class BrokenDisk(unittest.TestCase):
         self.enterContext(server)
         cycles = Cycles(server, seed=3)
         for when in times:
-            server.stop()
+            server.kill()
             server.wrapper = injected(f"{fault}:error=EIO:when={when}")
+            if fault == "write":
+                # Of the database alone: the journal's log is one of these.
+                server.wrapper += [word for number in range(1, 400)
+                                   for word in ("-P", f"{server.data}/db/{number:06}.log")]
             server.start_process()
             try:
                 server.await_ready()
@@ -137,10 +144,77 @@ class BrokenDisk(unittest.TestCase):
             cycles.compare(began)
 
     def test_a_failed_sync_ends_the_server_and_loses_nothing(self):
-        self.check("sync", "fdatasync", (2, 5, 11))
+        self.check("sync", "fdatasync", FAILING_CALLS or (2, 5, 11))
 
     def test_a_failed_sync_in_the_background_does_too(self):
-        self.check("async", "fdatasync", (3, 6))
+        self.check("async", "fdatasync", FAILING_CALLS or (3, 6))
+
+    def test_a_failed_write_does_too(self):
+        self.check("async", "write", FAILING_CALLS or (1, 4, 30))
+        self.check("sync", "write", FAILING_CALLS or (2, 9))
+
+
+class FilledDisk(unittest.TestCase):
+    """A file system of 64 MB that is filled under load."""
+
+    META = "m" * 4096
+    PIPELINE = 16
+
+    def setUp(self):
+        self.server = KeptServer("--log-level", "info")
+        self.server.data.mkdir()
+        if self.mount("size=64m") != 0:
+            self.skipTest("this user may not mount")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(self.server.data)], check=False)
+        self.held = {}
+
+    def mount(self, options):
+        return subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs",
+                               str(self.server.data)], check=False, stderr=subprocess.DEVNULL
+                              ).returncode
+
+    def fill(self):
+        """Takes locks until one is refused, or the server ends."""
+        with self.server.connect() as client:
+            for first in range(0, 100_000, self.PIPELINE):
+                keys = [f"filling {first + i}" for i in range(self.PIPELINE)]
+                try:
+                    client.send(b"".join(request("LOCK", key, "o", "EX", 36_000, "META", self.META)
+                                         for key in keys))
+                    for key in keys:
+                        reply = client.reply()
+                        if not isinstance(reply, int):
+                            return reply
+                        self.held[key] = reply
+                except (OSError, Ended):
+                    return None
+        raise AssertionError("64 MB are not full")
+
+    def assert_all_is_there(self):
+        with self.server.connect() as client:
+            for key, token in self.held.items():
+                self.assertEqual(client.ask("CHECK", key, token), 1, key)
+
+    def test_without_a_guard_it_ends_as_documented_and_loses_nothing(self):
+        with self.server as server:
+            self.fill()
+            self.assertEqual(server.end_code(), 3, server.output())
+            self.assertIn("storage has failed: ", server.output())
+            self.assertEqual(self.mount("remount,size=512m"), 0)
+            server.start_again()
+            self.assert_all_is_there()
+
+    def test_with_a_guard_it_goes_on_without_taking_locks(self):
+        self.server.options += ("--min-free-disk", "40mb")
+        with self.server as server:
+            refused = self.fill()
+            self.assertIsNotNone(refused, server.output())
+            self.assertTrue(refused.startswith("STORAGE the disk has less room"), refused)
+            key, _ = self.held.popitem()
+            with server.connect() as client:
+                self.assertEqual(client.ask("UNLOCK", key, "o"), 1)
+            server.kill_and_start_again()
+            self.assert_all_is_there()
 
 
 if __name__ == "__main__":

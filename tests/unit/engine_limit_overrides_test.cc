@@ -182,5 +182,26 @@ TEST_F(OverrideTest, TheirNumberIsBounded) {
   EXPECT_TRUE(engine_.SetLimit(Row("a", 3), now_));
 }
 
+TEST_F(OverrideTest, AfterALossyStartNobodyNewIsLetInForAWhile) {
+  Attachment& a = Connect();
+  Attachment& b = Connect();
+  engine_.Restore(
+      KeptHold{.key = {0, "key"}, .token = 7, .claim = {.owner = "a", .lease_ms = 5'000}}, 0, now_);
+  engine_.EndRestore(100, now_, effects_);
+  engine_.DelayGrantsUntil(now_ + 1'000);
+  EXPECT_EQ(Ask("a", a, 5'000).status, LockStatus::kAlready);
+  EXPECT_TRUE(Unlock("a"));
+  EXPECT_EQ(Ask("b", b, 5'000).reason, DenialReason::kStarting);
+  EXPECT_EQ(Ask("b", b, 5'000, kForever).status, LockStatus::kQueued);
+  AdvanceTo(now_ + 1'000);
+  EXPECT_TRUE(Taken().empty());
+  AdvanceTo(now_ + 1);
+  const auto resolutions = Taken();
+  ASSERT_EQ(resolutions.size(), 1U);
+  EXPECT_EQ(resolutions[0].kind, ResolutionKind::kGranted);
+  EXPECT_TRUE(Unlock("b"));
+  EXPECT_EQ(Ask("a", a, 5'000).status, LockStatus::kGranted);
+}
+
 }  // namespace
 }  // namespace fairlock::engine

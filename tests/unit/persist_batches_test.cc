@@ -160,6 +160,37 @@ TEST_F(BatchesTest, ARestoredLeaseWithTimeLeftIsWrittenAgainWhenItIsRenewed) {
   EXPECT_FALSE(writer.has_changes());
 }
 
+TEST_F(BatchesTest, OfLongLeasesEachTenthThatHasPassedIsFoundOnce) {
+  engine::LockRequest request = Request("a");
+  request.lease_ms = 1'000'000;
+  Lock(request);
+  request.key = {0, "short"};
+  request.lease_ms = 50'000;
+  Lock(request);
+  EndTurn();
+  const auto scan = [&](engine::TimeMs then, engine::TimeMs now) {
+    storage::RecordWriter record;
+    RowsTo rows(record);
+    EXPECT_EQ(engine_.ScanLongLeases(0, 100, 600'000, then, now, rows), 0U);
+    storage::RowTable table;
+    if (!record.empty()) Replay(record, table);
+    std::vector<std::uint64_t> left_ms;
+    for (const auto& [name, value] : table.rows()) {
+      storage::HoldRow row;
+      EXPECT_TRUE(DecodeRow(name.second, value, row));
+      left_ms.push_back(row.remaining_ms.value_or(0));
+    }
+    return left_ms;
+  };
+  EXPECT_TRUE(scan(now_, now_ + 60'000).empty());
+  EXPECT_EQ(scan(now_ + 60'000, now_ + 120'000), std::vector<std::uint64_t>{880'000});
+  EXPECT_TRUE(scan(now_ + 120'000, now_ + 180'000).empty());
+  // What is left was written, so that a renewal by the same length is a change.
+  now_ += 200'000;
+  engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, now_, effects_);
+  EXPECT_EQ(EndTurn(), 1U);
+}
+
 TEST_F(BatchesTest, OfTwoEquallySpecificOverridesTheNewestIsStillInForceAfterwards) {
   storage::RowTable table;
   storage::RecordWriter batch;

@@ -132,18 +132,26 @@ class Life {
 // Lives and deaths of one seed.
 class PowerCuts : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(BeginLog(store_, kLogId).ok()); }
+  void SetUp() override { BeginAnew(); }
+
+  void BeginAnew() {
+    store_.emplace();
+    ASSERT_TRUE(BeginLog(*store_, kLogId).ok());
+    states_.clear();
+    newest_token_ = 0;
+    promised_ = 0;
+  }
 
   // Compares what comes back with what the life before has promised.
   void LiveAndDie(std::uint64_t seed, Durability durability, Death death,
                   std::optional<std::uint64_t> failing_write) {
     std::uint64_t promised = 0;
     {
-      Life life(store_, durability);
+      Life life(*store_, durability);
       ASSERT_FALSE(HasFatalFailure());
       CheckComeback(life);
       if (failing_write) {
-        store_.FailWrite(*failing_write, storage::Failed("no more"), (seed & 1) != 0);
+        store_->FailWrite(*failing_write, storage::Failed("no more"), (seed & 1) != 0);
       }
       states_ = {{life.last_batch(), life.state()}};
       life.Run(seed, 1 + seed % 25, [&](std::uint64_t batch, RowTexts state) {
@@ -154,10 +162,10 @@ class PowerCuts : public testing::Test {
     }
     std::mt19937_64 chance(seed);
     if (death == Death::kProcess) {
-      store_.CrashProcess();
+      store_->CrashProcess();
     } else {
-      const std::size_t unsynced = store_.unsynced();
-      store_.CrashMachine({.unsynced_kept = unsynced == 0 ? 0 : chance() % (unsynced + 1)});
+      const std::size_t unsynced = store_->unsynced();
+      store_->CrashMachine({.unsynced_kept = unsynced == 0 ? 0 : chance() % (unsynced + 1)});
     }
     promised_ = promised;
   }
@@ -183,7 +191,7 @@ class PowerCuts : public testing::Test {
     return texts;
   }
 
-  storage::FaultyStore store_;
+  std::optional<storage::FaultyStore> store_;
   std::deque<std::pair<std::uint64_t, RowTexts>> states_;
   std::uint64_t promised_ = 0;
   engine::Token newest_token_ = 0;
@@ -207,10 +215,7 @@ TEST_F(PowerCuts, AtRandom) {
                chance() % 2 == 0 ? Death::kProcess : Death::kMachine, failing_write);
     ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
     if (seed % 20 != 0) continue;
-    store_.CrashProcess();
-    states_.clear();
-    newest_token_ = 0;
-    promised_ = 0;
+    BeginAnew();
   }
 }
 
