@@ -69,6 +69,8 @@ std::string_view ReasonName(engine::DenialReason reason) {
       return "full";
     case engine::DenialReason::kDrained:
       return "drained";
+    case engine::DenialReason::kDeadlock:
+      return "deadlock";
   }
   return {};
 }

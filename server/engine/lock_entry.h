@@ -64,13 +64,13 @@ struct LockDetail : LineHook {
   List<CoolingRoom> cooling;           // in the order of their begin
   Rooms rooms;                         // of holds (the plain one too), reservations and cooling
   std::uint64_t next_number = 1;
-  std::uint32_t reserved = 0;      // places with a room reserved for them
-  TimeMs due_min = kNever;         // no deadline of the members is before it
-  std::uint64_t seen_changes = 0;  // of overrides, when the line was looked at
-  bool is_noted = false;           // in LockCore::noted_lines_
-  bool is_settling = false;        // in LockCore::settling_: it must not be discarded
-  std::optional<Cause>
-      vacating;  // what ended a reservation: whether all rooms are free is to be told
+  std::uint32_t reserved = 0;        // places with a room reserved for them
+  std::uint32_t groups_in_line = 0;  // places of MLOCKs
+  TimeMs due_min = kNever;           // no deadline of the members is before it
+  std::uint64_t seen_changes = 0;    // of overrides, when the line was looked at
+  bool is_noted = false;             // in LockCore::noted_lines_
+  bool is_settling = false;          // in LockCore::settling_: it must not be discarded
+  std::optional<Cause> vacating;     // what ended a reservation: if no room is taken, it is told
 
   bool empty() const {
     return line.empty() && holds.empty() && watchers.empty() && cooling.empty();

@@ -55,6 +55,7 @@ enum class DenialReason : std::uint8_t {
   kShared,    // SHARED holders and an exclusive request, or the reverse
   kFull,      // MAXWAITERS
   kDrained,   // an operator's override of LIMIT lets nobody new in
+  kDeadlock,  // its wait would never end
 };
 
 // What ended something.
