@@ -42,7 +42,7 @@ EndChild() {
 ServerCommand() {
   case $1 in
     fairlock)
-      command=("$bin/fairlockd" --port "$2" --bind 127.0.0.1 --unix-socket "$3"
+      command=("$bin/fairlockd" --port "$2" --http-port 0 --bind 127.0.0.1 --unix-socket "$3"
         --max-clients 19000 --log-level error)
       # The comparison is about locking; with a journal it would be about the disk.
       if "$bin/fairlockd" --help | grep -q -e --durability; then command+=(--durability none); fi

@@ -19,6 +19,12 @@ struct Config {
   std::int64_t tcp_keepalive = 0;
   std::int64_t tcp_user_timeout = 0;
 
+  std::int64_t http_port = 0;
+  std::vector<std::string> http_bind;
+  std::vector<std::string> http_hosts;
+  std::string http_token_file;
+  std::int64_t http_max_clients = 0;
+
   std::int64_t output_limit = 0;
   std::int64_t request_limit = 0;
   std::int64_t argument_limit = 0;

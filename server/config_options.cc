@@ -48,6 +48,17 @@ constexpr auto kOptions = std::to_array<Option>({
     {"tcp_user_timeout", OptionType::kDuration, "1m", 0, kDay, false, "", &Config::tcp_user_timeout,
      "How long sent bytes may stay unacknowledged until the connection counts as lost. 0: as long "
      "as the kernel tries."},
+    {"http_port", OptionType::kNumber, "3248", 0, 65535, false, "", &Config::http_port,
+     "TCP port for metrics, the HTTP API and the page of the operator. 0: none of them."},
+    {"http_bind", OptionType::kList, "127.0.0.1, -::1", 0, 0, false, "", &Config::http_bind,
+     "Addresses to listen on for HTTP. If others can reach one, http_token_file is needed."},
+    {"http_hosts", OptionType::kList, "localhost", 0, 0, false, "", &Config::http_hosts,
+     "Names by which browsers may call this server, besides numeric addresses."},
+    {"http_token_file", OptionType::kText, "", 0, 0, false, "", &Config::http_token_file,
+     "A file with one word, at least 16 characters: who presents it may change things over HTTP. "
+     "Empty: nobody may."},
+    {"http_max_clients", OptionType::kNumber, "100", 1, 10'000, false, "",
+     &Config::http_max_clients, "HTTP connections at the same time; more are closed."},
     {"output_limit", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::output_limit,
      "A connection with more unread replies than this is closed."},
     {"request_limit", OptionType::kSize, "1mb", 16 * kKb, kGb, true, "", &Config::request_limit,

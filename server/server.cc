@@ -2,6 +2,7 @@
 
 #include <systemd/sd-daemon.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -81,6 +82,16 @@ net::ListenOptions ListenOptionsOf(const Config& config) {
           .backlog = static_cast<int>(config.tcp_backlog)};
 }
 
+// Who can connect, as far as the options say; of sockets that systemd opens they say nothing.
+std::string_view ReachOf(const Config& config) {
+  const auto is_local = [](std::string_view address) {
+    if (address.starts_with('-')) address.remove_prefix(1);
+    return address.starts_with("127.") || address == "::1" || address == "localhost";
+  };
+  const bool is_for_all = config.port != 0 && !std::ranges::all_of(config.bind, is_local);
+  return is_for_all ? "other machines can connect" : "only this machine can connect (bind)";
+}
+
 command::ServerFacts FactsWith(const std::string& config_file) {
   command::ServerFacts facts = ReadFacts();
   facts.config_file = config_file;
@@ -106,6 +117,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       keeping_(dispatcher_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),
+      http_(loop_, config, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
   ApplyToDispatcher(config);
@@ -113,9 +125,11 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
 
 std::string Server::Start(bool initialises) {
   const Config& config = environment_.config();
-  log_.Info("fairlockd {} starts, process {}", Version(), environment_.Facts().process_id);
+  log_.Info("fairlockd {} starts, process {}; {}", Version(), environment_.Facts().process_id,
+            ReachOf(config));
   // Before anybody can connect, so that a server that was seen to serve stops in good order.
   StopOnSignals();
+  if (std::string error = http_.Start(config); !error.empty()) return error;
   net::ListenResult listening = OpenSockets();
   if (!listening.error.empty()) return listening.error;
   for (const std::string& address : listening.skipped) {
@@ -235,6 +249,7 @@ void Server::RequestStop(const std::string& why) {
   if (std::exchange(is_stopping_, true)) return;
   log_.Info("stopping: {}; {} clients are connected", why, loop_.connections());
   sd_notify(0, "STOPPING=1");
+  http_.Close();
   loop_.RequestStop();
 }
 

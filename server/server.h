@@ -9,6 +9,7 @@
 #include "server/command/dispatcher.h"
 #include "server/command_line.h"
 #include "server/config.h"
+#include "server/http_side.h"
 #include "server/lock_keeping.h"
 #include "server/logging.h"
 #include "server/net/turn_loop.h"
@@ -56,6 +57,7 @@ class Server {
   NetLog net_log_;
   net::TurnLoop loop_;
   LockKeeping keeping_;
+  HttpSide http_;
   boost::asio::signal_set signals_;
   SystemdService systemd_;
   std::function<CommandLine()> reread_;

@@ -1,4 +1,4 @@
-// What the systemd of the machine (systemd) gives us, and what it is told.
+// What the service manager of the machine (systemd) gives us, and what it is told.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -9,7 +9,7 @@
 
 namespace fairlock::server {
 
-// Without a systemd nothing is given, and what it is told goes nowhere. Loop-confined.
+// Without one nothing is given, and what it is told goes nowhere. Loop-confined.
 class SystemdService {
  public:
   explicit SystemdService(boost::asio::io_context& context) : timer_(context) {}

@@ -1,4 +1,4 @@
-// `ping` and `config`: the server itself.
+// `ping`, `backup` and `config`: the server itself.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -89,6 +89,21 @@ Result<int> SetSetting(const ServerOptions& options, Context& context) {
   return kExitDone;
 }
 
+Result<int> Backup(const ServerOptions& options, Context& context) {
+  const Result<protocol::Reply> reply = context.client.Ask({"BACKUP", options.name}, kForever / 2);
+  if (!reply) return reply.failure();
+  context.Print("The server has written " + context.out.Printable(options.name) +
+                "; `fairlockd --restore` makes a data folder from it.\n");
+  return kExitDone;
+}
+
+Action DescribeBackup(Arguments& arguments) {
+  auto options = std::make_shared<ServerOptions>();
+  arguments.Required("PATH", options->name,
+                     "A folder that is not there yet, on the server's machine");
+  return [options](Context& context) { return Backup(*options, context); };
+}
+
 Action DescribePing(Arguments& arguments) {
   auto options = std::make_shared<ServerOptions>();
   arguments.Number("--count,-n", options->count, {1, kPingsMax}, "So often (1)");
@@ -112,6 +127,7 @@ Action DescribeSet(Arguments& arguments) {
 
 constexpr auto kServerCommands = std::to_array<CommandRow>({
     {"ping", kServing, "Whether the server answers, and how soon", DescribePing},
+    {"backup", kServing, "Makes a copy of the running server's data", DescribeBackup},
     {"config", kServing, "The server's options", nullptr},
     {"config get", kServing, "Their values", DescribeGet},
     {"config set", kServing, "Changes one until the server ends", DescribeSet},

@@ -20,14 +20,14 @@ namespace {
 
 constexpr int kSocketFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-std::string Explain(const std::string& name, int error, std::uint16_t port) {
+std::string Explain(const std::string& name, int error, const ListenOptions& options) {
   std::string text = "cannot listen on " + name + ": " + std::strerror(error);
   if (error == EADDRINUSE) {
-    const std::string number = std::to_string(port);
+    const std::string number = std::to_string(options.port);
     text += "; another fairlockd or another program listens there (`ss -ltnp sport = :" + number +
-            "` names it): stop it, or choose another --port";
+            "` names it): stop it, or choose another " + std::string(options.port_option);
   } else if (error == EADDRNOTAVAIL) {
-    text += "; this machine has no such address: correct --bind";
+    text += "; this machine has no such address: correct " + std::string(options.bind_option);
   } else if (error == EACCES) {
     text += "; a port below 1024 needs the right to bind it (CAP_NET_BIND_SERVICE)";
   }
@@ -86,8 +86,9 @@ void ListenOnTcp(const BindAddress& bind, const ListenOptions& options, ListenRe
   const int failure =
       getaddrinfo(bind.host.c_str(), std::to_string(options.port).c_str(), &hints, &found);
   if (failure != 0) {
-    result.error = "cannot listen on " + bind.host + ": " + gai_strerror(failure) +
-                   "; correct --bind: an address of this machine such as 0.0.0.0 or ::1, or *";
+    result.error = "cannot listen on " + bind.host + ": " + gai_strerror(failure) + "; correct " +
+                   std::string(options.bind_option) +
+                   ": an address of this machine such as 0.0.0.0 or ::1, or *";
     return;
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
@@ -101,7 +102,7 @@ void ListenOnTcp(const BindAddress& bind, const ListenOptions& options, ListenRe
     } else if (bind.may_be_missing && IsMissingHere(errno)) {
       result.skipped.push_back(name);
     } else {
-      result.error = Explain(name, errno, options.port);
+      result.error = Explain(name, errno, options);
       return;
     }
   }

@@ -16,6 +16,9 @@ struct ListenOptions {
   std::string unix_path;   // empty: no unix socket
   unsigned unix_permissions = 0700;
   int backlog = 511;
+  // The options that set these, for messages.
+  std::string_view port_option = "--port";
+  std::string_view bind_option = "--bind";
 };
 
 // The descriptor is owned by whoever took it last; it does not block and is not inherited.

@@ -16,6 +16,17 @@ namespace fairlock::net {
 
 class RespConnection;
 
+// Somebody else whose requests are executed in the turns of the loop. Loop-confined.
+class TurnGuest {
+ public:
+  // Executes what has gathered; called once for each time that it stands in Turn::guests. It may
+  // enter itself again, for the next turn.
+  virtual void TakeTurn(engine::TimeMs now) = 0;
+
+ protected:
+  ~TurnGuest() = default;
+};
+
 // How much is done before others get their turn, and how much may pile up.
 struct TurnLimits {
   std::size_t handlers_max = 256;   // readiness events a turn
@@ -57,6 +68,14 @@ struct Turn {
   std::vector<RespConnection*> to_watch;    // open but not read: looked at once a second
   std::vector<RespConnection*> held;        // their output waits for the journal
   std::deque<RespConnection*> closed;       // destroyed a few a turn
+  std::vector<TurnGuest*> guests;
+  std::vector<TurnGuest*> held_guests;  // go on when the journal has completed more
+
+  // It is destroyed soon.
+  void Drop(TurnGuest* guest) {
+    std::erase(guests, guest);
+    std::erase(held_guests, guest);
+  }
 };
 
 }  // namespace fairlock::net

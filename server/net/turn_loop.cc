@@ -41,11 +41,11 @@ TurnLoop::TurnLoop(command::Dispatcher& dispatcher, NetEvents& events, const Loo
 
 TurnLoop::~TurnLoop() { CloseEverything(); }
 
-void TurnLoop::StartListening(std::vector<ListeningSocket> sockets) {
+void TurnLoop::StartListening(std::vector<ListeningSocket> sockets, ConnectionKeeper* keeper) {
   for (ListeningSocket& socket : sockets) {
-    acceptors_.push_back(
-        std::make_unique<Acceptor>(io_context_, std::move(socket), socket_options_));
-    acceptors_.back()->Start();
+    auto acceptor = std::make_unique<Acceptor>(io_context_, std::move(socket), socket_options_);
+    acceptor->Start();
+    entrances_.push_back({std::move(acceptor), keeper == nullptr ? *this : *keeper});
   }
 }
 
@@ -64,6 +64,7 @@ void TurnLoop::RunTurn() {
   CloseDeadWaiters();
   is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
   ExecuteRequests();
+  ServeGuests();
   FinishConnections();
   WatchConnections();
   StopIfAsked();
@@ -92,15 +93,20 @@ void TurnLoop::ReleaseHeld() {
     one->NoticeRelease();
     return true;
   });
+  turn_.guests.insert(turn_.guests.end(), turn_.held_guests.begin(), turn_.held_guests.end());
+  turn_.held_guests.clear();
 }
 
 engine::DurationMs TurnLoop::WaitMsMax() const {
-  const bool is_work_left = is_more_due_ || !turn_.to_execute.empty() || !turn_.closed.empty();
+  const bool is_work_left =
+      is_more_due_ || !turn_.to_execute.empty() || !turn_.closed.empty() || !turn_.guests.empty();
   if (is_work_left || is_stop_asked_ != is_stopping_) return 0;
   engine::TimeMs next = std::min(turn_.dispatcher.NextDeadline(), stop_until_);
   if (turn_.keeper != nullptr) next = std::min(next, turn_.keeper->NextDeadline());
   if (!turn_.to_watch.empty()) next = std::min(next, watch_at_);
-  for (const auto& acceptor : acceptors_) next = std::min(next, acceptor->next_accept_at());
+  for (const Entrance& entrance : entrances_) {
+    next = std::min(next, entrance.acceptor->next_accept_at());
+  }
   if (next == engine::kNever) return kUntilReady;
   if (next <= turn_.now) return 0;
   return std::clamp<engine::DurationMs>(next - BoottimeMs(), 0, kTimedWaitMsMax);
@@ -152,6 +158,16 @@ void TurnLoop::ExecuteRequests() {
   turn_.to_execute.clear();
 }
 
+void TurnLoop::ServeGuests() {
+  // Whoever enters itself meanwhile is for the next turn.
+  std::size_t left = turn_.guests.size();
+  for (; left > 0 && !turn_.guests.empty(); --left) {
+    TurnGuest* const guest = turn_.guests.front();
+    turn_.guests.erase(turn_.guests.begin());
+    guest->TakeTurn(turn_.now);
+  }
+}
+
 void TurnLoop::FinishConnections() {
   // A connection that closes may make room for others, who then have output: the list grows.
   for (std::size_t i = 0; i < turn_.to_finish.size(); ++i) turn_.to_finish[i]->Finish();
@@ -189,8 +205,8 @@ void TurnLoop::DestroyClosed() {
 }
 
 void TurnLoop::AcceptConnections() {
-  for (const auto& acceptor : acceptors_) {
-    acceptor->Accept(turn_.limits.accepts_max, turn_.now, *this);
+  for (const Entrance& entrance : entrances_) {
+    entrance.acceptor->Accept(turn_.limits.accepts_max, turn_.now, entrance.keeper);
   }
 }
 
@@ -219,7 +235,7 @@ void TurnLoop::StopIfAsked() {
   if (!is_stop_asked_) return;
   if (!std::exchange(is_stopping_, true)) {
     stop_until_ = turn_.now + turn_.limits.stop_ms;
-    for (const auto& acceptor : acceptors_) acceptor->Close();
+    for (const Entrance& entrance : entrances_) entrance.acceptor->Close();
     if (turn_.keeper != nullptr) StopKeeping();
     for (RespConnection& connection : connections_) connection.End();
   } else if (turn_.now >= stop_until_) {
@@ -239,18 +255,20 @@ void TurnLoop::StopKeeping() {
 }
 
 void TurnLoop::CloseEverything() {
-  for (const auto& acceptor : acceptors_) acceptor->Close();
+  for (const Entrance& entrance : entrances_) entrance.acceptor->Close();
   for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);
   turn_.to_execute.clear();
   turn_.to_finish.clear();
   // The readiness set owns its descriptor.
   ready_connections_.release();
   // Each wait that was pending comes back once more, as aborted.
-  const auto is_pending = [](const auto& acceptor) { return !acceptor->is_disposable(); };
+  const auto is_pending = [](const Entrance& entrance) {
+    return !entrance.acceptor->is_disposable();
+  };
   do {
     io_context_.restart();
     io_context_.poll();
-  } while (is_awaiting_connections_ || std::ranges::any_of(acceptors_, is_pending));
+  } while (is_awaiting_connections_ || std::ranges::any_of(entrances_, is_pending));
   while (!turn_.closed.empty()) DestroyClosed();
 }
 

@@ -33,7 +33,7 @@ struct LoopOptions {
 //  4. Close connections whose client is gone and whose request waits: before anything is decided,
 //     so that nobody dead is granted a lock.
 //  5. End what is due.
-//  6. Execute requests.
+//  6. Execute requests, then those of guests.
 //  7. Hand what has changed to the journal. Then send: one write a connection, after all that this
 //     turn decided, of what need not wait for the journal. Destroy what is closed.
 //  8. Take new connections: last, when those that left have made room.
@@ -49,8 +49,9 @@ class TurnLoop final : private ConnectionKeeper {
   TurnLoop& operator=(const TurnLoop&) = delete;
   ~TurnLoop();
 
-  // Takes over the sockets.
-  void StartListening(std::vector<ListeningSocket> sockets);
+  // Takes over the sockets. What connects to them is given to `keeper`, which outlives Run; without
+  // one it speaks RESP.
+  void StartListening(std::vector<ListeningSocket> sockets, ConnectionKeeper* keeper = nullptr);
   // Works until it was asked to stop and all connections are closed.
   void Run();
   // From within Run, or before it: no new connections; those whose request waits are closed
@@ -66,6 +67,10 @@ class TurnLoop final : private ConnectionKeeper {
 
   // For other users of the loop's thread, such as signals.
   boost::asio::io_context& io_context() { return io_context_; }
+  void NoteAcceptFailed(int error) override;
+
+  // For guests, which take part in its turns.
+  Turn& turn() { return turn_; }
   // These may be changed while it runs.
   TurnLimits& limits() { return turn_.limits; }
   void set_connections_max(std::size_t connections_max) { connections_max_ = connections_max; }
@@ -86,6 +91,7 @@ class TurnLoop final : private ConnectionKeeper {
   void AcceptConnections();
   void CloseDeadWaiters();
   void ExecuteRequests();
+  void ServeGuests();
   void FinishConnections();
   void WatchConnections();
   void StopIfAsked();
@@ -93,13 +99,16 @@ class TurnLoop final : private ConnectionKeeper {
   void CloseEverything();
 
   void TakeConnection(int descriptor, command::ClientAddress address) override;
-  void NoteAcceptFailed(int error) override;
 
   const SocketOptions socket_options_;
   std::size_t connections_max_;
   boost::asio::io_context io_context_;
   Turn turn_;
-  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  struct Entrance {
+    std::unique_ptr<Acceptor> acceptor;
+    ConnectionKeeper& keeper;
+  };
+  std::vector<Entrance> entrances_;
   boost::intrusive::list<RespConnection> connections_;
   EventDescriptor wake_;
   std::function<void()> on_keeper_change_;

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 from fairlockctl import DONE, NO, REFUSED, WRONG_USE, Fairlockctl
+from kept_server import KeptServer
 from own_server import Server
 
 
@@ -181,6 +182,15 @@ class TheServer(WithServer):
         self.assertRegex(self.ctl.text("ping"), rf"127\.0\.0\.1:{self.server.port} answers in \d+")
         self.assertRegex(self.ctl.text("ping", "-n", "5"), r"answered 5 times in \d+ to \d+ us")
         self.assertEqual(len(self.ctl.json("ping", "-n", "3")["times_us"]), 3)
+
+    def test_a_backup_is_made(self):
+        self.assertEqual(self.ctl.run("backup", "/copy").returncode, REFUSED)
+        with KeptServer("--durability", "async") as server:
+            ctl = Fairlockctl(server)
+            path = server.directory / "copy"
+            self.assertIn(f"The server has written {path}; ", ctl.text("backup", str(path)))
+            self.assertTrue(path.is_dir())
+            self.assertEqual(ctl.run("backup", str(path)).returncode, REFUSED)
 
     def test_bench_measures_and_leaves_nothing_behind(self):
         found = self.ctl.json("bench", "--for", "100ms", "-c", "4")

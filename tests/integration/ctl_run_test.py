@@ -9,6 +9,7 @@ import unittest
 
 from fairlockctl import (DONE, LOST, NOT_OBTAINED, PROGRAM, REFUSED, UNREACHABLE, WRONG_USE,
                          Fairlockctl)
+from kept_server import KeptServer
 from own_server import Server, free_port
 from terminal import Terminal
 
@@ -322,6 +323,41 @@ class BadTimes(WithServer):
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
         self.assertIn("not held any more at the end", errors)
+
+
+class Restarts(unittest.TestCase):
+    """The server goes away and comes back with its locks, while a command runs."""
+
+    OPTIONS = {"lease": ("--ttl", "30s"), "session": ("--session",)}
+
+    def run_over(self, restart, *options):
+        with KeptServer("--durability", "async") as server:
+            ctl = Fairlockctl(server)
+            begun = server.directory / "begun"
+            script = f"echo $FAIRLOCK_TOKEN > {begun}.new; mv {begun}.new {begun}; exec sleep 3"
+            runner = ctl.start("run", "k", *options, "--", "sh", "-c", script,
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            give_up = time.monotonic() + PATIENCE_SECONDS
+            while not begun.exists() and time.monotonic() < give_up:
+                time.sleep(0.005)
+            restart(server)
+            with server.connect() as own:
+                self.assertEqual(own.ask("CHECK", "k", begun.read_text().strip()), 1)
+                # Others wait behind it, as if nothing had happened.
+                self.assertIsNone(own.ask("LOCK", "k", "other"))
+                _, errors = runner.communicate(timeout=PATIENCE_SECONDS)
+                self.assertEqual((runner.returncode, errors), (DONE, ""))
+                self.assertIsInstance(own.ask("LOCK", "k", "other"), int)
+
+    def test_a_command_survives_a_restart(self):
+        for name, options in self.OPTIONS.items():
+            with self.subTest(name):
+                self.run_over(KeptServer.stop_and_start_again, *options)
+
+    def test_a_command_survives_a_crash_of_the_server(self):
+        for name, options in self.OPTIONS.items():
+            with self.subTest(name):
+                self.run_over(KeptServer.kill_and_start_again, *options)
 
 
 if __name__ == "__main__":

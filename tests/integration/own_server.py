@@ -66,7 +66,7 @@ class Server:
         self.port = free_port()
         with open(self.directory / "output", "wb") as output:
             self.process = subprocess.Popen(
-                [PROGRAM, "--bind", "127.0.0.1", "--port", str(self.port),
+                [PROGRAM, "--bind", "127.0.0.1", "--port", str(self.port), "--http-port", "0",
                  "--unix-socket", str(self.unix_socket), "--durability", "none", *self.options],
                 cwd=self.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         give_up = time.monotonic() + START_SECONDS_MAX

@@ -32,12 +32,17 @@ class Logging(unittest.TestCase):
     def test_the_start_says_version_addresses_and_how_to_try_it(self):
         server = self.start()
         log = wait_until(lambda: "try: redis-cli" in server.output() and server.output(), "ready")
-        self.assertRegex(log, r"fairlockd \d+\.\d+\.\d+ starts, process \d+\n")
+        self.assertRegex(log, r"^\S+ info fairlockd \d+\.\d+\.\d+ starts, process \d+; "
+                              r"only this machine can connect \(bind\)\n")
         self.assertIn(f"listening on 127.0.0.1:{server.port}\n", log)
         self.assertIn(f"listening on unix:{server.unix_socket}\n", log)
         self.assertIn(f"redis-cli -p {server.port} LOCK ", log)
         for line in log.splitlines():
             self.assertRegex(line, LINE)
+
+    def test_the_first_line_says_that_other_machines_can_connect(self):
+        server = self.start("--bind=-192.0.2.1")  # besides 127.0.0.1; nobody has this address
+        self.assertIn("; other machines can connect\n", server.output().splitlines(True)[0])
 
     def test_a_log_file_is_appended_to(self):
         server = self.start("--log-file", "server.log")

@@ -28,7 +28,8 @@ class SocketServer(own_server.Server):
             settings = {"stdout": output, "stderr": output, **self.process_settings}
             self.process = subprocess.Popen(
                 [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(self.port),
-                 "--unix-socket", str(self.unix_socket), "--durability", "none", *self.options],
+                 "--http-port", "0", "--unix-socket", str(self.unix_socket),
+                 "--durability", "none", *self.options],
                 cwd=self.directory, stdin=subprocess.DEVNULL, **settings)
         give_up = time.monotonic() + own_server.START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:

@@ -97,8 +97,8 @@ void ServerProcess::Become(pid_t parent) const {
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   std::vector<std::string> words = {
-      program_, "--bind", address_.host, "--port", std::to_string(address_.port), "--durability",
-      "none"};
+      program_,      "--bind", address_.host,  "--port", std::to_string(address_.port),
+      "--http-port", "0",      "--durability", "none"};
   for (const ServerOption& option : options_) {
     words.push_back("--" + option.name);
     words.push_back(option.value);

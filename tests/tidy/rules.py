@@ -24,9 +24,12 @@ MAY_INCLUDE = {
     "server/persist": {"server/persist", "server/engine", "storage"},
     "server/command": {"server/command", "server/record", "server/engine", "json",
                        "protocol"},
-    "server/net": {"server/net", "server/command", "server/persist", "storage"},
-    "server": {"server", "server/net", "server/command", "server/persist", "server/record",
-               "server/engine", "json", "protocol", "storage"},
+    "server/http": {"server/http", "server/command", "server/record", "server/engine", "json",
+                    "protocol"},
+    "server/net": {"server/net", "server/http", "server/command", "server/persist", "storage"},
+    "server": {"server", "server/net", "server/http", "server/command", "server/persist",
+               "server/record", "server/engine", "json", "protocol",
+               "storage"},
     "cli": {"cli", "json", "protocol"},
 }
 MAY_LINK = {
@@ -38,7 +41,8 @@ MAY_LINK = {
     "server/script": {"protocol"},
     "server/persist": {"engine", "storage"},
     "server/command": {"record", "json"},
-    "server/net": {"command", "persist"},
+    "server/http": {"command"},
+    "server/net": {"http", "command", "persist"},
     "server": {"net"},
     "cli": {"json"},
 }
@@ -56,6 +60,7 @@ OUTSIDE_HEADERS = {
     "server/script": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/persist": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/command": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
+    "server/http": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/net": r"rocksdb/.*|yaml-cpp/.*|CLI/.*",
     "server": r"rocksdb/.*",
     "storage": "|".join([_SOCKETS, r"yaml-cpp/.*|CLI/.*|systemd/.*"]),

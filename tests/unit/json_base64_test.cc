@@ -18,5 +18,18 @@ TEST(Base64, IsPadded) {
   EXPECT_EQ(Base64("\xff\xfe\0\x80"s), "//4AgA==");
 }
 
+TEST(Base64, ComesBack) {
+  for (const std::string& bytes : {""s, "f"s, "fo"s, "foo"s, "\0\xff\x80"s, "foobar!"s}) {
+    EXPECT_EQ(DecodeBase64(Base64(bytes)), bytes);
+  }
+}
+
+TEST(Base64, NothingElseIsTakenForIt) {
+  for (const char* text :
+       {"Zg", "Zg=", "=Zg=", "Zh==", "Z===", "====", "Zm9v\n", "Zm 9", "Zm9-", "Zg==Zg=="}) {
+    EXPECT_EQ(DecodeBase64(text), std::nullopt) << text;
+  }
+}
+
 }  // namespace
 }  // namespace fairlock::json

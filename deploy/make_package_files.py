@@ -1,0 +1,94 @@
+"""Writes what a package has beside the programs: man pages, completions, the configuration.
+
+    make_package_files.py FAIRLOCKD FAIRLOCKCTL FOLDER
+
+Options and commands come from the programs' own --help and --print-config; what stands around them
+from deploy/man.
+"""
+
+import gzip
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+
+
+def output(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True,
+                          env={"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}).stdout
+
+
+def roff(text):
+    """The text as it is, for troff."""
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return "\n".join(r"\&" + line if line[:1] in ".'" else line for line in text.splitlines())
+
+
+def entry(term, text):
+    return f".TP\n.B {roff(term)}\n{roff(text)}\n"
+
+
+def options_of_the_file(config):
+    """`# comment` lines, `# Right: ...`, then `name: value`, as --print-config prints them."""
+    entries = []
+    for block in config.split("\n\n")[1:]:
+        lines = block.strip().splitlines()
+        name, value = re.fullmatch(r"(\w+): (.*)", lines[-1]).groups()
+        comment = " ".join(line.removeprefix("# ") for line in lines[:-1])
+        entries.append(entry(f"{name}: {value}", comment))
+    return "".join(entries)
+
+
+def verbatim(text):
+    return f".nf\n{roff(text.rstrip())}\n.fi\n"
+
+
+def names_of_commands(help_text):
+    """Of all sections but that of options."""
+    groups = re.split(r"\n\n+", help_text)
+    return [match.group(1) for group in groups if not re.match(r"(Options|Which server):", group)
+            for match in re.finditer(r"^  ([a-z]+) {2,}", group, re.MULTILINE)]
+
+
+def commands_of_the_tool(tool):
+    """A section for each command, with what its own --help says of it."""
+    sections = []
+    for name in names_of_commands(output(tool, "--help")):
+        paths = [[name]]
+        text = output(tool, name, "--help")
+        if "SUBCOMMAND" in text:
+            paths = [[name, below] for below in re.findall(r"^  ([a-z]+) {2,}", text, re.MULTILINE)]
+        for path in paths:
+            sections.append(f".SS {' '.join(path)}\n")
+            sections.append(verbatim(output(tool, *path, "--help").split("\nWhich server:")[0]))
+    return "".join(sections)
+
+
+def compressed(path, text):
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(text.encode())
+
+
+def write_all(server, tool, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    config = output(server, "--print-config")
+    (folder / "fairlock.yaml").write_text(config)
+    for shell in ("bash", "zsh", "fish"):
+        (folder / f"fairlockctl.{shell}").write_text(output(tool, "completion", shell))
+    generated = {"@SERVER_OPTIONS@": verbatim(output(server, "--help")),
+                 "@FILE_OPTIONS@": options_of_the_file(config),
+                 "@TOOL_OPTIONS@": verbatim(output(tool, "--help")),
+                 "@TOOL_COMMANDS@": commands_of_the_tool(tool),
+                 "@VERSION@": output(server, "--version").split()[1]}
+    for source in (HERE / "man").iterdir():
+        text = source.read_text()
+        for marker, replacement in generated.items():
+            text = text.replace(marker, replacement.rstrip("\n"))
+        compressed(folder / f"{source.name}.gz", text)
+    compressed(folder / "changelog.gz", (HERE / "debian" / "changelog").read_text())
+
+
+if __name__ == "__main__":
+    write_all(sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]))

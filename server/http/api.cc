@@ -1,0 +1,146 @@
+#include "server/http/api.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "server/command/text.h"
+#include "server/http/inputs.h"
+
+namespace fairlock::http {
+
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+
+// Takes as long for a wrong token as for the right one, which is not empty.
+bool IsEqual(std::string_view given, std::string_view right) {
+  unsigned difference = given.size() == right.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    difference |= static_cast<unsigned char>(given[i] ^ right[i % right.size()]);
+  }
+  return difference == 0;
+}
+
+// "host:port" without the port; an IPv6 address keeps its brackets.
+std::string_view WithoutPort(std::string_view host) {
+  const std::size_t colon = host.rfind(':');
+  const std::size_t bracket = host.rfind(']');
+  const bool has_port =
+      colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+  return has_port ? host.substr(0, colon) : host;
+}
+
+// A name is resolved by somebody, who may be hostile; an address is not.
+bool IsNumericAddress(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) return true;
+  return !host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool IsJson(std::string_view content_type) {
+  return command::EqualsIgnoreCase(content_type.substr(0, content_type.find(';')),
+                                   "application/json");
+}
+
+}  // namespace
+
+std::vector<const Route*> AllRoutes() {
+  std::vector<const Route*> routes;
+  for (const auto& family : {StatusRoutes(), LockRoutes(), SteeringRoutes()}) {
+    for (const Route& route : family) routes.push_back(&route);
+  }
+  return routes;
+}
+
+Api::Api(ApiOptions options, std::span<const Asset> assets)
+    : options_(std::move(options)), assets_(assets) {}
+
+Outcome Api::Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const {
+  const std::optional<Target> target = ParseTarget(request.target);
+  if (!target) return Refusal(400, "ERR", "the target is not a path with parameters");
+  const std::string_view path =
+      std::string_view(request.target).substr(0, request.target.find('?'));
+  if (const Asset* asset = FindAsset(path)) {
+    Answer refusal;
+    if (!IsAdmitted(request, Access::kOpen, refusal)) return refusal;
+    if (request.verb != Verb::kGet) {
+      refusal = Refusal(405, "ERR", "this can only be read");
+      refusal.allowed_verbs = "GET, HEAD";
+      return refusal;
+    }
+    if (request.known_tag == asset->tag)
+      return Answer{.status = 304, .tag = std::string(asset->tag)};
+    return Answer{.content_type = asset->content_type,
+                  .body = std::string(asset->bytes),
+                  .tag = std::string(asset->tag),
+                  .content_encoding = asset->content_encoding};
+  }
+  std::string_view allowed;
+  for (const Route* route : AllRoutes()) {
+    if (!FitsPath(*route, *target)) continue;
+    if (route->verb == request.verb) return TakeRoute(*route, request, *target, commands, now);
+    allowed = allowed.empty() ? (route->verb == Verb::kGet ? "GET, HEAD" : "POST")
+                              : std::string_view("GET, HEAD, POST");
+  }
+  if (allowed.empty()) return Refusal(404, "ERR", "there is nothing at this path");
+  Answer refusal = Refusal(405, "ERR", "this path takes " + std::string(allowed));
+  refusal.allowed_verbs = allowed;
+  return refusal;
+}
+
+Outcome Api::TakeRoute(const Route& route, const Request& request, const Target& target,
+                       CommandCaller& commands, engine::TimeMs now) const {
+  Answer refusal;
+  if (!IsAdmitted(request, route.access, refusal)) return refusal;
+  if (route.verb == Verb::kPost && !IsJson(request.content_type)) {
+    return Refusal(415, "ERR", "the body is to be JSON, with Content-Type: application/json");
+  }
+  const Inputs inputs = Inputs::Read(route, target, request.body);
+  if (!inputs.error().empty()) return Refusal(400, "ERR", inputs.error());
+  return route.handler({.inputs = inputs, .commands = commands, .now = now});
+}
+
+bool Api::IsAdmitted(const Request& request, Access access, Answer& refusal) const {
+  if (!IsOurHost(request.host)) {
+    refusal = Refusal(421, "ERR",
+                      "this server is not known as " + command::Quoted(request.host, 64) +
+                          "; option http_hosts names those it goes by");
+    return false;
+  }
+  if (!request.origin.empty() && request.origin != "http://" + request.host &&
+      request.origin != "https://" + request.host) {
+    refusal = Refusal(403, "NOPERM", "pages from elsewhere may not ask this server");
+    return false;
+  }
+  if (access == Access::kOpen) return true;
+  if (access == Access::kRead && !options_.is_token_for_reading) return true;
+  if (options_.token.empty()) {
+    refusal = Refusal(403, "NOPERM",
+                      "nobody may change anything over HTTP: option http_token_file is not set");
+    return false;
+  }
+  if (HasToken(request.authorization)) return true;
+  refusal = Refusal(401, "NOAUTH", "the header Authorization: Bearer TOKEN is missing or wrong");
+  return false;
+}
+
+bool Api::IsOurHost(std::string_view host) const {
+  const std::string_view name = WithoutPort(host);
+  if (IsNumericAddress(name)) return true;
+  return std::any_of(
+      options_.host_names.begin(), options_.host_names.end(),
+      [name](const std::string& ours) { return command::EqualsIgnoreCase(name, ours); });
+}
+
+bool Api::HasToken(std::string_view authorization) const {
+  return authorization.starts_with(kBearer) &&
+         IsEqual(authorization.substr(kBearer.size()), options_.token);
+}
+
+const Asset* Api::FindAsset(std::string_view path) const {
+  const auto found = std::find_if(assets_.begin(), assets_.end(),
+                                  [path](const Asset& asset) { return asset.path == path; });
+  return found == assets_.end() ? nullptr : &*found;
+}
+
+}  // namespace fairlock::http

@@ -1,0 +1,63 @@
+// Finds the route of a request, decides whether it may be taken, and takes it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/http/command_caller.h"
+#include "server/http/exchange.h"
+#include "server/http/route.h"
+#include "server/http/target.h"
+
+namespace fairlock::http {
+
+struct ApiOptions {
+  // Names of this server besides numeric addresses: who was led here under another
+  // one (DNS rebinding) is refused.
+  std::vector<std::string> host_names = {};
+  // Who steers must present it as a bearer token; empty: nobody may.
+  std::string token = {};
+  // Whether who only looks must present it too.
+  bool is_token_for_reading = false;
+};
+
+// A file of the page, embedded in the program.
+struct Asset {
+  std::string_view path;
+  std::string_view content_type;
+  std::string_view content_encoding;  // "gzip", or empty
+  std::string_view tag;
+  std::string_view bytes;
+};
+
+// Loop-confined.
+class Api {
+ public:
+  Api(ApiOptions options, std::span<const Asset> assets);
+
+  void set_options(ApiOptions options) { options_ = std::move(options); }
+
+  // The job, if it becomes one, must not outlive `commands`.
+  Outcome Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const;
+
+  // Whether a browser's page of this very server, or no page, asks. For upgrades, which are no
+  // route.
+  [[nodiscard]] bool IsAdmitted(const Request& request, Access access, Answer& refusal) const;
+
+ private:
+  bool IsOurHost(std::string_view host) const;
+  bool HasToken(std::string_view authorization) const;
+  Outcome TakeRoute(const Route& route, const Request& request, const Target& target,
+                    CommandCaller& commands, engine::TimeMs now) const;
+  const Asset* FindAsset(std::string_view path) const;
+
+  ApiOptions options_;
+  std::span<const Asset> assets_;
+};
+
+// Every route, in the order of the families.
+std::vector<const Route*> AllRoutes();
+
+}  // namespace fairlock::http

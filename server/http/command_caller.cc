@@ -1,0 +1,35 @@
+#include "server/http/command_caller.h"
+
+#include <cassert>
+#include <utility>
+
+#include "protocol/reply_parser.h"
+#include "protocol/request_writer.h"
+
+namespace fairlock::http {
+
+CommandCaller::CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address,
+                             engine::TimeMs now)
+    : dispatcher_(dispatcher), client_(dispatcher, *this, std::move(address), now) {
+  client_.profile().name = "http";
+  client_.set_version(protocol::RespVersion::kResp3);
+}
+
+protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
+                                    engine::TimeMs now) {
+  std::string request;
+  protocol::AppendRequest(request, arguments);
+  const std::size_t consumed = client_.Consume(request, 1, now);
+  assert(consumed == request.size() && !client_.is_waiting());
+  std::string output;
+  output.swap(client_.output());
+  client_.NoticeTaken(output.size());
+  client_.NoticeSent(output.size());
+  protocol::Reply reply;
+  std::size_t parsed = 0;
+  const protocol::ReplyStatus status = protocol::ReplyParser().Parse(output, reply, parsed);
+  assert(status == protocol::ReplyStatus::kReply && parsed == output.size());
+  return reply;
+}
+
+}  // namespace fairlock::http

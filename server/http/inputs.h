@@ -1,0 +1,55 @@
+// The values that one request gives to the parameters of its route.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/http/route.h"
+#include "server/http/target.h"
+
+namespace fairlock::http {
+
+// Values are texts as the commands take them. Immutable once read.
+class Inputs {
+ public:
+  // From the path, the query, and the body of a POST, which is a JSON object.
+  static Inputs Read(const Route& route, const Target& target, std::string_view body);
+
+  // Empty: all is well; else what is wrong, and what would be right.
+  const std::string& error() const { return error_; }
+
+  // Null: not given.
+  const std::string* Find(std::string_view name) const;
+  // Empty if it was not given.
+  std::string_view Text(std::string_view name) const;
+  bool Flag(std::string_view name) const { return Text(name) == "true"; }
+  std::int64_t Number(std::string_view name, std::int64_t otherwise) const;
+  // Of the parameter "db", a kDatabase; 0 if it was not given.
+  std::uint8_t Database() const { return static_cast<std::uint8_t>(Number("db", 0)); }
+
+  // Appends each given parameter that has a word: the word and the value, of a flag the word alone.
+  void AppendOptions(std::vector<std::string_view>& arguments) const;
+
+ private:
+  explicit Inputs(const Route& route) : route_(route) {}
+
+  void Take(std::string_view name, std::string value);
+  void TakePath(const Target& target);
+  void TakeBody(std::string_view body);
+  void CheckRequired();
+  void Fail(std::string error);
+  const Parameter* FindParameter(std::string_view name) const;
+  std::string KnownNames() const;
+
+  const Route& route_;
+  std::vector<std::pair<const Parameter*, std::string>> values_;
+  std::string error_;
+};
+
+// Whether the path has the segments of the route's.
+bool FitsPath(const Route& route, const Target& target);
+
+}  // namespace fairlock::http

@@ -1,0 +1,212 @@
+// Looking at locks and at what happened to them.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "json/reply_json.h"
+#include "server/http/answers.h"
+#include "server/http/command_caller.h"
+#include "server/http/inputs.h"
+#include "server/http/lock_walk.h"
+#include "server/http/route.h"
+
+namespace fairlock::http {
+
+namespace {
+
+// The columns of a row of LOCKS.
+constexpr auto kColumns =
+    std::to_array<std::string_view>({"key", "holders", "waiters", "longest_wait_ms",
+                                     "oldest_hold_ms", "label", "limit", "first_owner", "db"});
+
+boost::json::object RowOf(const protocol::Reply& row) {
+  boost::json::object object;
+  for (std::size_t i = 0; i < std::min(kColumns.size(), row.elements.size()); ++i) {
+    json::AddReply(object, kColumns[i], row.elements[i]);
+  }
+  return object;
+}
+
+struct Order {
+  std::string_view name;
+  std::size_t column;
+};
+constexpr auto kOrders =
+    std::to_array<Order>({{"wait", 3}, {"hold", 4}, {"waiters", 2}, {"holders", 1}});
+
+// The first ones of all locks in an order, the largest first.
+class SortedLocks final : public Job {
+ public:
+  SortedLocks(CommandCaller& commands, std::vector<std::string> options, std::size_t column,
+              std::size_t count_max)
+      : walk_(commands, std::move(options)), column_(column), count_max_(count_max) {}
+
+  std::optional<Answer> Step(engine::TimeMs now) override {
+    const bool is_last = walk_.Step(now, [this](protocol::Reply& row) { Take(row); });
+    if (walk_.error()) return RefusalOf(*walk_.error());
+    if (!is_last) return std::nullopt;
+    std::sort_heap(best_.begin(), best_.end(), comes_first_);
+    boost::json::array rows;
+    for (const protocol::Reply& row : best_) rows.push_back(RowOf(row));
+    return JsonAnswer({{"locks", std::move(rows)}, {"found", found_}, {"cursor", "0"}});
+  }
+
+ private:
+  void Take(protocol::Reply& row) {
+    ++found_;
+    best_.push_back(std::move(row));
+    std::push_heap(best_.begin(), best_.end(), comes_first_);
+    if (best_.size() <= count_max_) return;
+    std::pop_heap(best_.begin(), best_.end(), comes_first_);
+    best_.pop_back();
+  }
+
+  LockWalk walk_;
+  const std::size_t column_;
+  const std::size_t count_max_;
+  const std::function<bool(const protocol::Reply&, const protocol::Reply&)> comes_first_ =
+      [this](const protocol::Reply& a, const protocol::Reply& b) {
+        return a.elements[column_].integer > b.elements[column_].integer;
+      };
+  std::vector<protocol::Reply> best_;  // a heap: its front is the one to give way
+  std::int64_t found_ = 0;
+};
+
+constexpr std::int64_t kRowsMax = 1000;
+constexpr std::int64_t kRowsDefault = 100;
+
+std::vector<std::string> OptionsOf(const Inputs& inputs) {
+  std::vector<std::string_view> words;
+  inputs.AppendOptions(words);
+  if (inputs.Find("db") == nullptr) words.insert(words.end(), {"DB", "*"});
+  return {words.begin(), words.end()};
+}
+
+Outcome ListLocks(const RouteCall& call) {
+  const std::int64_t count = call.inputs.Number("count", kRowsDefault);
+  if (count < 1 || count > kRowsMax) {
+    return Refusal(400, "ERR", "count is from 1 to " + std::to_string(kRowsMax));
+  }
+  const std::string_view sort = call.inputs.Text("sort");
+  const std::vector<std::string> options = OptionsOf(call.inputs);
+  if (!sort.empty()) {
+    const auto* order = std::find_if(kOrders.begin(), kOrders.end(),
+                                     [sort](const Order& one) { return one.name == sort; });
+    if (order == kOrders.end()) {
+      return Refusal(400, "ERR", "sort is one of wait, hold, waiters, holders");
+    }
+    return std::make_unique<SortedLocks>(call.commands, options, order->column,
+                                         static_cast<std::size_t>(count));
+  }
+  const std::string count_text = std::to_string(count);
+  const std::string* cursor = call.inputs.Find("cursor");
+  std::vector<std::string_view> arguments = {"LOCKS", cursor == nullptr ? "0" : *cursor, "COUNT",
+                                             count_text};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  const protocol::Reply page = call.commands.Call(arguments, call.now);
+  if (page.IsError()) return RefusalOf(page);
+  boost::json::array rows;
+  for (const protocol::Reply& row : page.elements.at(1).elements) rows.push_back(RowOf(row));
+  return JsonAnswer({{"locks", std::move(rows)}, {"cursor", page.elements.at(0).text}});
+}
+
+Outcome ShowLock(const RouteCall& call) {
+  const std::string_view key = call.inputs.Text("key");
+  call.commands.SelectDatabase(call.inputs.Database());
+  const protocol::Reply info = call.commands.Call({"LOCKINFO", key}, call.now);
+  if (info.IsError()) return RefusalOf(info);
+  const protocol::Reply line = call.commands.Call({"QUEUE", key, "COUNT", "100"}, call.now);
+  boost::json::object object;
+  json::AddText(object, "key", key);
+  object["db"] = call.inputs.Database();
+  for (const auto& field : json::ObjectOf(info)) object.insert(field);
+  json::AddReply(object, "line", line);
+  return JsonAnswer(object);
+}
+
+Outcome ShowLine(const RouteCall& call) {
+  call.commands.SelectDatabase(call.inputs.Database());
+  std::vector<std::string_view> arguments = {"QUEUE", call.inputs.Text("key")};
+  call.inputs.AppendOptions(arguments);
+  return AnswerWith("line", call.commands.Call(arguments, call.now));
+}
+
+Outcome ShowHistory(const RouteCall& call) {
+  call.commands.SelectDatabase(call.inputs.Database());
+  const std::string* key = call.inputs.Find("key");
+  std::vector<std::string_view> arguments = {"HISTORY", key == nullptr ? "*" : *key};
+  call.inputs.AppendOptions(arguments);
+  return AnswerWith("history", call.commands.Call(arguments, call.now));
+}
+
+Outcome ShowStatistics(const RouteCall& call) {
+  std::vector<std::string_view> arguments = {"STATS"};
+  call.inputs.AppendOptions(arguments);
+  if (call.inputs.Flag("by_minute")) arguments.insert(arguments.end(), {"BY", "MINUTE"});
+  return AnswerWith("statistics", call.commands.Call(arguments, call.now));
+}
+
+constexpr Parameter kDb = {"db", ValueType::kDatabase, false, "", "The database, 0 if not given"};
+constexpr Parameter kDbInPath = {"db", ValueType::kDatabase, true, "", "The database"};
+constexpr Parameter kKeyInPath = {"key", ValueType::kText, true, "", "The key of the lock"};
+
+constexpr auto kListParameters = std::to_array<Parameter>({
+    {"match", ValueType::kText, false, "MATCH", "A glob that the keys match"},
+    {"db", ValueType::kDatabase, false, "DB", "Only this database; else all"},
+    {"label", ValueType::kText, false, "LABEL", "Only locks with a hold or place of this label"},
+    {"owner", ValueType::kText, false, "OWNER", "Only locks that this owner holds or waits for"},
+    {"waiting", ValueType::kDuration, false, "WAITING", "Only where somebody waited so long"},
+    {"held", ValueType::kDuration, false, "HELD", "Only those that were held so long"},
+    {"no_expiry", ValueType::kFlag, false, "NOEXPIRY", "Only holds without end"},
+    {"sort", ValueType::kText, false, "",
+     "wait, hold, waiters or holders: the first ones of all in this order"},
+    {"count", ValueType::kNumber, false, "", "How many, about; 100 if not given, 1,000 at most"},
+    {"cursor", ValueType::kNumber, false, "", "Where the page before ended; not with sort"},
+});
+
+constexpr auto kLockParameters = std::to_array<Parameter>({kDbInPath, kKeyInPath});
+
+constexpr auto kLineParameters = std::to_array<Parameter>({
+    kDbInPath,
+    kKeyInPath,
+    {"start", ValueType::kNumber, false, "START", "Places to leave out at the front"},
+    {"count", ValueType::kNumber, false, "COUNT", "How many places; 100 if not given"},
+});
+
+constexpr auto kHistoryParameters = std::to_array<Parameter>({
+    kDb,
+    {"key", ValueType::kText, false, "", "Only this key; else all of the database"},
+    {"owner", ValueType::kText, false, "OWNER", "Only this owner"},
+    {"since", ValueType::kNumber, false, "SINCE", "Unix time in milliseconds"},
+    {"until", ValueType::kNumber, false, "UNTIL", "Unix time in milliseconds"},
+    {"count", ValueType::kNumber, false, "COUNT", "How many events; 100 if not given"},
+});
+
+constexpr auto kStatisticsParameters = std::to_array<Parameter>({
+    {"label", ValueType::kText, false, "LABEL", "Only this label"},
+    {"minutes", ValueType::kNumber, false, "MINUTES", "The last so many; 60 if not given"},
+    {"by_minute", ValueType::kFlag, false, "", "A row for each minute"},
+});
+
+constexpr auto kRoutes = std::to_array<Route>({
+    {Verb::kGet, "/api/v1/locks", Access::kRead, ListLocks, "listLocks",
+     "Locks that are held or waited for, page by page or the first ones in an order",
+     kListParameters},
+    {Verb::kGet, "/api/v1/locks/{db}/{key}", Access::kRead, ShowLock, "showLock",
+     "One lock: its holders and the first 100 places of its line", kLockParameters},
+    {Verb::kGet, "/api/v1/locks/{db}/{key}/line", Access::kRead, ShowLine, "showLine",
+     "Places of the line of one lock", kLineParameters},
+    {Verb::kGet, "/api/v1/history", Access::kRead, ShowHistory, "showHistory",
+     "What happened, the newest first", kHistoryParameters},
+    {Verb::kGet, "/api/v1/statistics", Access::kRead, ShowStatistics, "showStatistics",
+     "Counts, waits and holds by label", kStatisticsParameters},
+});
+
+}  // namespace
+
+std::span<const Route> LockRoutes() { return kRoutes; }
+
+}  // namespace fairlock::http

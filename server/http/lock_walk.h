@@ -1,0 +1,34 @@
+// Goes over all locks, a page in each turn.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/http/command_caller.h"
+
+namespace fairlock::http {
+
+// By the command LOCKS. Loop-confined.
+class LockWalk {
+ public:
+  // What one turn gives to it.
+  static constexpr const char* kLocksPerStep = "500";
+
+  // `options`: of LOCKS, such as MATCH and its glob.
+  LockWalk(CommandCaller& commands, std::vector<std::string> options)
+      : commands_(commands), options_(std::move(options)) {}
+
+  // Visits the rows of the next page; true: that was the last one. An error ends it too.
+  bool Step(engine::TimeMs now, const std::function<void(protocol::Reply& row)>& visit);
+  const std::optional<protocol::Reply>& error() const { return error_; }
+
+ private:
+  CommandCaller& commands_;
+  std::vector<std::string> options_;
+  std::string cursor_ = "0";
+  std::optional<protocol::Reply> error_;
+};
+
+}  // namespace fairlock::http

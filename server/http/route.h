@@ -1,0 +1,73 @@
+// One row for everything that can be asked for over HTTP.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "server/engine/types.h"
+#include "server/http/exchange.h"
+
+namespace fairlock::http {
+
+class CommandCaller;
+class Inputs;
+
+enum class ValueType : std::uint8_t {
+  kText,      // any bytes; of a name n that is not UTF-8 in a body, n_base64
+  kNumber,    // an integer
+  kDuration,  // "250", "10s", "5m", as in commands
+  kDatabase,  // 0 to 15
+  kFlag,      // "true" or "false"
+};
+
+// A value in the path, the query or, of a POST, the body.
+struct Parameter {
+  std::string_view name;
+  ValueType type = ValueType::kText;
+  bool is_required = false;
+  std::string_view word = {};  // the option of the command that it becomes
+  std::string_view description = {};
+};
+
+enum class Access : std::uint8_t {
+  kOpen,   // also who may not read: monitors and load balancers
+  kRead,   // who may connect
+  kSteer,  // who has the token
+};
+
+// Something that takes several turns, a bounded step in each.
+class Job {
+ public:
+  virtual ~Job() = default;
+  // None: not done yet.
+  virtual std::optional<Answer> Step(engine::TimeMs now) = 0;
+};
+
+using Outcome = std::variant<Answer, std::unique_ptr<Job>>;
+
+struct RouteCall {
+  const Inputs& inputs;
+  CommandCaller& commands;  // outlives the job
+  engine::TimeMs now;
+};
+
+struct Route {
+  Verb verb;
+  std::string_view path;  // "/api/v1/locks/{db}/{key}"
+  Access access;
+  Outcome (*handler)(const RouteCall& call);
+  std::string_view name;     // of the operation, unique
+  std::string_view summary;  // one sentence without full stop
+  std::span<const Parameter> parameters;
+};
+
+// Each family is defined at the bottom of its file.
+std::span<const Route> StatusRoutes();
+std::span<const Route> LockRoutes();
+std::span<const Route> SteeringRoutes();
+
+}  // namespace fairlock::http

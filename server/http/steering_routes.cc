@@ -1,0 +1,192 @@
+// Ending holds and waits, limits, clients and settings: what needs the token.
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "json/reply_json.h"
+#include "server/http/answers.h"
+#include "server/http/command_caller.h"
+#include "server/http/inputs.h"
+#include "server/http/lock_walk.h"
+#include "server/http/route.h"
+
+namespace fairlock::http {
+
+namespace {
+
+// Breaks each lock whose key matches, or only says which they would be.
+class BreakMatching final : public Job {
+ public:
+  static constexpr std::size_t kKeysShownMax = 100;
+
+  BreakMatching(CommandCaller& commands, const Inputs& inputs)
+      : commands_(commands),
+        database_(inputs.Database()),
+        walk_(commands, {"MATCH", std::string(inputs.Text("match")), "DB",
+                         std::to_string(inputs.Database())}),
+        reason_(inputs.Text("reason")),
+        is_dry_run_(inputs.Flag("dry_run")) {}
+
+  std::optional<Answer> Step(engine::TimeMs now) override {
+    commands_.SelectDatabase(database_);
+    std::vector<std::string> page;
+    const bool is_last = walk_.Step(now, [&](protocol::Reply& row) {
+      if (row.elements[1].integer > 0) page.push_back(std::move(row.elements[0].text));
+    });
+    if (walk_.error()) return RefusalOf(*walk_.error());
+    for (const std::string& key : page) {
+      const protocol::Reply reply = Break(key, now);
+      if (reply.IsError()) return RefusalOf(reply);
+      broken_ += reply.integer;
+      ++locks_;
+      if (keys_.size() < kKeysShownMax) {
+        boost::json::object shown;
+        json::AddText(shown, "key", key);
+        keys_.push_back(std::move(shown));
+      }
+    }
+    if (!is_last) return std::nullopt;
+    return JsonAnswer({{"dry_run", is_dry_run_},
+                       {"locks", locks_},
+                       {"broken", broken_},
+                       {"keys", std::move(keys_)}});
+  }
+
+ private:
+  protocol::Reply Break(const std::string& key, engine::TimeMs now) {
+    if (is_dry_run_) return commands_.Call({"LOCKED", key}, now);
+    if (reason_.empty()) return commands_.Call({"BREAK", key}, now);
+    return commands_.Call({"BREAK", key, "REASON", reason_}, now);
+  }
+
+  CommandCaller& commands_;
+  const std::uint8_t database_;
+  LockWalk walk_;
+  const std::string reason_;
+  const bool is_dry_run_;
+  std::int64_t locks_ = 0;
+  std::int64_t broken_ = 0;
+  boost::json::array keys_;
+};
+
+Outcome BreakLock(const RouteCall& call) {
+  const std::string_view key = call.inputs.Text("key");
+  call.commands.SelectDatabase(call.inputs.Database());
+  std::vector<std::string_view> arguments = {"BREAK", key};
+  if (const std::string* owner = call.inputs.Find("owner")) arguments.push_back(*owner);
+  call.inputs.AppendOptions(arguments);
+  return AnswerWith("broken", call.commands.Call(arguments, call.now));
+}
+
+Outcome BreakAll(const RouteCall& call) {
+  return std::make_unique<BreakMatching>(call.commands, call.inputs);
+}
+
+Outcome CancelPlace(const RouteCall& call) {
+  call.commands.SelectDatabase(call.inputs.Database());
+  return AnswerWith(
+      "cancelled",
+      call.commands.Call({"CANCEL", call.inputs.Text("key"), call.inputs.Text("owner")}, call.now));
+}
+
+Outcome ListLimits(const RouteCall& call) {
+  return AnswerWith("limits", call.commands.Call({"LIMIT", "LIST"}, call.now));
+}
+
+Outcome SetLimit(const RouteCall& call) {
+  call.commands.SelectDatabase(call.inputs.Database());
+  std::vector<std::string_view> arguments = {"LIMIT", "SET", call.inputs.Text("pattern"),
+                                             call.inputs.Text("limit")};
+  call.inputs.AppendOptions(arguments);
+  return AnswerWith("limit", call.commands.Call(arguments, call.now));
+}
+
+Outcome DeleteLimit(const RouteCall& call) {
+  call.commands.SelectDatabase(call.inputs.Database());
+  return AnswerWith("deleted",
+                    call.commands.Call({"LIMIT", "DEL", call.inputs.Text("pattern")}, call.now));
+}
+
+Outcome KillClient(const RouteCall& call) {
+  return AnswerWith("killed",
+                    call.commands.Call({"CLIENT", "KILL", "ID", call.inputs.Text("id")}, call.now));
+}
+
+Outcome ChangeSetting(const RouteCall& call) {
+  return AnswerWith("changed", call.commands.Call({"CONFIG", "SET", call.inputs.Text("name"),
+                                                   call.inputs.Text("value")},
+                                                  call.now));
+}
+
+constexpr Parameter kDb = {"db", ValueType::kDatabase, false, "", "The database, 0 if not given"};
+constexpr Parameter kKey = {"key", ValueType::kText, true, "", "The key of the lock"};
+constexpr Parameter kReason = {"reason", ValueType::kText, false, "REASON",
+                               "Why; it is kept in the history"};
+constexpr Parameter kPattern = {"pattern", ValueType::kText, true, "", "A glob of keys"};
+
+constexpr auto kBreakParameters = std::to_array<Parameter>({
+    kDb,
+    kKey,
+    {"owner", ValueType::kText, false, "", "Only this owner's hold; else all, and cooling"},
+    kReason,
+});
+
+constexpr auto kBreakAllParameters = std::to_array<Parameter>({
+    kDb,
+    {"match", ValueType::kText, true, "", "A glob that the keys match"},
+    {"dry_run", ValueType::kFlag, false, "", "Only say which they would be"},
+    kReason,
+});
+
+constexpr auto kCancelParameters = std::to_array<Parameter>(
+    {kDb, kKey, {"owner", ValueType::kText, true, "", "Whose place in line ends"}});
+
+constexpr auto kSetLimitParameters = std::to_array<Parameter>({
+    kDb,
+    kPattern,
+    {"limit", ValueType::kNumber, true, "", "Holds on each key; 0: nobody new is granted"},
+    {"seconds", ValueType::kNumber, false, "EX", "For how long; if not given, until it is deleted"},
+    kReason,
+});
+
+constexpr auto kDeleteLimitParameters = std::to_array<Parameter>({kDb, kPattern});
+
+constexpr auto kKillParameters = std::to_array<Parameter>(
+    {{"id", ValueType::kNumber, true, "", "The number of the connection"}});
+
+constexpr auto kSettingParameters = std::to_array<Parameter>({
+    {"name", ValueType::kText, true, "", "An option that may change while the server runs"},
+    {"value", ValueType::kText, true, "", "Its new value, as in the configuration file"},
+});
+
+constexpr auto kRoutes = std::to_array<Route>({
+    {Verb::kPost, "/api/v1/break", Access::kSteer, BreakLock, "breakLock",
+     "Ends the hold of an owner, or all holds of a lock, by force", kBreakParameters},
+    {Verb::kPost, "/api/v1/break-matching", Access::kSteer, BreakAll, "breakMatching",
+     "Ends by force all holds on keys that match, or says which they are", kBreakAllParameters},
+    {Verb::kPost, "/api/v1/cancel", Access::kSteer, CancelPlace, "cancelPlace",
+     "Takes an owner out of the line of a lock", kCancelParameters},
+    {Verb::kGet,
+     "/api/v1/limits",
+     Access::kRead,
+     ListLimits,
+     "listLimits",
+     "The overrides of LIMIT that are in force",
+     {}},
+    {Verb::kPost, "/api/v1/limits/set", Access::kSteer, SetLimit, "setLimit",
+     "Overrides LIMIT on the keys that match a pattern", kSetLimitParameters},
+    {Verb::kPost, "/api/v1/limits/delete", Access::kSteer, DeleteLimit, "deleteLimit",
+     "Ends an override", kDeleteLimitParameters},
+    {Verb::kPost, "/api/v1/clients/kill", Access::kSteer, KillClient, "killClient",
+     "Closes a connection", kKillParameters},
+    {Verb::kPost, "/api/v1/settings", Access::kSteer, ChangeSetting, "changeSetting",
+     "Changes an option until the next start", kSettingParameters},
+});
+
+}  // namespace
+
+std::span<const Route> SteeringRoutes() { return kRoutes; }
+
+}  // namespace fairlock::http

@@ -1,0 +1,176 @@
+#include "server/net/http_connection.h"
+
+#include <algorithm>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <cassert>
+#include <utility>
+
+#include "server/net/http_messages.h"
+#include "server/net/web_socket_connection.h"
+#include "server/persist/keeper.h"
+
+namespace fairlock::net {
+
+namespace beast = boost::beast;
+namespace beast_http = boost::beast::http;
+
+HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionKeeper& keeper,
+                               boost::asio::ip::tcp::socket socket, command::ClientAddress address)
+    : turn_(turn),
+      api_(api),
+      keeper_(keeper),
+      stream_(std::move(socket)),
+      address_(std::move(address)),
+      commands_(turn.dispatcher, address_, turn.now) {}
+
+HttpConnection::~HttpConnection() { assert(is_closed_); }
+
+void HttpConnection::Close() {
+  if (std::exchange(is_closed_, true)) return;
+  const auto self = shared_from_this();  // its keeper lets go of it
+  job_.reset();
+  turn_.Drop(this);
+  commands_.Detach(turn_.now);
+  stream_.close();
+  keeper_.Forget(this);
+}
+
+void HttpConnection::Read() {
+  parser_.emplace();
+  parser_->header_limit(kHeaderBytesMax);
+  parser_->body_limit(kBodyBytesMax);
+  stream_.expires_after(kIdleMax);
+  // First the headers, so that a request which has begun has less time than one that has not.
+  beast_http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+        if (error) {
+          self->OnRequest(error);
+        } else {
+          self->ReadBody();
+        }
+      });
+}
+
+void HttpConnection::ReadBody() {
+  stream_.expires_after(kTimeMax);
+  beast_http::async_read(stream_, buffer_, *parser_,
+                         [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                           self->OnRequest(error);
+                         });
+}
+
+void HttpConnection::OnRequest(const beast::error_code& error) {
+  if (is_closed_) return;
+  if (error) return RefuseUnread(error);
+  is_head_ = parser_->get().method() == beast_http::verb::head;
+  is_kept_alive_ = parser_->get().keep_alive();
+  stream_.expires_never();
+  turn_.guests.push_back(this);
+}
+
+void HttpConnection::RefuseUnread(const beast::error_code& error) {
+  is_kept_alive_ = false;
+  if (error == beast_http::error::header_limit) {
+    return Send(http::Refusal(431, "ERR", "the header is larger than 8 KB"));
+  }
+  if (error == beast_http::error::body_limit) {
+    return Send(http::Refusal(413, "ERR", "the body is larger than 64 KB"));
+  }
+  const bool is_broken =
+      error.category() == beast_http::make_error_code(beast_http::error::bad_method).category();
+  if (is_broken && error != beast_http::error::end_of_stream &&
+      error != beast_http::error::partial_message) {
+    return Send(http::Refusal(400, "ERR", "this is not HTTP: " + error.message()));
+  }
+  Close();
+}
+
+void HttpConnection::TakeTurn(engine::TimeMs now) {
+  const auto self = shared_from_this();
+  if (commands_.is_killed()) return Close();
+  if (answer_) return SendWhenKept();
+  if (job_ == nullptr) {
+    if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(now);
+    http::Outcome outcome = api_.Take(ToRequest(parser_->get()), commands_, now);
+    if (http::Answer* answer = std::get_if<http::Answer>(&outcome)) {
+      return Conclude(std::move(*answer));
+    }
+    job_ = std::move(std::get<std::unique_ptr<http::Job>>(outcome));
+  }
+  std::optional<http::Answer> answer = job_->Step(now);
+  if (!answer) return turn_.guests.push_back(this);
+  job_.reset();
+  Conclude(*std::move(answer));
+}
+
+void HttpConnection::Conclude(http::Answer answer) {
+  answer_ = std::move(answer);
+  answer_batch_ = 0;
+  if (commands_.TakeNews() && turn_.keeper != nullptr) {
+    answer_batch_ = turn_.keeper->Seal(turn_.now);
+  }
+  SendWhenKept();
+}
+
+void HttpConnection::SendWhenKept() {
+  if (turn_.keeper != nullptr && answer_batch_ > turn_.keeper->completed_batch()) {
+    return turn_.held_guests.push_back(this);
+  }
+  Send(*std::exchange(answer_, std::nullopt));
+}
+
+void HttpConnection::TakeOver(engine::TimeMs now) {
+  http::Answer refusal;
+  const http::Request request = ToRequest(parser_->get());
+  if (!api_.IsAdmitted(request, http::Access::kRead, refusal)) return Send(std::move(refusal));
+  const std::optional<std::string> match = WebSocketConnection::MatchOf(request.target);
+  if (!match) {
+    return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));
+  }
+  auto next = std::make_shared<WebSocketConnection>(turn_, keeper_, stream_.release_socket(),
+                                                    address_, *match, now);
+  keeper_.Keep(next);
+  next->Start(parser_->release());
+  Close();
+}
+
+void HttpConnection::Send(http::Answer answer) {
+  response_ = ToResponse(std::move(answer), is_kept_alive_);
+  if (is_head_) {
+    // The length stays that of the body which is left out.
+    response_.body().clear();
+  }
+  stream_.expires_after(kTimeMax);
+  beast_http::async_write(stream_, response_,
+                          [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                            self->OnSent(error);
+                          });
+}
+
+void HttpConnection::OnSent(const beast::error_code& error) {
+  if (is_closed_) return;
+  if (error) return Close();
+  response_ = {};
+  if (is_kept_alive_) return Read();
+  beast::error_code ignored;
+  stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+  stream_.expires_after(kLingerMax);
+  Linger();
+}
+
+// What was sent and not read would make the kernel throw away the answer.
+void HttpConnection::Linger() {
+  buffer_.clear();
+  stream_.async_read_some(buffer_.prepare(kHeaderBytesMax),
+                          [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                            if (self->is_closed_) return;
+                            if (error) return self->Close();
+                            self->Linger();
+                          });
+}
+
+}  // namespace fairlock::net

@@ -1,0 +1,87 @@
+// One HTTP connection: reads requests, has them answered in a turn, writes the answers.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/http/api.h"
+#include "server/http/command_caller.h"
+#include "server/net/turn.h"
+
+namespace fairlock::net {
+
+class WebSocketConnection;
+
+// Told when a connection ends or becomes another one.
+class HttpConnectionKeeper {
+ public:
+  virtual void Forget(const void* connection) = 0;
+  virtual void Keep(std::shared_ptr<WebSocketConnection> connection) = 0;
+
+ protected:
+  ~HttpConnectionKeeper() = default;
+};
+
+// Answers one request after the other. Kept alive by its keeper until it closes, and by its pending
+// operation. Loop-confined.
+class HttpConnection final : public TurnGuest, public std::enable_shared_from_this<HttpConnection> {
+ public:
+  static constexpr std::size_t kHeaderBytesMax = 8 * 1024;
+  static constexpr std::size_t kBodyBytesMax = 64 * 1024;
+  // For a whole request, and for the whole answer to be taken.
+  static constexpr std::chrono::seconds kTimeMax{15};
+  static constexpr std::chrono::seconds kIdleMax{75};
+  // For a peer to see the last answer and to close.
+  static constexpr std::chrono::seconds kLingerMax{2};
+
+  HttpConnection(Turn& turn, const http::Api& api, HttpConnectionKeeper& keeper,
+                 boost::asio::ip::tcp::socket socket, command::ClientAddress address);
+  ~HttpConnection();
+
+  void Start() { Read(); }
+  // Idempotent.
+  void Close();
+
+  void TakeTurn(engine::TimeMs now) override;
+
+ private:
+  using Message = boost::beast::http::request<boost::beast::http::string_body>;
+  using Response = boost::beast::http::response<boost::beast::http::string_body>;
+
+  void Read();
+  void ReadBody();
+  void OnRequest(const boost::beast::error_code& error);
+  void RefuseUnread(const boost::beast::error_code& error);
+  void TakeOver(engine::TimeMs now);
+  void Conclude(http::Answer answer);
+  // What tells of locks waits until that is kept.
+  void SendWhenKept();
+  void Send(http::Answer answer);
+  void OnSent(const boost::beast::error_code& error);
+  void Linger();
+
+  Turn& turn_;
+  const http::Api& api_;
+  HttpConnectionKeeper& keeper_;
+  boost::beast::tcp_stream stream_;
+  const command::ClientAddress address_;
+  http::CommandCaller commands_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  std::unique_ptr<http::Job> job_;
+  std::optional<http::Answer> answer_;  // while it waits for the journal
+  std::uint64_t answer_batch_ = 0;
+  Response response_;
+  bool is_head_ = false;
+  bool is_kept_alive_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,71 @@
+#include "server/net/http_messages.h"
+
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/verb.hpp>
+#include <string_view>
+#include <utility>
+
+namespace fairlock::net {
+
+namespace beast_http = boost::beast::http;
+
+namespace {
+
+http::Verb VerbOf(beast_http::verb verb) {
+  switch (verb) {
+    case beast_http::verb::get:
+    case beast_http::verb::head:
+      return http::Verb::kGet;
+    case beast_http::verb::post:
+      return http::Verb::kPost;
+    default:
+      return http::Verb::kOther;
+  }
+}
+
+// The page loads nothing from elsewhere, runs no script that is not in its files, and stands in
+// nobody's frame.
+constexpr std::string_view kContentSecurityPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+}  // namespace
+
+http::Request ToRequest(const beast_http::request<beast_http::string_body>& message) {
+  return {.verb = VerbOf(message.method()),
+          .target = message.target(),
+          .host = message[beast_http::field::host],
+          .origin = message[beast_http::field::origin],
+          .content_type = message[beast_http::field::content_type],
+          .authorization = message[beast_http::field::authorization],
+          .known_tag = message[beast_http::field::if_none_match],
+          .body = message.body()};
+}
+
+beast_http::response<beast_http::string_body> ToResponse(http::Answer answer, bool is_kept_alive) {
+  using beast_http::field;
+  beast_http::response<beast_http::string_body> response;
+  const auto set = [&response](field name, std::string_view value) {
+    if (!value.empty()) response.set(name, {value.data(), value.size()});
+  };
+  response.version(11);
+  response.result(answer.status);
+  set(field::server, "fairlock");
+  set(field::content_type, answer.content_type);
+  set(field::content_encoding, answer.content_encoding);
+  set(field::allow, answer.allowed_verbs);
+  set(field::etag, answer.tag);
+  set(field::cache_control, answer.tag.empty() ? "no-store" : "no-cache");
+  response.set("Content-Security-Policy", kContentSecurityPolicy);
+  set(field::x_frame_options, "DENY");
+  response.set("X-Content-Type-Options", "nosniff");
+  response.set("Referrer-Policy", "no-referrer");
+  if (answer.status == 401) set(field::www_authenticate, "Bearer");
+  response.keep_alive(is_kept_alive);
+  response.body() = std::move(answer.body);
+  response.prepare_payload();
+  return response;
+}
+
+}  // namespace fairlock::net

@@ -1,0 +1,49 @@
+// The HTTP connections of the server.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "server/http/api.h"
+#include "server/net/acceptor.h"
+#include "server/net/http_connection.h"
+#include "server/net/turn_loop.h"
+
+namespace fairlock::net {
+
+// On the loop's thread, in its turns. More connections than allowed are closed at once.
+// Loop-confined; destroyed before the loop.
+class HttpServer final : public ConnectionKeeper, public HttpConnectionKeeper {
+ public:
+  // `loop` and `api` must outlive it.
+  HttpServer(TurnLoop& loop, const http::Api& api, std::size_t connections_max)
+      : loop_(loop), api_(api), connections_max_(connections_max) {}
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer() { Close(); }
+
+  // Takes no new connections from now on, and closes those that there are.
+  void Close();
+
+  void TakeConnection(int descriptor, command::ClientAddress address) override;
+  void NoteAcceptFailed(int error) override { loop_.NoteAcceptFailed(error); }
+  void Forget(const void* connection) override { connections_.erase(connection); }
+  void Keep(std::shared_ptr<WebSocketConnection> connection) override;
+
+ private:
+  // One of the two.
+  struct Connection {
+    std::shared_ptr<HttpConnection> http;
+    std::shared_ptr<WebSocketConnection> web_socket;
+  };
+
+  TurnLoop& loop_;
+  const http::Api& api_;
+  const std::size_t connections_max_;
+  std::unordered_map<const void*, Connection> connections_;
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,59 @@
+// Events of locks over one WebSocket.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/http/event_feed.h"
+#include "server/net/http_connection.h"
+#include "server/net/turn.h"
+
+namespace fairlock::net {
+
+// Writes what has gathered since the last write, as one text: a JSON array of events. Who reads too
+// slowly is closed. What it sends is ignored. Kept alive by its keeper until it closes, and by its
+// pending operations. Loop-confined.
+class WebSocketConnection final : public TurnGuest,
+                                  public std::enable_shared_from_this<WebSocketConnection> {
+ public:
+  WebSocketConnection(Turn& turn, HttpConnectionKeeper& keeper, boost::asio::ip::tcp::socket socket,
+                      command::ClientAddress address, std::string_view match, engine::TimeMs now);
+  ~WebSocketConnection();
+
+  // The glob of keys that the target asks for; none: it asks for something else.
+  static std::optional<std::string> MatchOf(std::string_view target);
+
+  void Start(boost::beast::http::request<boost::beast::http::string_body> request);
+  // Idempotent.
+  void Close();
+
+  void TakeTurn(engine::TimeMs now) override;
+
+ private:
+  void OnAccepted(const boost::beast::error_code& error);
+  void Read();
+  void EnterTurn();
+
+  Turn& turn_;
+  HttpConnectionKeeper& keeper_;
+  boost::beast::websocket::stream<boost::beast::tcp_stream> stream_;
+  http::EventFeed feed_;
+  boost::beast::http::request<boost::beast::http::string_body> request_;
+  boost::beast::flat_buffer received_;
+  std::string sending_;      // until it is sent
+  std::uint64_t batch_ = 0;  // that must be complete before it is
+  bool is_sending_ = false;
+  bool is_in_turn_ = false;
+  bool is_open_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,364 @@
+"""The HTTP side, by a client that knows only HTTP."""
+
+import asyncio
+import json
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+import websockets
+
+import resp
+from http_server import HttpServer, TOKEN
+from own_server import PROGRAM, free_port
+
+
+class WithServer(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(HttpServer())
+        self.own = self.enterContext(self.server.connect())
+
+    def wait_in_line(self, key, owner):
+        connection = self.enterContext(self.server.connect())
+        connection.send(resp.request("LOCK", key, owner, "WAIT", "100s"))
+        while self.own.ask("POSITION", key, owner) is None:
+            time.sleep(0.001)
+        return connection
+
+
+class Looking(WithServer):
+
+    def test_health_is_plain_text(self):
+        for path, text in (("/healthz", b"ok\n"), ("/readyz", b"ready\n")):
+            status, headers, body = self.server.ask("GET", path)
+            self.assertEqual((status, body), (200, text))
+            self.assertEqual(headers["Content-Type"], "text/plain; charset=utf-8")
+            status, headers, body = self.server.ask("HEAD", path)
+            self.assertEqual((status, body, headers["Content-Length"]), (200, b"", str(len(text))))
+
+    def test_locks_come_page_by_page(self):
+        for number in range(250):
+            self.own.ask("LOCK", f"k{number}", "o")
+        keys = []
+        cursor = "0"
+        for _ in range(100):
+            status, page = self.server.get(f"/api/v1/locks?count=20&cursor={cursor}")
+            self.assertEqual(status, 200)
+            keys += [row["key"] for row in page["locks"]]
+            cursor = page["cursor"]
+            if cursor == "0":
+                break
+        self.assertEqual(sorted(keys), sorted(f"k{number}" for number in range(250)))
+
+    def test_the_longest_of_many_comes_first(self):
+        self.own.ask("LOCK", "old", "o", "EX", 100)
+        time.sleep(0.1)
+        self.own.send(b"".join(resp.request("LOCK", f"k{number}", "o") for number in range(3000)))
+        for _ in range(3000):
+            self.own.reply()
+        self.wait_in_line("k7", "w1")
+        self.wait_in_line("k7", "w2")
+        self.wait_in_line("k8", "w1")
+        _, page = self.server.get("/api/v1/locks?sort=hold&count=1")
+        self.assertEqual((page["found"], page["locks"][0]["key"]), (3001, "old"))
+        _, page = self.server.get("/api/v1/locks?sort=waiters&count=2")
+        self.assertEqual([(row["key"], row["waiters"]) for row in page["locks"]],
+                         [("k7", 2), ("k8", 1)])
+
+    def test_one_lock_shows_its_holders_and_its_line(self):
+        key = 'a/b ?"\u00e9<img src=x>'
+        token = self.own.ask("LOCK", key, "me", "EX", 100, "META", "{}")
+        self.wait_in_line(key, "you")
+        path = "/api/v1/locks/0/" + "".join(f"%{byte:02x}" for byte in key.encode())
+        status, lock = self.server.get(path)
+        self.assertEqual((status, lock["key"], lock["db"], lock["waiters"]), (200, key, 0, 1))
+        self.assertEqual(lock["holders"][0]["token"], token)
+        self.assertEqual(lock["holders"][0]["meta"], "{}")
+        self.assertEqual([place["owner"] for place in lock["line"]], ["you"])
+        self.assertEqual(self.server.get(path + "/line?start=1")[1], {"line": []})
+
+    def test_bytes_that_are_no_text_can_be_asked_for(self):
+        self.own.ask("LOCK", b"k\xff\x00", "o")
+        _, page = self.server.get("/api/v1/locks")
+        self.assertEqual(page["locks"][0]["key_base64"], "a/8A")
+        _, lock = self.server.get("/api/v1/locks/0/k%ff%00")
+        self.assertEqual(lock["holders"][0]["owner"], "o")
+        status, answer = self.server.post("/api/v1/break", {"key_base64": "a/8A"})
+        self.assertEqual((status, answer), (200, {"broken": 1}))
+
+    def test_databases_are_apart(self):
+        with self.server.connect() as other:
+            other.ask("SELECT", 5)
+            other.ask("LOCK", "k", "five")
+        self.assertEqual(self.server.get("/api/v1/locks/0/k")[1]["holders"], [])
+        self.assertEqual(self.server.get("/api/v1/locks/5/k")[1]["holders"][0]["owner"], "five")
+        self.assertEqual(self.server.get("/api/v1/locks?db=0")[1]["locks"], [])
+        self.assertEqual(self.server.get("/api/v1/locks")[1]["locks"][0]["db"], 5)
+        self.assertEqual(self.server.get("/api/v1/locks/16/k")[0], 400)
+
+    def test_what_happened_is_told(self):
+        self.own.ask("LOCK", "k", "o", "LABEL", "shop")
+        self.own.ask("UNLOCK", "k", "o")
+        _, answer = self.server.get("/api/v1/history?key=k")
+        self.assertEqual([event["event"] for event in answer["history"]["events"]],
+                         ["released", "granted"])
+        _, answer = self.server.get("/api/v1/statistics?label=shop")
+        self.assertEqual(answer["statistics"]["labels"][0]["acquired"], 1)
+
+    def test_clients_and_settings_are_listed(self):
+        self.own.ask("CLIENT", "SETNAME", "worker")
+        _, answer = self.server.get("/api/v1/clients")
+        self.assertIn("worker", [client["name"] for client in answer["clients"]])
+        _, answer = self.server.get("/api/v1/settings")
+        self.assertEqual(answer["settings"]["http_port"], str(self.server.http_port))
+        status, answer = self.server.get("/api/v1/status")
+        self.assertEqual((status, answer["locks"]["locks"]), (200, 0))
+
+    def test_what_is_wrong_is_said(self):
+        for target, status, text in (
+                ("/api/v1/locks?foo=1", 400, "unknown parameter 'foo'; match, db, "),
+                ("/api/v1/locks?count=0", 400, "count is from 1 to 1000"),
+                ("/api/v1/locks?count=x", 400, "count is 'x'; a whole number would be right"),
+                ("/api/v1/locks?sort=size", 400, "sort is one of wait, hold, waiters, holders"),
+                ("/api/v1/locks?db=1&db=2", 400, "db is given twice"),
+                ("/api/v1/nothing", 404, "nothing at this path"),
+                ("/api/v1/break", 405, "this path takes POST")):
+            with self.subTest(target):
+                came, answer = self.server.get(target)
+                self.assertEqual(came, status)
+                self.assertIn(text, answer["error"]["message"])
+
+    def test_metrics_are_bounded_and_well_formed(self):
+        for number in range(2000):
+            self.own.ask("LOCK", f"secret-key-{number}", f"secret-owner-{number}", "LABEL",
+                         f"label{number}")
+        status, headers, body = self.server.ask("GET", "/metrics")
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        self.assertLess(len(body), 64 * 1024)
+        self.assertNotIn(b"secret", body)
+        self.assertIn(b"\nfairlock_grants_total 2000\n", body)
+        checked = subprocess.run(["promtool", "check", "metrics"], input=body, check=False,
+                                 capture_output=True)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""))
+
+
+class Steering(WithServer):
+
+    def test_a_broken_lock_goes_to_the_next_in_line(self):
+        self.own.ask("LOCK", "k", "me", "EX", 100)
+        waiter = self.wait_in_line("k", "you")
+        status, answer = self.server.post("/api/v1/break", {"key": "k", "reason": "stuck"})
+        self.assertEqual((status, answer), (200, {"broken": 1}))
+        self.assertIsInstance(waiter.reply(), int)
+        _, answer = self.server.get("/api/v1/history?key=k")
+        broken = [event for event in answer["history"]["events"] if event["event"] == "broken"]
+        self.assertEqual(broken[0]["comment"], "stuck")
+        self.assertIn("127.0.0.1:", broken[0]["by"])
+
+    def test_it_waits_until_what_it_tells_is_kept(self):
+        for mode in ("async", "sync"):
+            with HttpServer("--durability", mode, "--data-dir", "data") as server:
+                while server.ask("GET", "/readyz")[0] == 503:
+                    time.sleep(0.01)
+                with server.connect() as own:
+                    own.ask("LOCK", "k", "me", "EX", 100)
+                self.assertEqual(server.get("/api/v1/locks/0/k")[1]["holders"][0]["owner"], "me")
+                self.assertEqual(server.post("/api/v1/break", {"key": "k"}), (200, {"broken": 1}))
+                self.assertEqual(server.get("/api/v1/locks/0/k")[1]["holders"], [])
+
+    def test_many_are_broken_by_pattern_and_a_dry_run_only_tells(self):
+        for number in range(1200):
+            self.own.ask("LOCK", f"job:{number}", "o")
+        self.own.ask("LOCK", "other", "o")
+        status, answer = self.server.post("/api/v1/break-matching",
+                                          {"match": "job:*", "dry_run": True})
+        self.assertEqual((status, answer["dry_run"], answer["locks"], answer["broken"]),
+                         (200, True, 1200, 1200))
+        self.assertEqual(len(answer["keys"]), 100)
+        self.assertEqual(self.own.ask("LOCKED", "job:7"), 1)
+        status, answer = self.server.post("/api/v1/break-matching", {"match": "job:*"})
+        self.assertEqual((status, answer["broken"]), (200, 1200))
+        self.assertEqual(self.own.ask("LOCKED", "job:7"), 0)
+        self.assertEqual(self.own.ask("LOCKED", "other"), 1)
+
+    def test_a_place_is_cancelled(self):
+        self.own.ask("LOCK", "k", "me")
+        waiter = self.wait_in_line("k", "you")
+        self.assertEqual(self.server.post("/api/v1/cancel", {"key": "k", "owner": "you"}),
+                         (200, {"cancelled": 1}))
+        self.assertRegex(waiter.reply(), "^CANCELLED")
+
+    def test_limits_are_set_and_deleted(self):
+        limit = {"pattern": "k*", "limit": 0, "seconds": 60, "reason": "quiet"}
+        self.assertEqual(self.server.post("/api/v1/limits/set", limit)[0], 200)
+        self.assertEqual(self.own.ask("LOCK", "k1", "o"), None)
+        _, answer = self.server.get("/api/v1/limits")
+        self.assertEqual((answer["limits"][0]["pattern"], answer["limits"][0]["reason"]),
+                         ("k*", "quiet"))
+        self.assertEqual(self.server.post("/api/v1/limits/delete", {"pattern": "k*"})[0], 200)
+        self.assertIsInstance(self.own.ask("LOCK", "k1", "o"), int)
+
+    def test_clients_are_killed_and_settings_changed(self):
+        number = self.own.ask("CLIENT", "ID")
+        self.assertEqual(self.server.post("/api/v1/clients/kill", {"id": number}),
+                         (200, {"killed": 1}))
+        self.assertEqual(self.own.rest(), b"")
+        status, _ = self.server.post("/api/v1/settings",
+                                     {"name": "default_lease", "value": "5s"})
+        self.assertEqual(status, 200)
+        self.assertEqual(self.server.get("/api/v1/settings")[1]["settings"]["default_lease"], "5s")
+        status, answer = self.server.post("/api/v1/settings", {"name": "port", "value": "1"})
+        self.assertEqual((status, answer["error"]["code"]), (400, "ERR"))
+
+    def test_nobody_steers_without_the_token(self):
+        self.own.ask("LOCK", "k", "me")
+        for token in (None, "", "wrong", TOKEN + "x", TOKEN[:-1]):
+            status, answer = self.server.post("/api/v1/break", {"key": "k"}, token=token)
+            self.assertEqual((status, answer["error"]["code"]), (401, "NOAUTH"))
+        self.assertEqual(self.own.ask("LOCKED", "k"), 1)
+
+    def test_without_a_token_file_nobody_steers_at_all(self):
+        with HttpServer(with_token=False) as server:
+            status, answer = server.post("/api/v1/break", {"key": "k"})
+            self.assertEqual(status, 403)
+            self.assertIn("http_token_file is not set", answer["error"]["message"])
+
+    def test_bodies_that_are_wrong_are_explained(self):
+        for body, text in ((b"", "not a JSON object"), (b"[]", "not a JSON object"),
+                           (b"{", "not a JSON object"), (b"{}", "key is missing"),
+                           (b'{"key":[]}', "key is neither text nor a number nor a flag"),
+                           (b'{"key":"k","key":"k"}', ""),
+                           (b'{"key_base64":"?"}', "key_base64 is not base64"),
+                           (b'{"key":"k","x":1}', "unknown parameter 'x'")):
+            with self.subTest(body):
+                status, _, answer = self.server.ask("POST", "/api/v1/break", body, token=TOKEN,
+                                                    headers={"Content-Type": "application/json"})
+                if text:
+                    self.assertEqual(status, 400)
+                    self.assertIn(text, json.loads(answer)["error"]["message"])
+        status, _, _ = self.server.ask("POST", "/api/v1/break", b"key=k", token=TOKEN, headers={
+            "Content-Type": "application/x-www-form-urlencoded"})
+        self.assertEqual(status, 415)
+
+
+class Strangers(WithServer):
+
+    def test_who_was_led_here_under_another_name_is_refused(self):
+        status, answer = self.server.get("/api/v1/locks", headers={"Host": "evil.example"})
+        self.assertEqual(status, 421)
+        self.assertIn("http_hosts", answer["error"]["message"])
+        for host in ("localhost", "LOCALHOST:1", "127.0.0.1:80", "[::1]:80", "10.0.0.1"):
+            self.assertEqual(self.server.get("/api/v1/locks", headers={"Host": host})[0], 200)
+
+    def test_pages_from_elsewhere_are_refused(self):
+        status, answer = self.server.get("/api/v1/locks",
+                                         headers={"Origin": "http://evil.example"})
+        self.assertEqual((status, answer["error"]["code"]), (403, "NOPERM"))
+        own = f"127.0.0.1:{self.server.http_port}"
+        status, _ = self.server.get("/api/v1/locks",
+                                    headers={"Host": own, "Origin": "http://" + own})
+        self.assertEqual(status, 200)
+
+    def send(self, data):
+        with socket.create_connection(("127.0.0.1", self.server.http_port), 20) as stream:
+            stream.sendall(data)
+            answer = b""
+            while piece := stream.recv(65536):
+                answer += piece
+            return answer.split(b"\r\n")[0]
+
+    def test_what_is_too_large_or_no_http_is_refused(self):
+        head = b"POST /api/v1/break HTTP/1.1\r\nHost: localhost\r\n"
+        self.assertEqual(self.send(b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n"),
+                         b"HTTP/1.1 431 Request Header Fields Too Large")
+        self.assertEqual(self.send(head + b"Content-Length: 1000000\r\n\r\n"),
+                         b"HTTP/1.1 413 Payload Too Large")
+        self.assertEqual(self.send(b"*1\r\n$4\r\nPING\r\n"), b"HTTP/1.1 400 Bad Request")
+        self.assertEqual(self.own.ask("PING"), "PONG")
+
+    def test_more_connections_than_allowed_are_closed(self):
+        with HttpServer("--http-max-clients", "5") as server:
+            open_ones = [self.enterContext(socket.create_connection(
+                ("127.0.0.1", server.http_port), 20)) for _ in range(5)]
+            time.sleep(0.1)
+            with socket.create_connection(("127.0.0.1", server.http_port), 20) as sixth:
+                self.assertEqual(sixth.recv(1), b"")
+            open_ones[0].close()
+            time.sleep(0.1)
+            self.assertEqual(server.get("/api/v1/locks")[0], 200)
+
+    def test_an_open_address_needs_a_token(self):
+        ended = subprocess.run(
+            [PROGRAM, "--port", str(free_port()), "--http-port", str(free_port()), "--http-bind",
+             "0.0.0.0"], capture_output=True, text=True, timeout=20, check=False)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("give --http-token-file too, or bind to 127.0.0.1", ended.stderr)
+        with HttpServer("--http-bind", "0.0.0.0") as server:
+            self.assertEqual(server.get("/api/v1/locks")[0], 401)
+            self.assertEqual(server.get("/api/v1/locks", token=TOKEN)[0], 200)
+            self.assertEqual(server.ask("GET", "/metrics")[0], 200)
+
+    def test_a_stop_does_not_wait_for_them(self):
+        with socket.create_connection(("127.0.0.1", self.server.http_port), 20):
+            begin = time.monotonic()
+            self.assertEqual(self.server.stop(), 0)
+            self.assertLess(time.monotonic() - begin, 2)
+
+
+def events_of(server, target, act, wanted):
+    """The events that come over a WebSocket while `act` is done; at least so many."""
+    async def watch():
+        found = []
+        async with websockets.connect(f"ws://127.0.0.1:{server.http_port}{target}") as socket_:
+            thread = threading.Thread(target=act)
+            thread.start()
+            while len(found) < wanted:
+                found += json.loads(await asyncio.wait_for(socket_.recv(), 20))
+            thread.join()
+        return found
+
+    return asyncio.run(watch())
+
+
+class Watching(WithServer):
+
+    def act(self):
+        for key in ("a1", "b1", "a2"):
+            self.own.ask("LOCK", key, "o")
+            self.own.ask("UNLOCK", key, "o")
+
+    def test_events_come_as_they_happen(self):
+        events = events_of(self.server, "/api/v1/events", self.act, 6)
+        self.assertEqual([(event["event"], event["key"]) for event in events],
+                         [(event, key) for key in ("a1", "b1", "a2")
+                          for event in ("granted", "released")])
+
+    def test_only_those_that_match(self):
+        events = events_of(self.server, "/api/v1/events?match=a*", self.act, 4)
+        self.assertEqual([event["key"] for event in events], ["a1", "a1", "a2", "a2"])
+
+    def test_who_does_not_read_is_closed_and_nobody_notices(self):
+        with socket.create_connection(("127.0.0.1", self.server.http_port), 20) as slow:
+            slow.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                         b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                         b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+            self.assertIn(b"101 Switching Protocols", slow.recv(100))
+            clients = []
+            for _ in range(200):
+                requests = b"".join(resp.request("LOCK", "k" * 200, "o") +
+                                    resp.request("UNLOCK", "k" * 200, "o") for _ in range(200))
+                self.own.send(requests)
+                for _ in range(400):
+                    self.own.reply()
+                clients = self.server.get("/api/v1/clients")[1]["clients"]
+                if not any(client["name"] == "http-events" for client in clients):
+                    break
+            self.assertNotIn("http-events", [client["name"] for client in clients])
+
+
+if __name__ == "__main__":
+    unittest.main()
