@@ -40,6 +40,9 @@ struct Config {
   std::int64_t deadlock_search = 0;
 
   std::int64_t max_subscriptions = 0;
+  std::int64_t max_transaction_requests = 0;
+  std::int64_t max_transaction_size = 0;
+  std::int64_t max_watched_keys = 0;
   std::int64_t notify_keyspace_events = 0;  // command::KeyEventClasses
 
   std::int64_t history_memory = 0;

@@ -89,6 +89,12 @@ constexpr auto kOptions = std::to_array<Option>({
      "counts as able to go on. 0: no wait is refused."},
     {"max_subscriptions", OptionType::kNumber, "10000", 1, 1'000'000, true, "",
      &Config::max_subscriptions, "Channels and patterns that one connection may be subscribed to."},
+    {"max_transaction_requests", OptionType::kNumber, "10000", 1, 1'000'000, true, "",
+     &Config::max_transaction_requests, "Requests between MULTI and EXEC."},
+    {"max_transaction_size", OptionType::kSize, "16mb", 64 * kKb, 1024 * kMb, true, "",
+     &Config::max_transaction_size, "Memory for the requests between MULTI and EXEC."},
+    {"max_watched_keys", OptionType::kNumber, "1000", 1, 1'000'000, true, "",
+     &Config::max_watched_keys, "Keys that one connection may WATCH."},
     {"notify_keyspace_events", OptionType::kKeyEvents, "AKE", 0, command::kKeyEventClassesMax, true,
      "notify-keyspace-events", &Config::notify_keyspace_events,
      "Letters, as in Redis, for what is published of keys: K on __keyspace@<db>__:KEY, E on "

@@ -195,6 +195,10 @@ void Server::ApplyToDispatcher(const Config& config) {
       static_cast<std::size_t>(config.max_limit_overrides));
   dispatcher_.engine().set_deadlock_search(static_cast<std::size_t>(config.deadlock_search));
   dispatcher_.channels().set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
+  dispatcher_.set_transaction_limits(
+      {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),
+       .bytes_max = static_cast<std::size_t>(config.max_transaction_size),
+       .watched_keys_max = static_cast<std::size_t>(config.max_watched_keys)});
   dispatcher_.event_publisher().set_key_events(
       static_cast<command::KeyEventClasses>(config.notify_keyspace_events));
 }

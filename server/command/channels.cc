@@ -126,6 +126,14 @@ void Channels::PublishWaiting() {
   waiting_bytes_.clear();
 }
 
+std::size_t Channels::CountReceivers(std::string_view channel) const {
+  std::size_t receivers = CountSubscribers(channel);
+  for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
+    if (MatchesGlob(name, channel)) receivers += pattern.subscribers.size();
+  }
+  return receivers;
+}
+
 bool Channels::HasListener(std::string_view channel) const {
   if (NamesOf(ChannelKind::kExact).contains(channel)) return true;
   for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {

@@ -69,6 +69,8 @@ class Channels {
   bool has_waiting() const { return !waiting_.empty(); }
   void PublishWaiting();
 
+  // How many would receive a message on that channel. O(patterns).
+  std::size_t CountReceivers(std::string_view channel) const;
   // Whether anybody would receive a message on that channel. O(patterns).
   bool HasListener(std::string_view channel) const;
   // Without those who listen by a pattern.

@@ -86,11 +86,13 @@ void Client::Detach(engine::TimeMs now) {
   wait_kind_ = WaitKind::kNothing;
   dispatcher_.channels().UnsubscribeFromAll(*this);
   dispatcher_.monitors().Remove(*this);
+  DropTransaction();
   UndoUnsentGrants(now);
   dispatcher_.Unregister(*this, now);
 }
 
 void Client::NoteGrant(std::uint64_t key_hash, engine::Token token) {
+  if (dispatcher_.is_in_step()) return;
   if (grants_.empty()) dispatcher_.unsent_grants().push_back(*this);
   grants_.push_back({taken_bytes_ + output_.size(), key_hash, token});
 }
@@ -221,7 +223,25 @@ void Client::DropEmptySubscriptions() {
 
 std::unique_ptr<Subscriptions> Client::TakeSubscriptions() { return std::move(subscriptions_); }
 
+Transaction& Client::NeedTransaction() {
+  if (transaction_ == nullptr) transaction_ = std::make_unique<Transaction>();
+  return *transaction_;
+}
+
+void Client::EndWatches() {
+  if (transaction_ == nullptr) return;
+  for (const auto& watch : transaction_->watches()) dispatcher_.watched_keys().End(watch);
+  transaction_->watches().clear();
+  if (!transaction_->is_open()) transaction_.reset();
+}
+
+void Client::DropTransaction() {
+  EndWatches();
+  transaction_.reset();
+}
+
 void Client::Reset() {
+  DropTransaction();
   dispatcher_.channels().UnsubscribeFromAll(*this);
   dispatcher_.monitors().Remove(*this);
   version_ = protocol::RespVersion::kResp2;

@@ -21,6 +21,7 @@
 namespace fairlock::command {
 
 class Dispatcher;
+class Transaction;
 struct ExplainedRequest;
 struct Subscriptions;
 
@@ -103,7 +104,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
   // The reply that ends the output now holds the token of a grant; it is undone if the connection
-  // closes before that reply is sent.
+  // closes before that reply is sent. Not so what a step did.
   void NoteGrant(std::uint64_t key_hash, engine::Token token);
   // True: a grant with that token was on its way to this client, and is forgotten here.
   bool ForgetGrant(engine::Token token);
@@ -113,9 +114,15 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // Something that the client did not wait for, but asked for: a message in its version of the
   // protocol, or a line about a request. Whoever does not take them is closed at the output limit.
   void Push(std::string_view bytes);
-  // As RESET: RESP2, database 0, no name, no subscriptions, no monitor.
+  // As RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction.
   void Reset();
   void SetName(std::string_view name);
+
+  // For MULTI and WATCH. Null: neither came.
+  Transaction* transaction() const { return transaction_.get(); }
+  Transaction& NeedTransaction();
+  void EndWatches();
+  void DropTransaction();
 
   // For the channels.
   Subscriptions& NeedSubscriptions();
@@ -182,6 +189,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   std::vector<UnsentGrant> grants_;
   std::unique_ptr<RequestToExplain> explained_;  // only while one with EXPLAIN waits
   std::unique_ptr<Subscriptions> subscriptions_;
+  std::unique_ptr<Transaction> transaction_;
   ClientProfile profile_;
 };
 

@@ -21,10 +21,15 @@ constexpr auto kTypeNames = std::to_array<TypeName>({
     {"pubsub", ClientType::kPubsub},
 });
 
+bool IsCollecting(const Client& client) {
+  return client.transaction() != nullptr && client.transaction()->is_open();
+}
+
 std::string FlagsOf(const Client& client) {
   std::string flags;
   if (client.is_monitor()) flags += 'O';
   if (client.subscriptions() != nullptr) flags += 'P';
+  if (IsCollecting(client)) flags += 'x';
   if (client.is_waiting()) flags += 'b';
   if (client.is_closing()) flags += 'c';
   if (client.profile().address.peer.starts_with('/')) flags += 'U';
@@ -85,12 +90,13 @@ std::string DescribeClient(const Client& client, engine::TimeMs now) {
   line.Add("sub", CountSubscriptions(client, ChannelKind::kExact));
   line.Add("psub", CountSubscriptions(client, ChannelKind::kPattern));
   line.Add("ssub", kNone);
-  line.Add("multi", std::int64_t{-1});
+  const Transaction* transaction = IsCollecting(client) ? client.transaction() : nullptr;
+  line.Add("multi", transaction == nullptr ? -1 : static_cast<std::int64_t>(transaction->size()));
   // What is received stays with the transport until it is a whole request.
   line.Add("qbuf", kNone);
   line.Add("qbuf-free", kNone);
   line.Add("argv-mem", kNone);
-  line.Add("multi-mem", kNone);
+  line.Add("multi-mem", transaction == nullptr ? kNone : std::uint64_t{transaction->bytes()});
   line.Add("rbs", std::uint64_t{output.capacity()});
   line.Add("rbp", std::uint64_t{output.capacity()});
   line.Add("obl", std::uint64_t{output.size()});

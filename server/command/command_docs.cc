@@ -25,6 +25,7 @@ constexpr auto kFlagNames = std::to_array<FlagName>({
     {kBlocking, "blocking"},
     {kFast, "fast"},
     {kNoAuth, "no_auth"},
+    {kNoMulti, "no_multi"},
 });
 
 constexpr auto kCategoryNames = std::to_array<FlagName>({
@@ -127,6 +128,7 @@ std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec) {
 std::vector<std::string_view> CategoriesOf(const CommandSpec& spec) {
   std::vector<std::string_view> names;
   if (spec.group == "lock") names.emplace_back("lock");
+  if (spec.group == "transactions") names.emplace_back("transaction");
   for (const FlagName& row : kCategoryNames) {
     if ((spec.flags & row.flags) != 0) names.push_back(row.name);
   }

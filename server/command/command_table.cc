@@ -23,8 +23,9 @@ std::size_t HashOfName(std::string_view name) {
 
 CommandTable::CommandTable()
     : CommandTable({LockCommands(), MlockCommands(), LookCommands(), RecordCommands(),
-                    LimitCommands(), SubscriptionCommands(), ConnectionCommands(), ClientCommands(),
-                    ServerCommands(), IntrospectionCommands()}) {}
+                    LimitCommands(), SubscriptionCommands(), TransactionCommands(),
+                    ConnectionCommands(), ClientCommands(), ServerCommands(),
+                    IntrospectionCommands()}) {}
 
 CommandTable::CommandTable(std::initializer_list<std::span<const CommandSpec>> families) {
   for (const auto family : families) {

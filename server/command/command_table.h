@@ -43,7 +43,9 @@ enum CommandFlag : std::uint32_t {
   kWhileConfined = 1U << 10,  // allowed to a subscriber in RESP2; not shown
   kTakesLock = 1U << 11,      // refused while the disk is nearly full
   kOnlyWhenReady =
-      1U << 12,  // refused while locks are loaded, as kWrite and kReadOnly are; not shown
+      1U << 12,           // refused while locks are loaded, as kWrite and kReadOnly are; not shown
+  kNoMulti = 1U << 13,    // not allowed between MULTI and EXEC
+  kNotQueued = 1U << 14,  // executed at once between MULTI and EXEC; not shown
 };
 
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
@@ -61,7 +63,7 @@ struct CommandSpec {
   int arity;                     // with the name; negative: at least that many
   std::uint32_t flags;
   KeyPositions keys;
-  std::string_view group;       // "lock", "pubsub", "connection" or "server"
+  std::string_view group;       // "lock", "pubsub", "transactions", "connection" or "server"
   std::string_view syntax;      // the arguments in the notation of docs/COMMANDS.md
   std::string_view summary;     // one sentence without full stop
   std::string_view complexity;  // "O(1)"
@@ -90,6 +92,7 @@ std::span<const CommandSpec> LookCommands();
 std::span<const CommandSpec> RecordCommands();
 std::span<const CommandSpec> LimitCommands();
 std::span<const CommandSpec> SubscriptionCommands();
+std::span<const CommandSpec> TransactionCommands();
 std::span<const CommandSpec> ConnectionCommands();
 std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();

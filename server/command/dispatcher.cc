@@ -1,6 +1,7 @@
 #include "server/command/dispatcher.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       recorder_(recorder_options, now),
       channels_(engine_options.hash_seed),
       event_publisher_(*this),
+      watched_keys_(*this),
       calls_(commands_.rows().size()) {
   if (recorder_.is_on()) AddEventSink(recorder_);
 }
@@ -99,10 +101,7 @@ std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& re
     RefuseArity(*spec, reply);
     return CommandTable::kNone;
   }
-  if ((spec->flags & refused_flags_) != 0) {
-    RefuseForService(service_, reply);
-    return CommandTable::kNone;
-  }
+  if (RefusesNow(index, reply)) return CommandTable::kNone;
   if (client.is_confined() && (spec->flags & kWhileConfined) == 0) {
     RefuseConfined(*spec, reply);
     return CommandTable::kNone;
@@ -110,34 +109,92 @@ std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& re
   return index;
 }
 
+bool Dispatcher::RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const {
+  if ((commands_.rows()[row]->flags & refused_flags_) == 0) return false;
+  RefuseForService(service_, reply);
+  return true;
+}
+
+bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
+                         protocol::ReplyWriter& reply) const {
+  Transaction* const transaction = client.transaction();
+  if (transaction == nullptr || !transaction->is_open()) return false;
+  if (row == CommandTable::kNone) {
+    transaction->Spoil();
+    return true;
+  }
+  const std::uint32_t flags = commands_.rows()[row]->flags;
+  if ((flags & kNotQueued) != 0) return false;
+  if ((flags & kNoMulti) != 0) {
+    transaction->Spoil();
+    reply.Error(ErrorCode::kErr, "Command not allowed inside a transaction");
+  } else if (transaction->is_spoiled()) {
+    reply.Simple("QUEUED");
+  } else if (transaction->size() >= transaction_limits_.requests_max) {
+    transaction->Spoil();
+    reply.Error(ErrorCode::kFull, "more requests behind MULTI than " +
+                                      std::to_string(transaction_limits_.requests_max) +
+                                      " (max_transaction_requests); EXEC before would be right");
+  } else if (transaction->BytesWith(arguments) > transaction_limits_.bytes_max) {
+    transaction->Spoil();
+    reply.Error(ErrorCode::kFull, "more bytes of requests behind MULTI than " +
+                                      std::to_string(transaction_limits_.bytes_max) +
+                                      " (max_transaction_size); EXEC before would be right");
+  } else {
+    transaction->Add(row, arguments);
+    reply.Simple("QUEUED");
+  }
+  return true;
+}
+
 void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::TimeMs now) {
   ++counters_.commands_processed;
   protocol::ReplyWriter reply = client.writer();
   const std::size_t output_before = client.output().size();
-  const std::size_t index = FindCommand(client, request, reply);
-  if (index != CommandTable::kNone) {
-    ++calls_[index];
-    const CommandSpec& spec = *commands_.rows()[index];
-    client.profile().last_command = &spec;
-    client.NoteNews(spec.flags);
+  const std::size_t row = FindCommand(client, request, reply);
+  if (!Collect(client, row, request.arguments, reply) && row != CommandTable::kNone) {
     // A request before this one may have changed the database.
     const bool is_hashed = request.has_key && request.database == client.database();
     Invocation invocation{*this, client, request.arguments,
                           reply, now,    is_hashed ? request.key_hash : 0};
     // Its messages come behind its reply, whatever the handler sets in motion.
     is_executing_ = true;
-    spec.handler(invocation);
+    Run(row, invocation);
     is_executing_ = false;
-    if (!monitors_.empty()) {
-      monitors_.Show(client, spec, request.arguments, environment_.UnixTimeUs());
-    }
   }
-  const std::string& output = client.output();
-  if (output.size() > output_before && output[output_before] == '-') ++counters_.errors_replied;
+  NoteReply(client, output_before);
   if (!effects_.resolutions.empty() || channels_.has_waiting()) DeliverEffects(now);
 }
 
+void Dispatcher::Run(std::size_t row, Invocation& invocation) {
+  ++calls_[row];
+  const CommandSpec& spec = *commands_.rows()[row];
+  Client& client = invocation.client;
+  client.profile().last_command = &spec;
+  client.NoteNews(spec.flags);
+  spec.handler(invocation);
+  assert(!is_in_step() || !client.is_waiting());
+  if (!monitors_.empty()) {
+    monitors_.Show(client, spec, invocation.arguments, environment_.UnixTimeUs());
+  }
+}
+
+void Dispatcher::NoteReply(const Client& client, std::size_t output_before) {
+  const std::string& output = client.output();
+  if (output.size() > output_before && output[output_before] == '-') ++counters_.errors_replied;
+}
+
+void Dispatcher::BeginStep(engine::TimeMs now) {
+  if (step_depth_++ == 0) engine_.BeginStep(now);
+}
+
+void Dispatcher::EndStep(engine::TimeMs now) {
+  assert(is_in_step());
+  if (--step_depth_ == 0) engine_.EndStep(now, effects_);
+}
+
 void Dispatcher::DeliverEffects(engine::TimeMs now) {
+  if (is_in_step()) return;
   // By index: to explain an answer may settle a key, which adds to the list.
   for (std::size_t i = 0; i < effects_.resolutions.size(); ++i) {
     const engine::Resolution resolution = effects_.resolutions[i];

@@ -15,6 +15,8 @@
 #include "server/command/environment.h"
 #include "server/command/event_publisher.h"
 #include "server/command/monitors.h"
+#include "server/command/transaction.h"
+#include "server/command/watched_keys.h"
 #include "server/engine/event_fan.h"
 #include "server/engine/lock_engine.h"
 #include "server/record/recorder.h"
@@ -63,6 +65,16 @@ class Dispatcher {
   // Executes one request of that client; replies go to the outputs of those whom they are for.
   // REQUIRES: prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
+  // Until EndStep what handlers do is one step, as EXEC or a script is: no request waits, nothing
+  // that was granted is undone, and hand-overs, replies to others and messages come behind its end.
+  // May be nested.
+  void BeginStep(engine::TimeMs now);
+  void EndStep(engine::TimeMs now);
+  bool is_in_step() const { return step_depth_ > 0; }
+  // True: the present service leaves the command at that row out, and the error is answered.
+  bool RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const;
+  // Executes a request, of the command at that row; also within a step.
+  void Run(std::size_t row, Invocation& invocation);
   // Answers the requests that waited and are settled by the engine's last step, then sends the
   // messages that the step has caused: nobody reads of a grant before its reply.
   void DeliverEffects(engine::TimeMs now);
@@ -98,6 +110,9 @@ class Dispatcher {
   Channels& channels() { return channels_; }
   EventPublisher& event_publisher() { return event_publisher_; }
   Monitors& monitors() { return monitors_; }
+  WatchedKeys& watched_keys() { return watched_keys_; }
+  const TransactionLimits& transaction_limits() const { return transaction_limits_; }
+  void set_transaction_limits(const TransactionLimits& limits) { transaction_limits_ = limits; }
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
   Service service() const { return service_; }
@@ -113,6 +128,10 @@ class Dispatcher {
   RequestWindow& window() { return window_; }
 
  private:
+  // True: the client is between MULTI and EXEC, and the request is answered.
+  bool Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
+               protocol::ReplyWriter& reply) const;
+  void NoteReply(const Client& client, std::size_t output_before);
   // The row to execute, by its place in the table; kNone: the error is answered.
   std::size_t FindCommand(const Client& client, const RequestAhead& request,
                           protocol::ReplyWriter& reply) const;
@@ -128,6 +147,8 @@ class Dispatcher {
   Channels channels_;
   EventPublisher event_publisher_;
   Monitors monitors_;
+  WatchedKeys watched_keys_;
+  TransactionLimits transaction_limits_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;
@@ -138,6 +159,7 @@ class Dispatcher {
   bool is_executing_ = false;
   Service service_ = Service::kFull;
   std::uint32_t refused_flags_ = 0;  // of commands that the present service leaves out
+  int step_depth_ = 0;
 };
 
 }  // namespace fairlock::command

@@ -146,6 +146,9 @@ void ResetStatistics(Invocation& call) {
 
 // Redis does not answer who is one already; then nobody could tell the next reply from this one.
 void Monitor(Invocation& call) {
+  if (call.dispatcher.is_in_step()) {
+    return call.reply.Error(ErrorCode::kErr, "MONITOR isn't allowed for DENY BLOCKING client");
+  }
   if (!call.client.is_monitor()) call.dispatcher.monitors().Add(call.client);
   call.reply.Ok();
 }
@@ -275,7 +278,7 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
     {"BACKUP",
      Backup,
      2,
-     kSteering | kBlocking,
+     kSteering | kBlocking | kNoMulti,
      {},
      "server",
      "path",
@@ -293,7 +296,7 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
     {"SHUTDOWN",
      Shutdown,
      -1,
-     kSteering,
+     kSteering | kNoMulti,
      {},
      "server",
      "[SAVE|NOSAVE] [NOW] [FORCE] [ABORT]",

@@ -27,7 +27,8 @@ struct Resolution {
   ResolutionKind kind = ResolutionKind::kGranted;
   Token token = 0;
   std::uint64_t key_hash = 0;  // for kGranted: what UndoGrant asks for
-  std::string_view by = {};    // for kReplaced: valid as long as the request that caused it
+  std::string_view by =
+      {};  // for kReplaced: valid as long as the request, or the step, that caused it
 };
 
 // Appended to by the engine in the order in which things happen; emptied by the caller.

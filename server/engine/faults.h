@@ -59,9 +59,12 @@ enum class Fault {
   kDeadlockCountsSeveral,     // an owner is stuck if one of its requests is
   kDeadlockByAnyHolder,       // one stuck holder is enough, also where another leaves room
   kDeadlockLooksAtOneKey,     // of an MLOCK that waits only one key is seen
+  kStepHandsOver,             // what a step releases is handed over before its end
+  kStepWaits,                 // a request waits inside a step
+  kStepForgetsLines,          // in the end of a step one line is not looked at
 };
 
-inline constexpr std::array<std::string_view, 51> kFaultNames = {
+inline constexpr std::array<std::string_view, 54> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -113,6 +116,9 @@ inline constexpr std::array<std::string_view, 51> kFaultNames = {
     "deadlock-counts-several",
     "deadlock-by-any-holder",
     "deadlock-looks-at-one-key",
+    "step-hands-over",
+    "step-waits",
+    "step-forgets-lines",
 };
 
 #ifdef FAIRLOCK_FAULTS

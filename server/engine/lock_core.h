@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "server/engine/effects.h"
+#include "server/engine/faults.h"
 #include "server/engine/limit_overrides.h"
 #include "server/engine/lock_holds.h"
 #include "server/engine/waiting_requests.h"
@@ -20,7 +23,8 @@ namespace fairlock::engine {
 //  1. On no key are there more rooms taken than the LIMIT of any of them, or else all are SHARED;
 //     so long as no override of LIMIT was ever set.
 //  2. The first place that is neither passed over nor has a room reserved could not be granted, of
-//     an MLOCK on one of its keys, if its line was looked at since the last change of overrides.
+//     an MLOCK on one of its keys, if its line was looked at since the last change of overrides;
+//     while no step is on.
 //  3. An owner has on one key one hold or one place, never both.
 //  4. Tokens of the holds of a key rise in the order of their grants and are at most the newest
 //     token.
@@ -66,6 +70,13 @@ class LockCore : public LockHolds {
   // Those in force.
   const LimitOverrides& Limits(TimeMs now);
 
+  // Until EndStep what is asked is one step: lines and watchers are looked at in its end, from the
+  // state that it leaves, who waits longest first. Inside WAIT counts as absent, and time stands
+  // still: what was overdue at the begin was before the step, also on a key that is named later.
+  void BeginStep(TimeMs now);
+  void EndStep(TimeMs now, Effects& effects);
+  bool is_in_step() const { return is_in_step_; }
+
   // Asserts the invariants above. O(everything).
   void CheckInvariants() const;
 
@@ -84,6 +95,9 @@ class LockCore : public LockHolds {
   DenialReason ReasonFor(const LockEntry& lock, const Mode& mode) const;
   void JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
   void NotePlace(Claim& place);  // it is new, or has other options
+  DurationMs WaitOf(const LockRequest& request) const {
+    return is_in_step_ && !IsFaulty(Fault::kStepWaits) ? 0 : request.wait_ms;
+  }
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
   void Keep(Claim& place, TimeMs now);
   void PassOver(Claim& place, TimeMs now);
@@ -106,6 +120,12 @@ class LockCore : public LockHolds {
   void EndOneOfGroup(Claim& claim, TimeMs now);
 
   // What follows (lock_core_serve.cc).
+  // True: it is left to the end of the step that is on.
+  bool Defer(LockEntry& lock);
+  void ServeDeferred(LockDetail& detail, TimeMs now, Effects& effects);
+  // Lives until the next step begins.
+  std::string_view OutlivingStep(std::string_view text);
+  void TellIfVacatedOnceServed(LockEntry& lock, Cause cause, TimeMs now);
   void Answer(Pending& pending, const Resolution& resolution, Effects& effects);
   void NoteLine(LockEntry& lock);
   void NoteOtherLines(const Claim& place);
@@ -113,6 +133,7 @@ class LockCore : public LockHolds {
   // follows in the lines that have been noted.
   void Serve(LockEntry& lock, TimeMs now, Effects& effects);
   void ServeNotedLines(const LockEntry& own, TimeMs now, Effects& effects);
+  void ServeOrDefer(LockEntry& lock, TimeMs now, Effects& effects);
   void ServeLine(LockEntry& lock, TimeMs now, Effects& effects);
   void ServePlace(Claim& place, TimeMs now, Effects& effects);
   void ServeWatchers(LockEntry& lock, Effects& effects);
@@ -185,8 +206,13 @@ class LockCore : public LockHolds {
   void DropMembers(LockDetail& detail);
 
   std::vector<LockEntry*> noted_lines_;  // to be looked at by the next Serve
-  std::vector<LockEntry*> settling_;     // from BeginSettling to EndSettling: they stay
-  std::vector<TimerNode*> due_;          // scratch of CollectDue
+  StepList deferred_;                    // to be looked at in the end of the step
+  std::deque<std::string> step_texts_;
+  bool is_in_step_ = false;
+  bool is_in_past_ = false;  // in a step: what was overdue at its begin is being done
+  std::uint64_t limit_changes_before_step_ = 0;
+  std::vector<LockEntry*> settling_;  // from BeginSettling to EndSettling: they stay
+  std::vector<TimerNode*> due_;       // scratch of CollectDue
 };
 
 }  // namespace fairlock::engine

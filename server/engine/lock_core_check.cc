@@ -62,7 +62,7 @@ std::size_t LockCore::CheckLock(const LockEntry& lock, EngineCounts& found) cons
          std::count_if(detail.line.begin(), detail.line.end(),
                        [](const Claim& place) { return place.group() != nullptr; }));  // 8
   for (const Watcher& watcher : detail.watchers) {
-    assert(lock.hold_count() > 0);
+    assert(lock.hold_count() > 0 || detail.is_deferred());
     check_timer(watcher);
   }
   for (const CoolingRoom& room : detail.cooling) check_timer(room);
@@ -121,7 +121,7 @@ void LockCore::CheckPlaces(const LockEntry& lock) const {
     if (is_first_found || place.is_reserved) continue;
     is_first_found = true;
     const bool is_its_turn = FindBlocked(const_cast<Claim&>(place), place.mode) == nullptr;
-    assert(!HasRoom(lock, place.mode) || !is_its_turn || !IsSeen(detail));  // 2
+    assert(!HasRoom(lock, place.mode) || !is_its_turn || !IsSeen(detail) || is_in_step_);  // 2
   }
   assert(standing == detail.standing.end());
 }

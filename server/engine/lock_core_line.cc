@@ -28,6 +28,8 @@ bool LockCore::IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const 
 
 Claim* LockCore::FindBlocked(Claim& place, const Mode& mode) const {
   const auto is_blocked = [&](const Claim& claim) {
+    // In what was before the step, rooms that the step has made free were taken.
+    if (is_in_past_ && claim.lock.detail->is_deferred()) return true;
     return IsAnyoneAhead(claim.lock, claim.number) || !HasRoom(claim.lock, mode);
   };
   Group* group = place.group();
@@ -86,7 +88,7 @@ void LockCore::NotePlace(Claim& place) {
 }
 
 void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
-  if (request.wait_ms == 0) {
+  if (WaitOf(request) == 0) {
     Keep(place, now);
     return;
   }

@@ -1,12 +1,23 @@
 // What follows from a change to holds or lines: who is granted, reserved for, or told.
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
+
+namespace {
+
+// The order in the end of a step: who waits longest, and of an MLOCK the order of its keys.
+std::pair<std::uint64_t, std::uint8_t> OrderOf(const LockDetail& detail) {
+  if (!detail.line.empty()) return {detail.line.front().arrival, detail.line.front().rank()};
+  return {detail.watchers.empty() ? 0 : detail.watchers.front().arrival, 0};
+}
+
+}  // namespace
 
 void LockCore::Answer(Pending& pending, const Resolution& resolution, Effects& effects) {
   if (pending.attachment == nullptr) return;
@@ -16,6 +27,58 @@ void LockCore::Answer(Pending& pending, const Resolution& resolution, Effects& e
   if (IsFaulty(Fault::kSilentSupersede) && resolution.kind == ResolutionKind::kSuperseded) return;
   effects.resolutions.push_back(resolution);
   effects.resolutions.back().to = &to;
+}
+
+void LockCore::BeginStep(TimeMs now) {
+  assert(!is_in_step_);
+  EndOverrides(now);
+  step_texts_.clear();
+  limit_changes_before_step_ = limit_changes_;
+  is_in_step_ = true;
+}
+
+void LockCore::EndStep(TimeMs now, Effects& effects) {
+  assert(is_in_step_);
+  is_in_step_ = false;
+  deferred_.sort([](const LockDetail& a, const LockDetail& b) { return OrderOf(a) < OrderOf(b); });
+  if (IsFaulty(Fault::kStepForgetsLines) && !deferred_.empty()) deferred_.pop_back();
+  while (!deferred_.empty()) {
+    LockDetail& detail = deferred_.front();
+    deferred_.pop_front();
+    ServeDeferred(detail, now, effects);
+  }
+}
+
+bool LockCore::Defer(LockEntry& lock) {
+  LockDetail& detail = *lock.detail;
+  if (detail.is_deferred()) return true;
+  // What is overdue was done before the step.
+  if (is_in_past_ || IsFaulty(Fault::kStepHandsOver)) return false;
+  if (!detail.line.empty() || !detail.watchers.empty()) deferred_.push_back(detail);
+  return true;
+}
+
+void LockCore::ServeDeferred(LockDetail& detail, TimeMs now, Effects& effects) {
+  // Whoever waited for it may be gone again.
+  if (detail.line.empty() && detail.watchers.empty()) return;
+  LockEntry& lock = detail.line.empty() ? detail.watchers.front().lock : detail.line.front().lock;
+  const auto vacating = std::exchange(detail.vacating, std::nullopt);
+  Serve(lock, now, effects);
+  if (vacating) TellIfVacated(lock, *vacating, now);
+  Discard(table_.HashOf(lock.key()), lock);
+}
+
+std::string_view LockCore::OutlivingStep(std::string_view text) {
+  return is_in_step_ ? step_texts_.emplace_back(text) : text;
+}
+
+void LockCore::TellIfVacatedOnceServed(LockEntry& lock, Cause cause, TimeMs now) {
+  if (lock.detail != nullptr && lock.detail->is_deferred() && !lock.detail->line.empty()) {
+    lock.detail->vacating = cause;
+    return;
+  }
+  if (lock.detail != nullptr) lock.detail->vacating.reset();
+  TellIfVacated(lock, cause, now);
 }
 
 void LockCore::NoteLine(LockEntry& lock) {
@@ -34,8 +97,7 @@ void LockCore::NoteOtherLines(const Claim& place) {
 void LockCore::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
   if (lock.detail == nullptr) return;
   if (std::exchange(lock.detail->is_noted, false)) std::erase(noted_lines_, &lock);
-  ServeLine(lock, now, effects);
-  ServeWatchers(lock, effects);
+  ServeOrDefer(lock, now, effects);
   if (!noted_lines_.empty()) ServeNotedLines(lock, now, effects);
 }
 
@@ -45,19 +107,24 @@ void LockCore::ServeNotedLines(const LockEntry& own, TimeMs now, Effects& effect
   for (std::size_t i = 0; i < noted_lines_.size(); ++i) {
     LockEntry& lock = *noted_lines_[i];
     lock.detail->is_noted = false;
-    ServeLine(lock, now, effects);
-    ServeWatchers(lock, effects);
+    ServeOrDefer(lock, now, effects);
   }
   std::sort(noted_lines_.begin(), noted_lines_.end());
   noted_lines_.erase(std::unique(noted_lines_.begin(), noted_lines_.end()), noted_lines_.end());
   for (LockEntry* lock : noted_lines_) {
     if (const auto cause = std::exchange(lock->detail->vacating, std::nullopt)) {
-      TellIfVacated(*lock, *cause, now);
+      TellIfVacatedOnceServed(*lock, *cause, now);
     }
     if (lock == &own || lock->detail->is_settling) continue;
     Discard(table_.HashOf(lock->key()), *lock);
   }
   noted_lines_.clear();
+}
+
+void LockCore::ServeOrDefer(LockEntry& lock, TimeMs now, Effects& effects) {
+  if (is_in_step_ && Defer(lock)) return;
+  ServeLine(lock, now, effects);
+  ServeWatchers(lock, effects);
 }
 
 void LockCore::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {

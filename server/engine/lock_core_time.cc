@@ -77,6 +77,7 @@ LockEntry* LockCore::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Eff
 
 void LockCore::BeginSettling(const LockList& locks, TimeMs now, Effects& effects) {
   assert(settling_.empty());
+  is_in_past_ = is_in_step_;
   for (LockEntry* lock : locks) AddToSettling(*lock);
   // Each may bring further ones in.
   for (std::size_t i = 0; i < settling_.size() && !IsFaulty(Fault::kLateExpiry); ++i) {
@@ -89,10 +90,13 @@ void LockCore::BeginSettling(const LockList& locks, TimeMs now, Effects& effects
   due_.clear();
   // Ending one may end, or give a new deadline to, others of the list, which then leave it.
   while (!due.empty()) EndDue(wheel_.TakeFirst(due), now, effects);
+  // Limits that the step has changed concern its end.
+  is_in_past_ = is_in_past_ && limit_changes_ == limit_changes_before_step_;
   for (LockEntry* lock : settling_) {
     const bool has_line = lock->detail != nullptr && !lock->detail->line.empty();
     if (has_line && !IsSeen(*lock->detail)) LookAgain(*lock, now, effects);
   }
+  is_in_past_ = false;
 }
 
 void LockCore::EndSettling(const LockList& locks) {
@@ -187,6 +191,7 @@ bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
     Discard(table_.HashOf(lock.key()), lock);
   };
   const auto order = [](const TimerNode& node) { return OrderOf(node); };
+  assert(!is_in_step_);
   EndOverrides(now);
   const bool are_more_due = wheel_.Advance(LastTickBefore(now), steps_max, report, order);
   // On each key what is overdue comes before what new limits allow.

@@ -148,9 +148,9 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
   const Claim* blocked = FindBlocked(place, asked);
   const DenialReason reason =
       blocked != nullptr ? ReasonFor(blocked->lock, asked) : DenialReason::kNone;
-  const bool is_asking_only = request.wait_ms == 0 && request.keep_ms == 0;
+  const bool is_asking_only = WaitOf(request) == 0 && request.keep_ms == 0;
   const bool is_deadlock =
-      blocked != nullptr && request.wait_ms > 0 && IsDeadlockOfPlace(place, request, now);
+      blocked != nullptr && WaitOf(request) > 0 && IsDeadlockOfPlace(place, request, now);
   if (blocked != nullptr && (is_asking_only || is_deadlock)) {
     if (was_reserved) Reserve(place);
     const std::uint64_t hash = table_.HashOf(blocked->lock.key());
@@ -173,7 +173,7 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
   // Its room, or its absence, may have been what others wait for or were passing by.
   NoteOtherLines(place);
   Serve(place.lock, now, effects);
-  return {.status = request.wait_ms == 0 ? LockStatus::kKept : LockStatus::kQueued,
+  return {.status = WaitOf(request) == 0 ? LockStatus::kKept : LockStatus::kQueued,
           .reason = reason,
           .key = blocked->rank()};
 }
@@ -182,7 +182,7 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
                                Attachment& from, TimeMs now, Effects& effects) {
   const Mode asked = request.mode();
   if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
-  if (request.wait_ms == 0 && request.keep_ms == 0) {
+  if (WaitOf(request) == 0 && request.keep_ms == 0) {
     return Deny(hash, lock, request, from.client, ReasonFor(lock, asked), now);
   }
   const bool is_full = IsFull(lock, request);
@@ -190,7 +190,7 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
     return Deny(hash, lock, request, from.client, DenialReason::kFull, now);
   }
   const Claim* leaving = is_full ? &NewestOf(lock) : nullptr;
-  if (request.wait_ms > 0 && IsDeadlockOfNewcomer(lock, request, leaving, now)) {
+  if (WaitOf(request) > 0 && IsDeadlockOfNewcomer(lock, request, leaving, now)) {
     return RefuseDeadlock(lock, request, from.client, now);
   }
   if (is_full) {
@@ -204,7 +204,7 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
   Claim& place = CreateClaim(lock, request, from.client);
   JoinLine(place, request, from, now);
   TellQueued(place, reason, now);
-  return {request.wait_ms == 0 ? LockStatus::kKept : LockStatus::kQueued, reason};
+  return {WaitOf(request) == 0 ? LockStatus::kKept : LockStatus::kQueued, reason};
 }
 
 bool LockEngine::MayPass(const LockEntry& lock, const Mode& mode) const {
@@ -225,7 +225,7 @@ Claim& LockEngine::NewestOf(LockEntry& lock) {
 
 void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects) {
   Claim& newest = NewestOf(lock);
-  Answer(RequestOf(newest), {.kind = ResolutionKind::kReplaced, .by = by}, effects);
+  Answer(RequestOf(newest), {.kind = ResolutionKind::kReplaced, .by = OutlivingStep(by)}, effects);
   TellPlace(EventKind::kReplaced, newest, now, by);
   RemovePlace(newest, Cause::kRequest);
   Serve(lock, now, effects);
@@ -296,10 +296,10 @@ bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, 
   if (lock == nullptr || lock->detail == nullptr) return false;
   Claim* place = table_.FindClaim(*lock, owner);
   if (place == nullptr || !place->is_place()) return false;
-  const bool was_reserved = place->is_reserved;
+  const bool was_reserved = place->is_reserved || lock->detail->vacating;
   CancelPlace(*place, now, effects);
   Serve(*lock, now, effects);
-  if (was_reserved) TellIfVacated(*lock, Cause::kRequest, now);
+  if (was_reserved) TellIfVacatedOnceServed(*lock, Cause::kRequest, now);
   Discard(hash, *lock);
   return true;
 }
@@ -392,7 +392,7 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
     }
   }
   Serve(*lock, now, effects);
-  if (was_taken) TellIfVacated(*lock, Cause::kRequest, now);
+  if (was_taken) TellIfVacatedOnceServed(*lock, Cause::kRequest, now);
   Discard(hash, *lock);
   return ended;
 }
@@ -414,7 +414,7 @@ WaitStatus LockEngine::Wait(const WaitRequest& request, Attachment& from, TimeMs
                             Effects& effects) {
   LockEntry* lock = FindSettled(table_.HashOf(request.key), request.key, now, effects);
   if (lock == nullptr || lock->hold_count() == 0) return WaitStatus::kFree;
-  if (request.timeout_ms == 0) return WaitStatus::kTimedOut;
+  if (request.timeout_ms == 0 || is_in_step()) return WaitStatus::kTimedOut;
   if (counts_.places + counts_.watchers >= options_.places_max) return WaitStatus::kTooManyPlaces;
   LockDetail& detail = lock->NeedDetail();
   auto* watcher = new Watcher(*lock, counts_.newest_token, next_arrival_++);

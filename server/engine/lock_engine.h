@@ -56,6 +56,8 @@ class LockEngine final : public LockCore {
 
   // Looking. Each first settles the key, so it may have effects.
   std::uint64_t CountHolders(const KeyName& key, TimeMs now, Effects& effects);
+  // A number that differs when leases end at other times, for as long as the holders are the same.
+  std::uint64_t LeaseStamp(const KeyName& key, TimeMs now, Effects& effects);
   bool IsHeldBy(const KeyName& key, std::string_view owner, TimeMs now, Effects& effects);
   // 0 holds, n place in line (exact to 1,000, beyond that an upper bound), none neither.
   std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, TimeMs now,

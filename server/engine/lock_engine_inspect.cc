@@ -75,6 +75,17 @@ std::uint64_t LockEngine::CountHolders(const KeyName& key, TimeMs now, Effects& 
   return lock == nullptr ? 0 : lock->hold_count();
 }
 
+std::uint64_t LockEngine::LeaseStamp(const KeyName& key, TimeMs now, Effects& effects) {
+  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
+  std::uint64_t stamp = 0;
+  const LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);
+  if (lock == nullptr) return stamp;
+  VisitHolds(*lock, [&](const Hold& hold) {
+    stamp = (stamp ^ static_cast<std::uint64_t>(hold.deadline())) * kSpread;
+  });
+  return stamp;
+}
+
 bool LockEngine::IsHeldBy(const KeyName& key, std::string_view owner, TimeMs now,
                           Effects& effects) {
   LockEntry* lock = FindSettled(table_.HashOf(key), key, now, effects);

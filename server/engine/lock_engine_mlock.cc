@@ -128,7 +128,7 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
   const LockRequest& each = request.each;
   const Mode asked = each.mode();
   auto blocked = FindBlockedKey(asked);
-  if (blocked && each.wait_ms == 0 && each.keep_ms == 0) {
+  if (blocked && WaitOf(each) == 0 && each.keep_ms == 0) {
     return DenyAll(request, from.client, *blocked, ReasonFor(*named_[*blocked].lock, asked), now);
   }
   const bool may_be_full = blocked && each.waiters_max && !IsFaulty(Fault::kFullIgnored);
@@ -137,7 +137,7 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
       return DenyAll(request, from.client, *full, DenialReason::kFull, now);
     }
   }
-  if (blocked && each.wait_ms > 0 && IsDeadlockOfMlock(each, now)) {
+  if (blocked && WaitOf(each) > 0 && IsDeadlockOfMlock(each, now)) {
     LockResult refused = RefuseDeadlock(*named_[*blocked].lock, each, from.client, now);
     refused.key = *blocked;
     return refused;
@@ -154,7 +154,7 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
   Claim& place = *MakeClaims(request, from.client).claims.front();
   JoinLine(place, each, from, now);
   TellQueued(place, reason, now);
-  return {.status = each.wait_ms > 0 ? LockStatus::kQueued : LockStatus::kKept,
+  return {.status = WaitOf(each) > 0 ? LockStatus::kQueued : LockStatus::kKept,
           .reason = reason,
           .key = *blocked};
 }

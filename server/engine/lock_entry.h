@@ -52,8 +52,12 @@ using LineHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct LineTag>,
                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
+using StepHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct StepTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 // What only a lock has that is, or was a moment ago, more than one plain hold.
-struct LockDetail : LineHook {
+struct LockDetail : LineHook, StepHook {
   template <typename Member, typename Hook = MemberHook>
   using List = boost::intrusive::list<Member, boost::intrusive::base_hook<Hook>>;
 
@@ -72,6 +76,7 @@ struct LockDetail : LineHook {
   bool is_settling = false;          // in LockCore::settling_: it must not be discarded
   std::optional<Cause> vacating;     // what ended a reservation: if no room is taken, it is told
 
+  bool is_deferred() const { return StepHook::is_linked(); }
   bool empty() const {
     return line.empty() && holds.empty() && watchers.empty() && cooling.empty();
   }
@@ -79,6 +84,10 @@ struct LockDetail : LineHook {
 
 // The locks that have a line.
 using LineList = boost::intrusive::list<LockDetail, boost::intrusive::base_hook<LineHook>,
+                                        boost::intrusive::constant_time_size<false>>;
+
+// The locks that a step has left to its end.
+using StepList = boost::intrusive::list<LockDetail, boost::intrusive::base_hook<StepHook>,
                                         boost::intrusive::constant_time_size<false>>;
 
 // A lock: its plain hold in place, and the bytes of key and of the plain hold's owner behind it. 56

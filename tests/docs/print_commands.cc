@@ -21,9 +21,10 @@ struct Group {
   std::string_view title;
 };
 
-constexpr std::array<Group, 4> kGroups = {{
+constexpr std::array<Group, 5> kGroups = {{
     {"lock", "Locks"},
     {"pubsub", "Channels"},
+    {"transactions", "Transactions"},
     {"connection", "Connections"},
     {"server", "The server"},
 }};

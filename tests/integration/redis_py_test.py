@@ -94,6 +94,24 @@ class RedisPy(unittest.TestCase):
         first.join(20)
         self.assertRegex(errors[0], "^SUPERSEDED ")
 
+    def test_a_pipeline_is_a_transaction(self):
+        client = self.client()
+        with client.pipeline() as pipeline:
+            pipeline.execute_command("LOCK", "a", "me")
+            pipeline.execute_command("LOCK", "a", "you", "WAIT", "10s")
+            pipeline.execute_command("LOCKED", "a")
+            token, denied, holders = pipeline.execute()
+        self.assertIsInstance(token, int)
+        self.assertEqual((denied, holders), (None, 1))
+        with client.pipeline() as pipeline:
+            pipeline.watch("a")
+            client.execute_command("TRANSFER", "a", "me", "you")
+            pipeline.multi()
+            pipeline.execute_command("LOCK", "b", "me")
+            with self.assertRaises(redis.WatchError):
+                pipeline.execute()
+        self.assertEqual(client.execute_command("LOCKED", "b"), 0)
+
     def test_what_the_library_asks_beside_locks(self):
         client = self.client(client_name="shop", db=3, health_check_interval=1)
         self.assertTrue(client.ping())

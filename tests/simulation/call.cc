@@ -44,6 +44,7 @@ constexpr std::array<Row, kOperationCount> kRows = {{
     {Operation::kMlock, "MLOCK", 30},
     {Operation::kMrenew, "MRENEW", 5},
     {Operation::kMunlock, "MUNLOCK", 10},
+    {Operation::kBeginStep, "one step", 4},
 }};
 
 const Row& RowOf(Operation operation) {
@@ -76,6 +77,12 @@ bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& m
 
 bool IsSetting(Operation operation) {
   return operation >= Operation::kSetDefaultLease && operation <= Operation::kDropLimit;
+}
+
+bool IsRequest(Operation operation) {
+  const bool is_of_time_or_connection =
+      operation >= Operation::kUnblock && operation <= Operation::kAdvance;
+  return !is_of_time_or_connection && !IsSetting(operation) && operation != Operation::kBeginStep;
 }
 
 void Outcome::Clear() {

@@ -46,8 +46,9 @@ enum class Operation : std::uint8_t {
   kMlock,
   kMrenew,
   kMunlock,
+  kBeginStep,  // the next commands are one step, as in EXEC
 };
-inline constexpr std::size_t kOperationCount = 26;
+inline constexpr std::size_t kOperationCount = 27;
 
 inline constexpr int kAbsent = -1;
 
@@ -80,11 +81,17 @@ struct Call {
   int label = kAbsent;
   int pattern = kAbsent;      // kSetLimit, kDropLimit
   std::uint64_t start = 0;    // kQueue
-  std::uint64_t count = 0;    // kQueue
+  std::uint64_t count = 0;    // kQueue; kBeginStep: of how many commands
   std::size_t steps_max = 0;  // kAdvance: budget of one call of Advance
   bool until_done = true;     // kAdvance: again and again until nothing more is due
   std::size_t undone = 0;     // kDisconnect: so many of its latest grants it never read
 
+  // In a step WAIT counts as absent.
+  Call WithoutWait() const {
+    Call call = *this;
+    call.wait_ms = 0;
+    return call;
+  }
   // SHARED and LIMIT exclude each other; here SHARED wins.
   engine::Mode mode() const {
     const bool has_limit = limit.has_value() && !is_shared;
@@ -162,6 +169,9 @@ bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& m
 
 // Whether it concerns the server as a whole and no key.
 bool IsSetting(Operation operation);
+
+// Whether it is asked by a client, and may be a part of a step.
+bool IsRequest(Operation operation);
 
 // When a lease of that length ends; 0: never.
 TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms);

@@ -54,6 +54,12 @@ void EngineDriver::Close(Connection& connection, TimeMs now) {
   engine_.clients().Disconnect(connection.client);
 }
 
+void EngineDriver::EndStep(TimeMs now, Outcome& outcome) {
+  now_ = now;
+  engine_.EndStep(now, effects_);
+  TakeAnswers(outcome);
+}
+
 void EngineDriver::Unblock(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
   engine_.EndWaits(Find(connection), now, effects_);

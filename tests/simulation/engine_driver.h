@@ -25,6 +25,8 @@ class EngineDriver final : private engine::EventSink {
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
   // True: nothing more is due.
   bool Advance(const Call& call, TimeMs now, Outcome& outcome);
+  void BeginStep(TimeMs now) { engine_.BeginStep(now); }
+  void EndStep(TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
   // The grant never reached its owner; true: it is undone.
   bool UndoGrant(int key, Token token, TimeMs now, Outcome& outcome);

@@ -1,6 +1,7 @@
 #include "tests/simulation/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/simulation/lists.h"
 
@@ -46,6 +47,7 @@ void Ledger::Require(bool is_kept, const char* promise) {
 
 // Steps
 std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outcome, TimeMs now) {
+  if (is_in_step_ && call.wait_ms > 0) return Observe(call.WithoutWait(), outcome, now);
   EndOverrides(now);
   if (IsSetting(call.operation)) {
     ObserveSetting(call, outcome, now);
@@ -55,6 +57,7 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   outcome_ = &outcome;
   was_cancelled_ = false;
   const Keys reach = Reach(call.named());
+  may_hand_over_ = !is_in_step_ || overrides_.was_ever_used() || IsAnythingOver(reach, now);
   const Keys settled = DropOverdueOn(call.named(), now);
   MarkLeaving();
   ForgetAbsent();
@@ -78,7 +81,19 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   for (int key : call.named()) {
     for (Hold& hold : At(key).holds) hold.is_leaving = false;
   }
-  CheckSettled(settled, now);
+  if (is_in_step_) {
+    AddMissing(step_keys_, settled);
+  } else {
+    CheckSettled(settled, now);
+  }
+  may_hand_over_ = true;
+  return End();
+}
+
+std::optional<std::string> Ledger::ObserveStepEnd(const Outcome& outcome, TimeMs now) {
+  is_in_step_ = false;
+  for (const Answer& answer : outcome.answers) Judge(answer, now);
+  CheckSettled(std::exchange(step_keys_, {}), now);
   return End();
 }
 
@@ -313,6 +328,15 @@ void Ledger::RemovePlace(const Place& place) {
 }
 
 // State
+bool Ledger::IsAnythingOver(const Keys& keys, TimeMs now) const {
+  const auto is_over = [&](const auto& one) { return IsOver(one.end, now); };
+  return std::ranges::any_of(keys, [&](int index) {
+    const Key& key = At(index);
+    return std::ranges::any_of(key.holds, is_over) || std::ranges::any_of(key.line, is_over) ||
+           std::ranges::any_of(key.cooling, is_over);
+  });
+}
+
 Ledger::Keys Ledger::Reach(Keys keys) const {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     for (const Place& place : At(keys[i]).line) AddMissing(keys, place.keys);
@@ -388,9 +412,10 @@ bool Ledger::IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) 
     bool is_ahead = true;
     for (const Place& other : key.line) {
       if (other.owner == place.owner) is_ahead = false;
-      // An absent MLOCK may want a room on another key.
-      const bool is_in_the_way =
-          other.state == PlaceState::kWaiting || (other.is_mlock && other.is_absent());
+      // An absent MLOCK may want a room on another key, and where limits have changed an absent one
+      // may have no reservation yet.
+      const bool is_in_the_way = other.state == PlaceState::kWaiting ||
+                                 ((other.is_mlock || !is_settled) && other.is_absent());
       if (is_ahead && is_in_the_way && other.state != PlaceState::kPassedOver) return false;
       if (other.state == PlaceState::kKept) wanted.push_back(other.mode);
     }

@@ -32,6 +32,7 @@ namespace fairlock::simulation {
 // 10. An MLOCK holds all of its keys, under one token, or none; its place is one in all its lines.
 // 11. No wait begins that would never end because others never end for it, and only such a one is
 //     refused; the chain that is named for it is true.
+// 12. What a step frees is handed over in its end, and not before.
 class Ledger {
  public:
   struct Hold {
@@ -96,6 +97,10 @@ class Ledger {
   std::optional<std::string> ObserveUnblock(int connection, const Outcome& outcome, TimeMs now);
   std::optional<std::string> ObserveDisconnect(int connection, const Outcome& outcome, TimeMs now);
 
+  // Until ObserveStepEnd the commands are one step.
+  void BeginStep() { is_in_step_ = true; }
+  std::optional<std::string> ObserveStepEnd(const Outcome& outcome, TimeMs now);
+
   const Key& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
   std::optional<std::string> ObserveUndo(Token token, const Outcome& outcome, TimeMs now);
   bool IsWaiting(int connection) const;
@@ -149,6 +154,7 @@ class Ledger {
   void ForgetAbsent();
   void ForgetAbsentOf(int key, int owner);
 
+  bool IsAnythingOver(const Keys& keys, TimeMs now) const;
   // All keys on which something can happen when something does on these: they share an MLOCK.
   Keys Reach(Keys keys) const;
   // These, and the keys of MLOCKs whose place on them is over: nothing on them is overdue now.
@@ -197,6 +203,9 @@ class Ledger {
   const Outcome* outcome_ = nullptr;
   int unblocked_ = kAbsent;  // the connection whose wait is ended
   bool was_cancelled_ = false;
+  bool is_in_step_ = false;
+  bool may_hand_over_ = true;  // in a step: something was overdue at its begin
+  Keys step_keys_;             // that were named in the step
   const char* broken_ = nullptr;
 };
 

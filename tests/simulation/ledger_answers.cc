@@ -103,6 +103,7 @@ void Ledger::JudgeGrantAfterWait(const Answer& answer, const Place& place, TimeM
     Require(!place.is_mlock, "an MLOCK never holds a part");
     return RemovePlace(place);
   }
+  Require(may_hand_over_, "what a step frees is handed over in its end");
   for (int key : place.keys) {
     const auto& line = At(key).line;
     const auto index = static_cast<std::size_t>(FindOwner(line, place.owner) - line.begin());
@@ -126,6 +127,7 @@ void Ledger::JudgeWatcherAnswer(const Answer& answer, Key& key, std::size_t inde
     return hold.token <= watcher.newest_token && !IsOver(hold.end, now) && !hold.is_leaving;
   });
   Require(is_over, "WAIT is not answered while a hold of its time remains");
+  Require(may_hand_over_, "a WAIT is answered in the end of a step");
 }
 
 }  // namespace fairlock::simulation

@@ -122,9 +122,10 @@ bool Ledger::MayBeGranted(int index, TimeMs now) const {
       continue;
     }
     // Whether an absent one ahead of who comes back had a reservation before nobody was told, and
-    // an absent MLOCK may want a room on another key.
-    const bool is_in_the_way = place.state == PlaceState::kWaiting ||
-                               ((has_place || place.is_mlock) && place.state == PlaceState::kKept);
+    // an absent MLOCK may want a room on another key. In a step none has one of what it has freed.
+    const bool is_in_the_way =
+        place.state == PlaceState::kWaiting ||
+        ((has_place || place.is_mlock || is_in_step_) && place.state == PlaceState::kKept);
     if (is_own_ahead && is_in_the_way) is_anyone_ahead = true;
     if (place.state == PlaceState::kKept) rooms.push_back(place.mode);
   }

@@ -93,6 +93,8 @@ std::string Narrate(const Call& call, TimeMs now) {
     case Operation::kSetLimit:
       return text + name + " p" + std::to_string(call.pattern) + " " + std::to_string(*call.limit) +
              (call.lease_ms ? " for " + std::to_string(*call.lease_ms) : "");
+    case Operation::kBeginStep:
+      return text + name + " of " + std::to_string(call.count);
     case Operation::kDropLimit:
       return text + name + " p" + std::to_string(call.pattern);
     default:

@@ -1,6 +1,7 @@
 #include "tests/simulation/reference_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/simulation/lists.h"
 
@@ -18,6 +19,7 @@ ReferenceModel::ReferenceModel(const Setting& setting)
 
 void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   if (IsSetting(call.operation)) return ApplySetting(call, now, outcome);
+  if (is_in_step_ && call.wait_ms > 0) return Apply(call.WithoutWait(), now, outcome);
   // Rule 16: a command first settles the keys it names.
   Settle(call.named(), now, outcome);
   switch (call.operation) {
@@ -172,6 +174,7 @@ void ReferenceModel::EndPlace(const ModelPlace& place, TimeMs now, Outcome& outc
 // granted before.
 void ReferenceModel::Settle(Keys keys, TimeMs now, Outcome& outcome) {
   EndOverrides(now);
+  is_settling_ = true;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     for (const ModelPlace& place : At(keys[i]).line) {
       if (!IsOver(place.end, now)) continue;
@@ -193,6 +196,40 @@ void ReferenceModel::Settle(Keys keys, TimeMs now, Outcome& outcome) {
     HappenNext(*first, now, outcome);
   }
   for (int key : keys) LookAtUnseen({key}, now, outcome);
+  is_settling_ = false;
+}
+
+void ReferenceModel::BeginStep(TimeMs now) {
+  EndOverrides(now);
+  is_in_step_ = true;
+}
+
+// The line first whose first place is the oldest; of an MLOCK in the order of its keys.
+void ReferenceModel::EndStep(TimeMs now, Outcome& outcome) {
+  is_in_step_ = false;
+  const auto age = [&](int key) {
+    const std::vector<ModelPlace>& line = At(key).line;
+    if (line.empty()) {
+      const auto& watchers = At(key).watchers;
+      return std::pair(watchers.empty() ? 0 : watchers.front().arrival, std::ptrdiff_t{0});
+    }
+    const Keys& keys = line.front().keys;
+    return std::pair(line.front().arrival, std::ranges::find(keys, key) - keys.begin());
+  };
+  std::ranges::stable_sort(deferred_, {}, age);
+  for (int key : std::exchange(deferred_, {})) LookAgain(key, now, outcome);
+}
+
+bool ReferenceModel::IsDeferred(int key) const {
+  return is_in_step_ && std::ranges::count(deferred_, key) > 0;
+}
+
+// What is overdue on a key was before the step, and does not see what the step has changed.
+bool ReferenceModel::Defer(int key) {
+  if (!is_in_step_ || IsDeferred(key)) return is_in_step_;
+  if (is_settling_) return false;
+  if (!At(key).line.empty() || !At(key).watchers.empty()) deferred_.push_back(key);
+  return true;
 }
 
 TimeMs ReferenceModel::NextDeadline() const {
@@ -216,8 +253,10 @@ void ReferenceModel::NoteOthers(const Keys& keys, int key) {
 void ReferenceModel::LookAgain(int key, TimeMs now, Outcome& outcome) {
   std::erase(noted_, key);
   while (true) {
-    ServeLine(key, now, outcome);
-    ServeWatchers(key, outcome);
+    if (!Defer(key)) {
+      ServeLine(key, now, outcome);
+      ServeWatchers(key, outcome);
+    }
     if (noted_.empty()) return;
     key = noted_.front();
     RemoveAt(noted_, 0);

@@ -25,6 +25,9 @@ class ReferenceModel {
 
   // Any command of a client or an operator.
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
+  // Until EndStep the calls are one step: nobody is handed anything before its end.
+  void BeginStep(TimeMs now);
+  void EndStep(TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
   // The grant never reached its owner.
   void UndoGrant(Token token, TimeMs now, Outcome& outcome);
@@ -61,6 +64,9 @@ class ReferenceModel {
   // What follows when holds ended or the line changed: waiting requests are answered and granted,
   // first on this key and then on those noted.
   void LookAgain(int key, TimeMs now, Outcome& outcome);
+  // True: it is left to the end of the step.
+  bool Defer(int key);
+  bool IsDeferred(int key) const;
   void Note(int key);
   void NoteOthers(const Keys& keys, int key);
   void ServeWatchers(int key, Outcome& outcome);
@@ -130,6 +136,9 @@ class ReferenceModel {
   OverrideBook overrides_;
   std::vector<ModelKey> keys_;
   Keys noted_;  // whose lines are to be looked at again
+  bool is_in_step_ = false;
+  bool is_settling_ = false;
+  Keys deferred_;  // to be looked at in the end of the step
   Token next_token_;
   std::uint64_t next_arrival_ = 1;
   std::uint64_t next_binding_ = 1;

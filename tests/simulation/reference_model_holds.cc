@@ -17,8 +17,7 @@ void ReferenceModel::Unlock(int key, const Call& call, TimeMs now, Outcome& outc
     Release(key, *index, now, outcome);
     ++outcome.number;
   } else if (!call.token) {
-    EndPlaceOf(key, call.owner, outcome);
-    LookAgain(key, now, outcome);
+    if (EndPlaceOf(key, call.owner, outcome)) LookAgain(key, now, outcome);
   }
 }
 
@@ -82,7 +81,7 @@ void ReferenceModel::Wait(const Call& call, TimeMs now, Outcome& outcome) {
 
 void ReferenceModel::Cancel(const Call& call, TimeMs now, Outcome& outcome) {
   outcome.number = EndPlaceOf(call.key, call.owner, outcome);
-  LookAgain(call.key, now, outcome);
+  if (outcome.number == 1) LookAgain(call.key, now, outcome);
 }
 
 void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {

@@ -68,6 +68,7 @@ bool ReferenceModel::LoseRequest(const ModelPlace& place, TimeMs now) {
 }
 
 bool ReferenceModel::IsBlockedOn(int key, const ModelPlace& place, const Mode& mode) const {
+  if (is_settling_ && place.is_mlock && IsDeferred(key)) return true;
   return At(key).IsAnyoneAhead(*At(key).FindPlace(place.owner)) || !At(key).HasRoomFor(mode);
 }
 

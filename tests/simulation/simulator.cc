@@ -67,6 +67,8 @@ std::optional<Call> Simulator::Prepare(const Step& step) {
   } else if (IsDoneToConnection(step.operation)) {
     call.connection = PickAnyConnection(step);
     call.undone = step.undone;
+  } else if (step.operation == Operation::kBeginStep) {
+    call.count = 1 + step.count;
   } else {
     return Resolve(step);
   }
@@ -74,17 +76,52 @@ std::optional<Call> Simulator::Prepare(const Step& step) {
 }
 
 void Simulator::Execute(const Step& step) {
+  if (!IsRequest(step.operation)) EndStep();
   engine_outcome_.Clear();
   model_outcome_.Clear();
   const std::optional<Call> call = Prepare(step);
-  if (!call) return;
+  if (!call || problem_) return;
   if (options_.trace != nullptr) *options_.trace << Narrate(*call, now_) << std::flush;
   Perform(*call);
   if (options_.trace != nullptr) *options_.trace << " -> " << Describe(engine_outcome_);
   AddToHash(engine_outcome_);
+  NoteDoneInStep(*call);
   CheckWhoWaits();
   CheckDeadline();
   if (options_.judges.has_invariants) driver_.engine().CheckInvariants();
+}
+
+void Simulator::NoteDoneInStep(const Call& call) {
+  if (left_in_step_ == 0 || !IsRequest(call.operation)) return;
+  for (int key : call.named()) step_keys_.push_back(key);
+  if (left_in_step_ == 1) return EndStep();
+  --left_in_step_;
+}
+
+void Simulator::BeginStep(std::size_t commands) {
+  left_in_step_ = commands;
+  driver_.BeginStep(now_);
+  ledger_.BeginStep();
+  model_.BeginStep(now_);
+}
+
+void Simulator::EndStep() {
+  if (left_in_step_ == 0) return;
+  left_in_step_ = 0;
+  engine_outcome_.Clear();
+  model_outcome_.Clear();
+  driver_.EndStep(now_, engine_outcome_);
+  AskLedger(ledger_.ObserveStepEnd(engine_outcome_, now_));
+  NoteDeliveries(nullptr);
+  if (options_.judges.has_model) {
+    model_.EndStep(now_, model_outcome_);
+    Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
+    CompareState(step_keys_);
+  }
+  step_keys_.clear();
+  if (options_.trace != nullptr)
+    *options_.trace << " (end of the step: " << Describe(engine_outcome_) << ")";
+  AddToHash(engine_outcome_);
 }
 
 void Simulator::Perform(const Call& call) {
@@ -97,6 +134,8 @@ void Simulator::Perform(const Call& call) {
       return Unblock(call.connection);
     case Operation::kDisconnect:
       return Disconnect(call.connection, call.undone);
+    case Operation::kBeginStep:
+      return BeginStep(call.count);
     default:
       Command(call);
       if (!IsSetting(call.operation)) last_request_ = call;
@@ -198,7 +237,10 @@ void Simulator::NoteDeliveries(const Call* call) {
   if (is_asking && engine_outcome_.token != 0) {
     // A repeated LOCK moves the delivery to its own connection.
     std::erase_if(deliveries_, [&](const Delivery& d) { return d.token == engine_outcome_.token; });
-    deliveries_.push_back({call->connection, call->key, engine_outcome_.token});
+    // What a step did is not undone.
+    if (left_in_step_ == 0) {
+      deliveries_.push_back({call->connection, call->key, engine_outcome_.token});
+    }
   }
   for (const Answer& answer : engine_outcome_.answers) {
     if (answer.token != 0) deliveries_.push_back({answer.connection, answer.key, answer.token});
@@ -319,6 +361,7 @@ void Simulator::CheckDeadline() {
 }
 
 void Simulator::FinishRun() {
+  EndStep();
   engine_outcome_.Clear();
   model_outcome_.Clear();
   Call call;

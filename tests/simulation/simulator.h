@@ -67,6 +67,10 @@ class Simulator {
   std::optional<Call> Prepare(const Step& step);
 
   void Perform(const Call& call);
+  // From now on the commands are one step, so many of them unless something else comes first.
+  void BeginStep(std::size_t commands);
+  void EndStep();
+  void NoteDoneInStep(const Call& call);
   void Command(const Call& call);
   void AskLedger(std::optional<std::string> broken_promise);
   void Advance(const Call& call);
@@ -111,6 +115,8 @@ class Simulator {
   Outcome model_outcome_;
   std::size_t expiries_followed_ = 0;  // of those in the engine's outcome
   std::size_t steps_run_ = 0;
+  std::size_t left_in_step_ = 0;  // commands; 0: they are no step
+  std::vector<int> step_keys_;    // that were named in it
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;
   std::optional<std::string> problem_;
 };

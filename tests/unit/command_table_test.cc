@@ -2,6 +2,7 @@
 
 #include "server/command/command_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,8 +76,8 @@ void AppendFewest(const Syntax& syntax, Words& words) {
 TEST_P(EveryCommand, IsDescribed) {
   const std::string name(spec().name);
   EXPECT_TRUE(std::none_of(name.begin(), name.end(), [](char c) { return c != ToUpper(c); }));
-  EXPECT_TRUE(spec().group == "lock" || spec().group == "pubsub" || spec().group == "connection" ||
-              spec().group == "server");
+  EXPECT_THAT(spec().group,
+              testing::AnyOf("lock", "pubsub", "transactions", "connection", "server"));
   EXPECT_GE(spec().summary.size(), 10U);
   EXPECT_NE(spec().summary.back(), '.');
   EXPECT_FALSE(spec().complexity.empty());

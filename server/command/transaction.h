@@ -1,0 +1,62 @@
+// What one connection has collected since MULTI, and what it watches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/arguments.h"
+#include "server/command/watched_keys.h"
+
+namespace fairlock::command {
+
+// For each connection.
+struct TransactionLimits {
+  std::size_t requests_max = 10'000;
+  std::size_t bytes_max = 16 * 1024 * 1024;  // of memory, about
+  std::size_t watched_keys_max = 1000;
+};
+
+// Begins with WATCH or MULTI, and ends with EXEC, DISCARD or the connection. Holds copies of the
+// requests. Loop-confined.
+class Transaction {
+ public:
+  // From MULTI on requests are collected.
+  void Open() { is_open_ = true; }
+  bool is_open() const { return is_open_; }
+  // One was refused: EXEC will execute none, and what comes before it need not be kept.
+  void Spoil();
+  bool is_spoiled() const { return is_spoiled_; }
+
+  // `row`: the place of its command in the table.
+  void Add(std::size_t row, const protocol::Arguments& arguments);
+  std::size_t size() const { return requests_.size(); }
+  std::size_t bytes() const;
+  std::size_t BytesWith(const protocol::Arguments& arguments) const;
+
+  // The requests, one after the other: fills `arguments` with views into this object and returns
+  // the row; none: it was the last.
+  std::optional<std::size_t> TakeNext(protocol::Arguments& arguments);
+
+  std::vector<WatchedKeys::Watch>& watches() { return watches_; }
+
+ private:
+  struct Request {
+    std::uint32_t row;
+    std::uint32_t arguments;
+  };
+
+  std::vector<Request> requests_;
+  std::vector<std::uint32_t> lengths_;  // of all arguments
+  std::string bytes_;                   // the arguments, end to end
+  std::size_t next_request_ = 0;
+  std::size_t next_argument_ = 0;
+  std::size_t next_byte_ = 0;
+  std::vector<WatchedKeys::Watch> watches_;
+  bool is_open_ = false;
+  bool is_spoiled_ = false;
+};
+
+}  // namespace fairlock::command

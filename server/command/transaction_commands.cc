@@ -1,0 +1,161 @@
+// MULTI and EXEC: several requests as one step, if what was watched is unchanged.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/command/argument_reader.h"
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+bool IsOpen(const Client& client) {
+  return client.transaction() != nullptr && client.transaction()->is_open();
+}
+
+void Multi(Invocation& call) {
+  if (IsOpen(call.client)) {
+    return call.reply.Error(ErrorCode::kErr, "MULTI calls can not be nested");
+  }
+  call.client.NeedTransaction().Open();
+  call.reply.Ok();
+}
+
+void Discard(Invocation& call) {
+  if (!IsOpen(call.client)) return call.reply.Error(ErrorCode::kErr, "DISCARD without MULTI");
+  call.client.DropTransaction();
+  call.reply.Ok();
+}
+
+bool HasAnyChanged(Invocation& call, Transaction& transaction) {
+  WatchedKeys& watched_keys = call.dispatcher.watched_keys();
+  return std::ranges::any_of(transaction.watches(), [&](const WatchedKeys::Watch& watch) {
+    return watched_keys.HasChanged(watch, call.now);
+  });
+}
+
+void ExecuteAll(Invocation& call, Transaction& transaction) {
+  call.reply.ArrayHeader(transaction.size());
+  protocol::Arguments arguments;
+  call.dispatcher.BeginStep(call.now);
+  while (const auto row = transaction.TakeNext(arguments)) {
+    Invocation each{call.dispatcher, call.client, arguments, call.client.writer(), call.now};
+    if (!call.dispatcher.RefusesNow(*row, each.reply)) call.dispatcher.Run(*row, each);
+  }
+  call.dispatcher.EndStep(call.now);
+}
+
+void Exec(Invocation& call) {
+  if (!IsOpen(call.client)) return call.reply.Error(ErrorCode::kErr, "EXEC without MULTI");
+  Transaction& transaction = *call.client.transaction();
+  if (transaction.is_spoiled()) {
+    call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of previous errors.");
+  } else if (HasAnyChanged(call, transaction)) {
+    call.client.NoteNews(kReadOnly);
+    call.reply.NullArray();
+  } else {
+    ExecuteAll(call, transaction);
+  }
+  call.client.DropTransaction();
+}
+
+// False: the error is answered.
+bool WatchKey(Invocation& call, const engine::KeyName& key) {
+  auto& watches = call.client.NeedTransaction().watches();
+  const bool is_watched = std::ranges::any_of(watches, [&](const WatchedKeys::Watch& watch) {
+    return watch.db == key.db && watch.key == key.bytes;
+  });
+  if (is_watched) return true;
+  const std::size_t watches_max = call.dispatcher.transaction_limits().watched_keys_max;
+  if (watches.size() >= watches_max) {
+    call.reply.Error(ErrorCode::kFull, "this connection watches " + std::to_string(watches.size()) +
+                                           " keys; at most " + std::to_string(watches_max) +
+                                           " (max_watched_keys) would be right");
+    return false;
+  }
+  watches.push_back(call.dispatcher.watched_keys().Begin(key, call.now));
+  return true;
+}
+
+void Watch(Invocation& call) {
+  if (IsOpen(call.client)) {
+    return call.reply.Error(ErrorCode::kErr, "WATCH inside MULTI is not allowed");
+  }
+  ArgumentReader arguments(call.arguments);
+  while (arguments.has_more()) arguments.Key(call.client.database());
+  if (!arguments.Finish(call.reply)) return;
+  for (const std::string_view name : call.arguments.views().subspan(1)) {
+    if (!WatchKey(call, {call.client.database(), name})) return;
+  }
+  call.reply.Ok();
+}
+
+void Unwatch(Invocation& call) {
+  call.client.EndWatches();
+  call.reply.Ok();
+}
+
+constexpr std::uint32_t kAtOnce = kFast | kNotQueued;
+
+constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
+    {"MULTI",
+     Multi,
+     1,
+     kAtOnce,
+     {},
+     "transactions",
+     "",
+     "From now on requests are collected, each answered QUEUED, until EXEC",
+     "O(1)"},
+    {"EXEC",
+     Exec,
+     1,
+     kNotQueued,
+     {},
+     "transactions",
+     "",
+     "Executes what was collected as one step, and answers with all replies; nil if a key that was "
+     "watched has changed. Nobody waits inside, and who waits is handed what is free at its end",
+     "That of the requests"},
+    {"DISCARD",
+     Discard,
+     1,
+     kAtOnce,
+     {},
+     "transactions",
+     "",
+     "Forgets what was collected and what is watched",
+     "O(requests)"},
+    {"WATCH",
+     Watch,
+     -2,
+     kAtOnce | kOnlyWhenReady,
+     {1, -1, 1},
+     "transactions",
+     "key [key ...]",
+     "The next EXEC does nothing if holders, tokens or ends of leases of these keys change before "
+     "it; who comes to their lines and who leaves them is no change",
+     "O(keys), with LIMIT O(holders)"},
+    {"UNWATCH",
+     Unwatch,
+     1,
+     kFast,
+     {},
+     "transactions",
+     "",
+     "Watches nothing any more",
+     "O(keys watched)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> TransactionCommands() { return kTransactionCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,186 @@
+"""MULTI and EXEC of Redis beside those of fairlockd: the same requests, the same bytes."""
+
+import unittest
+
+from own_redis import REDIS, Redis
+from own_server import Server
+
+# Each paragraph is sent at once, on a connection of its own.
+SAME = r"""
+MULTI
+MULTI
+WATCH a
+EXEC
+EXEC
+DISCARD
+
+MULTI
+PING
+ECHO "a\x00\r\nb"
+EXEC
+PING
+
+MULTI
+FOO a
+PING
+EXEC
+EXEC
+MULTI
+PING
+EXEC
+
+MULTI
+ECHO
+DISCARD
+MULTI
+CLIENT FOO
+PING
+EXEC
+MULTI
+CLIENT
+EXEC
+
+WATCH
+WATCH a b a
+UNWATCH
+MULTI x
+DISCARD x
+UNWATCH x
+MULTI
+UNWATCH
+PING
+EXEC
+
+MULTI
+EXEC
+WATCH a
+MULTI
+EXEC
+HELLO 2 AUTH a b
+MULTI
+HELLO 9
+SELECT 99
+SELECT 2
+ECHO x
+CLIENT SETNAME "a b"
+CLIENT SETNAME ab
+CLIENT GETNAME
+EXEC
+CLIENT GETNAME
+
+MULTI
+SUBSCRIBE c d
+PING
+PING x
+UNSUBSCRIBE c
+PUNSUBSCRIBE
+UNSUBSCRIBE
+PING
+EXEC
+PING
+
+MULTI
+PSUBSCRIBE p*
+EXEC
+ECHO x
+PING
+UNSUBSCRIBE
+PUNSUBSCRIBE
+ECHO x
+
+MULTI
+PUBLISH c x
+PUBSUB NUMSUB c
+PUBSUB CHANNELS
+CONFIG GET nosuch
+DBSIZE
+WAIT 0 0
+EXEC
+
+MULTI
+MONITOR
+SHUTDOWN
+EXEC
+MULTI
+MONITOR
+EXEC
+MULTI
+SHUTDOWN ABORT
+PING
+EXEC
+
+MULTI
+PING
+RESET
+EXEC
+PING
+MULTI
+PING
+DISCARD
+PING
+
+multi
+ping
+exec
+Multi
+eXec
+
+MULTI
+PING
+QUIT
+EXEC
+"""
+
+# Redis 7.0 changes to RESP3 in the middle; its HELLO tells another version and number.
+SAME_RESP3 = r"""
+MULTI
+SUBSCRIBE c
+PING
+UNSUBSCRIBE
+EXEC
+PING
+
+WATCH a
+MULTI
+UNWATCH
+CONFIG GET nosuch
+PUBSUB NUMSUB c
+EXEC
+EXEC
+"""
+
+
+def answers(server, lines, version):
+    """All that comes back, up to the end of the connection."""
+    with server.connect() as connection:
+        if version == 3:
+            connection.send(b"HELLO 3\r\n")
+            connection.map()
+            assert connection.buffer == b""
+        connection.send("\r\n".join([*lines, "QUIT", ""]).encode())
+        return connection.rest()
+
+
+@unittest.skipIf(REDIS is None, "redis-server is not installed")
+class SameBytes(unittest.TestCase):
+
+    def setUp(self):
+        self.redis = self.enterContext(Redis())
+        self.server = self.enterContext(Server())
+
+    def compare(self, paragraphs, version):
+        for paragraph in paragraphs.strip().split("\n\n"):
+            lines = paragraph.split("\n")
+            with self.subTest(paragraph):
+                self.assertEqual(answers(self.server, lines, version),
+                                 answers(self.redis, lines, version))
+
+    def test_resp2(self):
+        self.compare(SAME, 2)
+
+    def test_resp3(self):
+        self.compare(SAME_RESP3, 3)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
