@@ -37,6 +37,7 @@ struct Config {
   std::int64_t max_locks = 0;
   std::int64_t max_places = 0;
   std::int64_t max_limit_overrides = 0;
+  std::int64_t deadlock_search = 0;
 
   std::int64_t max_subscriptions = 0;
   std::int64_t max_transaction_requests = 0;

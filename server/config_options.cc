@@ -83,6 +83,10 @@ constexpr auto kOptions = std::to_array<Option>({
     {"max_limit_overrides", OptionType::kNumber, "100", 0, 10'000, true, "",
      &Config::max_limit_overrides,
      "Overrides of LIMIT at the same time. Each one costs a look at every request."},
+    {"deadlock_search", OptionType::kNumber, "10000", 0, 1'000'000, true, "",
+     &Config::deadlock_search,
+     "Places and holds that are looked at to see whether a wait would never end; what is beyond "
+     "counts as able to go on. 0: no wait is refused."},
     {"max_subscriptions", OptionType::kNumber, "10000", 1, 1'000'000, true, "",
      &Config::max_subscriptions, "Channels and patterns that one connection may be subscribed to."},
     {"max_transaction_requests", OptionType::kNumber, "10000", 1, 1'000'000, true, "",

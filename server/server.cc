@@ -48,7 +48,8 @@ engine::EngineOptions EngineOptionsOf(const Config& config) {
           .hash_seed = RandomSeed(),
           .locks_max = Bound(config.max_locks),
           .places_max = Bound(config.max_places),
-          .limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides)};
+          .limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides),
+          .deadlock_search = static_cast<std::size_t>(config.deadlock_search)};
 }
 
 record::RecorderOptions RecorderOptionsOf(const Config& config) {
@@ -194,6 +195,7 @@ void Server::ApplyToDispatcher(const Config& config) {
   dispatcher_.engine().set_keep_ms_max(config.max_keep);
   dispatcher_.engine().set_limit_overrides_max(
       static_cast<std::size_t>(config.max_limit_overrides));
+  dispatcher_.engine().set_deadlock_search(static_cast<std::size_t>(config.deadlock_search));
   dispatcher_.channels().set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
   dispatcher_.set_transaction_limits(
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),

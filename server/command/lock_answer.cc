@@ -27,6 +27,19 @@ std::string_view StatusName(engine::LockStatus status) {
   }
 }
 
+// "a waits for k2 held by b, b waits for k1 held by a".
+void RefuseDeadlock(protocol::ReplyWriter& reply, const engine::Deadlock& deadlock) {
+  std::string text;
+  for (const engine::DeadlockLink& link : deadlock.links) {
+    if (!text.empty()) text += ", ";
+    text += Escaped(link.waiter) + " waits for " + Escaped(link.key.bytes) +
+            (link.is_held ? " held by " : " behind ") + Escaped(link.blocker);
+  }
+  const std::size_t left_out = deadlock.link_count - deadlock.links.size();
+  if (left_out > 0) text += ", and " + std::to_string(left_out) + " more";
+  reply.Error(ErrorCode::kDeadlock, text);
+}
+
 // True: it is an error.
 bool Refuse(protocol::ReplyWriter& reply, const engine::KeyName& key, engine::LockStatus status) {
   switch (status) {
@@ -60,6 +73,10 @@ bool Refuse(protocol::ReplyWriter& reply, const engine::KeyName& key, engine::Lo
 
 void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResult& result) {
   const engine::KeyName& key = asked.keys[result.key];
+  if (result.status == engine::LockStatus::kDeadlock) {
+    RefuseDeadlock(call.reply, call.dispatcher.engine().deadlock());
+    return;
+  }
   if (Refuse(call.reply, key, result.status)) return;
   const bool names_key = asked.keys.size() > 1;
   if (result.status == engine::LockStatus::kQueued) {

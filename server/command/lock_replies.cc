@@ -71,6 +71,8 @@ std::string_view ReasonName(engine::DenialReason reason) {
       return "drained";
     case engine::DenialReason::kStarting:
       return "starting";
+    case engine::DenialReason::kDeadlock:
+      return "deadlock";
   }
   return {};
 }

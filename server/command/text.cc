@@ -26,20 +26,23 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
   return value;
 }
 
-std::string Quoted(std::string_view bytes, std::size_t bytes_max) {
+std::string Escaped(std::string_view bytes, std::size_t bytes_max) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string quoted = "'";
+  std::string escaped;
   for (const char c : bytes.substr(0, bytes_max)) {
     if (c >= ' ' && c <= '~' && c != '\'' && c != '\\') {
-      quoted += c;
+      escaped += c;
       continue;
     }
     const auto byte = static_cast<unsigned char>(c);
-    quoted.append("\\x").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
+    escaped.append("\\x").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
   }
-  if (bytes.size() > bytes_max) quoted += "...";
-  quoted += "'";
-  return quoted;
+  if (bytes.size() > bytes_max) escaped += "...";
+  return escaped;
+}
+
+std::string Quoted(std::string_view bytes, std::size_t bytes_max) {
+  return "'" + Escaped(bytes, bytes_max) + "'";
 }
 
 }  // namespace fairlock::command

@@ -23,7 +23,10 @@ std::optional<std::int64_t> ParseInteger(std::string_view text);
 
 using engine::MatchesGlob;
 
-// For messages: in single quotes, what is not printable as \xHH, cut after `bytes_max` bytes.
+// For messages: what is not printable, and quotes, as \xHH, cut after `bytes_max` bytes.
+std::string Escaped(std::string_view bytes, std::size_t bytes_max = 64);
+
+// The same in single quotes.
 std::string Quoted(std::string_view bytes, std::size_t bytes_max = 64);
 
 }  // namespace fairlock::command

@@ -106,8 +106,11 @@ class Claim final : public Hold, public Pending, public MemberHook, public Stand
   }
 
   LockEntry& lock;
-  std::uint64_t arrival = 0;  // rises over the whole server; 0: never had a place
-  std::uint64_t number = 0;   // rises within the line
+  Claim* next_of_owner = nullptr;  // in the ring of WaitingRequests; null: in none
+  Claim* previous_of_owner = nullptr;
+  std::uint64_t owner_hash = 0;  // while it is in one
+  std::uint64_t arrival = 0;     // rises over the whole server; 0: never had a place
+  std::uint64_t number = 0;      // rises within the line
   TimeMs joined = 0;
   Mode mode;
   std::uint32_t keep_ms = 0;
@@ -125,6 +128,6 @@ class Claim final : public Hold, public Pending, public MemberHook, public Stand
 };
 
 static_assert(sizeof(Hold) == 48);
-static_assert(sizeof(Claim) <= 168);
+static_assert(sizeof(Claim) <= 192);
 
 }  // namespace fairlock::engine

@@ -16,6 +16,7 @@ struct EngineOptions {
   std::uint64_t locks_max = ~0ULL;
   std::uint64_t places_max = ~0ULL;
   std::size_t limit_overrides_max = 100;
+  std::size_t deadlock_search = 10'000;  // how many places and holds are looked at for a wait
 };
 
 }  // namespace fairlock::engine

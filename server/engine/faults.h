@@ -53,12 +53,18 @@ enum class Fault {
   kMlockKeepsPart,            // MLOCK repeated does not release what is left of it
   kMlockUndoesPart,           // of an MLOCK that nobody read one key is undone
   kMrenewPart,                // MRENEW renews what is there
+  kDeadlockUnseen,            // no wait is refused
+  kDeadlockIgnoresLine,       // of what a request waits for only the holders are seen
+  kDeadlockCountsAbsent,      // absent places count as waiting requests
+  kDeadlockCountsSeveral,     // an owner is stuck if one of its requests is
+  kDeadlockByAnyHolder,       // one stuck holder is enough, also where another leaves room
+  kDeadlockLooksAtOneKey,     // of an MLOCK that waits only one key is seen
   kStepHandsOver,             // what a step releases is handed over before its end
   kStepWaits,                 // a request waits inside a step
   kStepForgetsLines,          // in the end of a step one line is not looked at
 };
 
-inline constexpr std::array<std::string_view, 48> kFaultNames = {
+inline constexpr std::array<std::string_view, 54> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -104,6 +110,12 @@ inline constexpr std::array<std::string_view, 48> kFaultNames = {
     "mlock-keeps-part",
     "mlock-undoes-part",
     "mrenew-part",
+    "deadlock-unseen",
+    "deadlock-ignores-line",
+    "deadlock-counts-absent",
+    "deadlock-counts-several",
+    "deadlock-by-any-holder",
+    "deadlock-looks-at-one-key",
     "step-hands-over",
     "step-waits",
     "step-forgets-lines",

@@ -56,9 +56,12 @@ inline Pending& RequestOf(Claim& place) {
 }
 
 // The claim, or that on the first key of its MLOCK that is left.
-inline Claim& FirstClaim(Claim& claim) {
-  Group* group = claim.group();
+inline const Claim& FirstClaim(const Claim& claim) {
+  const Group* group = claim.group();
   return group != nullptr ? *group->claims.front() : claim;
+}
+inline Claim& FirstClaim(Claim& claim) {
+  return const_cast<Claim&>(FirstClaim(static_cast<const Claim&>(claim)));
 }
 
 // Visits the claim, or all of its MLOCK. They must stay.

@@ -13,6 +13,7 @@
 #include "server/engine/faults.h"
 #include "server/engine/limit_overrides.h"
 #include "server/engine/lock_holds.h"
+#include "server/engine/waiting_requests.h"
 
 namespace fairlock::engine {
 
@@ -35,6 +36,8 @@ namespace fairlock::engine {
 //     stand first.
 // 10. The claims of a group are all its places, one on each key, with one arrival, in one state,
 //     all with a room reserved or none; or holds with its token, which no other has.
+// 11. `waiting_` has, of each place whose request waits, the claim that stands for it, and no
+// other.
 //
 // Loop-confined.
 class LockCore : public LockHolds {
@@ -83,7 +86,8 @@ class LockCore : public LockHolds {
   void CheckInvariants() const;
 
  protected:
-  explicit LockCore(const EngineOptions& options) : LockHolds(options) {}
+  explicit LockCore(const EngineOptions& options)
+      : LockHolds(options), waiting_(options.hash_seed) {}
   ~LockCore();
 
   // Places (lock_core_line.cc). A place of an MLOCK is named by any of its claims, and stands in
@@ -102,6 +106,7 @@ class LockCore : public LockHolds {
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
   void Keep(Claim& place, TimeMs now);
   void PassOver(Claim& place, TimeMs now);
+  void ForgetWaiting(Claim& place);
   void SchedulePlace(Claim& place, TimeMs deadline, TimerClass timer_class);
   void Reserve(Claim& place);
   void Unreserve(Claim& place);
@@ -198,6 +203,7 @@ class LockCore : public LockHolds {
   void CheckGroup(const Group& group) const;
 
   std::uint64_t next_arrival_ = 1;
+  WaitingRequests waiting_;
   LimitOverrides overrides_;
   std::uint64_t limit_changes_ = 0;
   LineSet lines_;

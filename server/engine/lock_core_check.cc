@@ -1,7 +1,9 @@
 // The check of the engine's invariants.
 
+#include <algorithm>
 #include <cassert>
 
+#include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
@@ -56,6 +58,9 @@ std::size_t LockCore::CheckLock(const LockEntry& lock, EngineCounts& found) cons
   found.cooling += detail.cooling.size();
   for (const Claim& hold : detail.holds) check_timer(hold);
   for (const Claim& place : detail.line) check_timer(place);
+  assert(detail.groups_in_line ==
+         std::count_if(detail.line.begin(), detail.line.end(),
+                       [](const Claim& place) { return place.group() != nullptr; }));  // 8
   for (const Watcher& watcher : detail.watchers) {
     assert(lock.hold_count() > 0 || detail.is_deferred());
     check_timer(watcher);
@@ -107,6 +112,9 @@ void LockCore::CheckPlaces(const LockEntry& lock) const {
     assert(table_.FindClaim(lock, place.owner()) == &place);  // 3
     const Pending& request = RequestOf(const_cast<Claim&>(place));
     assert((request.attachment != nullptr) == (place.state == ClaimState::kWaiting));
+    const bool is_first_claim = &FirstClaim(place) == &place;
+    assert(WaitingRequests::Has(place) == (place.state == ClaimState::kWaiting && is_first_claim) ||
+           IsFaulty(Fault::kDeadlockCountsAbsent));  // 11
     if (place.state == ClaimState::kPassedOver) continue;
     assert(standing != detail.standing.end() && &*standing == &place);  // 5
     ++standing;

@@ -68,6 +68,7 @@ void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& fr
     claim.joined = now;
     claim.SetSince(now);
     LinkLine(detail);
+    if (claim.group() != nullptr) ++detail.groups_in_line;
     if (IsFaulty(Fault::kLifo)) {
       detail.line.push_front(claim);
       detail.standing.push_front(claim);
@@ -97,6 +98,8 @@ void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment&
     StandInLine(claim);
     claim.SetState(ClaimState::kWaiting);
   });
+  Claim& first = FirstClaim(place);
+  if (!WaitingRequests::Has(first)) waiting_.Insert(first);
   Pending& pending = RequestOf(place);
   pending.attachment = &from;
   from.pending.push_back(pending);
@@ -106,6 +109,7 @@ void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment&
 }
 
 void LockCore::Keep(Claim& place, TimeMs now) {
+  if (!IsFaulty(Fault::kDeadlockCountsAbsent)) ForgetWaiting(FirstClaim(place));
   ForEachClaim(place, [&](Claim& claim) {
     StandInLine(claim);
     claim.SetState(ClaimState::kKept);
@@ -114,6 +118,7 @@ void LockCore::Keep(Claim& place, TimeMs now) {
 }
 
 void LockCore::PassOver(Claim& place, TimeMs now) {
+  ForgetWaiting(FirstClaim(place));
   ForEachClaim(place, [&](Claim& claim) {
     LockDetail& detail = *claim.lock.detail;
     const bool is_left_standing = IsFaulty(Fault::kPassedOverBlocks) ||
@@ -124,6 +129,10 @@ void LockCore::PassOver(Claim& place, TimeMs now) {
   });
   SchedulePlace(place, now + options_.reconnect_grace_ms, TimerClass::kReservation);
   NoteOtherLines(place);
+}
+
+void LockCore::ForgetWaiting(Claim& place) {
+  if (WaitingRequests::Has(place)) waiting_.Erase(place);
 }
 
 void LockCore::SchedulePlace(Claim& place, TimeMs deadline, TimerClass timer_class) {
@@ -189,6 +198,8 @@ void LockCore::AppendLine(LockDetail& detail) {
 void LockCore::LeaveLine(Claim& claim) {
   LockDetail& detail = *claim.lock.detail;
   UnreserveRoom(claim);
+  ForgetWaiting(claim);
+  if (claim.group() != nullptr) --detail.groups_in_line;
   detail.line.erase(detail.line.iterator_to(claim));
   if (detail.line.empty()) lines_.erase(lines_.iterator_to(detail));
   if (static_cast<StandingHook&>(claim).is_linked()) {
@@ -275,6 +286,7 @@ void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
   const auto behind = std::find_if(detail.line.begin(), detail.line.end(),
                                    [&](const Claim& other) { return other.number > hold.number; });
   LinkLine(detail);
+  if (hold.group() != nullptr) ++detail.groups_in_line;
   detail.line.insert(behind, hold);
   ++counts_.places;
   StandInLine(hold);

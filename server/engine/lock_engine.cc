@@ -150,10 +150,14 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
   const Claim* blocked = FindBlocked(place, asked);
   const DenialReason reason =
       blocked != nullptr ? ReasonFor(blocked->lock, asked) : DenialReason::kNone;
-  if (blocked != nullptr && WaitOf(request) == 0 && request.keep_ms == 0) {
+  const bool is_asking_only = WaitOf(request) == 0 && request.keep_ms == 0;
+  const bool is_deadlock =
+      blocked != nullptr && WaitOf(request) > 0 && IsDeadlockOfPlace(place, request, now);
+  if (blocked != nullptr && (is_asking_only || is_deadlock)) {
     if (was_reserved) Reserve(place);
     const std::uint64_t hash = table_.HashOf(blocked->lock.key());
-    LockResult denied = Deny(hash, blocked->lock, request, from.client, reason, now);
+    LockResult denied = is_deadlock ? RefuseDeadlock(blocked->lock, request, from.client, now)
+                                    : Deny(hash, blocked->lock, request, from.client, reason, now);
     denied.key = blocked->rank();
     return denied;
   }
@@ -183,11 +187,15 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
   if (WaitOf(request) == 0 && request.keep_ms == 0) {
     return Deny(hash, lock, request, from.client, ReasonFor(lock, asked), now);
   }
-  if (request.waiters_max && lock.standing_count() >= *request.waiters_max &&
-      !IsFaulty(Fault::kFullIgnored)) {
-    if (!request.replaces_newest || lock.standing_count() == 0) {
-      return Deny(hash, lock, request, from.client, DenialReason::kFull, now);
-    }
+  const bool is_full = IsFull(lock, request);
+  if (is_full && (!request.replaces_newest || lock.standing_count() == 0)) {
+    return Deny(hash, lock, request, from.client, DenialReason::kFull, now);
+  }
+  const Claim* leaving = is_full ? &NewestOf(lock) : nullptr;
+  if (WaitOf(request) > 0 && IsDeadlockOfNewcomer(lock, request, leaving, now)) {
+    return RefuseDeadlock(lock, request, from.client, now);
+  }
+  if (is_full) {
     ReplaceNewest(lock, request.owner, now, effects);
     if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
   }
@@ -207,10 +215,18 @@ bool LockEngine::MayPass(const LockEntry& lock, const Mode& mode) const {
   return (is_faulty || !IsAnyoneAhead(lock, ~std::uint64_t{0})) && HasRoom(lock, mode);
 }
 
+bool LockEngine::IsFull(const LockEntry& lock, const LockRequest& request) {
+  return request.waiters_max && lock.standing_count() >= *request.waiters_max &&
+         !IsFaulty(Fault::kFullIgnored);
+}
+
+Claim& LockEngine::NewestOf(LockEntry& lock) {
+  auto& standing = lock.detail->standing;
+  return IsFaulty(Fault::kReplaceOldest) ? standing.front() : standing.back();
+}
+
 void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects) {
-  LockDetail& detail = *lock.detail;
-  Claim& newest =
-      IsFaulty(Fault::kReplaceOldest) ? detail.standing.front() : detail.standing.back();
+  Claim& newest = NewestOf(lock);
   Answer(RequestOf(newest), {.kind = ResolutionKind::kReplaced, .by = OutlivingStep(by)}, effects);
   TellPlace(EventKind::kReplaced, newest, now, by);
   RemovePlace(newest, Cause::kRequest);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/deadlock_search.h"
 #include "server/engine/inspection.h"
 #include "server/engine/kept_state.h"
 #include "server/engine/lock_core.h"
@@ -42,6 +43,9 @@ class LockEngine final : public LockCore {
   // Ends the holds of `owner`, or all without one; returns how many.
   std::uint64_t Break(const KeyName& key, std::optional<std::string_view> owner, TimeMs now,
                       Effects& effects);
+
+  // Why the last LOCK or MLOCK that was told kDeadlock was.
+  const Deadlock& deadlock() const { return deadlock_; }
 
   // All or nothing; afterwards each key has a hold of its own under the common token.
   LockResult Mlock(const MlockRequest& request, Attachment& from, TimeMs now, Effects& effects);
@@ -117,6 +121,8 @@ class LockEngine final : public LockCore {
   LockResult AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                      Attachment& from, TimeMs now, Effects& effects);
   bool MayPass(const LockEntry& lock, const Mode& mode) const;
+  static bool IsFull(const LockEntry& lock, const LockRequest& request);
+  static Claim& NewestOf(LockEntry& lock);
   void ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects);
   Claim& ClaimForHeir(LockEntry& lock, std::string_view new_owner, TimeMs now, Effects& effects);
   void InheritOptions(Claim& heir, Claim& old);
@@ -125,6 +131,18 @@ class LockEngine final : public LockCore {
                  TimeMs now);
   void CancelPlace(Claim& place, TimeMs now, Effects& effects);
   void EndReservationsAndCooling(LockEntry& lock, TimeMs now);
+
+  // Deadlocks (lock_engine_deadlock.cc). Whether a wait would never end; then `deadlock_` says why.
+  bool IsDeadlock(const WaitQuestion& question, TimeMs now);
+  // False: nothing on that key can keep a newcomer for ever. O(holders), at most `deadlock_search`.
+  bool MayNeverHaveRoom(const LockEntry& lock) const;
+  // With REPLACE the place `leaving` ends before it waits.
+  bool IsDeadlockOfNewcomer(const LockEntry& lock, const LockRequest& request, const Claim* leaving,
+                            TimeMs now);
+  bool IsDeadlockOfPlace(const Claim& place, const LockRequest& request, TimeMs now);
+  bool IsDeadlockOfMlock(const LockRequest& each, TimeMs now);
+  LockResult RefuseDeadlock(const LockEntry& lock, const LockRequest& request, ClientRef client,
+                            TimeMs now);
 
   // MLOCK (lock_engine_mlock.cc).
   struct NamedLock {
@@ -188,6 +206,7 @@ class LockEngine final : public LockCore {
   LockSummary Summarize(const LockEntry& lock, TimeMs now) const;
   bool Passes(const LockFilter& filter, const LockEntry& lock, const LockSummary& summary) const;
 
+  Deadlock deadlock_;
   std::vector<NamedLock> named_;  // scratch: the locks that an MLOCK is about, in its order
 };
 

@@ -260,7 +260,11 @@ void LockEngine::Restore(const KeptPlace& kept, DurationMs restart_grace_ms, Tim
   } else {
     const std::vector<KeyName> names = NamesOf(kept.key.db, kept.claim.mlock_keys);
     auto* group = new Group(names);
-    for (const KeyName& name : names) AddToGroup(*group, RestorePlace(name, kept, now));
+    for (const KeyName& name : names) {
+      Claim& claim = RestorePlace(name, kept, now);
+      AddToGroup(*group, claim);
+      ++claim.lock.detail->groups_in_line;
+    }
     place = group->claims.front();
   }
   place->is_kept = true;

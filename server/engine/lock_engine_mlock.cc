@@ -131,10 +131,18 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
   if (blocked && WaitOf(each) == 0 && each.keep_ms == 0) {
     return DenyAll(request, from.client, *blocked, ReasonFor(*named_[*blocked].lock, asked), now);
   }
-  if (blocked && each.waiters_max && !IsFaulty(Fault::kFullIgnored)) {
+  const bool may_be_full = blocked && each.waiters_max && !IsFaulty(Fault::kFullIgnored);
+  if (may_be_full) {
     if (const auto full = FindRefusingLine(each)) {
       return DenyAll(request, from.client, *full, DenialReason::kFull, now);
     }
+  }
+  if (blocked && WaitOf(each) > 0 && IsDeadlockOfMlock(each, now)) {
+    LockResult refused = RefuseDeadlock(*named_[*blocked].lock, each, from.client, now);
+    refused.key = *blocked;
+    return refused;
+  }
+  if (may_be_full) {
     ReplaceNewestOfFullLines(each, now, effects);
     blocked = FindBlockedKey(asked);
   }

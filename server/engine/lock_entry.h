@@ -69,14 +69,14 @@ struct LockDetail : LineHook, StepHook {
   List<CoolingRoom> cooling;           // in the order of their begin
   Rooms rooms;                         // of holds (the plain one too), reservations and cooling
   std::uint64_t next_number = 1;
-  std::uint64_t line_number = 0;   // in LockCore::lines_
-  std::uint32_t reserved = 0;      // places with a room reserved for them
-  TimeMs due_min = kNever;         // no deadline of the members is before it
-  std::uint64_t seen_changes = 0;  // of overrides, when the line was looked at
-  bool is_noted = false;           // in LockCore::noted_lines_
-  bool is_settling = false;        // in LockCore::settling_: it must not be discarded
-  std::optional<Cause>
-      vacating;  // what ended a reservation: whether all rooms are free is to be told
+  std::uint64_t line_number = 0;     // in LockCore::lines_
+  std::uint32_t reserved = 0;        // places with a room reserved for them
+  std::uint32_t groups_in_line = 0;  // places of MLOCKs
+  TimeMs due_min = kNever;           // no deadline of the members is before it
+  std::uint64_t seen_changes = 0;    // of overrides, when the line was looked at
+  bool is_noted = false;             // in LockCore::noted_lines_
+  bool is_settling = false;          // in LockCore::settling_: it must not be discarded
+  std::optional<Cause> vacating;     // what ended a reservation: if no room is taken, it is told
 
   bool is_deferred() const { return StepHook::is_linked(); }
   bool empty() const {

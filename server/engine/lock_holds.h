@@ -37,6 +37,7 @@ class LockHolds {
   void set_default_lease_ms(DurationMs lease_ms) { options_.default_lease_ms = lease_ms; }
   void set_keep_ms_max(DurationMs keep_ms_max) { options_.keep_ms_max = keep_ms_max; }
   void set_reconnect_grace_ms(DurationMs grace_ms) { options_.reconnect_grace_ms = grace_ms; }
+  void set_deadlock_search(std::size_t steps) { options_.deadlock_search = steps; }
   void set_limit_overrides_max(std::size_t count) { options_.limit_overrides_max = count; }
   std::uint64_t CountLocks(std::uint8_t db) const { return locks_by_db_[db]; }
   const EngineOptions& options() const { return options_; }

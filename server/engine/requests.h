@@ -85,6 +85,8 @@ enum class LockStatus : std::uint8_t {
                  // changed
   kStakedOtherwise,  // an error: MLOCK by an owner that holds or waits for one of the keys, `key`,
                      // other than by an MLOCK of exactly these; nothing changed
+  kDeadlock,         // an error: the wait would never end, as LockEngine::deadlock() says; nothing
+                     // changed
   kWaitsByMlock,     // an error: LOCK of a key that the owner's MLOCK waits for; nothing changed
   kTooManyLocks,     // an error: the configured number of locks is reached; nothing changed
   kTooManyPlaces     // an error: the configured number of places is reached; nothing changed

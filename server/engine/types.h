@@ -56,6 +56,7 @@ enum class DenialReason : std::uint8_t {
   kFull,      // MAXWAITERS
   kDrained,   // an operator's override of LIMIT lets nobody new in
   kStarting,  // after the start: leases that are not known may still run
+  kDeadlock,  // its wait would never end
 };
 
 // What ended something.

@@ -29,6 +29,8 @@ bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOption
       engine_options.locks_max = ReadLimit(value);
     } else if (option.name == "max-places") {
       engine_options.places_max = ReadLimit(value);
+    } else if (option.name == "deadlock-search") {
+      engine_options.deadlock_search = static_cast<std::size_t>(ReadLimit(value));
     } else if (option.name == "max-limit-overrides") {
       engine_options.limit_overrides_max = static_cast<std::size_t>(ReadLimit(value));
     } else {

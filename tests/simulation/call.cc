@@ -92,6 +92,8 @@ void Outcome::Clear() {
   number = 0;
   extra = 0;
   answers.clear();
+  links.clear();
+  link_count = 0;
   owners_in_line.clear();
   expiries.clear();
   lapses.clear();

@@ -129,6 +129,14 @@ struct Lapse {
   int owner = kAbsent;
 };
 
+// Of a refusal: who waits for what because of whom.
+struct DeadlockLink {
+  int waiter = kAbsent;
+  int key = kAbsent;
+  int blocker = kAbsent;
+  bool is_held = false;
+};
+
 // What a call returned; each operation uses the fields it needs, the others stay 0.
 struct Outcome {
   int status = 0;
@@ -137,6 +145,10 @@ struct Outcome {
   std::int64_t number = 0;
   std::int64_t extra = 0;
   std::vector<Answer> answers;
+  // The first links of the chain for which a wait is refused, and how many there are. For the
+  // ledger; not compared.
+  std::vector<DeadlockLink> links;
+  std::size_t link_count = 0;
   // After a call that may end places of absent owners without a word: who is in
   // line then, for each key that it named. For the ledger; not compared.
   std::vector<std::vector<int>> owners_in_line;

@@ -286,6 +286,16 @@ void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
   outcome.reason = static_cast<int>(result.reason);
   outcome.token = result.token;
   if (result.token == 0) outcome.number = static_cast<std::int64_t>(result.key);
+  if (result.status == LockStatus::kDeadlock) TakeDeadlock(outcome);
+}
+
+void EngineDriver::TakeDeadlock(Outcome& outcome) const {
+  const engine::Deadlock& deadlock = engine_.deadlock();
+  outcome.link_count = deadlock.link_count;
+  for (const engine::DeadlockLink& link : deadlock.links) {
+    outcome.links.push_back({NumberOfOwner(link.waiter), NumberOfKey(link.key),
+                             NumberOfOwner(link.blocker), link.is_held});
+  }
 }
 
 void EngineDriver::ApplyToAll(const Call& call, TimeMs now, Outcome& outcome) {

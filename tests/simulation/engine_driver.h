@@ -52,6 +52,7 @@ class EngineDriver final : private engine::EventSink {
   void Close(Connection& connection, TimeMs now);
   Connection& Find(int connection);
   void TakeAnswers(Outcome& outcome);
+  void TakeDeadlock(Outcome& outcome) const;
   int NumberOfOwner(std::string_view owner) const;
   void ListLine(const Call& call, TimeMs now, Outcome& outcome);
   void ApplySetting(const Call& call, TimeMs now, Outcome& outcome);

@@ -32,7 +32,8 @@ void AddMissing(std::vector<int>& keys, const std::vector<int>& others) {
 }  // namespace
 
 Ledger::Ledger(const Setting& setting)
-    : keys_(setting.keys.size()),
+    : setting_(setting),
+      keys_(setting.keys.size()),
       default_lease_ms_(setting.engine.default_lease_ms),
       reconnect_grace_ms_(setting.engine.reconnect_grace_ms),
       overrides_(setting),

@@ -11,6 +11,7 @@
 #include "tests/simulation/call.h"
 #include "tests/simulation/override_book.h"
 #include "tests/simulation/setting.h"
+#include "tests/simulation/stuck_requests.h"
 
 namespace fairlock::simulation {
 
@@ -29,7 +30,9 @@ namespace fairlock::simulation {
 //     matches; when it changes nobody is left waiting, and a drain lets nobody new in.
 //  9. A line is no longer than MAXWAITERS allows, and REPLACE ends the newest place.
 // 10. An MLOCK holds all of its keys, under one token, or none; its place is one in all its lines.
-// 11. What a step frees is handed over in its end, and not before.
+// 11. No wait begins that would never end because others never end for it, and only such a one is
+//     refused; the chain that is named for it is true.
+// 12. What a step frees is handed over in its end, and not before.
 class Ledger {
  public:
   struct Hold {
@@ -127,6 +130,10 @@ class Ledger {
   void JudgeLockDenied(bool is_held, TimeMs now);
   void JudgeLockGranted(TimeMs now);
   void JudgeQueued(TimeMs now);
+  void JudgeDeadlock(TimeMs now);
+  WaitPicture Picture(TimeMs now) const;
+  std::vector<Place> PlacesToReplace() const;
+  static bool IsTrue(const WaitPicture& picture, const DeadlockLink& link);
   void JudgeAlready(Hold& hold, TimeMs now);
   void JudgeUnlock(TimeMs now);
   void JudgeRenew(TimeMs now);
@@ -180,6 +187,7 @@ class Ledger {
   Key& At(int key) { return keys_[static_cast<std::size_t>(key)]; }
   const Key& At(int key) const { return keys_[static_cast<std::size_t>(key)]; }
 
+  const Setting& setting_;
   std::vector<Key> keys_;
   DurationMs default_lease_ms_;
   DurationMs reconnect_grace_ms_;

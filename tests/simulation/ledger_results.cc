@@ -77,6 +77,8 @@ void Ledger::JudgeLock(TimeMs now) {
       return;
     case LockStatus::kDenied:
       return JudgeLockDenied(is_held, now);
+    case LockStatus::kDeadlock:
+      return JudgeDeadlock(now);
     case LockStatus::kModeDiffers:
       Require(is_held && (hold->mode.is_shared || hold->mode.limit > 1),
               "an exclusive holder may ask for anything");
@@ -182,8 +184,11 @@ void Ledger::JudgeQueued(TimeMs now) {
   Require(is_waiting || call_->keep_ms > 0, "only WAIT and KEEP take a place");
   Place place = PlaceFor(*call_, now);
   const auto earlier = FindOwner(At(call_->key).line, call_->owner);
+  // What its return changed may have had effects before it is judged.
+  const bool is_return_over = earlier != At(call_->key).line.end() && !outcome_->answers.empty();
+  Require(!is_waiting || is_return_over || !FindStuck(Picture(now)).front(),
+          "no wait begins that can never end");
   if (earlier == At(call_->key).line.end()) {
-    // What its return changed may have had effects before it is judged.
     CheckDenied(now);
     place.arrival = next_arrival_++;
     for (int key : place.keys) {

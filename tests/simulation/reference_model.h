@@ -11,6 +11,7 @@
 #include "tests/simulation/model_key.h"
 #include "tests/simulation/override_book.h"
 #include "tests/simulation/setting.h"
+#include "tests/simulation/stuck_requests.h"
 
 namespace fairlock::simulation {
 
@@ -100,7 +101,13 @@ class ReferenceModel {
   void ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now);
   void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
   void JoinLine(const Call& call, std::size_t blocked, TimeMs now, Outcome& outcome);
+  void RefuseDeadlock(const Call& call, std::size_t key, Outcome& outcome);
   void Deny(const Call& call, std::size_t key, engine::DenialReason reason, Outcome& outcome);
+
+  // Whether the wait that is asked for would never end (reference_model_deadlock.cc).
+  bool IsDeadlock(const Call& call, TimeMs now) const;
+  static std::size_t NumberOf(WaitPicture& picture, const ModelPlace& place);
+  std::vector<ModelPlace> PlacesToReplace(const Call& call) const;
 
   // The others (reference_model_holds.cc, reference_model_connections.cc).
   void Unlock(int key, const Call& call, TimeMs now, Outcome& outcome);

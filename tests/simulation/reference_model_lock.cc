@@ -1,4 +1,4 @@
-// The reference model: LOCK and MLOCK (rules 1 to 5, 7 to 10, 12 and 14).
+// The reference model: LOCK and MLOCK (rules 1 to 5, 7 to 12 and 14).
 
 #include <algorithm>
 
@@ -111,6 +111,11 @@ void ReferenceModel::AskAnew(const Call& call, TimeMs now, Outcome& outcome) {
     if (const auto full = FindRefusingLine(call)) {
       return Deny(call, *full, DenialReason::kFull, outcome);
     }
+  }
+  if (blocked && call.wait_ms > 0 && IsDeadlock(call, now)) {
+    return RefuseDeadlock(call, *blocked, outcome);
+  }
+  if (blocked && call.waiters_max) {
     for (int key : keys) {
       const std::size_t standing = At(key).CountStanding();
       if (standing > 0 && standing >= *call.waiters_max) ReplaceNewest(key, call, now, outcome);
@@ -191,6 +196,10 @@ void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome
     SetReserved(earlier, earlier.is_reserved);
     return Deny(call, IndexIn(call.named(), *blocked), reason, outcome);
   }
+  if (blocked && call.wait_ms > 0 && IsDeadlock(call, now)) {
+    SetReserved(earlier, earlier.is_reserved);
+    return RefuseDeadlock(call, IndexIn(call.named(), *blocked), outcome);
+  }
   if (earlier.state == PlaceState::kWaiting) {
     outcome.answers.push_back(
         {earlier.connection, earlier.asked_key, ResolutionKind::kSuperseded, 0});
@@ -223,6 +232,11 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
   outcome.number = static_cast<std::int64_t>(blocked);
   for (int key : keys) AddPlace(key, PlaceOf(call, now));
   ++next_arrival_;
+}
+
+void ReferenceModel::RefuseDeadlock(const Call& call, std::size_t key, Outcome& outcome) {
+  Deny(call, key, DenialReason::kDeadlock, outcome);
+  outcome.status = static_cast<int>(LockStatus::kDeadlock);
 }
 
 void ReferenceModel::Deny(const Call& call, std::size_t key, DenialReason reason,

@@ -1,0 +1,102 @@
+// Waits that would never end: what the search costs and where it stops.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/engine/lock_engine.h"
+
+namespace fairlock::engine {
+namespace {
+
+class DeadlockTest : public testing::Test {
+ protected:
+  ~DeadlockTest() override {
+    for (auto& connection : connections_) engine_.Detach(*connection, 0, effects_);
+    engine_.CheckInvariants();
+  }
+
+  Attachment& Connect() {
+    connections_.push_back(
+        std::make_unique<Attachment>(engine_.clients().Connect("test", "default")));
+    return *connections_.back();
+  }
+
+  LockStatus Lock(const std::string& key, const std::string& owner, DurationMs wait_ms = 0) {
+    LockRequest request;
+    request.key = {0, key};
+    request.owner = owner;
+    request.wait_ms = wait_ms;
+    return engine_.Lock(request, Connect(), 0, effects_).status;
+  }
+
+  // Owner i holds key i, and waits for the next; the last does not wait.
+  void MakeChain(int length) {
+    for (int i = 0; i < length; ++i) Lock(Key(i), Owner(i));
+    for (int i = 0; i + 1 < length; ++i) {
+      ASSERT_EQ(Lock(Key(i + 1), Owner(i), kForever), LockStatus::kQueued);
+    }
+  }
+  static std::string Key(int i) { return "key" + std::to_string(i); }
+  static std::string Owner(int i) { return "owner" + std::to_string(i); }
+
+  LockEngine engine_{EngineOptions{.reconnect_grace_ms = 0}};
+  Effects effects_;
+  std::vector<std::unique_ptr<Attachment>> connections_;
+};
+
+TEST_F(DeadlockTest, LongCircleIsFoundAndItsBeginIsNamed) {
+  constexpr int kLength = 3000;
+  MakeChain(kLength);
+  EXPECT_EQ(Lock(Key(0), Owner(kLength - 1), kForever), LockStatus::kDeadlock);
+  const Deadlock& deadlock = engine_.deadlock();
+  EXPECT_EQ(deadlock.link_count, static_cast<std::size_t>(kLength));
+  ASSERT_EQ(deadlock.links.size(), Deadlock::kLinksMax);
+  EXPECT_EQ(deadlock.links[0].waiter, Owner(kLength - 1));
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(deadlock.links[static_cast<std::size_t>(i)].key.bytes, Key(i));
+    EXPECT_EQ(deadlock.links[static_cast<std::size_t>(i)].blocker, Owner(i));
+    EXPECT_TRUE(deadlock.links[static_cast<std::size_t>(i)].is_held);
+  }
+}
+
+TEST_F(DeadlockTest, CircleBeyondTheBoundIsNotRefused) {
+  engine_.set_deadlock_search(50);
+  MakeChain(51);
+  EXPECT_EQ(Lock(Key(0), Owner(50), kForever), LockStatus::kQueued);
+}
+
+TEST_F(DeadlockTest, CircleWithinTheBoundIsRefused) {
+  // A hold and a place for each link.
+  engine_.set_deadlock_search(100);
+  MakeChain(50);
+  EXPECT_EQ(Lock(Key(0), Owner(49), kForever), LockStatus::kDeadlock);
+}
+
+TEST_F(DeadlockTest, OwnerCountsAgainWhenAllButOneOfItsRequestsHaveEnded) {
+  Lock("a", "alice");
+  Lock("b", "bob");
+  Lock("c", "carol");
+  for (const char* key : {"a", "c"}) Lock(key, "bob", kForever);
+  EXPECT_EQ(Lock("b", "alice", kForever), LockStatus::kQueued);
+  EXPECT_TRUE(engine_.Cancel({0, "b"}, "alice", 0, effects_));
+  EXPECT_TRUE(engine_.Cancel({0, "c"}, "bob", 0, effects_));
+  EXPECT_EQ(Lock("b", "alice", kForever), LockStatus::kDeadlock);
+  EXPECT_EQ(engine_.counts().places, 1U);
+}
+
+TEST_F(DeadlockTest, ManyRequestsOfOneOwnerEndInAnyOrder) {
+  constexpr int kCount = 100;
+  for (int i = 0; i < kCount; ++i) {
+    Lock(Key(i), "holder");
+    ASSERT_EQ(Lock(Key(i), "waiter", kForever), LockStatus::kQueued);
+  }
+  for (int i = 0; i < kCount; i += 2) engine_.Cancel({0, Key(i)}, "waiter", 0, effects_);
+  engine_.CheckInvariants();
+  for (int i = kCount - 1; i > 0; i -= 2) engine_.Cancel({0, Key(i)}, "waiter", 0, effects_);
+  EXPECT_EQ(engine_.counts().places, 0U);
+}
+
+}  // namespace
+}  // namespace fairlock::engine
