@@ -46,6 +46,7 @@ class Server {
   void Reload();
   net::ListenResult OpenSockets();
   void RequestStop(const std::string& why);
+  void LogFromScript(script::LogLevel level, std::string_view text);
   std::string Apply(const Config& config);
   void ApplyToDispatcher(const Config& config);
   void LogChanges(const Config& config);

@@ -86,6 +86,14 @@ constexpr auto kMemoryFields = std::to_array<Field>({
     {"used_memory_human", [](const Source& s) { return Human(UsedBytes(s)); }},
     {"used_memory_rss", [](const Source& s) { return std::to_string(s.resources.resident_bytes); }},
     {"used_memory_rss_human", [](const Source& s) { return Human(s.resources.resident_bytes); }},
+    {"used_memory_scripts",
+     [](const Source& s) {
+       return std::to_string(s.dispatcher.scripts().interpreter().memory_bytes());
+     }},
+    {"number_of_cached_scripts",
+     [](const Source& s) {
+       return std::to_string(s.dispatcher.scripts().interpreter().script_count());
+     }},
     {"maxmemory", [](const Source&) { return std::string("0"); }},
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
 });
