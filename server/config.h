@@ -39,6 +39,11 @@ struct Config {
   std::int64_t max_limit_overrides = 0;
   std::int64_t deadlock_search = 0;
 
+  std::int64_t script_steps = 0;
+  std::int64_t script_time = 0;
+  std::int64_t script_memory = 0;
+  std::int64_t script_cache = 0;
+
   std::int64_t max_subscriptions = 0;
   std::int64_t max_transaction_requests = 0;
   std::int64_t max_transaction_size = 0;

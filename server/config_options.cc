@@ -87,6 +87,18 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::deadlock_search,
      "Places and holds that are looked at to see whether a wait would never end; what is beyond "
      "counts as able to go on. 0: no wait is refused."},
+    {"script_steps", OptionType::kNumber, "10000000", 10'000, kCountMax, true, "",
+     &Config::script_steps,
+     "Instructions that one script may execute, and as much work of library functions; then it is "
+     "stopped. Nobody else is served while it runs: ten million take about 100 ms."},
+    {"script_time", OptionType::kDuration, "1s", kMs, 60 * kSecond, true, "", &Config::script_time,
+     "A script that runs for longer is stopped, however few its instructions."},
+    {"script_memory", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::script_memory,
+     "Memory that one script may take beyond what it found; one that wants more ends with an "
+     "error."},
+    {"script_cache", OptionType::kNumber, "1000", 1, 1'000'000, true, "", &Config::script_cache,
+     "Scripts that are kept for EVALSHA, up to 4 MiB of text; the one longest not used goes "
+     "first."},
     {"max_subscriptions", OptionType::kNumber, "10000", 1, 1'000'000, true, "",
      &Config::max_subscriptions, "Channels and patterns that one connection may be subscribed to."},
     {"max_transaction_requests", OptionType::kNumber, "10000", 1, 1'000'000, true, "",

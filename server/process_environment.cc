@@ -61,6 +61,8 @@ ProcessEnvironment::ProcessEnvironment(command::ServerFacts facts, Config config
 
 std::int64_t ProcessEnvironment::UnixTimeUs() const { return net::UnixTimeUs(); }
 
+std::uint64_t ProcessEnvironment::MonotonicNs() const { return net::MonotonicNs(); }
+
 command::ResourceUse ProcessEnvironment::Resources() const {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -19,6 +19,7 @@ struct EnvironmentHooks {
     return command::PersistenceReport{};
   };
   std::function<std::string(const std::string& path, std::uint64_t client_id)> start_backup = {};
+  std::function<void(script::LogLevel, std::string_view)> log_from_script = {};
 };
 
 // Loop-confined.
@@ -28,12 +29,16 @@ class ProcessEnvironment final : public command::Environment {
 
   const command::ServerFacts& Facts() const override { return facts_; }
   std::int64_t UnixTimeUs() const override;
+  std::uint64_t MonotonicNs() const override;
   command::ResourceUse Resources() const override;
   std::vector<command::Setting> FindSettings(std::string_view name_glob) const override;
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   command::PersistenceReport Persistence() const override { return hooks_.persistence(); }
   std::string StartBackup(const std::string& path, std::uint64_t client_id) override {
     return hooks_.start_backup(path, client_id);
+  }
+  void LogFromScript(script::LogLevel level, std::string_view text) override {
+    hooks_.log_from_script(level, text);
   }
   void RequestShutdown() override { hooks_.request_shutdown(); }
 

@@ -66,6 +66,13 @@ protocol::RequestLimits RequestLimitsOf(const Config& config) {
           .inline_bytes_max = static_cast<std::uint32_t>(config.inline_limit)};
 }
 
+script::ScriptLimits ScriptLimitsOf(const Config& config) {
+  return {.steps_max = static_cast<std::uint64_t>(config.script_steps),
+          .time_max_ms = static_cast<std::uint64_t>(config.script_time),
+          .memory_bytes_max = static_cast<std::size_t>(config.script_memory),
+          .cached_scripts_max = static_cast<std::size_t>(config.script_cache)};
+}
+
 net::LoopOptions LoopOptionsOf(const Config& config) {
   net::LoopOptions options;
   options.limits.output_bytes_max = static_cast<std::size_t>(config.output_limit);
@@ -103,14 +110,16 @@ command::ServerFacts FactsWith(const std::string& config_file) {
 
 Server::Server(const Config& config, const std::string& config_file, Log& log)
     : log_(log),
-      environment_(FactsWith(config_file), FitToDescriptorLimit(config, log),
-                   {.apply = [this](const Config& changed) { return Apply(changed); },
-                    .request_shutdown = [this] { RequestStop("SHUTDOWN"); },
-                    .persistence = [this] { return keeping_.Report(); },
-                    .start_backup =
-                        [this](const std::string& path, std::uint64_t client_id) {
-                          return keeping_.StartBackup(path, client_id);
-                        }}),
+      environment_(
+          FactsWith(config_file), FitToDescriptorLimit(config, log),
+          {.apply = [this](const Config& changed) { return Apply(changed); },
+           .request_shutdown = [this] { RequestStop("SHUTDOWN"); },
+           .persistence = [this] { return keeping_.Report(); },
+           .start_backup =
+               [this](const std::string& path, std::uint64_t client_id) {
+                 return keeping_.StartBackup(path, client_id);
+               },
+           .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); }}),
       dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
                   RecorderOptionsOf(config)),
       slow_lock_log_(log, dispatcher_.engine().clients()),
@@ -188,6 +197,16 @@ std::string Server::Apply(const Config& config) {
   return "";
 }
 
+void Server::LogFromScript(script::LogLevel level, std::string_view text) {
+  if (level == script::LogLevel::kWarning) {
+    log_.Warning("a script says {}", Escaped(text));
+  } else if (level == script::LogLevel::kNotice) {
+    log_.Info("a script says {}", Escaped(text));
+  } else {
+    log_.Debug("a script says {}", Escaped(text));
+  }
+}
+
 void Server::ApplyToDispatcher(const Config& config) {
   dispatcher_.set_limits(RequestLimitsOf(config));
   dispatcher_.engine().set_default_lease_ms(config.default_lease);
@@ -201,6 +220,7 @@ void Server::ApplyToDispatcher(const Config& config) {
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),
        .bytes_max = static_cast<std::size_t>(config.max_transaction_size),
        .watched_keys_max = static_cast<std::size_t>(config.max_watched_keys)});
+  dispatcher_.scripts().interpreter().set_limits(ScriptLimitsOf(config));
   dispatcher_.event_publisher().set_key_events(
       static_cast<command::KeyEventClasses>(config.notify_keyspace_events));
   std::vector<engine::LabelRule> label_rules;

@@ -47,6 +47,7 @@ class Server {
   void Reload();
   net::ListenResult OpenSockets();
   void RequestStop(const std::string& why);
+  void LogFromScript(script::LogLevel level, std::string_view text);
   std::string Apply(const Config& config);
   void ApplyToDispatcher(const Config& config);
   void ApplyToSlowLockLog(const Config& config);

@@ -257,8 +257,8 @@ void AcceptOnOrOff(Invocation& call) {
   }
 }
 
-constexpr std::uint32_t kPlain = kConnection;
-constexpr std::uint32_t kOverOthers = kConnection | kAdmin | kDangerous;
+constexpr std::uint32_t kPlain = kConnection | kNoScript;
+constexpr std::uint32_t kOverOthers = kPlain | kAdmin | kDangerous;
 
 constexpr auto kClientCommands = std::to_array<CommandSpec>({
     {"CLIENT",

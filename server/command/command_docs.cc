@@ -26,6 +26,7 @@ constexpr auto kFlagNames = std::to_array<FlagName>({
     {kFast, "fast"},
     {kNoAuth, "no_auth"},
     {kNoMulti, "no_multi"},
+    {kNoScript, "noscript"},
 });
 
 constexpr auto kCategoryNames = std::to_array<FlagName>({

@@ -23,8 +23,8 @@ std::size_t HashOfName(std::string_view name) {
 
 CommandTable::CommandTable()
     : CommandTable({LockCommands(), MlockCommands(), LookCommands(), RecordCommands(),
-                    LimitCommands(), SubscriptionCommands(), TransactionCommands(),
-                    ConnectionCommands(), ClientCommands(), ServerCommands(),
+                    LimitCommands(), ScriptCommands(), SubscriptionCommands(),
+                    TransactionCommands(), ConnectionCommands(), ClientCommands(), ServerCommands(),
                     IntrospectionCommands()}) {}
 
 CommandTable::CommandTable(std::initializer_list<std::span<const CommandSpec>> families) {

@@ -46,6 +46,7 @@ enum CommandFlag : std::uint32_t {
       1U << 12,           // refused while locks are loaded, as kWrite and kReadOnly are; not shown
   kNoMulti = 1U << 13,    // not allowed between MULTI and EXEC
   kNotQueued = 1U << 14,  // executed at once between MULTI and EXEC; not shown
+  kNoScript = 1U << 15,   // no script may call it
 };
 
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
@@ -91,6 +92,7 @@ std::span<const CommandSpec> MlockCommands();
 std::span<const CommandSpec> LookCommands();
 std::span<const CommandSpec> RecordCommands();
 std::span<const CommandSpec> LimitCommands();
+std::span<const CommandSpec> ScriptCommands();
 std::span<const CommandSpec> SubscriptionCommands();
 std::span<const CommandSpec> TransactionCommands();
 std::span<const CommandSpec> ConnectionCommands();

@@ -24,6 +24,7 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       channels_(engine_options.hash_seed),
       event_publisher_(*this),
       watched_keys_(*this),
+      scripts_(*this),
       calls_(commands_.rows().size()) {
   if (recorder_.is_on()) AddEventSink(recorder_);
 }
@@ -147,16 +148,22 @@ bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Argume
   return true;
 }
 
+namespace {
+
+// Of the key in the database of now: a request before this one may have changed it.
+std::uint64_t HashFor(const Client& client, const RequestAhead& request) {
+  return request.has_key && request.database == client.database() ? request.key_hash : 0;
+}
+
+}  // namespace
+
 void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::TimeMs now) {
   ++counters_.commands_processed;
   protocol::ReplyWriter reply = client.writer();
   const std::size_t output_before = client.output().size();
   const std::size_t row = FindCommand(client, request, reply);
   if (!Collect(client, row, request.arguments, reply) && row != CommandTable::kNone) {
-    // A request before this one may have changed the database.
-    const bool is_hashed = request.has_key && request.database == client.database();
-    Invocation invocation{*this, client, request.arguments,
-                          reply, now,    is_hashed ? request.key_hash : 0};
+    Invocation invocation{*this, client, request.arguments, reply, now, HashFor(client, request)};
     // Its messages come behind its reply, whatever the handler sets in motion.
     is_executing_ = true;
     Run(row, invocation);
@@ -175,13 +182,25 @@ void Dispatcher::Run(std::size_t row, Invocation& invocation) {
   spec.handler(invocation);
   assert(!is_in_step() || !client.is_waiting());
   if (!monitors_.empty()) {
-    monitors_.Show(client, spec, invocation.arguments, environment_.UnixTimeUs());
+    const Origin origin = scripts_.is_running() ? Origin::kScript : Origin::kClient;
+    monitors_.Show(client, spec, invocation.arguments, origin, environment_.UnixTimeUs());
   }
 }
 
 void Dispatcher::NoteReply(const Client& client, std::size_t output_before) {
   const std::string& output = client.output();
   if (output.size() > output_before && output[output_before] == '-') ++counters_.errors_replied;
+}
+
+void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
+                                  engine::TimeMs now, protocol::ReplyWriter reply) {
+  const std::size_t index = FindCommand(client, request, reply);
+  if (index == CommandTable::kNone) return;
+  const CommandSpec& spec = *commands_.rows()[index];
+  if ((spec.flags & kNoScript) != 0) return RefuseInScript(spec, reply);
+  if (is_read_only && (spec.flags & kWrite) != 0) return RefuseInReadOnlyScript(reply);
+  Invocation invocation{*this, client, request.arguments, reply, now, HashFor(client, request)};
+  Run(index, invocation);
 }
 
 void Dispatcher::BeginStep(engine::TimeMs now) {

@@ -15,6 +15,7 @@
 #include "server/command/environment.h"
 #include "server/command/event_publisher.h"
 #include "server/command/monitors.h"
+#include "server/command/scripts.h"
 #include "server/command/transaction.h"
 #include "server/command/watched_keys.h"
 #include "server/engine/event_fan.h"
@@ -65,6 +66,9 @@ class Dispatcher {
   // Executes one request of that client; replies go to the outputs of those whom they are for.
   // REQUIRES: prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
+  // Executes one command of a script of that client, in the step that is on. REQUIRES: prepared.
+  void ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
+                        engine::TimeMs now, protocol::ReplyWriter reply);
   // Until EndStep what handlers do is one step, as EXEC or a script is: no request waits, nothing
   // that was granted is undone, and hand-overs, replies to others and messages come behind its end.
   // May be nested.
@@ -113,6 +117,7 @@ class Dispatcher {
   WatchedKeys& watched_keys() { return watched_keys_; }
   const TransactionLimits& transaction_limits() const { return transaction_limits_; }
   void set_transaction_limits(const TransactionLimits& limits) { transaction_limits_ = limits; }
+  Scripts& scripts() { return scripts_; }
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
   Service service() const { return service_; }
@@ -149,6 +154,7 @@ class Dispatcher {
   Monitors monitors_;
   WatchedKeys watched_keys_;
   TransactionLimits transaction_limits_;
+  Scripts scripts_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/script/host.h"
+
 namespace fairlock::command {
 
 struct ResourceUse {
@@ -55,6 +57,8 @@ class Environment {
 
   virtual const ServerFacts& Facts() const = 0;
   virtual std::int64_t UnixTimeUs() const = 0;
+  // Only differences count.
+  virtual std::uint64_t MonotonicNs() const = 0;
   virtual ResourceUse Resources() const = 0;
 
   // Settings whose name matches the glob, in the order of their table.
@@ -70,6 +74,8 @@ class Environment {
     static_cast<void>(client_id);
     return "nothing is kept that could be copied";
   }
+  // What a script of a client says to the log.
+  virtual void LogFromScript(script::LogLevel level, std::string_view text) = 0;
 
   // The server stops soon, as on SIGTERM.
   virtual void RequestShutdown() = 0;

@@ -111,6 +111,14 @@ constexpr auto kMemoryFields = std::to_array<Field>({
        const record::LabelStatistics* statistics = s.dispatcher.recorder().statistics();
        return std::to_string(statistics == nullptr ? 0 : statistics->label_count());
      }},
+    {"used_memory_scripts",
+     [](const Source& s) {
+       return std::to_string(s.dispatcher.scripts().interpreter().memory_bytes());
+     }},
+    {"number_of_cached_scripts",
+     [](const Source& s) {
+       return std::to_string(s.dispatcher.scripts().interpreter().script_count());
+     }},
     {"maxmemory", [](const Source&) { return std::string("0"); }},
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
 });

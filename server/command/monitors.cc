@@ -83,14 +83,18 @@ void Monitors::Remove(Client& client) {
 }
 
 void Monitors::Show(const Client& from, const CommandSpec& spec,
-                    const protocol::Arguments& arguments, std::int64_t unix_us) {
+                    const protocol::Arguments& arguments, Origin origin, std::int64_t unix_us) {
   if ((spec.flags & kAdmin) != 0 && spec.group != "lock") return;
   constexpr std::int64_t kMillion = 1'000'000;
   const std::string fraction = std::to_string(kMillion + unix_us % kMillion);
   line_ = "+" + std::to_string(unix_us / kMillion);
   line_.append(".").append(fraction, 1).append(" [").append(std::to_string(from.database()));
   line_ += ' ';
-  AppendAddress(line_, from.profile().address.peer);
+  if (origin == Origin::kScript) {
+    line_ += "lua";
+  } else {
+    AppendAddress(line_, from.profile().address.peer);
+  }
   line_ += ']';
   Secrets secrets(spec);
   for (std::size_t i = 0; i < arguments.size(); ++i) {

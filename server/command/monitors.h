@@ -1,6 +1,7 @@
 // Connections that see every request as it is executed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,14 @@ namespace fairlock::command {
 
 class Client;
 
+enum class Origin : std::uint8_t { kClient, kScript };
+
 // A line a request, once for all of them and as Redis writes it:
 //
 //   +1700000000.123456 [0 127.0.0.1:50312] "LOCK" "order:42" "worker-1"
+//   +1700000000.123456 [0 lua] "DEL" "order:42"
+//
+// A script is shown behind what it has called.
 //
 // What steers the server is not shown, nor what was said to prove who somebody is; what steers
 // locks, such as BREAK, is. Loop-confined.
@@ -24,9 +30,9 @@ class Monitors {
   void Add(Client& client);
   // Also of one that is none.
   void Remove(Client& client);
-  // `from` has just executed that request.
+  // `from`, or a script of it, has just executed that request.
   void Show(const Client& from, const CommandSpec& spec, const protocol::Arguments& arguments,
-            std::int64_t unix_us);
+            Origin origin, std::int64_t unix_us);
 
  private:
   std::vector<Client*> monitors_;

@@ -17,6 +17,15 @@ void RefuseConfined(const CommandSpec& spec, protocol::ReplyWriter& reply) {
                   "this context");
 }
 
+void RefuseInScript(const CommandSpec& spec, protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kErr,
+              "This Redis command is not allowed from script: " + Lowered(spec.name));
+}
+
+void RefuseInReadOnlyScript(protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kErr, "Write commands are not allowed from read-only scripts.");
+}
+
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply) {
   std::string text = "wrong number of arguments for '" + Lowered(spec.name) + "' command";
   if (spec.group == "lock") {

@@ -197,7 +197,7 @@ void Shutdown(Invocation& call) {
   call.client.CloseAfterOutput();
 }
 
-constexpr std::uint32_t kSteering = kAdmin | kDangerous;
+constexpr std::uint32_t kSteering = kAdmin | kDangerous | kNoScript;
 
 constexpr auto kServerCommands = std::to_array<CommandSpec>({
     {"TIME", Time, 1, kFast, {}, "server", "", "The wall clock: seconds and microseconds", "O(1)"},

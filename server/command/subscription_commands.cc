@@ -145,7 +145,7 @@ void CountPatterns(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(patterns));
 }
 
-constexpr std::uint32_t kChange = kPubsub | kWhileConfined;
+constexpr std::uint32_t kChange = kPubsub | kWhileConfined | kNoScript;
 
 constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
     {"SUBSCRIBE",

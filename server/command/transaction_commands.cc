@@ -102,7 +102,7 @@ void Unwatch(Invocation& call) {
   call.reply.Ok();
 }
 
-constexpr std::uint32_t kAtOnce = kFast | kNotQueued;
+constexpr std::uint32_t kAtOnce = kFast | kNotQueued | kNoScript;
 
 constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
     {"MULTI",
@@ -117,7 +117,7 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
     {"EXEC",
      Exec,
      1,
-     kNotQueued,
+     kNotQueued | kNoScript,
      {},
      "transactions",
      "",
@@ -146,7 +146,7 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
     {"UNWATCH",
      Unwatch,
      1,
-     kFast,
+     kFast | kNoScript,
      {},
      "transactions",
      "",

@@ -10,6 +10,13 @@ std::int64_t BoottimeMs() {
   return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
 }
 
+std::uint64_t MonotonicNs() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 std::int64_t UnixTimeUs() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);

@@ -9,6 +9,9 @@ namespace fairlock::net {
 // touch it.
 std::int64_t BoottimeMs();
 
+// A clock that never goes back, for how long something takes.
+std::uint64_t MonotonicNs();
+
 // The wall clock in microseconds, for showing only.
 std::int64_t UnixTimeUs();
 

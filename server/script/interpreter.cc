@@ -47,12 +47,12 @@ LoadResult Interpreter::Load(std::string_view text) {
   }
   const std::size_t bytes_max = sandbox_->limits().script_bytes_max;
   if (text.size() > bytes_max) {
-    return Refused("ERR the script has " + std::to_string(text.size()) + " bytes; up to " +
+    return Refused("the script has " + std::to_string(text.size()) + " bytes; up to " +
                    std::to_string(bytes_max) + " would be right");
   }
   int function = 0;
   const std::string error = Compile(text, function);
-  if (!error.empty()) return Refused("ERR Error compiling script (new function): " + error);
+  if (!error.empty()) return Refused("Error compiling script (new function): " + error);
   MakeRoom(1, text.size());
   auto script = std::make_unique<Script>();
   script->digest = digest;

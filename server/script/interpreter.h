@@ -29,7 +29,7 @@ struct RunOptions {
 
 struct LoadResult {
   Script* script = nullptr;  // null: it is refused
-  std::string error = {};    // with its first word
+  std::string error = {};
 };
 
 // PUC Lua 5.1 behind ScriptLimits: whatever a script does, it ends, it holds no more memory than it

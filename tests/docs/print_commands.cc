@@ -21,8 +21,9 @@ struct Group {
   std::string_view title;
 };
 
-constexpr std::array<Group, 5> kGroups = {{
+constexpr std::array<Group, 6> kGroups = {{
     {"lock", "Locks"},
+    {"scripts", "Scripts"},
     {"pubsub", "Channels"},
     {"transactions", "Transactions"},
     {"connection", "Connections"},

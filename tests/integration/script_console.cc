@@ -53,7 +53,7 @@ void Console::Execute(std::string& reply) {
   std::from_chars(arguments[2].data(), arguments[2].data() + arguments[2].size(), keys);
   const auto loaded = stage_.interpreter.Load(arguments[1]);
   if (loaded.script == nullptr) {
-    reply = "-" + loaded.error + "\r\n";
+    reply = "-ERR " + loaded.error + "\r\n";
     return;
   }
   stage_.interpreter.Run(*loaded.script,

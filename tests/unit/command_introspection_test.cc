@@ -31,9 +31,9 @@ TEST(Command, InfoTellsArityFlagsAndKeys) {
             "\"find_keys\" [\"type\" \"keynum\" \"spec\" "
             "[\"keynumidx\" 0 \"firstkey\" 1 \"keystep\" 1]]]] []]]");
   EXPECT_EQ(client.Say("COMMAND INFO hello"),
-            "[[\"hello\" -1 [fast no_auth] 0 0 0 [@fast @connection] [] [] []]]");
+            "[[\"hello\" -1 [fast no_auth noscript] 0 0 0 [@fast @connection] [] [] []]]");
   EXPECT_EQ(client.Say("COMMAND INFO nosuch CONFIG|GET"),
-            "[nil [\"config|get\" -3 [admin] 0 0 0 [@admin @dangerous @slow] [] [] []]]");
+            "[nil [\"config|get\" -3 [admin noscript] 0 0 0 [@admin @dangerous @slow] [] [] []]]");
 }
 
 TEST(Command, InfoUsesSetsAndMapsInResp3) {

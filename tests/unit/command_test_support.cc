@@ -73,6 +73,10 @@ std::string ShowReply(const protocol::Reply& reply) {
   return ShowElements(reply, "[", "]");
 }
 
+void FakeEnvironment::LogFromScript(script::LogLevel level, std::string_view text) {
+  script_log += std::to_string(static_cast<int>(level)) + " " + std::string(text) + "\n";
+}
+
 std::vector<Setting> FakeEnvironment::FindSettings(std::string_view name_glob) const {
   std::vector<Setting> found;
   for (const Setting& setting : settings) {

@@ -21,6 +21,8 @@ class FakeEnvironment final : public Environment {
  public:
   const ServerFacts& Facts() const override { return facts; }
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
+  std::uint64_t MonotonicNs() const override { return 0; }
+  void LogFromScript(script::LogLevel level, std::string_view text) override;
   ResourceUse Resources() const override { return resources; }
   std::vector<Setting> FindSettings(std::string_view name_glob) const override;
   // Refuses the value "bad" with the text "bad value".
@@ -41,6 +43,7 @@ class FakeEnvironment final : public Environment {
                         .allocated_bytes = 1'090'000};
   std::vector<Setting> settings{{"default_lease", "30s"}, {"maxclients", "10000"}};
   bool is_shutdown_requested = false;
+  std::string script_log;  // a line each: the level as a number, the text
 };
 
 class TestServer;

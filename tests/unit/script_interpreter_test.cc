@@ -92,8 +92,7 @@ TEST(Interpreter, KeepsNoTextThatDoesNotCompile) {
   Interpreter interpreter;
   const LoadResult loaded = interpreter.Load("return (");
   EXPECT_EQ(loaded.script, nullptr);
-  EXPECT_THAT(loaded.error,
-              StartsWith("ERR Error compiling script (new function): user_script:1:"));
+  EXPECT_THAT(loaded.error, StartsWith("Error compiling script (new function): user_script:1:"));
   EXPECT_EQ(interpreter.script_count(), 0U);
 }
 

@@ -135,7 +135,7 @@ void KeyHost::Log(LogLevel level, std::string_view text) {
 
 std::string ScriptStage::Run(std::string_view text, const RunOptions& options) {
   const LoadResult loaded = interpreter.Load(text);
-  if (loaded.script == nullptr) return "-" + loaded.error + "\r\n";
+  if (loaded.script == nullptr) return "-ERR " + loaded.error + "\r\n";
   std::string reply;
   interpreter.Run(*loaded.script, options, reply);
   return reply;

@@ -1,0 +1,51 @@
+// The scripts of clients, run on the command table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/command/request_window.h"
+#include "server/engine/types.h"
+#include "server/script/host.h"
+#include "server/script/interpreter.h"
+
+namespace fairlock::command {
+
+class Client;
+class Dispatcher;
+struct Invocation;
+
+// A script does what its client may do, in the client's name, as one step: hand-overs, and what
+// others are told, come behind its end. Loop-confined.
+class Scripts final : private script::Host {
+ public:
+  explicit Scripts(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
+
+  struct RunOptions {
+    std::span<const std::string_view> keys;
+    std::span<const std::string_view> arguments;
+    bool is_read_only;  // commands that write are refused
+  };
+
+  // Executes it and replies. REQUIRES: the request was not called by a script.
+  void Run(script::Script& script, const RunOptions& options, Invocation& call);
+
+  bool is_running() const { return client_ != nullptr; }
+
+  script::Interpreter& interpreter() { return interpreter_; }
+
+ private:
+  void Execute(const script::CommandCall& call, std::string& reply) override;
+  std::uint64_t NowNs() override;
+  void Log(script::LogLevel level, std::string_view text) override;
+
+  Dispatcher& dispatcher_;
+  script::Interpreter interpreter_;
+  Client* client_ = nullptr;  // whose script runs
+  engine::TimeMs now_ = 0;
+  RequestAhead request_;  // scratch of Execute
+};
+
+}  // namespace fairlock::command

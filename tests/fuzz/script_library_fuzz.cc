@@ -1,0 +1,48 @@
+// Patterns and JSON, whatever they hold: Lua's own matcher finds the same, and what was read as
+// JSON is written as JSON that reads as the same.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tests/unit/script_original_lua.h"
+#include "tests/unit/script_test_support.h"
+
+namespace {
+
+using namespace fairlock::script;  // NOLINT(google-build-using-namespace)
+
+// Lua's own matcher stops at a zero, nests without bound and is not stopped: short ones only.
+void ComparePatterns(ScriptStage& stage, OriginalLua& original, std::string_view input) {
+  const std::string_view pattern = input.substr(0, input.size() / 2).substr(0, 12);
+  const std::string_view subject = input.substr(input.size() / 2).substr(0, 16);
+  if (pattern.find('\0') != std::string_view::npos) return;
+  for (const char* function : {"string.find", "string.match"}) {
+    const std::string script = ShowingCall(function, Literal(subject) + ", " + Literal(pattern));
+    const std::string expected = original.Run(script);
+    assert(stage.Eval(script) ==
+           "$" + std::to_string(expected.size()) + "\r\n" + expected + "\r\n");
+  }
+}
+
+void ReadAndWriteJson(ScriptStage& stage, std::string_view json) {
+  const std::string reply = stage.Eval(
+      "local ok, value = pcall(cjson.decode, ARGV[1]) if not ok then return 1 end "
+      "local written, text = pcall(cjson.encode, value) if not written then return 1 end "
+      "return cjson.encode(cjson.decode(text)) == text and 1 or text",
+      {}, {json});
+  assert(reply == ":1\r\n" || reply.starts_with("-ERR "));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static ScriptStage stage({.steps_max = 1'000'000, .cached_scripts_max = 8});
+  static OriginalLua original;
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  ComparePatterns(stage, original, input);
+  ReadAndWriteJson(stage, input);
+  return 0;
+}
