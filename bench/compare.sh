@@ -3,8 +3,8 @@
 #
 #   bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE]
 #
-#   --section   cpu, script, durable, contended, memory, expiry, idle, waiters or engine; all if none
-#               is named
+#   --section   cpu, script, durable, contended, memory, expiry, idle, waiters or engine; all, if
+#               none is named
 #   --quick     fewer and shorter rounds: good for seeing that nothing broke, not for publishing
 #   --build     where bin/ with the programs is; build/release if not given
 #   --results   also write each figure as a line `name value` to that file
@@ -36,6 +36,8 @@ bin=$(realpath "$build")/bin
 [ -z "$results" ] || { results=$(realpath "$results") && : >"$results"; } || exit 2
 
 . bench/servers.sh
+. bench/durable_section.sh
+. bench/script_section.sh
 
 for program in fairlockd fairlock_load fairlock_null_server engine_bench; do
   [ -x "$bin/$program" ] || Die "$bin/$program is not there; build it first"
@@ -106,62 +108,6 @@ CpuSection() {
   for server in "${servers[@]}"; do Stop "$server"; done
 }
 
-# durable: commands a second and server CPU with a journal -----------------------------------------
-
-# A key is released at least 1,000 commands after it was taken: 50 connections hold 20 locks each.
-DurableSection() {
-  local rounds=11 mode peer round pipeline server ratio
-  local -a servers options
-  [ -z "$quick" ] || rounds=3
-  echo "### Durable"
-  echo
-  echo "50 connections, a key is released 1,000 pairs after it was taken; medians of $rounds paired"
-  echo "rounds: commands a second, and server CPU in us per command"
-  echo
-  Row "" "pipeline 1" "16"
-  Row --- --- ---
-  for mode in sync:always async:everysec; do
-    servers=("fairlock-${mode%:*}" "redis-${mode#*:}")
-    for server in "${servers[@]}"; do Start "$server"; done
-    for pipeline in 1 16; do
-      commands=$([ "$quick" ] && echo 40000 || echo 200000)
-      options=(--pipeline "$pipeline" --commands "$commands" --warm-up $((commands / 10))
-        --connections 50 --keys 100000 --key-bytes 19 --owner-bytes 32 --ahead 20)
-      for ((round = 0; round < rounds; round++)); do
-        for server in "${servers[@]:round % 2}" "${servers[@]:0:round % 2}"; do
-          Load "$server" pairs "${options[@]}"
-          Figure commands_per_second >>"$work/durable.$server.$pipeline.speed"
-          Figure server_cpu_us_per_command >>"$work/durable.$server.$pipeline.cpu"
-        done
-      done
-      for figure in speed cpu; do
-        ratio=$(MedianRatio "$work/durable.${servers[0]}.$pipeline.$figure" \
-          "$work/durable.${servers[1]}.$pipeline.$figure")
-        Note "durable.${mode%:*}.pipeline_$pipeline.${figure}_of_redis" "$ratio"
-        echo "$ratio" >"$work/durable.ratio.${mode%:*}.$pipeline.$figure"
-      done
-    done
-    for server in "${servers[@]}"; do
-      Row "$server" "$(DurableCell "$server" 1)" "$(DurableCell "$server" 16)"
-      Stop "$server"
-    done
-    Row "ratio" "$(DurableRatio "${mode%:*}" 1)" "$(DurableRatio "${mode%:*}" 16)"
-  done
-  echo
-  PrintCommands fairlock-sync redis-always fairlock-async redis-everysec
-  echo
-}
-
-# DurableCell SERVER PIPELINE, DurableRatio MODE PIPELINE: speed, CPU.
-DurableCell() {
-  printf '%.0f/s, %.2f us' "$(Median <"$work/durable.$1.$2.speed")" \
-    "$(Median <"$work/durable.$1.$2.cpu")"
-}
-DurableRatio() {
-  printf '%.2f, %.2f' "$(cat "$work/durable.ratio.$1.$2.speed")" \
-    "$(cat "$work/durable.ratio.$1.$2.cpu")"
-}
-
 # CpuCells NAME: median, smallest and largest at each pipeline.
 CpuCells() {
   local pipeline file
@@ -201,63 +147,6 @@ PrintCpuTable() {
   PrintCommands "$@"
   echo "    fairlock_load pairs --server ... --pipeline P --connections 50 --keys 100000 \\"
   echo "        --key-bytes 19 --owner-bytes 32"
-  echo
-}
-
-# scripts: server CPU of a lock that is released by EVALSHA ----------------------------------------
-
-release_script="if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) \
-else return 0 end"
-
-ScriptSection() {
-  local rounds=11 round pipeline server order dialect=script
-  local -a options
-  [ -z "$quick" ] || rounds=5
-  for server in redis fairlock; do
-    Start "$server"
-    redis-cli -s "${SOCKET[$server]}" SCRIPT LOAD "$release_script" >/dev/null
-  done
-  for pipeline in 1 16 64; do
-    PairsOptions "$pipeline"
-    for ((round = 0; round < rounds; round++)); do
-      order="redis fairlock"
-      [ $((round % 2)) = 0 ] || order="fairlock redis"
-      for server in $order; do
-        Load "$server" pairs "${options[@]}"
-        Figure server_cpu_us_per_command >>"$work/script.$server.$pipeline"
-      done
-    done
-    Note "script.pipeline_$pipeline.of_redis" \
-      "$(MedianRatio "$work/script.fairlock.$pipeline" "$work/script.redis.$pipeline")"
-  done
-  PrintScriptTable "$rounds"
-  Stop redis
-  Stop fairlock
-}
-
-PrintScriptTable() {
-  local -a cells
-  echo "### Scripts: server CPU, us per command"
-  echo
-  echo "SET NX PX of free keys, and EVALSHA of a script that compares and deletes; otherwise as"
-  echo "above, medians of $1 rounds."
-  echo
-  Row "" "pipeline 1" "16" "64"
-  Row "---" "---" "---" "---"
-  for server in redis fairlock; do
-    mapfile -t cells < <(for p in 1 16 64; do
-      Rounded "$(Median <"$work/script.$server.$p")" && echo
-    done)
-    Row "$server" "${cells[@]}"
-  done
-  mapfile -t cells < <(for p in 1 16 64; do
-    Rounded "$(MedianRatio "$work/script.fairlock.$p" "$work/script.redis.$p")" && echo
-  done)
-  Row "fairlockd / $redis_version" "${cells[@]}"
-  echo
-  PrintCommands redis fairlock
-  echo "    fairlock_load pairs --dialect script --server ... --pipeline P --connections 50 \\"
-  echo "        --keys 100000 --key-bytes 19 --owner-bytes 32"
   echo
 }
 
