@@ -3,7 +3,7 @@
 #
 #   bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE]
 #
-#   --section   cpu, script, durable, contended, memory, expiry, idle, waiters or engine; all, if
+#   --section   cpu, durable, contended, memory, expiry, idle, waiters or engine; all, if
 #               none is named
 #   --quick     fewer and shorter rounds: good for seeing that nothing broke, not for publishing
 #   --build     where bin/ with the programs is; build/release if not given
@@ -31,13 +31,12 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ ${#sections[@]} -gt 0 ] ||
-  sections=(cpu script durable contended memory expiry idle waiters engine)
+  sections=(cpu durable contended memory expiry idle waiters engine)
 bin=$(realpath "$build")/bin
 [ -z "$results" ] || { results=$(realpath "$results") && : >"$results"; } || exit 2
 
 . bench/servers.sh
 . bench/durable_section.sh
-. bench/script_section.sh
 
 for program in fairlockd fairlock_load fairlock_null_server engine_bench; do
   [ -x "$bin/$program" ] || Die "$bin/$program is not there; build it first"
@@ -385,7 +384,6 @@ for section in "${sections[@]}"; do
   case $section in
     cpu) CpuSection ;;
     durable) DurableSection ;;
-    script) ScriptSection ;;
     contended) ContendedSection ;;
     memory) MemorySection ;;
     expiry) ExpirySection ;;

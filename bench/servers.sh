@@ -106,13 +106,12 @@ Stop() { EndChild "${PID[$1]}"; }
 # Dialect NAME: of fairlock_load.
 Dialect() { [[ $1 == redis* ]] && echo redis || echo fairlock; }
 
-# Load NAME COMMAND [OPTION...]: one run of the load generator, in the dialect of that server or in
-# $dialect; its figures go to $work/figures.
+# Load NAME COMMAND [OPTION...]: one run of the load generator; its figures go to $work/figures.
 Load() {
   local name=$1
   shift
   "$bin/fairlock_load" "$1" --server "127.0.0.1:${PORT[$name]}" --server-pid "${PID[$name]}" \
-    --dialect "${dialect:-$(Dialect "$name")}" "${@:2}" >"$work/figures" ||
+    --dialect "$(Dialect "$name")" "${@:2}" >"$work/figures" ||
     Die "the load on $name failed: fairlock_load $*"
 }
 

@@ -1,5 +1,4 @@
-// How a lock is taken and given back: in the language of fairlock, with Redis' own commands, and
-// with them and a script.
+// How a lock is taken and given back: in the language of fairlock, and with Redis' own commands.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +34,7 @@ struct Dialect {
   bool has_tokens;
 };
 
-// "fairlock", "redis" or "script"; fails for any other name.
+// "fairlock" or "redis"; fails for any other name.
 const Dialect& DialectNamed(std::string_view name);
 
 inline constexpr std::string_view kPing = "*1\r\n$4\r\nPING\r\n";
