@@ -33,9 +33,14 @@ class Traced(KeptServer):
     """The server is the child of strace, which ends as it does."""
 
     def kill(self):
-        pid = int((self.data / "fairlock.lock").read_text())
-        os.kill(pid, 9)
+        os.kill(int((self.data / "fairlock.lock").read_text()), 9)
         self.process.wait()
+
+    def _clean_up(self):
+        # If strace ended first, the server would go on without it.
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+        super()._clean_up()
 
 
 @unittest.skipUnless(can_trace(), "no strace, or a build that is traced already")
