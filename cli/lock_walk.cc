@@ -20,8 +20,10 @@ bool LockWalk::Passes(const LockRow& row) const {
 
 Result<std::vector<LockRow>> LockWalk::NextPage() {
   const std::string database = filter_.database ? std::to_string(*filter_.database) : "*";
-  const Result<protocol::Reply> reply = client_.Ask(
-      {"LOCKS", cursor_, "MATCH", filter_.glob, "COUNT", kLocksPerPage, "DB", database});
+  std::vector<std::string_view> words = {"LOCKS", cursor_,       "MATCH", filter_.glob,
+                                         "COUNT", kLocksPerPage, "DB",    database};
+  if (filter_.owner) words.insert(words.end(), {"OWNER", *filter_.owner});
+  const Result<protocol::Reply> reply = client_.Ask(words);
   if (!reply) return reply.failure();
   if (reply->elements.size() != 2) {
     return Failure{kExitNotUnderstood, client_.ServerName() + " answers LOCKS in an unknown form"};

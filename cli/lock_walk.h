@@ -17,6 +17,7 @@ struct LockFilter {
   std::optional<int> database = {};  // none: all
   std::optional<DurationMs> waiting_ms_min = {};
   std::optional<DurationMs> held_ms_min = {};
+  std::optional<std::string> owner = {};  // who holds or waits
 };
 
 // Holds one page at a time. A lock that is there from the first page to the last is seen; one that

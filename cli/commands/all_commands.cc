@@ -8,10 +8,11 @@ namespace {
 
 std::vector<CommandRow> Gather() {
   std::vector<CommandRow> rows;
-  for (const auto& family : {StatusCommands(), LocksCommands(), TopCommands(), ShowCommands(),
-                             WhyCommands(), PastCommands(), WatchCommands(), RunCommands(),
-                             LockCommands(), BreakCommands(), LimitCommands(), ServerCommands(),
-                             ClientCommands(), BenchCommands(), CompletionCommands()}) {
+  for (const auto& family :
+       {StatusCommands(), LocksCommands(), TopCommands(), ShowCommands(), WhyCommands(),
+        OwnerCommands(), PastCommands(), WatchCommands(), RunCommands(), LockCommands(),
+        BreakCommands(), LimitCommands(), ServerCommands(), ClientCommands(), BenchCommands(),
+        CompletionCommands()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   return rows;

@@ -19,6 +19,7 @@ std::span<const CommandRow> ShowCommands();
 std::span<const CommandRow> LockCommands();
 std::span<const CommandRow> RunCommands();
 std::span<const CommandRow> WhyCommands();
+std::span<const CommandRow> OwnerCommands();
 std::span<const CommandRow> PastCommands();
 std::span<const CommandRow> WatchCommands();
 std::span<const CommandRow> BreakCommands();

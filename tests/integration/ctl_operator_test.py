@@ -68,6 +68,25 @@ class Why(WithServer):
                          r"by the recent holds of \d+ms it is its turn in about \d+ms\.")
 
 
+class Owner(WithServer):
+
+    def test_all_that_it_holds_and_waits_for_is_listed(self):
+        self.own.ask("LOCK", "held", "me", "PX", "60000")
+        self.own.ask("LOCK", "wanted", "other")
+        self.wait_in_line("wanted", "first")
+        self.wait_in_line("wanted", "me")
+        self.own.ask("SELECT", "3")
+        self.own.ask("LOCK", "elsewhere", "me", "SESSION")
+        text = self.ctl.text("owner", "me")
+        self.assertRegex(text, r"\nheld +0 +holds +\S+ +59\.\ds\n")
+        self.assertRegex(text, r"\nwanted +0 +place 2 +- +-\n")
+        self.assertRegex(text, r"\nelsewhere +3 +holds +\S+ +no end\n")
+        claims = self.ctl.json("owner", "me", "--db", "0")["claims"]
+        self.assertEqual({claim["key"]: claim["position"] for claim in claims},
+                         {"held": 0, "wanted": 2})
+        self.assertIn("holds nothing and waits for nothing", self.ctl.text("owner", "nobody"))
+
+
 class ThePast(WithServer):
 
     def test_history_has_the_newest_at_the_bottom(self):

@@ -1,0 +1,128 @@
+// `owner`: all that one owner holds and waits for.
+#include <array>
+#include <memory>
+
+#include "cli/claim_tables.h"
+#include "cli/commands/all_commands.h"
+#include "cli/duration.h"
+#include "cli/lock_walk.h"
+#include "cli/table.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+struct OwnerOptions {
+  std::string owner;
+  bool is_json = false;
+};
+
+// What the owner has on one key, at the moment of the look.
+struct Claim {
+  std::string key;
+  int database = 0;
+  std::int64_t position = 0;  // 0: it holds
+  DurationMs held_ms = 0;
+  std::optional<DurationMs> ttl_ms;
+};
+
+// None: it was there during the walk, and is gone.
+Result<std::optional<Claim>> LookAtClaim(const LockRow& row, const std::string& owner,
+                                         Client& client) {
+  const auto selected = client.Ask({"SELECT", std::to_string(row.database)});
+  if (!selected) return selected.failure();
+  const Result<protocol::Reply> position = client.Ask({"POSITION", row.key, owner});
+  if (!position) return position.failure();
+  if (position->IsNull()) return std::optional<Claim>();
+  Claim claim{.key = row.key,
+              .database = row.database,
+              .position = position->integer,
+              .held_ms = 0,
+              .ttl_ms = {}};
+  const Result<LockView> lock = AskForLock(client, row.key);
+  if (!lock) return lock.failure();
+  for (const HolderView& holder : lock->holders) {
+    if (holder.who.owner != owner) continue;
+    claim.held_ms = holder.held_ms;
+    claim.ttl_ms = holder.ttl_ms;
+  }
+  return std::optional(claim);
+}
+
+Result<std::vector<Claim>> FindClaims(const std::string& owner, Context& context) {
+  LockWalk walk(context.client, {.database = context.settings.database, .owner = owner});
+  std::vector<Claim> claims;
+  while (!walk.is_over()) {
+    const Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    for (const LockRow& row : *page) {
+      const auto claim = LookAtClaim(row, owner, context.client);
+      if (!claim) return claim.failure();
+      if (*claim) claims.push_back(**claim);
+    }
+  }
+  return claims;
+}
+
+std::string ClaimsText(const std::vector<Claim>& claims, const Screen& screen) {
+  Table table({{.title = "KEY", .may_shrink = true},
+               {.title = "DB", .is_right_aligned = true},
+               {.title = "STATE"},
+               {.title = "HELD FOR", .is_right_aligned = true},
+               {.title = "LEASE LEFT", .is_right_aligned = true}},
+              screen);
+  for (const Claim& claim : claims) {
+    const bool holds = claim.position == 0;
+    table.Add({{screen.Printable(claim.key)},
+               {std::to_string(claim.database)},
+               {holds ? "holds" : "place " + std::to_string(claim.position),
+                holds ? Tint::kGood : Tint::kWarning},
+               {holds ? ShowDuration(claim.held_ms) : "-"},
+               {holds ? ShowTimeLeft(claim.ttl_ms, "no end") : "-"}});
+  }
+  return table.Flush();
+}
+
+boost::json::object ObjectOf(const Claim& claim) {
+  const bool holds = claim.position == 0;
+  boost::json::object object;
+  json::AddText(object, "key", claim.key);
+  object["db"] = claim.database;
+  object["position"] = claim.position;
+  object["held_ms"] = holds ? boost::json::value(claim.held_ms) : nullptr;
+  object["ttl_ms"] = claim.ttl_ms ? boost::json::value(*claim.ttl_ms) : nullptr;
+  return object;
+}
+
+Result<int> ShowOwner(const OwnerOptions& options, Context& context) {
+  const Result<std::vector<Claim>> claims = FindClaims(options.owner, context);
+  if (!claims) return claims.failure();
+  if (options.is_json) {
+    boost::json::array array;
+    for (const Claim& claim : *claims) array.push_back(ObjectOf(claim));
+    context.Print(json::Written(boost::json::object{{"claims", array}}) + "\n");
+  } else if (claims->empty()) {
+    context.Print(context.out.Printable(options.owner) + " holds nothing and waits for nothing.\n");
+  } else {
+    context.Print(ClaimsText(*claims, context.out));
+  }
+  return kExitDone;
+}
+
+Action DescribeOwner(Arguments& arguments) {
+  auto options = std::make_shared<OwnerOptions>();
+  arguments.Required("OWNER", options->owner, "Who holds or waits");
+  arguments.Flag("--json", options->is_json, "As JSON");
+  return [options](Context& context) { return ShowOwner(*options, context); };
+}
+
+constexpr auto kOwnerCommands = std::to_array<CommandRow>({
+    {"owner", kLooking, "All that one owner holds and waits for", DescribeOwner},
+});
+
+}  // namespace
+
+std::span<const CommandRow> OwnerCommands() { return kOwnerCommands; }
+
+}  // namespace fairlock::cli
