@@ -135,9 +135,10 @@ command::PersistenceReport LockKeeping::Report() const {
 }
 
 std::string LockKeeping::StartBackup(const std::string& path, std::uint64_t client_id) {
-  if (!keeper_ || options_.durability == persist::Durability::kNone) {
+  if (options_.durability == persist::Durability::kNone) {
     return "locks are not kept, durability is none";
   }
+  if (!keeper_) return "the locks are still being read; ask again soon";
   if (backup_.joinable()) return "another one is being made";
   backup_ = std::thread([this, path, client_id] {
     const std::string error = keeper_->BackUp(path).message();
