@@ -167,9 +167,9 @@ const std::string* Inputs::Find(std::string_view name) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
-std::string_view Inputs::Text(std::string_view name) const {
+std::string_view Inputs::Text(std::string_view name, std::string_view otherwise) const {
   const std::string* value = Find(name);
-  return value == nullptr ? std::string_view() : std::string_view(*value);
+  return value == nullptr ? otherwise : std::string_view(*value);
 }
 
 std::int64_t Inputs::Number(std::string_view name, std::int64_t otherwise) const {

@@ -23,8 +23,7 @@ class Inputs {
 
   // Null: not given.
   const std::string* Find(std::string_view name) const;
-  // Empty if it was not given.
-  std::string_view Text(std::string_view name) const;
+  std::string_view Text(std::string_view name, std::string_view otherwise = "") const;
   bool Flag(std::string_view name) const { return Text(name) == "true"; }
   std::int64_t Number(std::string_view name, std::int64_t otherwise) const;
   // Of the parameter "db", a kDatabase; 0 if it was not given.

@@ -102,8 +102,7 @@ Outcome ListLocks(const RouteCall& call) {
                                          static_cast<std::size_t>(count));
   }
   const std::string count_text = std::to_string(count);
-  const std::string* cursor = call.inputs.Find("cursor");
-  std::vector<std::string_view> arguments = {"LOCKS", cursor == nullptr ? "0" : *cursor, "COUNT",
+  std::vector<std::string_view> arguments = {"LOCKS", call.inputs.Text("cursor", "0"), "COUNT",
                                              count_text};
   arguments.insert(arguments.end(), options.begin(), options.end());
   const protocol::Reply page = call.commands.Call(arguments, call.now);
@@ -136,8 +135,7 @@ Outcome ShowLine(const RouteCall& call) {
 
 Outcome ShowHistory(const RouteCall& call) {
   call.commands.SelectDatabase(call.inputs.Database());
-  const std::string* key = call.inputs.Find("key");
-  std::vector<std::string_view> arguments = {"HISTORY", key == nullptr ? "*" : *key};
+  std::vector<std::string_view> arguments = {"HISTORY", call.inputs.Text("key", "*")};
   call.inputs.AppendOptions(arguments);
   return AnswerWith("history", call.commands.Call(arguments, call.now));
 }

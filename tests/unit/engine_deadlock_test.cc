@@ -49,11 +49,13 @@ class DeadlockTest : public testing::Test {
 TEST_F(DeadlockTest, LongCircleIsFoundAndItsBeginIsNamed) {
   constexpr int kLength = 3000;
   MakeChain(kLength);
-  EXPECT_EQ(Lock(Key(0), Owner(kLength - 1), kForever), LockStatus::kDeadlock);
+  const std::string first_key = Key(0);
+  const std::string last_owner = Owner(kLength - 1);
+  EXPECT_EQ(Lock(first_key, last_owner, kForever), LockStatus::kDeadlock);
   const Deadlock& deadlock = engine_.deadlock();
   EXPECT_EQ(deadlock.link_count, static_cast<std::size_t>(kLength));
   ASSERT_EQ(deadlock.links.size(), Deadlock::kLinksMax);
-  EXPECT_EQ(deadlock.links[0].waiter, Owner(kLength - 1));
+  EXPECT_EQ(deadlock.links[0].waiter, last_owner);
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(deadlock.links[static_cast<std::size_t>(i)].key.bytes, Key(i));
     EXPECT_EQ(deadlock.links[static_cast<std::size_t>(i)].blocker, Owner(i));
