@@ -4,12 +4,24 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "server/command/text.h"
 
 namespace fairlock::server {
+
+namespace {
+
+// Signals are for the loop's thread, which may wait for them; this one waits for lines.
+void BlockSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+}  // namespace
 
 std::unique_ptr<Log> Log::Open(const LogOptions& options, std::string& error) {
   int descriptor = STDERR_FILENO;
@@ -29,7 +41,7 @@ std::unique_ptr<Log> Log::Open(const LogOptions& options, std::string& error) {
 
 Log::Log(std::shared_ptr<LogSink> sink)
     : sink_(std::move(sink)),
-      pool_(std::make_shared<spdlog::details::thread_pool>(kQueuedLinesMax, 1)),
+      pool_(std::make_shared<spdlog::details::thread_pool>(kQueuedLinesMax, 1, BlockSignals)),
       logger_(std::make_shared<spdlog::async_logger>(
           "fairlockd", sink_, pool_, spdlog::async_overflow_policy::overrun_oldest)) {
   sink_->CountDropsOf(*pool_);
