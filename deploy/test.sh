@@ -3,7 +3,8 @@
 #
 #   deploy/test.sh [PRESET...]    release when none is named; asan and tsan leave out the figures
 #
-# Ends with the line "N passed, N failed", and with 1 if a test failed or nothing could be built.
+# Ends with what failed and missed its bar, by name, and the line "N passed, N failed"; and with 1 if
+# a test failed or nothing could be built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,30 +32,52 @@ AddResults() {
   failed=$((failed + fail))
 }
 
+# Failed PRESET FILE...: says which tests failed in the last of these runs that there was.
+Failed() {
+  local preset=$1 file last=
+  shift
+  for file in "$@"; do
+    [ ! -f "$file" ] || last=$file
+  done
+  [ -n "$last" ] || return 0
+  sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$last" | sed "s/^/failed in $preset: /"
+  sed -n "s/\(.*\) NOT KEPT.*/missed in $preset: \1/p" "$last"
+}
+
 # TestPreset PRESET: builds all of it and runs its tests; fails if one did.
 TestPreset() {
-  local results=$PWD/build/$1/results.xml again=$PWD/build/$1/again.xml status=0
+  local results=$PWD/build/$1/results.xml again=$PWD/build/$1/again.xml status=0 bench=ON
   rm -f "$results" "$again"
-  cmake --preset "$1" -DFAIRLOCK_TESTS=ON -DFAIRLOCK_BENCH=ON || return 1
-  cmake --build --preset "$1" || return 1
+  # Nothing is measured under a sanitizer.
+  [ "$1" = release ] || bench=OFF
+  if ! cmake --preset "$1" -DFAIRLOCK_TESTS=ON "-DFAIRLOCK_BENCH=$bench" ||
+    ! cmake --build --preset "$1"; then
+    echo "could not be built: $1" >>"$failures"
+    return 1
+  fi
   if ! ctest --preset "$1" -LE figures -j "$(nproc)" --output-junit "$results"; then
     # Some tests wait for a server for a bounded time, and a loaded machine can spoil that.
     echo "Those that failed run once more, one at a time. Who passes now is not steady:"
     ctest --preset "$1" --rerun-failed -j 1 --output-junit "$again" || status=1
   fi
   AddResults "$results" "$again"
+  Failed "$1" "$results" "$again" >>"$failures"
   [ "$1" = release ] || return $status
   # Measured bars, one at a time. Other programs on the machine may spoil a measurement, so a bar
   # counts as missed when it is missed three times in a row.
   ctest --preset "$1" -L figures --repeat until-pass:3 --output-junit "$results" || status=1
   AddResults "$results"
+  Failed "$1" "$results" >>"$failures"
   return $status
 }
 
 [ $# -gt 0 ] || set -- release
 status=0
+failures=$(mktemp)
+trap 'rm -f "$failures"' EXIT
 for preset in "$@"; do
   TestPreset "$preset" || status=1
 done
+cat "$failures"
 echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
 exit $status
