@@ -3,8 +3,8 @@
 #
 #   bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE]
 #
-#   --section   cpu, durable, contended, memory, expiry, idle, waiters or engine; all, if
-#               none is named
+#   --section   cpu, redis_way, script, tls, durable, contended, memory, expiry, idle, waiters or
+#               engine; all, if none is named
 #   --quick     fewer and shorter rounds: good for seeing that nothing broke, not for publishing
 #   --build     where bin/ with the programs is; build/release if not given
 #   --results   also write each figure as a line `name value` to that file
@@ -31,17 +31,20 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ ${#sections[@]} -gt 0 ] ||
-  sections=(cpu durable contended memory expiry idle waiters engine)
+  sections=(cpu redis_way script tls durable contended memory expiry idle waiters engine)
 bin=$(realpath "$build")/bin
 [ -z "$results" ] || { results=$(realpath "$results") && : >"$results"; } || exit 2
 
 . bench/servers.sh
 . bench/durable_section.sh
+. bench/redis_way_section.sh
+. bench/script_section.sh
+. bench/tls_section.sh
 
 for program in fairlockd fairlock_load fairlock_null_server engine_bench; do
   [ -x "$bin/$program" ] || Die "$bin/$program is not there; build it first"
 done
-for program in redis-server redis-cli; do
+for program in redis-server redis-cli redis-benchmark openssl; do
   command -v $program >/dev/null || Die "$program is not installed"
 done
 ulimit -Sn 20000 || Die "20,000 open files are needed; ulimit -Hn allows $(ulimit -Hn)"
@@ -383,7 +386,10 @@ redis_version="Redis $(redis-server --version | sed 's/.*v=\([0-9.]*\).*/\1/')"
 for section in "${sections[@]}"; do
   case $section in
     cpu) CpuSection ;;
+    redis_way) RedisWaySection ;;
     durable) DurableSection ;;
+    script) ScriptSection ;;
+    tls) TlsSection ;;
     contended) ContendedSection ;;
     memory) MemorySection ;;
     expiry) ExpirySection ;;

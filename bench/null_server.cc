@@ -114,6 +114,8 @@ class SilentEvents final : public net::NetEvents {
   void NoteClosed(const command::ClientProfile&, net::CloseReason, engine::TimeMs) override {}
   void NoteRefused(std::string_view, std::size_t, engine::TimeMs) override {}
   void NoteAcceptFailed(int, engine::TimeMs) override {}
+  void NoteHandshakeFailed(std::string_view, std::string_view, engine::TimeMs) override {}
+  void NoteUnexpectedTls(std::string_view, engine::TimeMs) override {}
 };
 
 int Serve(std::uint16_t port, bool keeps_table) {

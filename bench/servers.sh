@@ -40,12 +40,14 @@ EndChild() {
 
 # ServerCommand NAME PORT SOCKET: the command line, into `command`.
 ServerCommand() {
+  local plain_port=0 tls_port=$2
+  # Those have both, the second one below.
+  [[ $1 != storm-* ]] || { plain_port=$2 && tls_port=$(($2 - 10000)); }
   case $1 in
-    fairlock)
+    fairlock | redis-way)  # which is fairlockd, asked as Redis is
       command=("$bin/fairlockd" --port "$2" --http-port 0 --bind 127.0.0.1 --unix-socket "$3"
-        --max-clients 19000 --log-level error)
-      # The comparison is about locking; with a journal it would be about the disk.
-      if "$bin/fairlockd" --help | grep -q -e --durability; then command+=(--durability none); fi
+        --max-clients 19000 --log-level error
+        --durability none)  # the comparison is about locking; a journal would be about the disk
       ;;
     fairlock-sync | fairlock-async)
       command=("$bin/fairlockd" --port "$2" --http-port 0 --bind 127.0.0.1 --unix-socket "$3"
@@ -59,6 +61,17 @@ ServerCommand() {
     redis)
       command=(redis-server --port "$2" --bind 127.0.0.1 --unixsocket "$3" --maxclients 19000
         --save '' --appendonly no --loglevel warning)
+      ;;
+    tls-redis | storm-redis)
+      command=(redis-server --port "$plain_port" --tls-port "$tls_port" --bind 127.0.0.1
+        --unixsocket "$3" --tls-cert-file "$work/tls.crt" --tls-key-file "$work/tls.key"
+        --tls-ca-cert-file "$work/tls.crt" --tls-auth-clients no --save '' --appendonly no
+        --loglevel warning)
+      ;;
+    tls-fairlock | storm-fairlock)
+      command=("$bin/fairlockd" --port "$plain_port" --tls-port "$tls_port" --bind 127.0.0.1
+        --http-port 0 --unix-socket "$3" --tls-cert-file "$work/tls.crt"
+        --tls-key-file "$work/tls.key" --log-level error --durability none)
       ;;
     null) command=("$bin/fairlock_null_server" --port "$2") ;;
     table) command=("$bin/fairlock_null_server" --port "$2" --table) ;;
@@ -106,12 +119,13 @@ Stop() { EndChild "${PID[$1]}"; }
 # Dialect NAME: of fairlock_load.
 Dialect() { [[ $1 == redis* ]] && echo redis || echo fairlock; }
 
-# Load NAME COMMAND [OPTION...]: one run of the load generator; its figures go to $work/figures.
+# Load NAME COMMAND [OPTION...]: one run of the load generator, in the dialect of that server or in
+# $dialect; its figures go to $work/figures.
 Load() {
   local name=$1
   shift
   "$bin/fairlock_load" "$1" --server "127.0.0.1:${PORT[$name]}" --server-pid "${PID[$name]}" \
-    --dialect "$(Dialect "$name")" "${@:2}" >"$work/figures" ||
+    --dialect "${dialect:-$(Dialect "$name")}" "${@:2}" >"$work/figures" ||
     Die "the load on $name failed: fairlock_load $*"
 }
 

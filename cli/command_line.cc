@@ -32,11 +32,14 @@ struct Given {
 void DescribeSettings(CLI::App& app, Given& given) {
   for (const SettingRow& row : AllSettings()) {
     const std::string letter = row.letter.empty() ? "" : "," + std::string(row.letter);
-    given.setting_options[row.name] =
-        app.add_option(FlagName(row) + letter, given.settings[row.name], std::string(row.help))
-            ->group("Which server")
-            ->type_name("VALUE")
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    const std::string names = FlagName(row) + letter;
+    std::string& value = given.settings[row.name];
+    const std::string help(row.help);
+    CLI::Option* const option =
+        row.is_switch ? app.add_flag(names, value, help) : app.add_option(names, value, help);
+    if (!row.is_switch) option->type_name("VALUE");
+    option->group("Which server")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    given.setting_options[row.name] = option;
   }
   given.settings_path_option =
       app.add_option("--config", given.settings_path, "A file of settings instead of ctl.yaml")
@@ -134,6 +137,7 @@ std::string_view FindCommandWord(std::span<const char* const> arguments) {
     const std::string_view word = arguments[i];
     if (!word.starts_with('-')) return word;
     const bool takes_next = std::ranges::any_of(AllSettings(), [word](const SettingRow& row) {
+      if (row.is_switch) return false;
       return word == FlagName(row) || (!row.letter.empty() && word == row.letter);
     });
     if (takes_next || word == "--config") ++i;

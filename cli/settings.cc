@@ -58,6 +58,34 @@ bool SetTimeout(std::string_view value, Settings& settings) {
   return settings.timeout_ms > 0;
 }
 
+std::optional<bool> ParseYesNo(std::string_view text) {
+  // A flag without a value is "true".
+  if (text == "yes" || text == "true") return true;
+  if (text == "no" || text == "false") return false;
+  return std::nullopt;
+}
+
+bool SetTls(std::string_view value, Settings& settings) {
+  const auto is_tls = ParseYesNo(value);
+  settings.is_tls = is_tls.value_or(false);
+  return is_tls.has_value();
+}
+
+bool SetTlsInsecure(std::string_view value, Settings& settings) {
+  const auto is_insecure = ParseYesNo(value);
+  settings.tls_insecure = is_insecure.value_or(false);
+  settings.is_tls = settings.is_tls || settings.tls_insecure;
+  return is_insecure.has_value();
+}
+
+// Who says how TLS is to be spoken wants it: nothing is sent in plain text by mistake.
+template <std::string Settings::*kMember>
+bool SetTlsText(std::string_view value, Settings& settings) {
+  settings.*kMember = value;
+  settings.is_tls = settings.is_tls || !value.empty();
+  return true;
+}
+
 constexpr auto kSettings = std::to_array<SettingRow>({
     {"host", "-H", "Name or address of the server", "a name or an address", SetHost},
     {"port", "-p", "Its TCP port", "a number from 1 to 65535", SetPort},
@@ -66,6 +94,18 @@ constexpr auto kSettings = std::to_array<SettingRow>({
     {"password_file", "", "A file whose first line is the password", "a path", SetPasswordFile},
     {"db", "-d", "The database; without it 0, or all where a command looks at many locks",
      "a number from 0 to 15", SetDatabase},
+    {"tls_ca_file", "--cacert", "TLS: certificates, in PEM, of those who vouch for the server",
+     "a path", SetTlsText<&Settings::tls_ca_file>},
+    {"tls_cert_file", "--cert", "TLS: your certificate, in PEM", "a path",
+     SetTlsText<&Settings::tls_cert_file>},
+    {"tls_key_file", "--key", "TLS: the key of your certificate, in PEM, without a password",
+     "a path", SetTlsText<&Settings::tls_key_file>},
+    {"tls_server_name", "--sni", "TLS: the name in the server's certificate, if not the host",
+     "a name or an address", SetTlsText<&Settings::tls_server_name>},
+    {"tls_insecure", "--insecure", "TLS: believe whoever answers", "yes or no", SetTlsInsecure,
+     true},
+    // Behind the others, so that a `no` beside them counts.
+    {"tls", "", "Speak TLS; the other settings of TLS mean it, too", "yes or no", SetTls, true},
     {"timeout", "-t", "How long to wait for a connection, and for an answer", kRightDuration,
      SetTimeout},
 });

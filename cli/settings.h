@@ -19,7 +19,14 @@ struct Settings {
   std::string socket;  // path of a unix socket; goes before host and port if not empty
   std::string user;    // empty: the default user
   std::string password_file;
-  std::optional<int> database;   // none: 0, or all where a command looks at all
+  std::optional<int> database;  // none: 0, or all where a command looks at all
+  // TLS, unless the socket is a unix socket.
+  bool is_tls = false;
+  std::string tls_ca_file;    // empty: the authorities that this machine knows
+  std::string tls_cert_file;  // ours; empty, as the next one: none
+  std::string tls_key_file;
+  std::string tls_server_name;   // empty: the host
+  bool tls_insecure = false;     // whoever answers is believed
   DurationMs timeout_ms = 5000;  // for a connection, and for each answer that comes at once
 
   int database_or_first() const { return database.value_or(0); }
@@ -34,10 +41,11 @@ struct GivenSetting {
 // One setting: its name in ctl.yaml; the others follow from it.
 struct SettingRow {
   std::string_view name;
-  std::string_view letter;  // its short flag, "-p"; empty: none
+  std::string_view letter;  // its other flag, "-p"; empty: none
   std::string_view help;
   std::string_view right;  // which values would be right
   bool (*set)(std::string_view value, Settings& settings);
+  bool is_switch = false;  // as a flag it needs no value
 };
 
 std::span<const SettingRow> AllSettings();

@@ -78,6 +78,7 @@ void Wire::Open(TimeMs now) {
 
 void Wire::Close() {
   state_ = State::kClosed;
+  tls_.reset();
   socket_.Reset();
   search_.reset();
   give_up_at_ = kForever;
@@ -116,10 +117,11 @@ void Wire::ConnectToNext(TimeMs now) {
   while (next_endpoint_ < endpoints_.size()) {
     const Endpoint& endpoint = endpoints_[next_endpoint_++];
     const int family = endpoint.address.ss_family;
+    tls_.reset();
     socket_.Reset(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (family != AF_UNIX) WatchForSilence(socket_.number());
     const auto* const address = reinterpret_cast<const sockaddr*>(&endpoint.address);
-    if (::connect(socket_.number(), address, endpoint.size) == 0) return BeginLogin();
+    if (::connect(socket_.number(), address, endpoint.size) == 0) return BeginTls();
     if (errno == EINPROGRESS) {
       state_ = State::kConnecting;
       give_up_at_ = now + settings_.timeout_ms / static_cast<DurationMs>(endpoints_.size());
@@ -135,10 +137,26 @@ void Wire::FinishConnecting(TimeMs now) {
   int error = 0;
   socklen_t size = sizeof(error);
   ::getsockopt(socket_.number(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error == 0) return BeginLogin();
+  if (error == 0) return BeginTls();
   was_refused_ = MeansNobodyListens(error);
   last_error_ = std::strerror(error);
   ConnectToNext(now);
+}
+
+void Wire::BeginTls() {
+  if (!settings_.is_tls || !settings_.socket.empty()) return BeginLogin();
+  Result<std::unique_ptr<TlsConnection>> made = TlsConnection::Make(settings_, socket_.number());
+  if (!made) return EndWith(made.failure());
+  tls_ = std::move(*made);
+  state_ = State::kShakingHands;
+  GoOnWithTls();
+}
+
+void Wire::GoOnWithTls() {
+  const TlsConnection::Step step = tls_->Shake();
+  if (step == TlsConnection::Step::kDone) return BeginLogin();
+  if (step == TlsConnection::Step::kFailed) return EndWith(tls_->Problem(ServerName()));
+  tls_needs_to_write_ = step == TlsConnection::Step::kNeedsToWrite;
 }
 
 void Wire::BeginLogin() {
@@ -170,6 +188,10 @@ pollfd Wire::Interest() const {
       return {.fd = search_->descriptor(), .events = POLLIN, .revents = 0};
     case State::kConnecting:
       return {.fd = socket_.number(), .events = POLLOUT, .revents = 0};
+    case State::kShakingHands:
+      return {.fd = socket_.number(),
+              .events = static_cast<short>(tls_needs_to_write_ ? POLLOUT : POLLIN),
+              .revents = 0};
     case State::kOpen:
       return {.fd = socket_.number(),
               .events = static_cast<short>(POLLIN | (output_.empty() ? 0 : POLLOUT)),
@@ -187,6 +209,8 @@ void Wire::Advance(TimeMs now) {
   } else if (state_ == State::kConnecting) {
     pollfd ready = Interest();
     if (::poll(&ready, 1, 0) > 0) FinishConnecting(now);
+  } else if (state_ == State::kShakingHands) {
+    GoOnWithTls();
   } else if (state_ == State::kOpen) {
     Write();
     if (state_ == State::kOpen) Read();
@@ -196,6 +220,9 @@ void Wire::Advance(TimeMs now) {
     ConnectToNext(now);
   } else if (state_ == State::kLookingUp) {
     EndUnconnected(last_error_);
+  } else if (state_ == State::kShakingHands) {
+    EndWith({kExitUnreachable, ServerName() + " did not finish the handshake of TLS in time; does "
+                                              "it speak TLS there?"});
   }
 }
 
@@ -207,8 +234,10 @@ void Wire::Send(std::span<const std::string_view> arguments) {
 
 void Wire::Write() {
   while (sent_bytes_ < output_.size()) {
-    const ssize_t sent = ::send(socket_.number(), output_.data() + sent_bytes_,
-                                output_.size() - sent_bytes_, MSG_NOSIGNAL);
+    const std::string_view left = std::string_view(output_).substr(sent_bytes_);
+    const ssize_t sent = tls_ != nullptr
+                             ? tls_->Send(left)
+                             : ::send(socket_.number(), left.data(), left.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       // An end is found by reading, behind what was answered before it.
       if (errno != EAGAIN && errno != EINTR) output_.clear();
@@ -222,12 +251,16 @@ void Wire::Write() {
 
 void Wire::Read() {
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const ssize_t received = ::recv(socket_.number(), buffer.data(), buffer.size(), 0);
+  const ssize_t received = tls_ != nullptr
+                               ? tls_->Receive(buffer)
+                               : ::recv(socket_.number(), buffer.data(), buffer.size(), 0);
   if (received > 0) {
     input_.append(buffer.data(), static_cast<std::size_t>(received));
     Parse();
   } else if (received == 0) {
     EndWith({kExitUnreachable, ServerName() + " closed the connection; did the server stop?"});
+  } else if (errno == EPROTO && tls_ != nullptr) {
+    EndWith(tls_->Problem(ServerName()));
   } else if (errno != EAGAIN && errno != EINTR) {
     EndWith(
         {kExitUnreachable, "lost the connection to " + ServerName() + ": " + std::strerror(errno)});

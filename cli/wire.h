@@ -19,6 +19,7 @@
 #include "cli/endpoint.h"
 #include "cli/result.h"
 #include "cli/settings.h"
+#include "cli/tls_connection.h"
 #include "protocol/reply_parser.h"
 
 namespace fairlock::cli {
@@ -38,7 +39,7 @@ Result<Login> LoginOf(const Settings& settings);
 // Whoever polls it calls Advance() when Interest() has happened or `WakeAt()` has come.
 class Wire {
  public:
-  enum class State : std::uint8_t { kClosed, kLookingUp, kConnecting, kOpen };
+  enum class State : std::uint8_t { kClosed, kLookingUp, kConnecting, kShakingHands, kOpen };
 
   Wire(const Settings& settings, Login login);
 
@@ -77,6 +78,8 @@ class Wire {
   void TakeEndpoints();
   void ConnectToNext(TimeMs now);
   void FinishConnecting(TimeMs now);
+  void BeginTls();
+  void GoOnWithTls();
   void BeginLogin();
   void Write();
   void Read();
@@ -87,6 +90,8 @@ class Wire {
   Login login_;
   State state_ = State::kClosed;
   Descriptor socket_;
+  std::unique_ptr<TlsConnection> tls_;  // null: what is sent is sent as it is
+  bool tls_needs_to_write_ = false;     // in its handshake
   std::optional<NameSearch> search_;
   std::vector<Endpoint> endpoints_;
   std::size_t next_endpoint_ = 0;

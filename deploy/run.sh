@@ -3,7 +3,8 @@
 #
 #   deploy/run.sh [OPTION...]    the options are fairlockd's (see fairlockd --help)
 #
-# Its data is in ./data of the checkout. Once it answers, three commands to try are printed.
+# Its data is in ./data of the checkout. Once it answers, three commands to try are printed,
+# and the address of the page.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,21 +20,47 @@ mkdir -p data
 # Where the server will answer: the options decide, else the defaults.
 port=3247
 host=127.0.0.1
+http_port=3248
+http_host=127.0.0.1
+token_file=
 previous=
 for argument in "$@"; do
   case "$previous $argument" in
     "--port "*) port=$argument ;;
     "--bind "*) host=$argument ;;
+    "--http-port "*) http_port=$argument ;;
+    "--http-bind "*) http_host=$argument ;;
+    "--http-token-file "*) token_file=$argument ;;
     *" --port="*) port=${argument#*=} ;;
+    *" --http-port="*) http_port=${argument#*=} ;;
+    *" --http-bind="*) http_host=${argument#*=} ;;
+    *" --http-token-file="*) token_file=${argument#*=} ;;
     *" --bind="*) host=${argument#*=} ;;
   esac
   previous=$argument
 done
-host=${host%%,*}
-host=${host#-}
-case $host in
-  "" | 0.0.0.0 | :: | "*") host=127.0.0.1 ;;
-esac
+
+# Reachable ADDRESSES: the first of them, as one from this machine would call it.
+Reachable() {
+  local first=${1%%,*}
+  first=${first#-}
+  case $first in
+    "" | 0.0.0.0 | :: | "*") first=127.0.0.1 ;;
+    *:*) first=[$first] ;;
+  esac
+  echo "$first"
+}
+host=$(Reachable "$host")
+host=${host//[\[\]]/}
+http_host=$(Reachable "$http_host")
+
+# Whoever has this word may break locks in the browser; it is made once. A file of options may name
+# another one.
+if [ -z "$token_file" ] && [[ " $*" != *" --config"* ]]; then
+  token_file=$PWD/data.token
+  [ -s "$token_file" ] || (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$token_file")
+  set -- "$@" --http-token-file "$token_file"
+fi
 
 # IsReady PID: the server that answers is the process PID, and not another one on the same port, and
 # has read its locks.
@@ -52,6 +79,8 @@ PrintCommandsWhenReady() {
         "  first    $cli LOCK order:42 worker-1 EX 300" \
         "  second   $cli LOCK order:42 worker-2 WAIT 300s    (waits for worker-1)" \
         "  first    $cli UNLOCK order:42 worker-1            (worker-2 gets its token)" ""
+      [ "$http_port" = 0 ] || printf '%s\n' "Who waits, and for whom, in a browser:" "" \
+        "  http://$http_host:$http_port/${token_file:+#token=$(cat "$token_file")}" ""
       return 0
     fi
     sleep 0.1

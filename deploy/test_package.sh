@@ -58,7 +58,7 @@ Step serve redis-cli
 Start
 token=$(redis-cli -p 3247 LOCK order:42 worker-1 EX 3600)
 [ "$token" -gt 0 ]
-fairlockctl show order:42 | grep -q worker-1
+fairlockctl show order:42 | grep worker-1 >/dev/null
 [ "$(fairlockctl run k -- echo ran)" = ran ]
 Stop
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -32,6 +33,8 @@ enum class ErrorCode : std::uint8_t {
   kWrongType,
   kExecAbort,
 };
+
+inline constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::kExecAbort) + 1;
 
 struct ErrorRow {
   ErrorCode code;

@@ -19,6 +19,7 @@ struct GivenOptions {
   bool print_config = false;
   bool check_data = false;
   bool initialise = false;
+  bool hash_password = false;
   bool version = false;
   bool help = false;
   std::string config_file;
@@ -34,6 +35,7 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.add_flag("--check-data", given.check_data);
   app.add_flag("--init", given.initialise);
   app.add_option("--restore", given.backup);
+  app.add_flag("--hash-password", given.hash_password);
   app.add_flag("--version", given.version);
   app.add_flag("--help,-h", given.help);
   app.add_option("--config", given.config_file);
@@ -100,6 +102,7 @@ Action ActionOf(const GivenOptions& given) {
   if (given.print_config) return Action::kPrintConfig;
   if (given.check_config) return Action::kCheckConfig;
   if (given.check_data) return Action::kCheckData;
+  if (given.hash_password) return Action::kHashPassword;
   return given.backup.empty() ? Action::kRun : Action::kRestore;
 }
 

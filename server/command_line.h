@@ -15,6 +15,7 @@ enum class Action : std::uint8_t {
   kPrintConfig,
   kCheckData,
   kRestore,
+  kHashPassword,
   kShowVersion,
   kShowHelp
 };

@@ -19,11 +19,28 @@ struct Config {
   std::int64_t tcp_keepalive = 0;
   std::int64_t tcp_user_timeout = 0;
 
+  std::int64_t tls_port = 0;
+  std::string tls_cert_file;
+  std::string tls_key_file;
+  std::string tls_ca_file;
+  std::string tls_auth_clients;       // "no", "optional" or "required"
+  std::string tls_auth_clients_user;  // "no" or "cn"
+  std::string tls_ciphers;
+  std::string tls_ciphersuites;
+  std::int64_t tls_handshake_timeout = 0;
+  std::int64_t tls_max_handshakes = 0;
+
   std::int64_t http_port = 0;
   std::vector<std::string> http_bind;
   std::vector<std::string> http_hosts;
   std::string http_token_file;
+  std::string http_tls;  // "yes" or "no"
   std::int64_t http_max_clients = 0;
+
+  std::string requirepass;
+  std::string acl_file;
+  std::string allow_open_bind;  // "yes" or "no"
+  std::int64_t max_failed_log_ins = 0;
 
   std::int64_t output_limit = 0;
   std::int64_t request_limit = 0;
@@ -38,6 +55,9 @@ struct Config {
   std::int64_t max_places = 0;
   std::int64_t max_limit_overrides = 0;
   std::int64_t deadlock_search = 0;
+
+  std::string compat_end_native_leases;        // "yes" or "no"
+  std::vector<std::string> compat_keep_place;  // GLOB=DURATION each, or a duration
 
   std::int64_t script_steps = 0;
   std::int64_t script_time = 0;

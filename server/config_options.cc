@@ -23,6 +23,9 @@ constexpr std::int64_t kGb = 1024 * kMb;
 constexpr std::int64_t kCountMax = 1'000'000'000'000;
 
 constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
+constexpr std::array<std::string_view, 2> kNoYes = {"no", "yes"};
+constexpr std::array<std::string_view, 3> kAuthClients = {"no", "optional", "required"};
+constexpr std::array<std::string_view, 2> kCertificateUsers = {"no", "cn"};
 constexpr std::array<std::string_view, 3> kDurabilities = {"none", "async", "sync"};
 
 constexpr auto kOptions = std::to_array<Option>({
@@ -48,6 +51,35 @@ constexpr auto kOptions = std::to_array<Option>({
     {"tcp_user_timeout", OptionType::kDuration, "1m", 0, kDay, false, "", &Config::tcp_user_timeout,
      "How long sent bytes may stay unacknowledged until the connection counts as lost. 0: as long "
      "as the kernel tries."},
+    {"tls_port", OptionType::kNumber, "0", 0, 65535, false, "tls-port", &Config::tls_port,
+     "TCP port for clients that speak TLS, on the addresses of bind; with port 0 it is the only "
+     "one. 0: none."},
+    {"tls_cert_file", OptionType::kText, "", 0, 0, false, "tls-cert-file", &Config::tls_cert_file,
+     "The server's certificate, in PEM, with those between it and the root behind it. Read again "
+     "at SIGHUP, as the next two are."},
+    {"tls_key_file", OptionType::kText, "", 0, 0, false, "tls-key-file", &Config::tls_key_file,
+     "The certificate's key, in PEM, without a password."},
+    {"tls_ca_file", OptionType::kText, "", 0, 0, false, "tls-ca-cert-file", &Config::tls_ca_file,
+     "The certificates, in PEM, of those who vouch for clients."},
+    {"tls_auth_clients", OptionType::kChoice, "no", 0, 0, false, "", &Config::tls_auth_clients,
+     "Whether clients of tls_port must show a certificate. optional: they may, and a wrong one is "
+     "refused.",
+     kAuthClients},
+    {"tls_auth_clients_user", OptionType::kChoice, "no", 0, 0, false, "tls-auth-clients-user",
+     &Config::tls_auth_clients_user,
+     "cn: a client whose certificate has the common name of a user is that user from the start, as "
+     "after AUTH; of another name it is who it would be without certificate.",
+     kCertificateUsers},
+    {"tls_ciphers", OptionType::kText, "ECDHE+AESGCM:ECDHE+CHACHA20", 0, 0, false, "tls-ciphers",
+     &Config::tls_ciphers, "Ciphers of TLS 1.2, as OpenSSL names them; empty: its own choice."},
+    {"tls_ciphersuites", OptionType::kText, "", 0, 0, false, "tls-ciphersuites",
+     &Config::tls_ciphersuites, "Ciphers of TLS 1.3; empty: OpenSSL's own choice."},
+    {"tls_handshake_timeout", OptionType::kDuration, "10s", 100 * kMs, 10 * 60 * kSecond, false, "",
+     &Config::tls_handshake_timeout,
+     "Who has not finished the handshake of TLS after so long is closed."},
+    {"tls_max_handshakes", OptionType::kNumber, "1000", 1, 100'000, false, "",
+     &Config::tls_max_handshakes,
+     "Handshakes of TLS at the same time, beside max_clients; more wait in the kernel."},
     {"http_port", OptionType::kNumber, "3248", 0, 65535, false, "", &Config::http_port,
      "TCP port for metrics, the HTTP API and the page of the operator. 0: none of them."},
     {"http_bind", OptionType::kList, "127.0.0.1, -::1", 0, 0, false, "", &Config::http_bind,
@@ -57,8 +89,35 @@ constexpr auto kOptions = std::to_array<Option>({
     {"http_token_file", OptionType::kText, "", 0, 0, false, "", &Config::http_token_file,
      "A file with one word, at least 16 characters: who presents it may change things over HTTP. "
      "Empty: nobody may."},
+    {"http_tls", OptionType::kChoice, "no", 0, 0, false, "", &Config::http_tls,
+     "Whether http_port speaks HTTPS, with the certificate of tls_cert_file. Clients need none "
+     "there.",
+     kNoYes},
     {"http_max_clients", OptionType::kNumber, "100", 1, 10'000, false, "",
      &Config::http_max_clients, "HTTP connections at the same time; more are closed."},
+    {"requirepass",
+     OptionType::kText,
+     "",
+     0,
+     0,
+     true,
+     "requirepass",
+     &Config::requirepass,
+     "Password of the user default, who may do everything: the text, or what `fairlockd "
+     "--hash-password` prints. Empty: that user needs none, unless acl_file says otherwise.",
+     {},
+     true},
+    {"acl_file", OptionType::kText, "", 0, 0, false, "aclfile", &Config::acl_file,
+     "A file with users, their passwords and what they may do; SIGHUP and ACL LOAD read it anew. "
+     "Empty: there is only the user default."},
+    {"allow_open_bind", OptionType::kChoice, "no", 0, 0, true, "", &Config::allow_open_bind,
+     "yes: serve although other machines can connect (bind) and no password is needed, so that all "
+     "who reach the port can take and break every lock. no: do not start then.",
+     kNoYes},
+    {"max_failed_log_ins", OptionType::kNumber, "20", 0, 100'000, true, "",
+     &Config::max_failed_log_ins,
+     "Log-ins from one address that may fail at once, and again in each minute; then further ones "
+     "are refused unread. 0: any number."},
     {"output_limit", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::output_limit,
      "A connection with more unread replies than this is closed."},
     {"request_limit", OptionType::kSize, "1mb", 16 * kKb, kGb, true, "", &Config::request_limit,
@@ -87,6 +146,16 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::deadlock_search,
      "Places and holds that are looked at to see whether a wait would never end; what is beyond "
      "counts as able to go on. 0: no wait is refused."},
+    {"compat.end_native_leases", OptionType::kChoice, "no", 0, 0, true, "",
+     &Config::compat_end_native_leases,
+     "Whether DEL, SET, EXPIRE, FLUSHALL and their kin, which know no owner, also end and change "
+     "what LOCK has granted. no: only what was taken by SET and its kin.",
+     kNoYes},
+    {"compat.keep_place", OptionType::kKeepRules, "0", 0, 0, true, "", &Config::compat_keep_place,
+     "A denied SET NX takes a place in line that outlives it by this long, once the same value has "
+     "asked twice within that time; for all keys, or as GLOB=DURATION each, of which the first "
+     "whose glob matches the key counts. Longer than the pauses of those who poll; no longer than "
+     "max_keep. 0: it takes none."},
     {"script_steps", OptionType::kNumber, "10000000", 10'000, kCountMax, true, "",
      &Config::script_steps,
      "Instructions that one script may execute, and as much work of library functions; then it is "
@@ -136,7 +205,8 @@ constexpr auto kOptions = std::to_array<Option>({
      "With durability async, how long what was written may stay in the memory of the machine."},
     {"min_free_disk", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "", &Config::min_free_disk,
      "With less room on the disk of data_dir locks can be released and renewed, but not taken. "
-     "0: it is not looked at."},
+     "0: it is not looked at. A start after a kill writes up to 64mb once more, so less than 128mb "
+     "may keep the server from coming back."},
     {"restart_grace", OptionType::kDuration, "30s", 0, kDay, false, "", &Config::restart_grace,
      "After a restart, how long sessions, and waiters of a clean stop, have to come back."},
     {"start_delay", OptionType::kDuration, "0", 0, 365 * kDay, false, "", &Config::start_delay,
@@ -184,6 +254,17 @@ std::string FormatAs(OptionType type, std::int64_t value) {
     default:
       return std::to_string(value);
   }
+}
+
+bool AreRight(OptionType type, const std::vector<std::string>& parts) {
+  if (type == OptionType::kLabelRules) {
+    return std::ranges::all_of(parts,
+                               [](const auto& part) { return ParseLabelRule(part).has_value(); });
+  }
+  if (parts.empty()) return false;
+  if (type != OptionType::kKeepRules) return true;
+  return std::ranges::all_of(parts,
+                             [](const auto& part) { return ParseKeepRule(part).has_value(); });
 }
 
 template <typename Text>
@@ -238,12 +319,7 @@ std::string_view NearestOptionName(std::string_view name) {
 std::string SetOption(const Option& option, std::string_view value, Config& config) {
   if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
     std::vector<std::string> parts = SplitList(value);
-    const bool is_right =
-        option.type == OptionType::kLabelRules
-            ? std::ranges::all_of(
-                  parts, [](const std::string& part) { return ParseLabelRule(part).has_value(); })
-            : !parts.empty();
-    if (!is_right) return DescribeValues(option);
+    if (!AreRight(option.type, parts)) return DescribeValues(option);
     config.*(*list) = std::move(parts);
     return "";
   }
@@ -310,6 +386,9 @@ std::string DescribeValues(const Option& option) {
       return "one or more texts with commas between them";
     case OptionType::kLabelRules:
       return "GLOB=LABEL with commas between them, a label of 1 to 64 of A-Z a-z 0-9 _ . : -";
+    case OptionType::kKeepRules:
+      return "a duration (ms, s, m, h) for all keys, or GLOB=DURATION with commas between them, " +
+             std::string("each up to ") + FormatDurationMs(kKeepRuleMsMax);
     case OptionType::kChoice:
       return "one of " + Join(option.choices, ", ");
     case OptionType::kKeyEvents:

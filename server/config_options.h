@@ -22,6 +22,7 @@ enum class OptionType : std::uint8_t {
   kText,
   kList,
   kLabelRules,  // a list that may be empty
+  kKeepRules,
   kChoice,
   kKeyEvents,  // letters as Redis has them; Config has command::KeyEventClasses
 };
@@ -40,6 +41,7 @@ struct Option {
       member;
   std::string_view comment;
   std::span<const std::string_view> choices = {};  // kChoice
+  bool is_secret = false;                          // its values are not logged
 };
 
 std::span<const Option> AllOptions();

@@ -32,10 +32,10 @@ std::string Wrapped(std::string_view text, const std::string& margin, std::size_
 
 // A value as a YAML scalar that reads back as the same text.
 std::string YamlScalar(const Option& option, const std::string& value) {
-  const bool is_plain = option.type != OptionType::kText && option.type != OptionType::kList &&
-                        option.type != OptionType::kLabelRules &&
-                        option.type != OptionType::kPermissions &&
-                        option.type != OptionType::kKeyEvents;
+  const bool is_plain =
+      option.type != OptionType::kText && option.type != OptionType::kList &&
+      option.type != OptionType::kLabelRules && option.type != OptionType::kKeepRules &&
+      option.type != OptionType::kPermissions && option.type != OptionType::kKeyEvents;
   if (is_plain) return value;
   std::string quoted = "\"";
   for (const char c : value) {
@@ -58,6 +58,7 @@ std::string_view ValueWord(OptionType type) {
       return "MODE";
     case OptionType::kList:
     case OptionType::kLabelRules:
+    case OptionType::kKeepRules:
       return "LIST";
     case OptionType::kText:
       return "TEXT";
@@ -110,6 +111,9 @@ std::string HelpText() {
                 "Read all of the data folder, say what is in it and what is damaged, and exit.");
   text += HelpEntry("--init", "Begin anew in an empty data folder, although it had data before.");
   text += HelpEntry("--restore BACKUP", "Make the data folder from a backup, and exit.");
+  text += HelpEntry("--hash-password",
+                    "Read a password from standard input, print its hash for requirepass or "
+                    "acl_file, and exit.");
   text += HelpEntry("--version", "Print the version, and exit.");
   text += HelpEntry("--help", "Print this, and exit.");
   text +=

@@ -88,6 +88,15 @@ std::optional<engine::LabelRule> ParseLabelRule(std::string_view text) {
   return engine::LabelRule{std::string(text.substr(0, at)), std::string(label)};
 }
 
+std::optional<engine::KeepRule> ParseKeepRule(std::string_view text) {
+  const std::size_t at = text.rfind('=');
+  const bool has_glob = at != std::string_view::npos;
+  if (at == 0) return std::nullopt;
+  const auto keep_ms = ParseDurationMs(has_glob ? text.substr(at + 1) : text);
+  if (!keep_ms || *keep_ms < 0 || *keep_ms > kKeepRuleMsMax) return std::nullopt;
+  return engine::KeepRule{std::string(has_glob ? text.substr(0, at) : "*"), *keep_ms};
+}
+
 std::vector<std::string> SplitList(std::string_view text) {
   constexpr std::string_view kSeparators = ", \t";
   std::vector<std::string> parts;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/keep_rules.h"
 #include "server/engine/label_rules.h"
 
 namespace fairlock::server {
@@ -27,6 +28,10 @@ std::string FormatPermissions(std::int64_t permissions);
 
 // "order:*=orders": the pattern, and behind the last = the label.
 std::optional<engine::LabelRule> ParseLabelRule(std::string_view text);
+
+// "order:*=1s", or "1s" for all keys.
+std::optional<engine::KeepRule> ParseKeepRule(std::string_view text);
+inline constexpr std::int64_t kKeepRuleMsMax = 24LL * 3600 * 1000;
 
 // Parts between commas or blanks, without empty ones.
 std::vector<std::string> SplitList(std::string_view text);

@@ -1,13 +1,18 @@
 #include "server/http_side.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "dashboard/files.h"
+#include "server/net/clock.h"
 #include "server/net/listening_socket.h"
+#include "server/reach.h"
 
 namespace fairlock::server {
 
@@ -15,16 +20,23 @@ namespace {
 
 constexpr std::size_t kTokenBytesMin = 16;
 
-bool IsLoopback(std::string_view address) {
-  if (address.starts_with('-')) address.remove_prefix(1);
-  return address.starts_with("127.") || address == "::1" || address == "localhost";
-}
-
 std::optional<std::string> ReadToken(const std::string& path) {
   std::ifstream file(path);
   std::string token;
   if (!(file >> token) || token.size() < kTokenBytesMin) return std::nullopt;
   return token;
+}
+
+std::vector<http::Asset> Page() {
+  std::vector<http::Asset> page;
+  for (const dashboard::File& file : dashboard::AllFiles()) {
+    page.push_back({.path = file.path,
+                    .content_type = file.content_type,
+                    .content_encoding = "gzip",
+                    .tag = fmt::format("\"{:x}\"", std::hash<std::string_view>()(file.bytes)),
+                    .bytes = file.bytes});
+  }
+  return page;
 }
 
 net::ListenOptions ListenOptionsOf(const Config& config) {
@@ -40,10 +52,12 @@ net::ListenOptions ListenOptionsOf(const Config& config) {
 HttpSide::HttpSide(net::TurnLoop& loop, const Config& config, Log& log)
     : loop_(loop),
       log_(log),
-      api_({}, {}),
+      page_(Page()),
+      minute_(loop.io_context()),
+      api_({}, page_, figures_),
       connections_(loop, api_, static_cast<std::size_t>(config.http_max_clients)) {}
 
-std::string HttpSide::Start(const Config& config) {
+std::string HttpSide::Start(const Config& config, net::TlsEntrance* tls) {
   if (config.http_port == 0) return "";
   http::ApiOptions options{.host_names = config.http_hosts};
   if (!config.http_token_file.empty()) {
@@ -64,10 +78,26 @@ std::string HttpSide::Start(const Config& config) {
   net::ListenResult listening = net::Listen(ListenOptionsOf(config));
   if (!listening.error.empty()) return listening.error;
   for (const net::ListeningSocket& socket : listening.sockets) {
-    log_.Info("HTTP on {}", socket.name);
+    log_.Info("{} on {}", tls == nullptr ? "HTTP" : "HTTPS", socket.name);
   }
-  loop_.StartListening(std::move(listening.sockets), &connections_);
+  net::ConnectionKeeper* const plain = &connections_;
+  loop_.StartListening(std::move(listening.sockets), tls == nullptr ? plain : tls);
+  NoteMinute();
   return "";
+}
+
+void HttpSide::NoteMinute() {
+  command::Dispatcher& dispatcher = loop_.turn().dispatcher;
+  figures_.minutes.Note(http::MomentOf(dispatcher, net::BoottimeMs()));
+  minute_.expires_after(std::chrono::minutes(1));
+  minute_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) NoteMinute();
+  });
+}
+
+void HttpSide::Close() {
+  minute_.cancel();
+  connections_.Close();
 }
 
 }  // namespace fairlock::server

@@ -58,7 +58,8 @@ void LockKeeping::Start(const Config& config, bool initialises) {
               .restart_grace_ms = config.restart_grace,
               .start_delay_ms = config.start_delay,
               .wake = [this] { loop_.Wake(); },
-              .unix_ms = [] { return net::UnixTimeUs() / 1000; }};
+              .unix_ms = [] { return net::UnixTimeUs() / 1000; },
+              .monotonic_ns = [] { return net::MonotonicNs(); }};
   if (options_.path.empty()) {
     if (config.start_delay > 0) {
       dispatcher_.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
@@ -131,6 +132,11 @@ command::PersistenceReport LockKeeping::Report() const {
   report.waiting_bytes = figures.bytes_waiting;
   report.snapshot = figures.snapshots;
   report.free_disk_bytes = figures.free_bytes;
+  report.batches_timed = figures.batches_timed;
+  report.batches_ms = static_cast<std::uint64_t>(figures.batches_ms);
+  if (figures.watched_since != 0) report.journal_lag_ms = net::BoottimeMs() - figures.watched_since;
+  report.syncs = figures.syncs.count;
+  report.syncs_us = figures.syncs.sum_ns / 1000;
   return report;
 }
 

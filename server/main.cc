@@ -10,7 +10,9 @@
 #include "server/config_text.h"
 #include "server/data_tools.h"
 #include "server/logging.h"
+#include "server/password_tool.h"
 #include "server/server.h"
+#include "server/user_keeping.h"
 #include "server/version.h"
 
 namespace {
@@ -71,6 +73,10 @@ int main(int argc, char** argv) {
       std::cout << fairlock::server::ConfigFileText(line.config);
       return EXIT_SUCCESS;
     case Action::kCheckConfig:
+      if (const std::string wrong = fairlock::server::CheckUsers(line.config); !wrong.empty()) {
+        Fail(wrong);
+        return kWrongOptions;
+      }
       std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": right\n";
       return EXIT_SUCCESS;
     case Action::kCheckData:
@@ -78,6 +84,8 @@ int main(int argc, char** argv) {
     case Action::kRestore:
       return fairlock::server::RestoreBackup(line.config, line.backup) ? EXIT_SUCCESS
                                                                        : EXIT_FAILURE;
+    case Action::kHashPassword:
+      return fairlock::server::PrintPasswordHash() ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kRun: {
       const int status = Serve(line, options);
       // The database is not closed after a failure, and its threads still run.

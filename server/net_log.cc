@@ -42,4 +42,18 @@ void NetLog::NoteAcceptFailed(int error, engine::TimeMs now) {
   }
 }
 
+void NetLog::NoteHandshakeFailed(std::string_view peer, std::string_view why, engine::TimeMs now) {
+  log_.Debug("no TLS with {}: {}", peer, Escaped(why));
+  if (const std::uint64_t count = handshake_failed_.CountToLog(now); count > 0) {
+    log_.Warning("handshakes of TLS that failed: {}, last with {}: {}", count, peer, Escaped(why));
+  }
+}
+
+void NetLog::NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) {
+  if (const std::uint64_t count = unexpected_tls_.CountToLog(now); count > 0) {
+    log_.Warning("clients that speak TLS to the port without it: {}, last {}; tls_port is for them",
+                 count, peer);
+  }
+}
+
 }  // namespace fairlock::server

@@ -21,6 +21,9 @@ class NetLog final : public net::NetEvents {
                   engine::TimeMs now) override;
   void NoteRefused(std::string_view peer, std::size_t connections_max, engine::TimeMs now) override;
   void NoteAcceptFailed(int error, engine::TimeMs now) override;
+  void NoteHandshakeFailed(std::string_view peer, std::string_view why,
+                           engine::TimeMs now) override;
+  void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) override;
 
  private:
   // How often something happened since it was last logged.
@@ -38,6 +41,8 @@ class NetLog final : public net::NetEvents {
   Recurrence refused_;
   Recurrence accept_failed_;
   Recurrence over_output_limit_;
+  Recurrence handshake_failed_;
+  Recurrence unexpected_tls_;
 };
 
 }  // namespace fairlock::server

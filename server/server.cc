@@ -14,6 +14,7 @@
 #include "server/net/clock.h"
 #include "server/net/descriptor_limit.h"
 #include "server/net/listening_socket.h"
+#include "server/reach.h"
 #include "server/start_values.h"
 #include "server/version.h"
 
@@ -21,9 +22,18 @@ namespace fairlock::server {
 
 namespace {
 
+// How many of the wanted connections there is room for, beside handshakes that are under way.
+std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
+  const bool is_https = config.http_port != 0 && config.http_tls == "yes";
+  const std::int64_t entrances = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
+  const auto handshakes = static_cast<std::size_t>(entrances * config.tls_max_handshakes);
+  const std::size_t room = net::MakeRoomForConnections(wanted + handshakes);
+  return room > handshakes ? room - handshakes : 1;
+}
+
 Config FitToDescriptorLimit(Config config, Log& log) {
   const std::int64_t wanted = config.max_clients;
-  const std::size_t room = net::MakeRoomForConnections(static_cast<std::size_t>(wanted));
+  const std::size_t room = MakeRoomForClients(static_cast<std::size_t>(wanted), config);
   config.max_clients = static_cast<std::int64_t>(room);
   if (config.max_clients < wanted) {
     log.Warning(
@@ -49,6 +59,7 @@ engine::EngineOptions EngineOptionsOf(const Config& config) {
           .locks_max = Bound(config.max_locks),
           .places_max = Bound(config.max_places),
           .limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides),
+          .ends_native_leases = config.compat_end_native_leases == "yes",
           .deadlock_search = static_cast<std::size_t>(config.deadlock_search)};
 }
 
@@ -85,6 +96,7 @@ net::LoopOptions LoopOptionsOf(const Config& config) {
 net::ListenOptions ListenOptionsOf(const Config& config) {
   return {.bind = config.bind,
           .port = static_cast<std::uint16_t>(config.port),
+          .tls_port = static_cast<std::uint16_t>(config.tls_port),
           .unix_path = config.unix_socket,
           .unix_permissions = static_cast<unsigned>(config.unix_socket_permissions),
           .backlog = static_cast<int>(config.tcp_backlog)};
@@ -92,11 +104,8 @@ net::ListenOptions ListenOptionsOf(const Config& config) {
 
 // Who can connect, as far as the options say; of sockets that systemd opens they say nothing.
 std::string_view ReachOf(const Config& config) {
-  const auto is_local = [](std::string_view address) {
-    if (address.starts_with('-')) address.remove_prefix(1);
-    return address.starts_with("127.") || address == "::1" || address == "localhost";
-  };
-  const bool is_for_all = config.port != 0 && !std::ranges::all_of(config.bind, is_local);
+  const bool is_tcp = config.port != 0 || config.tls_port != 0;
+  const bool is_for_all = is_tcp && !std::ranges::all_of(config.bind, IsLoopback);
   return is_for_all ? "other machines can connect" : "only this machine can connect (bind)";
 }
 
@@ -119,7 +128,16 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
                [this](const std::string& path, std::uint64_t client_id) {
                  return keeping_.StartBackup(path, client_id);
                },
-           .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); }}),
+           .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); },
+           .start_password_check =
+               [this](command::PasswordQuestion question, std::uint64_t client_id) {
+                 return users_.StartCheck(std::move(question), client_id);
+               },
+           .reload_users = [this] { return users_.Reload(environment_.config()); },
+           .note_failed_log_in =
+               [this](std::string_view address, std::string_view user) {
+                 log_.Warning("log-in failed: user {} from {}", Escaped(user), address);
+               }}),
       dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
                   RecorderOptionsOf(config)),
       slow_lock_log_(log, dispatcher_.engine().clients()),
@@ -128,7 +146,9 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       keeping_(dispatcher_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),
+      users_(dispatcher_, loop_, log),
       http_(loop_, config, log),
+      tls_(loop_, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
   ApplyToDispatcher(config);
@@ -138,36 +158,50 @@ std::string Server::Start(bool initialises) {
   const Config& config = environment_.config();
   log_.Info("fairlockd {} starts, process {}; {}", Version(), environment_.Facts().process_id,
             ReachOf(config));
+  if (std::string error = users_.Load(config); !error.empty()) return error;
   // Before anybody can connect, so that a server that was seen to serve stops in good order.
   StopOnSignals();
-  if (std::string error = http_.Start(config); !error.empty()) return error;
+  if (std::string error = tls_.Start(config, http_.connections()); !error.empty()) return error;
+  if (std::string error = http_.Start(config, tls_.http_entrance()); !error.empty()) return error;
   net::ListenResult listening = OpenSockets();
   if (!listening.error.empty()) return listening.error;
+  if (std::string error = users_.GuardDoor(listening.sockets, config); !error.empty()) return error;
   for (const std::string& address : listening.skipped) {
     log_.Info("this machine does not have {}; not listening there", address);
   }
   for (const net::ListeningSocket& socket : listening.sockets) {
-    log_.Info("listening on {}", socket.name);
+    log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
   // Until the data is read, requests are answered by -LOADING.
   keeping_.Start(config, initialises);
-  loop_.StartListening(std::move(listening.sockets));
+  StartListening(std::move(listening.sockets));
   systemd_.StartWatchdog();
   return "";
 }
 
 net::ListenResult Server::OpenSockets() {
-  net::ListenResult given = SystemdService::TakeSockets();
+  const net::ListenOptions options = ListenOptionsOf(environment_.config());
+  net::ListenResult given = SystemdService::TakeSockets(options.tls_port);
   if (!given.sockets.empty() || !given.error.empty()) return given;
-  return net::Listen(ListenOptionsOf(environment_.config()));
+  return net::Listen(options);
+}
+
+void Server::StartListening(std::vector<net::ListeningSocket> sockets) {
+  const auto first_tls = std::partition(
+      sockets.begin(), sockets.end(), [](const net::ListeningSocket& one) { return !one.is_tls; });
+  std::vector<net::ListeningSocket> under_tls(first_tls, sockets.end());
+  sockets.erase(first_tls, sockets.end());
+  loop_.StartListening(std::move(sockets));
+  loop_.StartListening(std::move(under_tls), tls_.resp_entrance());
 }
 
 void Server::NoteReady() {
   const Config& config = environment_.config();
   is_ready_ = true;
   sd_notify(0, "READY=1");
-  const std::string where =
-      config.port != 0 ? "-p " + std::to_string(config.port) : "-s " + config.unix_socket;
+  std::string where = "-s " + config.unix_socket;
+  if (config.tls_port != 0) where = "--tls -p " + std::to_string(config.tls_port);
+  if (config.port != 0) where = "-p " + std::to_string(config.port);
   log_.Info("ready for up to {} clients; try: redis-cli {} LOCK order:42 worker-1 PX 30000",
             config.max_clients, where);
 }
@@ -184,10 +218,11 @@ RunEnd Server::Run() {
 
 std::string Server::Apply(const Config& config) {
   const auto wanted = static_cast<std::size_t>(config.max_clients);
-  const std::size_t room = net::MakeRoomForConnections(wanted);
+  const std::size_t room = MakeRoomForClients(wanted, config);
   if (room < wanted) {
     return "the limit of open files has room for max_clients " + std::to_string(room) + " at most";
   }
+  if (std::string error = users_.Apply(config, is_rereading_); !error.empty()) return error;
   loop_.set_connections_max(wanted);
   keeping_.Apply(config);
   loop_.limits().output_bytes_max = static_cast<std::size_t>(config.output_limit);
@@ -212,6 +247,7 @@ void Server::ApplyToDispatcher(const Config& config) {
   dispatcher_.engine().set_default_lease_ms(config.default_lease);
   dispatcher_.engine().set_reconnect_grace_ms(config.reconnect_grace);
   dispatcher_.engine().set_keep_ms_max(config.max_keep);
+  dispatcher_.engine().set_ends_native_leases(config.compat_end_native_leases == "yes");
   dispatcher_.engine().set_limit_overrides_max(
       static_cast<std::size_t>(config.max_limit_overrides));
   dispatcher_.engine().set_deadlock_search(static_cast<std::size_t>(config.deadlock_search));
@@ -226,6 +262,11 @@ void Server::ApplyToDispatcher(const Config& config) {
   std::vector<engine::LabelRule> label_rules;
   for (const std::string& rule : config.labels) label_rules.push_back(*ParseLabelRule(rule));
   dispatcher_.engine().set_label_rules(std::move(label_rules));
+  std::vector<engine::KeepRule> keep_rules;
+  for (const std::string& rule : config.compat_keep_place) {
+    keep_rules.push_back(*ParseKeepRule(rule));
+  }
+  dispatcher_.engine().set_keep_rules(std::move(keep_rules));
   ApplyToSlowLockLog(config);
 }
 
@@ -240,7 +281,12 @@ void Server::LogChanges(const Config& config) {
   for (const Option& option : AllOptions()) {
     const std::string before = ShowOption(option, environment_.config());
     const std::string after = ShowOption(option, config);
-    if (before != after) log_.Info("{} is {} now, was {}", option.name, after, before);
+    if (before == after) continue;
+    if (option.is_secret) {
+      log_.Info("{} has changed", option.name);
+    } else {
+      log_.Info("{} is {} now, was {}", option.name, after, before);
+    }
   }
 }
 
@@ -271,14 +317,17 @@ void Server::OnSignal(int signal) {
 void Server::Reload() {
   if (is_ready_) SystemdService::TellReloading();
   const CommandLine line = reread_();
+  is_rereading_ = true;
   const auto reloaded = line.error.empty()
                             ? environment_.Reload(line.config)
                             : ProcessEnvironment::Reloaded{.error = line.error, .ignored = {}};
+  is_rereading_ = false;
   if (!reloaded.error.empty()) log_.Error("SIGHUP: nothing was changed: {}", reloaded.error);
   for (const std::string& name : reloaded.ignored) {
     log_.Warning("SIGHUP: {} is read at the start only; restart the server to change it", name);
   }
   if (reloaded.error.empty()) log_.Info("SIGHUP: the options were read anew");
+  tls_.Reload(environment_.config());
   if (is_ready_) SystemdService::TellReloaded();
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/command/dispatcher.h"
 #include "server/command_line.h"
@@ -17,6 +18,8 @@
 #include "server/process_environment.h"
 #include "server/slow_lock_log.h"
 #include "server/systemd_service.h"
+#include "server/tls_side.h"
+#include "server/user_keeping.h"
 
 namespace fairlock::server {
 
@@ -46,6 +49,7 @@ class Server {
   void OnSignal(int signal);
   void Reload();
   net::ListenResult OpenSockets();
+  void StartListening(std::vector<net::ListeningSocket> sockets);
   void RequestStop(const std::string& why);
   void LogFromScript(script::LogLevel level, std::string_view text);
   std::string Apply(const Config& config);
@@ -61,11 +65,14 @@ class Server {
   NetLog net_log_;
   net::TurnLoop loop_;
   LockKeeping keeping_;
+  UserKeeping users_;
   HttpSide http_;
+  TlsSide tls_;
   boost::asio::signal_set signals_;
   SystemdService systemd_;
   std::function<CommandLine()> reread_;
   bool is_ready_ = false;
+  bool is_rereading_ = false;
   bool is_stopping_ = false;
 };
 

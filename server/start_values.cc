@@ -9,6 +9,7 @@
 #include <cassert>
 #include <filesystem>
 
+#include "protocol/hexadecimal.h"
 #include "server/version.h"
 
 namespace fairlock::server {
@@ -36,12 +37,7 @@ std::uint64_t RandomSeed() {
 std::string RandomRunId() {
   std::array<unsigned char, 20> bytes{};
   FillRandomly(bytes.data(), bytes.size());
-  std::string digits;
-  for (const unsigned char byte : bytes) {
-    digits += "0123456789abcdef"[byte >> 4];
-    digits += "0123456789abcdef"[byte & 15];
-  }
-  return digits;
+  return protocol::HexOf(bytes);
 }
 
 std::uint64_t FirstToken(std::int64_t unix_us) {

@@ -7,7 +7,7 @@
 
 namespace fairlock::server {
 
-net::ListenResult SystemdService::TakeSockets() {
+net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
   net::ListenResult result;
   const int count = sd_listen_fds(1);
   for (int i = 0; i < count; ++i) {
@@ -18,7 +18,7 @@ net::ListenResult SystemdService::TakeSockets() {
                      "the socket unit";
       return result;
     }
-    result.sockets.push_back(net::AdoptListeningSocket(descriptor));
+    result.sockets.push_back(net::AdoptListeningSocket(descriptor, tls_port));
   }
   return result;
 }

@@ -15,8 +15,9 @@ class SystemdService {
   explicit SystemdService(boost::asio::io_context& context) : timer_(context) {}
 
   // The sockets on which it listens in our place (socket activation). None, and no error: we have
-  // to open our own. They stay its own: paths of unix sockets are not removed.
-  static net::ListenResult TakeSockets();
+  // to open our own. They stay its own: paths of unix sockets are not removed. One of `tls_port`
+  // (0: none) is for TLS.
+  static net::ListenResult TakeSockets(std::uint16_t tls_port);
 
   // Tells it from now on that the loop turns, as often as it asked for (WatchdogSec=).
   void StartWatchdog();

@@ -36,6 +36,7 @@ void Flusher::Run() {
     if (is_stopping_) return;
     const std::uint64_t batch = written_;
     lock.unlock();
+    reports_.begins();
     const Status status = store_.Sync();
     if (!status.ok()) return reports_.failed(status);
     reports_.synced(batch);

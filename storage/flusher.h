@@ -17,6 +17,7 @@ namespace fairlock::storage {
 class Flusher {
  public:
   struct Reports {
+    std::function<void()> begins;               // a sync
     std::function<void(std::uint64_t)> synced;  // up to and including this batch
     std::function<void(const Status&)> failed;
   };

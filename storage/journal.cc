@@ -30,7 +30,12 @@ Journal::Journal(Store& store, const LogEnd& end, const JournalOptions& options,
   if (options.durability == Durability::kProcess) {
     flusher_ = std::make_unique<Flusher>(
         store, options.flush_interval,
-        Flusher::Reports{.synced = [this](std::uint64_t batch) { RaiseTo(durable_, batch); },
+        Flusher::Reports{.begins = [this] { flush_began_ns_ = ClockNs(); },
+                         .synced =
+                             [this](std::uint64_t batch) {
+                               NoteSync(flush_began_ns_);
+                               RaiseTo(durable_, batch);
+                             },
                          .failed = [this](const Status& status) { Fail(status); }});
   }
   thread_ = std::thread([this] { Run(); });
@@ -86,6 +91,15 @@ JournalProgress Journal::Look() {
 JournalDepth Journal::depth() const {
   const std::lock_guard lock(mutex_);
   return depth_;
+}
+
+SyncTimes Journal::sync_times() const {
+  return {.count = syncs_.load(), .sum_ns = syncs_ns_.load()};
+}
+
+void Journal::NoteSync(std::uint64_t began_ns) {
+  ++syncs_;
+  syncs_ns_ += ClockNs() - began_ns;
 }
 
 Status Journal::failure() const {
@@ -190,6 +204,7 @@ void Journal::SealRecord(Item& item) {
 Status Journal::WriteRecords() {
   if (chain_.records.empty()) return {};
   const Durability durability = std::max(chain_.durability, options_.durability);
+  const std::uint64_t began_ns = durability == Durability::kMachine ? ClockNs() : 0;
   Status status = store_.Append(chain_.records, durability);
   chain_.records.clear();
   chain_.bytes = 0;
@@ -197,6 +212,7 @@ Status Journal::WriteRecords() {
   if (!status.ok()) return status;
   const std::uint64_t newest = chain_.end.next_batch - 1;
   if (durability == Durability::kMachine) {
+    NoteSync(began_ns);
     RaiseTo(durable_, newest);
   } else if (flusher_ != nullptr) {
     flusher_->TellWritten(newest);

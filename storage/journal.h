@@ -26,6 +26,8 @@ struct JournalOptions {
   // In mode async: the pause between two syncs. What a lost machine loses is this plus one sync.
   std::chrono::milliseconds flush_interval{100};
   std::size_t group_bytes_max = std::size_t{4} << 20;  // of one write, unless one record is larger
+  // A clock for SyncTimes, called by the journal's threads; without one nothing is timed.
+  std::function<std::uint64_t()> monotonic_ns = {};
 };
 
 struct JournalProgress {
@@ -33,6 +35,12 @@ struct JournalProgress {
   std::uint64_t durable_batch = 0;    // this one and all before it outlive the machine
   std::uint64_t snapshot = 0;         // the newest generation that was finished
   bool has_failed = false;            // nothing is written any more; failure() says why
+};
+
+// Of those that were asked for by the journal; in mode sync each includes its write.
+struct SyncTimes {
+  std::uint64_t count = 0;
+  std::uint64_t sum_ns = 0;
 };
 
 struct JournalDepth {
@@ -77,6 +85,7 @@ class Journal {
 
   JournalProgress Look();
   JournalDepth depth() const;
+  SyncTimes sync_times() const;
   Status failure() const;
 
   // Returns when everything that was handed over is written, or the journal has failed.
@@ -112,6 +121,8 @@ class Journal {
   void Recycle(std::vector<Item>& items);
   void Fail(const Status& status);
   void WakeLoop();
+  std::uint64_t ClockNs() const { return options_.monotonic_ns ? options_.monotonic_ns() : 0; }
+  void NoteSync(std::uint64_t began_ns);
 
   Store& store_;
   const JournalOptions options_;
@@ -131,10 +142,13 @@ class Journal {
   std::atomic<std::uint64_t> completed_;
   std::atomic<std::uint64_t> durable_;
   std::atomic<std::uint64_t> snapshot_;
+  std::atomic<std::uint64_t> syncs_ = 0;
+  std::atomic<std::uint64_t> syncs_ns_ = 0;
   std::atomic<bool> has_failed_ = false;
   std::atomic<bool> was_woken_ = false;
 
   Chain chain_;
+  std::uint64_t flush_began_ns_ = 0;  // only the flusher's thread touches it
   std::unique_ptr<Flusher> flusher_;  // in mode async
   std::thread thread_;
 };

@@ -59,7 +59,12 @@ void PushRedis(std::string& out, std::string_view key, std::string_view) {
   AppendRequest(out, {"RPUSH", key, "token"});
 }
 
-constexpr std::array<Dialect, 2> kDialects = {{
+// compare.sh loads the script.
+void UnlockByScript(std::string& out, std::string_view key, std::string_view owner) {
+  AppendRequest(out, {"EVALSHA", "e9f69f2beb755be68b5e456ee2ce9aadfbc4ebf4", "1", key, owner});
+}
+
+constexpr std::array<Dialect, 3> kDialects = {{
     {.name = "fairlock",
      .append_lock = LockFairlock,
      .is_locked = IsToken,
@@ -75,6 +80,17 @@ constexpr std::array<Dialect, 2> kDialects = {{
      .append_lock = LockRedis,
      .is_locked = IsOk,
      .append_unlock = UnlockRedis,
+     .is_unlocked = IsOne,
+     .append_locked_wait = PopRedis,
+     .is_granted = IsPopped,
+     .append_hand_on = PushRedis,
+     .is_handed_on = IsOne,
+     .append_setup = [](std::string& out, std::string_view key) { PushRedis(out, key, {}); },
+     .has_tokens = false},
+    {.name = "script",
+     .append_lock = LockRedis,
+     .is_locked = IsOk,
+     .append_unlock = UnlockByScript,
      .is_unlocked = IsOne,
      .append_locked_wait = PopRedis,
      .is_granted = IsPopped,
@@ -98,7 +114,7 @@ const Dialect& DialectNamed(std::string_view name) {
   for (const Dialect& dialect : kDialects) {
     if (dialect.name == name) return dialect;
   }
-  Fail("the dialect is '" + std::string(name) + "'; fairlock or redis would be right");
+  Fail("the dialect is '" + std::string(name) + "'; fairlock, redis or script would be right");
 }
 
 std::string KeyName(std::uint64_t number, std::size_t bytes) {

@@ -1,4 +1,5 @@
-// How a lock is taken and given back: in the language of fairlock, and with Redis' own commands.
+// How a lock is taken and given back: in the language of fairlock, with Redis' own commands, and
+// with them and a script.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,7 @@ struct Dialect {
   bool has_tokens;
 };
 
-// "fairlock" or "redis"; fails for any other name.
+// "fairlock", "redis" or "script"; fails for any other name.
 const Dialect& DialectNamed(std::string_view name);
 
 inline constexpr std::string_view kPing = "*1\r\n$4\r\nPING\r\n";

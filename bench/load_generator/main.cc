@@ -34,7 +34,8 @@ void AddServerOptions(CLI::App& command, ServerOptions& server) {
       ->required();
   command.add_option("--server-pid", server.pid, "process whose CPU time or memory is read")
       ->required();
-  command.add_option("--dialect", server.dialect, "fairlock or redis")->capture_default_str();
+  command.add_option("--dialect", server.dialect, "fairlock, redis or script")
+      ->capture_default_str();
 }
 
 void AddPairs(CLI::App& app, ServerOptions& server) {

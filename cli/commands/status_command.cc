@@ -1,5 +1,4 @@
 // `status`: how the server is, in one look.
-#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -28,18 +27,17 @@ std::string MostWaitedFor(const Contended& contended, const Screen& screen) {
          (contended.is_whole ? "" : "(of a part of the locks; there are very many)\n");
 }
 
-// "name value, name value" of the fields of one section that are not Redis' own.
+// What an operator asks first: is it kept, is there room.
 std::string PersistenceText(const InfoReport& info) {
-  constexpr auto kOfRedis =
-      std::to_array<std::string_view>({"loading", "rdb_bgsave_in_progress", "aof_enabled"});
-  std::string text;
-  for (const InfoReport::Field& field : info.fields()) {
-    const bool is_ours =
-        field.section == "Persistence" && std::ranges::find(kOfRedis, field.name) == kOfRedis.end();
-    if (!is_ours) continue;
-    text += (text.empty() ? "" : ", ") + field.name + " " + Printable(field.value, Charset::kAscii);
-  }
-  return text.empty() ? "nothing is kept on disk" : text;
+  const std::string durability = info.Text("durability");
+  if (durability.empty() || durability == "none") return "nothing: durability none";
+  std::string text = "durability " + Printable(durability, Charset::kAscii) + ", " +
+                     ShowBytes(info.Number("journal_waiting_bytes")) + " on the way there, " +
+                     ShowBytes(info.Number("free_disk_bytes")) + " free, " +
+                     ShowCount(info.Number("rows_loaded")) + " rows were loaded at the start";
+  if (info.Number("short_of_disk") > 0) text += "; short of room: new locks are refused";
+  if (info.Number("storage_failed") > 0) text += "; IT HAS FAILED";
+  return text;
 }
 
 struct Line {

@@ -83,11 +83,16 @@ void Channels::Remove(Client& client, ChannelKind kind, Channel& channel) {
 }
 
 std::size_t Channels::Publish(std::string_view channel, std::string_view message) {
+  return Publish(channel, message, {});
+}
+
+std::size_t Channels::Publish(std::string_view channel, std::string_view message,
+                              const DeliveredGrant& grant) {
   std::size_t receivers = 0;
   const Names& exact = NamesOf(ChannelKind::kExact);
   if (const auto found = exact.find(channel); found != exact.end()) {
     Encoding encoding{"message", nullptr, channel, message};
-    receivers += Deliver(found->second, encoding);
+    receivers += Deliver(found->second, encoding, grant);
   }
   for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
     if (!MatchesGlob(name, channel)) continue;
@@ -97,23 +102,32 @@ std::size_t Channels::Publish(std::string_view channel, std::string_view message
   return receivers;
 }
 
-std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding) {
-  for (Client* client : channel.subscribers) client->Push(encoding.For(client->version()));
+std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding,
+                              const DeliveredGrant& grant) {
+  const bool is_shared = channel.subscribers.size() > 1;
+  for (Client* client : channel.subscribers) {
+    const bool is_written = client->Push(encoding.For(client->version()));
+    if (grant.token != 0) client->NoteDelivery(grant, is_written, is_shared);
+  }
   return channel.subscribers.size();
 }
 
-void Channels::PublishLater(std::string_view channel, std::string_view message) {
-  waiting_.push_back({channel.size(), message.size()});
+void Channels::PublishLater(std::string_view channel, std::string_view message,
+                            const DeliveredGrant& grant) {
+  waiting_.push_back({channel.size(), message.size(), grant});
   waiting_bytes_.append(channel).append(message);
 }
 
-void Channels::PublishWaiting() {
+void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
   std::size_t begin = 0;
   for (const WaitingMessage& waiting : waiting_) {
     const std::string_view bytes = std::string_view(waiting_bytes_).substr(begin);
     const std::size_t size = waiting.channel_bytes + waiting.message_bytes;
-    Publish(bytes.substr(0, waiting.channel_bytes),
-            bytes.substr(waiting.channel_bytes, waiting.message_bytes));
+    const std::string_view channel = bytes.substr(0, waiting.channel_bytes);
+    if (waiting.grant.token != 0 && CountSubscribers(channel) == 0) {
+      undelivered.push_back(waiting.grant);
+    }
+    Publish(channel, bytes.substr(waiting.channel_bytes, waiting.message_bytes), waiting.grant);
     begin += size;
   }
   waiting_.clear();

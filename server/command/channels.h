@@ -10,11 +10,22 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/engine/types.h"
+
 namespace fairlock::command {
 
 class Client;
 
 enum class ChannelKind : std::uint8_t { kExact, kPattern };
+
+// Under it the server tells what happens to locks, and nobody else anything.
+inline constexpr std::string_view kOwnChannelPrefix = "__";
+
+// A grant of which a message tells.
+struct DeliveredGrant {
+  std::uint64_t key_hash = 0;
+  engine::Token token = 0;  // 0: it tells of none
+};
 
 // A name of one kind to which somebody is subscribed.
 struct Channel {
@@ -64,10 +75,13 @@ class Channels {
   // How many received it; who is subscribed by two names counts twice.
   std::size_t Publish(std::string_view channel, std::string_view message);
   // The same behind the replies to those whose requests caused the message: when PublishWaiting is
-  // called. Both are copied.
-  void PublishLater(std::string_view channel, std::string_view message);
+  // called. Both are copied. What tells of a grant delivers it to all who are subscribed to the
+  // channel by its name.
+  void PublishLater(std::string_view channel, std::string_view message,
+                    const DeliveredGrant& grant = {});
   bool has_waiting() const { return !waiting_.empty(); }
-  void PublishWaiting();
+  // Adds the grants that nobody was there for.
+  void PublishWaiting(std::vector<DeliveredGrant>& undelivered);
 
   // How many would receive a message on that channel. O(patterns).
   std::size_t CountReceivers(std::string_view channel) const;
@@ -97,6 +111,7 @@ class Channels {
   struct WaitingMessage {
     std::size_t channel_bytes;
     std::size_t message_bytes;
+    DeliveredGrant grant;
   };
   // The same message for both versions of the protocol, made when it is first needed.
   struct Encoding;
@@ -104,7 +119,10 @@ class Channels {
   Names& NamesOf(ChannelKind kind) { return names_[static_cast<std::size_t>(kind)]; }
   const Names& NamesOf(ChannelKind kind) const { return names_[static_cast<std::size_t>(kind)]; }
   void Remove(Client& client, ChannelKind kind, Channel& channel);
-  static std::size_t Deliver(const Channel& channel, Encoding& encoding);
+  std::size_t Publish(std::string_view channel, std::string_view message,
+                      const DeliveredGrant& grant);
+  static std::size_t Deliver(const Channel& channel, Encoding& encoding,
+                             const DeliveredGrant& grant = {});
 
   std::array<Names, 2> names_;
   std::vector<WaitingMessage> waiting_;

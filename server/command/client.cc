@@ -6,6 +6,7 @@
 
 #include "server/command/dispatcher.h"
 #include "server/command/lock_replies.h"
+#include "server/command/log_ins.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -20,6 +21,7 @@ Client::Client(Dispatcher& dispatcher, Transport& transport, ClientAddress addre
   profile_.connected_at = now;
   profile_.active_at = now;
   profile_.id = dispatcher_.Register(*this);
+  LogOut();
 }
 
 Client::~Client() { assert(is_detached_); }
@@ -51,12 +53,15 @@ std::size_t Client::Consume(std::string_view input, std::size_t requests_max, en
 }
 
 void Client::ReadAhead(std::string_view input, std::size_t requests_max, RequestWindow& window) {
-  const std::size_t count_max = std::min(requests_max, RequestWindow::kSize);
+  // What stands behind a log-in is read by the limits that go with it.
+  const bool is_nobody = user_ == nullptr;
+  const protocol::RequestLimits& limits = is_nobody ? protocol::kBeforeAuth : dispatcher_.limits();
+  const std::size_t count_max = is_nobody ? 1 : std::min(requests_max, RequestWindow::kSize);
   window.count = 0;
   window.end = 0;
   do {
     RequestAhead& request = window.requests[window.count];
-    window.last = parser_.Parse(input.substr(window.end), dispatcher_.limits(), request.arguments);
+    window.last = parser_.Parse(input.substr(window.end), limits, request.arguments);
     window.end += window.last.consumed;
     if (window.last.status != ParseStatus::kRequest) return;
     request.end = window.end;
@@ -85,6 +90,9 @@ void Client::Detach(engine::TimeMs now) {
   if (std::exchange(is_detached_, true)) return;
   wait_kind_ = WaitKind::kNothing;
   dispatcher_.channels().UnsubscribeFromAll(*this);
+  // Before anything is undone: who waits on a channel of which this was the last subscriber must
+  // not be granted anew.
+  dispatcher_.notifier().FollowSubscribers(now);
   dispatcher_.monitors().Remove(*this);
   DropTransaction();
   UndoUnsentGrants(now);
@@ -97,6 +105,18 @@ void Client::NoteGrant(std::uint64_t key_hash, engine::Token token) {
   grants_.push_back({taken_bytes_ + output_.size(), key_hash, token});
 }
 
+void Client::NoteDelivery(const DeliveredGrant& grant, bool is_written, bool is_shared) {
+  constexpr std::uint64_t kNeverSent = ~std::uint64_t{0};
+  if (grants_.empty()) dispatcher_.unsent_grants().push_back(*this);
+  const std::uint64_t end = is_written ? taken_bytes_ + output_.size() : kNeverSent;
+  grants_.push_back({end, grant.key_hash, grant.token, is_shared});
+}
+
+bool Client::HasUnsentGrant(engine::Token token) const {
+  return std::any_of(grants_.begin(), grants_.end(),
+                     [&](const UnsentGrant& grant) { return grant.token == token; });
+}
+
 bool Client::ForgetGrant(engine::Token token) {
   const auto erased =
       std::erase_if(grants_, [&](const UnsentGrant& grant) { return grant.token == token; });
@@ -107,11 +127,21 @@ bool Client::ForgetGrant(engine::Token token) {
 void Client::NoticeSent(std::size_t bytes) {
   sent_bytes_ += bytes;
   if (grants_.empty()) return;
+  ConfirmShared();
   if (grants_.back().reply_end <= sent_bytes_) {
     ForgetAllGrants();
     return;
   }
   std::erase_if(grants_, [&](const UnsentGrant& grant) { return grant.reply_end <= sent_bytes_; });
+}
+
+// One of several who are told is enough.
+void Client::ConfirmShared() {
+  for (const UnsentGrant& grant : grants_) {
+    if (grant.is_shared && grant.reply_end <= sent_bytes_) {
+      dispatcher_.ForgetGrantElsewhere(grant.token, *this);
+    }
+  }
 }
 
 void Client::ForgetAllGrants() {
@@ -128,6 +158,7 @@ void Client::ForgetAllGrants() {
 void Client::UndoUnsentGrants(engine::TimeMs now) {
   for (std::size_t i = 0; i < grants_.size(); ++i) {
     const UnsentGrant grant = grants_[i];
+    if (grant.is_shared && dispatcher_.IsOnItsWayElsewhere(grant.token, *this)) continue;
     dispatcher_.engine().UndoGrant(grant.key_hash, grant.token, now, dispatcher_.effects());
     dispatcher_.DeliverEffects(now);
   }
@@ -152,7 +183,12 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
   wait_kind_ = WaitKind::kNothing;
   const bool is_timed_out = resolution.kind == engine::ResolutionKind::kTimedOut ||
                             resolution.kind == engine::ResolutionKind::kWatchTimedOut;
-  if (std::exchange(fails_at_time_out_, false) && is_timed_out) {
+  const bool is_cancelled = resolution.kind == engine::ResolutionKind::kCancelled;
+  const auto denial = std::exchange(denial_, nullptr);
+  if (denial != nullptr && (is_cancelled || is_timed_out)) {
+    ++dispatcher_.counters().denied_requests;
+    writer().Error(ErrorCode::kNoPerm, *denial);
+  } else if (std::exchange(fails_at_time_out_, false) && is_timed_out) {
     writer().Error(ErrorCode::kUnblocked, "client unblocked via CLIENT UNBLOCK");
   } else if (resolution.kind == engine::ResolutionKind::kWatchTimedOut) {
     writer().Integer(0);
@@ -175,6 +211,42 @@ void Client::AnswerBackup(const std::string& error) {
     writer().Error(ErrorCode::kErr, "no backup was made: " + error);
   }
   transport_.NoticeOutput();
+}
+
+void Client::DenyWait(std::string denial) {
+  denial_ = std::make_unique<std::string>(std::move(denial));
+}
+
+void Client::LogIn(const access::User& user) {
+  user_ = &user;
+  is_limited_ = !user.IsUnlimited();
+  profile_.user = user.name;
+  dispatcher_.engine().clients().SetUser(client, user.name);
+}
+
+void Client::LogOut() {
+  if (const access::User* newcomer = dispatcher_.access().NewcomersUser()) return LogIn(*newcomer);
+  user_ = nullptr;
+  is_limited_ = true;
+  profile_.user = access::kDefaultUser;
+  dispatcher_.engine().clients().SetUser(client, profile_.user);
+}
+
+void Client::Expel() {
+  user_ = nullptr;
+  is_limited_ = true;
+  transport_.CloseNow();
+}
+
+void Client::WaitForLogIn(PendingLogIn log_in) {
+  log_in_ = std::make_unique<PendingLogIn>(std::move(log_in));
+  WaitFor(WaitKind::kLogIn);
+}
+
+std::unique_ptr<PendingLogIn> Client::EndLogIn() {
+  if (is_detached_ || wait_kind_ != WaitKind::kLogIn) return nullptr;
+  wait_kind_ = WaitKind::kNothing;
+  return std::move(log_in_);
 }
 
 void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::TimeMs now) {
@@ -205,11 +277,12 @@ void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::Tim
   if (is_granted) NoteGrant(resolution.key_hash, resolution.token);
 }
 
-void Client::Push(std::string_view bytes) {
-  if (is_closing_ || !transport_.AdmitOutput(bytes.size())) return;
+bool Client::Push(std::string_view bytes) {
+  if (is_closing_ || !transport_.AdmitOutput(bytes.size())) return false;
   output_.append(bytes);
   NoteNews(kReadOnly);
   transport_.NoticeOutput();
+  return true;
 }
 
 Subscriptions& Client::NeedSubscriptions() {
@@ -247,6 +320,7 @@ void Client::Reset() {
   version_ = protocol::RespVersion::kResp2;
   database_ = 0;
   SetName("");
+  if (user_ != &dispatcher_.access().own_user()) LogOut();
 }
 
 void Client::SetName(std::string_view name) {

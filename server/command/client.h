@@ -11,6 +11,8 @@
 
 #include "protocol/reply_writer.h"
 #include "protocol/request_parser.h"
+#include "server/access/user.h"
+#include "server/command/channels.h"
 #include "server/command/command_table.h"
 #include "server/command/request_window.h"
 #include "server/command/transport.h"
@@ -23,10 +25,10 @@ namespace fairlock::command {
 class Dispatcher;
 class Transaction;
 struct ExplainedRequest;
-struct Subscriptions;
+struct PendingLogIn;
 
 // What a connection waits for; each ends with exactly one reply.
-enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree, kBackup };
+enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree, kBackup, kLogIn };
 
 struct ClientAddress {
   std::string
@@ -103,18 +105,43 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void ExplainLater(const ExplainedRequest& request);
   // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
+  // The wait is about to be ended because the user may no longer wait; this is why.
+  void DenyWait(std::string denial);
+
+  // Who the client is from now on. The user outlives it, or is replaced before it goes.
+  void LogIn(const access::User& user);
+  // As when it was new.
+  void LogOut();
+  // It is nobody any more, and its connection closes in this turn.
+  void Expel();
+  // Null: it has to log in.
+  const access::User* user() const { return user_; }
+  // Its requests are to be judged.
+  bool is_limited() const { return is_limited_; }
+  bool MayRead(std::string_view key) const {
+    return !is_limited_ || (user_ != nullptr && user_->MayUse(key, access::KeyUse::kRead));
+  }
+  // Its password is compared off the loop.
+  void WaitForLogIn(PendingLogIn log_in);
+  // None: it does not wait for that, or is gone.
+  std::unique_ptr<PendingLogIn> EndLogIn();
   // The reply that ends the output now holds the token of a grant; it is undone if the connection
   // closes before that reply is sent. Not so what a step did.
   void NoteGrant(std::uint64_t key_hash, engine::Token token);
+  // The same of a message that ends the output, or, if it was not written, never comes. Shared:
+  // others get it too, and it is undone only if none of them does.
+  void NoteDelivery(const DeliveredGrant& grant, bool is_written, bool is_shared);
   // True: a grant with that token was on its way to this client, and is forgotten here.
   bool ForgetGrant(engine::Token token);
+  bool HasUnsentGrant(engine::Token token) const;
   void CloseAfterOutput() { is_closing_ = true; }
   // The output is that of a command with these flags.
   void NoteNews(std::uint32_t command_flags) { news_ |= command_flags; }
   // Something that the client did not wait for, but asked for: a message in its version of the
   // protocol, or a line about a request. Whoever does not take them is closed at the output limit.
-  void Push(std::string_view bytes);
-  // As RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction.
+  // False: it was not written, for the connection is about to close.
+  bool Push(std::string_view bytes);
+  // As RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction, logged out.
   void Reset();
   void SetName(std::string_view name);
 
@@ -165,8 +192,10 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
     std::uint64_t reply_end;
     std::uint64_t key_hash;
     engine::Token token;
+    bool is_shared = false;
   };
 
+  void ConfirmShared();
   void ForgetAllGrants();
   void UndoUnsentGrants(engine::TimeMs now);
   void AnswerWaitingLock(const engine::Resolution& resolution, engine::TimeMs now);
@@ -183,13 +212,17 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   bool is_detached_ = false;
   bool fails_at_time_out_ = false;
   bool is_monitor_ = false;
+  bool is_limited_ = false;
   std::uint32_t news_ = 0;  // flags of the commands whose output was not looked at yet
+  const access::User* user_ = nullptr;
   std::uint64_t taken_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
   std::vector<UnsentGrant> grants_;
   std::unique_ptr<RequestToExplain> explained_;  // only while one with EXPLAIN waits
   std::unique_ptr<Subscriptions> subscriptions_;
   std::unique_ptr<Transaction> transaction_;
+  std::unique_ptr<PendingLogIn> log_in_;  // only while it waits for that
+  std::unique_ptr<std::string> denial_;   // of the wait that is about to be ended
   ClientProfile profile_;
 };
 

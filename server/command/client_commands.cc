@@ -13,7 +13,6 @@
 #include "server/command/dispatcher.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
-#include "server/command/users.h"
 
 namespace fairlock::command {
 
@@ -137,7 +136,7 @@ bool ReadAgeFilter(Invocation& call, std::string_view value, ClientFilter& filte
 }
 
 bool ReadUserFilter(Invocation& call, std::string_view value, ClientFilter& filter) {
-  if (!IsUser(value)) {
+  if (call.dispatcher.access().users().Find(value) == nullptr) {
     call.reply.Error(ErrorCode::kErr, "No such user " + Quoted(value, 128));
     return false;
   }
@@ -240,7 +239,8 @@ void Unblock(Invocation& call) {
   const auto id = ParseInteger(arguments[2]);
   if (!id) return call.reply.Error(ErrorCode::kErr, "value is not an integer or out of range");
   Client* waiter = call.dispatcher.FindClient(static_cast<std::uint64_t>(*id));
-  const bool is_waiting = waiter != nullptr && waiter->is_waiting();
+  const WaitKind kind = waiter == nullptr ? WaitKind::kNothing : waiter->wait_kind();
+  const bool is_waiting = kind == WaitKind::kLock || kind == WaitKind::kKeyFree;
   if (is_waiting) {
     if (fails) waiter->FailAtTimeOut();
     call.dispatcher.engine().EndWaits(*waiter, call.now, call.dispatcher.effects());

@@ -1,5 +1,6 @@
 #include "server/command/command_docs.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -38,6 +39,7 @@ constexpr auto kCategoryNames = std::to_array<FlagName>({
     {kBlocking, "blocking"},
     {kAdmin | kDangerous, "dangerous"},
     {kConnection, "connection"},
+    {kUnowned, "unowned"},
 });
 
 void WriteWords(protocol::ReplyWriter& reply, const std::vector<std::string_view>& words,
@@ -128,8 +130,9 @@ std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec) {
 
 std::vector<std::string_view> CategoriesOf(const CommandSpec& spec) {
   std::vector<std::string_view> names;
-  if (spec.group == "lock") names.emplace_back("lock");
+  if (spec.group == "lock" && (spec.flags & kAdmin) == 0) names.emplace_back("lock");
   if (spec.group == "transactions") names.emplace_back("transaction");
+  if (spec.group == "scripts") names.emplace_back("scripting");
   for (const FlagName& row : kCategoryNames) {
     if ((spec.flags & row.flags) != 0) names.push_back(row.name);
   }
@@ -177,20 +180,26 @@ void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
   for (const CommandSpec* subcommand : subcommands) WriteCommandDocs(reply, table, *subcommand);
 }
 
-std::vector<std::string_view> KeysOf(const CommandSpec& spec,
-                                     std::span<const std::string_view> request) {
-  std::vector<std::string_view> keys;
+KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> request) {
   const auto size = static_cast<int>(request.size());
   const int first = spec.keys.first;
+  if (first == 0) return {};
   int last = spec.keys.last < 0 ? size + spec.keys.last : spec.keys.last;
   if (spec.keys.is_counted) {
     const auto count = ParseInteger(request[static_cast<std::size_t>(first - 1)]).value_or(0);
-    if (count < 1 || count > size - first) return keys;
+    if (count < 1 || count > size - first) return {};
     last = first + static_cast<int>(count) - 1;
   }
-  for (int i = first; i > 0 && i <= last && i < size; i += spec.keys.step) {
-    keys.push_back(request[static_cast<std::size_t>(i)]);
-  }
+  return {.first = static_cast<std::size_t>(first),
+          .end = static_cast<std::size_t>(std::min(last + 1, size)),
+          .step = static_cast<std::size_t>(spec.keys.step)};
+}
+
+std::vector<std::string_view> KeysOf(const CommandSpec& spec,
+                                     std::span<const std::string_view> request) {
+  std::vector<std::string_view> keys;
+  const KeyRange range = KeyRangeOf(spec, request);
+  for (std::size_t i = range.first; i < range.end; i += range.step) keys.push_back(request[i]);
   return keys;
 }
 

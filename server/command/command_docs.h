@@ -27,7 +27,16 @@ void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
 // How a command uses its keys: "RO" "access", or "RW" "access" "update".
 void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec);
 
-// The keys of a whole request, the name of the command first. REQUIRES: it fits the row's arity.
+// Which arguments of a whole request are its keys: each `step`-th of [first, end).
+struct KeyRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::size_t step = 1;
+};
+
+// The name of the command is the first argument. REQUIRES: the request fits the row's arity.
+KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> request);
+// The keys themselves.
 std::vector<std::string_view> KeysOf(const CommandSpec& spec,
                                      std::span<const std::string_view> request);
 

@@ -23,8 +23,9 @@ std::size_t HashOfName(std::string_view name) {
 
 CommandTable::CommandTable()
     : CommandTable({LockCommands(), MlockCommands(), LookCommands(), RecordCommands(),
-                    LimitCommands(), ScriptCommands(), SubscriptionCommands(),
-                    TransactionCommands(), ConnectionCommands(), ClientCommands(), ServerCommands(),
+                    LimitCommands(), RedisWriteCommands(), RedisKeyCommands(), RedisWalkCommands(),
+                    ScriptCommands(), SubscriptionCommands(), TransactionCommands(),
+                    ConnectionCommands(), AclCommands(), ClientCommands(), ServerCommands(),
                     IntrospectionCommands()}) {}
 
 CommandTable::CommandTable(std::initializer_list<std::span<const CommandSpec>> families) {

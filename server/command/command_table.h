@@ -47,6 +47,7 @@ enum CommandFlag : std::uint32_t {
   kNoMulti = 1U << 13,    // not allowed between MULTI and EXEC
   kNotQueued = 1U << 14,  // executed at once between MULTI and EXEC; not shown
   kNoScript = 1U << 15,   // no script may call it
+  kUnowned = 1U << 16,    // may end or change what others hold: a category, not shown as a flag
 };
 
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
@@ -64,7 +65,8 @@ struct CommandSpec {
   int arity;                     // with the name; negative: at least that many
   std::uint32_t flags;
   KeyPositions keys;
-  std::string_view group;       // "lock", "pubsub", "transactions", "connection" or "server"
+  // "lock", "redis", "scripts", "pubsub", "transactions", "connection" or "server".
+  std::string_view group;
   std::string_view syntax;      // the arguments in the notation of docs/COMMANDS.md
   std::string_view summary;     // one sentence without full stop
   std::string_view complexity;  // "O(1)"
@@ -92,10 +94,14 @@ std::span<const CommandSpec> MlockCommands();
 std::span<const CommandSpec> LookCommands();
 std::span<const CommandSpec> RecordCommands();
 std::span<const CommandSpec> LimitCommands();
+std::span<const CommandSpec> RedisWriteCommands();
+std::span<const CommandSpec> RedisKeyCommands();
+std::span<const CommandSpec> RedisWalkCommands();
 std::span<const CommandSpec> ScriptCommands();
 std::span<const CommandSpec> SubscriptionCommands();
 std::span<const CommandSpec> TransactionCommands();
 std::span<const CommandSpec> ConnectionCommands();
+std::span<const CommandSpec> AclCommands();
 std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();
 std::span<const CommandSpec> IntrospectionCommands();

@@ -9,10 +9,9 @@
 #include "server/command/client_name.h"
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
-#include "server/command/redis_version.h"
+#include "server/command/greeting.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
-#include "server/command/users.h"
 
 namespace fairlock::command {
 
@@ -41,41 +40,33 @@ void Ping(Invocation& call) {
 
 void Echo(Invocation& call) { call.reply.Bulk(call.arguments[1]); }
 
-// True: that user may go on. Else the error is answered.
-bool Authenticate(Invocation& call, std::string_view user, std::string_view password) {
-  if (IsAuthentic(user, password)) {
-    call.client.profile().user = user;
-    call.dispatcher.engine().clients().SetUser(call.client.client, user);
-    return true;
-  }
-  call.reply.Error(ErrorCode::kWrongPass, "invalid username-password pair or user is disabled.");
-  return false;
-}
-
 void Auth(Invocation& call) {
-  if (call.arguments.size() > 3) {
-    RefuseSyntax(call.reply);
-  } else if (call.arguments.size() == 2) {
-    call.reply.Error(ErrorCode::kErr,
-                     "AUTH <password> called without any password configured for the default "
-                     "user. Are you sure your configuration is correct?");
-  } else if (Authenticate(call, call.arguments[1], call.arguments[2])) {
-    call.reply.Ok();
+  if (call.arguments.size() > 3) return RefuseSyntax(call.reply);
+  if (call.arguments.size() == 3) {
+    return call.dispatcher.log_ins().Begin(
+        {.user = call.arguments[1], .password = call.arguments[2]}, call);
   }
+  if (call.dispatcher.access().NewcomersUser() != nullptr) {
+    return call.reply.Error(
+        ErrorCode::kErr,
+        "AUTH <password> called without any password configured for the default "
+        "user. Are you sure your configuration is correct?");
+  }
+  call.dispatcher.log_ins().Begin({.user = access::kDefaultUser, .password = call.arguments[1]},
+                                  call);
 }
 
-struct Greeting {
-  std::optional<protocol::RespVersion> version;
+struct Hail {
+  Greeting greeting;
   std::optional<std::string_view> user;
   std::string_view password;
-  std::optional<std::string_view> name;
 };
 
 // None: the error is answered.
-std::optional<Greeting> ReadGreeting(Invocation& call) {
+std::optional<Hail> ReadHail(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
-  Greeting greeting;
-  if (arguments.size() == 1) return greeting;
+  Hail hail;
+  if (arguments.size() == 1) return hail;
   const auto version = ParseInteger(arguments[1]);
   if (!version) {
     call.reply.Error(ErrorCode::kErr, "Protocol version is not an integer or out of range");
@@ -85,16 +76,16 @@ std::optional<Greeting> ReadGreeting(Invocation& call) {
     call.reply.Error(ErrorCode::kNoProto, "unsupported protocol version");
     return std::nullopt;
   }
-  greeting.version = static_cast<protocol::RespVersion>(*version);
+  hail.greeting.version = static_cast<protocol::RespVersion>(*version);
   for (std::size_t i = 2; i < arguments.size();) {
     const std::size_t behind = arguments.size() - 1 - i;
     if (EqualsIgnoreCase(arguments[i], "AUTH") && behind >= 2) {
-      greeting.user = arguments[i + 1];
-      greeting.password = arguments[i + 2];
+      hail.user = arguments[i + 1];
+      hail.password = arguments[i + 2];
       i += 3;
     } else if (EqualsIgnoreCase(arguments[i], "SETNAME") && behind >= 1) {
-      greeting.name = arguments[i + 1];
-      if (!IsClientName(*greeting.name)) {
+      hail.greeting.name = arguments[i + 1];
+      if (!IsClientName(*hail.greeting.name)) {
         call.reply.Error(ErrorCode::kErr, kBadClientName);
         return std::nullopt;
       }
@@ -105,32 +96,24 @@ std::optional<Greeting> ReadGreeting(Invocation& call) {
       return std::nullopt;
     }
   }
-  return greeting;
+  return hail;
 }
 
 void Hello(Invocation& call) {
-  const auto greeting = ReadGreeting(call);
-  if (!greeting) return;
-  if (greeting->user && !Authenticate(call, *greeting->user, greeting->password)) return;
-  if (greeting->name) call.client.SetName(*greeting->name);
-  if (greeting->version) call.client.set_version(*greeting->version);
-  protocol::ReplyWriter reply = call.client.writer();
-  const auto field = [&](std::string_view name, std::string_view text) {
-    reply.Bulk(name);
-    reply.Bulk(text);
-  };
-  reply.MapHeader(7);
-  // The name of the language spoken, which goes with the version; who speaks it is told by INFO.
-  field("server", "redis");
-  field("version", kRedisVersion);
-  reply.Bulk("proto");
-  reply.Integer(static_cast<int>(call.client.version()));
-  reply.Bulk("id");
-  reply.Integer(static_cast<std::int64_t>(call.client.profile().id));
-  field("mode", "standalone");
-  field("role", "master");
-  reply.Bulk("modules");
-  reply.ArrayHeader(0);
+  const auto hail = ReadHail(call);
+  if (!hail) return;
+  if (hail->user) {
+    return call.dispatcher.log_ins().Begin(
+        {.user = *hail->user, .password = hail->password, .greeting = hail->greeting}, call);
+  }
+  if (call.client.user() == nullptr) {
+    return call.reply.Error(ErrorCode::kNoAuth,
+                            "HELLO must be called with the client already authenticated, otherwise "
+                            "the HELLO <proto> AUTH <user> <pass> option can be used to "
+                            "authenticate the client and select the RESP protocol version at the "
+                            "same time");
+  }
+  Greet(call.client, hail->greeting);
 }
 
 void Quit(Invocation& call) {
@@ -213,7 +196,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      "connection",
      "",
      "Makes the connection as it was when it was new: RESP 2, database 0, no name, no "
-     "subscriptions, no MONITOR, no MULTI",
+     "subscriptions, no MONITOR, no MULTI, logged out",
      "O(1)"},
     {"SELECT",
      Select,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "server/command/foreign_commands.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
 
@@ -23,10 +24,15 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       recorder_(recorder_options, now),
       channels_(engine_options.hash_seed),
       event_publisher_(*this),
+      notifier_(*this),
       watched_keys_(*this),
       scripts_(*this),
-      calls_(commands_.rows().size()) {
+      access_(*this),
+      log_ins_(*this),
+      calls_(commands_.rows().size()),
+      failures_(commands_.rows().size()) {
   if (recorder_.is_on()) AddEventSink(recorder_);
+  engine_.set_notice_sink(&notifier_);
 }
 
 bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
@@ -60,6 +66,8 @@ void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyW
   for (std::size_t i = 1; i < arguments.size() && text.size() < 256; ++i) {
     text += Quoted(arguments[i], 128) + " ";
   }
+  const std::string_view instead = InsteadOf(arguments[0]);
+  if (!instead.empty()) text.append("; ").append(instead);
   reply.Error(ErrorCode::kErr, text);
 }
 
@@ -83,6 +91,7 @@ void Dispatcher::PrefetchLock(const RequestAhead& request) const {
 std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& request,
                                     protocol::ReplyWriter& reply) const {
   const protocol::Arguments& arguments = request.arguments;
+  if (client.is_limited() && !access_.Admit(client, request, reply)) return CommandTable::kNone;
   std::size_t index = request.row;
   if (index == CommandTable::kNone) {
     RefuseUnknownCommand(arguments, reply);
@@ -108,6 +117,12 @@ std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& re
     return CommandTable::kNone;
   }
   return index;
+}
+
+bool Dispatcher::MayStill(const Client& client, std::size_t row,
+                          const protocol::Arguments& arguments,
+                          protocol::ReplyWriter& reply) const {
+  return !client.is_limited() || access_.AdmitRow(client, row, arguments, reply);
 }
 
 bool Dispatcher::RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const {
@@ -169,8 +184,10 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
     Run(row, invocation);
     is_executing_ = false;
   }
-  NoteReply(client, output_before);
-  if (!effects_.resolutions.empty() || channels_.has_waiting()) DeliverEffects(now);
+  NoteReply(client, row, output_before);
+  if (!effects_.resolutions.empty() || channels_.has_waiting() || notifier_.has_changes()) {
+    DeliverEffects(now);
+  }
 }
 
 void Dispatcher::Run(std::size_t row, Invocation& invocation) {
@@ -187,9 +204,16 @@ void Dispatcher::Run(std::size_t row, Invocation& invocation) {
   }
 }
 
-void Dispatcher::NoteReply(const Client& client, std::size_t output_before) {
+void Dispatcher::NoteReply(const Client& client, std::size_t row, std::size_t output_before) {
   const std::string& output = client.output();
-  if (output.size() > output_before && output[output_before] == '-') ++counters_.errors_replied;
+  if (output.size() <= output_before || output[output_before] != '-') return;
+  ++counters_.errors_replied;
+  if (row != CommandTable::kNone) ++failures_[row];
+  const std::string_view text = std::string_view(output).substr(output_before + 1);
+  const std::string_view word = text.substr(0, text.find_first_of(" \r"));
+  for (const protocol::ErrorRow& error : protocol::AllErrors()) {
+    if (error.word == word) ++counters_.errors_by_word[static_cast<std::size_t>(error.code)];
+  }
 }
 
 void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
@@ -214,13 +238,24 @@ void Dispatcher::EndStep(engine::TimeMs now) {
 
 void Dispatcher::DeliverEffects(engine::TimeMs now) {
   if (is_in_step()) return;
+  notifier_.FollowSubscribers(now);
+  DeliverOnce(now);
+  while (!undelivered_.empty()) {
+    for (const DeliveredGrant& grant : std::exchange(undelivered_, {})) {
+      engine_.UndoGrant(grant.key_hash, grant.token, now, effects_);
+    }
+    DeliverOnce(now);
+  }
+}
+
+void Dispatcher::DeliverOnce(engine::TimeMs now) {
   // By index: to explain an answer may settle a key, which adds to the list.
   for (std::size_t i = 0; i < effects_.resolutions.size(); ++i) {
     const engine::Resolution resolution = effects_.resolutions[i];
     static_cast<Client*>(resolution.to)->Resolve(resolution, now);
   }
   effects_.resolutions.clear();
-  if (channels_.has_waiting() && !is_executing_) channels_.PublishWaiting();
+  if (channels_.has_waiting() && !is_executing_) channels_.PublishWaiting(undelivered_);
 }
 
 void Dispatcher::set_service(Service service) {
@@ -244,14 +279,27 @@ void Dispatcher::set_service(Service service) {
 void Dispatcher::ResetStatistics() {
   counters_ = {};
   std::fill(calls_.begin(), calls_.end(), 0);
+  std::fill(failures_.begin(), failures_.end(), 0);
 }
 
 void Dispatcher::MoveDelivery(std::uint64_t key_hash, engine::Token token, Client& client) {
-  for (Client& other : unsent_grants_) {
-    if (&other == &client || !other.ForgetGrant(token)) continue;
-    client.NoteGrant(key_hash, token);
-    return;
+  if (ForgetGrantElsewhere(token, client)) client.NoteGrant(key_hash, token);
+}
+
+bool Dispatcher::IsOnItsWayElsewhere(engine::Token token, const Client& client) const {
+  return std::any_of(unsent_grants_.begin(), unsent_grants_.end(), [&](const Client& other) {
+    return &other != &client && other.HasUnsentGrant(token);
+  });
+}
+
+bool Dispatcher::ForgetGrantElsewhere(engine::Token token, const Client& client) {
+  bool was_any = false;
+  for (auto at = unsent_grants_.begin(); at != unsent_grants_.end();) {
+    // It leaves the list with its last grant.
+    Client& other = *at++;
+    if (&other != &client && other.ForgetGrant(token)) was_any = true;
   }
+  return was_any;
 }
 
 void Dispatcher::AddEventSink(engine::EventSink& sink) {

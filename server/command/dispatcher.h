@@ -2,6 +2,7 @@
 // delivers effects.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -9,17 +10,22 @@
 
 #include "protocol/arguments.h"
 #include "protocol/limits.h"
+#include "protocol/wire_error.h"
+#include "server/command/access_control.h"
 #include "server/command/channels.h"
 #include "server/command/client.h"
 #include "server/command/command_table.h"
 #include "server/command/environment.h"
 #include "server/command/event_publisher.h"
+#include "server/command/log_ins.h"
 #include "server/command/monitors.h"
+#include "server/command/notifier.h"
 #include "server/command/scripts.h"
 #include "server/command/transaction.h"
 #include "server/command/watched_keys.h"
 #include "server/engine/event_fan.h"
 #include "server/engine/lock_engine.h"
+#include "server/record/bucket_counts.h"
 #include "server/record/recorder.h"
 
 namespace fairlock::command {
@@ -35,6 +41,12 @@ struct ServerCounters {
   std::uint64_t output_bytes = 0;              // transport
   std::uint64_t turns = 0;                     // transport
   std::uint64_t closed_over_output_limit = 0;  // transport
+  std::uint64_t failed_log_ins = 0;
+  std::uint64_t denied_requests = 0;  // for want of permission
+  // By the first word, in the order of protocol::AllErrors.
+  std::array<std::uint64_t, protocol::kErrorCodes> errors_by_word{};
+  record::BucketCounts<record::kTurnBoundsUs> turns_us;      // transport: how long they took
+  record::BucketCounts<record::kLagBoundsMs> expiry_lag_ms;  // transport: what was due, how late
 };
 
 // What the server can do at present.
@@ -75,6 +87,10 @@ class Dispatcher {
   void BeginStep(engine::TimeMs now);
   void EndStep(engine::TimeMs now);
   bool is_in_step() const { return step_depth_ > 0; }
+  // False: the user of that client may not make a request that it has once made, and the error is
+  // answered.
+  bool MayStill(const Client& client, std::size_t row, const protocol::Arguments& arguments,
+                protocol::ReplyWriter& reply) const;
   // True: the present service leaves the command at that row out, and the error is answered.
   bool RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const;
   // Executes a request, of the command at that row; also within a step.
@@ -93,6 +109,10 @@ class Dispatcher {
   // The owner of that token asked again through `client` and is answered there: the delivery moves
   // to it.
   void MoveDelivery(std::uint64_t key_hash, engine::Token token, Client& client);
+  // Whether a grant with that token is on its way to others than `client`; there it is forgotten,
+  // true if there was one.
+  bool IsOnItsWayElsewhere(engine::Token token, const Client& client) const;
+  bool ForgetGrantElsewhere(engine::Token token, const Client& client);
 
   // From now on the sink is told what happens to locks, until it is dropped. While there is none
   // the engine tells nobody, which costs nothing.
@@ -106,6 +126,8 @@ class Dispatcher {
   const CommandTable& commands() const { return commands_; }
   // How often each row of the table was called, in its order.
   const std::vector<std::uint64_t>& calls() const { return calls_; }
+  // How often it was answered by an error.
+  const std::vector<std::uint64_t>& failures() const { return failures_; }
   // Begins to count anew, the engine's own counts apart.
   void ResetStatistics();
   engine::LockEngine& engine() { return engine_; }
@@ -113,11 +135,15 @@ class Dispatcher {
   record::Recorder& recorder() { return recorder_; }
   Channels& channels() { return channels_; }
   EventPublisher& event_publisher() { return event_publisher_; }
+  Notifier& notifier() { return notifier_; }
   Monitors& monitors() { return monitors_; }
   WatchedKeys& watched_keys() { return watched_keys_; }
   const TransactionLimits& transaction_limits() const { return transaction_limits_; }
   void set_transaction_limits(const TransactionLimits& limits) { transaction_limits_ = limits; }
   Scripts& scripts() { return scripts_; }
+  AccessControl& access() { return access_; }
+  const AccessControl& access() const { return access_; }
+  LogIns& log_ins() { return log_ins_; }
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
   Service service() const { return service_; }
@@ -133,10 +159,11 @@ class Dispatcher {
   RequestWindow& window() { return window_; }
 
  private:
+  void DeliverOnce(engine::TimeMs now);
   // True: the client is between MULTI and EXEC, and the request is answered.
   bool Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
                protocol::ReplyWriter& reply) const;
-  void NoteReply(const Client& client, std::size_t output_before);
+  void NoteReply(const Client& client, std::size_t row, std::size_t output_before);
   // The row to execute, by its place in the table; kNone: the error is answered.
   std::size_t FindCommand(const Client& client, const RequestAhead& request,
                           protocol::ReplyWriter& reply) const;
@@ -151,14 +178,19 @@ class Dispatcher {
   mutable std::int64_t unix_offset_ms_ = 0;  // of the engine's clock
   Channels channels_;
   EventPublisher event_publisher_;
+  Notifier notifier_;
+  std::vector<DeliveredGrant> undelivered_;  // scratch of DeliverEffects
   Monitors monitors_;
   WatchedKeys watched_keys_;
   TransactionLimits transaction_limits_;
   Scripts scripts_;
+  AccessControl access_;
+  LogIns log_ins_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;
   std::vector<std::uint64_t> calls_;
+  std::vector<std::uint64_t> failures_;
   ServerCounters counters_;
   UnsentGrants unsent_grants_;
   std::uint64_t next_client_id_ = 1;

@@ -48,6 +48,19 @@ struct PersistenceReport {
   std::uint64_t waiting_bytes = 0;    // for the journal
   std::uint64_t snapshot = 0;         // the newest one
   std::uint64_t free_disk_bytes = 0;  // 0: not looked at
+  // How long batches took until they were complete, of those that were watched for it, and how old
+  // the one is that is watched now.
+  std::uint64_t batches_timed = 0;
+  std::uint64_t batches_ms = 0;
+  std::int64_t journal_lag_ms = 0;
+  std::uint64_t syncs = 0;
+  std::uint64_t syncs_us = 0;  // all together
+};
+
+// Whether a password is that of one of some slow hashes.
+struct PasswordQuestion {
+  std::vector<std::string> stored;
+  std::string password;
 };
 
 // Implemented by the server, faked in tests. Loop-confined.
@@ -76,6 +89,20 @@ class Environment {
   }
   // What a script of a client says to the log.
   virtual void LogFromScript(script::LogLevel level, std::string_view text) = 0;
+
+  // Begins to compare, off the loop; LogIns::Finish is told what came out. False: too many are
+  // being compared already.
+  virtual bool StartPasswordCheck(PasswordQuestion question, std::uint64_t client_id) {
+    static_cast<void>(question);
+    static_cast<void>(client_id);
+    return false;
+  }
+  // Reads the users anew. Empty: they are in use; else why nothing has changed.
+  virtual std::string ReloadUsers() { return "there is no ACL file"; }
+  virtual void NoteFailedLogIn(std::string_view address, std::string_view user) {
+    static_cast<void>(address);
+    static_cast<void>(user);
+  }
 
   // The server stops soon, as on SIGTERM.
   virtual void RequestShutdown() = 0;

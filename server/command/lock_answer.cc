@@ -27,12 +27,14 @@ std::string_view StatusName(engine::LockStatus status) {
   }
 }
 
-// "a waits for k2 held by b, b waits for k1 held by a".
-void RefuseDeadlock(protocol::ReplyWriter& reply, const engine::Deadlock& deadlock) {
+// "a waits for k2 held by b, b waits for k1 held by a". Keys of others stay unknown.
+void RefuseDeadlock(const Client& client, protocol::ReplyWriter& reply,
+                    const engine::Deadlock& deadlock) {
   std::string text;
   for (const engine::DeadlockLink& link : deadlock.links) {
     if (!text.empty()) text += ", ";
-    text += Escaped(link.waiter) + " waits for " + Escaped(link.key.bytes) +
+    const bool is_known = client.MayRead(link.key.bytes);
+    text += Escaped(link.waiter) + " waits for " + Escaped(is_known ? link.key.bytes : "?") +
             (link.is_held ? " held by " : " behind ") + Escaped(link.blocker);
   }
   const std::size_t left_out = deadlock.link_count - deadlock.links.size();
@@ -74,12 +76,12 @@ bool Refuse(protocol::ReplyWriter& reply, const engine::KeyName& key, engine::Lo
 void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResult& result) {
   const engine::KeyName& key = asked.keys[result.key];
   if (result.status == engine::LockStatus::kDeadlock) {
-    RefuseDeadlock(call.reply, call.dispatcher.engine().deadlock());
+    RefuseDeadlock(call.client, call.reply, call.dispatcher.engine().deadlock());
     return;
   }
   if (Refuse(call.reply, key, result.status)) return;
   const bool names_key = asked.keys.size() > 1;
-  if (result.status == engine::LockStatus::kQueued) {
+  if (result.status == engine::LockStatus::kQueued && !asked.is_notified) {
     call.client.WaitFor(WaitKind::kLock);
     if (asked.is_explained) call.client.ExplainLater({key, asked.owner, names_key});
     return;

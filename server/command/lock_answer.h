@@ -14,6 +14,7 @@ struct AskedLock {
   std::span<const engine::KeyName> keys;  // of LOCK one
   std::string_view owner;
   bool is_explained = false;
+  bool is_notified = false;  // NOTIFY: who must wait is answered now, and told on its channel
 };
 
 // Writes the reply, or lets the client wait for it.

@@ -9,6 +9,7 @@
 #include "server/command/lock_answer.h"
 #include "server/command/lock_options.h"
 #include "server/command/lock_replies.h"
+#include "server/command/notifier.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -23,10 +24,11 @@ void Lock(Invocation& call) {
   request.key = arguments.Key(call.client.database(), call.key_hash);
   request.owner = arguments.Owner("owner");
   const bool is_explained = ReadLockOptions(arguments, call.dispatcher.engine().options(), request);
-  if (!arguments.Finish(call.reply)) return;
+  if (!arguments.Finish(call.reply) || !CheckNotify(call, request)) return;
   const engine::LockResult result =
       call.dispatcher.engine().Lock(request, call.client, call.now, call.dispatcher.effects());
-  AnswerLock(call, {{&request.key, 1}, request.owner, is_explained}, result);
+  AnswerLock(call, {{&request.key, 1}, request.owner, is_explained, request.notify.has_value()},
+             result);
 }
 
 void Unlock(Invocation& call) {
@@ -139,7 +141,7 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
     {"LOCK", Lock, -3, kWrite | kBlocking | kFast | kTakesLock, kFirstKey, "lock",
      "key owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] [KEEP duration] "
      "[LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
-     "[MAXWAITERS n [REPLACE]] [META blob] [LABEL name] [EXPLAIN]",
+     "[MAXWAITERS n [REPLACE]] [NOTIFY channel] [META blob] [LABEL name] [EXPLAIN]",
      "Takes a lock, or waits in line for it; replies with the fencing token, or nil", "O(1)"},
     {"UNLOCK", Unlock, -3, kWrite | kFast, kFirstKey, "lock", "key owner [TOKEN token]",
      "Releases what the owner holds and hands it to the next in line; 1 if it held", "O(1)"},

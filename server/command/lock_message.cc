@@ -1,5 +1,7 @@
 #include "server/command/lock_message.h"
 
+#include <utility>
+
 #include "json/base64.h"
 #include "json/json_text.h"
 #include "server/command/lock_replies.h"
@@ -10,6 +12,27 @@ namespace {
 
 void AppendNumber(std::string& out, std::string_view name, std::int64_t value) {
   out.append(",\"").append(name).append("\":").append(std::to_string(value));
+}
+
+void AppendKeys(std::string& out, std::span<const std::string_view> keys) {
+  bool are_whole = true;
+  char separator = '[';
+  out.append(",\"keys\":");
+  for (const std::string_view key : keys) {
+    out += std::exchange(separator, ',');
+    if (!json::AppendJsonText(out, key)) are_whole = false;
+  }
+  out += ']';
+  if (are_whole) return;
+  separator = '[';
+  out.append(",\"keys_base64\":");
+  for (const std::string_view key : keys) {
+    out += std::exchange(separator, ',');
+    out += '"';
+    json::AppendBase64(out, key);
+    out += '"';
+  }
+  out += ']';
 }
 
 }  // namespace
@@ -89,6 +112,7 @@ void AppendLockMessage(std::string& out, const LockMessage& message) {
     json::AppendBase64(out, message.owner);
     out += '"';
   }
+  if (!message.keys.empty()) AppendKeys(out, message.keys);
   out += '}';
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,8 @@ struct LockMessage {
   std::int64_t at_unix_ms = 0;  // when it happened
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
-  std::string_view reason = {};  // empty: none
+  std::string_view reason = {};                 // empty: none
+  std::span<const std::string_view> keys = {};  // of an outcome of MLOCK all of them
 };
 
 // The word by which messages call an event of that kind.
@@ -31,7 +33,8 @@ std::string_view EventReason(engine::EventKind kind, engine::DenialReason reason
 //  "held_ms":0,"reason":null}
 //
 // A key or owner that is not UTF-8 stands there with U+FFFD for what is not, and a last field
-// "key_base64" or "owner_base64" has its bytes.
+// "key_base64" or "owner_base64" has its bytes. Of an MLOCK there is a field "keys" too, a list,
+// and if one of them is not UTF-8 "keys_base64".
 void AppendLockMessage(std::string& out, const LockMessage& message);
 
 }  // namespace fairlock::command

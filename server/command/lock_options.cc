@@ -20,6 +20,7 @@ enum LockOption : std::uint32_t {
   kSession = 1U << 10,
   kMinHold = 1U << 11,
   kMaxWaiters = 1U << 12,
+  kNotify = 1U << 13,
 };
 
 bool TakeLease(ArgumentReader& arguments, std::uint32_t& seen,
@@ -53,6 +54,8 @@ bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
     request.waiters_max =
         static_cast<std::uint32_t>(arguments.Integer("MAXWAITERS", 0, engine::kLimitMax));
     request.replaces_newest = arguments.Take("REPLACE");
+  } else if (arguments.TakeOnce("NOTIFY", kNotify, seen)) {
+    request.notify = arguments.Next("NOTIFY");
   } else {
     return false;
   }
@@ -93,8 +96,8 @@ bool ReadLockOptions(ArgumentReader& arguments, const engine::EngineOptions& lim
     if (arguments.TakeOnce("NEW", kNew, seen)) continue;
     if (arguments.TakeOnce("EXPLAIN", kExplain, seen)) continue;
     arguments.FailUnknownOption(
-        "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, META, LABEL or "
-        "EXPLAIN");
+        "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, NOTIFY, META, "
+        "LABEL or EXPLAIN");
   }
   if ((seen & kShared) != 0 && (seen & kLimit) != 0) {
     arguments.Fail("syntax error: SHARED and LIMIT exclude each other");

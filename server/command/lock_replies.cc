@@ -79,7 +79,7 @@ std::string_view ReasonName(engine::DenialReason reason) {
 
 void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                  const engine::HolderInfo& holder, engine::TimeMs now) {
-  reply.MapHeader(11 + kClientFields);
+  reply.MapHeader(12 + kClientFields);
   reply.Bulk("owner");
   reply.Bulk(holder.owner);
   IntegerField(reply, "token", static_cast<std::int64_t>(holder.token));
@@ -98,11 +98,13 @@ void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   reply.Bulk("session");
   BulkOrNull(reply, !holder.has_session ? "" : holder.is_session_open ? "open" : "lost");
   IntegerField(reply, "keys", static_cast<std::int64_t>(holder.key_count));
+  reply.Bulk("channel");
+  BulkOrNull(reply, holder.channel);
 }
 
 void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                 const engine::PlaceInfo& place, engine::TimeMs now) {
-  reply.MapHeader(12 + kClientFields);
+  reply.MapHeader(13 + kClientFields);
   IntegerField(reply, "position", static_cast<std::int64_t>(place.position));
   reply.Bulk("owner");
   reply.Bulk(place.owner);
@@ -123,6 +125,8 @@ void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   reply.Bulk("keep_ms");
   IntegerOrNull(reply, place.keep_left_ms);
   IntegerField(reply, "keys", static_cast<std::int64_t>(place.key_count));
+  reply.Bulk("channel");
+  BulkOrNull(reply, place.channel);
 }
 
 void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,

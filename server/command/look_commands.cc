@@ -182,7 +182,8 @@ LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
     } else if (arguments.TakeOnce("NOEXPIRY", kNoExpiry, seen)) {
       filter.is_endless = true;
     } else {
-      arguments.FailUnknownOption("MATCH, COUNT, LABEL, OWNER, WAITING, HELD, NOEXPIRY or DB");
+      arguments.FailUnknownOption(
+          "a cursor, MATCH, COUNT, LABEL, OWNER, WAITING [duration], HELD, NOEXPIRY or DB");
     }
   }
   return query;
@@ -207,8 +208,9 @@ void Locks(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   std::vector<engine::LockSummary> found;
   const std::uint64_t cursor = call.dispatcher.engine().Scan(
-      query.cursor, query.count, query.filter, call.now,
-      [&](const engine::LockSummary& lock) { found.push_back(lock); });
+      query.cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
+        if (call.client.MayRead(lock.key.bytes)) found.push_back(lock);
+      });
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));
   call.reply.ArrayHeader(found.size());
@@ -270,7 +272,7 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "[HELD duration] [NOEXPIRY] [DB database | DB *]",
      "Walks all locks, page by page, as SCAN does; with WAITING those that have a line",
      "O(COUNT) a call"},
-    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous, kFirstKey, "lock",
+    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
      "key [owner] [REASON text]", "Ends the owner's hold, or all, by force; replies how many",
      "O(holders)"},
 }};

@@ -11,6 +11,7 @@
 #include "server/command/dispatcher.h"
 #include "server/command/lock_answer.h"
 #include "server/command/lock_options.h"
+#include "server/command/notifier.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -41,10 +42,12 @@ void Mlock(Invocation& call) {
   request.each.owner = arguments.Owner("owner");
   const bool is_explained =
       ReadLockOptions(arguments, call.dispatcher.engine().options(), request.each);
-  if (!arguments.Finish(call.reply)) return;
+  if (!arguments.Finish(call.reply) || !CheckNotify(call, request.each)) return;
   const engine::LockResult result =
       call.dispatcher.engine().Mlock(request, call.client, call.now, call.dispatcher.effects());
-  AnswerLock(call, {request.keys, request.each.owner, is_explained}, result);
+  AnswerLock(call,
+             {request.keys, request.each.owner, is_explained, request.each.notify.has_value()},
+             result);
 }
 
 void Mrenew(Invocation& call) {
@@ -81,7 +84,7 @@ constexpr auto kMlockCommands = std::to_array<CommandSpec>({
     {"MLOCK", Mlock, -4, kWrite | kBlocking | kFast | kTakesLock, kCountedKeys, "lock",
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] "
      "[KEEP duration] [LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
-     "[MAXWAITERS n [REPLACE]] [META blob] [LABEL name] [EXPLAIN]",
+     "[MAXWAITERS n [REPLACE]] [NOTIFY channel] [META blob] [LABEL name] [EXPLAIN]",
      "Takes all of the locks or none, or waits in all their lines; replies with one token, or nil",
      "O(keys)"},
     {"MRENEW", Mrenew, -4, kWrite | kFast, kCountedKeys, "lock",

@@ -9,6 +9,7 @@
 #include "server/command/dispatcher.h"
 #include "server/command/lock_message.h"
 #include "server/command/lock_replies.h"
+#include "server/record/quantiles.h"
 
 namespace fairlock::command {
 
@@ -137,18 +138,6 @@ void History(Invocation& call) {
   for (const record::PastEvent& event : page.events) WritePastEvent(call, event);
 }
 
-struct Quantile {
-  std::string_view name;
-  double part;
-};
-
-constexpr auto kQuantiles = std::to_array<Quantile>({
-    {"_p50_ms", 0.5},
-    {"_p90_ms", 0.9},
-    {"_p99_ms", 0.99},
-    {"_p999_ms", 0.999},
-});
-
 void WriteDurations(protocol::ReplyWriter& reply, const std::string& name,
                     const record::DurationHistogram<std::uint64_t>& durations) {
   const bool is_any = durations.CountAll() > 0;
@@ -160,13 +149,13 @@ void WriteDurations(protocol::ReplyWriter& reply, const std::string& name,
       reply.Null();
     }
   };
-  for (const Quantile& quantile : kQuantiles)
+  for (const record::Quantile& quantile : record::kQuantiles)
     write(quantile.name, durations.Quantile(quantile.part));
   write("_max_ms", durations.longest_ms());
 }
 
 void WriteRow(Invocation& call, protocol::ReplyWriter& reply, const record::StatisticsRow& row) {
-  reply.MapHeader(2 + record::kCounterNames.size() + 2 * (kQuantiles.size() + 1));
+  reply.MapHeader(2 + record::kCounterNames.size() + 2 * (record::kQuantiles.size() + 1));
   TextField(reply, "label", row.label);
   IntegerField(reply, "since", call.dispatcher.UnixMs(row.since, call.now));
   for (std::size_t i = 0; i < record::kCounterNames.size(); ++i) {
@@ -201,18 +190,15 @@ void Stats(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   const record::LabelStatistics* statistics = call.dispatcher.recorder().statistics();
   if (statistics == nullptr) return RefuseOff(call, "STATS", "stats_labels");
-  std::string rows;
+  // How many there are must be written before the first one.
   std::size_t count = 0;
-  protocol::ReplyWriter writer(rows, call.client.version());
-  statistics->Read(query, call.now, [&](const record::StatisticsRow& row) {
-    WriteRow(call, writer, row);
-    ++count;
-  });
+  statistics->Read(query, call.now, [&](const record::StatisticsRow&) { ++count; });
   call.reply.MapHeader(2);
   TimeField(call, "complete_since", statistics->complete_since());
   call.reply.Bulk("labels");
   call.reply.ArrayHeader(count);
-  call.client.output().append(rows);
+  statistics->Read(query, call.now,
+                   [&](const record::StatisticsRow& row) { WriteRow(call, call.reply, row); });
 }
 
 constexpr auto kRecordCommands = std::to_array<CommandSpec>({

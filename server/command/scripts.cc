@@ -1,7 +1,11 @@
 #include "server/command/scripts.h"
 
+#include <array>
+
+#include "server/command/acquire_scripts.h"
 #include "server/command/client.h"
 #include "server/command/dispatcher.h"
+#include "server/command/text.h"
 
 namespace fairlock::command {
 
@@ -11,16 +15,41 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
   // SELECT goes for the rest of the script only.
   const std::uint8_t database = client_->database();
   dispatcher_.BeginStep(now_);
-  interpreter_.Run(script,
-                   {.host = *this,
-                    .keys = options.keys,
-                    .arguments = options.arguments,
-                    .version = call.reply.version(),
-                    .is_read_only = options.is_read_only},
-                   client_->output());
+  if (TakesPlace(script, options)) {
+    AcquireByValue(options, call.reply.version());
+  } else {
+    interpreter_.Run(script,
+                     {.host = *this,
+                      .keys = options.keys,
+                      .arguments = options.arguments,
+                      .version = call.reply.version(),
+                      .is_read_only = options.is_read_only},
+                     client_->output());
+  }
   dispatcher_.EndStep(now_);
   client_->set_database(database);
   client_ = nullptr;
+}
+
+bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options) const {
+  const bool is_one_lock = options.keys.size() == 1 && options.arguments.size() == 2;
+  // What is wrong with the value or the lease the script tells in its own words.
+  const auto lease_ms = is_one_lock ? ParseInteger(options.arguments[1]) : std::nullopt;
+  return lease_ms && *lease_ms > 0 && !options.is_read_only &&
+         dispatcher_.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);
+}
+
+// What the script answers: how many locks it took.
+void Scripts::AcquireByValue(const RunOptions& options, protocol::RespVersion version) {
+  const std::array<std::string_view, 6> set = {"SET", options.keys[0],      options.arguments[0],
+                                               "PX",  options.arguments[1], "NX"};
+  std::string answer;
+  Execute({.arguments = set, .is_read_only = false}, answer);
+  if (answer.starts_with('-')) {
+    client_->output().append(answer);
+  } else {
+    protocol::ReplyWriter(client_->output(), version).Integer(answer.starts_with('+') ? 1 : 0);
+  }
 }
 
 void Scripts::Execute(const script::CommandCall& call, std::string& reply) {

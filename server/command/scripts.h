@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/reply_writer.h"
 #include "server/command/request_window.h"
 #include "server/engine/types.h"
 #include "server/script/host.h"
@@ -37,6 +38,9 @@ class Scripts final : private script::Host {
   script::Interpreter& interpreter() { return interpreter_; }
 
  private:
+  // Whether it asks for one lock as SET NX does, where that may take a place.
+  bool TakesPlace(const script::Script& script, const RunOptions& options) const;
+  void AcquireByValue(const RunOptions& options, protocol::RespVersion version);
   void Execute(const script::CommandCall& call, std::string& reply) override;
   std::uint64_t NowNs() override;
   void Log(script::LogLevel level, std::string_view text) override;

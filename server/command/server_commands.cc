@@ -11,6 +11,7 @@
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
 #include "server/command/info_report.h"
+#include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
 
@@ -169,6 +170,9 @@ void Backup(Invocation& call) {
 // As a Redis without append-only file and replicas: whoever waits for more than 0 asks the wrong
 // server.
 void WaitAof(Invocation& call) {
+  for (const std::string_view number : call.arguments.views().subspan(1)) {
+    if (!ReadRedisInteger(call, number)) return;
+  }
   call.reply.ArrayHeader(2);
   call.reply.Integer(0);
   call.reply.Integer(0);

@@ -16,9 +16,6 @@ namespace {
 
 using protocol::ErrorCode;
 
-// Under it the server tells what happens to locks, and nobody else anything.
-constexpr std::string_view kOwnPrefix = "__";
-
 std::int64_t CountSubscriptions(const Client& client) {
   const Subscriptions* subscriptions = client.subscriptions();
   return subscriptions == nullptr ? 0 : static_cast<std::int64_t>(subscriptions->size());
@@ -97,7 +94,7 @@ void PUnsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kPattern,
 
 void Publish(Invocation& call) {
   const std::string_view channel = call.arguments[1];
-  if (channel.starts_with(kOwnPrefix)) {
+  if (channel.starts_with(kOwnChannelPrefix)) {
     return call.reply.Error(ErrorCode::kErr,
                             "channel: " + Quoted(channel) +
                                 " begins with '__', under which only the server publishes; a name "
@@ -124,7 +121,9 @@ void ListChannels(Invocation& call) {
   const std::string_view glob = call.arguments.size() == 3 ? call.arguments[2] : "*";
   std::vector<std::string_view> names;
   call.dispatcher.channels().VisitChannels([&](std::string_view name) {
-    if (MatchesGlob(glob, name)) names.push_back(name);
+    const bool is_known = !call.client.is_limited() ||
+                          AccessControl::MayHear(*call.client.user(), ChannelKind::kExact, name);
+    if (is_known && MatchesGlob(glob, name)) names.push_back(name);
   });
   call.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) call.reply.Bulk(name);

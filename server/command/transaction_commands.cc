@@ -47,7 +47,9 @@ void ExecuteAll(Invocation& call, Transaction& transaction) {
   call.dispatcher.BeginStep(call.now);
   while (const auto row = transaction.TakeNext(arguments)) {
     Invocation each{call.dispatcher, call.client, arguments, call.client.writer(), call.now};
-    if (!call.dispatcher.RefusesNow(*row, each.reply)) call.dispatcher.Run(*row, each);
+    if (call.dispatcher.RefusesNow(*row, each.reply)) continue;
+    if (!call.dispatcher.MayStill(call.client, *row, arguments, each.reply)) continue;
+    call.dispatcher.Run(*row, each);
   }
   call.dispatcher.EndStep(call.now);
 }

@@ -17,10 +17,12 @@ namespace fairlock::engine {
 
 class LockEntry;
 class Group;
+class NotifyChannel;
 
 // One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
 //
-// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, with a lease, no option),
+// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, without option; only one
+// taken the Redis way may be without end),
 // or part of a Claim.
 class Hold : public TimerNode {
  public:
@@ -41,6 +43,9 @@ class Hold : public TimerNode {
   // Its time left was written down, and not only its length: a renewal has to be written too.
   bool is_left_kept() const { return (spare_bits() & kLeftKept) != 0; }
   void set_left_kept(bool is_kept) { SetSpareBit(kLeftKept, is_kept); }
+  // Taken, or as a place asked for, by SET NX and its kin, and not by LOCK.
+  bool is_redis_way() const { return (spare_bits() & kRedisWay) != 0; }
+  void set_redis_way(bool is_redis_way) { SetSpareBit(kRedisWay, is_redis_way); }
   void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }
 
   std::uint64_t token : 53;      // 0: not granted
@@ -53,12 +58,14 @@ class Hold : public TimerNode {
 
  private:
   static constexpr std::uint64_t kLeftKept = 0x20;
+  static constexpr std::uint64_t kRedisWay = 0x40;
 };
 
 enum class ClaimState : std::uint8_t {
   kWaiting,  // a place whose request waits
   kKept,     // a place without request, within KEEP: a room is reserved for it when its turn comes
   kPassedOver,  // a place whose connection closed: it has its number, and delays nobody
+  kMarked,      // the same of a value whose SET NX was denied: it counts when that asks once more
   kHeld,
 };
 
@@ -67,6 +74,9 @@ struct ClaimExtras {
   Group* group = nullptr;                      // of an MLOCK
   std::uint8_t rank = 0;                       // which of its keys this one is
   std::shared_ptr<const std::string> meta;     // null: none; one for all claims of an MLOCK
+  std::shared_ptr<NotifyChannel> channel;      // NOTIFY; null: none
+  DurationMs wait_ms = 0;                      // with NOTIFY: its WAIT, kForever without
+  TimeMs wait_end = kNever;                    // with NOTIFY: of its WAIT, while it is absent too
   std::optional<DurationMs> session_grace_ms;  // SESSION
   TimeMs lease_end = kNever;                   // of a session's hold; its deadline may be earlier
   DurationMs min_hold_ms = 0;                  // MINHOLD
@@ -88,7 +98,7 @@ class Claim final : public Hold, public Pending, public MemberHook, public Stand
   static void Destroy(Claim* claim);
 
   bool is_place() const { return state != ClaimState::kHeld; }
-  bool is_absent() const { return state == ClaimState::kKept || state == ClaimState::kPassedOver; }
+  bool is_standing() const { return state == ClaimState::kWaiting || state == ClaimState::kKept; }
   std::string_view owner() const {
     return {reinterpret_cast<const char*>(this + 1), static_cast<std::size_t>(owner_bytes)};
   }
@@ -96,6 +106,7 @@ class Claim final : public Hold, public Pending, public MemberHook, public Stand
     return extras != nullptr && extras->meta ? std::string_view(*extras->meta) : std::string_view();
   }
   Group* group() const { return extras != nullptr ? extras->group : nullptr; }
+  NotifyChannel* channel() const { return extras != nullptr ? extras->channel.get() : nullptr; }
   // Among the holds of one token.
   std::uint8_t rank() const { return extras != nullptr ? extras->rank : 0; }
   bool has_session() const { return extras != nullptr && extras->session_grace_ms.has_value(); }

@@ -16,6 +16,7 @@ enum class ResolutionKind : std::uint8_t {
   kCancelled,     // a waiting LOCK: CANCEL or UNLOCK ended its place
   kReplaced,      // a waiting LOCK: a request with REPLACE, by the owner `by`, took its place
   kSuperseded,    // a waiting LOCK: a later LOCK of the same owner took over its place
+  kDeadlock,      // only in a Notice: when its channel was open again the wait would never end
   kWatchEnded,    // WAIT key: no hold of that time remains
   kWatchTimedOut  // WAIT key: time-out
 };

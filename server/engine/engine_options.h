@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "server/engine/keep_rules.h"
 #include "server/engine/types.h"
 
 namespace fairlock::engine {
@@ -16,6 +17,9 @@ struct EngineOptions {
   std::uint64_t locks_max = ~0ULL;
   std::uint64_t places_max = ~0ULL;
   std::size_t limit_overrides_max = 100;
+  // What DEL and its kin do to holds taken the Redis way, they do to those of LOCK too.
+  bool ends_native_leases = false;
+  KeepRules keep_rules = {};  // a place of SET NX outlives it for so long, at most for keep_ms_max
   std::size_t deadlock_search = 10'000;  // how many places and holds are looked at for a wait
 };
 

@@ -61,10 +61,38 @@ enum class Fault {
   kDeadlockLooksAtOneKey,     // of an MLOCK that waits only one key is seen
   kStepHandsOver,             // what a step releases is handed over before its end
   kStepWaits,                 // a request waits inside a step
+  kNotifyLossUntold,          // the channel of a hold that is lost hears nothing
+  kNotifyOutlivesChannel,     // a place waits on without a subscriber of its channel
+  kNotifyReturnUnseen,        // a place stays absent although its channel has a subscriber again
+  kNotifySupersedes,          // a repeated LOCK supersedes itself on its own channel
+  kNotifyWaitsOn,             // the WAIT of a place whose channel was away has no end
   kStepForgetsLines,          // in the end of a step one line is not looked at
+  kSetIsIdempotent,           // SET NX is granted to the value that holds
+  kDelEndsNative,             // DEL ends what LOCK has granted
+  kDelForgetsLine,            // a release by key forgets to look at the line
+  kTakeoverUnanswered,        // the value that waited is not told of its takeover
+  kExpireChangesNative,       // EXPIRE changes what LOCK has granted
+  kSetNeverShortens,          // a renewing SET keeps the longer lease
+  kRepeatStaysRedis,          // what LOCK repeats can still be ended by DEL
+  kTransferStaysRedis,        // what is transferred can still be ended by DEL
+  kFlushEndsNative,           // FLUSHDB ends what LOCK has granted
+  kMsetnxPart,                // MSETNX takes what is free
+  kRenameLosesLease,          // INCR takes the end from the lease
+  kMarkCountsAtOnce,          // a value that was denied once has a place
+  kMarkIsForever,             // a value may ask once more at any time
+  kMarkDatedLate,             // the place of a value is dated from its second denial
+  kMarkBlocks,                // a value that was denied once delays others
+  kValueNotKept,              // the third SET NX of a value does not prolong its place
+  kValueTakesOverPlace,       // SET NX makes a place its own that LOCK has made
+  kValueOverMaxKeep,          // the places of values may outlive max_keep
+  kWriteTakesPlace,           // a write without NX that is denied takes a place
+  kTellsNoExpiry,             // the event of a lease that ends is not told
+  kTellsTwice,                // a release is told twice
+  kTellsWrongToken,           // the event of a renewal names another token
+  kTellsTooEarly,             // a grant after a wait is told before the owner holds
 };
 
-inline constexpr std::array<std::string_view, 54> kFaultNames = {
+inline constexpr std::array<std::string_view, 82> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -118,7 +146,35 @@ inline constexpr std::array<std::string_view, 54> kFaultNames = {
     "deadlock-looks-at-one-key",
     "step-hands-over",
     "step-waits",
+    "notify-loss-untold",
+    "notify-outlives-channel",
+    "notify-return-unseen",
+    "notify-supersedes",
+    "notify-waits-on",
     "step-forgets-lines",
+    "set-is-idempotent",
+    "del-ends-native",
+    "del-forgets-line",
+    "takeover-unanswered",
+    "expire-changes-native",
+    "set-never-shortens",
+    "repeat-stays-redis",
+    "transfer-stays-redis",
+    "flush-ends-native",
+    "msetnx-part",
+    "rename-loses-lease",
+    "mark-counts-at-once",
+    "mark-is-forever",
+    "mark-dated-late",
+    "mark-blocks",
+    "value-not-kept",
+    "value-takes-over-place",
+    "value-over-max-keep",
+    "write-takes-place",
+    "tells-no-expiry",
+    "tells-twice",
+    "tells-wrong-token",
+    "tells-too-early",
 };
 
 #ifdef FAIRLOCK_FAULTS

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/container/static_vector.hpp>
+#include <cassert>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -43,6 +44,7 @@ class Group final : public TimerNode, public Pending {
 
 // The locks that one request is about.
 using LockList = boost::container::static_vector<LockEntry*, kMlockKeysMax>;
+using LockSpan = std::span<LockEntry* const>;
 
 // What a place is timed by, and what hangs on the connection of its request.
 inline TimerNode& TimerOf(Claim& place) {
@@ -62,6 +64,15 @@ inline const Claim& FirstClaim(const Claim& claim) {
 }
 inline Claim& FirstClaim(Claim& claim) {
   return const_cast<Claim&>(FirstClaim(static_cast<const Claim&>(claim)));
+}
+
+// Any claim of the place. REQUIRES: it is no watcher.
+inline Claim& PlaceOf(Pending& pending) {
+  assert(pending.pending_kind != PendingKind::kWatcher);
+  if (pending.pending_kind == PendingKind::kGroup) {
+    return *static_cast<Group&>(pending).claims.front();
+  }
+  return static_cast<Claim&>(pending);
 }
 
 // Visits the claim, or all of its MLOCK. They must stay.

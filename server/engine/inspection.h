@@ -16,6 +16,7 @@ struct HolderInfo {
   std::string_view owner;
   std::string_view meta;
   std::string_view label;
+  std::string_view channel;  // NOTIFY; empty: none
   Token token = 0;
   TimeMs since = 0;
   DurationMs held_ms = 0;
@@ -32,6 +33,7 @@ struct PlaceInfo {
   std::string_view owner;
   std::string_view meta;
   std::string_view label;
+  std::string_view channel;    // NOTIFY; empty: none
   std::uint64_t position = 0;  // 1 = next
   TimeMs since = 0;
   DurationMs waited_ms = 0;

@@ -14,11 +14,13 @@ namespace fairlock::engine {
 struct KeptClaim {
   std::string_view owner = {};
   Mode mode = {};
+  bool is_redis_way = false;
   DurationMs lease_ms = 0;                          // the length on record; 0: without end
   std::optional<DurationMs> session_grace_ms = {};  // SESSION
   DurationMs min_hold_ms = 0;
   std::optional<std::string_view> meta = {};
-  std::string_view label = {};  // empty: none
+  std::string_view label = {};                   // empty: none
+  std::optional<std::string_view> channel = {};  // NOTIFY
   // All keys of its MLOCK, also those whose holds have ended; empty: it is of none.
   std::vector<std::string_view> mlock_keys = {};
 };
@@ -35,7 +37,8 @@ struct KeptPlace {
   KeyName key = {};
   std::uint64_t arrival = 0;  // its order among all places
   KeptClaim claim = {};
-  DurationMs keep_ms = 0;  // 0: passed over until its owner asks again
+  DurationMs keep_ms = 0;                  // 0: passed over until its owner asks again
+  std::optional<DurationMs> wait_ms = {};  // with NOTIFY: its WAIT, if that has an end
 };
 
 // A room that MINHOLD keeps taken.

@@ -3,34 +3,23 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "server/engine/glob.h"
+#include "server/engine/key_rules.h"
 
 namespace fairlock::engine {
 
 struct LabelRule {
-  std::string pattern;  // glob of keys, of any database
+  std::string pattern;
   std::string label;
 };
 
-// The first rule whose pattern matches the key gives the label. Loop-confined. Find is O(rules),
-// each of which costs a match of its pattern.
-class LabelRules {
+class LabelRules : public KeyRules<LabelRule> {
  public:
-  bool empty() const { return rules_.empty(); }
-  void Set(std::vector<LabelRule> rules) { rules_ = std::move(rules); }
   // Empty: no rule matches. Valid until the rules are set.
-  std::string_view Find(std::string_view key) const {
-    for (const LabelRule& rule : rules_) {
-      if (MatchesGlob(rule.pattern, key)) return rule.label;
-    }
-    return {};
+  std::string_view LabelOf(std::string_view key) const {
+    const LabelRule* rule = Find(key);
+    return rule == nullptr ? std::string_view() : std::string_view(rule->label);
   }
-
- private:
-  std::vector<LabelRule> rules_;
 };
 
 }  // namespace fairlock::engine

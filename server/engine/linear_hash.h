@@ -53,6 +53,11 @@ class LinearHash {
     if (size_ * 2 > buckets_ * kEntriesPerTwoBucketsMax) Split();
   }
 
+  // So that as many entries as that have room without moving one of them.
+  void Reserve(std::size_t entries) {
+    while (entries * 2 > buckets_ * kEntriesPerTwoBucketsMax) Split();
+  }
+
   // REQUIRES: the entry is there, with that hash.
   void Erase(std::uint64_t hash, const Entry& entry) {
     Remove(BucketAt(IndexOf(hash)), TagOf(hash) | reinterpret_cast<std::uintptr_t>(&entry));

@@ -38,6 +38,8 @@ namespace fairlock::engine {
 //     all with a room reserved or none; or holds with its token, which no other has.
 // 11. `waiting_` has, of each place whose request waits, the claim that stands for it, and no
 // other.
+// 12. A place with NOTIFY waits on its channel while that is open, and else stands among its absent
+// ones.
 //
 // Loop-confined.
 class LockCore : public LockHolds {
@@ -99,19 +101,33 @@ class LockCore : public LockHolds {
   Claim* FindBlocked(Claim& place, const Mode& mode) const;
   DenialReason ReasonFor(const LockEntry& lock, const Mode& mode) const;
   void JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
+  void EnterLine(Claim& place, TimeMs now);
+  // A value that was denied: it is passed over until it asks once more, within its KEEP.
+  void Mark(Claim& place, TimeMs now);
   void NotePlace(Claim& place);  // it is new, or has other options
   DurationMs WaitOf(const LockRequest& request) const {
-    return is_in_step_ && !IsFaulty(Fault::kStepWaits) ? 0 : request.wait_ms;
+    if (is_in_step_ && !IsFaulty(Fault::kStepWaits)) return 0;
+    return request.notify && request.wait_ms == 0 ? kForever : request.wait_ms;
   }
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
+  TimeMs WaitEndOf(const LockRequest& request, TimeMs now) const;
+  // With NOTIFY: its grant may be undone, and it waits again.
+  void NoteWait(Claim& place, const LockRequest& request, TimeMs now);
+  // Its request waits on that connection or channel.
+  void Await(Claim& place, Attachment& on, TimeMs end);
   void Keep(Claim& place, TimeMs now);
   void PassOver(Claim& place, TimeMs now);
   void ForgetWaiting(Claim& place);
+  // Among the places of its channel, if it has one, that wait for a subscriber.
+  static void StandAbsent(Claim& place);
+  static void LeaveAbsent(Claim& place);
   void SchedulePlace(Claim& place, TimeMs deadline, TimerClass timer_class);
   void Reserve(Claim& place);
   void Unreserve(Claim& place);
   void GrantPlace(Claim& place, Attachment* to, TimeMs now);
   void LoseRequest(Claim& place, TimeMs now);
+  // Its grant did not reach it; it stands in line again.
+  void LoseDelivery(Claim& place, TimeMs now);
   // Leaves its lines and is gone.
   void RemovePlace(Claim& place, Cause cause);
   void ReturnToLine(Claim& hold, TimeMs now);
@@ -133,6 +149,8 @@ class LockCore : public LockHolds {
   std::string_view OutlivingStep(std::string_view text);
   void TellIfVacatedOnceServed(LockEntry& lock, Cause cause, TimeMs now);
   void Answer(Pending& pending, const Resolution& resolution, Effects& effects);
+  // By its channel, if it has one. Also of a place that has just become a hold.
+  void AnswerPlace(Claim& place, const Resolution& resolution, TimeMs now, Effects& effects);
   void NoteLine(LockEntry& lock);
   void NoteOtherLines(const Claim& place);
   // What follows from any change to holds or line; the lock stays. Then, one after the other, what
@@ -177,8 +195,8 @@ class LockCore : public LockHolds {
   // Does what is overdue on any of them, in the order of their times. A place of an MLOCK that is
   // over brings the other keys of its MLOCK in: it may have been granted before. Until EndSettling
   // the locks stay, also if nothing is left of them; then they are to be discarded.
-  void BeginSettling(const LockList& locks, TimeMs now, Effects& effects);
-  void EndSettling(const LockList& locks);
+  void BeginSettling(LockSpan locks, TimeMs now, Effects& effects);
+  void EndSettling(LockSpan locks);
   void AddToSettling(LockEntry& lock);
   // A time of n ms began anywhere within its first tick, which was rounded down: it is over for
   // certain only when the tick in which it ends is.
@@ -192,7 +210,8 @@ class LockCore : public LockHolds {
   void LoseSession(Claim& hold, TimeMs now);
   // After what was done to them: first comes what is overdue, so that nobody is granted who is
   // over.
-  void SettleAndServe(const LockList& locks, TimeMs now, Effects& effects);
+  void SettleAndServe(LockSpan locks, TimeMs now, Effects& effects);
+  static void AdoptRequest(Claim& claim, const Claim& first);
   bool UndoGroup(Group& group, TimeMs now, Effects& effects);
 
   // Checking (lock_core_check.cc).

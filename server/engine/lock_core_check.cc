@@ -115,7 +115,11 @@ void LockCore::CheckPlaces(const LockEntry& lock) const {
     const bool is_first_claim = &FirstClaim(place) == &place;
     assert(WaitingRequests::Has(place) == (place.state == ClaimState::kWaiting && is_first_claim) ||
            IsFaulty(Fault::kDeadlockCountsAbsent));  // 11
-    if (place.state == ClaimState::kPassedOver) continue;
+    const NotifyChannel* channel = place.channel();
+    assert(channel == nullptr || request.is_linked());  // 12
+    assert(channel == nullptr || channel->is_open == (request.attachment == channel) ||
+           IsFaulty(Fault::kNotifyOutlivesChannel) || IsFaulty(Fault::kNotifyReturnUnseen));
+    if (!place.is_standing()) continue;
     assert(standing != detail.standing.end() && &*standing == &place);  // 5
     ++standing;
     if (is_first_found || place.is_reserved) continue;

@@ -10,15 +10,6 @@ namespace fairlock::engine {
 
 namespace {
 
-// Any claim of the place.
-Claim& PlaceOf(Pending& pending) {
-  assert(pending.pending_kind != PendingKind::kWatcher);
-  if (pending.pending_kind == PendingKind::kGroup) {
-    return *static_cast<Group&>(pending).claims.front();
-  }
-  return static_cast<Claim&>(pending);
-}
-
 TimerNode& TimerOf(Pending& pending) {
   if (pending.pending_kind == PendingKind::kWatcher) return static_cast<Watcher&>(pending);
   return TimerOf(PlaceOf(pending));
@@ -70,7 +61,7 @@ void LockCore::LoseSession(Claim& hold, TimeMs now) {
   }
 }
 
-void LockCore::SettleAndServe(const LockList& locks, TimeMs now, Effects& effects) {
+void LockCore::SettleAndServe(LockSpan locks, TimeMs now, Effects& effects) {
   BeginSettling(locks, now, effects);
   Serve(*locks.front(), now, effects);
   EndSettling(locks);
@@ -107,14 +98,29 @@ bool LockCore::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effect
     if (claim.arrival != 0) {
       ReturnToLine(claim, now);
       NotePlace(claim);
-      LoseRequest(claim, now);
+      LoseDelivery(claim, now);
     } else {
       EndHold(key_hash, *lock, hold, HoldEnd::kUndone, now);
     }
   }
   // The place is absent before anything overdue is done: a dead waiter must not be granted.
-  SettleAndServe({lock}, now, effects);
+  SettleAndServe(LockList{lock}, now, effects);
   return true;
+}
+
+// A repeated LOCK of one key may have changed the options of one claim; a place has the same on
+// all.
+void LockCore::AdoptRequest(Claim& claim, const Claim& first) {
+  claim.lease_ms = first.lease_ms;
+  claim.extras->session_grace_ms = first.extras->session_grace_ms;
+  claim.extras->channel = first.extras->channel;
+}
+
+// The channel of the place may have got another subscriber, who hears of the next grant.
+void LockCore::LoseDelivery(Claim& place, TimeMs now) {
+  NotifyChannel* channel = place.channel();
+  if (channel == nullptr || !channel->is_open) return LoseRequest(place, now);
+  Await(place, *channel, std::max(FirstClaim(place).extras->wait_end, now));
 }
 
 bool LockCore::UndoGroup(Group& group, TimeMs now, Effects& effects) {
@@ -126,8 +132,9 @@ bool LockCore::UndoGroup(Group& group, TimeMs now, Effects& effects) {
   if (group.is_whole() && first.arrival != 0) {
     StopGroup(group);
     ForEachClaim(first, [&](Claim& claim) { ReturnToLine(claim, now); });
+    ForEachClaim(first, [&](Claim& claim) { AdoptRequest(claim, first); });
     NotePlace(first);
-    LoseRequest(first, now);
+    LoseDelivery(first, now);
   } else if (IsFaulty(Fault::kMlockUndoesPart)) {
     EndHold(table_.HashOf(first.lock.key()), first.lock, first, HoldEnd::kUndone, now);
   } else {

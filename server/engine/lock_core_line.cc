@@ -59,7 +59,7 @@ DenialReason LockCore::ReasonFor(const LockEntry& lock, const Mode& mode) const 
   return are_holders_shared != mode.is_shared ? DenialReason::kShared : DenialReason::kHeld;
 }
 
-void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
+void LockCore::EnterLine(Claim& place, TimeMs now) {
   const std::uint64_t arrival = next_arrival_++;
   ForEachClaim(place, [&](Claim& claim) {
     LockDetail& detail = claim.lock.NeedDetail();
@@ -78,6 +78,10 @@ void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& fr
     }
     ++counts_.places;
   });
+}
+
+void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& from, TimeMs now) {
+  EnterLine(place, now);
   AwaitOrKeep(place, request, from, now);
   NotePlace(place);
 }
@@ -85,7 +89,8 @@ void LockCore::JoinLine(Claim& place, const LockRequest& request, Attachment& fr
 void LockCore::NotePlace(Claim& place) {
   if (changes_ == nullptr) return;
   Claim& first = FirstClaim(place);
-  if (first.keep_ms == 0 && !first.is_kept) return;
+  const bool outlives_restart = first.keep_ms > 0 && first.state != ClaimState::kMarked;
+  if (!outlives_restart && !first.is_kept) return;
   changes_->NotePlace(table_.HashOf(first.lock.key()), first.arrival, first.owner());
 }
 
@@ -94,6 +99,27 @@ void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment&
     Keep(place, now);
     return;
   }
+  const TimeMs end = WaitEndOf(request, now);
+  NotifyChannel* channel = place.channel();
+  if (channel == nullptr) return Await(place, from, end);
+  assert(channel->is_open);
+  NoteWait(place, request, now);
+  Await(place, *channel, end);
+}
+
+TimeMs LockCore::WaitEndOf(const LockRequest& request, TimeMs now) const {
+  if (IsFaulty(Fault::kLostTimeout)) return kNever;
+  return std::min(now + WaitOf(request), kNever);
+}
+
+void LockCore::NoteWait(Claim& place, const LockRequest& request, TimeMs now) {
+  if (place.channel() == nullptr) return;
+  ClaimExtras& extras = *FirstClaim(place).extras;
+  extras.wait_ms = WaitOf(request);
+  extras.wait_end = WaitEndOf(request, now);
+}
+
+void LockCore::Await(Claim& place, Attachment& on, TimeMs end) {
   ForEachClaim(place, [&](Claim& claim) {
     StandInLine(claim);
     claim.SetState(ClaimState::kWaiting);
@@ -101,11 +127,21 @@ void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment&
   Claim& first = FirstClaim(place);
   if (!WaitingRequests::Has(first)) waiting_.Insert(first);
   Pending& pending = RequestOf(place);
-  pending.attachment = &from;
-  from.pending.push_back(pending);
-  const TimeMs end =
-      IsFaulty(Fault::kLostTimeout) ? kNever : std::min(now + request.wait_ms, kNever);
+  pending.attachment = &on;
+  on.pending.push_back(pending);
   SchedulePlace(place, end, TimerClass::kWait);
+}
+
+void LockCore::StandAbsent(Claim& place) {
+  if (NotifyChannel* channel = place.channel()) channel->absent.push_back(RequestOf(place));
+}
+
+void LockCore::LeaveAbsent(Claim& place) {
+  NotifyChannel* channel = place.channel();
+  Pending& request = RequestOf(place);
+  const bool is_absent = channel != nullptr && request.attachment == nullptr &&
+                         static_cast<AttachmentHook&>(request).is_linked();
+  if (is_absent) channel->absent.erase(channel->absent.iterator_to(request));
 }
 
 void LockCore::Keep(Claim& place, TimeMs now) {
@@ -115,6 +151,7 @@ void LockCore::Keep(Claim& place, TimeMs now) {
     claim.SetState(ClaimState::kKept);
   });
   SchedulePlace(place, now + place.keep_ms, TimerClass::kReservation);
+  StandAbsent(place);
 }
 
 void LockCore::PassOver(Claim& place, TimeMs now) {
@@ -128,7 +165,19 @@ void LockCore::PassOver(Claim& place, TimeMs now) {
     ++counts_.passed_over;
   });
   SchedulePlace(place, now + options_.reconnect_grace_ms, TimerClass::kReservation);
+  StandAbsent(place);
   NoteOtherLines(place);
+}
+
+void LockCore::Mark(Claim& place, TimeMs now) {
+  EnterLine(place, now);
+  if (IsFaulty(Fault::kMarkCountsAtOnce)) return Keep(place, now);
+  LockDetail& detail = *place.lock.detail;
+  if (!IsFaulty(Fault::kMarkBlocks)) detail.standing.erase(detail.standing.iterator_to(place));
+  place.SetState(ClaimState::kMarked);
+  ++counts_.passed_over;
+  const DurationMs length_ms = IsFaulty(Fault::kMarkIsForever) ? kLeaseMsMax : place.keep_ms;
+  SchedulePlace(place, now + length_ms, TimerClass::kReservation);
 }
 
 void LockCore::ForgetWaiting(Claim& place) {
@@ -146,7 +195,7 @@ void LockCore::SchedulePlace(Claim& place, TimeMs deadline, TimerClass timer_cla
 void LockCore::StandInLine(Claim& claim) {
   LockDetail& detail = *claim.lock.detail;
   if (static_cast<StandingHook&>(claim).is_linked()) return;
-  if (claim.state == ClaimState::kPassedOver) --counts_.passed_over;
+  if (claim.is_place() && !claim.is_standing()) --counts_.passed_over;
   if (IsFaulty(Fault::kReturnLosesPlace)) {
     detail.standing.push_back(claim);
     return;
@@ -199,13 +248,14 @@ void LockCore::LeaveLine(Claim& claim) {
   LockDetail& detail = *claim.lock.detail;
   UnreserveRoom(claim);
   ForgetWaiting(claim);
+  LeaveAbsent(claim);
   if (claim.group() != nullptr) --detail.groups_in_line;
   detail.line.erase(detail.line.iterator_to(claim));
   if (detail.line.empty()) lines_.erase(lines_.iterator_to(detail));
   if (static_cast<StandingHook&>(claim).is_linked()) {
     detail.standing.erase(detail.standing.iterator_to(claim));
   }
-  if (claim.state == ClaimState::kPassedOver) --counts_.passed_over;
+  if (claim.is_place() && !claim.is_standing()) --counts_.passed_over;
   if (std::exchange(claim.is_kept, false) && changes_ != nullptr) {
     changes_->NoteEnd(ChangeLog::Kind::kPlace, claim.arrival);
   }
@@ -258,8 +308,13 @@ void LockCore::GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now)
   recent.NoteWait(now - claim.joined);
   ++counts_.granted_after_wait;
   LeaveLine(claim);
+  if (IsFaulty(Fault::kTellsTooEarly)) {
+    claim.token = token & kTokenMax;
+    Tell(EventKind::kGranted, hash, claim.lock, claim, now);
+  }
   AddHold(claim, token, to, now);
   NoteHold(hash, claim);
+  if (IsFaulty(Fault::kTellsTooEarly)) return;
   Tell(EventKind::kGranted, hash, claim.lock, claim, now);
 }
 
@@ -283,6 +338,7 @@ void LockCore::ReturnToLine(Claim& hold, TimeMs now) {
   Unbind(hold);
   hold.token = 0;
   hold.SetSince(hold.joined);
+  hold.SetState(ClaimState::kWaiting);  // if it does not stay, it ends as a place
   const auto behind = std::find_if(detail.line.begin(), detail.line.end(),
                                    [&](const Claim& other) { return other.number > hold.number; });
   LinkLine(detail);

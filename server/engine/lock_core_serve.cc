@@ -29,6 +29,17 @@ void LockCore::Answer(Pending& pending, const Resolution& resolution, Effects& e
   effects.resolutions.back().to = &to;
 }
 
+void LockCore::AnswerPlace(Claim& place, const Resolution& resolution, TimeMs now,
+                           Effects& effects) {
+  NotifyChannel* channel = place.channel();
+  Pending& request = RequestOf(place);
+  if (channel == nullptr) return Answer(request, resolution, effects);
+  if (request.attachment == nullptr) return;
+  channel->pending.erase(channel->pending.iterator_to(request));
+  request.attachment = nullptr;
+  TellOutcome(place, resolution, now);
+}
+
 void LockCore::BeginStep(TimeMs now) {
   assert(!is_in_step_);
   EndOverrides(now);
@@ -155,9 +166,9 @@ void LockCore::ServePlace(Claim& place, TimeMs now, Effects& effects) {
   Pending& request = RequestOf(place);
   Attachment* to = request.attachment;
   GrantPlace(place, nullptr, now);
-  Answer(request,
-         {nullptr, ResolutionKind::kGranted, place.token, table_.HashOf(place.lock.key()), {}},
-         effects);
+  AnswerPlace(place,
+              {nullptr, ResolutionKind::kGranted, place.token, table_.HashOf(place.lock.key()), {}},
+              now, effects);
   if (!place.has_session() || to == nullptr) return;
   ForEachClaim(place, [&](Claim& claim) { Bind(claim, *to); });
 }

@@ -70,12 +70,13 @@ LockEntry* LockCore::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs 
 }
 
 LockEntry* LockCore::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
-  BeginSettling({&lock}, now, effects);
-  EndSettling({&lock});
+  const LockList locks = {&lock};
+  BeginSettling(locks, now, effects);
+  EndSettling(locks);
   return Discard(hash, lock) ? nullptr : &lock;
 }
 
-void LockCore::BeginSettling(const LockList& locks, TimeMs now, Effects& effects) {
+void LockCore::BeginSettling(LockSpan locks, TimeMs now, Effects& effects) {
   assert(settling_.empty());
   is_in_past_ = is_in_step_;
   for (LockEntry* lock : locks) AddToSettling(*lock);
@@ -99,7 +100,7 @@ void LockCore::BeginSettling(const LockList& locks, TimeMs now, Effects& effects
   is_in_past_ = false;
 }
 
-void LockCore::EndSettling(const LockList& locks) {
+void LockCore::EndSettling(LockSpan locks) {
   for (LockEntry* lock : settling_) {
     if (lock->detail != nullptr) lock->detail->is_settling = false;
   }
@@ -173,8 +174,10 @@ void LockCore::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
 void LockCore::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
   if (place.state == ClaimState::kWaiting) {
     ++counts_.timed_out;
-    Answer(RequestOf(place), {.kind = ResolutionKind::kTimedOut}, effects);
-    if (place.keep_ms > 0 && !IsFaulty(Fault::kKeepEndsWithWait)) {
+    AnswerPlace(place, {.kind = ResolutionKind::kTimedOut}, now, effects);
+    // By NOTIFY it is KEEP's to outlive the channel, and not the wait.
+    const bool is_kept = place.keep_ms > 0 && place.channel() == nullptr;
+    if (is_kept && !IsFaulty(Fault::kKeepEndsWithWait)) {
       Keep(place, now);
       return;
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
+#include <utility>
 
 #include "server/engine/faults.h"
 
@@ -26,6 +28,9 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
   }
   if (lock->detail != nullptr) {
     if (Claim* place = table_.FindClaim(*lock, request.owner)) {
+      if (request.is_redis_way) {
+        return AskAgainByValue(hash, *place, request, from, now, effects);
+      }
       if (place->group() != nullptr) return {LockStatus::kWaitsByMlock};
       return RepeatWaiting(*place, request, from, now, effects);
     }
@@ -42,7 +47,7 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   ++counts_.locks;
   ++locks_by_db_[request.key.db];
   const bool is_plain = !request.limit && !request.meta && !request.is_shared &&
-                        !request.session_grace_ms && request.min_hold_ms == 0;
+                        !request.session_grace_ms && request.min_hold_ms == 0 && !request.notify;
   LockEntry& lock = table_.Create(hash, request.key, is_plain ? request.owner : "");
   if (!is_plain) return GrantAtOnce(hash, lock, request, from, now);
   Hold& hold = lock.plain;
@@ -51,8 +56,10 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   if (request.label || !label_rules_.empty()) {
     hold.label = labels_.Use(LabelOf(request, request.key.bytes)) & kLabelRefMax;
   }
-  hold.SetLeaseMs(LeaseOf(request));
-  StartHold(hold, NextToken(), now + LeaseOf(request), now);
+  const DurationMs lease_ms = LeaseOf(request);
+  hold.SetLeaseMs(lease_ms);
+  hold.set_redis_way(request.is_redis_way);
+  StartHold(hold, NextToken(), lease_ms == 0 ? kNever : now + lease_ms, now);
   NoteHold(hash, hold);
   Tell(EventKind::kGranted, hash, lock, hold, now);
   return {LockStatus::kGranted, DenialReason::kNone, hold.token, hash};
@@ -90,8 +97,13 @@ Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
   const bool brings_options = BringsOptions(held, request);
   const auto recorded_ms = static_cast<DurationMs>(held.lease_ms);
   Hold* hold = &held;
-  if ((request.meta || request.session_grace_ms) && !hold->is_claim()) {
+  if ((request.meta || request.session_grace_ms || request.notify) && !hold->is_claim()) {
     hold = &MovePlainHoldToClaim(lock);
+  }
+  std::shared_ptr<NotifyChannel> channel_before;  // its session may still be bound to it
+  if (request.notify) {
+    ClaimExtras& extras = static_cast<Claim*>(hold)->NeedExtras();
+    channel_before = std::exchange(extras.channel, channels_.Need(*request.notify));
   }
   if (request.meta) {
     static_cast<Claim*>(hold)->NeedExtras().meta =
@@ -101,6 +113,7 @@ Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
     labels_.DropUse(hold->label);
     hold->label = labels_.Use(*request.label) & kLabelRefMax;
   }
+  if (!IsFaulty(Fault::kRepeatStaysRedis)) hold->set_redis_way(false);
   SetClient(*hold, from.client);
   ProlongByRepeat(lock, *hold, request, from, now);
   const bool is_longer = static_cast<DurationMs>(hold->lease_ms) != recorded_ms;
@@ -115,7 +128,8 @@ void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest&
   const TimeMs asked_end = asked_ms == 0 ? kNever : now + asked_ms;
   TimeMs end = LeaseEndOf(hold);
   if (!hold.is_claim()) {
-    if (asked_ms > static_cast<DurationMs>(hold.lease_ms)) hold.SetLeaseMs(asked_ms);
+    const bool has_end = end < kNever;
+    if (has_end && asked_ms > static_cast<DurationMs>(hold.lease_ms)) hold.SetLeaseMs(asked_ms);
     wheel_.Schedule(hold, IsFaulty(Fault::kRepeatShortens) ? asked_end : std::max(end, asked_end),
                     TimerClass::kLease);
     return;
@@ -123,7 +137,8 @@ void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest&
   auto& claim = static_cast<Claim&>(hold);
   if (request.session_grace_ms) {
     claim.NeedExtras().session_grace_ms = request.session_grace_ms;
-    if (!IsFaulty(Fault::kSessionNotMoved)) Bind(claim, from);
+    Attachment& to = request.notify ? static_cast<Attachment&>(*claim.channel()) : from;
+    if (!IsFaulty(Fault::kSessionNotMoved)) Bind(claim, to);
     end = std::max(end, asked_end);
   } else if (claim.has_session()) {
     // The lease replaces the session; a session without lease leaves nothing to be longer.
@@ -152,7 +167,7 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
       blocked != nullptr ? ReasonFor(blocked->lock, asked) : DenialReason::kNone;
   const bool is_asking_only = WaitOf(request) == 0 && request.keep_ms == 0;
   const bool is_deadlock =
-      blocked != nullptr && WaitOf(request) > 0 && IsDeadlockOfPlace(place, request, now);
+      blocked != nullptr && WaitOf(request) > 0 && IsDeadlockOfPlace(place, asked, now);
   if (blocked != nullptr && (is_asking_only || is_deadlock)) {
     if (was_reserved) Reserve(place);
     const std::uint64_t hash = table_.HashOf(blocked->lock.key());
@@ -161,15 +176,22 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
     denied.key = blocked->rank();
     return denied;
   }
-  Answer(RequestOf(place), {.kind = ResolutionKind::kSuperseded}, effects);
-  const bool is_asked_alike = HasOptions(place, request);
+  // SET NX is denied, whatever place it has.
+  if (blocked != nullptr && request.is_redis_way) {
+    Deny(table_.HashOf(place.lock.key()), place.lock, request, from.client, reason, now);
+  }
+  Supersede(place, request, now, effects);
+  const bool was_marked = place.state == ClaimState::kMarked;
+  const bool is_asked_alike = HasOptions(place, request) && !was_marked;
   ForEachClaim(place, [&](Claim& claim) { ApplyOptions(claim, request, from.client); });
   if (blocked == nullptr) {
+    NoteWait(place, request, now);
     GrantPlace(place, &from, now);
     const Token token = place.token;
     Serve(place.lock, now, effects);
     return {LockStatus::kGranted, DenialReason::kNone, token, table_.HashOf(place.lock.key())};
   }
+  if (was_marked) TellQueued(place, reason, now);
   AwaitOrKeep(place, request, from, now);
   if (!is_asked_alike) NotePlace(place);
   // Its room, or its absence, may have been what others wait for or were passing by.
@@ -180,12 +202,29 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
           .key = blocked->rank()};
 }
 
+// The same channel hears of the outcome all the same.
+void LockEngine::Supersede(Claim& place, const LockRequest& request, TimeMs now, Effects& effects) {
+  LeaveAbsent(place);
+  Pending& pending = RequestOf(place);
+  NotifyChannel* channel = place.channel();
+  const bool is_same_channel =
+      channel != nullptr && request.notify == channel->name && !IsFaulty(Fault::kNotifySupersedes);
+  if (is_same_channel && pending.attachment != nullptr) {
+    channel->pending.erase(channel->pending.iterator_to(pending));
+    pending.attachment = nullptr;
+    return;
+  }
+  AnswerPlace(place, {.kind = ResolutionKind::kSuperseded}, now, effects);
+}
+
 LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                                Attachment& from, TimeMs now, Effects& effects) {
   const Mode asked = request.mode();
   if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
   if (WaitOf(request) == 0 && request.keep_ms == 0) {
-    return Deny(hash, lock, request, from.client, ReasonFor(lock, asked), now);
+    const LockResult denied = Deny(hash, lock, request, from.client, ReasonFor(lock, asked), now);
+    if (request.is_redis_way) MarkValue(lock, request, from, now);
+    return denied;
   }
   const bool is_full = IsFull(lock, request);
   if (is_full && (!request.replaces_newest || lock.standing_count() == 0)) {
@@ -198,6 +237,11 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
   if (is_full) {
     ReplaceNewest(lock, request.owner, now, effects);
     if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
+    // If an MLOCK was replaced, others may have been granted on its other keys, and more wait now
+    // for what they hold.
+    if (WaitOf(request) > 0 && IsDeadlockOfNewcomer(lock, request, nullptr, now)) {
+      return RefuseDeadlock(lock, request, from.client, now);
+    }
   }
   if (counts_.places + counts_.watchers >= options_.places_max) {
     return {LockStatus::kTooManyPlaces};
@@ -227,7 +271,7 @@ Claim& LockEngine::NewestOf(LockEntry& lock) {
 
 void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects) {
   Claim& newest = NewestOf(lock);
-  Answer(RequestOf(newest), {.kind = ResolutionKind::kReplaced, .by = OutlivingStep(by)}, effects);
+  AnswerPlace(newest, {.kind = ResolutionKind::kReplaced, .by = OutlivingStep(by)}, now, effects);
   TellPlace(EventKind::kReplaced, newest, now, by);
   RemovePlace(newest, Cause::kRequest);
   Serve(lock, now, effects);
@@ -282,7 +326,7 @@ void LockEngine::RenewHold(std::uint64_t hash, LockEntry& lock, Hold& hold,
     SetLeaseEnd(*lock.detail, claim, lease_ms == 0 ? kNever : now + lease_ms);
   } else {
     lock.plain.set_touched(true);
-    wheel_.Schedule(hold, now + lease_ms, TimerClass::kLease);
+    wheel_.Schedule(hold, lease_ms == 0 ? kNever : now + lease_ms, TimerClass::kLease);
   }
   Tell(EventKind::kRenewed, hash, lock, hold, now);
 }
@@ -307,7 +351,7 @@ bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, 
 }
 
 void LockEngine::CancelPlace(Claim& place, TimeMs now, Effects& effects) {
-  Answer(RequestOf(place), {.kind = ResolutionKind::kCancelled}, effects);
+  AnswerPlace(place, {.kind = ResolutionKind::kCancelled}, now, effects);
   TellPlace(EventKind::kCancelled, place, now);
   RemovePlace(place, Cause::kRequest);
 }
@@ -321,30 +365,49 @@ TransferResult LockEngine::Transfer(const TransferRequest& request, TimeMs now, 
   if (FindHold(*lock, request.new_owner, std::nullopt) != nullptr) {
     return {TransferStatus::kNewOwnerHoldsAlready, 0};
   }
-  Claim& old = hold->is_claim() ? static_cast<Claim&>(*hold) : MovePlainHoldToClaim(*lock);
-  Claim& heir = ClaimForHeir(*lock, request.new_owner, now, effects);
-  TimeMs end = LeaseEndOf(old);
-  DurationMs recorded_ms = static_cast<DurationMs>(old.lease_ms);
-  if (request.lease_ms || end >= kNever) {
-    recorded_ms = request.lease_ms.value_or(options_.default_lease_ms);
-    end = now + recorded_ms;
+  Succession terms{.new_owner = request.new_owner,
+                   .end = LeaseEndOf(*hold),
+                   .lease_ms = static_cast<DurationMs>(hold->lease_ms)};
+  // A session does not go along.
+  const bool has_session = hold->is_claim() && static_cast<const Claim&>(*hold).has_session();
+  if (request.lease_ms || (terms.end >= kNever && has_session)) {
+    terms.lease_ms = request.lease_ms.value_or(options_.default_lease_ms);
+    terms.end = now + terms.lease_ms;
   }
-  InheritOptions(heir, old);
+  const Token token = HandOver(hash, *lock, *hold, terms, now, effects);
+  return {TransferStatus::kTransferred, token};
+}
+
+Token LockEngine::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const Succession& terms,
+                           TimeMs now, Effects& effects) {
+  Claim& old = hold.is_claim() ? static_cast<Claim&>(hold) : MovePlainHoldToClaim(lock);
+  const std::string old_owner(old.owner());
+  const bool old_is_redis_way = old.is_redis_way();
+  Claim& heir = ClaimForHeir(lock, terms.new_owner, now, effects);
+  InheritOptions(heir, old, terms.keeps_terms);
   const TimeMs cool_until = old.extras == nullptr ? 0 : old.extras->cool_until;
   Confirm(old);
-  EndHold(hash, *lock, old, HoldEnd::kTransferred, now);
-  heir.SetLeaseMs(recorded_ms);
+  EndHold(hash, lock, old, HoldEnd::kTransferred, now);
+  heir.SetLeaseMs(terms.lease_ms);
   AddHold(heir, NextToken(), nullptr, now);
-  SetLeaseEnd(*lock->detail, heir, end);
-  if (cool_until > 0) heir.NeedExtras().cool_until = cool_until;
+  SetLeaseEnd(*lock.detail, heir, terms.end);
+  if (cool_until > 0 && terms.keeps_terms) heir.NeedExtras().cool_until = cool_until;
+  // What is the answer to a LOCK that waited is its hold.
+  const bool is_answer = heir.attachment != nullptr;
+  const bool stays_redis = IsFaulty(Fault::kTransferStaysRedis) && old_is_redis_way;
+  heir.set_redis_way((terms.is_redis_way && !is_answer) || stays_redis);
+  if (terms.client != kUnknownClient && !is_answer) SetClient(heir, terms.client);
   NoteHold(hash, heir);
-  TellWithOther(EventKind::kTransferred, hash, heir, request.owner, now);
+  TellWithOther(EventKind::kTransferred, hash, heir, old_owner, now);
   heir.arrival = 0;  // what the new owner got so is not undone
   heir.is_touched = true;
   const Token token = heir.token;
-  Answer(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, effects);
-  Serve(*lock, now, effects);
-  return {TransferStatus::kTransferred, token};
+  Effects unseen;
+  const bool is_untold = IsFaulty(Fault::kTakeoverUnanswered) && terms.is_redis_way;
+  AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, now,
+              is_untold ? unseen : effects);
+  Serve(lock, now, effects);
+  return token;
 }
 
 // The new owner's place ends. It becomes the hold; but an MLOCK can not be granted a part.
@@ -359,13 +422,18 @@ Claim& LockEngine::ClaimForHeir(LockEntry& lock, std::string_view new_owner, Tim
   return table_.CreateClaim(lock, new_owner);
 }
 
-void LockEngine::InheritOptions(Claim& heir, Claim& old) {
+void LockEngine::InheritOptions(Claim& heir, Claim& old, bool keeps_terms) {
   std::shared_ptr<const std::string> meta;
-  if (heir.extras != nullptr) meta = std::move(heir.extras->meta);
-  if (meta == nullptr && old.extras != nullptr) meta = std::move(old.extras->meta);
+  std::shared_ptr<NotifyChannel> channel;
+  if (heir.extras != nullptr) {
+    meta = std::move(heir.extras->meta);
+    channel = std::move(heir.extras->channel);
+  }
+  if (keeps_terms && meta == nullptr && old.extras != nullptr) meta = std::move(old.extras->meta);
   heir.extras.reset();
   if (meta != nullptr) heir.NeedExtras().meta = std::move(meta);
-  heir.mode = old.mode;
+  if (channel != nullptr) heir.NeedExtras().channel = std::move(channel);
+  heir.mode = keeps_terms ? old.mode : Mode{};
   if (heir.label == kNoLabel) {
     heir.label = old.label;
     labels_.AddUse(heir.label);

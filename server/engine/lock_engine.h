@@ -54,6 +54,14 @@ class LockEngine final : public LockCore {
   // How many were held and are released. Without token the owner's places go too.
   std::size_t Munlock(const MunlockRequest& request, TimeMs now, Effects& effects);
 
+  // The channel has its first subscriber: the owners of its absent places are back. Or its last one
+  // is gone: places outlive it by KEEP or for the grace, and sessions bound to it end or have their
+  // grace. Grants told to nobody are to be undone after it. O(places of the channel).
+  void OpenChannel(std::string_view name, TimeMs now, Effects& effects);
+  void CloseChannel(std::string_view name, TimeMs now, Effects& effects);
+  // False: no hold and no place names it, so nothing follows from either.
+  bool KnowsChannel(std::string_view name) const { return channels_.Find(name) != nullptr; }
+
   // Looking. Each first settles the key, so it may have effects.
   std::uint64_t CountHolders(const KeyName& key, TimeMs now, Effects& effects);
   // A number that differs when leases end at other times, for as long as the holders are the same.
@@ -89,6 +97,8 @@ class LockEngine final : public LockCore {
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
                                TimeMs then, TimeMs now, KeptSink& sink);
 
+  // As many locks are about to come back: they find their room made, which takes less time.
+  void ReserveLocks(std::size_t locks) { table_.Reserve(locks); }
   // Brings back what was kept, before the first request: of each key the holds by rising token and
   // the places by rising arrival. Nobody is told of it. Sessions, and places that are passed over,
   // have at least `restart_grace_ms` to come back.
@@ -98,12 +108,11 @@ class LockEngine final : public LockCore {
   // Then rooms are reserved for those whose turn it is, and tokens begin at `first_token`.
   void EndRestore(Token first_token, TimeMs now, Effects& effects);
 
-  // The reply of that grant may leave only now, `delay_ms` after it was decided: its times count
-  // from now on.
+  // The reply of that grant leaves `delay_ms` after it was decided: its times count from now on.
   void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms);
 
  private:
-  // Requests (lock_engine.cc).
+  // Requests (lock_engine.cc; of SET NX lock_engine_values.cc).
   LockResult GrantNewLock(std::uint64_t hash, const LockRequest& request, Attachment& from,
                           TimeMs now);
   LockResult AskDrained(std::uint64_t hash, const LockRequest& request, Attachment& from,
@@ -118,19 +127,35 @@ class LockEngine final : public LockCore {
   // By the owner of the place; of an MLOCK by any of its claims.
   LockResult RepeatWaiting(Claim& place, const LockRequest& request, Attachment& from, TimeMs now,
                            Effects& effects);
+  void Supersede(Claim& place, const LockRequest& request, TimeMs now, Effects& effects);
   LockResult AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                      Attachment& from, TimeMs now, Effects& effects);
   bool MayPass(const LockEntry& lock, const Mode& mode) const;
   static bool IsFull(const LockEntry& lock, const LockRequest& request);
   static Claim& NewestOf(LockEntry& lock);
   void ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects);
+  // Under what the owner of a hold, and with it the token, become others.
+  struct Succession {
+    std::string_view new_owner;
+    TimeMs end = kNever;      // of the lease
+    DurationMs lease_ms = 0;  // on record; 0: without end
+    bool is_redis_way = false;
+    bool keeps_terms = true;  // mode, META and MINHOLD; else it is a plain hold
+    ClientRef client = kUnknownClient;
+  };
+  // The lock stays. REQUIRES: the new owner does not hold it.
+  Token HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const Succession& terms,
+                 TimeMs now, Effects& effects);
   Claim& ClaimForHeir(LockEntry& lock, std::string_view new_owner, TimeMs now, Effects& effects);
-  void InheritOptions(Claim& heir, Claim& old);
+  void InheritOptions(Claim& heir, Claim& old, bool keeps_terms);
   static bool IsRenewable(const Hold* hold);
   void RenewHold(std::uint64_t hash, LockEntry& lock, Hold& hold, const RenewRequest& request,
                  TimeMs now);
   void CancelPlace(Claim& place, TimeMs now, Effects& effects);
   void EndReservationsAndCooling(LockEntry& lock, TimeMs now);
+  LockResult AskAgainByValue(std::uint64_t hash, Claim& place, const LockRequest& request,
+                             Attachment& from, TimeMs now, Effects& effects);
+  void MarkValue(LockEntry& lock, const LockRequest& request, const Attachment& from, TimeMs now);
 
   // Deadlocks (lock_engine_deadlock.cc). Whether a wait would never end; then `deadlock_` says why.
   bool IsDeadlock(const WaitQuestion& question, TimeMs now);
@@ -139,10 +164,13 @@ class LockEngine final : public LockCore {
   // With REPLACE the place `leaving` ends before it waits.
   bool IsDeadlockOfNewcomer(const LockEntry& lock, const LockRequest& request, const Claim* leaving,
                             TimeMs now);
-  bool IsDeadlockOfPlace(const Claim& place, const LockRequest& request, TimeMs now);
-  bool IsDeadlockOfMlock(const LockRequest& each, TimeMs now);
+  bool IsDeadlockOfPlace(const Claim& place, const Mode& mode, TimeMs now);
+  // `is_replacing`: the newest places of full lines end before it waits.
+  bool IsDeadlockOfMlock(const LockRequest& each, bool is_replacing, TimeMs now);
   LockResult RefuseDeadlock(const LockEntry& lock, const LockRequest& request, ClientRef client,
                             TimeMs now);
+  LockResult RefuseDeadlockOfMlock(std::size_t key, const LockRequest& each, ClientRef client,
+                                   TimeMs now);
 
   // MLOCK (lock_engine_mlock.cc).
   struct NamedLock {
@@ -182,6 +210,13 @@ class LockEngine final : public LockCore {
   Group& MakeClaims(const MlockRequest& request, ClientRef client);
   void ShareMeta(const Group& group);
 
+  // NOTIFY (lock_engine_notify.cc).
+  // The locks of these places, each once, in the order of their arrival, in which they then stand.
+  static std::vector<LockEntry*> LocksByArrival(Attachment::List& places);
+  void ReturnToWait(Claim& place, TimeMs now, Effects& effects);
+  // What follows on all of them; ends their settling.
+  void ServeAll(LockSpan locks, TimeMs now, Effects& effects);
+
   // What is kept (lock_engine_kept.cc).
   bool BringsOptions(const Hold& hold, const LockRequest& request) const;
   bool HasOptions(const Claim& place, const LockRequest& request) const;
@@ -205,6 +240,8 @@ class LockEngine final : public LockCore {
   std::uint64_t PositionOf(const Claim& place) const;
   LockSummary Summarize(const LockEntry& lock, TimeMs now) const;
   bool Passes(const LockFilter& filter, const LockEntry& lock, const LockSummary& summary) const;
+
+  friend class RedisLocks;
 
   Deadlock deadlock_;
   std::vector<NamedLock> named_;  // scratch: the locks that an MLOCK is about, in its order

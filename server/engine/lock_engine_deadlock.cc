@@ -44,20 +44,20 @@ bool LockEngine::IsDeadlockOfNewcomer(const LockEntry& lock, const LockRequest& 
                     now);
 }
 
-bool LockEngine::IsDeadlockOfPlace(const Claim& place, const LockRequest& request, TimeMs now) {
+bool LockEngine::IsDeadlockOfPlace(const Claim& place, const Mode& mode, TimeMs now) {
   boost::container::static_vector<WaitQuestion::Key, kMlockKeysMax> keys;
   ForEachClaim(const_cast<Claim&>(place), [&](const Claim& claim) {
     keys.push_back({.lock = &claim.lock, .number = claim.number});
   });
   return IsDeadlock({.db = place.lock.key().db,
-                     .owner = request.owner,
-                     .mode = request.mode(),
+                     .owner = place.owner(),
+                     .mode = mode,
                      .keys = keys,
                      .own = &FirstClaim(place)},
                     now);
 }
 
-bool LockEngine::IsDeadlockOfMlock(const LockRequest& each, TimeMs now) {
+bool LockEngine::IsDeadlockOfMlock(const LockRequest& each, bool is_replacing, TimeMs now) {
   const bool may_be = std::any_of(named_.begin(), named_.end(), [&](const NamedLock& named) {
     return named.lock != nullptr && MayNeverHaveRoom(*named.lock);
   });
@@ -67,8 +67,8 @@ bool LockEngine::IsDeadlockOfMlock(const LockRequest& each, TimeMs now) {
   for (const NamedLock& named : named_) {
     if (named.lock == nullptr) continue;
     keys.push_back({.lock = named.lock});
-    const bool is_replacing = IsFull(*named.lock, each) && named.lock->standing_count() > 0;
-    if (is_replacing) leaving.push_back(&FirstClaim(NewestOf(*named.lock)));
+    const bool is_full = IsFull(*named.lock, each) && named.lock->standing_count() > 0;
+    if (is_replacing && is_full) leaving.push_back(&FirstClaim(NewestOf(*named.lock)));
   }
   return IsDeadlock({.db = named_.front().name.db,
                      .owner = each.owner,
@@ -83,6 +83,13 @@ LockResult LockEngine::RefuseDeadlock(const LockEntry& lock, const LockRequest& 
   const std::uint64_t hash = table_.HashOf(lock.key());
   LockResult refused = Deny(hash, lock, request, client, DenialReason::kDeadlock, now);
   refused.status = LockStatus::kDeadlock;
+  return refused;
+}
+
+LockResult LockEngine::RefuseDeadlockOfMlock(std::size_t key, const LockRequest& each,
+                                             ClientRef client, TimeMs now) {
+  LockResult refused = RefuseDeadlock(*named_[key].lock, each, client, now);
+  refused.key = key;
   return refused;
 }
 

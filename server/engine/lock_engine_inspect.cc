@@ -22,6 +22,11 @@ std::size_t CountKeys(const Claim& claim) {
   return claim.group() != nullptr ? claim.group()->key_count() : 1;
 }
 
+std::string_view ChannelName(const Claim& claim) {
+  const NotifyChannel* channel = claim.channel();
+  return channel == nullptr ? std::string_view() : std::string_view(channel->name);
+}
+
 DurationMs Since(const Hold& hold, TimeMs now) { return now - static_cast<TimeMs>(hold.since); }
 
 }  // namespace
@@ -46,6 +51,7 @@ HolderInfo LockEngine::Describe(const Hold& hold, TimeMs now) const {
   if (hold.is_claim()) {
     const auto& claim = static_cast<const Claim&>(hold);
     info.meta = claim.meta();
+    info.channel = ChannelName(claim);
     info.has_session = claim.has_session();
     info.is_session_open = claim.has_session() && claim.attachment != nullptr;
     info.key_count = CountKeys(claim);
@@ -58,6 +64,7 @@ PlaceInfo LockEngine::Describe(const Claim& place, std::uint64_t position, TimeM
   PlaceInfo info;
   info.owner = place.owner();
   info.meta = place.meta();
+  info.channel = ChannelName(place);
   info.label = labels_.Text(place.label);
   info.position = position;
   info.since = place.joined;
@@ -110,7 +117,7 @@ std::optional<std::uint64_t> LockEngine::Position(const KeyName& key, std::strin
   if (FindHold(*lock, owner, std::nullopt) != nullptr) return 0;
   if (lock->detail == nullptr) return std::nullopt;
   const Claim* place = table_.FindClaim(*lock, owner);
-  if (place == nullptr) return std::nullopt;
+  if (place == nullptr || place->state == ClaimState::kMarked) return std::nullopt;
   return PositionOf(*place);
 }
 
@@ -176,7 +183,7 @@ Explanation LockEngine::Explain(const KeyName& key, std::string_view owner, Time
   VisitHolds(*lock, [&](const Hold& hold) { first_end = std::min(first_end, hold.deadline()); });
   if (first_end < kNever) explanation.ttl_ms = std::max<DurationMs>(first_end - now, 0);
   const Claim* place = lock->detail == nullptr ? nullptr : table_.FindClaim(*lock, owner);
-  if (place == nullptr) return explanation;
+  if (place == nullptr || place->state == ClaimState::kMarked) return explanation;
   explanation.position = PositionOf(*place);
   const RecentKey* recent = recent_.Find(hash);
   if (recent != nullptr && recent->hold_mean_ms >= 0) {
@@ -197,8 +204,9 @@ std::vector<PlaceInfo> LockEngine::Queue(const KeyName& key, std::uint64_t start
   std::uint64_t position = 1;
   for (const Claim& place : lock->detail->line) {
     if (places.size() >= count) break;
+    if (place.state == ClaimState::kMarked) continue;
     if (index++ >= start) places.push_back(Describe(place, position, now));
-    if (place.state != ClaimState::kPassedOver) ++position;
+    if (place.is_standing()) ++position;
   }
   return places;
 }
@@ -214,9 +222,8 @@ LockSummary LockEngine::Summarize(const LockEntry& lock, TimeMs now) const {
     summary.first_owner = OwnerOf(*oldest);
   }
   if (lock.detail != nullptr) {
-    if (!lock.detail->line.empty()) {
-      summary.longest_wait_ms = now - lock.detail->line.front().joined;
-    }
+    const auto& standing = lock.detail->standing;
+    if (!standing.empty()) summary.longest_wait_ms = now - standing.front().joined;
     summary.limit = std::max(lock.detail->rooms.smallest_limit(), 1U);
   }
   return summary;
@@ -233,8 +240,8 @@ bool LockEngine::Passes(const LockFilter& filter, const LockEntry& lock,
   if (filter.label && *filter.label != summary.label) return false;
   if (filter.owner) {
     const bool is_plain_holder = lock.has_plain_hold() && lock.plain_owner() == *filter.owner;
-    const bool has_claim =
-        lock.detail != nullptr && table_.FindClaim(lock, *filter.owner) != nullptr;
+    const Claim* claim = lock.detail == nullptr ? nullptr : table_.FindClaim(lock, *filter.owner);
+    const bool has_claim = claim != nullptr && claim->state != ClaimState::kMarked;
     if (!is_plain_holder && !has_claim) return false;
   }
   if (filter.is_endless) {

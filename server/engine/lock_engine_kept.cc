@@ -11,8 +11,8 @@ namespace fairlock::engine {
 namespace {
 
 bool IsPlain(const KeptClaim& claim) {
-  return claim.mode == Mode{} && claim.lease_ms > 0 && !claim.session_grace_ms &&
-         claim.min_hold_ms == 0 && !claim.meta && claim.mlock_keys.empty();
+  return claim.mode == Mode{} && !claim.session_grace_ms && claim.min_hold_ms == 0 && !claim.meta &&
+         !claim.channel && claim.mlock_keys.empty();
 }
 
 bool HasMeta(const Claim& claim) {
@@ -27,6 +27,17 @@ std::optional<DurationMs> SessionGraceOf(const Hold& hold) {
 
 DurationMs MinHoldOf(const Claim& claim) {
   return claim.extras == nullptr ? 0 : claim.extras->min_hold_ms;
+}
+
+bool HasChannel(const Hold& hold, std::optional<std::string_view> name) {
+  const NotifyChannel* channel =
+      hold.is_claim() ? static_cast<const Claim&>(hold).channel() : nullptr;
+  return channel == nullptr ? !name : name == channel->name;
+}
+
+// With NOTIFY; kForever: without end.
+DurationMs WaitOf(const Claim& place) {
+  return place.extras == nullptr ? 0 : place.extras->wait_ms;
 }
 
 // As the MLOCK named them, if all of its claims are left.
@@ -52,29 +63,34 @@ bool HasMeta(const Hold& hold, std::string_view meta) {
 }  // namespace
 
 bool LockEngine::BringsOptions(const Hold& hold, const LockRequest& request) const {
-  return request.session_grace_ms != SessionGraceOf(hold) ||
+  return hold.is_redis_way() || request.session_grace_ms != SessionGraceOf(hold) ||
          (request.meta && !HasMeta(hold, *request.meta)) ||
+         (request.notify && !HasChannel(hold, request.notify)) ||
          (request.label && *request.label != labels_.Text(hold.label));
 }
 
 bool LockEngine::HasOptions(const Claim& place, const LockRequest& request) const {
-  return place.mode == request.mode() && place.keep_ms == request.keep_ms &&
+  return place.mode == request.mode() && place.is_redis_way() == request.is_redis_way &&
+         place.keep_ms == request.keep_ms &&
          static_cast<DurationMs>(place.lease_ms) == LeaseOf(request) &&
          request.session_grace_ms == SessionGraceOf(place) &&
          request.min_hold_ms == MinHoldOf(place) && request.meta.has_value() == HasMeta(place) &&
-         (!request.meta || HasMeta(place, *request.meta)) &&
+         (!request.meta || HasMeta(place, *request.meta)) && HasChannel(place, request.notify) &&
+         (!request.notify || WaitOf(request) == engine::WaitOf(place)) &&
          LabelOf(request, place.lock.key().bytes) == labels_.Text(place.label);
 }
 
 KeptClaim LockEngine::KeepOptions(const Claim& claim) const {
   KeptClaim kept{.owner = claim.owner(),
                  .mode = claim.mode,
+                 .is_redis_way = claim.is_redis_way(),
                  .lease_ms = static_cast<DurationMs>(claim.lease_ms),
                  .label = labels_.Text(claim.label)};
   if (claim.extras == nullptr) return kept;
   kept.session_grace_ms = claim.extras->session_grace_ms;
   kept.min_hold_ms = claim.extras->min_hold_ms;
   if (HasMeta(claim)) kept.meta = claim.meta();
+  if (claim.channel() != nullptr) kept.channel = claim.channel()->name;
   if (claim.group() != nullptr) kept.mlock_keys = KeysOf(*claim.group());
   return kept;
 }
@@ -86,6 +102,7 @@ KeptHold LockEngine::KeptOf(const LockEntry& lock, Hold& hold, bool with_time_le
     kept.claim = KeepOptions(static_cast<const Claim&>(hold));
   } else {
     kept.claim.owner = lock.plain_owner();
+    kept.claim.is_redis_way = hold.is_redis_way();
     kept.claim.lease_ms = static_cast<DurationMs>(hold.lease_ms);
     kept.claim.label = labels_.Text(hold.label);
   }
@@ -97,10 +114,13 @@ KeptHold LockEngine::KeptOf(const LockEntry& lock, Hold& hold, bool with_time_le
 
 KeptPlace LockEngine::KeptOf(Claim& place) const {
   place.is_kept = true;
-  return {.key = place.lock.key(),
-          .arrival = place.arrival,
-          .claim = KeepOptions(place),
-          .keep_ms = static_cast<DurationMs>(place.keep_ms)};
+  KeptPlace kept{.key = place.lock.key(),
+                 .arrival = place.arrival,
+                 .claim = KeepOptions(place),
+                 .keep_ms = static_cast<DurationMs>(place.keep_ms)};
+  const DurationMs wait_ms = engine::WaitOf(FirstClaim(place));
+  if (kept.claim.channel && wait_ms < kForever) kept.wait_ms = wait_ms;
+  return kept;
 }
 
 std::optional<KeptHold> LockEngine::FindKeptHold(const ChangeLog::Name& name) {
@@ -158,7 +178,8 @@ void LockEngine::KeepAll(LockEntry& lock, const KeptDetail& detail, TimeMs now, 
   }
   for (Claim& place : lock.detail->line) {
     const bool is_first = &FirstClaim(place) == &place;
-    if (is_first && (place.keep_ms > 0 || detail.with_all_places)) sink.Take(KeptOf(place));
+    const bool is_kept = place.keep_ms > 0 || detail.with_all_places;
+    if (is_first && is_kept && place.state != ClaimState::kMarked) sink.Take(KeptOf(place));
   }
 }
 
@@ -209,6 +230,7 @@ Claim& LockEngine::RestoreClaim(LockEntry& lock, const KeptClaim& kept) {
   lock.NeedDetail();
   Claim& claim = table_.CreateClaim(lock, kept.owner);
   claim.mode = kept.mode;
+  claim.set_redis_way(kept.is_redis_way);
   claim.SetLeaseMs(kept.lease_ms);
   claim.label = labels_.Use(kept.label) & kLabelRefMax;
   if (kept.meta) {
@@ -216,6 +238,10 @@ Claim& LockEngine::RestoreClaim(LockEntry& lock, const KeptClaim& kept) {
   }
   if (kept.session_grace_ms) claim.NeedExtras().session_grace_ms = kept.session_grace_ms;
   if (kept.min_hold_ms > 0) claim.NeedExtras().min_hold_ms = kept.min_hold_ms;
+  if (kept.channel) {
+    claim.NeedExtras().channel = channels_.Need(*kept.channel);
+    claim.extras->channel->is_open = false;
+  }
   return claim;
 }
 
@@ -228,6 +254,7 @@ void LockEngine::Restore(const KeptHold& kept, DurationMs restart_grace_ms, Time
   if (is_plain && !lock.has_plain_hold() && lock.detail == nullptr) {
     lock.plain.label = labels_.Use(kept.claim.label) & kLabelRefMax;
     lock.plain.SetLeaseMs(kept.claim.lease_ms);
+    lock.plain.set_redis_way(kept.claim.is_redis_way);
     StartHold(lock.plain, kept.token, lease_end, now);
   } else {
     Claim& claim = RestoreClaim(lock, kept.claim);
@@ -268,6 +295,10 @@ void LockEngine::Restore(const KeptPlace& kept, DurationMs restart_grace_ms, Tim
     place = group->claims.front();
   }
   place->is_kept = true;
+  if (place->channel() != nullptr) {
+    place->extras->wait_ms = kept.wait_ms.value_or(kForever);
+    place->extras->wait_end = std::min(now + place->extras->wait_ms, kNever);
+  }
   if (kept.keep_ms > 0) {
     Keep(*place, now);
   } else {

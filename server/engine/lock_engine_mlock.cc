@@ -90,7 +90,9 @@ LockResult LockEngine::ReacquireAll(const Group& group, const MlockRequest& requ
 LockResult LockEngine::RepeatWaitingAll(const Group& group, const MlockRequest& request,
                                         Attachment& from, TimeMs now, Effects& effects) {
   LockResult result = RepeatWaiting(*group.claims.front(), request.each, from, now, effects);
-  if (request.each.meta) ShareMeta(group);
+  const bool is_refused =
+      result.status == LockStatus::kDenied || result.status == LockStatus::kDeadlock;
+  if (request.each.meta && !is_refused) ShareMeta(group);
   if (result.reason == DenialReason::kNone) return result;
   // The order in which the keys are named may be another now.
   const KeyName blocking = group.claims[result.key]->lock.key();
@@ -137,14 +139,15 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
       return DenyAll(request, from.client, *full, DenialReason::kFull, now);
     }
   }
-  if (blocked && WaitOf(each) > 0 && IsDeadlockOfMlock(each, now)) {
-    LockResult refused = RefuseDeadlock(*named_[*blocked].lock, each, from.client, now);
-    refused.key = *blocked;
-    return refused;
+  if (blocked && WaitOf(each) > 0 && IsDeadlockOfMlock(each, may_be_full, now)) {
+    return RefuseDeadlockOfMlock(*blocked, each, from.client, now);
   }
   if (may_be_full) {
     ReplaceNewestOfFullLines(each, now, effects);
     blocked = FindBlockedKey(asked);
+    if (blocked && WaitOf(each) > 0 && IsDeadlockOfMlock(each, false, now)) {
+      return RefuseDeadlockOfMlock(*blocked, each, from.client, now);
+    }
   }
   if (!blocked) return GrantAllAtOnce(request, from, now);
   if (counts_.places + counts_.watchers + named_.size() > options_.places_max) {

@@ -10,7 +10,10 @@
 namespace fairlock::engine {
 
 LockHolds::LockHolds(const EngineOptions& options)
-    : options_(options), table_(options.hash_seed), next_token_(options.first_token) {
+    : options_(options),
+      channels_(options.hash_seed),
+      table_(options.hash_seed),
+      next_token_(options.first_token) {
   assert(next_token_ > 0);
 }
 
@@ -62,7 +65,9 @@ void LockHolds::AddHold(Claim& claim, Token token, Attachment* to, TimeMs now) {
   detail.due_min = std::min(detail.due_min, claim.deadline());
   detail.rooms.Take(claim.mode);
   detail.holds.push_back(claim);
-  if (to != nullptr && claim.has_session()) Bind(claim, *to);
+  if (to == nullptr || !claim.has_session()) return;
+  NotifyChannel* channel = claim.channel();
+  Bind(claim, channel != nullptr ? static_cast<Attachment&>(*channel) : *to);
 }
 
 TimeMs LockHolds::LeaseEndOf(const Hold& hold) {
@@ -118,11 +123,16 @@ void LockHolds::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd
   recent.NoteHold(now - static_cast<TimeMs>(hold.since));
   Note(end, recent);
   if (end != HoldEnd::kTransferred) Tell(EventOf(end), hash, lock, hold, now);
+  if (IsFaulty(Fault::kTellsTwice) && end == HoldEnd::kReleased) {
+    Tell(EventOf(end), hash, lock, hold, now);
+  }
   --counts_.holds;
   NoteHoldEnd(lock, hold);
   if (lock.detail != nullptr) lock.detail->rooms.Free(ModeOf(hold));
   if (hold.is_claim()) {
     auto& claim = static_cast<Claim&>(hold);
+    const bool is_lost = claim.channel() != nullptr && end != HoldEnd::kReleased;
+    if (is_lost) TellLoss(claim, end, now);
     Unbind(claim);
     lock.detail->holds.erase(lock.detail->holds.iterator_to(claim));
     Cool(claim, end, now);
@@ -182,6 +192,7 @@ Claim& LockHolds::CreateClaim(LockEntry& lock, const LockRequest& request, Clien
 void LockHolds::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client) {
   claim.mode = request.mode();
   claim.keep_ms = static_cast<std::uint32_t>(request.keep_ms);
+  claim.set_redis_way(request.is_redis_way);
   Group* group = claim.group();
   const std::uint8_t rank = claim.rank();
   claim.extras.reset();
@@ -192,6 +203,7 @@ void LockHolds::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef
   if (request.meta) claim.NeedExtras().meta = std::make_shared<const std::string>(*request.meta);
   if (request.session_grace_ms) claim.NeedExtras().session_grace_ms = request.session_grace_ms;
   if (request.min_hold_ms > 0) claim.NeedExtras().min_hold_ms = request.min_hold_ms;
+  if (request.notify) claim.NeedExtras().channel = channels_.Need(*request.notify);
   labels_.DropUse(claim.label);
   claim.label = labels_.Use(LabelOf(request, claim.lock.key().bytes)) & kLabelRefMax;
   SetClient(claim, client);
@@ -224,6 +236,7 @@ Claim& LockHolds::MovePlainHoldToClaim(LockEntry& lock) {
   claim.lease_ms = plain.lease_ms;
   claim.label = plain.label;
   claim.set_left_kept(plain.is_left_kept());
+  claim.set_redis_way(plain.is_redis_way());
   ScheduleMember(detail, claim, plain.deadline(), TimerClass::kLease);
   detail.holds.push_front(claim);
   wheel_.Cancel(plain);
@@ -264,7 +277,7 @@ bool LockHolds::Discard(std::uint64_t hash, LockEntry& lock) {
   return true;
 }
 
-void LockHolds::DiscardAll(const LockList& locks) {
+void LockHolds::DiscardAll(LockSpan locks) {
   for (LockEntry* lock : locks) Discard(table_.HashOf(lock->key()), *lock);
 }
 

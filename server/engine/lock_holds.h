@@ -2,6 +2,7 @@
 // end, and who is told of it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -12,11 +13,14 @@
 #include "server/engine/client_table.h"
 #include "server/engine/engine_options.h"
 #include "server/engine/event.h"
+#include "server/engine/faults.h"
 #include "server/engine/group_table.h"
 #include "server/engine/inspection.h"
 #include "server/engine/label_rules.h"
 #include "server/engine/label_table.h"
 #include "server/engine/lock_table.h"
+#include "server/engine/notice.h"
+#include "server/engine/notify_channel.h"
 #include "server/engine/recent_keys.h"
 #include "server/engine/requests.h"
 #include "server/engine/timer_wheel.h"
@@ -37,6 +41,7 @@ class LockHolds {
   void set_default_lease_ms(DurationMs lease_ms) { options_.default_lease_ms = lease_ms; }
   void set_keep_ms_max(DurationMs keep_ms_max) { options_.keep_ms_max = keep_ms_max; }
   void set_reconnect_grace_ms(DurationMs grace_ms) { options_.reconnect_grace_ms = grace_ms; }
+  void set_ends_native_leases(bool does_end) { options_.ends_native_leases = does_end; }
   void set_deadlock_search(std::size_t steps) { options_.deadlock_search = steps; }
   void set_limit_overrides_max(std::size_t count) { options_.limit_overrides_max = count; }
   std::uint64_t CountLocks(std::uint8_t db) const { return locks_by_db_[db]; }
@@ -45,8 +50,17 @@ class LockHolds {
   const LabelTable& labels() const { return labels_; }
   // For what is granted, queued or denied from now on.
   void set_label_rules(std::vector<LabelRule> rules) { label_rules_.Set(std::move(rules)); }
+  // For what SET NX is denied from now on.
+  void set_keep_rules(std::vector<KeepRule> rules) { options_.keep_rules.Set(std::move(rules)); }
+  // How long the place of a SET NX outlives it; 0: it takes none.
+  DurationMs KeepOfValues(std::string_view key) const {
+    const DurationMs keep_ms = options_.keep_rules.KeepOf(key);
+    return IsFaulty(Fault::kValueOverMaxKeep) ? keep_ms : std::min(keep_ms, options_.keep_ms_max);
+  }
   // Told from now on; null: nobody is.
   void set_event_sink(EventSink* sink) { sink_ = sink; }
+  // Told what NOTIFY asks for; null: nobody is.
+  void set_notice_sink(NoticeSink* sink) { notice_sink_ = sink; }
   // What changes of what is kept is named there from now on; null: nowhere.
   void set_change_log(ChangeLog* changes) { changes_ = changes; }
 
@@ -101,7 +115,7 @@ class LockHolds {
   DurationMs LeaseOf(const LockRequest& request) const;
   // The label that it gives, or that the rules give its key.
   std::string_view LabelOf(const LockRequest& request, std::string_view key) const {
-    return request.label ? *request.label : label_rules_.Find(key);
+    return request.label ? *request.label : label_rules_.LabelOf(key);
   }
   Claim& CreateClaim(LockEntry& lock, const LockRequest& request, ClientRef client);
   void ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client);
@@ -109,7 +123,7 @@ class LockHolds {
   void DestroyClaim(Claim& claim);
   // Frees what the lock no longer needs; true: the lock itself.
   bool Discard(std::uint64_t hash, LockEntry& lock);
-  void DiscardAll(const LockList& locks);
+  void DiscardAll(LockSpan locks);
 
   // MLOCK (lock_holds.cc).
   void AddToGroup(Group& group, Claim& claim);
@@ -140,11 +154,18 @@ class LockHolds {
   void TellPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other = {});
   void TellQueued(Claim& place, DenialReason reason, TimeMs now);
   void TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now);
+  // `owner`: who was to hold it; empty: nobody is named.
+  void TellRefused(std::uint64_t hash, const LockEntry& lock, std::string_view owner,
+                   ClientRef client, TimeMs now);
   LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
                   ClientRef client, DenialReason reason, TimeMs now);
+  // On the channel of NOTIFY. REQUIRES: it has one.
+  void TellOutcome(const Claim& place, const Resolution& resolution, TimeMs now);
+  void TellLoss(const Claim& hold, HoldEnd end, TimeMs now);
   static EventKind EventOf(HoldEnd end) { return kEventOfEnd[static_cast<std::size_t>(end)]; }
 
   EngineOptions options_;
+  ChannelTable channels_;  // outlives the claims
   LockTable table_;
   TimerWheel wheel_;
   RecentKeys recent_;
@@ -159,6 +180,7 @@ class LockHolds {
 
  private:
   EventSink* sink_ = nullptr;
+  NoticeSink* notice_sink_ = nullptr;
   Event told_;  // scratch of TellSink
 };
 

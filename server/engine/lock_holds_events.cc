@@ -1,11 +1,15 @@
 // Telling what happens.
 
+#include <boost/container/static_vector.hpp>
+
+#include "server/engine/faults.h"
 #include "server/engine/lock_holds.h"
 
 namespace fairlock::engine {
 
 void LockHolds::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock,
                          const Hold& hold, TimeMs now) {
+  if (IsFaulty(Fault::kTellsNoExpiry) && kind == EventKind::kExpired) return;
   // Into one that is there, and only what most events have: this is on the way of every grant and
   // every end.
   Event& event = told_;
@@ -16,6 +20,7 @@ void LockHolds::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lo
   event.key_hash = hash;
   event.label = labels_.Text(static_cast<LabelRef>(hold.label));
   event.token = hold.token;
+  if (IsFaulty(Fault::kTellsWrongToken) && kind == EventKind::kRenewed) --event.token;
   event.at = now;
   event.held_ms = now - static_cast<TimeMs>(hold.since);
   if (hold.is_claim()) return TellOfClaim(static_cast<const Claim&>(hold));
@@ -41,7 +46,8 @@ void LockHolds::TellWithOther(EventKind kind, std::uint64_t hash, const Claim& c
 }
 
 void LockHolds::TellPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other) {
-  if (sink_ == nullptr) return;
+  // Nobody was told of it yet.
+  if (sink_ == nullptr || place.state == ClaimState::kMarked) return;
   ForEachClaim(place, [&](Claim& claim) {
     TellWithOther(kind, table_.HashOf(claim.lock.key()), claim, other, now);
   });
@@ -94,6 +100,52 @@ LockResult LockHolds::Deny(std::uint64_t hash, const LockEntry& lock, const Lock
     sink_->Take(event);
   }
   return {LockStatus::kDenied, reason, 0};
+}
+
+void LockHolds::TellRefused(std::uint64_t hash, const LockEntry& lock, std::string_view owner,
+                            ClientRef client, TimeMs now) {
+  if (sink_ == nullptr) return;
+  Event event;
+  event.kind = EventKind::kRefused;
+  event.client = client;
+  event.key = lock.key();
+  event.key_hash = hash;
+  event.owner = owner;
+  NameHolder(lock, event);
+  event.label = label_rules_.LabelOf(event.key.bytes);
+  event.at = now;
+  sink_->Take(event);
+}
+
+void LockHolds::TellOutcome(const Claim& place, const Resolution& resolution, TimeMs now) {
+  if (notice_sink_ == nullptr) return;
+  boost::container::static_vector<std::string_view, kMlockKeysMax> keys;
+  if (const Group* group = place.group()) {
+    for (const Claim* claim : group->claims) keys.push_back(claim->lock.key().bytes);
+  }
+  const Claim& first = FirstClaim(place);
+  const KeyName key = first.lock.key();
+  notice_sink_->Take({.channel = place.channel()->name,
+                      .outcome = resolution.kind,
+                      .key = key,
+                      .keys = keys,
+                      .key_hash = table_.HashOf(key),
+                      .owner = place.owner(),
+                      .by = resolution.by,
+                      .token = resolution.token,
+                      .waited_ms = now - place.joined});
+}
+
+void LockHolds::TellLoss(const Claim& hold, HoldEnd end, TimeMs now) {
+  if (notice_sink_ == nullptr || IsFaulty(Fault::kNotifyLossUntold)) return;
+  const KeyName key = hold.lock.key();
+  notice_sink_->Take({.channel = hold.channel()->name,
+                      .loss = EventOf(end),
+                      .key = key,
+                      .key_hash = table_.HashOf(key),
+                      .owner = hold.owner(),
+                      .token = hold.token,
+                      .held_ms = now - static_cast<TimeMs>(hold.since)});
 }
 
 void LockHolds::TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now) {

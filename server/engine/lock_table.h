@@ -26,6 +26,7 @@ class LockTable {
   LockEntry* FindByHash(std::uint64_t hash, Matches&& matches) const {
     return locks_.Find(hash, matches);
   }
+  void Reserve(std::size_t locks) { locks_.Reserve(locks); }
   LockEntry& Create(std::uint64_t hash, const KeyName& key, std::string_view owner);
   void Destroy(std::uint64_t hash, LockEntry& lock);
 

@@ -26,8 +26,13 @@ struct LockRequest {
   std::optional<std::uint32_t> waiters_max;    // MAXWAITERS
   bool replaces_newest = false;                // REPLACE
   bool only_new = false;                       // NEW: nil if the owner holds it already
+  bool is_redis_way = false;  // SET NX and its kin; a lease of 0 is one without end
+  bool takes_place = false;   // SET NX: denied it takes a place, as far as the rules say so
   std::optional<std::string_view> meta;
   std::optional<std::string_view> label;
+  // NOTIFY: the channel that the outcome and the loss of the hold are told on. It has a subscriber
+  // now, and OpenChannel and CloseChannel say from now on whether it has.
+  std::optional<std::string_view> notify;
 
   Mode mode() const { return {limit.value_or(1), is_shared, limit.has_value()}; }
 };
@@ -78,7 +83,7 @@ struct WaitRequest {
 enum class LockStatus : std::uint8_t {
   kGranted,
   kAlready,      // the owner held it before; same token
-  kQueued,       // it waits: the reply is a Resolution of a later step
+  kQueued,       // it waits: the reply is a Resolution, by NOTIFY a Notice, of a later step
   kKept,         // nil now; by KEEP it has a place
   kDenied,       // nil now, with the reason
   kModeDiffers,  // an error: held SHARED or with a LIMIT that does not cover what is asked; nothing

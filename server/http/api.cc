@@ -42,41 +42,43 @@ bool IsJson(std::string_view content_type) {
                                    "application/json");
 }
 
-}  // namespace
-
+// Every route, in the order of the families.
 std::vector<const Route*> AllRoutes() {
   std::vector<const Route*> routes;
-  for (const auto& family : {StatusRoutes(), LockRoutes(), SteeringRoutes()}) {
+  for (const auto& family : {StatusRoutes(), FigureRoutes(), LockRoutes(), SteeringRoutes()}) {
     for (const Route& route : family) routes.push_back(&route);
   }
   return routes;
 }
 
-Api::Api(ApiOptions options, std::span<const Asset> assets)
-    : options_(std::move(options)), assets_(assets) {}
+}  // namespace
+
+Api::Api(ApiOptions options, std::span<const Asset> assets, Figures& figures)
+    : options_(std::move(options)), assets_(assets), figures_(figures), routes_(AllRoutes()) {}
+
+Answer Api::AnswerWithAsset(const Asset& asset, const Request& request) const {
+  Answer refusal;
+  if (!IsAdmitted(request, Access::kOpen, refusal)) return refusal;
+  if (request.verb != Verb::kGet) {
+    refusal = Refusal(405, "ERR", "this can only be read");
+    refusal.allowed_verbs = "GET, HEAD";
+    return refusal;
+  }
+  if (request.known_tag == asset.tag) return {.status = 304, .tag = asset.tag};
+  return {.content_type = asset.content_type,
+          .body = std::string(asset.bytes),
+          .tag = asset.tag,
+          .content_encoding = asset.content_encoding};
+}
 
 Outcome Api::Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const {
   const std::optional<Target> target = ParseTarget(request.target);
   if (!target) return Refusal(400, "ERR", "the target is not a path with parameters");
   const std::string_view path =
       std::string_view(request.target).substr(0, request.target.find('?'));
-  if (const Asset* asset = FindAsset(path)) {
-    Answer refusal;
-    if (!IsAdmitted(request, Access::kOpen, refusal)) return refusal;
-    if (request.verb != Verb::kGet) {
-      refusal = Refusal(405, "ERR", "this can only be read");
-      refusal.allowed_verbs = "GET, HEAD";
-      return refusal;
-    }
-    if (request.known_tag == asset->tag)
-      return Answer{.status = 304, .tag = std::string(asset->tag)};
-    return Answer{.content_type = asset->content_type,
-                  .body = std::string(asset->bytes),
-                  .tag = std::string(asset->tag),
-                  .content_encoding = asset->content_encoding};
-  }
+  if (const Asset* asset = FindAsset(path)) return AnswerWithAsset(*asset, request);
   std::string_view allowed;
-  for (const Route* route : AllRoutes()) {
+  for (const Route* route : routes_) {
     if (!FitsPath(*route, *target)) continue;
     if (route->verb == request.verb) return TakeRoute(*route, request, *target, commands, now);
     allowed = allowed.empty() ? (route->verb == Verb::kGet ? "GET, HEAD" : "POST")
@@ -97,7 +99,8 @@ Outcome Api::TakeRoute(const Route& route, const Request& request, const Target&
   }
   const Inputs inputs = Inputs::Read(route, target, request.body);
   if (!inputs.error().empty()) return Refusal(400, "ERR", inputs.error());
-  return route.handler({.inputs = inputs, .commands = commands, .now = now});
+  return route.handler(
+      {.inputs = inputs, .commands = commands, .figures = figures_, .routes = routes_, .now = now});
 }
 
 bool Api::IsAdmitted(const Request& request, Access access, Answer& refusal) const {

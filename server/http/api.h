@@ -28,14 +28,15 @@ struct Asset {
   std::string_view path;
   std::string_view content_type;
   std::string_view content_encoding;  // "gzip", or empty
-  std::string_view tag;
+  std::string tag;                    // ETag
   std::string_view bytes;
 };
 
 // Loop-confined.
 class Api {
  public:
-  Api(ApiOptions options, std::span<const Asset> assets);
+  // `assets` and `figures` must outlive it.
+  Api(ApiOptions options, std::span<const Asset> assets, Figures& figures);
 
   void set_options(ApiOptions options) { options_ = std::move(options); }
 
@@ -52,12 +53,12 @@ class Api {
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,
                     CommandCaller& commands, engine::TimeMs now) const;
   const Asset* FindAsset(std::string_view path) const;
+  Answer AnswerWithAsset(const Asset& asset, const Request& request) const;
 
   ApiOptions options_;
   std::span<const Asset> assets_;
+  Figures& figures_;
+  const std::vector<const Route*> routes_;  // in the order of the families
 };
-
-// Every route, in the order of the families.
-std::vector<const Route*> AllRoutes();
 
 }  // namespace fairlock::http

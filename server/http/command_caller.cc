@@ -11,6 +11,7 @@ namespace fairlock::http {
 CommandCaller::CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address,
                              engine::TimeMs now)
     : dispatcher_(dispatcher), client_(dispatcher, *this, std::move(address), now) {
+  client_.LogIn(dispatcher.access().own_user());
   client_.profile().name = "http";
   client_.set_version(protocol::RespVersion::kResp3);
 }

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "json/reply_json.h"
+#include "server/command/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
+#include "server/http/figures.h"
 #include "server/http/inputs.h"
 #include "server/http/lock_walk.h"
 #include "server/http/route.h"
+#include "server/http/schema.h"
 
 namespace fairlock::http {
 
@@ -38,14 +41,13 @@ constexpr auto kOrders =
     std::to_array<Order>({{"wait", 3}, {"hold", 4}, {"waiters", 2}, {"holders", 1}});
 
 // The first ones of all locks in an order, the largest first.
-class SortedLocks final : public Job {
+class SortedLocks final : public SharedWork {
  public:
-  SortedLocks(CommandCaller& commands, std::vector<std::string> options, std::size_t column,
-              std::size_t count_max)
-      : walk_(commands, std::move(options)), column_(column), count_max_(count_max) {}
+  SortedLocks(std::vector<std::string> options, std::size_t column, std::size_t count_max)
+      : walk_(std::move(options)), column_(column), count_max_(count_max) {}
 
-  std::optional<Answer> Step(engine::TimeMs now) override {
-    const bool is_last = walk_.Step(now, [this](protocol::Reply& row) { Take(row); });
+  std::optional<Answer> Step(CommandCaller& commands, engine::TimeMs now) override {
+    const bool is_last = walk_.Step(commands, now, [this](protocol::Reply& row) { Take(row); });
     if (walk_.error()) return RefusalOf(*walk_.error());
     if (!is_last) return std::nullopt;
     std::sort_heap(best_.begin(), best_.end(), comes_first_);
@@ -75,6 +77,8 @@ class SortedLocks final : public Job {
   std::int64_t found_ = 0;
 };
 
+// How old an answer about all locks may be.
+constexpr engine::DurationMs kAgeMsMax = 500;
 constexpr std::int64_t kRowsMax = 1000;
 constexpr std::int64_t kRowsDefault = 100;
 
@@ -98,8 +102,11 @@ Outcome ListLocks(const RouteCall& call) {
     if (order == kOrders.end()) {
       return Refusal(400, "ERR", "sort is one of wait, hold, waiters, holders");
     }
-    return std::make_unique<SortedLocks>(call.commands, options, order->column,
-                                         static_cast<std::size_t>(count));
+    std::string question = "locks " + std::to_string(count) + " " + std::string(sort);
+    for (const std::string& option : options) question.append(" ").append(command::Quoted(option));
+    return call.figures.shared.Take(question, kAgeMsMax, call, [&] {
+      return std::make_unique<SortedLocks>(options, order->column, static_cast<std::size_t>(count));
+    });
   }
   const std::string count_text = std::to_string(count);
   std::vector<std::string_view> arguments = {"LOCKS", call.inputs.Text("cursor", "0"), "COUNT",
@@ -140,14 +147,6 @@ Outcome ShowHistory(const RouteCall& call) {
   return AnswerWith("history", call.commands.Call(arguments, call.now));
 }
 
-Outcome ShowStatistics(const RouteCall& call) {
-  std::vector<std::string_view> arguments = {"STATS"};
-  call.inputs.AppendOptions(arguments);
-  if (call.inputs.Flag("by_minute")) arguments.insert(arguments.end(), {"BY", "MINUTE"});
-  return AnswerWith("statistics", call.commands.Call(arguments, call.now));
-}
-
-constexpr Parameter kDb = {"db", ValueType::kDatabase, false, "", "The database, 0 if not given"};
 constexpr Parameter kDbInPath = {"db", ValueType::kDatabase, true, "", "The database"};
 constexpr Parameter kKeyInPath = {"key", ValueType::kText, true, "", "The key of the lock"};
 
@@ -175,7 +174,7 @@ constexpr auto kLineParameters = std::to_array<Parameter>({
 });
 
 constexpr auto kHistoryParameters = std::to_array<Parameter>({
-    kDb,
+    kDatabase,
     {"key", ValueType::kText, false, "", "Only this key; else all of the database"},
     {"owner", ValueType::kText, false, "OWNER", "Only this owner"},
     {"since", ValueType::kNumber, false, "SINCE", "Unix time in milliseconds"},
@@ -183,24 +182,16 @@ constexpr auto kHistoryParameters = std::to_array<Parameter>({
     {"count", ValueType::kNumber, false, "COUNT", "How many events; 100 if not given"},
 });
 
-constexpr auto kStatisticsParameters = std::to_array<Parameter>({
-    {"label", ValueType::kText, false, "LABEL", "Only this label"},
-    {"minutes", ValueType::kNumber, false, "MINUTES", "The last so many; 60 if not given"},
-    {"by_minute", ValueType::kFlag, false, "", "A row for each minute"},
-});
-
 constexpr auto kRoutes = std::to_array<Route>({
     {Verb::kGet, "/api/v1/locks", Access::kRead, ListLocks, "listLocks",
      "Locks that are held or waited for, page by page or the first ones in an order",
-     kListParameters},
+     kListParameters, &kLocksSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}", Access::kRead, ShowLock, "showLock",
-     "One lock: its holders and the first 100 places of its line", kLockParameters},
+     "One lock: its holders and the first 100 places of its line", kLockParameters, &kLockSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}/line", Access::kRead, ShowLine, "showLine",
-     "Places of the line of one lock", kLineParameters},
+     "Places of the line of one lock", kLineParameters, &kLineSchema},
     {Verb::kGet, "/api/v1/history", Access::kRead, ShowHistory, "showHistory",
-     "What happened, the newest first", kHistoryParameters},
-    {Verb::kGet, "/api/v1/statistics", Access::kRead, ShowStatistics, "showStatistics",
-     "Counts, waits and holds by label", kStatisticsParameters},
+     "What happened, the newest first", kHistoryParameters, &kHistorySchema},
 });
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 namespace fairlock::http {
 
-bool LockWalk::Step(engine::TimeMs now, const std::function<void(protocol::Reply& row)>& visit) {
+bool LockWalk::Step(CommandCaller& commands, engine::TimeMs now,
+                    const std::function<void(protocol::Reply& row)>& visit) {
   std::vector<std::string_view> arguments = {"LOCKS", cursor_, "COUNT", kLocksPerStep};
   arguments.insert(arguments.end(), options_.begin(), options_.end());
-  protocol::Reply page = commands_.Call(arguments, now);
+  protocol::Reply page = commands.Call(arguments, now);
   if (page.IsError()) {
     error_ = std::move(page);
     return true;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,7 @@ struct Source {
   const command::ServerCounters& counters;
   const engine::EngineCounts& locks;
   const command::ResourceUse resources;
+  const command::PersistenceReport persistence;
   const engine::TimeMs now;
 };
 
@@ -42,6 +45,18 @@ double Real(Number value) {
   return static_cast<double>(value);
 }
 
+double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
+
+// 0: there is none.
+engine::DurationMs OldestOverrideMs(const Source& source) {
+  engine::DurationMs oldest_ms = 0;
+  for (const engine::LimitOverride& row : source.dispatcher.engine().Limits(source.now).all()) {
+    // One that ends by itself is not forgotten.
+    if (row.end == engine::kNever) oldest_ms = std::max(oldest_ms, source.now - row.since);
+  }
+  return oldest_ms;
+}
+
 constexpr auto kMetrics = std::to_array<Metric>({
     {"fairlock_uptime_seconds", MetricType::Gauge, "How long the server has been running",
      [](const Source& s) { return Real(s.now - s.dispatcher.started_at()) / 1000; }},
@@ -52,7 +67,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"fairlock_waiters", MetricType::Gauge, "Places in line whose owners wait or are awaited",
      [](const Source& s) { return Real(s.locks.places - s.locks.passed_over); }},
     {"fairlock_places_passed_over", MetricType::Gauge,
-     "Places in line whose owners lost their connection",
+     "Places in line that delay nobody: the connection is lost, or SET NX was denied once",
      [](const Source& s) { return Real(s.locks.passed_over); }},
     {"fairlock_cooling_rooms", MetricType::Gauge, "Rooms that MINHOLD keeps from being granted",
      [](const Source& s) { return Real(s.locks.cooling); }},
@@ -77,6 +92,9 @@ constexpr auto kMetrics = std::to_array<Metric>({
      [](const Source& s) { return Real(s.locks.newest_token); }},
     {"fairlock_limit_overrides", MetricType::Gauge, "Overrides of LIMIT in force",
      [](const Source& s) { return Real(s.dispatcher.engine().Limits(s.now).all().size()); }},
+    {"fairlock_limit_override_oldest_seconds", MetricType::Gauge,
+     "Age of the oldest override of LIMIT that has no end; 0: there is none",
+     [](const Source& s) { return Seconds(OldestOverrideMs(s)); }},
     {"fairlock_connections", MetricType::Gauge, "Connected clients",
      [](const Source& s) { return Real(s.dispatcher.clients().size()); }},
     {"fairlock_connections_max", MetricType::Gauge, "How many clients may be connected",
@@ -93,16 +111,39 @@ constexpr auto kMetrics = std::to_array<Metric>({
      [](const Source& s) { return Real(s.counters.input_bytes); }},
     {"fairlock_output_bytes_total", MetricType::Counter, "Bytes sent to clients",
      [](const Source& s) { return Real(s.counters.output_bytes); }},
-    {"fairlock_error_replies_total", MetricType::Counter, "Requests answered by an error",
-     [](const Source& s) { return Real(s.counters.errors_replied); }},
     {"fairlock_protocol_errors_total", MetricType::Counter,
-     "Connections closed for bytes that are "
-     "no request",
+     "Connections closed for bytes that are no request",
      [](const Source& s) { return Real(s.counters.protocol_errors); }},
+    {"fairlock_failed_log_ins_total", MetricType::Counter,
+     "Log-ins with a wrong password, or of a user that is off or unknown",
+     [](const Source& s) { return Real(s.counters.failed_log_ins); }},
+    {"fairlock_denied_requests_total", MetricType::Counter, "Requests that their user may not make",
+     [](const Source& s) { return Real(s.counters.denied_requests); }},
     {"fairlock_turns_total", MetricType::Counter, "Rounds of the loop",
      [](const Source& s) { return Real(s.counters.turns); }},
+    {"fairlock_ready", MetricType::Gauge, "1: locks can be taken",
+     [](const Source& s) { return s.dispatcher.service() == command::Service::kFull ? 1.0 : 0.0; }},
+    {"fairlock_storage_failed", MetricType::Gauge, "1: the disk has failed, nothing changes",
+     [](const Source& s) { return s.persistence.has_failed ? 1.0 : 0.0; }},
+    {"fairlock_storage_short_of_space", MetricType::Gauge,
+     "1: less room on the disk than min_free_disk, so no new locks are taken",
+     [](const Source&
+            s) { return s.dispatcher.service() == command::Service::kShortOfSpace ? 1.0 : 0.0; }},
+    {"fairlock_storage_free_bytes", MetricType::Gauge,
+     "Room on the disk of the data; 0: nothing is kept",
+     [](const Source& s) { return Real(s.persistence.free_disk_bytes); }},
+    {"fairlock_journal_batches_total", MetricType::Counter, "Batches handed to the journal",
+     [](const Source& s) { return Real(s.persistence.newest_batch); }},
+    {"fairlock_journal_waiting_bytes", MetricType::Gauge, "Handed over and not yet written",
+     [](const Source& s) { return Real(s.persistence.waiting_bytes); }},
+    {"fairlock_journal_lag_seconds", MetricType::Gauge,
+     "How long replies have been waiting for the disk by now",
+     [](const Source& s) { return Seconds(s.persistence.journal_lag_ms); }},
     {"fairlock_resident_memory_bytes", MetricType::Gauge, "Memory that the process occupies",
      [](const Source& s) { return Real(s.resources.resident_bytes); }},
+    {"fairlock_allocated_memory_bytes", MetricType::Gauge,
+     "Memory in use; 0: the allocator does not tell",
+     [](const Source& s) { return Real(s.resources.allocated_bytes); }},
     {"fairlock_cpu_seconds_total", MetricType::Counter, "Processor time used, user and system",
      [](const Source& s) { return s.resources.user_cpu_seconds + s.resources.system_cpu_seconds; }},
 });
@@ -117,45 +158,189 @@ MetricFamily Family(std::string_view name, MetricType type, std::string_view hel
   return {.name = std::string(name), .help = std::string(help), .type = type, .metric = {}};
 }
 
-MetricFamily CommandsFamily(const command::Dispatcher& dispatcher) {
-  MetricFamily family =
-      Family("fairlock_commands_total", MetricType::Counter, "Requests executed, by command");
+using Labels = std::vector<ClientMetric::Label>;
+
+void AddSample(MetricFamily& family, Labels labels, double value) {
+  family.metric.push_back(Sample(family.type, value));
+  family.metric.back().label = std::move(labels);
+}
+
+// By command: each that was called, or failed, at least once.
+MetricFamily CommandFamily(const command::Dispatcher& dispatcher, std::string_view name,
+                           std::string_view help, const std::vector<std::uint64_t>& counts) {
+  MetricFamily family = Family(name, MetricType::Counter, help);
   const auto rows = dispatcher.commands().rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (dispatcher.calls()[i] == 0) continue;
-    ClientMetric sample = Sample(MetricType::Counter, Real(dispatcher.calls()[i]));
-    sample.label.push_back({"command", command::Lowered(rows[i]->name)});
-    family.metric.push_back(std::move(sample));
+    if (counts[i] == 0) continue;
+    AddSample(family, {{"command", command::Lowered(rows[i]->name)}}, Real(counts[i]));
+  }
+  return family;
+}
+
+MetricFamily ErrorFamily(const command::ServerCounters& counters) {
+  MetricFamily family = Family("fairlock_error_replies_total", MetricType::Counter,
+                               "Requests answered by an error, by its first word");
+  for (const protocol::ErrorRow& error : protocol::AllErrors()) {
+    // Counted as ERR, its first word.
+    if (error.code == protocol::ErrorCode::kProtocol) continue;
+    const std::uint64_t count = counters.errors_by_word[static_cast<std::size_t>(error.code)];
+    AddSample(family, {{"error", std::string(error.word)}}, Real(count));
   }
   return family;
 }
 
 MetricFamily BuildFamily(const command::ServerFacts& facts) {
   MetricFamily family = Family("fairlock_build_info", MetricType::Gauge, "Always 1");
-  family.metric.push_back(Sample(MetricType::Gauge, 1));
-  family.metric.back().label.push_back({"version", facts.version});
+  AddSample(family, {{"version", facts.version}}, 1);
   return family;
 }
 
+// A sum and how many there were.
+MetricFamily SummaryFamily(std::string_view name, std::string_view help, std::uint64_t count,
+                           double sum_seconds) {
+  MetricFamily family = Family(name, MetricType::Summary, help);
+  ClientMetric sample;
+  sample.summary.sample_count = count;
+  sample.summary.sample_sum = sum_seconds;
+  family.metric.push_back(std::move(sample));
+  return family;
+}
+
+// `per_second`: of the units in which was counted.
+template <typename Buckets>
+void AddHistogram(MetricFamily& family, Labels labels, const Buckets& buckets, double per_second) {
+  ClientMetric sample;
+  sample.label = std::move(labels);
+  std::uint64_t cumulative = 0;
+  for (std::size_t i = 0; i < buckets.counts().size(); ++i) {
+    cumulative += buckets.counts()[i];
+    const double bound = i < Buckets::kBounds.size() ? Real(Buckets::kBounds[i]) / per_second
+                                                     : std::numeric_limits<double>::infinity();
+    sample.histogram.bucket.push_back({cumulative, bound});
+  }
+  sample.histogram.sample_count = cumulative;
+  sample.histogram.sample_sum = Real(buckets.sum()) / per_second;
+  family.metric.push_back(std::move(sample));
+}
+
+void AddLoopFamilies(std::vector<MetricFamily>& families, const Source& source) {
+  families.push_back(Family("fairlock_turn_seconds", MetricType::Histogram,
+                            "How long the turns of the loop took, without waiting for work"));
+  AddHistogram(families.back(), {}, source.counters.turns_us, 1e6);
+  families.push_back(Family("fairlock_expiry_lag_seconds", MetricType::Histogram,
+                            "How late the loop came to what was due"));
+  AddHistogram(families.back(), {}, source.counters.expiry_lag_ms, 1e3);
+  const command::PersistenceReport& kept = source.persistence;
+  families.push_back(SummaryFamily("fairlock_journal_commit_seconds",
+                                   "How long batches took until their replies could leave",
+                                   kept.batches_timed, Real(kept.batches_ms) / 1e3));
+  families.push_back(SummaryFamily("fairlock_journal_sync_seconds", "How long syncs took",
+                                   kept.syncs, Real(kept.syncs_us) / 1e6));
+}
+
+// Since the start, by label.
+void AddTotals(std::vector<MetricFamily>& families, const record::LabelTotals& totals) {
+  MetricFamily events = Family("fairlock_events_total", MetricType::Counter,
+                               "What happened to locks, by their label");
+  MetricFamily waits = Family("fairlock_wait_seconds", MetricType::Histogram,
+                              "How long those waited who were granted a lock after a wait");
+  MetricFamily holds =
+      Family("fairlock_hold_seconds", MetricType::Histogram, "How long holds lasted that ended");
+  for (const auto& total : totals.all()) {
+    for (std::size_t i = 0; i < total->counts.size(); ++i) {
+      AddSample(events, {{"label", total->label}, {"event", std::string(record::kCounterNames[i])}},
+                Real(total->counts[i]));
+    }
+    AddHistogram(waits, {{"label", total->label}}, total->waits, 1e3);
+    AddHistogram(holds, {{"label", total->label}}, total->holds, 1e3);
+  }
+  families.push_back(std::move(events));
+  families.push_back(std::move(waits));
+  families.push_back(std::move(holds));
+}
+
+// Now, by label.
+void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
+               const record::LabelTotals* totals) {
+  struct Figure {
+    std::string_view name;
+    std::string_view help;
+    double (*value)(const LocksOfLabel&);
+  };
+  constexpr auto kFigures = std::to_array<Figure>({
+      {"fairlock_oldest_wait_seconds", "How long the one that waits longest has waited by now",
+       [](const LocksOfLabel& l) { return Seconds(l.longest_wait_ms); }},
+      {"fairlock_oldest_hold_seconds", "How long the oldest hold has lasted by now",
+       [](const LocksOfLabel& l) { return Seconds(l.oldest_hold_ms); }},
+      {"fairlock_label_holders", "Holds now, by the label of the lock's oldest",
+       [](const LocksOfLabel& l) { return Real(l.holders); }},
+      {"fairlock_label_waiters", "Waiters now, by the label of the lock's oldest hold",
+       [](const LocksOfLabel& l) { return Real(l.waiters); }},
+  });
+  for (const Figure& figure : kFigures) {
+    MetricFamily family = Family(figure.name, MetricType::Gauge, figure.help);
+    for (std::size_t i = 0; i < survey.by_label().size(); ++i) {
+      // A label may have given way since.
+      if (totals != nullptr && i >= totals->all().size()) break;
+      const std::string label = totals == nullptr ? "" : totals->all()[i]->label;
+      AddSample(family, {{"label", label}}, figure.value(survey.by_label()[i]));
+    }
+    families.push_back(std::move(family));
+  }
+  families.push_back(
+      Family("fairlock_endless_locks", MetricType::Gauge, "Locks with a hold that no time ends"));
+  AddSample(families.back(), {}, Real(survey.endless_locks()));
+}
+
+class MetricsWork final : public SharedWork {
+ public:
+  explicit MetricsWork(command::Dispatcher& dispatcher)
+      : dispatcher_(dispatcher), survey_(dispatcher) {}
+
+  std::optional<Answer> Step(CommandCaller&, engine::TimeMs now) override {
+    if (!survey_.Step(now)) return std::nullopt;
+    return Answer{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                  .body = MetricsPage(dispatcher_, survey_, now)};
+  }
+
+ private:
+  command::Dispatcher& dispatcher_;
+  LockSurvey survey_;
+};
+
 }  // namespace
 
-std::string MetricsPage(command::Dispatcher& dispatcher, engine::TimeMs now) {
+std::string MetricsPage(command::Dispatcher& dispatcher, const LockSurvey& survey,
+                        engine::TimeMs now) {
   const Source source{.dispatcher = dispatcher,
                       .counters = dispatcher.counters(),
                       .locks = dispatcher.engine().counts(),
                       .resources = dispatcher.environment().Resources(),
+                      .persistence = dispatcher.environment().Persistence(),
                       .now = now};
   std::vector<MetricFamily> families;
-  families.reserve(kMetrics.size() + 2);
   families.push_back(BuildFamily(dispatcher.environment().Facts()));
   for (const Metric& metric : kMetrics) {
     families.push_back(Family(metric.name, metric.type, metric.help));
     families.back().metric.push_back(Sample(metric.type, metric.value(source)));
   }
-  families.push_back(CommandsFamily(dispatcher));
+  AddLoopFamilies(families, source);
+  const record::LabelTotals* totals = dispatcher.recorder().totals();
+  if (totals != nullptr) AddTotals(families, *totals);
+  AddSurvey(families, survey, totals);
+  families.push_back(ErrorFamily(source.counters));
+  families.push_back(CommandFamily(dispatcher, "fairlock_commands_total",
+                                   "Requests executed, by command", dispatcher.calls()));
+  families.push_back(CommandFamily(dispatcher, "fairlock_command_failures_total",
+                                   "Requests answered by an error, by command",
+                                   dispatcher.failures()));
   std::ostringstream page;
   prometheus::TextSerializer().Serialize(page, families);
   return std::move(page).str();
+}
+
+std::unique_ptr<SharedWork> MakeMetricsPage(command::Dispatcher& dispatcher) {
+  return std::make_unique<MetricsWork>(dispatcher);
 }
 
 }  // namespace fairlock::http

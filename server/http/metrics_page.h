@@ -1,13 +1,21 @@
 // All figures, as Prometheus reads them.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "server/command/dispatcher.h"
+#include "server/http/lock_survey.h"
+#include "server/http/shared_answers.h"
 
 namespace fairlock::http {
 
-// The text format 0.0.4. Its size does not depend on the number of keys, owners or connections.
-std::string MetricsPage(command::Dispatcher& dispatcher, engine::TimeMs now);
+// The text format 0.0.4. Its size does not depend on the number of keys, owners or connections, and
+// is below 64 KB: LabelTotals bounds those by label.
+std::string MetricsPage(command::Dispatcher& dispatcher, const LockSurvey& survey,
+                        engine::TimeMs now);
+
+// First looks at all locks.
+std::unique_ptr<SharedWork> MakeMetricsPage(command::Dispatcher& dispatcher);
 
 }  // namespace fairlock::http

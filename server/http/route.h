@@ -14,7 +14,10 @@
 namespace fairlock::http {
 
 class CommandCaller;
+struct Figures;
 class Inputs;
+struct Route;
+struct Schema;
 
 enum class ValueType : std::uint8_t {
   kText,      // any bytes; of a name n that is not UTF-8 in a body, n_base64
@@ -32,6 +35,9 @@ struct Parameter {
   std::string_view word = {};  // the option of the command that it becomes
   std::string_view description = {};
 };
+
+inline constexpr Parameter kDatabase = {"db", ValueType::kDatabase, false, "",
+                                        "The database, 0 if not given"};
 
 enum class Access : std::uint8_t {
   kOpen,   // also who may not read: monitors and load balancers
@@ -52,8 +58,13 @@ using Outcome = std::variant<Answer, std::unique_ptr<Job>>;
 struct RouteCall {
   const Inputs& inputs;
   CommandCaller& commands;  // outlives the job
+  Figures& figures;
+  std::span<const Route* const> routes;  // all that there are
   engine::TimeMs now;
 };
+
+// For the last field of a route.
+inline constexpr bool kWithoutLocks = false;
 
 struct Route {
   Verb verb;
@@ -63,10 +74,13 @@ struct Route {
   std::string_view name;     // of the operation, unique
   std::string_view summary;  // one sentence without full stop
   std::span<const Parameter> parameters;
+  const Schema* answer = nullptr;  // of JSON; null: it is text
+  bool needs_locks = true;         // while they are read from the disk it is refused
 };
 
 // Each family is defined at the bottom of its file.
 std::span<const Route> StatusRoutes();
+std::span<const Route> FigureRoutes();
 std::span<const Route> LockRoutes();
 std::span<const Route> SteeringRoutes();
 

@@ -8,31 +8,22 @@
 #include "json/reply_json.h"
 #include "server/command/text.h"
 #include "server/http/answers.h"
+#include "server/http/client_pages.h"
 #include "server/http/command_caller.h"
 #include "server/http/inputs.h"
-#include "server/http/metrics_page.h"
+#include "server/http/openapi.h"
 #include "server/http/route.h"
+#include "server/http/schema.h"
+#include "server/http/text_parts.h"
 
 namespace fairlock::http {
 
 namespace {
 
+constexpr std::int64_t kClientsDefault = 100;
+constexpr std::int64_t kClientsMax = 1000;
+
 constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
-
-std::string_view TakeUpTo(std::string_view& rest, std::string_view end) {
-  const std::size_t at = std::min(rest.find(end), rest.size());
-  const std::string_view taken = rest.substr(0, at);
-  rest.remove_prefix(std::min(at + end.size(), rest.size()));
-  return taken;
-}
-
-void AddValue(boost::json::object& object, std::string_view name, std::string_view value) {
-  if (const auto number = command::ParseInteger(value)) {
-    object[name] = *number;
-  } else {
-    json::AddText(object, name, value);
-  }
-}
 
 // The sections of INFO, "# Name" and lines "field:value", as objects.
 boost::json::object SectionsOf(std::string_view report) {
@@ -46,7 +37,7 @@ boost::json::object SectionsOf(std::string_view report) {
                      .as_object();
     } else if (section != nullptr && !line.empty()) {
       const std::string_view name = TakeUpTo(line, ":");
-      AddValue(*section, name, line);
+      AddNumberOrText(*section, name, line);
     }
   }
   return sections;
@@ -57,23 +48,21 @@ Outcome ShowStatus(const RouteCall& call) {
   return info.IsError() ? RefusalOf(info) : JsonAnswer(SectionsOf(info.text));
 }
 
-// Lines "name=value name=value ...".
-Outcome ListClients(const RouteCall& call) {
-  const protocol::Reply list = call.commands.Call({"CLIENT", "LIST"}, call.now);
-  if (list.IsError()) return RefusalOf(list);
-  boost::json::array clients;
-  std::string_view rest = list.text;
-  while (!rest.empty()) {
-    std::string_view line = TakeUpTo(rest, "\n");
-    boost::json::object client;
-    while (!line.empty()) {
-      std::string_view value = TakeUpTo(line, " ");
-      const std::string_view name = TakeUpTo(value, "=");
-      AddValue(client, name, value);
-    }
-    clients.push_back(std::move(client));
+Outcome ShowClients(const RouteCall& call) {
+  const std::int64_t count = call.inputs.Number("count", kClientsDefault);
+  if (count < 1 || count > kClientsMax) {
+    return Refusal(400, "ERR", "count is from 1 to " + std::to_string(kClientsMax));
   }
-  return JsonAnswer({{"clients", std::move(clients)}});
+  const std::int64_t after = call.inputs.Number("after", 0);
+  if (after < 0) return Refusal(400, "ERR", "after is the number of a connection, or 0");
+  return ListClients(call.commands, {.after = static_cast<std::uint64_t>(after),
+                                     .count_max = static_cast<std::size_t>(count),
+                                     .is_only_waiting = call.inputs.Flag("waiting")});
+}
+
+Outcome ShowDescription(const RouteCall& call) {
+  const std::string& version = call.commands.dispatcher().environment().Facts().version;
+  return Answer{.body = Describe(call.routes, version) + "\n"};
 }
 
 Outcome ListSettings(const RouteCall& call) {
@@ -89,10 +78,11 @@ Outcome ShowReadiness(const RouteCall& call) {
   return Answer{.status = 503, .content_type = kPlainText, .body = ping.text + "\n"};
 }
 
-Outcome ShowMetrics(const RouteCall& call) {
-  return Answer{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                .body = MetricsPage(call.commands.dispatcher(), call.now)};
-}
+constexpr auto kClientParameters = std::to_array<Parameter>({
+    {"after", ValueType::kNumber, false, "", "Only connections with greater numbers"},
+    {"count", ValueType::kNumber, false, "", "How many; 100 if not given, 1,000 at most"},
+    {"waiting", ValueType::kFlag, false, "", "Only those whose request waits"},
+});
 
 constexpr auto kRoutes = std::to_array<Route>({
     {Verb::kGet,
@@ -101,42 +91,46 @@ constexpr auto kRoutes = std::to_array<Route>({
      ShowHealth,
      "showHealth",
      "Whether the server lives",
-     {}},
+     {},
+     nullptr,
+     kWithoutLocks},
     {Verb::kGet,
      "/readyz",
      Access::kOpen,
      ShowReadiness,
      "showReadiness",
      "Whether locks can be taken now",
-     {}},
-    {Verb::kGet,
-     "/metrics",
-     Access::kOpen,
-     ShowMetrics,
-     "showMetrics",
-     "All figures in the text format of Prometheus",
-     {}},
+     {},
+     nullptr},
     {Verb::kGet,
      "/api/v1/status",
      Access::kRead,
      ShowStatus,
      "showStatus",
      "All that INFO tells, by section",
-     {}},
-    {Verb::kGet,
-     "/api/v1/clients",
-     Access::kRead,
-     ListClients,
-     "listClients",
-     "The connections, as in CLIENT LIST",
-     {}},
+     {},
+     &kStatusSchema,
+     kWithoutLocks},
+    {Verb::kGet, "/api/v1/clients", Access::kRead, ShowClients, "listClients",
+     "The connections, as in CLIENT LIST", kClientParameters, &kClientsSchema, kWithoutLocks},
     {Verb::kGet,
      "/api/v1/settings",
      Access::kRead,
      ListSettings,
      "listSettings",
      "Every option with its value",
-     {}},
+     {},
+     &kSettingsSchema,
+     kWithoutLocks},
+    {Verb::kGet,
+     "/api/v1/openapi.json",
+     Access::kRead,
+     ShowDescription,
+     "showDescription",
+     "This description",
+     {},
+     &kDescriptionSchema,
+     kWithoutLocks},
 });
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "server/http/inputs.h"
 #include "server/http/lock_walk.h"
 #include "server/http/route.h"
+#include "server/http/schema.h"
 
 namespace fairlock::http {
 
@@ -24,15 +25,15 @@ class BreakMatching final : public Job {
   BreakMatching(CommandCaller& commands, const Inputs& inputs)
       : commands_(commands),
         database_(inputs.Database()),
-        walk_(commands, {"MATCH", std::string(inputs.Text("match")), "DB",
-                         std::to_string(inputs.Database())}),
+        walk_(
+            {"MATCH", std::string(inputs.Text("match")), "DB", std::to_string(inputs.Database())}),
         reason_(inputs.Text("reason")),
         is_dry_run_(inputs.Flag("dry_run")) {}
 
   std::optional<Answer> Step(engine::TimeMs now) override {
     commands_.SelectDatabase(database_);
     std::vector<std::string> page;
-    const bool is_last = walk_.Step(now, [&](protocol::Reply& row) {
+    const bool is_last = walk_.Step(commands_, now, [&](protocol::Reply& row) {
       if (row.elements[1].integer > 0) page.push_back(std::move(row.elements[0].text));
     });
     if (walk_.error()) return RefusalOf(*walk_.error());
@@ -120,38 +121,37 @@ Outcome ChangeSetting(const RouteCall& call) {
                                                   call.now));
 }
 
-constexpr Parameter kDb = {"db", ValueType::kDatabase, false, "", "The database, 0 if not given"};
 constexpr Parameter kKey = {"key", ValueType::kText, true, "", "The key of the lock"};
 constexpr Parameter kReason = {"reason", ValueType::kText, false, "REASON",
                                "Why; it is kept in the history"};
 constexpr Parameter kPattern = {"pattern", ValueType::kText, true, "", "A glob of keys"};
 
 constexpr auto kBreakParameters = std::to_array<Parameter>({
-    kDb,
+    kDatabase,
     kKey,
     {"owner", ValueType::kText, false, "", "Only this owner's hold; else all, and cooling"},
     kReason,
 });
 
 constexpr auto kBreakAllParameters = std::to_array<Parameter>({
-    kDb,
+    kDatabase,
     {"match", ValueType::kText, true, "", "A glob that the keys match"},
     {"dry_run", ValueType::kFlag, false, "", "Only say which they would be"},
     kReason,
 });
 
 constexpr auto kCancelParameters = std::to_array<Parameter>(
-    {kDb, kKey, {"owner", ValueType::kText, true, "", "Whose place in line ends"}});
+    {kDatabase, kKey, {"owner", ValueType::kText, true, "", "Whose place in line ends"}});
 
 constexpr auto kSetLimitParameters = std::to_array<Parameter>({
-    kDb,
+    kDatabase,
     kPattern,
     {"limit", ValueType::kNumber, true, "", "Holds on each key; 0: nobody new is granted"},
     {"seconds", ValueType::kNumber, false, "EX", "For how long; if not given, until it is deleted"},
     kReason,
 });
 
-constexpr auto kDeleteLimitParameters = std::to_array<Parameter>({kDb, kPattern});
+constexpr auto kDeleteLimitParameters = std::to_array<Parameter>({kDatabase, kPattern});
 
 constexpr auto kKillParameters = std::to_array<Parameter>(
     {{"id", ValueType::kNumber, true, "", "The number of the connection"}});
@@ -163,26 +163,29 @@ constexpr auto kSettingParameters = std::to_array<Parameter>({
 
 constexpr auto kRoutes = std::to_array<Route>({
     {Verb::kPost, "/api/v1/break", Access::kSteer, BreakLock, "breakLock",
-     "Ends the hold of an owner, or all holds of a lock, by force", kBreakParameters},
+     "Ends the hold of an owner, or all holds of a lock, by force", kBreakParameters,
+     &kBrokenSchema},
     {Verb::kPost, "/api/v1/break-matching", Access::kSteer, BreakAll, "breakMatching",
-     "Ends by force all holds on keys that match, or says which they are", kBreakAllParameters},
+     "Ends by force all holds on keys that match, or says which they are", kBreakAllParameters,
+     &kBrokenMatchingSchema},
     {Verb::kPost, "/api/v1/cancel", Access::kSteer, CancelPlace, "cancelPlace",
-     "Takes an owner out of the line of a lock", kCancelParameters},
+     "Takes an owner out of the line of a lock", kCancelParameters, &kCancelledSchema},
     {Verb::kGet,
      "/api/v1/limits",
      Access::kRead,
      ListLimits,
      "listLimits",
      "The overrides of LIMIT that are in force",
-     {}},
+     {},
+     &kLimitsSchema},
     {Verb::kPost, "/api/v1/limits/set", Access::kSteer, SetLimit, "setLimit",
-     "Overrides LIMIT on the keys that match a pattern", kSetLimitParameters},
+     "Overrides LIMIT on the keys that match a pattern", kSetLimitParameters, &kLimitSetSchema},
     {Verb::kPost, "/api/v1/limits/delete", Access::kSteer, DeleteLimit, "deleteLimit",
-     "Ends an override", kDeleteLimitParameters},
+     "Ends an override", kDeleteLimitParameters, &kDeletedSchema},
     {Verb::kPost, "/api/v1/clients/kill", Access::kSteer, KillClient, "killClient",
-     "Closes a connection", kKillParameters},
+     "Closes a connection", kKillParameters, &kKilledSchema, kWithoutLocks},
     {Verb::kPost, "/api/v1/settings", Access::kSteer, ChangeSetting, "changeSetting",
-     "Changes an option until the next start", kSettingParameters},
+     "Changes an option until the next start", kSettingParameters, &kChangedSchema, kWithoutLocks},
 });
 
 }  // namespace

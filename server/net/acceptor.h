@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 #include "server/command/client.h"
@@ -17,6 +18,8 @@ class ConnectionKeeper {
   // Owns the descriptor from now on, also to close it at once.
   virtual void TakeConnection(int descriptor, command::ClientAddress address) = 0;
   virtual void NoteAcceptFailed(int error) = 0;
+  // How many it can take now; the others wait in the kernel.
+  virtual std::size_t Room() const { return std::numeric_limits<std::size_t>::max(); }
 
  protected:
   ~ConnectionKeeper() = default;

@@ -18,11 +18,11 @@ namespace beast = boost::beast;
 namespace beast_http = boost::beast::http;
 
 HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionKeeper& keeper,
-                               boost::asio::ip::tcp::socket socket, command::ClientAddress address)
+                               HttpStream stream, command::ClientAddress address)
     : turn_(turn),
       api_(api),
       keeper_(keeper),
-      stream_(std::move(socket)),
+      stream_(std::move(stream)),
       address_(std::move(address)),
       commands_(turn.dispatcher, address_, turn.now) {}
 
@@ -34,7 +34,7 @@ void HttpConnection::Close() {
   job_.reset();
   turn_.Drop(this);
   commands_.Detach(turn_.now);
-  stream_.close();
+  stream_.Close();
   keeper_.Forget(this);
 }
 
@@ -42,7 +42,7 @@ void HttpConnection::Read() {
   parser_.emplace();
   parser_->header_limit(kHeaderBytesMax);
   parser_->body_limit(kBodyBytesMax);
-  stream_.expires_after(kIdleMax);
+  stream_.next_layer().expires_after(kIdleMax);
   // First the headers, so that a request which has begun has less time than one that has not.
   beast_http::async_read_header(
       stream_, buffer_, *parser_,
@@ -56,7 +56,7 @@ void HttpConnection::Read() {
 }
 
 void HttpConnection::ReadBody() {
-  stream_.expires_after(kTimeMax);
+  stream_.next_layer().expires_after(kTimeMax);
   beast_http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](const beast::error_code& error, std::size_t) {
                            self->OnRequest(error);
@@ -68,7 +68,7 @@ void HttpConnection::OnRequest(const beast::error_code& error) {
   if (error) return RefuseUnread(error);
   is_head_ = parser_->get().method() == beast_http::verb::head;
   is_kept_alive_ = parser_->get().keep_alive();
-  stream_.expires_never();
+  stream_.next_layer().expires_never();
   turn_.guests.push_back(this);
 }
 
@@ -131,8 +131,8 @@ void HttpConnection::TakeOver(engine::TimeMs now) {
   if (!match) {
     return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));
   }
-  auto next = std::make_shared<WebSocketConnection>(turn_, keeper_, stream_.release_socket(),
-                                                    address_, *match, now);
+  auto next = std::make_shared<WebSocketConnection>(turn_, keeper_, std::move(stream_), address_,
+                                                    *match, now);
   keeper_.Keep(next);
   next->Start(parser_->release());
   Close();
@@ -144,7 +144,7 @@ void HttpConnection::Send(http::Answer answer) {
     // The length stays that of the body which is left out.
     response_.body().clear();
   }
-  stream_.expires_after(kTimeMax);
+  stream_.next_layer().expires_after(kTimeMax);
   beast_http::async_write(stream_, response_,
                           [self = shared_from_this()](const beast::error_code& error, std::size_t) {
                             self->OnSent(error);
@@ -156,9 +156,17 @@ void HttpConnection::OnSent(const beast::error_code& error) {
   if (error) return Close();
   response_ = {};
   if (is_kept_alive_) return Read();
+  stream_.next_layer().expires_after(kLingerMax);
+  End();
+}
+
+void HttpConnection::End() {
+  if (stream_.is_tls()) {
+    return stream_.async_shutdown(
+        [self = shared_from_this()](const beast::error_code&) { self->Close(); });
+  }
   beast::error_code ignored;
-  stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
-  stream_.expires_after(kLingerMax);
+  stream_.next_layer().socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
   Linger();
 }
 

@@ -1,9 +1,7 @@
 // One HTTP connection: reads requests, has them answered in a turn, writes the answers.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -13,17 +11,17 @@
 
 #include "server/http/api.h"
 #include "server/http/command_caller.h"
+#include "server/net/http_peer.h"
+#include "server/net/http_stream.h"
 #include "server/net/turn.h"
 
 namespace fairlock::net {
 
-class WebSocketConnection;
-
 // Told when a connection ends or becomes another one.
 class HttpConnectionKeeper {
  public:
-  virtual void Forget(const void* connection) = 0;
-  virtual void Keep(std::shared_ptr<WebSocketConnection> connection) = 0;
+  virtual void Forget(const HttpPeer* peer) = 0;
+  virtual void Keep(std::shared_ptr<HttpPeer> peer) = 0;
 
  protected:
   ~HttpConnectionKeeper() = default;
@@ -31,7 +29,9 @@ class HttpConnectionKeeper {
 
 // Answers one request after the other. Kept alive by its keeper until it closes, and by its pending
 // operation. Loop-confined.
-class HttpConnection final : public TurnGuest, public std::enable_shared_from_this<HttpConnection> {
+class HttpConnection final : public HttpPeer,
+                             public TurnGuest,
+                             public std::enable_shared_from_this<HttpConnection> {
  public:
   static constexpr std::size_t kHeaderBytesMax = 8 * 1024;
   static constexpr std::size_t kBodyBytesMax = 64 * 1024;
@@ -41,13 +41,12 @@ class HttpConnection final : public TurnGuest, public std::enable_shared_from_th
   // For a peer to see the last answer and to close.
   static constexpr std::chrono::seconds kLingerMax{2};
 
-  HttpConnection(Turn& turn, const http::Api& api, HttpConnectionKeeper& keeper,
-                 boost::asio::ip::tcp::socket socket, command::ClientAddress address);
-  ~HttpConnection();
+  HttpConnection(Turn& turn, const http::Api& api, HttpConnectionKeeper& keeper, HttpStream stream,
+                 command::ClientAddress address);
+  ~HttpConnection() override;
 
   void Start() { Read(); }
-  // Idempotent.
-  void Close();
+  void Close() override;
 
   void TakeTurn(engine::TimeMs now) override;
 
@@ -65,12 +64,13 @@ class HttpConnection final : public TurnGuest, public std::enable_shared_from_th
   void SendWhenKept();
   void Send(http::Answer answer);
   void OnSent(const boost::beast::error_code& error);
+  void End();
   void Linger();
 
   Turn& turn_;
   const http::Api& api_;
   HttpConnectionKeeper& keeper_;
-  boost::beast::tcp_stream stream_;
+  HttpStream stream_;
   const command::ClientAddress address_;
   http::CommandCaller commands_;
   boost::beast::flat_buffer buffer_;

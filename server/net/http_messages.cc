@@ -27,8 +27,8 @@ http::Verb VerbOf(beast_http::verb verb) {
 // The page loads nothing from elsewhere, runs no script that is not in its files, and stands in
 // nobody's frame.
 constexpr std::string_view kContentSecurityPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
 
 }  // namespace
 

@@ -6,8 +6,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <utility>
 
-#include "server/net/web_socket_connection.h"
-
 namespace fairlock::net {
 
 namespace {
@@ -22,33 +20,35 @@ boost::asio::ip::tcp FamilyOf(int descriptor) {
 }  // namespace
 
 void HttpServer::TakeConnection(int descriptor, command::ClientAddress address) {
+  Take(descriptor, nullptr, std::move(address));
+}
+
+void HttpServer::TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) {
+  Take(tls->socket(), tls->Release(), std::move(address));
+}
+
+void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress address) {
   boost::system::error_code error;
   boost::asio::ip::tcp::socket socket(loop_.io_context());
-  if (!is_closed_ && connections_.size() < connections_max_) {
+  if (!is_closed_ && peers_.size() < connections_max_) {
     socket.assign(FamilyOf(descriptor), descriptor, error);
   }
   if (error || !socket.is_open()) {
     close(descriptor);
     return;
   }
-  const auto connection = std::make_shared<HttpConnection>(loop_.turn(), api_, *this,
-                                                           std::move(socket), std::move(address));
-  connections_[connection.get()].http = connection;
+  const auto connection = std::make_shared<HttpConnection>(
+      loop_.turn(), api_, *this, HttpStream(std::move(socket), std::move(ssl)), std::move(address));
+  Keep(connection);
   connection->Start();
-}
-
-void HttpServer::Keep(std::shared_ptr<WebSocketConnection> connection) {
-  const void* const name = connection.get();
-  connections_[name].web_socket = std::move(connection);
 }
 
 void HttpServer::Close() {
   is_closed_ = true;
-  while (!connections_.empty()) {
-    const Connection connection = connections_.begin()->second;
-    connections_.erase(connections_.begin());
-    if (connection.http) connection.http->Close();
-    if (connection.web_socket) connection.web_socket->Close();
+  // Each makes itself forgotten.
+  while (!peers_.empty()) {
+    const std::shared_ptr<HttpPeer> peer = peers_.begin()->second;
+    peer->Close();
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "server/http/api.h"
 #include "server/net/acceptor.h"
@@ -15,7 +15,7 @@ namespace fairlock::net {
 
 // On the loop's thread, in its turns. More connections than allowed are closed at once.
 // Loop-confined; destroyed before the loop.
-class HttpServer final : public ConnectionKeeper, public HttpConnectionKeeper {
+class HttpServer final : public ConnectionKeeper, public TlsKeeper, public HttpConnectionKeeper {
  public:
   // `loop` and `api` must outlive it.
   HttpServer(TurnLoop& loop, const http::Api& api, std::size_t connections_max)
@@ -28,21 +28,18 @@ class HttpServer final : public ConnectionKeeper, public HttpConnectionKeeper {
   void Close();
 
   void TakeConnection(int descriptor, command::ClientAddress address) override;
+  void TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) override;
   void NoteAcceptFailed(int error) override { loop_.NoteAcceptFailed(error); }
-  void Forget(const void* connection) override { connections_.erase(connection); }
-  void Keep(std::shared_ptr<WebSocketConnection> connection) override;
+  void Forget(const HttpPeer* peer) override { peers_.erase(peer); }
+  void Keep(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
 
  private:
-  // One of the two.
-  struct Connection {
-    std::shared_ptr<HttpConnection> http;
-    std::shared_ptr<WebSocketConnection> web_socket;
-  };
+  void Take(int descriptor, SslHandle ssl, command::ClientAddress address);
 
   TurnLoop& loop_;
   const http::Api& api_;
   const std::size_t connections_max_;
-  std::unordered_map<const void*, Connection> connections_;
+  std::unordered_map<const HttpPeer*, std::shared_ptr<HttpPeer>> peers_;
   bool is_closed_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -20,14 +21,22 @@ namespace {
 
 constexpr int kSocketFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-std::string Explain(const std::string& name, int error, const ListenOptions& options) {
+// What clients connect to by TCP.
+struct TcpPort {
+  std::uint16_t number = 0;
+  std::string_view option;
+  bool is_tls = false;
+};
+
+std::string Explain(const std::string& name, int error, const TcpPort& port,
+                    std::string_view bind_option) {
   std::string text = "cannot listen on " + name + ": " + std::strerror(error);
   if (error == EADDRINUSE) {
-    const std::string number = std::to_string(options.port);
+    const std::string number = std::to_string(port.number);
     text += "; another fairlockd or another program listens there (`ss -ltnp sport = :" + number +
-            "` names it): stop it, or choose another " + std::string(options.port_option);
+            "` names it): stop it, or choose another " + std::string(port.option);
   } else if (error == EADDRNOTAVAIL) {
-    text += "; this machine has no such address: correct " + std::string(options.bind_option);
+    text += "; this machine has no such address: correct " + std::string(bind_option);
   } else if (error == EACCES) {
     text += "; a port below 1024 needs the right to bind it (CAP_NET_BIND_SERVICE)";
   }
@@ -57,6 +66,12 @@ bool IsMissingHere(int error) {
   return error == EADDRNOTAVAIL || error == EAFNOSUPPORT || error == EPROTONOSUPPORT;
 }
 
+std::uint16_t PortOf(const sockaddr_storage& address) {
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
 struct BindAddress {
   std::string host;
   bool may_be_missing = false;
@@ -78,13 +93,14 @@ std::vector<BindAddress> ReadBindAddresses(const std::vector<std::string>& bind)
   return addresses;
 }
 
-void ListenOnTcp(const BindAddress& bind, const ListenOptions& options, ListenResult& result) {
+void ListenOnTcp(const BindAddress& bind, const TcpPort& port, const ListenOptions& options,
+                 ListenResult& result) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int failure =
-      getaddrinfo(bind.host.c_str(), std::to_string(options.port).c_str(), &hints, &found);
+      getaddrinfo(bind.host.c_str(), std::to_string(port.number).c_str(), &hints, &found);
   if (failure != 0) {
     result.error = "cannot listen on " + bind.host + ": " + gai_strerror(failure) + "; correct " +
                    std::string(options.bind_option) +
@@ -98,11 +114,11 @@ void ListenOnTcp(const BindAddress& bind, const ListenOptions& options, ListenRe
     const std::string name = FormatAddress(storage, "");
     const int descriptor = OpenTcp(*address, options.backlog);
     if (descriptor >= 0) {
-      result.sockets.push_back({descriptor, name, ""});
+      result.sockets.push_back({descriptor, name, "", port.is_tls});
     } else if (bind.may_be_missing && IsMissingHere(errno)) {
       result.skipped.push_back(name);
     } else {
-      result.error = Explain(name, errno, options);
+      result.error = Explain(name, errno, port, options.bind_option);
       return;
     }
   }
@@ -158,21 +174,25 @@ void ListenOnUnix(const ListenOptions& options, ListenResult& result) {
     result.error = "cannot listen on " + name + ": " + std::strerror(errno);
     return;
   }
-  result.sockets.push_back({descriptor, name, options.unix_path});
+  result.sockets.push_back({descriptor, name, options.unix_path, false});
 }
 
 }  // namespace
 
 ListenResult Listen(const ListenOptions& options) {
   ListenResult result;
-  if (options.port != 0) {
+  const std::array<TcpPort, 2> ports = {
+      {{options.port, options.port_option}, {options.tls_port, options.tls_port_option, true}}};
+  for (const TcpPort& port : ports) {
+    if (port.number == 0) continue;
     for (const BindAddress& bind : ReadBindAddresses(options.bind)) {
-      if (result.error.empty()) ListenOnTcp(bind, options, result);
+      if (result.error.empty()) ListenOnTcp(bind, port, options, result);
     }
   }
   if (result.error.empty() && !options.unix_path.empty()) ListenOnUnix(options, result);
   if (result.error.empty() && result.sockets.empty()) {
-    result.error = "there is no address to listen on; give --port and --bind, or --unix-socket";
+    result.error =
+        "there is no address to listen on; give --port or --tls-port and --bind, or --unix-socket";
   }
   if (!result.error.empty()) {
     for (const ListeningSocket& socket : result.sockets) CloseListeningSocket(socket);
@@ -181,15 +201,18 @@ ListenResult Listen(const ListenOptions& options) {
   return result;
 }
 
-ListeningSocket AdoptListeningSocket(int descriptor) {
+ListeningSocket AdoptListeningSocket(int descriptor, std::uint16_t tls_port) {
   fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
-  if (address.ss_family != AF_UNIX) return {descriptor, FormatAddress(address, ""), ""};
+  if (address.ss_family != AF_UNIX) {
+    const bool is_tls = tls_port != 0 && PortOf(address) == tls_port;
+    return {descriptor, FormatAddress(address, ""), "", is_tls};
+  }
   const auto& unix_address = reinterpret_cast<const sockaddr_un&>(address);
-  return {descriptor, std::string("unix:") + unix_address.sun_path, ""};
+  return {descriptor, std::string("unix:") + unix_address.sun_path, "", false};
 }
 
 void CloseListeningSocket(const ListeningSocket& socket) {

@@ -31,6 +31,11 @@ class NetEvents {
                            engine::TimeMs now) = 0;
   // Accepting pauses for a moment; `error` is an errno.
   virtual void NoteAcceptFailed(int error, engine::TimeMs now) = 0;
+  // Somebody who connected did not get through the handshake of TLS.
+  virtual void NoteHandshakeFailed(std::string_view peer, std::string_view why,
+                                   engine::TimeMs now) = 0;
+  // Somebody began to speak TLS where it is not spoken.
+  virtual void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) = 0;
 
  protected:
   ~NetEvents() = default;

@@ -17,6 +17,8 @@ namespace {
 // The client is given so many requests at a time; in between its output is looked at.
 constexpr std::size_t kRequestsPerSlice = 16;
 
+constexpr char kTlsHandshake = 0x16;
+
 // Puts the connection into one of the turn's lists, once.
 void Enlist(RespConnection& connection, std::vector<RespConnection*>& list, bool& is_in_list) {
   if (std::exchange(is_in_list, true)) return;
@@ -25,8 +27,14 @@ void Enlist(RespConnection& connection, std::vector<RespConnection*>& list, bool
 
 }  // namespace
 
-RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress address)
-    : turn_(turn), socket_(socket), client_(turn.dispatcher, *this, std::move(address), turn.now) {}
+static_assert(TurnArena::kWindowBytes >= TlsSocket::kWindowBytesMin);
+
+RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress address,
+                               std::unique_ptr<TlsSocket> tls)
+    : turn_(turn),
+      socket_(socket),
+      tls_(std::move(tls)),
+      client_(turn.dispatcher, *this, std::move(address), turn.now) {}
 
 RespConnection::~RespConnection() {
   assert(is_closed_);
@@ -61,9 +69,11 @@ void RespConnection::NoticeReadiness(const Readiness& readiness) {
 
 void RespConnection::Receive() {
   const std::span<char> window = turn_.arena.window();
-  const ssize_t received = ::recv(socket_, window.data(), window.size(), 0);
+  const ssize_t received =
+      tls_ != nullptr ? tls_->Receive(window) : ::recv(socket_, window.data(), window.size(), 0);
   if (received > 0) {
     TakeIn({window.data(), static_cast<std::size_t>(received)});
+    if (tls_ != nullptr && tls_->has_ended()) is_peer_done_ = true;
   } else if (received == 0) {
     is_peer_done_ = true;
   } else if (errno != EAGAIN && errno != EINTR) {
@@ -73,6 +83,9 @@ void RespConnection::Receive() {
 }
 
 void RespConnection::TakeIn(std::string_view received) {
+  if (received.front() == kTlsHandshake && client_.profile().last_command == nullptr) {
+    turn_.events.NoteUnexpectedTls(client_.profile().address.peer, turn_.now);
+  }
   turn_.dispatcher.counters().input_bytes += received.size();
   has_unseen_input_ = true;
   if (input_.empty() && !client_.is_waiting()) {
@@ -200,7 +213,9 @@ void RespConnection::SendOutput() {
 
 std::size_t RespConnection::Send(std::string_view bytes) {
   if (bytes.empty()) return 0;
-  const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent =
+      tls_ != nullptr ? tls_->Send(bytes)
+                      : ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0) {
     if (errno != EAGAIN && errno != EINTR) Close(CloseReason::kPeerFailed);
     return 0;
@@ -264,8 +279,14 @@ void RespConnection::DiscardInput() {
   }
 }
 
+void RespConnection::LogInAs(std::string_view user) {
+  static_cast<void>(turn_.dispatcher.access().LogInAs(client_, user));
+}
+
 void RespConnection::Close(CloseReason reason) {
-  if (std::exchange(is_closed_, true)) return;
+  if (is_closed_) return;
+  is_closed_ = true;
+  if (tls_ != nullptr && reason != CloseReason::kPeerFailed) tls_->SendEnd();
   if (reason == CloseReason::kAnswered || reason == CloseReason::kServerStops) DiscardInput();
   if (reason == CloseReason::kOutputLimit) ++turn_.dispatcher.counters().closed_over_output_limit;
   turn_.events.NoteClosed(client_.profile(), reason, turn_.now);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/intrusive/list.hpp>
+#include <memory>
 #include <string_view>
 
 #include "server/command/client.h"
@@ -9,6 +10,7 @@
 #include "server/net/byte_queue.h"
 #include "server/net/output_gate.h"
 #include "server/net/readiness_set.h"
+#include "server/net/tls_socket.h"
 #include "server/net/turn.h"
 
 namespace fairlock::net {
@@ -24,8 +26,9 @@ namespace fairlock::net {
 //     the next turn, or is watched each second.
 class RespConnection final : public command::Transport, public boost::intrusive::list_base_hook<> {
  public:
-  // Owns the socket.
-  RespConnection(Turn& turn, int socket, command::ClientAddress address);
+  // Owns the socket, which may be under TLS.
+  RespConnection(Turn& turn, int socket, command::ClientAddress address,
+                 std::unique_ptr<TlsSocket> tls = nullptr);
   // REQUIRES: closed. Gives the socket back to the system, which takes longer than all else here.
   ~RespConnection();
 
@@ -54,6 +57,8 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   void End();
   // The only place where a connection ends: from now on it is nothing to anybody. Idempotent.
   void Close(CloseReason reason);
+  // Who the client is, as its certificate says; without effect if there is no such user.
+  void LogInAs(std::string_view user);
 
   bool is_closed() const { return is_closed_; }
   const command::ClientProfile& profile() const { return client_.profile(); }
@@ -84,6 +89,7 @@ class RespConnection final : public command::Transport, public boost::intrusive:
 
   Turn& turn_;
   const int socket_;
+  const std::unique_ptr<TlsSocket> tls_;  // null: what is sent is sent as it is
   command::Client client_;
   std::string_view arrived_;  // in the turn's arena; empty between turns
   ByteQueue input_;           // what was left of earlier turns; comes before arrived_
@@ -91,20 +97,22 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   OutputGate gate_;           // holds back what the journal has not completed
   engine::TimeMs linger_until_ = engine::kNever;
 
-  bool is_started_ = false;     // the readiness set knows it
   Interest interest_;           // what the readiness set was told
   bool is_to_execute_ = false;  // in this turn or in the next
   bool is_to_finish_ = false;
   bool is_watched_ = false;
   bool is_held_ = false;  // in the turn's list of those whose output waits for the journal
 
-  bool has_unseen_input_ = false;  // input_ has bytes that the client was not yet given
-  bool is_peer_done_ = false;      // it sends nothing any more
-  bool is_peer_lost_ = false;      // nor does it take anything
-  bool is_ending_ = false;
-  bool is_kill_asked_ = false;
-  bool is_over_limit_ = false;  // a message found no room: it must not seem as if it took all
-  bool is_closed_ = false;
+  // Bits: with a byte for each an idle connection would take 128 bytes more, for it would no longer
+  // fit into what the allocator gives.
+  bool is_started_ : 1 = false;        // the readiness set knows it
+  bool has_unseen_input_ : 1 = false;  // input_ has bytes that the client was not yet given
+  bool is_peer_done_ : 1 = false;      // it sends nothing any more
+  bool is_peer_lost_ : 1 = false;      // nor does it take anything
+  bool is_ending_ : 1 = false;
+  bool is_kill_asked_ : 1 = false;
+  bool is_over_limit_ : 1 = false;  // a message found no room: it must not seem as if it took all
+  bool is_closed_ : 1 = false;
 };
 
 }  // namespace fairlock::net

@@ -62,7 +62,7 @@ void TurnLoop::RunTurn() {
   ++turn_.dispatcher.counters().turns;
   if (turn_.keeper != nullptr) BeginKeeping();
   CloseDeadWaiters();
-  is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
+  EndDue();
   ExecuteRequests();
   ServeGuests();
   FinishConnections();
@@ -71,6 +71,7 @@ void TurnLoop::RunTurn() {
   if (turn_.keeper != nullptr) turn_.keeper->EndTurn(turn_.now);
   DestroyClosed();
   AcceptConnections();
+  turn_.dispatcher.counters().turns_us.Note((MonotonicNs() - turn_began_ns_) / 1000);
 }
 
 void TurnLoop::SetKeeper(persist::Keeper* keeper, std::function<void()> on_change) {
@@ -105,6 +106,8 @@ engine::DurationMs TurnLoop::WaitMsMax() const {
   if (turn_.keeper != nullptr) next = std::min(next, turn_.keeper->NextDeadline());
   if (!turn_.to_watch.empty()) next = std::min(next, watch_at_);
   for (const Entrance& entrance : entrances_) {
+    // Without room there will be some when somebody has told the loop that it is there.
+    if (entrance.keeper.Room() == 0) continue;
     next = std::min(next, entrance.acceptor->next_accept_at());
   }
   if (next == engine::kNever) return kUntilReady;
@@ -113,7 +116,11 @@ engine::DurationMs TurnLoop::WaitMsMax() const {
 }
 
 void TurnLoop::WaitForReadiness() {
-  if (IsHeldUp()) return AwaitKeeper();
+  if (IsHeldUp()) {
+    AwaitKeeper();
+    turn_began_ns_ = MonotonicNs();
+    return;
+  }
   AwaitConnections();
   const engine::DurationMs wait_ms = WaitMsMax();
   std::size_t handled = 0;
@@ -121,8 +128,9 @@ void TurnLoop::WaitForReadiness() {
     handled = io_context_.run_one();
   } else if (wait_ms > 0) {
     handled = io_context_.run_one_for(std::chrono::milliseconds(wait_ms));
-    if (handled == 0) return;
   }
+  turn_began_ns_ = MonotonicNs();
+  if (wait_ms > 0 && handled == 0) return;
   while (handled < turn_.limits.handlers_max && io_context_.poll_one() > 0) ++handled;
   ReceiveFromReady();
 }
@@ -147,6 +155,14 @@ void TurnLoop::ReceiveFromReady() {
     if (turn_.arena.is_full()) return;
     readiness.connection->NoticeReadiness(readiness);
   }
+}
+
+void TurnLoop::EndDue() {
+  const engine::TimeMs due = turn_.dispatcher.NextDeadline();
+  is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
+  // 0: it is not a time that is due.
+  if (due <= 0 || due > turn_.now) return;
+  turn_.dispatcher.counters().expiry_lag_ms.Note(turn_.now - due);
 }
 
 void TurnLoop::CloseDeadWaiters() {
@@ -206,21 +222,42 @@ void TurnLoop::DestroyClosed() {
 
 void TurnLoop::AcceptConnections() {
   for (const Entrance& entrance : entrances_) {
-    entrance.acceptor->Accept(turn_.limits.accepts_max, turn_.now, entrance.keeper);
+    const std::size_t accepts_max = std::min(turn_.limits.accepts_max, entrance.keeper.Room());
+    entrance.acceptor->Accept(accepts_max, turn_.now, entrance.keeper);
   }
 }
 
 void TurnLoop::TakeConnection(int descriptor, command::ClientAddress address) {
-  if (connections() >= connections_max_) {
-    ++turn_.dispatcher.counters().connections_rejected;
-    // A new socket has room for one line; if not, the client sees the end of the connection.
+  if (connections() >= connections_max_) return Refuse(descriptor, address, nullptr);
+  Add(descriptor, std::move(address), nullptr);
+}
+
+void TurnLoop::TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) {
+  const int descriptor = tls->socket();
+  if (is_stopping_ || connections() >= connections_max_) {
+    return Refuse(descriptor, address, tls.get());
+  }
+  Add(descriptor, std::move(address), std::move(tls));
+}
+
+void TurnLoop::Refuse(int descriptor, const command::ClientAddress& address, TlsSocket* tls) {
+  ++turn_.dispatcher.counters().connections_rejected;
+  // A new socket has room for one line; if not, the client sees the end of the connection.
+  if (tls != nullptr) {
+    tls->Send(kRefusal);
+    tls->SendEnd();
+  } else {
     [[maybe_unused]] const ssize_t sent =
         ::send(descriptor, kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    ::close(descriptor);
-    turn_.events.NoteRefused(address.peer, connections_max_, turn_.now);
-    return;
   }
-  auto* connection = new RespConnection(turn_, descriptor, std::move(address));
+  ::close(descriptor);
+  turn_.events.NoteRefused(address.peer, connections_max_, turn_.now);
+}
+
+void TurnLoop::Add(int descriptor, command::ClientAddress address, std::unique_ptr<TlsSocket> tls) {
+  const std::string user = tls != nullptr && certificates_log_in_ ? tls->PeerName() : "";
+  auto* connection = new RespConnection(turn_, descriptor, std::move(address), std::move(tls));
+  if (!user.empty()) connection->LogInAs(user);
   connections_.push_back(*connection);
   turn_.events.NoteOpened(connection->profile());
   if (!connection->Start()) {

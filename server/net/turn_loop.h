@@ -15,6 +15,7 @@
 #include "server/net/net_events.h"
 #include "server/net/resp_connection.h"
 #include "server/net/socket_options.h"
+#include "server/net/tls_entrance.h"
 #include "server/net/turn.h"
 
 namespace fairlock::net {
@@ -41,7 +42,7 @@ struct LoopOptions {
 //
 // Owns its connections and listening sockets. Everything but the constructor is called by the
 // thread that calls Run.
-class TurnLoop final : private ConnectionKeeper {
+class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
  public:
   // `dispatcher` and `events` must outlive it.
   TurnLoop(command::Dispatcher& dispatcher, NetEvents& events, const LoopOptions& options);
@@ -68,12 +69,15 @@ class TurnLoop final : private ConnectionKeeper {
   // For other users of the loop's thread, such as signals.
   boost::asio::io_context& io_context() { return io_context_; }
   void NoteAcceptFailed(int error) override;
+  void TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) override;
 
   // For guests, which take part in its turns.
   Turn& turn() { return turn_; }
   // These may be changed while it runs.
   TurnLimits& limits() { return turn_.limits; }
   void set_connections_max(std::size_t connections_max) { connections_max_ = connections_max; }
+  // Whether the name in a client's certificate is that of its user.
+  void set_certificates_log_in(bool does) { certificates_log_in_ = does; }
   std::size_t connections() const { return connections_.size() - turn_.closed.size(); }
 
  private:
@@ -89,6 +93,7 @@ class TurnLoop final : private ConnectionKeeper {
   void ReceiveFromReady();
   engine::DurationMs WaitMsMax() const;
   void AcceptConnections();
+  void EndDue();
   void CloseDeadWaiters();
   void ExecuteRequests();
   void ServeGuests();
@@ -99,9 +104,12 @@ class TurnLoop final : private ConnectionKeeper {
   void CloseEverything();
 
   void TakeConnection(int descriptor, command::ClientAddress address) override;
+  void Refuse(int descriptor, const command::ClientAddress& address, TlsSocket* tls);
+  void Add(int descriptor, command::ClientAddress address, std::unique_ptr<TlsSocket> tls);
 
   const SocketOptions socket_options_;
   std::size_t connections_max_;
+  bool certificates_log_in_ = false;
   boost::asio::io_context io_context_;
   Turn turn_;
   struct Entrance {
@@ -115,6 +123,7 @@ class TurnLoop final : private ConnectionKeeper {
   persist::KeeperState keeper_state_;
   Descriptor ready_connections_;  // readable when a connection is ready
   bool is_awaiting_connections_ = false;
+  std::uint64_t turn_began_ns_ = 0;
   engine::TimeMs watch_at_ = 0;
   engine::TimeMs stop_until_ = engine::kNever;
   bool is_more_due_ = false;

@@ -1,9 +1,7 @@
 // Events of locks over one WebSocket.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/stream.hpp>
@@ -14,6 +12,7 @@
 
 #include "server/http/event_feed.h"
 #include "server/net/http_connection.h"
+#include "server/net/http_stream.h"
 #include "server/net/turn.h"
 
 namespace fairlock::net {
@@ -21,19 +20,19 @@ namespace fairlock::net {
 // Writes what has gathered since the last write, as one text: a JSON array of events. Who reads too
 // slowly is closed. What it sends is ignored. Kept alive by its keeper until it closes, and by its
 // pending operations. Loop-confined.
-class WebSocketConnection final : public TurnGuest,
+class WebSocketConnection final : public HttpPeer,
+                                  public TurnGuest,
                                   public std::enable_shared_from_this<WebSocketConnection> {
  public:
-  WebSocketConnection(Turn& turn, HttpConnectionKeeper& keeper, boost::asio::ip::tcp::socket socket,
+  WebSocketConnection(Turn& turn, HttpConnectionKeeper& keeper, HttpStream stream,
                       command::ClientAddress address, std::string_view match, engine::TimeMs now);
-  ~WebSocketConnection();
+  ~WebSocketConnection() override;
 
   // The glob of keys that the target asks for; none: it asks for something else.
   static std::optional<std::string> MatchOf(std::string_view target);
 
   void Start(boost::beast::http::request<boost::beast::http::string_body> request);
-  // Idempotent.
-  void Close();
+  void Close() override;
 
   void TakeTurn(engine::TimeMs now) override;
 
@@ -44,7 +43,7 @@ class WebSocketConnection final : public TurnGuest,
 
   Turn& turn_;
   HttpConnectionKeeper& keeper_;
-  boost::beast::websocket::stream<boost::beast::tcp_stream> stream_;
+  boost::beast::websocket::stream<HttpStream> stream_;
   http::EventFeed feed_;
   boost::beast::http::request<boost::beast::http::string_body> request_;
   boost::beast::flat_buffer received_;

@@ -44,22 +44,10 @@ std::uint64_t FirstTokenOf(const LoadedRows& rows, bool is_copy, const KeeperOpt
 storage::JournalOptions JournalOptionsOf(const KeeperOptions& options) {
   storage::JournalOptions journal;
   if (options.durability == Durability::kSync) journal.durability = storage::Durability::kMachine;
+  journal.monotonic_ns = options.monotonic_ns;
   journal.flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
   return journal;
 }
-
-// Puts what is found into a record.
-class RowsTo final : public engine::KeptSink {
- public:
-  explicit RowsTo(storage::RecordWriter& record) : record_(record) {}
-
-  void Take(const engine::KeptHold& hold) override { PutRow(record_, RowOf(hold)); }
-  void Take(const engine::KeptPlace& place) override { PutRow(record_, RowOf(place)); }
-  void Take(const engine::KeptCooling& room) override { PutRow(record_, RowOf(room)); }
-
- private:
-  storage::RecordWriter& record_;
-};
 
 }  // namespace
 
@@ -137,6 +125,11 @@ void Keeper::Append(storage::Durability at_least) {
 
 void Keeper::BeginTurn(engine::TimeMs now) {
   progress_ = journal_.Look();
+  if (watched_batch_ != 0 && progress_.completed_batch >= watched_batch_) {
+    ++batches_timed_;
+    batches_ms_ += now - watched_since_;
+    watched_batch_ = 0;
+  }
   undelivered_.Delay(engine_, progress_.completed_batch, now);
   if (token_batch_ != 0 && progress_.completed_batch >= token_batch_) {
     tokens_.Reserved(next_ceiling_);
@@ -151,6 +144,12 @@ void Keeper::NoteReady() {
   is_ready_ = settling_.ok();
 }
 
+void Keeper::WatchNewest(engine::TimeMs now) {
+  if (watched_batch_ != 0) return;
+  watched_batch_ = newest_batch_;
+  watched_since_ = now;
+}
+
 std::uint64_t Keeper::Seal(engine::TimeMs now) {
   if (!writer_) return 0;
   if (writer_->has_changes()) {
@@ -158,6 +157,7 @@ std::uint64_t Keeper::Seal(engine::TimeMs now) {
     writer_->Write(MomentAt(now), batch_, grants);
     if (!batch_.empty()) {
       Append();
+      WatchNewest(now);
       undelivered_.Add(newest_batch_, now, std::move(grants));
     }
   }
@@ -288,6 +288,10 @@ KeeperFigures Keeper::Figures() const {
           .snapshots = progress_.snapshot,
           .rows_loaded = rows_loaded_,
           .free_bytes = free_bytes_,
+          .batches_timed = batches_timed_,
+          .batches_ms = batches_ms_,
+          .watched_since = watched_batch_ == 0 ? 0 : watched_since_,
+          .syncs = journal_.sync_times(),
           .is_snapshot_under_way = snapshot_cursor_.has_value(),
           .may_have_lost_leases = may_have_lost_leases_};
 }

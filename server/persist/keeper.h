@@ -33,6 +33,8 @@ struct KeeperOptions {
   // Called by the journal's threads: BeginTurn has something to see.
   std::function<void()> wake;
   std::function<std::int64_t()> unix_ms;
+  // For how long syncs take; may be called by the journal's threads.
+  std::function<std::uint64_t()> monotonic_ns;
 };
 
 struct KeeperState {
@@ -52,6 +54,11 @@ struct KeeperFigures {
   std::uint64_t snapshots = 0;        // the newest generation
   std::uint64_t rows_loaded = 0;
   std::uint64_t free_bytes = 0;
+  // Batches that were watched from their hand-over until they were complete; one at a time.
+  std::uint64_t batches_timed = 0;
+  engine::DurationMs batches_ms = 0;  // all together
+  engine::TimeMs watched_since = 0;   // of the one that is watched now; 0: none
+  storage::SyncTimes syncs;
   bool is_snapshot_under_way = false;
   bool may_have_lost_leases = false;
 };
@@ -115,6 +122,7 @@ class Keeper {
   void BeginRun();
   std::uint64_t RunFlags() const;
   void NoteReady();
+  void WatchNewest(engine::TimeMs now);
   void Append(storage::Durability at_least = storage::Durability::kProcess);
   void ReserveTokens();
   void WriteSlice(engine::TimeMs now);
@@ -134,6 +142,10 @@ class Keeper {
   std::uint64_t newest_batch_ = 0;
   std::uint64_t token_batch_ = 0;  // that reserves next_ceiling_; 0: none is under way
   std::uint64_t next_ceiling_ = 0;
+  std::uint64_t watched_batch_ = 0;  // 0: none
+  engine::TimeMs watched_since_ = 0;
+  std::uint64_t batches_timed_ = 0;
+  engine::DurationMs batches_ms_ = 0;
   std::uint64_t bytes_since_snapshot_ = 0;
   std::uint64_t slice_bytes_ = 0;  // of the last snapshot
   std::uint64_t free_bytes_ = 0;

@@ -14,6 +14,17 @@ namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 
+// Rows lie in memory in another order than that in which they are gone through: what comes soon is
+// fetched meanwhile.
+constexpr std::size_t kRowsAhead = 16;
+
+void Prefetch(std::string_view key, std::string_view value) {
+  constexpr std::size_t kCacheLine = 64;
+  __builtin_prefetch(key.data());
+  __builtin_prefetch(value.data());
+  __builtin_prefetch(value.data() + std::min(kCacheLine, value.size()));
+}
+
 storage::Status NotOurs(std::string_view what) {
   return {storage::StatusCode::kDamaged,
           "a " + std::string(what) + " has values that this version does not take"};
@@ -59,7 +70,8 @@ std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
 void LoadedRows::Apply(const storage::Change& change) {
   const char kind = static_cast<char>(change.kind);
   scratch_.assign(1, kind).append(change.key);
-  const auto found = rows_.find(scratch_);
+  Name name(scratch_);
+  const auto found = rows_.find(name);
   if (change.is_deletion) {
     if (found != rows_.end()) rows_.erase(found);
     return;
@@ -68,13 +80,20 @@ void LoadedRows::Apply(const storage::Change& change) {
   if (found != rows_.end()) {
     found->second = value;
   } else {
-    rows_.emplace(Keep(kind, change.key), value);
+    name.bytes = Keep(kind, change.key);
+    rows_.emplace(name, value);
   }
 }
 
 storage::Status LoadedRows::Finish() {
+  auto ahead = rows_.begin();
+  for (std::size_t i = 0; i < kRowsAhead && ahead != rows_.end(); ++i) ++ahead;
   for (const auto& [name, value] : rows_) {
-    storage::Status status = Sort(name, value);
+    if (ahead != rows_.end()) {
+      Prefetch(ahead->first.bytes, ahead->second);
+      ++ahead;
+    }
+    storage::Status status = Sort(name.bytes, value);
     if (!status.ok()) return status;
   }
   for (auto* ranked : {&holds_, &places_, &cooling_, &limits_}) {
@@ -139,9 +158,13 @@ std::uint64_t LoadedRows::newest_token() const {
 }
 
 void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const {
+  engine.ReserveLocks(holds_.size());
   storage::HoldRow hold;
-  for (const Ranked& ranked : holds_) {
-    if (!DecodeRow(ranked.key, ranked.value, hold)) continue;
+  for (std::size_t i = 0; i < holds_.size(); ++i) {
+    if (i + kRowsAhead < holds_.size()) {
+      Prefetch(holds_[i + kRowsAhead].key, holds_[i + kRowsAhead].value);
+    }
+    if (!DecodeRow(holds_[i].key, holds_[i].value, hold)) continue;
     engine.Restore(HoldOf(hold), options.restart_grace_ms, options.now);
   }
   storage::CoolingRow room;

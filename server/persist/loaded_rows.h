@@ -3,6 +3,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,8 +42,20 @@ class LoadedRows final : public storage::ChangeSink {
   void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
 
  private:
-  // Kind and key in one, and the value; views into blocks_.
-  using Rows = boost::unordered_flat_map<std::string_view, std::string_view>;
+  // Kind and key in one, with their hash: a table that grows does not read them again.
+  struct Name {
+    explicit Name(std::string_view name) : bytes(name), hash(std::hash<std::string_view>()(name)) {}
+    bool operator==(const Name& other) const { return bytes == other.bytes; }
+
+    std::string_view bytes;
+    std::size_t hash;
+  };
+  struct HashOfName {
+    using is_avalanching = void;
+    std::size_t operator()(const Name& name) const { return name.hash; }
+  };
+  // Names and values are views into blocks_.
+  using Rows = boost::unordered_flat_map<Name, std::string_view, HashOfName>;
   struct Ranked {
     std::uint64_t rank = 0;
     std::string_view key;  // without the kind

@@ -27,11 +27,13 @@ storage::ClaimRow RowOf(const engine::KeptClaim& claim) {
   row.limit = claim.mode.limit;
   row.is_shared = claim.mode.is_shared;
   row.is_limit_given = claim.mode.is_limit_given;
+  row.is_redis_way = claim.is_redis_way;
   if (claim.lease_ms > 0) row.lease_ms = Number(claim.lease_ms);
   if (claim.session_grace_ms) row.session_grace_ms = Number(*claim.session_grace_ms);
   row.min_hold_ms = Number(claim.min_hold_ms);
   row.meta = claim.meta;
   if (!claim.label.empty()) row.label = claim.label;
+  row.notify_channel = claim.channel;
   row.mlock_keys = claim.mlock_keys;
   return row;
 }
@@ -42,11 +44,13 @@ engine::KeptClaim ClaimOf(const storage::ClaimRow& row) {
   claim.mode = {.limit = static_cast<std::uint32_t>(row.limit),
                 .is_shared = row.is_shared,
                 .is_limit_given = row.is_limit_given};
+  claim.is_redis_way = row.is_redis_way;
   claim.lease_ms = Duration(row.lease_ms.value_or(0));
   if (row.session_grace_ms) claim.session_grace_ms = Duration(*row.session_grace_ms);
   claim.min_hold_ms = Duration(row.min_hold_ms);
   claim.meta = row.meta;
   claim.label = row.label.value_or("");
+  claim.channel = row.notify_channel;
   claim.mlock_keys = row.mlock_keys;
   return claim;
 }
@@ -66,6 +70,7 @@ bool IsRight(const storage::ClaimRow& row) {
          row.lease_ms.value_or(1) > 0 && row.session_grace_ms.value_or(0) <= kDurationMax &&
          row.min_hold_ms <= kDurationMax && row.meta.value_or("").size() <= engine::kMetaBytesMax &&
          row.label.value_or("").size() <= engine::kLabelBytesMax &&
+         !row.notify_channel.value_or("-").empty() &&
          row.mlock_keys.size() <= engine::kMlockKeysMax;
 }
 
@@ -78,11 +83,13 @@ storage::HoldRow RowOf(const engine::KeptHold& hold) {
 }
 
 storage::PlaceRow RowOf(const engine::KeptPlace& place) {
-  return {.arrival = place.arrival,
-          .db = place.key.db,
-          .key = place.key.bytes,
-          .claim = RowOf(place.claim),
-          .keep_ms = Number(place.keep_ms)};
+  storage::PlaceRow row{.arrival = place.arrival,
+                        .db = place.key.db,
+                        .key = place.key.bytes,
+                        .claim = RowOf(place.claim),
+                        .keep_ms = Number(place.keep_ms)};
+  if (place.wait_ms) row.wait_ms = Number(*place.wait_ms);
+  return row;
 }
 
 storage::CoolingRow RowOf(const engine::KeptCooling& room) {
@@ -100,10 +107,12 @@ engine::KeptHold HoldOf(const storage::HoldRow& row) {
 }
 
 engine::KeptPlace PlaceOf(const storage::PlaceRow& row) {
-  return {.key = {.db = row.db, .bytes = row.key},
-          .arrival = row.arrival,
-          .claim = ClaimOf(row.claim),
-          .keep_ms = Duration(row.keep_ms)};
+  engine::KeptPlace place{.key = {.db = row.db, .bytes = row.key},
+                          .arrival = row.arrival,
+                          .claim = ClaimOf(row.claim),
+                          .keep_ms = Duration(row.keep_ms)};
+  if (row.wait_ms) place.wait_ms = Duration(*row.wait_ms);
+  return place;
 }
 
 engine::KeptCooling CoolingOf(const storage::CoolingRow& row) {
@@ -131,7 +140,8 @@ bool IsRight(const storage::HoldRow& row) {
 
 bool IsRight(const storage::PlaceRow& row) {
   return IsKey(row.db, row.key) && IsRight(row.claim) && IsOfMlock(row.key, row.claim) &&
-         row.arrival > 0 && row.keep_ms <= std::numeric_limits<std::uint32_t>::max();
+         row.arrival > 0 && row.keep_ms <= std::numeric_limits<std::uint32_t>::max() &&
+         row.wait_ms.value_or(0) <= kDurationMax;
 }
 
 bool IsRight(const storage::CoolingRow& row) {

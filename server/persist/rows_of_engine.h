@@ -23,4 +23,17 @@ bool IsRight(const storage::PlaceRow& row);
 bool IsRight(const storage::CoolingRow& row);
 bool IsRight(const storage::LimitRow& row);
 
+// Puts what the engine tells of its state into a record, which must outlive this.
+class RowsTo final : public engine::KeptSink {
+ public:
+  explicit RowsTo(storage::RecordWriter& record) : record_(record) {}
+
+  void Take(const engine::KeptHold& hold) override { PutRow(record_, RowOf(hold)); }
+  void Take(const engine::KeptPlace& place) override { PutRow(record_, RowOf(place)); }
+  void Take(const engine::KeptCooling& room) override { PutRow(record_, RowOf(room)); }
+
+ private:
+  storage::RecordWriter& record_;
+};
+
 }  // namespace fairlock::persist

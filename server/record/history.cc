@@ -145,7 +145,8 @@ std::size_t History::RepeatSlotOf(const Event& event) const {
   // Names of owners mostly differ at their ends.
   std::uint64_t end = 0;
   const std::size_t bytes = std::min(sizeof(end), event.owner.size());
-  std::memcpy(&end, event.owner.data() + event.owner.size() - bytes, bytes);
+  // Nobody is named where DEL and its kin were refused.
+  if (bytes > 0) std::memcpy(&end, event.owner.data() + event.owner.size() - bytes, bytes);
   std::uint64_t hash = (event.key_hash ^ event.token ^ event.other_token) + end;
   hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ULL;
   return (hash >> 40) & (repeatables_.size() - 1);

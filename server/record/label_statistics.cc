@@ -5,42 +5,14 @@
 #include <cassert>
 #include <cstring>
 
-#include "server/record/event_kinds.h"
+#include "server/record/counter_of_event.h"
 
 namespace fairlock::record {
-
-using engine::EventKind;
 
 namespace {
 
 // The unlabelled, and those that are counted together.
 constexpr std::size_t kSeriesBeside = 2;
-
-constexpr std::uint8_t kNotCounted = 0xff;
-
-constexpr std::array<std::uint8_t, 32> MakeCounterOfKind() {
-  std::array<std::uint8_t, 32> counters{};
-  counters.fill(kNotCounted);
-  const auto count = [&](EventKind kind, Counter counter) {
-    counters[static_cast<std::size_t>(kind)] = static_cast<std::uint8_t>(counter);
-  };
-  count(EventKind::kGranted, Counter::kAcquired);
-  count(EventKind::kTransferred, Counter::kAcquired);
-  count(EventKind::kReacquired, Counter::kReacquired);
-  count(EventKind::kDenied, Counter::kDenied);
-  count(EventKind::kQueued, Counter::kQueued);
-  count(EventKind::kReleased, Counter::kReleased);
-  count(EventKind::kExpired, Counter::kExpired);
-  count(EventKind::kDisconnected, Counter::kDisconnected);
-  count(EventKind::kBroken, Counter::kBroken);
-  count(EventKind::kTimedOut, Counter::kTimedOut);
-  return counters;
-}
-
-constexpr std::array<std::uint8_t, 32> kCounterOfKind = MakeCounterOfKind();
-
-constexpr EventKinds kEnds = {EventKind::kReleased, EventKind::kExpired, EventKind::kDisconnected,
-                              EventKind::kBroken};
 
 std::size_t ChainCount(std::size_t labels_max) { return std::bit_ceil(labels_max + kSeriesBeside); }
 
@@ -73,15 +45,7 @@ LabelStatistics::Series& LabelStatistics::AddSeries(std::string_view label) {
 }
 
 void LabelStatistics::Count(const engine::Event& event, LabelCounts<std::uint32_t>& counts) {
-  const std::uint8_t counter = kCounterOfKind[static_cast<std::size_t>(event.kind)];
-  if (counter == kNotCounted) return;
-  ++counts.counts[counter];
-  if (event.has_waited) {
-    ++counts[Counter::kGrantedAfterWait];
-    counts.waits.Note(event.waited_ms);
-  } else if (kEnds.Has(event.kind)) {
-    counts.holds.Note(event.held_ms);
-  }
+  CountEvent(event, counts);
 }
 
 void LabelStatistics::TakeElsewhere(const engine::Event& event) {
@@ -188,6 +152,14 @@ void LabelStatistics::Read(const StatisticsQuery& query, engine::TimeMs now,
   }
   std::ranges::sort(asked, {}, &Series::label);
   for (const Series* series : asked) reading.Read(*series);
+}
+
+std::vector<std::string> LabelStatistics::Labels() const {
+  std::vector<std::string> labels;
+  labels.reserve(series_.size());
+  for (const auto& series : series_) labels.push_back(series->label);
+  std::ranges::sort(labels);
+  return labels;
 }
 
 engine::TimeMs LabelStatistics::complete_since() const {

@@ -59,6 +59,8 @@ class LabelStatistics {
   void Read(const StatisticsQuery& query, engine::TimeMs now,
             const std::function<void(const StatisticsRow&)>& visit) const;
 
+  // Those that have their own counts, in the order of their names; the first is empty.
+  std::vector<std::string> Labels() const;
   // From then on nothing is missing.
   engine::TimeMs complete_since() const;
   // Those that have their own counts, the unlabelled and kOther included.

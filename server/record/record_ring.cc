@@ -19,15 +19,19 @@ RecordRing::RecordRing(std::size_t bytes, std::size_t chains)
       // Two in a row are kMarkBytes apart at least.
       marks_(2 * (capacity_ / kMarkBytes + 2)) {
   assert(bytes >= kBytesMin && bytes <= INT32_MAX && std::has_single_bit(chains));
-  DropSome();
+  SetMark();
+  room_end_ += kMarkBytes;
 }
 
 void RecordRing::DropSome() {
   if (end_ + kLargest > lap_ + capacity_) StartLap();
   room_end_ = std::min(lap_ + capacity_ - kLargest, end_ + kMarkBytes);
-  while (oldest_ + capacity_ < room_end_ + kLargest) DropOldest();
-  while (first_mark_ < mark_count_ && MarkAt(first_mark_) < oldest_) ++first_mark_;
-  marks_[mark_count_ % marks_.size()] = end_;
+  SetMark();
+  while (oldest_ + capacity_ < room_end_ + kLargest) DropToNextMark();
+}
+
+void RecordRing::SetMark() {
+  marks_[mark_count_ % marks_.size()] = {end_, appended_};
   ++mark_count_;
 }
 
@@ -35,7 +39,7 @@ void RecordRing::DropSome() {
 // record before it.
 void RecordRing::StartLap() {
   // The offset of what is older than a lap could not be told any more.
-  while (oldest_ < lap_) DropOldest();
+  while (oldest_ < lap_) DropToNextMark();
   const Position start = lap_ + capacity_;
   Link& last = LinkAt(newest());
   newest_size_ = static_cast<std::uint16_t>(last.size + (start - end_) / kUnit);
@@ -44,16 +48,12 @@ void RecordRing::StartLap() {
   lap_address_ = reinterpret_cast<std::uintptr_t>(buffer_.get()) - lap_;
 }
 
-void RecordRing::DropOldest() {
-  oldest_ += LinkAt(oldest_).size * kUnit;
-  --count_;
-}
-
 void RecordRing::CheckInvariants() const {
   assert(end_ - oldest_ <= capacity_);  // 2
   Position before = kNone;
   std::size_t found = 0;
   std::uint64_t mark = first_mark_;
+  assert(MarkAt(mark).position == oldest_);  // 4
   for (Position position = oldest_; position != end_;) {
     const Link& link = LinkAt(position);
     const Position next = position + link.size * kUnit;
@@ -61,13 +61,13 @@ void RecordRing::CheckInvariants() const {
     assert(OffsetOf(position) + link.size * kUnit <= capacity_);  // 2
     assert(Before(position) == before);                           // 3
     assert(BeforeInChain(position) < position);                   // 3
-    if (mark < mark_count_ && MarkAt(mark) == position) ++mark;
+    if (mark < mark_count_ && MarkAt(mark).position == position) ++mark;
     before = position;
     position = next;
     ++found;
   }
-  assert(before == newest() && found == count_);  // 1
-  if (mark < mark_count_ && MarkAt(mark) == end_) ++mark;
+  assert(before == newest() && found == count());  // 1
+  if (mark < mark_count_ && MarkAt(mark).position == end_) ++mark;
   assert(mark == mark_count_);  // 4
 }
 

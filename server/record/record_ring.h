@@ -16,10 +16,10 @@ namespace fairlock::record {
 //     count().
 //  2. They take at most `bytes` together, and none is torn apart by the end of the buffer.
 //  3. Before() goes the same way back; BeforeInChain() goes to an older record or to none.
-//  4. Marks are records in their order, the last perhaps the next record.
+//  4. Marks are records in their order, the first is oldest(), the last perhaps the next record.
 //
-// Loop-confined. Append is O(1); room is made for many records at a time, by dropping the oldest of
-// about kMarkBytes.
+// Loop-confined. Append is O(1); room is made for many records at a time, by dropping all that are
+// older than a mark: what gives way is not read, for it was last touched a lap ago.
 class RecordRing {
  public:
   // Rises with every record and is never used again.
@@ -47,7 +47,7 @@ class RecordRing {
     newest_of_chain = end_;
     newest_size_ = link->size;
     end_ += size;
-    ++count_;
+    ++appended_;
     return reinterpret_cast<char*>(link + 1);
   }
   // Room for one record of any size. Apart, so that the caller can do it where it has nothing else
@@ -87,23 +87,24 @@ class RecordRing {
     std::uint64_t high = mark_count_;
     while (low < high) {
       const std::uint64_t middle = (low + high) / 2;
-      if (MarkAt(middle) == end_ || is_after(MarkAt(middle))) {
+      const Position mark = MarkAt(middle).position;
+      if (mark == end_ || is_after(mark)) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
-    const bool is_last = low == mark_count_ || MarkAt(low) == end_;
-    return is_last ? newest() : Before(MarkAt(low));
+    const bool is_last = low == mark_count_ || MarkAt(low).position == end_;
+    return is_last ? newest() : Before(MarkAt(low).position);
   }
 
-  std::size_t count() const { return count_; }
+  std::size_t count() const { return appended_ - MarkAt(first_mark_).appended; }
   // Whether any record had to give way yet.
   bool has_dropped() const { return oldest_ != capacity_; }
   std::size_t used_bytes() const { return end_ - oldest_; }
   // All that it takes.
   std::size_t memory_bytes() const {
-    return capacity_ + (chains_.size() + marks_.size()) * sizeof(Position);
+    return capacity_ + chains_.size() * sizeof(Position) + marks_.size() * sizeof(Mark);
   }
 
   // Asserts the invariants above. O(records).
@@ -121,10 +122,16 @@ class RecordRing {
     std::uint32_t chain_behind;  // to the one before in the chain, in bytes; 0: none
   };
 
+  struct Mark {
+    Position position;
+    std::uint64_t appended;  // records, before it
+  };
+
   void DropSome();
   void StartLap();
-  void DropOldest();
-  Position MarkAt(std::uint64_t index) const { return marks_[index % marks_.size()]; }
+  void DropToNextMark() { oldest_ = MarkAt(++first_mark_).position; }
+  void SetMark();
+  const Mark& MarkAt(std::uint64_t index) const { return marks_[index % marks_.size()]; }
 
   Link& LinkAt(Position position) {
     return *reinterpret_cast<Link*>(buffer_.get() + OffsetOf(position));
@@ -146,11 +153,11 @@ class RecordRing {
   Position room_end_;  // one more record may begin up to there without more ado
   Position oldest_;
   std::uint16_t newest_size_ = 0;  // in units
-  std::size_t count_ = 0;
-  std::vector<Position> chains_;  // the newest record of each
-  std::vector<Position> marks_;   // where room was made, in turn
-  std::uint64_t first_mark_ = 0;  // of those that are still there
-  std::uint64_t mark_count_ = 0;  // of all that there ever were
+  std::uint64_t appended_ = 0;     // records, ever
+  std::vector<Position> chains_;   // the newest record of each
+  std::vector<Mark> marks_;        // where room was made, in turn
+  std::uint64_t first_mark_ = 0;   // of those that are still there
+  std::uint64_t mark_count_ = 0;   // of all that there ever were
 };
 
 }  // namespace fairlock::record

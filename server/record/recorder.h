@@ -7,6 +7,7 @@
 #include "server/engine/event.h"
 #include "server/record/history.h"
 #include "server/record/label_statistics.h"
+#include "server/record/label_totals.h"
 
 namespace fairlock::record {
 
@@ -22,6 +23,7 @@ class Recorder final : public engine::EventSink {
     if (options.history_bytes > 0) history_ = std::make_unique<History>(options.history_bytes);
     if (options.labels_max > 0) {
       statistics_ = std::make_unique<LabelStatistics>(options.labels_max, now);
+      totals_ = std::make_unique<LabelTotals>();
     }
   }
 
@@ -29,15 +31,20 @@ class Recorder final : public engine::EventSink {
   // Null: it is off.
   History* history() { return history_.get(); }
   const LabelStatistics* statistics() const { return statistics_.get(); }
+  const LabelTotals* totals() const { return totals_.get(); }
 
   void Take(const engine::Event& event) override {
-    if (statistics_ != nullptr) statistics_->Take(event);
+    if (statistics_ != nullptr) {
+      statistics_->Take(event);
+      totals_->Take(event);
+    }
     if (history_ != nullptr) history_->Take(event);
   }
 
  private:
   std::unique_ptr<History> history_;
   std::unique_ptr<LabelStatistics> statistics_;
+  std::unique_ptr<LabelTotals> totals_;  // with statistics_
 };
 
 }  // namespace fairlock::record

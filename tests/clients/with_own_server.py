@@ -1,16 +1,48 @@
 """Runs a program, with a fairlockd of its own at FAIRLOCK_PORT.
 
-with_own_server.py PROGRAM [ARGUMENT...]
+with_own_server.py [--redis] [--tls] PROGRAM [ARGUMENT...]
+
+    --redis    and a redis-server at REDIS_PORT
+    --tls      it speaks TLS at FAIRLOCK_TLS_PORT, and wants a certificate: FAIRLOCK_TLS_CERT and
+               FAIRLOCK_TLS_KEY are one; FAIRLOCK_TLS_CA vouches for both sides
 """
 
+import contextlib
+import itertools
 import os
 import pathlib
 import subprocess
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "integration"))
-from own_server import Server  # noqa: E402
+from certificates import Certificates  # noqa: E402
+from own_redis import Redis  # noqa: E402
+from own_server import Server, free_port  # noqa: E402
 
-with Server() as server:
-    environment = {**os.environ, "FAIRLOCK_PORT": str(server.port)}
-    sys.exit(subprocess.run(sys.argv[1:], env=environment).returncode)
+
+def tls(stack):
+    """The server's options, and what its clients must know."""
+    certificates = stack.enter_context(Certificates())
+    port = free_port()
+    certificate, key = certificates.authority.issue("worker", "worker-1", "client")
+    return ([*certificates.options(port), "--tls-auth-clients", "required"],
+            {"FAIRLOCK_TLS_PORT": str(port), "FAIRLOCK_TLS_CERT": str(certificate),
+             "FAIRLOCK_TLS_KEY": str(key),
+             "FAIRLOCK_TLS_CA": str(certificates.authority.certificate)})
+
+
+def main(arguments):
+    wishes = set(itertools.takewhile(lambda word: word.startswith("--"), arguments))
+    with contextlib.ExitStack() as servers:
+        options, of_tls = tls(servers) if "--tls" in wishes else ([], {})
+        server = servers.enter_context(Server(*options))
+        environment = {**os.environ, "FAIRLOCK_PORT": str(server.port),
+                       "FAIRLOCK_PID": str(server.process.pid), **of_tls}
+        if "--redis" in wishes:
+            redis = servers.enter_context(Redis())
+            environment["REDIS_PORT"] = str(redis.port)
+            environment["REDIS_PID"] = str(redis.process.pid)
+        return subprocess.run(arguments[len(wishes):], env=environment).returncode
+
+
+sys.exit(main(sys.argv[1:]))

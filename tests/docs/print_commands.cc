@@ -21,8 +21,9 @@ struct Group {
   std::string_view title;
 };
 
-constexpr std::array<Group, 6> kGroups = {{
+constexpr std::array<Group, 7> kGroups = {{
     {"lock", "Locks"},
+    {"redis", "Locks the Redis way"},
     {"scripts", "Scripts"},
     {"pubsub", "Channels"},
     {"transactions", "Transactions"},

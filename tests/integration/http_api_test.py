@@ -1,6 +1,7 @@
 """The HTTP side, by a client that knows only HTTP."""
 
 import asyncio
+import concurrent.futures
 import json
 import socket
 import subprocess
@@ -68,6 +69,42 @@ class Looking(WithServer):
         self.assertEqual([(row["key"], row["waiters"]) for row in page["locks"]],
                          [("k7", 2), ("k8", 1)])
 
+    def lock_pages_read(self):
+        """How many pages of LOCKS were asked for, by whomever."""
+        lines = self.own.ask("INFO", "commandstats").decode().split()
+        calls = [line for line in lines if line.startswith("cmdstat_locks:")]
+        return int(calls[0].partition("=")[2]) if calls else 0
+
+    def test_those_who_ask_for_all_locks_at_once_share_one_walk(self):
+        self.own.send(b"".join(resp.request("LOCK", f"k{number}", "o")
+                               for number in range(20_000)))
+        for _ in range(20_000):
+            self.own.reply()
+        target = "/api/v1/locks?sort=hold&count=5"
+        self.server.get(target)
+        pages_of_a_walk = self.lock_pages_read()
+        time.sleep(3)
+        # Who goes away leaves the walk to the others.
+        with socket.create_connection(("127.0.0.1", self.server.http_port), 20) as leaver:
+            leaver.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        with concurrent.futures.ThreadPoolExecutor(20) as threads:
+            answers = list(threads.map(lambda _: self.server.get(target), range(20)))
+        self.assertEqual({status for status, _ in answers}, {200})
+        self.assertEqual({answer["found"] for _, answer in answers}, {20_000})
+        self.assertLess(self.lock_pages_read() - pages_of_a_walk, 6 * pages_of_a_walk)
+
+    def test_minutes_tell_what_happened(self):
+        self.own.ask("LOCK", "k", "o")
+        self.own.ask("LOCK", "k", "p")
+        waiter = self.wait_in_line("k", "q")
+        status, minutes = self.server.get("/api/v1/minutes?minutes=5")
+        self.assertEqual(status, 200)
+        self.assertEqual({len(column) for column in minutes.values()}, {1})
+        now = {name: column[-1] for name, column in minutes.items()}
+        self.assertEqual((now["granted"], now["denied"], now["waiting"], now["held"]), (1, 1, 1, 1))
+        self.assertLess(abs(now["at"] / 1000 + now["span_ms"] / 1000 - time.time()), 2)
+        waiter.close()
+
     def test_one_lock_shows_its_holders_and_its_line(self):
         key = 'a/b ?"\u00e9<img src=x>'
         token = self.own.ask("LOCK", key, "me", "EX", 100, "META", "{}")
@@ -116,6 +153,25 @@ class Looking(WithServer):
         self.assertEqual(answer["settings"]["http_port"], str(self.server.http_port))
         status, answer = self.server.get("/api/v1/status")
         self.assertEqual((status, answer["locks"]["locks"]), (200, 0))
+
+    def test_clients_come_page_by_page(self):
+        others = [self.enterContext(self.server.connect()) for _ in range(250)]
+        others[7].ask("CLIENT", "SETNAME", "12345")
+        self.own.ask("LOCK", "k", "me")
+        self.wait_in_line("k", "you")
+        found = []
+        after = 0
+        for _ in range(10):
+            _, page = self.server.get(f"/api/v1/clients?count=120&after={after}")
+            found += page["clients"]
+            after = page["next"]
+            if after == 0:
+                break
+        self.assertEqual(len(found), len({client["id"] for client in found}))
+        self.assertGreaterEqual(len(found), 252)
+        self.assertIn("12345", [client["name"] for client in found])
+        _, page = self.server.get("/api/v1/clients?waiting=true")
+        self.assertEqual([client["wait-key"] for client in page["clients"]], ["k"])
 
     def test_what_is_wrong_is_said(self):
         for target, status, text in (

@@ -1,5 +1,6 @@
 """What is acknowledged outlives the process, and comes back as it was."""
 
+import json
 import shutil
 import time
 import unittest
@@ -49,6 +50,27 @@ class KeptLocks(unittest.TestCase):
                 newest = client.ask("LOCK", "new", "f")
                 self.assertGreater(newest, max(*tokens.values(), *shared))
 
+    def test_what_was_taken_the_redis_way_comes_back_as_such(self):
+        server = self.start("--durability", "async")
+        client = self.client(server)
+        client.ask("SET", "endless", "a")
+        client.ask("SET", "leased", "b", "NX", "PX", 60_000)
+        client.ask("SET", "taken over", "c")
+        client.ask("SET", "taken over", "d", "EX", 100)
+        client.ask("SET", "repeated", "e")
+        client.ask("LOCK", "repeated", "e")
+        client.ask("LOCK", "native", "f", "PX", 60_000)
+        client.ask("INCR", "counter")
+        client.ask("INCR", "counter")
+        server.kill_and_start_again()
+        client = self.client(server)
+        self.assertEqual(client.ask("MGET", "endless", "leased", "taken over", "counter"),
+                         [b"a", b"b", b"d", b"2"])
+        self.assertEqual(client.ask("MGET", "repeated", "native"), [b"", b""])
+        self.assertEqual(client.ask("TTL", "endless"), -1)
+        self.assertGreater(client.ask("PTTL", "leased"), 50_000)
+        self.assertEqual(client.ask("DEL", "endless", "leased", "repeated", "native"), 2)
+
     def test_without_durability_only_tokens_are_kept(self):
         server = self.start("--durability", "async")
         token = self.client(server).ask("LOCK", "key", "owner")
@@ -64,6 +86,32 @@ class KeptLocks(unittest.TestCase):
         client = self.client(server)
         self.assertEqual(client.ask("LOCKED", "key"), 0)
         self.assertGreater(client.ask("LOCK", "other", "owner"), second)
+
+    def test_places_with_notify_come_back_absent_and_go_on_with_a_subscriber(self):
+        for is_clean in (False, True):
+            with self.subTest(is_clean=is_clean):
+                server = self.start("--durability", "sync")
+                client, ear = self.client(server), self.client(server)
+                ear.ask("SUBSCRIBE", "news")
+                client.ask("LOCK", "key", "holder", "EX", 100)
+                client.ask("LOCK", "held", "hopeful", "EX", 100, "NOTIFY", "news")
+                client.ask("LOCK", "key", "hopeful", "KEEP", "50s", "NOTIFY", "news")
+                if is_clean:
+                    server.stop_and_start_again()
+                else:
+                    server.kill_and_start_again()
+                client, ear = self.client(server), self.client(server)
+                self.assertEqual(client.ask("POSITION", "key", "hopeful"), 1)
+                self.assertEqual(client.ask("UNLOCK", "key", "holder"), 1)
+                self.assertEqual(client.ask("LOCKED", "key"), 0)
+                self.assertEqual(client.ask("LOCK", "key", "other"), None)
+                ear.ask("SUBSCRIBE", "news")
+                granted = json.loads(ear.reply()[2])
+                self.assertEqual((granted["event"], granted["owner"]), ("granted", "hopeful"))
+                self.assertEqual(client.ask("CHECK", "key", granted["token"]), 1)
+                self.assertEqual(client.ask("BREAK", "held"), 1)
+                lost = json.loads(ear.reply()[2])
+                self.assertEqual((lost["event"], lost["key"]), ("lost", "held"))
 
     def test_kept_places_come_back_in_order_and_others_do_not(self):
         server = self.start()

@@ -119,7 +119,8 @@ class Limits(unittest.TestCase):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 164)))
         client = self.connect(server)
         self.assertEqual(client.ask("CONFIG", "GET", "max_clients"), [b"max_clients", b"100"])
-        self.assertIn("max_clients is 100 instead of 10000", server.output())
+        # The log is written by a thread of its own.
+        wait_until(lambda: "max_clients is 100 instead of 10000" in server.output(), "a warning")
         clients = [self.connect(server) for _ in range(99)]
         self.assertEqual(clients[-1].ask("PING"), "PONG")
         self.assertEqual(self.connect(server).rest(), REFUSAL)

@@ -1,46 +1,25 @@
 """What clients see while the disk is slow, full or broken. The disk's answers are strace's."""
 
+import concurrent.futures
 import os
-import shutil
 import socket
 import struct
 import subprocess
 import time
 import unittest
+import urllib.request
 
 import own_server
 from crash_cycles import Cycles
 from kept_server import KeptServer
 from resp import Ended, request
+from traced_server import Traced, can_trace, injected
 
 # DISK_FAULTS=200 lets each of the first 200 calls fail; by itself a few do.
 FAILING_CALLS = range(1, int(os.environ.get("DISK_FAULTS", "0")) + 1)
-SLOW_SECONDS = 0.4
+SLOW_SECONDS = 1.0
 # A part of that: the machine may be slow too, but only in one direction.
 HELD_SECONDS = 0.8 * SLOW_SECONDS
-
-
-def can_trace():
-    return shutil.which("strace") is not None and own_server.IS_MEASURED
-
-
-def injected(what):
-    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={what.split(':')[0]}",
-            "-e", f"inject={what}"]
-
-
-class Traced(KeptServer):
-    """The server is the child of strace, which ends as it does."""
-
-    def kill(self):
-        os.kill(int((self.data / "fairlock.lock").read_text()), 9)
-        self.process.wait()
-
-    def _clean_up(self):
-        # If strace ended first, the server would go on without it.
-        if self.process is not None and self.process.poll() is None:
-            self.kill()
-        super()._clean_up()
 
 
 @unittest.skipUnless(can_trace(), "no strace, or a build that is traced already")
@@ -48,7 +27,9 @@ class SlowDisk(unittest.TestCase):
 
     def setUp(self):
         delay = f"fdatasync:delay_enter={int(SLOW_SECONDS * 1e6)}"
-        self.server = Traced("--durability", "sync", wrapper=injected(delay))
+        self.http_port = own_server.free_port()
+        self.server = Traced("--durability", "sync", "--http-port", str(self.http_port),
+                             wrapper=injected(delay))
         self.enterContext(self.server)
 
     def client(self):
@@ -70,6 +51,27 @@ class SlowDisk(unittest.TestCase):
             self.assertGreater(time.monotonic() - began, HELD_SECONDS)
         self.assertGreater(taker.reply(), 0)
         self.assertIn(b'"granted"', listener.reply()[2])
+
+    def ask_http(self, path):
+        """The answer, and when it came."""
+        url = f"http://127.0.0.1:{self.http_port}{path}"
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return answer.read(), time.monotonic()
+
+    def test_nothing_over_http_tells_of_a_grant_before_it_is_on_the_disk(self):
+        taker = self.client()
+        taker.settle()
+        began = time.monotonic()
+        taker.send(request("LOCK", "key", "a"))
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            while self.client().ask("INFO", "commandstats").count(b"cmdstat_lock:") == 0:
+                pass
+            lock = threads.submit(self.ask_http, "/api/v1/locks/0/key")
+            health = threads.submit(self.ask_http, "/healthz")
+            self.assertLess(health.result()[1] - began, HELD_SECONDS)
+            self.assertIn(b'"owner":"a"', lock.result()[0])
+            self.assertGreater(lock.result()[1] - began, HELD_SECONDS)
+        self.assertGreater(taker.reply(), 0)
 
     def test_a_lease_counts_from_when_its_reply_may_leave(self):
         client = self.client()
@@ -140,7 +142,7 @@ class BrokenDisk(unittest.TestCase):
             except AssertionError:
                 pass  # it failed before it was ready
             else:
-                cycles.load_to_the_end(20)
+                cycles.load_to_the_end(60)
             self.assertEqual(server.end_code(), 3 if "storage has failed" in server.output() else 1,
                              server.output())
             server.wrapper = []
@@ -218,8 +220,22 @@ class FilledDisk(unittest.TestCase):
             key, _ = self.held.popitem()
             with server.connect() as client:
                 self.assertEqual(client.ask("UNLOCK", key, "o"), 1)
-            server.kill_and_start_again()
+            server.kill()
+            self.start_with_more_room()
             self.assert_all_is_there()
+
+    def start_with_more_room(self):
+        """A start writes what the log holds once more; so small a guard may not keep that free."""
+        server = self.server
+        server.start_process()
+        try:
+            server.await_ready()
+        except AssertionError:
+            self.assertEqual(server.end_code(), 1, server.output())
+            self.assertIn("cannot open the database", server.output())
+            self.assertIn("No space left on device", server.output())
+            self.assertEqual(self.mount("remount,size=512m"), 0)
+            server.start_again()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import time
 import unittest
 
 import resp
+from certificates import Certificates, connect
 from own_server import PROGRAM, free_port
 
 UNITS = pathlib.Path(__file__).parents[2] / "deploy" / "systemd"
@@ -107,6 +108,22 @@ class Manager(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
         self.assertTrue((self.folder / "given").exists())
+
+    def test_a_socket_of_the_port_for_tls_speaks_tls(self):
+        certificates = self.enterContext(Certificates())
+        plain = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        under_tls = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        tls_port = under_tls.getsockname()[1]
+        self.file.write_text(f"tls_port: {tls_port}\ntls_cert_file: {certificates.cert_file}\n"
+                             f"tls_key_file: {certificates.key_file}\nhttp_port: 0\n")
+        process = self.start([plain, under_tls])
+        self.wait_for("READY=1")
+        with connect(tls_port, certificates.context()) as connection:
+            self.assertEqual(connection.ask("PING"), "PONG")
+        with resp.Connection.to(plain.getsockname()) as connection:
+            self.assertEqual(connection.ask("PING"), "PONG")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
 
     def test_what_is_no_listening_socket_is_refused(self):
         connected, other = socket.socketpair()

@@ -29,6 +29,12 @@ bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOption
       engine_options.locks_max = ReadLimit(value);
     } else if (option.name == "max-places") {
       engine_options.places_max = ReadLimit(value);
+    } else if (option.name == "compat.end-native-leases") {
+      engine_options.ends_native_leases = value.BareWord() == "yes";
+    } else if (option.name == "compat.keep-place") {
+      engine_options.keep_rules.Set({{.pattern = "*", .keep_ms = value.DurationMs()}});
+    } else if (option.name == "max-keep") {
+      engine_options.keep_ms_max = value.DurationMs();
     } else if (option.name == "deadlock-search") {
       engine_options.deadlock_search = static_cast<std::size_t>(ReadLimit(value));
     } else if (option.name == "max-limit-overrides") {
@@ -50,8 +56,9 @@ std::string VirtualStage::Begin() {
 
 std::string VirtualStage::End() {
   while (!peers_.empty()) Close(peers_.begin()->first);
-  // Every lease ends some day, and nobody waits any more.
+  // Every lease that has an end ends some day, and nobody waits any more.
   command::Dispatcher& dispatcher = server_->dispatcher();
+  BreakEndless();
   while (dispatcher.NextDeadline() < engine::kNever) {
     server_->AdvanceBy(std::max<engine::DurationMs>(dispatcher.NextDeadline() - server_->now(), 0));
   }
@@ -61,6 +68,21 @@ std::string VirtualStage::End() {
   return "when all was closed and over there remained " + std::to_string(counts.locks) +
          " locks, " + std::to_string(counts.holds) + " holds, " + std::to_string(counts.places) +
          " places, " + std::to_string(counts.watchers) + " watchers";
+}
+
+// What was set without expiry.
+void VirtualStage::BreakEndless() {
+  engine::LockEngine& engine = server_->dispatcher().engine();
+  std::vector<std::pair<std::uint8_t, std::string>> keys;
+  std::uint64_t cursor = 0;
+  do {
+    cursor = engine.Scan(
+        cursor, kStepsMax, {.is_endless = true}, server_->now(),
+        [&](const engine::LockSummary& lock) { keys.emplace_back(lock.key.db, lock.key.bytes); });
+  } while (cursor != 0);
+  for (const auto& [db, bytes] : keys) {
+    engine.Break({db, bytes}, std::nullopt, server_->now(), server_->dispatcher().effects());
+  }
 }
 
 std::string VirtualStage::Open(const std::string& who) {

@@ -6,8 +6,6 @@
 
 namespace fairlock::simulation {
 
-using engine::ResolutionKind;
-
 namespace {
 
 struct Row {
@@ -45,6 +43,14 @@ constexpr std::array<Row, kOperationCount> kRows = {{
     {Operation::kMrenew, "MRENEW", 5},
     {Operation::kMunlock, "MUNLOCK", 10},
     {Operation::kBeginStep, "one step", 4},
+    {Operation::kSet, "SET", 24},
+    {Operation::kMsetNx, "MSETNX", 2},
+    {Operation::kDel, "DEL", 8},
+    {Operation::kExpire, "EXPIRE", 4},
+    {Operation::kSee, "GET", 3},
+    {Operation::kFlush, "FLUSH", 1},
+    {Operation::kSubscribe, "SUBSCRIBE", 6},
+    {Operation::kUnsubscribe, "lose subscriber", 5},
 }};
 
 const Row& RowOf(Operation operation) {
@@ -75,6 +81,28 @@ bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& m
   return std::ranges::all_of(taken, is_tolerated_by) && is_tolerated_by(mode);
 }
 
+bool MayExpire(const Call& call, TimeMs end, TimeMs now) {
+  const bool is_endless = end == engine::kNever;
+  if (!call.lease_ms) return !is_endless;
+  const TimeMs asked = *call.lease_ms > 0 ? After(now, *call.lease_ms) : now + *call.lease_ms;
+  switch (call.condition) {
+    case ExpiryCondition::kNx:
+      return is_endless;
+    case ExpiryCondition::kXx:
+      return !is_endless;
+    case ExpiryCondition::kGt:
+      return !is_endless && asked > end;
+    case ExpiryCondition::kLt:
+      return is_endless || asked < end;
+    default:
+      return true;
+  }
+}
+
+bool IsRedis(Operation operation) {
+  return operation >= Operation::kSet && operation <= Operation::kFlush;
+}
+
 bool IsSetting(Operation operation) {
   return operation >= Operation::kSetDefaultLease && operation <= Operation::kDropLimit;
 }
@@ -82,50 +110,10 @@ bool IsSetting(Operation operation) {
 bool IsRequest(Operation operation) {
   const bool is_of_time_or_connection =
       operation >= Operation::kUnblock && operation <= Operation::kAdvance;
-  return !is_of_time_or_connection && !IsSetting(operation) && operation != Operation::kBeginStep;
-}
-
-void Outcome::Clear() {
-  status = 0;
-  reason = 0;
-  token = 0;
-  number = 0;
-  extra = 0;
-  answers.clear();
-  links.clear();
-  link_count = 0;
-  owners_in_line.clear();
-  expiries.clear();
-  lapses.clear();
-}
-
-bool Outcome::HasEqualResult(const Outcome& other) const {
-  return status == other.status && reason == other.reason && token == other.token &&
-         number == other.number && extra == other.extra;
-}
-
-bool IsWatchAnswer(ResolutionKind kind) {
-  return kind == ResolutionKind::kWatchEnded || kind == ResolutionKind::kWatchTimedOut;
-}
-
-std::string Describe(const Answer& answer) {
-  static constexpr std::array kNames = {"granted",    "timed out",   "cancelled",      "replaced",
-                                        "superseded", "watch ended", "watch timed out"};
-  std::string text =
-      "c" + std::to_string(answer.connection) + " " + kNames[static_cast<std::size_t>(answer.kind)];
-  if (answer.token != 0) text += " token " + std::to_string(answer.token);
-  if (answer.by != kAbsent) text += " by w" + std::to_string(answer.by);
-  return text;
-}
-
-std::string Describe(const Outcome& outcome) {
-  std::string text = "status " + std::to_string(outcome.status);
-  if (outcome.reason != 0) text += " reason " + std::to_string(outcome.reason);
-  if (outcome.token != 0) text += " token " + std::to_string(outcome.token);
-  if (outcome.number != 0) text += " number " + std::to_string(outcome.number);
-  if (outcome.extra != 0) text += " extra " + std::to_string(outcome.extra);
-  for (const Answer& answer : outcome.answers) text += "; " + Describe(answer);
-  return text;
+  const bool is_of_channel =
+      operation == Operation::kSubscribe || operation == Operation::kUnsubscribe;
+  return !is_of_time_or_connection && !is_of_channel && !IsSetting(operation) &&
+         operation != Operation::kBeginStep;
 }
 
 const char* NameOf(Operation operation) { return RowOf(operation).name; }

@@ -9,15 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "server/engine/effects.h"
+#include "server/engine/redis_requests.h"
 #include "server/engine/requests.h"
 #include "server/engine/types.h"
+#include "tests/simulation/outcome.h"
 
 namespace fairlock::simulation {
-
-using engine::DurationMs;
-using engine::TimeMs;
-using engine::Token;
 
 enum class Operation : std::uint8_t {
   kLock,
@@ -47,10 +44,30 @@ enum class Operation : std::uint8_t {
   kMrenew,
   kMunlock,
   kBeginStep,  // the next commands are one step, as in EXEC
+  kSet,        // SET, and INCR as a rename
+  kMsetNx,
+  kDel,
+  kExpire,  // and PERSIST
+  kSee,     // what GET, EXISTS, TYPE and TTL tell
+  kFlush,
+  kSubscribe,    // a channel gets a subscriber
+  kUnsubscribe,  // a channel loses its last one
 };
-inline constexpr std::size_t kOperationCount = 27;
+inline constexpr std::size_t kOperationCount = 35;
 
-inline constexpr int kAbsent = -1;
+// Of EXPIRE.
+enum class ExpiryCondition : std::uint8_t { kNone, kNx, kXx, kGt, kLt };
+
+// A key as clients of Redis see it.
+struct RedisSight {
+  enum Bit : std::uint8_t { kExists = 1, kHeld = 2, kRedisWay = 4, kSemaphore = 8 };
+
+  int bits = 0;
+  int owner = 0;                  // of the oldest hold
+  engine::DurationMs ttl_ms = 0;  // 0: no end
+
+  friend bool operator==(const RedisSight&, const RedisSight&) = default;
+};
 
 // `duration_ms` after `now`, and no later than never.
 TimeMs After(TimeMs now, DurationMs duration_ms);
@@ -79,12 +96,30 @@ struct Call {
   bool only_new = false;
   int meta = kAbsent;
   int label = kAbsent;
+  int channel = kAbsent;      // NOTIFY; kSubscribe, kUnsubscribe
   int pattern = kAbsent;      // kSetLimit, kDropLimit
   std::uint64_t start = 0;    // kQueue
   std::uint64_t count = 0;    // kQueue; kBeginStep: of how many commands
   std::size_t steps_max = 0;  // kAdvance: budget of one call of Advance
   bool until_done = true;     // kAdvance: again and again until nothing more is due
-  std::size_t undone = 0;     // kDisconnect: so many of its latest grants it never read
+  // kDisconnect, kUnsubscribe: so many of its latest grants it never read. kSubscribe, of a channel
+  // that had a subscriber: it is another one who never read them.
+  std::size_t undone = 0;
+  // Of a write the lease is `lease_ms`, if its end is kAfter; of kExpire, without: PERSIST.
+  engine::WrittenEnd written_end = engine::WrittenEnd::kEndless;
+  bool only_held = false;
+  bool is_rename = false;
+  ExpiryCondition condition = ExpiryCondition::kNone;
+  bool flushes_all = false;
+
+  // What is written is over at once.
+  bool is_over() const {
+    return written_end == engine::WrittenEnd::kAfter && lease_ms.value_or(0) <= 0;
+  }
+  // 0: none.
+  DurationMs WrittenLease() const {
+    return written_end == engine::WrittenEnd::kAfter && !is_over() ? *lease_ms : 0;
+  }
 
   // In a step WAIT counts as absent.
   Call WithoutWait() const {
@@ -92,6 +127,15 @@ struct Call {
     call.wait_ms = 0;
     return call;
   }
+  // Rule 13: with NOTIFY it joins the line also without WAIT, then without time limit.
+  bool waits_by_notify_alone() const { return channel != kAbsent && wait_ms == 0; }
+  Call WithWait() const {
+    Call call = *this;
+    call.wait_ms = engine::kForever;
+    return call;
+  }
+  // On what its request waits.
+  int waits_on() const { return channel != kAbsent ? ConnectionOfChannel(channel) : connection; }
   // SHARED and LIMIT exclude each other; here SHARED wins.
   engine::Mode mode() const {
     const bool has_limit = limit.has_value() && !is_shared;
@@ -106,66 +150,16 @@ struct Call {
   }
 };
 
-// The answer to a request that waited.
-struct Answer {
-  int connection = kAbsent;
-  int key = kAbsent;  // of MLOCK the first that it named
-  engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
-  Token token = 0;
-  int by = kAbsent;  // kReplaced: the owner that took the place
-
-  friend bool operator==(const Answer&, const Answer&) = default;
-};
-
-// A lease that ended.
-struct Expiry {
-  int key = kAbsent;
-  Token token = 0;
-};
-
-// A place of an absent owner that ended, on each of its keys.
-struct Lapse {
-  int key = kAbsent;
-  int owner = kAbsent;
-};
-
-// Of a refusal: who waits for what because of whom.
-struct DeadlockLink {
-  int waiter = kAbsent;
-  int key = kAbsent;
-  int blocker = kAbsent;
-  bool is_held = false;
-};
-
-// What a call returned; each operation uses the fields it needs, the others stay 0.
-struct Outcome {
-  int status = 0;
-  int reason = 0;
-  Token token = 0;
-  std::int64_t number = 0;
-  std::int64_t extra = 0;
-  std::vector<Answer> answers;
-  // The first links of the chain for which a wait is refused, and how many there are. For the
-  // ledger; not compared.
-  std::vector<DeadlockLink> links;
-  std::size_t link_count = 0;
-  // After a call that may end places of absent owners without a word: who is in
-  // line then, for each key that it named. For the ledger; not compared.
-  std::vector<std::vector<int>> owners_in_line;
-  // The leases that ended in an Advance, in their order, which between keys is the engine's affair.
-  // Not compared.
-  std::vector<Expiry> expiries;
-  // The places of absent owners that ended in an Advance. Not compared.
-  std::vector<Lapse> lapses;
-
-  void Clear();
-  bool HasEqualResult(const Outcome& other) const;
-};
-
 // Rules 7 and 8: whether one more room of this mode is tolerated by all, itself
 // included; an override replaces each LIMIT that was given, and 0 lets nobody in.
 bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode,
                    std::optional<std::uint32_t> limit_override);
+
+// Whether EXPIRE, or PERSIST, changes a lease that ends then.
+bool MayExpire(const Call& call, TimeMs end, TimeMs now);
+
+// Whether it is of the Redis way.
+bool IsRedis(Operation operation);
 
 // Whether it concerns the server as a whole and no key.
 bool IsSetting(Operation operation);
@@ -176,11 +170,6 @@ bool IsRequest(Operation operation);
 // When a lease of that length ends; 0: never.
 TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms);
 
-// Answers to WAIT key, as against those to LOCK.
-bool IsWatchAnswer(engine::ResolutionKind kind);
-
-std::string Describe(const Answer& answer);
-std::string Describe(const Outcome& outcome);
 const char* NameOf(Operation operation);
 // How often it happens beside the others when a seed has no preference.
 std::uint64_t UsualWeightOf(Operation operation);

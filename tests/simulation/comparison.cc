@@ -29,8 +29,17 @@ std::optional<std::string> Comparison::CompareOutcomes(const Outcome& engine,
     };
     is_same = sorted(engine.answers) == sorted(model.answers);
   }
-  if (is_same) return std::nullopt;
+  if (is_same && HasSameLosses(engine, model)) return std::nullopt;
   return "engine: " + Describe(engine) + "\nmodel:  " + Describe(model);
+}
+
+// In their order on each key; between keys the order is the engine's affair.
+bool Comparison::HasSameLosses(const Outcome& engine, const Outcome& model) {
+  const auto sorted = [](std::vector<Loss> losses) {
+    std::ranges::stable_sort(losses, {}, &Loss::key);
+    return losses;
+  };
+  return sorted(engine.losses) == sorted(model.losses);
 }
 
 // One key
@@ -71,7 +80,9 @@ bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects)
                                      effects);
   };
   for (std::size_t i = 0; i < model.line.size(); ++i) {
-    if (position(model.line[i].owner) != model.CountStandingBefore(i) + 1) return false;
+    const auto seen = position(model.line[i].owner);
+    if (seen.has_value() == model.line[i].is_mark) return false;
+    if (seen && *seen != model.CountStandingBefore(i) + 1) return false;
   }
   for (const ModelHold& hold : model.holds) {
     if (position(hold.owner) != 0U) return false;
@@ -92,16 +103,18 @@ bool Comparison::IsSameKey(const engine::LockInfo& info,
                            TimeMs now) const {
   bool is_same =
       info.holder_count == model.holds.size() && info.holders.size() == model.holds.size() &&
-      info.waiter_count == model.CountStanding() && places.size() == model.line.size() &&
+      info.waiter_count == model.CountStanding() && places.size() == model.CountSeen() &&
       info.reserved_count == model.CountReserved() && info.cooling_ms == model.CoolingLeft(now) &&
       info.limit == model.SmallestLimit() && info.limit_override == model.limit_override &&
       info.is_shared == (!model.holds.empty() && model.holds.front().mode.is_shared);
   for (std::size_t i = 0; is_same && i < info.holders.size(); ++i) {
     is_same = IsSame(info.holders[i], model.holds[i], now);
   }
-  for (std::size_t i = 0; is_same && i < places.size(); ++i) {
-    is_same = places[i].position == model.CountStandingBefore(i) + 1 &&
-              IsSame(places[i], model.line[i], now);
+  auto place = places.begin();
+  for (std::size_t i = 0; is_same && i < model.line.size(); ++i) {
+    if (model.line[i].is_mark) continue;
+    is_same =
+        place->position == model.CountStandingBefore(i) + 1 && IsSame(*place++, model.line[i], now);
   }
   return is_same;
 }
@@ -117,6 +130,8 @@ std::optional<std::string> Comparison::CompareKey(int key, TimeMs now) {
   if (!is_same) return NarrateKey(key, info, places, now);
   if (!HasSameCounters(info.counters, model))
     return "counters: " + NarrateKey(key, info, places, now);
+  if (driver_.SeeAsRedis(key, now) != model_.SeeAsRedis(key, now))
+    return "as Redis sees it: " + NarrateKey(key, info, places, now);
   if (!HasSamePositions(key, now, effects))
     return "positions: " + NarrateKey(key, info, places, now);
   if (!effects.resolutions.empty()) return "looking at a settled key has effects";
@@ -173,7 +188,8 @@ bool Comparison::IsSame(const engine::LockSummary& summary, const ModelKey& key,
   if (summary.holder_count != key.holds.size() || summary.waiter_count != key.CountStanding()) {
     return false;
   }
-  const DurationMs waited_ms = key.line.empty() ? 0 : now - key.line.front().since;
+  const ModelPlace* first_place = key.FirstStanding();
+  const DurationMs waited_ms = first_place == nullptr ? 0 : now - first_place->since;
   if (summary.longest_wait_ms != waited_ms || summary.limit != key.SmallestLimit()) return false;
   if (key.holds.empty()) return summary.first_owner.empty() && summary.oldest_hold_ms == 0;
   const ModelHold& first = key.holds.front();

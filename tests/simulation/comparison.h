@@ -21,6 +21,7 @@ class Comparison {
   // Results and answers; among the answers of one key those to LOCK, and those to WAIT, are in
   // order.
   std::optional<std::string> CompareOutcomes(const Outcome& engine, const Outcome& model) const;
+  static bool HasSameLosses(const Outcome& engine, const Outcome& model);
   // All that LOCKINFO, QUEUE and POSITION say of the key.
   std::optional<std::string> CompareKey(int key, TimeMs now);
   std::optional<std::string> CompareAllKeys(TimeMs now);

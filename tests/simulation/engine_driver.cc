@@ -22,6 +22,7 @@ EngineDriver::EngineDriver(const Setting& setting)
       engine_(setting.engine),
       slots_(static_cast<std::size_t>(setting.connections)) {
   engine_.set_event_sink(this);
+  engine_.set_notice_sink(this);
   for (int slot = 0; slot < setting.connections; ++slot) Connect(slot);
 }
 
@@ -47,6 +48,8 @@ EngineDriver::Connection& EngineDriver::Find(int connection) {
   assert(found != slots_.end());
   return **found;
 }
+
+engine::Attachment& EngineDriver::AttachmentOf(int connection) { return Find(connection); }
 
 void EngineDriver::Close(Connection& connection, TimeMs now) {
   now_ = now;
@@ -88,6 +91,12 @@ void EngineDriver::CloseAll(TimeMs now) {
     Close(*connection, now);
     connection.reset();
   }
+  for (const std::string& channel : setting_.channels) {
+    engine_.CloseChannel(channel, now, effects_);
+  }
+  told_.clear();
+  losses_.clear();
+  events_.clear();
   effects_.resolutions.clear();
 }
 
@@ -109,23 +118,67 @@ const std::string& EngineDriver::AddressOf(int connection) const {
 }
 
 void EngineDriver::TakeAnswers(Outcome& outcome) {
-  for (const engine::Resolution& resolution : effects_.resolutions) {
-    const auto found = std::ranges::find_if(
-        slots_, [&](const auto& candidate) { return candidate.get() == resolution.to; });
-    Answer answer{kNobody, kAbsent, resolution.kind, resolution.token};
-    if (resolution.kind == engine::ResolutionKind::kReplaced) {
-      answer.by = NumberOfOwner(resolution.by);
+  auto told = told_.begin();
+  for (std::size_t i = 0; i <= effects_.resolutions.size(); ++i) {
+    for (; told != told_.end() && told->resolutions_before == i; ++told) {
+      outcome.answers.push_back(told->answer);
     }
-    if (found != slots_.end()) {
-      answer.connection = (*found)->number;
-      answer.key = (*found)->key;
-      assert(resolution.kind != engine::ResolutionKind::kGranted || (*found)->waits_for_all ||
-             resolution.key_hash ==
-                 engine_.Prefetch(setting_.keys[static_cast<std::size_t>(answer.key)].name()));
-    }
-    outcome.answers.push_back(answer);
+    if (i == effects_.resolutions.size()) break;
+    outcome.answers.push_back(AnswerOf(effects_.resolutions[i]));
   }
   effects_.resolutions.clear();
+  told_.clear();
+  outcome.losses.insert(outcome.losses.end(), losses_.begin(), losses_.end());
+  losses_.clear();
+  outcome.events.insert(outcome.events.end(), events_.begin(), events_.end());
+  events_.clear();
+}
+
+Answer EngineDriver::AnswerOf(const engine::Resolution& resolution) const {
+  const auto found = std::ranges::find_if(
+      slots_, [&](const auto& candidate) { return candidate.get() == resolution.to; });
+  Answer answer{kNobody, kAbsent, resolution.kind, resolution.token};
+  if (resolution.kind == engine::ResolutionKind::kReplaced) {
+    answer.by = NumberOfOwner(resolution.by);
+  }
+  if (found == slots_.end()) return answer;
+  answer.connection = (*found)->number;
+  answer.key = (*found)->key;
+  assert(resolution.kind != engine::ResolutionKind::kGranted || (*found)->waits_for_all ||
+         resolution.key_hash ==
+             engine_.Prefetch(setting_.keys[static_cast<std::size_t>(answer.key)].name()));
+  return answer;
+}
+
+void EngineDriver::Take(const engine::Notice& notice) {
+  const int channel = NumberOfChannel(notice.channel);
+  const int key = NumberOfKey(notice.key);
+  const int owner = NumberOfOwner(notice.owner);
+  if (notice.loss) {
+    losses_.push_back({channel, key, owner, notice.token, *notice.loss});
+    return;
+  }
+  Answer answer{ConnectionOfChannel(channel), key, notice.outcome, notice.token, kAbsent, owner};
+  if (notice.outcome == engine::ResolutionKind::kReplaced) answer.by = NumberOfOwner(notice.by);
+  assert(notice.key_hash == engine_.Prefetch(notice.key));
+  told_.push_back({effects_.resolutions.size(), answer});
+}
+
+void EngineDriver::OpenChannel(int channel, TimeMs now, Outcome& outcome) {
+  now_ = now;
+  engine_.OpenChannel(setting_.TextOf(setting_.channels, channel), now, effects_);
+  TakeAnswers(outcome);
+}
+
+void EngineDriver::CloseChannel(int channel, TimeMs now, Outcome& outcome) {
+  now_ = now;
+  engine_.CloseChannel(setting_.TextOf(setting_.channels, channel), now, effects_);
+  TakeAnswers(outcome);
+}
+
+int EngineDriver::NumberOfChannel(std::string_view name) const {
+  const auto found = std::ranges::find(setting_.channels, name);
+  return static_cast<int>(found - setting_.channels.begin());
 }
 
 int EngineDriver::NumberOfOwner(std::string_view owner) const {
@@ -140,11 +193,33 @@ int EngineDriver::NumberOfKey(const engine::KeyName& name) const {
   return found == setting_.keys.end() ? kAbsent : static_cast<int>(found - setting_.keys.begin());
 }
 
+void EngineDriver::Note(const engine::Event& event) {
+  using engine::EventKind;
+  // Which of several things made a key free for clients of Redis is not modelled.
+  if (event.kind == EventKind::kVacated) return;
+  const bool is_grant = event.kind == EventKind::kGranted || event.kind == EventKind::kTransferred;
+  if (is_grant) ++grants_told_;
+  events_.push_back({.kind = event.kind,
+                     .key = NumberOfKey(event.key),
+                     .owner = NumberOfOwner(event.owner),
+                     .token = event.token,
+                     .reason = static_cast<int>(event.reason),
+                     .other = NumberOfOwner(event.other),
+                     .other_token = event.other_token,
+                     .waited_ms = event.waited_ms,
+                     .held_ms = event.held_ms,
+                     .at = event.at,
+                     .is_in_time = !is_grant || engine_.counts().granted == grants_told_});
+}
+
 void EngineDriver::Take(const engine::Event& event) {
+  Note(event);
   if (event.kind == engine::EventKind::kExpired) {
     expiries_.push_back({NumberOfKey(event.key), event.token});
   } else if (event.kind == engine::EventKind::kLapsed) {
     lapses_.push_back({NumberOfKey(event.key), NumberOfOwner(event.owner)});
+  } else if (event.kind == engine::EventKind::kReleased) {
+    releases_.push_back({NumberOfKey(event.key), event.token});
   }
 }
 
@@ -190,6 +265,10 @@ bool EngineDriver::Advance(const Call& call, TimeMs now, Outcome& outcome) {
 void EngineDriver::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   now_ = now;
   if (IsSetting(call.operation)) return ApplySetting(call, now, outcome);
+  if (IsRedis(call.operation)) {
+    ApplyRedis(call, now, outcome);
+    return TakeAnswers(outcome);
+  }
   switch (call.operation) {
     case Operation::kLock:
     case Operation::kMlock:
@@ -238,6 +317,7 @@ engine::LockRequest EngineDriver::LockRequestOf(const Call& call) const {
   request.replaces_newest = call.replaces_newest;
   request.only_new = call.only_new;
   if (call.meta != kAbsent) request.meta = setting_.TextOf(setting_.metas, call.meta);
+  if (call.channel != kAbsent) request.notify = setting_.TextOf(setting_.channels, call.channel);
   if (call.label != kAbsent) request.label = setting_.TextOf(setting_.labels, call.label);
   return request;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
+#include "server/engine/redis_locks.h"
 #include "tests/simulation/call.h"
 #include "tests/simulation/setting.h"
 
@@ -13,7 +14,7 @@ namespace fairlock::simulation {
 
 // Owns the engine and its connections: a fixed number of slots, each with one connection at a time.
 // Connections are numbered in the order in which they open.
-class EngineDriver final : private engine::EventSink {
+class EngineDriver final : private engine::EventSink, private engine::NoticeSink {
  public:
   // An answer that the engine addressed to nobody who was waiting has this connection.
   static constexpr int kNobody = -2;
@@ -32,6 +33,8 @@ class EngineDriver final : private engine::EventSink {
   bool UndoGrant(int key, Token token, TimeMs now, Outcome& outcome);
   // Closes it and opens another in its slot.
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
+  void OpenChannel(int channel, TimeMs now, Outcome& outcome);
+  void CloseChannel(int channel, TimeMs now, Outcome& outcome);
   // Closes all; the driver is then only good for looking at the engine.
   void CloseAll(TimeMs now);
   int NumberOfKey(const engine::KeyName& name) const;
@@ -41,17 +44,24 @@ class EngineDriver final : private engine::EventSink {
   bool IsConnected(int connection) const;
   const std::string& AddressOf(int connection) const;
   engine::LockEngine& engine() { return engine_; }
+  RedisSight SeeAsRedis(int key, TimeMs now);
 
  private:
   struct Connection;
 
-  // Notes which leases and absent places end.
+  // Notes all that is told, and which leases and absent places end.
   void Take(const engine::Event& event) override;
+  // Notes what is told on channels.
+  void Take(const engine::Notice& notice) override;
 
+  void Note(const engine::Event& event);
   void Connect(int slot);
   void Close(Connection& connection, TimeMs now);
   Connection& Find(int connection);
+  engine::Attachment& AttachmentOf(int connection);
   void TakeAnswers(Outcome& outcome);
+  Answer AnswerOf(const engine::Resolution& resolution) const;
+  int NumberOfChannel(std::string_view name) const;
   void TakeDeadlock(Outcome& outcome) const;
   int NumberOfOwner(std::string_view owner) const;
   void ListLine(const Call& call, TimeMs now, Outcome& outcome);
@@ -66,16 +76,35 @@ class EngineDriver final : private engine::EventSink {
   void Look(const Call& call, TimeMs now, Outcome& outcome);
   void Explain(const Call& call, TimeMs now, Outcome& outcome);
 
+  // The Redis way (engine_driver_redis.cc).
+  engine::WriteRequest WriteRequestOf(const Call& call, int key) const;
+  void ApplyRedis(const Call& call, TimeMs now, Outcome& outcome);
+  void Write(const Call& call, TimeMs now, Outcome& outcome);
+  void WriteAllNew(const Call& call, TimeMs now, Outcome& outcome);
+  void Flush(const Call& call, TimeMs now);
+
   engine::KeyName KeyOf(const Call& call) const;
   std::string_view OwnerOf(int owner) const;
 
   const Setting& setting_;
   engine::LockEngine engine_;
+  engine::RedisLocks redis_{engine_};
   engine::Effects effects_;
   std::vector<std::unique_ptr<Connection>> slots_;
   std::vector<std::string> addresses_;  // of all connections there ever were
   std::vector<Expiry> expiries_;        // in the Advance that is made
   std::vector<Lapse> lapses_;
+  std::vector<Expiry> releases_;  // in the call of the Redis way that is made
+  // Answers on channels since the last TakeAnswers, each with the number of those to connections
+  // that came before it.
+  struct ToldAnswer {
+    std::size_t resolutions_before = 0;
+    Answer answer;
+  };
+  std::vector<ToldAnswer> told_;
+  std::vector<Loss> losses_;
+  std::vector<ToldEvent> events_;
+  std::uint64_t grants_told_ = 0;
   TimeMs now_ = 0;  // of the latest call
 };
 

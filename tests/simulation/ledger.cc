@@ -37,7 +37,8 @@ Ledger::Ledger(const Setting& setting)
       default_lease_ms_(setting.engine.default_lease_ms),
       reconnect_grace_ms_(setting.engine.reconnect_grace_ms),
       overrides_(setting),
-      newest_token_(setting.engine.first_token - 1) {
+      newest_token_(setting.engine.first_token - 1),
+      newest_before_(newest_token_) {
   recent_tokens_.fill(setting.engine.first_token);
 }
 
@@ -48,14 +49,18 @@ void Ledger::Require(bool is_kept, const char* promise) {
 // Steps
 std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outcome, TimeMs now) {
   if (is_in_step_ && call.wait_ms > 0) return Observe(call.WithoutWait(), outcome, now);
+  if (call.waits_by_notify_alone()) return Observe(call.WithWait(), outcome, now);
   EndOverrides(now);
   if (IsSetting(call.operation)) {
     ObserveSetting(call, outcome, now);
-    return End();
+    return End(now);
   }
   call_ = &call;
+  asked_ = &call;
   outcome_ = &outcome;
   was_cancelled_ = false;
+  was_heir_answered_ = false;
+  heir_channel_ = kAbsent;
   const Keys reach = Reach(call.named());
   may_hand_over_ = !is_in_step_ || overrides_.was_ever_used() || IsAnythingOver(reach, now);
   const Keys settled = DropOverdueOn(call.named(), now);
@@ -67,8 +72,10 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
     // What follows from a grant has a higher token than the grant; who just
     // came to wait may be granted by what its new options change.
     const bool is_asking = call.operation == Operation::kLock || call.is_mlock();
-    const bool is_after_result = (GivesToken() && answer.token > outcome.token) ||
-                                 (is_asking && answer.connection == call.connection);
+    const bool is_own = answer.connection == call.waits_on() &&
+                        (call.channel == kAbsent || IsGrantOfNewPlace(answer));
+    const bool is_after_result =
+        (GivesToken() && answer.token > outcome.token) || (is_asking && is_own);
     if (!is_result_judged && is_after_result) {
       JudgeResult(now);
       is_result_judged = true;
@@ -87,14 +94,15 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
     CheckSettled(settled, now);
   }
   may_hand_over_ = true;
-  return End();
+  return End(now);
 }
 
 std::optional<std::string> Ledger::ObserveStepEnd(const Outcome& outcome, TimeMs now) {
+  outcome_ = &outcome;
   is_in_step_ = false;
   for (const Answer& answer : outcome.answers) Judge(answer, now);
   CheckSettled(std::exchange(step_keys_, {}), now);
-  return End();
+  return End(now);
 }
 
 void Ledger::ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now) {
@@ -127,6 +135,7 @@ void Ledger::NoteLimits() {
 
 std::optional<std::string> Ledger::ObserveAdvance(const Outcome& outcome, bool is_done,
                                                   TimeMs now) {
+  outcome_ = &outcome;
   EndOverrides(now);
   for (const Expiry& expiry : outcome.expiries) {
     std::vector<Hold>& holds = At(expiry.key).holds;
@@ -150,11 +159,12 @@ std::optional<std::string> Ledger::ObserveAdvance(const Outcome& outcome, bool i
     for (int key = 0; key < static_cast<int>(keys_.size()); ++key) all.push_back(key);
     CheckSettled(DropOverdueOn(all, now), now);
   }
-  return End();
+  return End(now);
 }
 
 std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome& outcome,
                                                   TimeMs now) {
+  outcome_ = &outcome;
   EndOverrides(now);
   Require(outcome.answers.empty() || IsWaiting(connection), "who does not wait is not unblocked");
   unblocked_ = connection;
@@ -170,11 +180,12 @@ std::optional<std::string> Ledger::ObserveUnblock(int connection, const Outcome&
   CheckSettled(keys, now);
   unblocked_ = kAbsent;
   Require(!IsWaiting(connection), "who is unblocked is answered");
-  return End();
+  return End(now);
 }
 
 std::optional<std::string> Ledger::ObserveDisconnect(int connection, const Outcome& outcome,
                                                      TimeMs now) {
+  outcome_ = &outcome;
   EndOverrides(now);
   Keys touched;
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
@@ -192,7 +203,7 @@ std::optional<std::string> Ledger::ObserveDisconnect(int connection, const Outco
   touched = DropOverdueOn(touched, now);
   for (const Answer& answer : outcome.answers) Judge(answer, now);
   CheckSettled(touched, now);
-  return End();
+  return End(now);
 }
 
 bool Ledger::LoseRequest(Place& place, TimeMs now) const {
@@ -217,6 +228,7 @@ void Ledger::LoseSessionsOf(int connection, TimeMs now, Keys& touched) {
 }
 
 std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outcome, TimeMs now) {
+  outcome_ = &outcome;
   EndOverrides(now);
   Keys keys;
   std::optional<Hold> grant;
@@ -225,13 +237,14 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
         std::ranges::find_if(At(key).holds, [&](const Hold& one) { return one.token == token; });
     if (hold == At(key).holds.end()) continue;
     keys.push_back(key);
-    grant = *hold;
+    // A repeated LOCK of one key may have changed its hold alone; the place is as on the first.
+    if (!grant || hold->keys.front() == key) grant = *hold;
   }
   const bool is_undone = outcome.number == 1;
   Require(is_undone == (grant && !grant->is_confirmed),
           "a grant that nobody read or renewed is undone, and no other");
   Require(is_undone || outcome.answers.empty(), "a grant that stands has no effect");
-  if (!is_undone || !grant) return End();
+  if (!is_undone || !grant) return End(now);
   // The place returns, if no part of it is gone.
   const bool returns = grant->arrival != 0 && keys.size() == grant->keys.size();
   Place place{.owner = grant->owner,
@@ -239,9 +252,21 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
               .is_mlock = grant->is_mlock,
               .arrival = grant->arrival,
               .mode = grant->mode,
+              .lease_ms = grant->lease_ms,
               .keep_ms = grant->keep_ms,
-              .session_grace_ms = {}};
-  const bool stays = LoseRequest(place, now);
+              .session_grace_ms = grant->session_grace_ms,
+              .min_hold_ms = grant->min_hold_ms,
+              .is_redis_way = grant->is_redis_way,
+              .channel = grant->channel,
+              .wait_end = grant->wait_end};
+  undone_ = token;
+  bool stays = true;
+  if (place.channel != kAbsent) place.connection = ConnectionOfChannel(place.channel);
+  if (IsOpen(place.channel)) {
+    WaitAgain(place, now);
+  } else {
+    stays = LoseRequest(place, now);
+  }
   for (int index : keys) {
     Key& key = At(index);
     std::erase_if(key.holds, [&](const Hold& hold) { return hold.token == token; });
@@ -252,12 +277,15 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
   keys = DropOverdueOn(keys, now);
   for (const Answer& answer : outcome.answers) Judge(answer, now);
   CheckSettled(keys, now);
-  return End();
+  return End(now);
 }
 
-std::optional<std::string> Ledger::End() {
+std::optional<std::string> Ledger::End(TimeMs now) {
+  JudgeLosses(now);
   call_ = nullptr;
+  asked_ = nullptr;
   outcome_ = nullptr;
+  undone_ = 0;
   if (broken_ == nullptr) return std::nullopt;
   return std::string("broken promise: ") + broken_;
 }
@@ -276,8 +304,15 @@ bool Ledger::IsLeaving(const Hold& hold, bool is_part) const {
       return GivesToken() && hold.owner == call_->owner;
     case Operation::kBreak:
       return call_->owner == kAbsent || hold.owner == call_->owner;
+    case Operation::kSet:
+      if (IsEndingRenewal()) return hold.token == outcome_->token;
+      return IsTakeover() && hold.token != outcome_->token;
     default:
-      return false;
+      // By token: what follows from it may be released in a later step only.
+      return IsRedis(call_->operation) &&
+             std::ranges::any_of(outcome_->releases, [&](const Expiry& release) {
+               return release.token == hold.token;
+             });
   }
 }
 
@@ -294,6 +329,7 @@ void Ledger::MarkLeaving() {
 void Ledger::ForgetAbsentOf(int key, int owner) {
   const auto place = FindOwner(At(key).line, owner);
   if (place == At(key).line.end() || !place->is_absent()) return;
+  if (!place->is_mlock) heir_channel_ = place->channel;
   RemovePlace(Place(*place));
   was_cancelled_ = true;
 }
@@ -308,6 +344,10 @@ void Ledger::ForgetAbsent() {
     if (ends_own) ForgetAbsentOf(key, call_->owner);
     if (call_->operation == Operation::kTransfer && GivesToken()) {
       ForgetAbsentOf(key, call_->new_owner);
+    }
+    if (IsTakeover()) ForgetAbsentOf(key, call_->owner);
+    if (call_->operation == Operation::kFlush) {
+      std::erase_if(At(key).line, [](const Place& place) { return place.is_redis_way; });
     }
   }
   for (std::size_t i = 0; i < outcome_->owners_in_line.size(); ++i) {
@@ -357,8 +397,9 @@ Ledger::Keys Ledger::DropOverdueOn(Keys keys, TimeMs now) {
 bool Ledger::IsRoomTaken(const Hold& hold, TimeMs now, bool is_settled) const {
   const bool is_cooling = hold.cool_until > 0 && !IsOver(hold.cool_until, now);
   if (hold.is_leaving) {
-    const bool may_cool =
-        call_->operation != Operation::kBreak && call_->operation != Operation::kTransfer;
+    const bool may_cool = call_->operation != Operation::kBreak &&
+                          call_->operation != Operation::kTransfer && !IsTakeover() &&
+                          !EndsCooling();
     return is_cooling && may_cool;
   }
   return !is_settled || !IsOver(hold.end, now) || is_cooling;
@@ -369,10 +410,8 @@ std::vector<engine::Mode> Ledger::RoomsOf(const Key& key, TimeMs now, bool is_se
   for (const Hold& hold : key.holds) {
     if (IsRoomTaken(hold, now, is_settled)) rooms.push_back(hold.mode);
   }
-  const bool ends_cooling =
-      call_ != nullptr && call_->operation == Operation::kBreak && call_->owner == kAbsent;
   for (const Cooling& room : key.cooling) {
-    if (!ends_cooling && (!is_settled || !IsOver(room.end, now))) rooms.push_back(room.mode);
+    if (!EndsCooling() && (!is_settled || !IsOver(room.end, now))) rooms.push_back(room.mode);
   }
   return rooms;
 }

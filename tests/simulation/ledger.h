@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "tests/simulation/call.h"
+#include "tests/simulation/ledger_state.h"
 #include "tests/simulation/override_book.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/stuck_requests.h"
@@ -33,62 +35,13 @@ namespace fairlock::simulation {
 // 11. No wait begins that would never end because others never end for it, and only such a one is
 //     refused; the chain that is named for it is true.
 // 12. What a step frees is handed over in its end, and not before.
-class Ledger {
+// 13. What a client of Redis takes by its value it may change by key, as it asks; what LOCK has
+//     granted, or repeated, it may not. A value whose SET NX was denied twice within the time that
+//     the configuration gives it stands in line since the first, and nobody else does by SET NX.
+// 14. By NOTIFY one is told once how the wait has ended and that the hold is lost, and of nothing
+//     else. Who waits so is absent while nobody listens.
+class Ledger : public LedgerState {
  public:
-  struct Hold {
-    int owner = kAbsent;
-    std::vector<int> keys{};  // that were granted with it
-    bool is_mlock = false;
-    Token token = 0;
-    engine::Mode mode;
-    DurationMs lease_ms = 0;  // 0: none
-    TimeMs lease_end = 0;
-    TimeMs end = 0;  // the lease's, or the grace's
-    std::optional<DurationMs> session_grace_ms;
-    int session_connection = kAbsent;
-    TimeMs cool_until = 0;      // MINHOLD; 0: none
-    std::uint64_t arrival = 0;  // of the place that it came from; 0: none
-    DurationMs keep_ms = 0;     // of that place
-    bool is_confirmed = false;
-    bool is_leaving = false;  // the command that is judged ends it
-  };
-  enum class PlaceState : std::uint8_t { kWaiting, kSuperseded, kKept, kPassedOver };
-  // Of MLOCK the same on each of its keys.
-  struct Place {
-    int owner = kAbsent;
-    std::vector<int> keys{};
-    bool is_mlock = false;
-    std::uint64_t arrival = 0;
-    PlaceState state = PlaceState::kWaiting;
-    int connection = kAbsent;
-    engine::Mode mode;
-    DurationMs lease_ms = 0;
-    DurationMs keep_ms = 0;
-    std::optional<DurationMs> session_grace_ms;
-    DurationMs min_hold_ms = 0;
-    TimeMs end = 0;  // of WAIT, KEEP or grace
-
-    bool is_absent() const {
-      return state == PlaceState::kKept || state == PlaceState::kPassedOver;
-    }
-  };
-  struct Cooling {
-    engine::Mode mode;
-    TimeMs end = 0;
-  };
-  struct Watcher {
-    int connection = kAbsent;
-    Token newest_token = 0;
-    TimeMs give_up = 0;
-  };
-  struct Key {
-    std::optional<std::uint32_t> limit_override;
-    std::vector<Hold> holds;
-    std::vector<Place> line;  // in the order of arrival
-    std::vector<Cooling> cooling;
-    std::vector<Watcher> watchers;
-  };
-
   explicit Ledger(const Setting& setting);
 
   // Each returns the first broken promise, or nothing.
@@ -99,6 +52,10 @@ class Ledger {
 
   // Until ObserveStepEnd the commands are one step.
   void BeginStep() { is_in_step_ = true; }
+  // A channel gets its first subscriber, or has lost its last one.
+  std::optional<std::string> ObserveOpen(int channel, const Outcome& outcome, TimeMs now);
+  std::optional<std::string> ObserveClose(int channel, const Outcome& outcome, TimeMs now);
+
   std::optional<std::string> ObserveStepEnd(const Outcome& outcome, TimeMs now);
 
   const Key& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
@@ -124,6 +81,16 @@ class Ledger {
   void JudgeWatcherAnswer(const Answer& answer, Key& key, std::size_t index, TimeMs now);
   bool IsCancelled(const Place& place) const;
 
+  // NOTIFY (ledger_channels.cc).
+  void JudgeOnChannel(const Answer& answer, TimeMs now);
+  void WaitAgain(Place& place, TimeMs now) const;
+  bool IsOpen(int channel) const { return std::ranges::count(open_channels_, channel) > 0; }
+  bool IsSameChannel(const Place& place) const;
+  bool IsGrantOfNewPlace(const Answer& answer) const;
+  void JudgeLosses(TimeMs now);
+  void JudgeLoss(const Loss& loss, TimeMs now);
+  bool MayEndUntold(const Hold& hold) const;
+
   // Results of commands (ledger_results.cc).
   void JudgeResult(TimeMs now);
   void JudgeLock(TimeMs now);
@@ -142,6 +109,25 @@ class Ledger {
   void JudgeTransfer(Key& key, TimeMs now);
   void JudgeBreak(Key& key);
   void JudgeLook(const Key& key);
+  // The Redis way (ledger_redis.cc).
+  bool IsTakeover() const;
+  bool IsEndingRenewal() const;
+  bool IsRelease() const;
+  bool MayBeEndedByOthers(const Key& key) const;
+  bool EndsCooling() const;
+  bool MayExpireNow() const;
+  void JudgeRedis(TimeMs now);
+  static void SetLeaseEnd(Hold& hold, TimeMs lease_end);
+  void JudgeSet(TimeMs now);
+  void JudgeSetDenied(TimeMs now);
+  void NoteDeniedValue(Key& key, TimeMs now);
+  void JudgeSetGranted(int key, Token token, TimeMs now);
+  void JudgeSetRenewed(Hold& hold, TimeMs now);
+  void DropIfOver(Key& key, Token token) const;
+  void JudgeTakeover(Key& key, TimeMs now);
+  void JudgeRelease(Key& key, TimeMs now);
+  void JudgeExpire(TimeMs now);
+  void JudgeSight(const Key& key);
   bool HasOtherStake(int key) const;
   bool MayBeGranted(int key, TimeMs now) const;
   void CheckDenied(TimeMs now);
@@ -182,7 +168,7 @@ class Ledger {
   bool GivesToken() const;
   void SetWaiting(int connection, bool is_waiting);
   void Require(bool is_kept, const char* promise);
-  std::optional<std::string> End();
+  std::optional<std::string> End(TimeMs now);
 
   Key& At(int key) { return keys_[static_cast<std::size_t>(key)]; }
   const Key& At(int key) const { return keys_[static_cast<std::size_t>(key)]; }
@@ -198,11 +184,25 @@ class Ledger {
   std::size_t tokens_given_ = 0;
   std::vector<bool> is_waiting_;  // by connection
 
+  Keys open_channels_;
+  // A hold with NOTIFY, as it was when the last step was judged.
+  struct NotifiedHold {
+    int key = kAbsent;
+    Hold hold;
+  };
+  std::vector<NotifiedHold> notified_;
+  Token newest_before_;
+
   // Of the step that is being judged.
-  const Call* call_ = nullptr;  // null: no command
+  Keys returned_;                // a channel that has a subscriber again; else empty
+  Token undone_ = 0;             // a grant that is undone
+  int heir_channel_ = kAbsent;   // of the place that a transfer has ended
+  const Call* asked_ = nullptr;  // the command, also when it is done
+  const Call* call_ = nullptr;   // null: no command
   const Outcome* outcome_ = nullptr;
   int unblocked_ = kAbsent;  // the connection whose wait is ended
   bool was_cancelled_ = false;
+  bool was_heir_answered_ = false;  // a takeover: its value waited by LOCK
   bool is_in_step_ = false;
   bool may_hand_over_ = true;  // in a step: something was overdue at its begin
   Keys step_keys_;             // that were named in the step

@@ -10,6 +10,7 @@ namespace fairlock::simulation {
 using engine::ResolutionKind;
 
 void Ledger::Judge(const Answer& answer, TimeMs now) {
+  if (IsChannel(answer.connection)) return JudgeOnChannel(answer, now);
   Require(IsWaiting(answer.connection), "only who waits is answered, and once");
   if (broken_ != nullptr) return;
   SetWaiting(answer.connection, false);
@@ -37,6 +38,7 @@ void Ledger::JudgePlaceAnswer(const Answer& answer, const Place& place, TimeMs n
           call_ != nullptr && call_->owner == place.owner &&
           call_->operation == (place.is_mlock ? Operation::kMlock : Operation::kLock);
       Require(is_asking, "only the same request again supersedes");
+      Require(!is_asking || !IsSameChannel(place), "no channel is told that it supersedes itself");
       for (int key : place.keys) {
         FindOwner(At(key).line, place.owner)->state = PlaceState::kSuperseded;
       }
@@ -52,7 +54,7 @@ void Ledger::JudgePlaceAnswer(const Answer& answer, const Place& place, TimeMs n
 
 void Ledger::JudgeTimeOut(const Place& place, TimeMs now) {
   Require(IsOver(place.end, now) || place.connection == unblocked_, "no wait ends early");
-  if (place.keep_ms == 0) return RemovePlace(place);
+  if (place.keep_ms == 0 || place.channel != kAbsent) return RemovePlace(place);
   for (int key : place.keys) {
     Place& kept = *FindOwner(At(key).line, place.owner);
     kept.state = PlaceState::kKept;
@@ -76,6 +78,8 @@ bool Ledger::IsCancelled(const Place& place) const {
       return call_->owner == place.owner;
     case Operation::kTransfer:
       return place.is_mlock && call_->new_owner == place.owner && GivesToken();
+    case Operation::kSet:
+      return place.is_mlock && call_->owner == place.owner && IsTakeover();
     default:
       return false;
   }
@@ -98,9 +102,13 @@ void Ledger::JudgeReplaced(const Answer& answer, const Place& place) {
 
 void Ledger::JudgeGrantAfterWait(const Answer& answer, const Place& place, TimeMs now) {
   // The new owner of a transfer is told its token; the result counts.
-  if (GivesToken() && answer.token == outcome_->token && call_->operation == Operation::kTransfer &&
-      place.owner == call_->new_owner) {
+  const bool is_transfer =
+      GivesToken() && call_->operation == Operation::kTransfer && place.owner == call_->new_owner;
+  const bool is_takeover = IsTakeover() && place.owner == call_->owner;
+  if ((is_transfer || is_takeover) && answer.token == outcome_->token) {
     Require(!place.is_mlock, "an MLOCK never holds a part");
+    was_heir_answered_ = true;
+    heir_channel_ = place.channel;
     return RemovePlace(place);
   }
   Require(may_hand_over_, "what a step frees is handed over in its end");

@@ -56,7 +56,11 @@ std::vector<Ledger::Place> Ledger::PlacesToReplace() const {
   const bool is_refused = outcome_->status == static_cast<int>(engine::LockStatus::kDeadlock);
   const auto& own_line = At(call_->key).line;
   const bool has_place = FindOwner(own_line, call_->owner) != own_line.end();
-  if (!is_refused || has_place || !call_->waiters_max || !call_->replaces_newest) return places;
+  const bool is_replaced = std::ranges::any_of(outcome_->answers, [](const Answer& answer) {
+    return answer.kind == engine::ResolutionKind::kReplaced;
+  });
+  if (!is_refused || is_replaced || has_place || !call_->waiters_max || !call_->replaces_newest)
+    return places;
   for (int index : call_->named()) {
     std::vector<Place> standing = At(index).line;
     std::erase_if(standing,

@@ -15,6 +15,9 @@ bool Ledger::GivesToken() const {
   if (call_->operation == Operation::kLock || call_->is_mlock()) {
     return outcome_->status == static_cast<int>(LockStatus::kGranted);
   }
+  if (call_->operation == Operation::kSet || call_->operation == Operation::kMsetNx) {
+    return IsTakeover() || outcome_->status == static_cast<int>(engine::WriteStatus::kGranted);
+  }
   return call_->operation == Operation::kTransfer &&
          outcome_->status == static_cast<int>(TransferStatus::kTransferred);
 }
@@ -33,7 +36,10 @@ Ledger::Hold Ledger::HoldFor(const Place& place, Token token, TimeMs now) const 
           .session_connection = place.connection,
           .cool_until = place.min_hold_ms > 0 ? After(now, place.min_hold_ms) : 0,
           .arrival = place.arrival,
-          .keep_ms = place.keep_ms};
+          .keep_ms = place.keep_ms,
+          .min_hold_ms = place.min_hold_ms,
+          .channel = place.channel,
+          .wait_end = place.wait_end};
 }
 
 void Ledger::NoteToken(Token token) {
@@ -45,7 +51,8 @@ void Ledger::NoteToken(Token token) {
 void Ledger::AddHold(int index, Hold hold, TimeMs now) {
   Key& key = At(index);
   // What is transferred was granted under other limits.
-  const bool is_transfer = call_ != nullptr && call_->operation == Operation::kTransfer &&
+  const bool is_transfer = call_ != nullptr &&
+                           (call_->operation == Operation::kTransfer || IsTakeover()) &&
                            GivesToken() && hold.token == outcome_->token;
   Require((is_transfer && overrides_.was_ever_used()) ||
               HasRoomBeside(RoomsOf(key, now), hold.mode, key.limit_override),

@@ -13,6 +13,7 @@ using engine::WaitStatus;
 
 // Results of commands
 void Ledger::JudgeResult(TimeMs now) {
+  if (IsRedis(call_->operation)) return JudgeRedis(now);
   Key& key = At(call_->key);
   switch (call_->operation) {
     case Operation::kLock:
@@ -107,7 +108,9 @@ void Ledger::JudgeAlready(Hold& hold, TimeMs now) {
   hold.end = hold.lease_end;
   hold.lease_ms = hold.lease_end == engine::kNever ? 0 : std::max(hold.lease_ms, asked_ms);
   hold.session_grace_ms = call_->session_grace_ms;
-  hold.session_connection = call_->connection;
+  hold.session_connection = call_->waits_on();
+  if (call_->channel != kAbsent) hold.channel = call_->channel;
+  hold.is_redis_way = false;
 }
 
 bool Ledger::MayBeGranted(int index, TimeMs now) const {
@@ -152,27 +155,33 @@ Ledger::Place Ledger::PlaceFor(const Call& call, TimeMs now) const {
           .keys = call.named(),
           .is_mlock = call.is_mlock(),
           .state = is_waiting ? PlaceState::kWaiting : PlaceState::kKept,
-          .connection = call.connection,
+          .connection = call.waits_on(),
           .mode = call.mode(),
           .lease_ms = call.LeaseAsked(default_lease_ms_),
           .keep_ms = call.keep_ms,
           .session_grace_ms = call.session_grace_ms,
           .min_hold_ms = call.min_hold_ms,
-          .end = After(now, is_waiting ? call.wait_ms : call.keep_ms)};
+          .end = After(now, is_waiting ? call.wait_ms : call.keep_ms),
+          .channel = call.channel,
+          .wait_end = call.channel == kAbsent ? engine::kNever : After(now, call.wait_ms)};
 }
 
 void Ledger::JudgeLockGranted(TimeMs now) {
   Place place = PlaceFor(*call_, now);
+  Keys in_order = place.keys;  // an earlier place keeps its own
   for (int index : place.keys) {
     Key& key = At(index);
     Require(FindOwner(key.holds, call_->owner) == key.holds.end(), "an owner holds once");
     const auto own = FindOwner(key.line, call_->owner);
     CheckNobodyIsPassed(key, static_cast<std::size_t>(own - key.line.begin()), call_->mode(), now);
     if (own == key.line.end()) continue;
-    Require(own->state != PlaceState::kWaiting, "an earlier request is answered");
+    Require(own->state != PlaceState::kWaiting || IsSameChannel(*own),
+            "an earlier request is answered");
     place.arrival = own->arrival;
+    in_order = own->keys;
     key.line.erase(own);
   }
+  place.keys = in_order;
   NoteToken(outcome_->token);
   for (int key : place.keys) AddHold(key, HoldFor(place, outcome_->token, now), now);
 }
@@ -196,11 +205,13 @@ void Ledger::JudgeQueued(TimeMs now) {
       At(key).line.push_back(place);
     }
   } else {
-    Require(earlier->state != PlaceState::kWaiting, "an earlier request is answered");
+    Require(earlier->state != PlaceState::kWaiting || IsSameChannel(*earlier),
+            "an earlier request is answered");
     place.arrival = earlier->arrival;
+    place.keys = Keys(earlier->keys);
     for (int key : place.keys) *FindOwner(At(key).line, call_->owner) = place;
   }
-  if (is_waiting) SetWaiting(call_->connection, true);
+  if (is_waiting && call_->channel == kAbsent) SetWaiting(call_->connection, true);
 }
 
 void Ledger::ReleaseLeaving(Key& key, TimeMs now) {
@@ -271,10 +282,13 @@ void Ledger::JudgeTransfer(Key& key, TimeMs now) {
   hold.is_mlock = false;
   hold.is_leaving = false;
   hold.token = outcome_->token;
+  const bool was_only_session = hold.session_grace_ms && hold.lease_end == engine::kNever;
   hold.session_grace_ms.reset();
   hold.arrival = 0;
   hold.is_confirmed = true;
-  if (call_->lease_ms || hold.lease_end == engine::kNever) {
+  hold.channel = heir_channel_;
+  hold.is_redis_way = false;
+  if (call_->lease_ms || was_only_session) {
     hold.lease_ms = call_->lease_ms.value_or(default_lease_ms_);
     hold.lease_end = After(now, hold.lease_ms);
   }
@@ -321,7 +335,7 @@ void Ledger::JudgeLook(const Key& key) {
     case Operation::kPosition: {
       const auto place = FindOwner(key.line, call_->owner);
       const auto position =
-          place == key.line.end()
+          place == key.line.end() || place->is_mark
               ? kAbsent
               : 1 + std::count_if(key.line.begin(), place, [](const Place& ahead) {
                   return ahead.state != PlaceState::kPassedOver;

@@ -23,7 +23,7 @@ auto FindConnection(List& list, int connection) {
                               [&](const auto& entry) { return entry.connection == connection; });
 }
 
-// The place whose request waits on that connection.
+// The place whose request waits on that connection, which is no channel.
 template <typename Line>
 auto FindWaiting(Line& line, int connection) {
   return std::ranges::find_if(line, [&](const auto& place) {

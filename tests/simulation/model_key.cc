@@ -28,7 +28,7 @@ std::optional<std::size_t> ModelKey::FindPlace(int owner) const {
 
 std::optional<std::size_t> ModelKey::FindPlaceOf(int connection) const {
   return IndexOf(line, [&](const ModelPlace& place) {
-    return place.connection == connection && place.state == PlaceState::kWaiting;
+    return place.waits_on == connection && place.state == PlaceState::kWaiting;
   });
 }
 
@@ -70,6 +70,23 @@ std::size_t ModelKey::CountStandingBefore(std::size_t index) const {
     if (line[i].state != PlaceState::kPassedOver) ++count;
   }
   return count;
+}
+
+std::int64_t ModelKey::PositionOf(int owner) const {
+  const auto index = FindPlace(owner);
+  if (!index || line[*index].is_mark) return kAbsent;
+  return static_cast<std::int64_t>(CountStandingBefore(*index)) + 1;
+}
+
+std::size_t ModelKey::CountSeen() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(line, [](const ModelPlace& place) { return !place.is_mark; }));
+}
+
+const ModelPlace* ModelKey::FirstStanding() const {
+  const auto first = std::ranges::find_if(
+      line, [](const ModelPlace& place) { return place.state != PlaceState::kPassedOver; });
+  return first == line.end() ? nullptr : &*first;
 }
 
 std::size_t ModelKey::CountReserved() const {

@@ -41,7 +41,13 @@ struct ModelPlace {
   DurationMs min_hold_ms = 0;
   int meta = kAbsent;
   int label = kAbsent;
-  int connection = kAbsent;  // of the request that waits, or of the last one
+  int connection = kAbsent;          // of the request that waits, or of the last one
+  int waits_on = kAbsent;            // that connection, or its channel
+  int channel = kAbsent;             // NOTIFY
+  TimeMs wait_end = engine::kNever;  // of the WAIT, with NOTIFY
+  bool is_redis_way = false;
+  // Of a value whose SET NX was denied once: passed over, and nobody sees it, until it asks again.
+  bool is_mark = false;
 };
 
 struct ModelHold {
@@ -62,8 +68,10 @@ struct ModelHold {
   int meta = kAbsent;
   int label = kAbsent;
   int client = kAbsent;                 // a connection
+  int channel = kAbsent;                // NOTIFY
   std::optional<ModelPlace> came_from;  // the place that was granted
   bool is_confirmed = false;            // by RENEW or TRANSFER
+  bool is_redis_way = false;            // taken by SET and its kin
 
   TimeMs end() const { return lease_end < grace_end ? lease_end : grace_end; }
 };
@@ -133,6 +141,10 @@ struct ModelKey {
   // Those passed over not counted.
   std::size_t CountStanding() const { return CountStandingBefore(line.size()); }
   std::size_t CountStandingBefore(std::size_t index) const;
+  // 1: next; kAbsent: it has no place that counts.
+  std::int64_t PositionOf(int owner) const;
+  std::size_t CountSeen() const;            // what QUEUE shows
+  const ModelPlace* FirstStanding() const;  // null: none
   std::size_t CountReserved() const;
   DurationMs CoolingLeft(TimeMs now) const;
   void Insert(const ModelPlace& place);  // by its number

@@ -1,6 +1,7 @@
 #include "tests/simulation/narration.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,7 @@ std::string LockOptions(const Call& call) {
   if (call.waiters_max) text += " MAXWAITERS " + std::to_string(*call.waiters_max);
   if (call.waiters_max && call.replaces_newest) text += " REPLACE";
   if (call.only_new) text += " NEW";
+  if (call.channel != kAbsent) text += " NOTIFY n" + std::to_string(call.channel);
   if (call.meta != kAbsent) text += " META m" + std::to_string(call.meta);
   if (call.label != kAbsent) text += " LABEL l" + std::to_string(call.label);
   return text;
@@ -41,7 +43,26 @@ std::string WaitOption(const Call& call, const char* name) {
   return name + std::to_string(call.wait_ms);
 }
 
+std::string RedisArguments(const Call& call) {
+  std::string text;
+  for (int key : call.named()) text += " k" + std::to_string(key);
+  if (call.operation == Operation::kSet || call.operation == Operation::kMsetNx) {
+    text += " w" + std::to_string(call.owner);
+    if (call.only_new) text += " NX";
+    if (call.only_held) text += " XX";
+    if (call.is_rename) text += " as INCR";
+    if (call.written_end == engine::WrittenEnd::kKept) text += " KEEPTTL";
+  }
+  if (call.lease_ms) text += " PX " + std::to_string(*call.lease_ms);
+  constexpr std::array kConditions = {"", " NX", " XX", " GT", " LT"};
+  if (call.operation == Operation::kExpire) {
+    text += kConditions[static_cast<std::size_t>(call.condition)];
+  }
+  return text;
+}
+
 std::string Arguments(const Call& call) {
+  if (IsRedis(call.operation)) return RedisArguments(call);
   std::string text;
   if (!call.keys.empty()) text += " " + std::to_string(call.keys.size());
   if (call.key != kAbsent) {
@@ -87,6 +108,9 @@ std::string Narrate(const Call& call, TimeMs now) {
     case Operation::kUnblock:
     case Operation::kDisconnect:
       return text + name + " c" + std::to_string(call.connection);
+    case Operation::kSubscribe:
+    case Operation::kUnsubscribe:
+      return text + name + " n" + std::to_string(call.channel);
     case Operation::kSetDefaultLease:
     case Operation::kSetReconnectGrace:
       return text + name + " " + std::to_string(*call.lease_ms);
@@ -102,6 +126,19 @@ std::string Narrate(const Call& call, TimeMs now) {
   }
 }
 
+namespace {
+
+std::string KeepWords(const Setting& setting) {
+  std::string text;
+  for (int key = 0; key < static_cast<int>(setting.keys.size()); ++key) {
+    const DurationMs keep_ms = setting.KeepOf(key);
+    if (keep_ms > 0) text += " k" + std::to_string(key) + " " + std::to_string(keep_ms);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string Narrate(const Setting& setting) {
   return "seed " + std::to_string(setting.seed) + ": " + std::to_string(setting.connections) +
          " connections, " + std::to_string(setting.keys.size()) + " keys, " +
@@ -115,6 +152,7 @@ std::string Narrate(const Setting& setting) {
          (setting.engine.places_max != ~0ULL
               ? ", at most " + std::to_string(setting.engine.places_max) + " places"
               : "") +
+         (setting.keep_choices.empty() ? "" : ", values keep places" + KeepWords(setting)) +
          (setting.is_lagging ? ", Advance lags" : "");
 }
 

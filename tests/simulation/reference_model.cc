@@ -7,6 +7,7 @@
 
 namespace fairlock::simulation {
 
+using engine::EventKind;
 using engine::ResolutionKind;
 
 ReferenceModel::ReferenceModel(const Setting& setting)
@@ -18,10 +19,18 @@ ReferenceModel::ReferenceModel(const Setting& setting)
       next_token_(setting.engine.first_token) {}
 
 void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
+  now_ = now;
   if (IsSetting(call.operation)) return ApplySetting(call, now, outcome);
   if (is_in_step_ && call.wait_ms > 0) return Apply(call.WithoutWait(), now, outcome);
+  if (call.waits_by_notify_alone()) return Apply(call.WithWait(), now, outcome);
   // Rule 16: a command first settles the keys it names.
-  Settle(call.named(), now, outcome);
+  if (call.operation == Operation::kMsetNx) {
+    // Which may name very many: one after the other.
+    for (int key : call.keys) Settle({key}, now, outcome);
+  } else {
+    Settle(call.named(), now, outcome);
+  }
+  if (IsRedis(call.operation)) return ApplyRedis(call, now, outcome);
   switch (call.operation) {
     case Operation::kLock:
       return Lock(call, now, outcome);
@@ -82,6 +91,7 @@ void ReferenceModel::NoteLimitChange() {
 }
 
 bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
+  now_ = now;
   EndOverrides(now);
   ModelKey& key = At(key_index);
   const std::optional<ModelEvent> event = key.FirstDue(now);
@@ -93,6 +103,8 @@ bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
       RemoveAt(key.holds, event->index);
       ++totals_.expired;
       ++key.expired;
+      Tell(EventKind::kExpired, key_index, hold);
+      TellLoss(key_index, hold, EventKind::kExpired, outcome);
       Cool(key, hold, now);
       break;
     }
@@ -102,6 +114,7 @@ bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
     case ModelEvent::Class::kAbsence: {
       const ModelPlace place = key.line[event->index];
       first = place.keys.front();
+      TellPlace(EventKind::kLapsed, place);
       RemovePlace(place);
       NoteOthers(place.keys, first);
       break;
@@ -133,6 +146,7 @@ std::optional<int> ReferenceModel::FirstDueKey(TimeMs now) const {
 
 // Where overrides have changed, in the order in which the lines began or were looked at so.
 bool ReferenceModel::LookAtUnseen(const Keys& keys, TimeMs now, Outcome& outcome) {
+  now_ = now;
   std::optional<int> first;
   for (int key : keys) {
     if (!At(key).is_unseen) continue;
@@ -160,11 +174,12 @@ void ReferenceModel::EndWatcher(int key_index, std::size_t index, Outcome& outco
 
 // Rule 4: with KEEP the place outlives the wait.
 void ReferenceModel::EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome) {
-  outcome.answers.push_back({place.connection, place.asked_key, ResolutionKind::kTimedOut, 0});
+  outcome.answers.push_back(AnswerTo(place, ResolutionKind::kTimedOut));
   ++totals_.timed_out;
-  if (place.keep_ms > 0) {
+  if (place.keep_ms > 0 && place.channel == kAbsent) {
     MakeAbsent(place, PlaceState::kKept, now);
   } else {
+    TellPlace(EventKind::kTimedOut, place);
     RemovePlace(place);
     NoteOthers(place.keys, place.keys.front());
   }
@@ -206,6 +221,7 @@ void ReferenceModel::BeginStep(TimeMs now) {
 
 // The line first whose first place is the oldest; of an MLOCK in the order of its keys.
 void ReferenceModel::EndStep(TimeMs now, Outcome& outcome) {
+  now_ = now;
   is_in_step_ = false;
   const auto age = [&](int key) {
     const std::vector<ModelPlace>& line = At(key).line;
@@ -295,9 +311,8 @@ void ReferenceModel::ServeLine(int key_index, TimeMs now, Outcome& outcome) {
       ++i;
       continue;
     }
-    RemovePlace(place);
-    const Token token = GiveHolds(place, true, now);
-    outcome.answers.push_back({place.connection, place.asked_key, ResolutionKind::kGranted, token});
+    const Token token = GrantPlace(place, now);
+    outcome.answers.push_back(AnswerTo(place, ResolutionKind::kGranted, token));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "server/engine/inspection.h"
@@ -32,6 +33,10 @@ class ReferenceModel {
   // The grant never reached its owner.
   void UndoGrant(Token token, TimeMs now, Outcome& outcome);
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
+  // A channel gets its first subscriber, or loses its last one.
+  void OpenChannel(int channel, TimeMs now, Outcome& outcome);
+  void CloseChannel(int channel, TimeMs now, Outcome& outcome);
+  bool IsOpen(int channel) const;
   // Overrides of LIMIT that are over end at the first call of any kind that comes after it.
   void EndOverrides(TimeMs now);
   // Lets the first thing that is due on the key happen; false: nothing is due.
@@ -44,6 +49,11 @@ class ReferenceModel {
   std::optional<int> FirstDueKey(TimeMs now) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
+
+  RedisSight SeeAsRedis(int key, TimeMs now) const;
+
+  // What was told since it was last asked.
+  std::vector<ToldEvent> TakeTold() { return std::exchange(told_, {}); }
 
   const ModelKey& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
   engine::EngineCounts Counts() const;
@@ -85,6 +95,7 @@ class ReferenceModel {
   std::optional<int> FindBlocked(const ModelPlace& place, const Mode& mode) const;
   void SetReserved(const ModelPlace& place, bool is_reserved);
   Token GiveHolds(const ModelPlace& place, bool was_in_line, TimeMs now);
+  Token GrantPlace(const ModelPlace& place, TimeMs now);
   void ConfirmAll(Token token);
   // Why a request is not granted that cannot be.
   engine::DenialReason WhyNot(const ModelKey& key, const Mode& mode) const;
@@ -105,9 +116,30 @@ class ReferenceModel {
   void Deny(const Call& call, std::size_t key, engine::DenialReason reason, Outcome& outcome);
 
   // Whether the wait that is asked for would never end (reference_model_deadlock.cc).
-  bool IsDeadlock(const Call& call, TimeMs now) const;
+  bool IsDeadlock(const Call& call, const std::vector<ModelPlace>& leaving, TimeMs now) const;
   static std::size_t NumberOf(WaitPicture& picture, const ModelPlace& place);
   std::vector<ModelPlace> PlacesToReplace(const Call& call) const;
+
+  // NOTIFY (reference_model_channels.cc).
+  static Answer AnswerTo(const ModelPlace& place, engine::ResolutionKind kind, Token token = 0,
+                         int by = kAbsent);
+  static void TellLoss(int key, const ModelHold& hold, engine::EventKind kind, Outcome& outcome);
+  std::vector<ModelPlace> PlacesOf(int channel, bool are_waiting) const;
+  static Keys KeysOf(const std::vector<ModelPlace>& places);
+  void WaitAgain(const ModelPlace& place, TimeMs now);
+  void ReturnToWait(const ModelPlace& place, TimeMs now, Outcome& outcome);
+  void LookAtAll(const Keys& keys, TimeMs now, Outcome& outcome);
+
+  // What those who listen are told (reference_model_events.cc).
+  void Tell(engine::EventKind kind, int key, const ModelHold& hold, int other = kAbsent);
+  // On each of its keys; nobody knows of a mark.
+  void TellPlace(engine::EventKind kind, const ModelPlace& place, int other = kAbsent);
+  void TellQueued(const ModelPlace& place, engine::DenialReason reason);
+  void TellDenied(int key, int owner, engine::DenialReason reason);
+  // `owner`: who was to hold it; absent: nobody is named.
+  void TellRefused(int key, int owner);
+  ToldEvent EventOf(engine::EventKind kind, int key, int owner, Token token) const;
+  ToldEvent EventBesideHolder(engine::EventKind kind, int key, int owner) const;
 
   // The others (reference_model_holds.cc, reference_model_connections.cc).
   void Unlock(int key, const Call& call, TimeMs now, Outcome& outcome);
@@ -125,6 +157,32 @@ class ReferenceModel {
   void Look(const Call& call, TimeMs now, Outcome& outcome);
   void Explain(const Call& call, TimeMs now, Outcome& outcome);
 
+  // The Redis way (reference_model_redis.cc).
+  void ApplyRedis(const Call& call, TimeMs now, Outcome& outcome);
+  bool MayEnd(const ModelKey& key) const;
+  bool MayNotEnd(int key) const;  // it is held, and by LOCK
+  void Set(const Call& call, TimeMs now, Outcome& outcome);
+  static void SetLease(ModelHold& hold, DurationMs lease_ms, TimeMs now);
+  void RenewBySet(const Call& call, ModelHold& hold, TimeMs now);
+  void ExpireNow(int key, Token token, TimeMs now, Outcome& outcome);
+  void DenySet(const Call& call, int key, engine::DenialReason reason, Outcome& outcome);
+  ModelPlace PlaceOfValue(const Call& call, int key, TimeMs now) const;
+  std::optional<engine::DenialReason> WhyNotNew(int key, int owner);
+  void SetNew(const Call& call, TimeMs now, Outcome& outcome);
+  void TakePlaceByValue(const Call& call, engine::DenialReason reason, TimeMs now,
+                        Outcome& outcome);
+  Token GiveToValue(const Call& call, int key, TimeMs now, Outcome& outcome);
+  void SetAllNew(const Call& call, TimeMs now, Outcome& outcome);
+  void TakeOver(const Call& call, TimeMs now, Outcome& outcome);
+  static void InheritLease(const Call& call, const std::vector<ModelHold>& old, ModelHold& hold,
+                           TimeMs now);
+  void MakeRoomForOne(int key);
+  void GivePlaceUpFor(const Call& call, ModelHold& hold, Outcome& outcome);
+  bool ReleaseKey(int key, TimeMs now, Outcome& outcome);
+  bool Expire(const Call& call, TimeMs now, Outcome& outcome);
+  void Flush(const Call& call, TimeMs now, Outcome& outcome);
+  void LookAsRedis(const Call& call, TimeMs now, Outcome& outcome) const;
+
   ModelKey& At(int key) { return keys_[static_cast<std::size_t>(key)]; }
   const ModelKey& At(int key) const { return keys_[static_cast<std::size_t>(key)]; }
   std::uint64_t CountLocks() const;
@@ -135,6 +193,7 @@ class ReferenceModel {
   DurationMs reconnect_grace_ms_;
   OverrideBook overrides_;
   std::vector<ModelKey> keys_;
+  Keys open_channels_;
   Keys noted_;  // whose lines are to be looked at again
   bool is_in_step_ = false;
   bool is_settling_ = false;
@@ -144,6 +203,8 @@ class ReferenceModel {
   std::uint64_t next_binding_ = 1;
   std::uint64_t next_line_ = 1;
   engine::EngineCounts totals_;  // what only grows
+  std::vector<ToldEvent> told_;
+  TimeMs now_ = 0;  // of the latest call
 };
 
 }  // namespace fairlock::simulation

@@ -11,6 +11,7 @@ namespace fairlock::simulation {
 // Rule 6: the place is absent before anything overdue is done, so that it is
 // not granted.
 void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
+  now_ = now;
   EndOverrides(now);
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
     Keys touched;
@@ -60,6 +61,8 @@ void ReferenceModel::LoseSession(int key_index, std::size_t index, TimeMs now, O
     const ModelHold ended = hold;
     RemoveAt(key.holds, index);
     ++totals_.disconnected;
+    Tell(engine::EventKind::kDisconnected, key_index, ended);
+    TellLoss(key_index, ended, engine::EventKind::kDisconnected, outcome);
     Cool(key, ended, now);
   }
   Settle({key_index}, now, outcome);
@@ -67,6 +70,7 @@ void ReferenceModel::LoseSession(int key_index, std::size_t index, TimeMs now, O
 }
 
 void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
+  now_ = now;
   EndOverrides(now);
   Keys granted;
   Keys keys;
@@ -92,21 +96,37 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
     const std::size_t index = *At(key).FindToken(token);
     const ModelHold ended = At(key).holds[index];
     RemoveAt(At(key).holds, index);
-    if (!returns) continue;
+    Tell(engine::EventKind::kUndone, key, ended);
+    if (!returns) {
+      TellLoss(key, ended, engine::EventKind::kUndone, outcome);
+      continue;
+    }
+    // A repeated LOCK of one key may have changed its hold alone; the place is as on the first.
     place = *ended.came_from;
     place.is_reserved = false;
+    place.is_redis_way = ended.is_redis_way;
+    place.lease_ms = hold.lease_ms;
+    place.session_grace_ms = hold.session_grace_ms;
+    place.channel = hold.channel;
+    place.waits_on = hold.channel == kAbsent ? hold.client : ConnectionOfChannel(hold.channel);
+    place.wait_end = hold.came_from->wait_end;
     place.meta = ended.meta;
     place.label = ended.label;
     place.connection = ended.client;
     AddPlace(key, place);
   }
-  if (returns && !LoseRequest(At(keys.front()).PlaceOf(place.owner), now)) RemovePlace(place);
+  if (returns && IsOpen(place.channel)) {
+    WaitAgain(place, now);
+  } else if (returns && !LoseRequest(At(keys.front()).PlaceOf(place.owner), now)) {
+    RemovePlace(place);
+  }
   Settle(keys, now, outcome);
   LookAgain(keys.front(), now, outcome);
 }
 
 // What is overdue comes first: its turn may have come.
 void ReferenceModel::Unblock(int connection, TimeMs now, Outcome& outcome) {
+  now_ = now;
   EndOverrides(now);
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
     const auto watched = At(index).FindWatcherOf(connection);

@@ -7,9 +7,9 @@
 
 namespace fairlock::simulation {
 
-bool ReferenceModel::IsDeadlock(const Call& call, TimeMs now) const {
+bool ReferenceModel::IsDeadlock(const Call& call, const std::vector<ModelPlace>& leaving,
+                                TimeMs now) const {
   const Keys asked = call.named();
-  const std::vector<ModelPlace> leaving = PlacesToReplace(call);
   WaitPicture picture;
   picture.requests.push_back({call.owner, asked, call.mode()});
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {

@@ -7,6 +7,7 @@
 
 namespace fairlock::simulation {
 
+using engine::EventKind;
 using engine::ResolutionKind;
 using engine::TransferStatus;
 using engine::WaitStatus;
@@ -25,6 +26,7 @@ void ReferenceModel::Release(int key, std::size_t index, TimeMs now, Outcome& ou
   const ModelHold hold = At(key).holds[index];
   RemoveAt(At(key).holds, index);
   ++totals_.released;
+  Tell(EventKind::kReleased, key, hold);
   Cool(At(key), hold, now);
   LookAgain(key, now, outcome);
 }
@@ -34,10 +36,11 @@ bool ReferenceModel::EndPlaceOf(int key, int owner, Outcome& outcome) {
   const auto index = At(key).FindPlace(owner);
   if (!index) return false;
   const ModelPlace place = At(key).line[*index];
+  TellPlace(EventKind::kCancelled, place);
   RemovePlace(place);
   NoteOthers(place.keys, key);
   if (place.state == PlaceState::kWaiting) {
-    outcome.answers.push_back({place.connection, place.asked_key, ResolutionKind::kCancelled, 0});
+    outcome.answers.push_back(AnswerTo(place, ResolutionKind::kCancelled));
   }
   return true;
 }
@@ -59,6 +62,7 @@ void ReferenceModel::Renew(const Call& call, TimeMs now, Outcome& outcome) {
     ConfirmAll(hold.token);
     if (call.lease_ms) hold.lease_ms = *call.lease_ms;
     if (hold.lease_ms > 0) hold.lease_end = After(now, hold.lease_ms);
+    Tell(EventKind::kRenewed, key, hold);
   }
 }
 
@@ -98,6 +102,8 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   ConfirmAll(key.holds[*from].token);
   ModelHold hold = key.holds[*from];
   RemoveAt(key.holds, *from);
+  TellLoss(call.key, hold, EventKind::kTransferred, outcome);
+  hold.channel = kAbsent;
   hold.owner = call.new_owner;
   hold.keys = {call.key};
   hold.is_mlock = false;
@@ -105,6 +111,7 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   hold.token = next_token_++;
   hold.since = now;
   hold.client = kAbsent;
+  hold.is_redis_way = false;
   ++totals_.granted;
   ++key.acquired;
   TransferLease(call, hold, now);
@@ -116,13 +123,15 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
     const ModelPlace place = key.line[*index];
     RemovePlace(place);
     hold.client = place.connection;
+    hold.channel = place.channel;
     if (place.meta != kAbsent) hold.meta = place.meta;
     if (place.label != kAbsent) hold.label = place.label;
     if (place.state == PlaceState::kWaiting) {
-      outcome.answers.push_back({place.connection, call.key, ResolutionKind::kGranted, hold.token});
+      outcome.answers.push_back(AnswerTo(place, ResolutionKind::kGranted, hold.token));
     }
   }
   key.holds.push_back(hold);
+  Tell(EventKind::kTransferred, call.key, hold, call.owner);
   outcome.status = static_cast<int>(TransferStatus::kTransferred);
   outcome.token = hold.token;
   LookAgain(call.key, now, outcome);
@@ -130,20 +139,27 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
 
 // The lease left goes along; a session does not.
 void ReferenceModel::TransferLease(const Call& call, ModelHold& hold, TimeMs now) const {
+  const bool was_only_session = hold.session_grace_ms && hold.lease_end == engine::kNever;
   hold.session_grace_ms.reset();
   hold.session_connection = kAbsent;
   hold.grace_end = engine::kNever;
   hold.came_from.reset();
   hold.is_confirmed = true;
-  if (!call.lease_ms && hold.lease_end < engine::kNever) return;
+  if (!call.lease_ms && !was_only_session) return;
   hold.lease_ms = call.lease_ms.value_or(default_lease_ms_);
   hold.lease_end = After(now, hold.lease_ms);
 }
 
 void ReferenceModel::Break(const Call& call, TimeMs now, Outcome& outcome) {
   ModelKey& key = At(call.key);
+  for (const ModelPlace& place : key.line) {
+    if (call.owner == kAbsent && place.is_reserved) TellPlace(EventKind::kCancelled, place);
+  }
   const auto ended = std::erase_if(key.holds, [&](const ModelHold& hold) {
-    return call.owner == kAbsent || hold.owner == call.owner;
+    if (call.owner != kAbsent && hold.owner != call.owner) return false;
+    Tell(EventKind::kBroken, call.key, hold);
+    TellLoss(call.key, hold, EventKind::kBroken, outcome);
+    return true;
   });
   if (call.owner == kAbsent) {
     key.cooling.clear();

@@ -8,6 +8,7 @@
 namespace fairlock::simulation {
 
 using engine::DenialReason;
+using engine::EventKind;
 using engine::LockStatus;
 using engine::ResolutionKind;
 
@@ -112,15 +113,17 @@ void ReferenceModel::AskAnew(const Call& call, TimeMs now, Outcome& outcome) {
       return Deny(call, *full, DenialReason::kFull, outcome);
     }
   }
-  if (blocked && call.wait_ms > 0 && IsDeadlock(call, now)) {
-    return RefuseDeadlock(call, *blocked, outcome);
-  }
+  const auto is_deadlock = [&](const std::vector<ModelPlace>& leaving) {
+    return blocked && call.wait_ms > 0 && IsDeadlock(call, leaving, now);
+  };
+  if (is_deadlock(PlacesToReplace(call))) return RefuseDeadlock(call, *blocked, outcome);
   if (blocked && call.waiters_max) {
     for (int key : keys) {
       const std::size_t standing = At(key).CountStanding();
       if (standing > 0 && standing >= *call.waiters_max) ReplaceNewest(key, call, now, outcome);
     }
     blocked = FindBlockedKey(call);
+    if (is_deadlock({})) return RefuseDeadlock(call, *blocked, outcome);
   }
   if (blocked) return JoinLine(call, *blocked, now, outcome);
   outcome.token = GiveHolds(PlaceOf(call, now), false, now);
@@ -133,9 +136,9 @@ void ReferenceModel::ReplaceNewest(int key, const Call& call, TimeMs now, Outcom
   while (line[newest].state == PlaceState::kPassedOver) --newest;
   const ModelPlace place = line[newest];
   if (place.state == PlaceState::kWaiting) {
-    outcome.answers.push_back(
-        {place.connection, place.asked_key, ResolutionKind::kReplaced, 0, call.owner});
+    outcome.answers.push_back(AnswerTo(place, ResolutionKind::kReplaced, 0, call.owner));
   }
+  TellPlace(EventKind::kReplaced, place, call.owner);
   RemovePlace(place);
   NoteOthers(place.keys, key);
   LookAgain(key, now, outcome);
@@ -158,7 +161,10 @@ void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) 
     ProlongByRepeat(call, hold, now);
     if (call.meta != kAbsent) hold.meta = call.meta;
     if (call.label != kAbsent) hold.label = call.label;
+    if (call.channel != kAbsent) hold.channel = call.channel;
     hold.client = call.connection;
+    hold.is_redis_way = false;
+    Tell(EventKind::kReacquired, key, hold);
   }
   outcome.status = static_cast<int>(LockStatus::kAlready);
   outcome.token = first.token;
@@ -171,7 +177,7 @@ void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs n
   const bool had_only_session = hold.session_grace_ms && hold.lease_end == engine::kNever;
   hold.grace_end = engine::kNever;
   if (call.session_grace_ms) {
-    hold.session_connection = call.connection;
+    hold.session_connection = call.waits_on();
     hold.bound = next_binding_++;
     hold.lease_end = std::max(hold.lease_end, asked_end);
   } else {
@@ -196,13 +202,14 @@ void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome
     SetReserved(earlier, earlier.is_reserved);
     return Deny(call, IndexIn(call.named(), *blocked), reason, outcome);
   }
-  if (blocked && call.wait_ms > 0 && IsDeadlock(call, now)) {
+  if (blocked && call.wait_ms > 0 && IsDeadlock(call, {}, now)) {
     SetReserved(earlier, earlier.is_reserved);
     return RefuseDeadlock(call, IndexIn(call.named(), *blocked), outcome);
   }
-  if (earlier.state == PlaceState::kWaiting) {
-    outcome.answers.push_back(
-        {earlier.connection, earlier.asked_key, ResolutionKind::kSuperseded, 0});
+  // Rule 13: not on the same channel.
+  const bool is_same_channel = call.channel != kAbsent && call.channel == earlier.channel;
+  if (earlier.state == PlaceState::kWaiting && !is_same_channel) {
+    outcome.answers.push_back(AnswerTo(earlier, ResolutionKind::kSuperseded));
   }
   ModelPlace place = PlaceOf(call, now);
   place.keys = earlier.keys;
@@ -213,6 +220,7 @@ void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome
     outcome.token = GiveHolds(place, true, now);
     outcome.status = static_cast<int>(LockStatus::kGranted);
   } else {
+    if (earlier.is_mark) TellQueued(place, reason);
     ChangePlace(place);
     outcome.status = static_cast<int>(call.wait_ms > 0 ? LockStatus::kQueued : LockStatus::kKept);
     outcome.reason = static_cast<int>(reason);
@@ -230,6 +238,7 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
   outcome.reason = static_cast<int>(WhyNot(At(keys[blocked]), call.mode()));
   outcome.status = static_cast<int>(call.wait_ms > 0 ? LockStatus::kQueued : LockStatus::kKept);
   outcome.number = static_cast<std::int64_t>(blocked);
+  TellQueued(PlaceOf(call, now), WhyNot(At(keys[blocked]), call.mode()));
   for (int key : keys) AddPlace(key, PlaceOf(call, now));
   ++next_arrival_;
 }
@@ -246,6 +255,7 @@ void ReferenceModel::Deny(const Call& call, std::size_t key, DenialReason reason
   outcome.number = static_cast<std::int64_t>(key);
   ++totals_.denied;
   ++At(call.named()[key]).denied;
+  TellDenied(call.named()[key], call.owner, reason);
 }
 
 }  // namespace fairlock::simulation

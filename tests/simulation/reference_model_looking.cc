@@ -10,7 +10,6 @@ namespace fairlock::simulation {
 
 void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
   const ModelKey& key = At(call.key);
-  const auto place = call.owner == kAbsent ? std::nullopt : key.FindPlace(call.owner);
   const bool holds = call.owner != kAbsent && key.FindHold(call.owner).has_value();
   switch (call.operation) {
     case Operation::kCheck:
@@ -25,16 +24,16 @@ void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
       outcome.number = holds;
       break;
     case Operation::kPosition:
-      outcome.number = holds   ? 0
-                       : place ? static_cast<std::int64_t>(key.CountStandingBefore(*place)) + 1
-                               : kAbsent;
+      outcome.number = holds ? 0 : key.PositionOf(call.owner);
       break;
     case Operation::kQueue: {
-      const std::size_t left = key.line.size() - std::min<std::size_t>(key.line.size(), call.start);
-      outcome.number = static_cast<std::int64_t>(std::min<std::size_t>(left, call.count));
-      if (outcome.number > 0) {
-        outcome.extra = static_cast<std::int64_t>(key.CountStandingBefore(call.start)) + 1;
+      std::vector<int> seen;
+      for (const ModelPlace& one : key.line) {
+        if (!one.is_mark) seen.push_back(one.owner);
       }
+      const std::size_t left = seen.size() - std::min<std::size_t>(seen.size(), call.start);
+      outcome.number = static_cast<std::int64_t>(std::min<std::size_t>(left, call.count));
+      if (outcome.number > 0) outcome.extra = key.PositionOf(seen[call.start]);
       break;
     }
     default:
@@ -58,9 +57,7 @@ void ReferenceModel::Explain(const Call& call, TimeMs now, Outcome& outcome) {
     const TimeMs end = key.holds[*hold].end();
     outcome.extra = end == engine::kNever ? kAbsent : end - now;
   }
-  if (const auto place = key.FindPlace(call.owner)) {
-    outcome.number = static_cast<std::int64_t>(key.CountStandingBefore(*place)) + 1;
-  }
+  if (!key.FindHold(call.owner)) outcome.number = key.PositionOf(call.owner);
 }
 
 }  // namespace fairlock::simulation

@@ -26,7 +26,10 @@ ModelPlace ReferenceModel::PlaceOf(const Call& call, TimeMs now) const {
           .min_hold_ms = call.min_hold_ms,
           .meta = call.meta,
           .label = call.label,
-          .connection = call.connection};
+          .connection = call.connection,
+          .waits_on = call.waits_on(),
+          .channel = call.channel,
+          .wait_end = call.channel == kAbsent ? engine::kNever : After(now, call.wait_ms)};
 }
 
 void ReferenceModel::AddPlace(int key, const ModelPlace& place) {
@@ -62,7 +65,10 @@ void ReferenceModel::MakeAbsent(const ModelPlace& place, PlaceState state, TimeM
 bool ReferenceModel::LoseRequest(const ModelPlace& place, TimeMs now) {
   const bool is_kept = place.keep_ms > 0;
   if (!is_kept) NoteOthers(place.keys, place.keys.front());
-  if (!is_kept && reconnect_grace_ms_ == 0) return false;
+  if (!is_kept && reconnect_grace_ms_ == 0) {
+    TellPlace(engine::EventKind::kLapsed, place);
+    return false;
+  }
   MakeAbsent(place, is_kept ? PlaceState::kKept : PlaceState::kPassedOver, now);
   return true;
 }
@@ -97,19 +103,39 @@ Token ReferenceModel::GiveHolds(const ModelPlace& place, bool was_in_line, TimeM
                          .lease_end = LeaseEnd(now, place.lease_ms),
                          .lease_ms = place.lease_ms,
                          .session_grace_ms = place.session_grace_ms,
-                         .session_connection = place.session_grace_ms ? place.connection : kAbsent,
+                         .session_connection = place.session_grace_ms ? place.waits_on : kAbsent,
                          .bound = next_binding_++,
                          .cool_until = place.min_hold_ms > 0 ? After(now, place.min_hold_ms) : 0,
                          .meta = place.meta,
                          .label = place.label,
                          .client = place.connection,
-                         .came_from = {}});
+                         .channel = place.channel,
+                         .came_from = {},
+                         .is_redis_way = place.is_redis_way});
     ++totals_.granted;
     ++key.acquired;
+    Tell(engine::EventKind::kGranted, place.keys[rank], key.holds.back());
     if (!was_in_line) continue;
+    told_.back().waited_ms = now - place.since;
     key.holds.back().came_from = place;
     ++totals_.granted_after_wait;
     ++key.granted_after_wait;
+  }
+  return token;
+}
+
+// What people look at may be another on each key, if the place was a hold before.
+Token ReferenceModel::GrantPlace(const ModelPlace& place, TimeMs now) {
+  std::vector<ModelPlace> parts;
+  for (int key : place.keys) parts.push_back(At(key).PlaceOf(place.owner));
+  RemovePlace(place);
+  const Token token = GiveHolds(place, true, now);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    ModelHold& hold = At(place.keys[i]).holds.back();
+    hold.meta = parts[i].meta;
+    hold.label = parts[i].label;
+    hold.client = parts[i].connection;
+    hold.came_from = parts[i];
   }
   return token;
 }

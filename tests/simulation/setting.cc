@@ -85,6 +85,7 @@ void MakeTexts(Random& random, Setting& setting) {
   setting.metas.push_back(std::string(random.OneIn(8) ? engine::kMetaBytesMax : 300, 'o'));
   setting.labels = {"a", "job.nightly", std::string(16, 'l'),
                     std::string(engine::kLabelBytesMax, 'z')};
+  setting.channels = {"n", "outcomes:worker-1", std::string(100, 'c')};
 }
 
 void MakeWeights(Random& random, Setting& setting) {
@@ -94,6 +95,11 @@ void MakeWeights(Random& random, Setting& setting) {
   // Half of the seeds know no overrides, so that the bounds that those loosen are judged too.
   if (random.OneIn(2)) {
     setting.weights[static_cast<std::size_t>(Operation::kSetLimit)] = 0;
+  }
+  // And half know no clients of Redis.
+  const bool knows_redis = random.OneIn(2);
+  for (std::size_t i = 0; i < kOperationCount && !knows_redis; ++i) {
+    if (IsRedis(static_cast<Operation>(i))) setting.weights[i] = 0;
   }
   if (random.OneIn(4)) return;
   for (std::uint64_t& weight : setting.weights) weight *= random.Below(4);
@@ -117,9 +123,27 @@ void MakeOptions(Random& random, Setting& setting) {
     setting.is_lagging = false;
   }
   if (random.OneIn(10)) options.limit_overrides_max = random.Below(3);
+  options.ends_native_leases = random.OneIn(4);
   options.reconnect_grace_ms = random.OneIn(3) ? 0 : random.Magnitude(5'000);
   if (random.OneIn(2)) options.reconnect_grace_ms %= 50;
   setting.start = random.OneIn(3) ? random.Between(0, 2) : random.Magnitude(TimeMs{1} << 36);
+}
+
+// Often longer than the pollers' pauses, sometimes longer than is allowed.
+void MakeKeepChoices(Random& random, Setting& setting) {
+  if (random.OneIn(2)) return;
+  setting.engine.keep_ms_max = random.OneIn(4) ? random.Between(1, 2'000) : 60'000;
+  const std::size_t count = 1 + random.Below(2);
+  std::vector<engine::KeepRule> rules;
+  for (std::size_t i = 0; i < count; ++i) {
+    KeepChoice choice{.pattern = setting.patterns[random.Below(setting.patterns.size())]};
+    // The first pattern is that of all keys.
+    if (random.OneIn(2)) choice.pattern = setting.patterns.front();
+    choice.keep_ms = random.OneIn(3) ? random.Between(0, 20) : random.Magnitude(90'000);
+    setting.keep_choices.push_back(choice);
+    rules.push_back({.pattern = choice.pattern.glob(), .keep_ms = choice.keep_ms});
+  }
+  setting.engine.keep_rules.Set(std::move(rules));
 }
 
 OptionMix MakeOptionMix(Random& random) {
@@ -133,6 +157,7 @@ OptionMix MakeOptionMix(Random& random) {
   mix.session = likelihood();
   mix.min_hold = likelihood();
   mix.waiters_max = likelihood();
+  mix.notify = likelihood();
   return mix;
 }
 
@@ -158,9 +183,12 @@ void MakeSizes(Random& random, Setting& setting) {
 }  // namespace
 
 bool PatternText::Matches(const KeyText& key) const {
-  if (key.db != db) return false;
-  if (!has_star) return key.bytes == literal;
-  return is_star_first ? key.bytes.ends_with(literal) : key.bytes.starts_with(literal);
+  return key.db == db && MatchesBytes(key.bytes);
+}
+
+bool PatternText::MatchesBytes(const std::string& bytes) const {
+  if (!has_star) return bytes == literal;
+  return is_star_first ? bytes.ends_with(literal) : bytes.starts_with(literal);
 }
 
 std::string PatternText::glob() const {
@@ -171,6 +199,14 @@ std::string PatternText::glob() const {
   }
   if (has_star && !is_star_first) text += '*';
   return text;
+}
+
+DurationMs Setting::KeepOf(int key) const {
+  const std::string& bytes = keys[static_cast<std::size_t>(key)].bytes;
+  for (const KeepChoice& choice : keep_choices) {
+    if (choice.pattern.MatchesBytes(bytes)) return std::min(choice.keep_ms, engine.keep_ms_max);
+  }
+  return 0;
 }
 
 const std::string& Setting::TextOf(const std::vector<std::string>& texts, int index) const {
@@ -191,15 +227,15 @@ Setting MakeSetting(std::uint64_t seed) {
   const auto weight_of = [&](Operation operation) {
     return setting.weights[static_cast<std::size_t>(operation)];
   };
-  // Nobody tells which lines a lagging Advance has looked at, and where lines hang together by
-  // MLOCK that matters.
-  if (weight_of(Operation::kSetLimit) > 0 && weight_of(Operation::kMlock) > 0) {
-    setting.is_lagging = false;
-  }
   setting.time_scale = static_cast<TimeScale>(random.Below(3));
   setting.limit_mix = static_cast<LimitMix>(random.Below(3));
   setting.uniform_limit = static_cast<std::uint32_t>(random.Between(2, 5));
   setting.option_mix = MakeOptionMix(random);
+  MakeKeepChoices(random, setting);
+  // Nobody tells which lines a lagging Advance has looked at, and that matters where they hang
+  // together by MLOCK, and for the order of tokens where there are many of them by NOTIFY.
+  const bool has_far_lines = weight_of(Operation::kMlock) > 0 || setting.option_mix.notify > 0;
+  if (weight_of(Operation::kSetLimit) > 0 && has_far_lines) setting.is_lagging = false;
   return setting;
 }
 

@@ -29,6 +29,8 @@ struct PatternText {
   bool is_star_first = false;
 
   bool Matches(const KeyText& key) const;
+  // In whatever database.
+  bool MatchesBytes(const std::string& bytes) const;
   std::string glob() const;
 };
 
@@ -45,6 +47,13 @@ struct OptionMix {
   int session = 0;
   int min_hold = 0;
   int waiters_max = 0;
+  int notify = 0;
+};
+
+// compat.keep_place: how long the places of values outlive their SET NX.
+struct KeepChoice {
+  PatternText pattern;  // in any database
+  DurationMs keep_ms = 0;
 };
 
 // Immutable once made.
@@ -58,6 +67,8 @@ struct Setting {
   std::vector<std::string> owners;
   std::vector<std::string> metas;
   std::vector<std::string> labels;
+  std::vector<std::string> channels;
+  std::vector<KeepChoice> keep_choices;  // the first that matches counts
   TimeScale time_scale = TimeScale::kUsual;
   LimitMix limit_mix = LimitMix::kNone;
   std::uint32_t uniform_limit = 1;
@@ -69,6 +80,8 @@ struct Setting {
   // So many keys that not all are compared after every step.
   bool is_wide = false;
 
+  // 0: SET NX takes no place.
+  DurationMs KeepOf(int key) const;
   const std::string& TextOf(const std::vector<std::string>& texts, int index) const;
 };
 

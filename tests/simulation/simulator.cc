@@ -16,6 +16,10 @@ bool IsDoneToConnection(Operation operation) {
   return operation == Operation::kUnblock || operation == Operation::kDisconnect;
 }
 
+bool IsDoneToChannel(Operation operation) {
+  return operation == Operation::kSubscribe || operation == Operation::kUnsubscribe;
+}
+
 bool IsTime(Operation operation) {
   return operation == Operation::kSleep || operation == Operation::kAdvance;
 }
@@ -29,7 +33,9 @@ Simulator::Simulator(const Setting& setting, const SimulatorOptions& options)
       model_(setting),
       ledger_(setting),
       comparison_(setting, driver_, model_),
-      now_(setting.start) {}
+      event_book_(setting.keys.size()),
+      now_(setting.start),
+      is_open_(setting.channels.size()) {}
 
 RunReport Simulator::Run(std::span<const Step> steps, std::span<const std::size_t> indices) {
   RunReport report;
@@ -66,6 +72,9 @@ std::optional<Call> Simulator::Prepare(const Step& step) {
     call.until_done = step.until_done;
   } else if (IsDoneToConnection(step.operation)) {
     call.connection = PickAnyConnection(step);
+    call.undone = step.undone;
+  } else if (IsDoneToChannel(step.operation)) {
+    call.channel = step.channel;
     call.undone = step.undone;
   } else if (step.operation == Operation::kBeginStep) {
     call.count = 1 + step.count;
@@ -136,6 +145,13 @@ void Simulator::Perform(const Call& call) {
       return Disconnect(call.connection, call.undone);
     case Operation::kBeginStep:
       return BeginStep(call.count);
+    case Operation::kFlush:
+      SettleAll();
+      return Command(call);
+    case Operation::kSubscribe:
+      return Subscribe(call);
+    case Operation::kUnsubscribe:
+      return Unsubscribe(call);
     default:
       Command(call);
       if (!IsSetting(call.operation)) last_request_ = call;
@@ -154,11 +170,24 @@ void Simulator::Command(const Call& call) {
   if (call.key != kAbsent) CompareState(call.named());
 }
 
+void Simulator::SettleAll() {
+  if (all_settled_at_ == now_) return;
+  Call call;
+  call.operation = Operation::kAdvance;
+  call.steps_max = 1'000'000;
+  Advance(call);
+  engine_outcome_.Clear();
+  model_outcome_.Clear();
+}
+
 void Simulator::AskLedger(std::optional<std::string> broken_promise) {
   if (options_.judges.has_ledger) Fail(std::move(broken_promise));
 }
 
 void Simulator::CompareState(const std::vector<int>& keys) {
+  event_book_.Note(engine_outcome_.events, model_.TakeTold());
+  if (problem_) return;
+  Fail(event_book_.Compare(!setting_.is_lagging || all_settled_at_ == now_));
   if (problem_) return;
   // Where something is overdue looking would settle it, and only commands and Advance are to do
   // that.
@@ -175,63 +204,15 @@ void Simulator::CompareState(const std::vector<int>& keys) {
   Fail(comparison_.CompareOverview(is_model_behind, now_));
 }
 
-void Simulator::Unblock(int connection) {
-  driver_.Unblock(connection, now_, engine_outcome_);
-  AskLedger(ledger_.ObserveUnblock(connection, engine_outcome_, now_));
-  NoteDeliveries(nullptr);
-  if (!options_.judges.has_model) return;
-  model_.Unblock(connection, now_, model_outcome_);
-  Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
-  CompareState({});
-}
-
-void Simulator::Disconnect(int connection, std::size_t undone) {
-  for (std::size_t i = 0; i < undone && !problem_; ++i) {
-    const auto latest =
-        std::find_if(deliveries_.rbegin(), deliveries_.rend(),
-                     [&](const Delivery& delivery) { return delivery.connection == connection; });
-    if (latest == deliveries_.rend()) break;
-    const Delivery delivery = *latest;
-    deliveries_.erase(std::next(latest).base());
-    // What it is granted now is not read either.
-    undone += UndoGrant(delivery);
-  }
-  if (problem_) return;
-  std::erase_if(deliveries_, [&](const Delivery& d) { return d.connection == connection; });
-  driver_.Disconnect(connection, now_, engine_outcome_);
-  AskLedger(ledger_.ObserveDisconnect(connection, engine_outcome_, now_));
-  NoteDeliveries(nullptr);
-  if (!options_.judges.has_model) return;
-  model_.Disconnect(connection, now_, model_outcome_);
-  Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
-  CompareState({});
-}
-
-std::size_t Simulator::UndoGrant(const Delivery& delivery) {
-  const bool is_undone = driver_.UndoGrant(delivery.key, delivery.token, now_, engine_outcome_);
-  if (options_.trace != nullptr) {
-    *options_.trace << " (undo token " << delivery.token << " on k" << delivery.key << ": "
-                    << Describe(engine_outcome_) << ")";
-  }
-  AskLedger(ledger_.ObserveUndo(delivery.token, engine_outcome_, now_));
-  NoteDeliveries(nullptr);
-  std::size_t more = 0;
-  for (const Answer& answer : engine_outcome_.answers) {
-    if (answer.connection == delivery.connection && answer.token != 0) ++more;
-  }
-  if (options_.judges.has_model) {
-    const bool is_on_key = model_.key(delivery.key).FindToken(delivery.token).has_value();
-    model_.UndoGrant(delivery.token, now_, model_outcome_);
-    Fail(comparison_.CompareOutcomes(engine_outcome_, model_outcome_));
-    CompareState(is_undone && is_on_key ? std::vector{delivery.key} : std::vector<int>{});
-  }
-  AddToHash(engine_outcome_);
-  engine_outcome_.Clear();
-  model_outcome_.Clear();
-  return more;
-}
-
 void Simulator::NoteDeliveries(const Call* call) {
+  const bool is_given =
+      call != nullptr && left_in_step_ == 0 &&
+      (call->operation == Operation::kSet || call->operation == Operation::kMsetNx) &&
+      engine_outcome_.status == static_cast<int>(engine::WriteStatus::kGranted);
+  for (std::size_t i = 0; is_given && i < call->named().size(); ++i) {
+    const Token token = engine_outcome_.token - (call->named().size() - 1 - i);
+    deliveries_.push_back({call->connection, call->named()[i], token});
+  }
   const bool is_asking =
       call != nullptr && (call->operation == Operation::kLock || call->is_mlock());
   if (is_asking && engine_outcome_.token != 0) {
@@ -277,6 +258,10 @@ void Simulator::Follow(bool is_done) {
   }
   if (!model_outcome_.answers.empty()) {
     Fail("only the model answers: " + Describe(model_outcome_));
+  }
+  if (!Comparison::HasSameLosses(engine_outcome_, model_outcome_)) {
+    Fail("other losses are told: " + Describe(engine_outcome_) +
+         "\nmodel:  " + Describe(model_outcome_));
   }
 }
 
@@ -377,6 +362,7 @@ void Simulator::FinishRun() {
       driver_.engine().Break(key.name(), std::nullopt, now_, effects);
     }
   }
+  BreakEndless();
   // Leases, and then what MINHOLD and KEEP leave.
   for (int i = 0; i < 2; ++i) {
     now_ += engine::kLeaseMsMax + 1;
@@ -384,6 +370,17 @@ void Simulator::FinishRun() {
     driver_.Advance(call, now_, engine_outcome_);
   }
   CheckNothingIsLeft();
+}
+
+// What was set without expiry.
+void Simulator::BreakEndless() {
+  engine::Effects effects;
+  for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {
+    const RedisSight sight = driver_.SeeAsRedis(key, now_);
+    if ((sight.bits & RedisSight::kHeld) == 0 || sight.ttl_ms > 0) continue;
+    const KeyText& text = setting_.keys[static_cast<std::size_t>(key)];
+    driver_.engine().Break(text.name(), std::nullopt, now_, effects);
+  }
 }
 
 void Simulator::CheckNothingIsLeft() {

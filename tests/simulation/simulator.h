@@ -12,6 +12,7 @@
 
 #include "tests/simulation/comparison.h"
 #include "tests/simulation/engine_driver.h"
+#include "tests/simulation/event_book.h"
 #include "tests/simulation/ledger.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/reference_model.h"
@@ -60,6 +61,10 @@ class Simulator {
   void ResolveKeys(const Step& step, Call& call) const;
   void ResolveOptions(const Step& step, Call& call) const;
   void ResolveToken(const Step& step, Call& call) const;
+  void ResolveFlush(const Step& step, Call& call) const;
+  static void ResolveRedis(const Step& step, Call& call);
+  std::optional<Call> WithConnection(const Step& step, Call call) const;
+  void ResolveNotify(const Step& step, Call& call) const;
   std::optional<int> PickFreeConnection(int slot) const;
   int PickAnyConnection(const Step& step) const;
   void MoveTime(const Step& step);
@@ -74,9 +79,15 @@ class Simulator {
   void Command(const Call& call);
   void AskLedger(std::optional<std::string> broken_promise);
   void Advance(const Call& call);
+  // Lets all that is overdue happen.
+  void SettleAll();
   void Unblock(int connection);
   // A connection is lost; its latest `undone` grants it never read.
   void Disconnect(int connection, std::size_t undone);
+  void Subscribe(const Call& call);
+  void Unsubscribe(const Call& call);
+  // The latest `undone` grants to that connection or channel nobody read. True: all was well.
+  bool UndoGrantsTo(int connection, std::size_t undone);
   struct Delivery {
     int connection = kAbsent;
     int key = kAbsent;
@@ -96,6 +107,7 @@ class Simulator {
   void CheckWhoWaits();
   void CheckDeadline();
   void FinishRun();
+  void BreakEndless();
   void CheckNothingIsLeft();
 
   void Fail(std::optional<std::string> problem);
@@ -107,6 +119,7 @@ class Simulator {
   ReferenceModel model_;
   Ledger ledger_;
   Comparison comparison_;
+  EventBook event_book_;
   TimeMs now_;
   TimeMs all_settled_at_ = -1;  // when nothing was overdue on any key
   std::optional<Call> last_request_;
@@ -115,6 +128,7 @@ class Simulator {
   Outcome model_outcome_;
   std::size_t expiries_followed_ = 0;  // of those in the engine's outcome
   std::size_t steps_run_ = 0;
+  std::vector<bool> is_open_;     // by channel
   std::size_t left_in_step_ = 0;  // commands; 0: they are no step
   std::vector<int> step_keys_;    // that were named in it
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;

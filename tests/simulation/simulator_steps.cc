@@ -13,7 +13,7 @@ constexpr TimeMs kTimeMax = engine::kNever / 2;
 
 bool NeedsConnection(Operation operation) {
   return operation == Operation::kLock || operation == Operation::kWait ||
-         operation == Operation::kMlock;
+         operation == Operation::kMlock || IsRedis(operation);
 }
 
 bool NamesSeveralKeys(Operation operation) {
@@ -51,6 +51,11 @@ void Simulator::ResolveOwner(const Step& step, Call& call) const {
 }
 
 void Simulator::ResolveKeys(const Step& step, Call& call) const {
+  if (step.operation == Operation::kMsetNx) {
+    call.keys = {step.key};
+    call.keys.insert(call.keys.end(), step.more_keys.begin(), step.more_keys.end());
+  }
+  if (step.operation == Operation::kFlush) ResolveFlush(step, call);
   if (!NamesSeveralKeys(step.operation)) return;
   call.keys = {step.key};
   call.keys.insert(call.keys.end(), step.more_keys.begin(), step.more_keys.end());
@@ -68,6 +73,33 @@ void Simulator::ResolveKeys(const Step& step, Call& call) const {
   for (int i = 0; i < owners && std::ranges::any_of(call.keys, is_staked); ++i) {
     call.owner = (call.owner + 1) % owners;
   }
+}
+
+void Simulator::ResolveFlush(const Step& step, Call& call) const {
+  call.flushes_all = step.only_held;
+  const std::uint8_t db = setting_.keys[static_cast<std::size_t>(step.key)].db;
+  call.keys = {step.key};
+  for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {
+    const bool is_meant = call.flushes_all || setting_.keys[static_cast<std::size_t>(key)].db == db;
+    if (is_meant && key != step.key) call.keys.push_back(key);
+  }
+}
+
+void Simulator::ResolveRedis(const Step& step, Call& call) {
+  const bool is_write = step.operation == Operation::kSet || step.operation == Operation::kMsetNx;
+  call.written_end = step.written_end;
+  call.only_new = step.only_new;
+  const bool is_set = step.operation == Operation::kSet;
+  if (step.operation == Operation::kMsetNx) call.written_end = engine::WrittenEnd::kEndless;
+  call.only_held = is_set && step.only_held && !step.only_new;
+  call.is_rename = is_set && step.is_rename && !step.only_new;
+  if (call.is_rename) call.only_held = false;
+  call.condition = step.condition;
+  call.lease_ms.reset();
+  const bool has_lease = is_write ? call.written_end == engine::WrittenEnd::kAfter : step.has_lease;
+  if (!has_lease) call.condition = ExpiryCondition::kNone;
+  if (has_lease) call.lease_ms = step.is_past ? -step.lease_ms / 2 : step.lease_ms;
+  call.token.reset();
 }
 
 void Simulator::ResolveToken(const Step& step, Call& call) const {
@@ -98,6 +130,21 @@ void Simulator::ResolveOptions(const Step& step, Call& call) const {
   call.replaces_newest = step.replaces_newest;
 }
 
+// Rule 13: the channel must have a subscriber, and a step knows no NOTIFY.
+void Simulator::ResolveNotify(const Step& step, Call& call) const {
+  const bool is_asking = call.operation == Operation::kLock || call.is_mlock();
+  if (step.operation != Operation::kRepeat) {
+    call.channel = is_asking && step.has_notify ? step.channel : kAbsent;
+  }
+  for (std::size_t i = 0; i < is_open_.size() && call.channel != kAbsent; ++i) {
+    if (is_open_[static_cast<std::size_t>(call.channel)]) break;
+    call.channel = (call.channel + 1) % static_cast<int>(is_open_.size());
+  }
+  const bool is_possible = call.channel != kAbsent && left_in_step_ == 0 &&
+                           is_open_[static_cast<std::size_t>(call.channel)];
+  if (!is_possible) call.channel = kAbsent;
+}
+
 Call Simulator::ResolveSetting(const Step& step) {
   Call call;
   call.operation = step.operation;
@@ -112,6 +159,9 @@ Call Simulator::ResolveSetting(const Step& step) {
 std::optional<Call> Simulator::Resolve(const Step& step) {
   Call call;
   if (IsSetting(step.operation)) return ResolveSetting(step);
+  // In which order it settles keys is the engine's affair, and in a step nothing else settles them.
+  const bool may_settle = left_in_step_ == 0 || all_settled_at_ == now_;
+  if (step.operation == Operation::kFlush && !may_settle) return std::nullopt;
   if (step.operation == Operation::kRepeat) {
     if (!last_request_) return std::nullopt;
     call = *last_request_;
@@ -124,6 +174,10 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
     if (step.operation == Operation::kBreak && !step.has_owner) call.owner = kAbsent;
     ResolveToken(step, call);
     if (call.operation == Operation::kCheck && !call.token) call.token = 0;
+    if (IsRedis(call.operation)) {
+      ResolveRedis(step, call);
+      return WithConnection(step, call);
+    }
     if (step.has_lease) call.lease_ms = step.lease_ms;
     if (step.limit != 0) call.limit = step.limit;
     ResolveOptions(step, call);
@@ -134,7 +188,12 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
     call.start = step.start;
     call.count = step.count;
   }
-  // Rule 17: a connection that waits sends nothing.
+  ResolveNotify(step, call);
+  return WithConnection(step, call);
+}
+
+// Rule 17: a connection that waits sends nothing.
+std::optional<Call> Simulator::WithConnection(const Step& step, Call call) const {
   const std::optional<int> connection = PickFreeConnection(step.connection);
   if (NeedsConnection(call.operation) && !connection) return std::nullopt;
   call.connection = connection.value_or(kAbsent);

@@ -30,12 +30,15 @@ class StepGenerator {
     step.token_choice = PickToken();
     PickTexts(step);
     PickLock(step);
+    PickRedis(step);
     PickTime(step);
     step.has_owner = !random_.OneIn(3);
     step.undone = random_.OneIn(2) ? 0 : random_.Below(4);
     step.pattern = static_cast<int>(random_.Below(setting_.patterns.size()));
     step.start = random_.Below(4);
     step.count = random_.Below(6);
+    step.channel = static_cast<int>(random_.Below(setting_.channels.size()));
+    step.has_notify = random_.Below(8) < static_cast<std::uint64_t>(setting_.option_mix.notify);
     return step;
   }
 
@@ -55,9 +58,9 @@ class StepGenerator {
   }
 
   void PickMoreKeys(Step& step) {
-    const bool names_several = step.operation == Operation::kMlock ||
-                               step.operation == Operation::kMrenew ||
-                               step.operation == Operation::kMunlock;
+    const bool names_several =
+        step.operation == Operation::kMlock || step.operation == Operation::kMrenew ||
+        step.operation == Operation::kMunlock || step.operation == Operation::kMsetNx;
     if (!names_several) return;
     const std::uint64_t wanted = random_.OneIn(12) ? 0 : 1 + random_.Below(3);
     for (std::uint64_t attempt = 0; attempt < wanted + 4; ++attempt) {
@@ -77,7 +80,8 @@ class StepGenerator {
   // Most who ask for a lock do not hold it, and most who release one do.
   OwnerChoice PickOwnerChoice(Operation operation) {
     const bool is_usual = random_.OneIn(2);
-    const bool asks = operation == Operation::kLock || operation == Operation::kMlock;
+    const bool asks = operation == Operation::kLock || operation == Operation::kMlock ||
+                      operation == Operation::kSet;
     if (is_usual && asks) return OwnerChoice::kAny;
     if (is_usual && operation == Operation::kCancel) return OwnerChoice::kWaiter;
     if (is_usual) return OwnerChoice::kHolder;
@@ -136,6 +140,19 @@ class StepGenerator {
     }
     if (random_.OneIn(30)) return engine::kLimitMax;
     return static_cast<std::uint32_t>(random_.Below(5));
+  }
+
+  void PickRedis(Step& step) {
+    if (!IsRedis(step.operation)) return;
+    step.only_new = step.operation == Operation::kSet && !random_.OneIn(3);
+    step.only_held = random_.OneIn(6);
+    step.is_rename = random_.OneIn(4);
+    step.is_past = random_.OneIn(12);
+    // Most have an end.
+    step.written_end = random_.OneIn(3) ? static_cast<engine::WrittenEnd>(random_.Below(3))
+                                        : engine::WrittenEnd::kAfter;
+    if (step.is_rename) step.written_end = engine::WrittenEnd::kKept;
+    if (random_.OneIn(2)) step.condition = static_cast<ExpiryCondition>(random_.Below(5));
   }
 
   DurationMs PickDuration() {

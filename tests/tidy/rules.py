@@ -19,36 +19,41 @@ MAY_INCLUDE = {
     "json": {"json", "protocol"},
     "storage": {"storage"},
     "server/engine": {"server/engine"},
+    "server/access": {"server/access", "server/engine", "protocol"},
     "server/record": {"server/record", "server/engine"},
     "server/script": {"server/script", "protocol"},
     "server/persist": {"server/persist", "server/engine", "storage"},
-    "server/command": {"server/command", "server/record", "server/engine", "server/script",
-                       "json", "protocol"},
+    "server/command": {"server/command", "server/access", "server/record", "server/engine",
+                       "server/script", "json", "protocol"},
     "server/http": {"server/http", "server/command", "server/record", "server/engine", "json",
                     "protocol"},
     "server/net": {"server/net", "server/http", "server/command", "server/persist", "storage"},
     "server": {"server", "server/net", "server/http", "server/command", "server/persist",
-               "server/record", "server/engine", "server/script", "json", "protocol",
-               "storage"},
+               "server/access", "server/record", "server/engine", "server/script", "json",
+               "protocol", "storage", "dashboard"},
     "cli": {"cli", "json", "protocol"},
+    "dashboard": {"dashboard"},
 }
 MAY_LINK = {
     "protocol": set(),
     "json": {"protocol"},
     "storage": set(),
     "server/engine": set(),
+    "server/access": {"engine", "protocol"},
     "server/record": {"engine"},
     "server/script": {"protocol"},
     "server/persist": {"engine", "storage"},
-    "server/command": {"record", "script", "json"},
+    "server/command": {"access", "record", "script", "json"},
     "server/http": {"command"},
     "server/net": {"http", "command", "persist"},
-    "server": {"net"},
+    "server": {"net", "dashboard"},
     "cli": {"json"},
+    "dashboard": set(),
 }
 
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
-_SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h"
+_SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h" \
+           r"|openssl/ssl\.h"
 _FILES = r"fstream|filesystem|fcntl\.h|unistd\.h|sys/stat\.h|rocksdb/.*"
 _AMBIENT = r"iostream|cstdio|chrono|ctime|time\.h|sys/time\.h|random|thread|mutex|atomic|future"
 _LIBRARIES = r"spdlog/.*|yaml-cpp/.*|CLI/.*|systemd/.*"
@@ -56,6 +61,7 @@ OUTSIDE_HEADERS = {
     "protocol": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "json": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/engine": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
+    "server/access": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/record": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/script": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/persist": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),

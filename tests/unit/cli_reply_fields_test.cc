@@ -3,19 +3,15 @@
 #include <string>
 
 #include "cli/reply_fields.h"
+#include "tests/unit/reply_values.h"
 
 namespace fairlock::cli {
 namespace {
 
+using protocol::Bulk;
+using protocol::Integer;
+using protocol::Map;
 using protocol::Reply;
-using protocol::ReplyType;
-
-Reply Bulk(std::string text) { return {.type = ReplyType::kBulk, .text = std::move(text)}; }
-Reply Integer(std::int64_t value) { return {.type = ReplyType::kInteger, .integer = value}; }
-
-Reply Map(std::vector<Reply> elements) {
-  return {.type = ReplyType::kMap, .elements = std::move(elements)};
-}
 
 TEST(ReplyFields, MissingFieldIsAsIfItWereNil) {
   const Reply map = Map({Bulk("a"), Integer(1), Bulk("b"), Bulk("text"), Bulk("c"), Reply{}});

@@ -75,6 +75,12 @@ TEST(Settings, EveryRowHasItsVariableAndFlag) {
                                                  {"FAIRLOCK_USER", "u"},
                                                  {"FAIRLOCK_PASSWORD_FILE", "/p"},
                                                  {"FAIRLOCK_DB", "15"},
+                                                 {"FAIRLOCK_TLS", "yes"},
+                                                 {"FAIRLOCK_TLS_CA_FILE", "/ca"},
+                                                 {"FAIRLOCK_TLS_CERT_FILE", "/cert"},
+                                                 {"FAIRLOCK_TLS_KEY_FILE", "/key"},
+                                                 {"FAIRLOCK_TLS_SERVER_NAME", "n"},
+                                                 {"FAIRLOCK_TLS_INSECURE", "yes"},
                                                  {"FAIRLOCK_TIMEOUT", "1m"},
                                                  {"FAIRLOCK_SOCKET", "/s"}})});
   EXPECT_EQ(settings.host, "h");
@@ -84,10 +90,28 @@ TEST(Settings, EveryRowHasItsVariableAndFlag) {
   EXPECT_EQ(settings.database, 15);
   EXPECT_EQ(settings.timeout_ms, 60'000);
   EXPECT_EQ(settings.socket, "/s");
+  EXPECT_TRUE(settings.is_tls);
+  EXPECT_EQ(settings.tls_ca_file, "/ca");
+  EXPECT_EQ(settings.tls_cert_file, "/cert");
+  EXPECT_EQ(settings.tls_key_file, "/key");
+  EXPECT_EQ(settings.tls_server_name, "n");
+  EXPECT_TRUE(settings.tls_insecure);
   std::vector<std::string> flags;
   for (const SettingRow& row : AllSettings()) flags.push_back(FlagName(row));
-  EXPECT_THAT(flags, testing::ElementsAre("--host", "--port", "--socket", "--user",
-                                          "--password-file", "--db", "--timeout"));
+  EXPECT_THAT(flags,
+              testing::ElementsAre("--host", "--port", "--socket", "--user", "--password-file",
+                                   "--db", "--tls-ca-file", "--tls-cert-file", "--tls-key-file",
+                                   "--tls-server-name", "--tls-insecure", "--tls", "--timeout"));
+}
+
+TEST(Settings, WhoSaysHowTlsIsSpokenSpeaksIt) {
+  EXPECT_FALSE(Merged({}).is_tls);
+  EXPECT_TRUE(Merged({File("tls_ca_file: /ca\n")}).is_tls);
+  EXPECT_TRUE(Merged({File("tls_insecure: yes\n")}).is_tls);
+  EXPECT_FALSE(Merged({File("tls_insecure: no\n")}).is_tls);
+  EXPECT_FALSE(Merged({File("tls: no\ntls_ca_file: /ca\n")}).is_tls);
+  EXPECT_FALSE(Merged({File("tls_ca_file: /ca\n"), Environment({{"FAIRLOCK_TLS", "no"}})}).is_tls);
+  EXPECT_THAT(WrongIn(File("tls: maybe\n")), HasSubstr("yes or no would be right"));
 }
 
 TEST(Settings, HostOfALaterSourceGoesBeforeTheSocketOfAnEarlierOne) {

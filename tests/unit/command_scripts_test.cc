@@ -36,6 +36,13 @@ TEST_F(ScriptsTest, CallTheCommandsOfTheTable) {
   EXPECT_EQ(client_.Say("LOCKED k"), "0");
 }
 
+// Its rows are counted before they are written, to wherever the reply goes.
+TEST_F(ScriptsTest, GetTheRowsOfStats) {
+  client_.Say("LOCK k me");
+  EXPECT_EQ(Eval("local stats = redis.call('STATS') return {#stats, #stats[4], stats[4][1][6]}"),
+            "[4 1 1]");
+}
+
 TEST_F(ScriptsTest, AreRunByTheirDigest) {
   const std::string digest = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
   EXPECT_EQ(client_.Say("EVALSHA " + digest + " 0"), kNoScriptReply);

@@ -76,8 +76,8 @@ void AppendFewest(const Syntax& syntax, Words& words) {
 TEST_P(EveryCommand, IsDescribed) {
   const std::string name(spec().name);
   EXPECT_TRUE(std::none_of(name.begin(), name.end(), [](char c) { return c != ToUpper(c); }));
-  EXPECT_THAT(spec().group,
-              testing::AnyOf("lock", "scripts", "pubsub", "transactions", "connection", "server"));
+  EXPECT_THAT(spec().group, testing::AnyOf("lock", "redis", "scripts", "pubsub", "transactions",
+                                           "connection", "server"));
   EXPECT_GE(spec().summary.size(), 10U);
   EXPECT_NE(spec().summary.back(), '.');
   EXPECT_FALSE(spec().complexity.empty());

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <utility>
 
 #include "protocol/reply_parser.h"
 #include "protocol/request_writer.h"
+#include "server/access/slow_hash.h"
+#include "server/access/user_table.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -93,6 +96,16 @@ std::string FakeEnvironment::ChangeSetting(std::string_view name, std::string_vi
   return "";
 }
 
+bool FakeEnvironment::StartPasswordCheck(PasswordQuestion question, std::uint64_t client_id) {
+  if (password_checks.size() >= password_checks_max) return false;
+  password_checks.emplace_back(client_id, std::move(question));
+  return true;
+}
+
+void FakeEnvironment::NoteFailedLogIn(std::string_view address, std::string_view user) {
+  failed_log_ins.push_back(std::string(address) + " " + std::string(user));
+}
+
 TestClient::TestClient(TestServer& server, const std::string& peer) : server_(server) {
   client_ = std::make_unique<Client>(server.dispatcher(), static_cast<Transport&>(*this),
                                      ClientAddress{peer, "127.0.0.1:3247", 8}, server.now());
@@ -164,6 +177,30 @@ TestClient& TestServer::Connect() {
 TestClient& TestServer::Connect(const std::string& peer) {
   clients_.push_back(std::make_unique<TestClient>(*this, peer));
   return *clients_.back();
+}
+
+void TestServer::SetUsers(std::string_view acl_text) {
+  access::UsersRead read =
+      access::ReadUsers({.acl_text = std::string(acl_text), .default_password = ""},
+                        dispatcher_.access().vocabulary());
+  assert(read.error.empty());
+  dispatcher_.log_ins().Forget();
+  dispatcher_.access().SetUsers(std::move(read.users), now_);
+  ExecuteReady();
+}
+
+void TestServer::CheckPasswords() {
+  for (const auto& [client_id, question] : std::exchange(environment_.password_checks, {})) {
+    const auto match = std::find_if(
+        question.stored.begin(), question.stored.end(),
+        [&](const std::string& stored) { return access::IsPasswordOf(stored, question.password); });
+    std::optional<std::size_t> place;
+    if (match != question.stored.end()) {
+      place = static_cast<std::size_t>(match - question.stored.begin());
+    }
+    dispatcher_.log_ins().Finish(client_id, place, now_);
+  }
+  ExecuteReady();
 }
 
 void TestServer::ExecuteReady() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocol/reply.h"
@@ -28,6 +29,9 @@ class FakeEnvironment final : public Environment {
   // Refuses the value "bad" with the text "bad value".
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   void RequestShutdown() override { is_shutdown_requested = true; }
+  // Kept until a test has them compared.
+  bool StartPasswordCheck(PasswordQuestion question, std::uint64_t client_id) override;
+  void NoteFailedLogIn(std::string_view address, std::string_view user) override;
 
   ServerFacts facts{.version = "0.1.0",
                     .run_id = std::string(40, 'a'),
@@ -44,6 +48,9 @@ class FakeEnvironment final : public Environment {
   std::vector<Setting> settings{{"default_lease", "30s"}, {"maxclients", "10000"}};
   bool is_shutdown_requested = false;
   std::string script_log;  // a line each: the level as a number, the text
+  std::vector<std::pair<std::uint64_t, PasswordQuestion>> password_checks;
+  std::size_t password_checks_max = 1000;
+  std::vector<std::string> failed_log_ins;  // "ADDRESS USER"
 };
 
 class TestServer;
@@ -117,6 +124,11 @@ class TestServer {
   engine::TimeMs now() const { return now_; }
   Dispatcher& dispatcher() { return dispatcher_; }
   FakeEnvironment& environment() { return environment_; }
+  // The users of that ACL file are in force from now on. REQUIRES: it is right.
+  void SetUsers(std::string_view acl_text);
+  // Compares all passwords that wait for it.
+  void CheckPasswords();
+
   // Lets those go on whose wait is over. Clients call it behind each request.
   void ExecuteReady();
 

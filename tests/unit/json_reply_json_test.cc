@@ -3,19 +3,16 @@
 #include <string>
 
 #include "json/reply_json.h"
+#include "tests/unit/reply_values.h"
 
 namespace fairlock::json {
 namespace {
 
+using protocol::Bulk;
+using protocol::Integer;
+using protocol::Map;
 using protocol::Reply;
 using protocol::ReplyType;
-
-Reply Bulk(std::string text) { return {.type = ReplyType::kBulk, .text = std::move(text)}; }
-Reply Integer(std::int64_t value) { return {.type = ReplyType::kInteger, .integer = value}; }
-
-Reply Map(std::vector<Reply> elements) {
-  return {.type = ReplyType::kMap, .elements = std::move(elements)};
-}
 
 TEST(ReplyJson, MapIsAnObjectInTheServersOrder) {
   const Reply map = Map(

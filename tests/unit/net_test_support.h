@@ -57,6 +57,8 @@ class RecordedEvents final : public NetEvents {
   void NoteClosed(const command::ClientProfile&, CloseReason reason, engine::TimeMs) override;
   void NoteRefused(std::string_view, std::size_t, engine::TimeMs) override {}
   void NoteAcceptFailed(int, engine::TimeMs) override {}
+  void NoteHandshakeFailed(std::string_view, std::string_view, engine::TimeMs) override {}
+  void NoteUnexpectedTls(std::string_view, engine::TimeMs) override {}
 
   std::size_t opened() const;
   std::vector<CloseReason> close_reasons() const;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
+#include "server/engine/redis_locks.h"
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/rows_of_engine.h"
@@ -39,19 +40,6 @@ inline RowTexts TextsOf(const storage::RowTable& table) {
   return texts;
 }
 
-// Puts what a scan finds into a record.
-class RowsTo final : public engine::KeptSink {
- public:
-  explicit RowsTo(storage::RecordWriter& record) : record_(record) {}
-
-  void Take(const engine::KeptHold& hold) override { PutRow(record_, RowOf(hold)); }
-  void Take(const engine::KeptPlace& place) override { PutRow(record_, RowOf(place)); }
-  void Take(const engine::KeptCooling& room) override { PutRow(record_, RowOf(room)); }
-
- private:
-  storage::RecordWriter& record_;
-};
-
 // What a scan of the whole engine finds.
 inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
   storage::RecordWriter record;
@@ -80,7 +68,7 @@ class RandomUse {
 
   void Step() {
     effects_.resolutions.clear();
-    switch (Pick(12)) {
+    switch (Pick(16)) {
       case 0:
         now_ += Pick(400);
         engine_.Advance(now_, 5, effects_);
@@ -105,6 +93,14 @@ class RandomUse {
         break;
       case 7:
         AskForSeveral();
+        break;
+      case 8:
+      case 9:
+      case 10:
+        Write();
+        break;
+      case 11:
+        ChangeByKey();
         break;
       default:
         Ask();
@@ -173,6 +169,30 @@ class RandomUse {
     const engine::LockResult result = engine_.Mlock(request, *from, now_, effects_);
     if (result.status == engine::LockStatus::kGranted && Pick(8) == 0) {
       engine_.UndoGrant(result.key_hash, result.token, now_, effects_);
+    }
+  }
+
+  // SET, with and without NX, and INCR.
+  void Write() {
+    engine::WriteRequest request{.key = Key(), .value = Owner()};
+    request.end = static_cast<engine::WrittenEnd>(Pick(3));
+    request.lease_ms = static_cast<engine::DurationMs>(Pick(1000));
+    request.only_new = Pick(2) == 0;
+    request.is_rename = Pick(3) == 0;
+    const auto result =
+        engine::RedisLocks(engine_).Write(request, *connections_[0], now_, effects_);
+    if (result.status == engine::WriteStatus::kGranted && Pick(8) == 0) {
+      engine_.UndoGrant(result.key_hash, result.token, now_, effects_);
+    }
+  }
+
+  // DEL, EXPIRE and PERSIST.
+  void ChangeByKey() {
+    engine::RedisLocks locks(engine_);
+    if (Pick(2) == 0) {
+      locks.Release(Key(), *connections_[0], now_, effects_);
+    } else {
+      locks.Expire({.key = Key(), .lease_ms = Lease()}, *connections_[0], now_, effects_);
     }
   }
 

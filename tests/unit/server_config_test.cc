@@ -130,6 +130,21 @@ TEST(ConfigOptions, LabelsAreRulesOfAGlobAndALabel) {
   EXPECT_EQ(ShowOption(labels, config), "");
 }
 
+TEST(ConfigOptions, TakesHowLongPlacesOfValuesOutliveThem) {
+  Config config = DefaultConfig();
+  const Option& keep = *FindOption("compat.keep_place");
+  EXPECT_EQ(ShowOption(keep, config), "0");
+  EXPECT_EQ(SetOption(keep, "cron:*=0, mail:a=b=2s, 500ms", config), "");
+  EXPECT_EQ(ShowOption(keep, config), "cron:*=0, mail:a=b=2s, 500ms");
+  EXPECT_EQ(ParseKeepRule("mail:a=b=2s")->pattern, "mail:a=b");
+  EXPECT_EQ(ParseKeepRule("mail:a=b=2s")->keep_ms, 2000);
+  EXPECT_EQ(ParseKeepRule("500ms")->pattern, "*");
+  for (const std::string_view wrong : {"", "=1s", "job:*", "job:*=1", "job:*=-1s", "job:*=25h"}) {
+    EXPECT_EQ(SetOption(keep, wrong, config), DescribeValues(keep)) << wrong;
+  }
+  EXPECT_EQ(ShowOption(keep, config), "cron:*=0, mail:a=b=2s, 500ms");
+}
+
 TEST(ConfigOptions, KeyEventsAreLettersInAnyOrder) {
   Config config = DefaultConfig();
   const Option& events = *FindOption("notify_keyspace_events");

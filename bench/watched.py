@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+"""What dashboards cost the locks: the same load with and without twenty pages and a scrape.
+
+    bench/watched.py        after a build of the release preset; FAIRLOCKD and FAIRLOCK_LOAD name
+                            other programs
+
+A server with 100,000 locks that are held and 10,000 owners that wait. In each round pairs of LOCK
+and UNLOCK run on it, once while nobody looks and once while twenty clients make the requests that
+the page makes, at its pace and over kept connections, as a browser does, and one more scrapes
+/metrics every second. Printed are the medians of the rounds' ratios: server CPU per command, and
+the p99 of a client that sends PING every millisecond. Ends with 1 if one is above its bar.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+BINARIES = pathlib.Path(__file__).parents[1] / "build/release/bin"
+FAIRLOCKD = pathlib.Path(os.environ.get("FAIRLOCKD", BINARIES / "fairlockd")).resolve()
+LOAD = os.environ.get("FAIRLOCK_LOAD", BINARIES / "fairlock_load")
+
+CPU_BAR = 1.15
+P99_BAR = 1.25
+LOCKS = 100_000
+WAITERS = 10_000
+WAITED_FOR = 500
+PAGES = 20
+# What the views of dashboard/src/views ask for and how often: the seconds are their everyMs.
+STATUS = "status"
+VIEWS = {
+    "overview": (2.0, [STATUS, "locks?waiting=0&sort=wait&count=10"]),
+    "locks": (3.0, [STATUS, "locks?sort=wait&count=50"]),
+    "labels": (5.0, [STATUS, "statistics?minutes=60"]),
+    "lock": (1.5, [STATUS, "locks/0/line:7", "history?db=0&count=50&key=line:7"]),
+}
+# Every view at once, most of them the first one; beside it the last day, three times a minute.
+OPEN = ["overview"] * 11 + ["locks"] * 4 + ["labels"] * 2 + ["lock"] * 3
+MINUTES_EVERY_S = 20
+
+
+def encode(*words):
+    parts = [f"*{len(words)}\r\n".encode()]
+    for word in words:
+        data = str(word).encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
+    return b"".join(parts)
+
+
+class Server:
+
+    def __init__(self, folder, port, http_port):
+        self.port, self.http_port = port, http_port
+        self.process = subprocess.Popen(
+            [FAIRLOCKD, "--port", str(port), "--http-port", str(http_port),
+             "--durability", "none", "--log-level", "error", "--max-clients", "15000"], cwd=folder)
+        while not self.answers():
+            time.sleep(0.01)
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port)).close()
+            return True
+        return False
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port))
+
+    def fill(self):
+        """The locks that are held, and those who wait; their connections."""
+        filler = self.connect()
+        stream = filler.makefile("rb")
+        for first in range(0, LOCKS, 1000):
+            filler.sendall(b"".join(
+                encode("LOCK", f"held:{n}", f"owner-{n % 977}", "EX", 86400, "LABEL",
+                       f"kind-{n % 30}") for n in range(first, first + 1000)))
+            for _ in range(1000):
+                stream.readline()
+        for n in range(WAITED_FOR):
+            filler.sendall(encode("LOCK", f"line:{n}", "holder", "EX", 86400, "LABEL", "lines"))
+            stream.readline()
+        waiters = []
+        for n in range(WAITERS):
+            waiter = self.connect()
+            waiter.sendall(encode("LOCK", f"line:{n % WAITED_FOR}", f"waiter-{n}", "WAIT",
+                                  "FOREVER"))
+            waiters.append(waiter)
+        status = {}
+        while status.get("waiters") != WAITERS:
+            time.sleep(0.1)
+            status = self.ask("status")["locks"]
+        return [filler, *waiters]
+
+    def ask(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=30)
+        connection.request("GET", "/api/v1/" + path)
+        answer = json.load(connection.getresponse())
+        connection.close()
+        return answer
+
+
+class Watchers:
+    """A thread for each page and for Prometheus, in a process of their own."""
+
+    def __init__(self, http_port):
+        self.http_port = http_port
+        self.requests = 0
+        self.over = threading.Event()
+
+    def run(self):
+        # Elsewhere they would have a machine of their own.
+        os.nice(19)
+        signal.signal(signal.SIGTERM, lambda *_: self.over.set())
+        jobs = [(seconds, ["/api/v1/" + path for path in paths])
+                for seconds, paths in (VIEWS[view] for view in OPEN)]
+        jobs += [(MINUTES_EVERY_S, ["/api/v1/minutes?minutes=1440"])] * OPEN.count("overview")
+        jobs.append((1.0, ["/metrics"]))
+        threads = [threading.Thread(target=self.watch, args=(index / len(jobs), *job))
+                   for index, job in enumerate(jobs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(self.requests, flush=True)
+
+    def watch(self, phase, seconds, paths):
+        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=30)
+        self.over.wait(phase * min(seconds, 2))
+        while not self.over.is_set():
+            for path in paths:
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status != 200:
+                    raise AssertionError(f"{path}: {answer.status}")
+                self.requests += 1
+            self.over.wait(seconds)
+
+
+def figures_of(output):
+    return dict(line.split() for line in output.splitlines())
+
+
+def start_load(server, *words):
+    return subprocess.Popen(
+        [LOAD, *map(str, words), "--server", f"127.0.0.1:{server.port}", "--server-pid",
+         str(server.process.pid)], stdout=subprocess.PIPE, text=True)
+
+
+def load(server, options):
+    """CPU of the server per LOCK or UNLOCK, and the p99 of one who asks it every millisecond."""
+    pairs = start_load(server, "pairs", "--connections", 50, "--pipeline", options.pipeline,
+                       "--commands", options.commands, "--warm-up", options.commands // 10)
+    probe = start_load(server, "probe", "--seconds", options.probe_seconds)
+    answered = figures_of(probe.communicate()[0])
+    done = figures_of(pairs.communicate()[0])
+    if probe.returncode != 0 or pairs.returncode != 0:
+        raise AssertionError("the load has failed")
+    return float(done["server_cpu_us_per_command"]), float(answered["ping_p99_us"])
+
+
+def watched(server, options):
+    watchers = subprocess.Popen([sys.executable, __file__, "--watch", str(server.http_port)],
+                                stdout=subprocess.PIPE, text=True)
+    time.sleep(2)
+    figures = load(server, options)
+    watchers.terminate()
+    requests = int(watchers.communicate()[0])
+    if watchers.returncode != 0 or requests == 0:
+        raise AssertionError("the pages were not answered")
+    return figures, requests
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def measure(options):
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder, free_port(), free_port())
+        connections = server.fill()
+        load(server, options)
+        for number in range(options.rounds):
+            if number % 2:
+                seen, requests = watched(server, options)
+                alone = load(server, options)
+            else:
+                alone = load(server, options)
+                seen, requests = watched(server, options)
+            ratios.append((seen[0] / alone[0], seen[1] / alone[1]))
+            print(f"round {number + 1}: CPU {alone[0]:.3f} and {seen[0]:.3f} us a command, "
+                  f"p99 {alone[1]:.0f} and {seen[1]:.0f} us, {requests} requests", flush=True)
+        server.process.terminate()
+        server.process.wait()
+        for connection in connections:
+            connection.close()
+    cpu, p99 = (statistics.median(column) for column in zip(*ratios))
+    print(f"medians of {options.rounds} rounds, watched to alone: CPU a command {cpu:.3f} "
+          f"(bar {CPU_BAR}), p99 {p99:.3f} (bar {P99_BAR})")
+    return 0 if cpu <= CPU_BAR and p99 <= P99_BAR else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--commands", type=int, default=1_000_000, help="of one run")
+    parser.add_argument("--probe-seconds", type=float, default=5, help="of one run, at most")
+    parser.add_argument("--pipeline", type=int, default=1)
+    parser.add_argument("--watch", type=int, metavar="PORT", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.watch:
+        return Watchers(options.watch).run()
+    return measure(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+// Asks the server that the page came from, and nobody else.
+
+const kTokenName = "fairlock-token";
+const kTimeoutMs = 10000;
+
+// In the address behind #, which is never sent; it does not stay there.
+export function takeTokenFromAddress() {
+  const match = /^#token=([^&]+)/.exec(location.hash);
+  if (!match) return;
+  setToken(decodeURIComponent(match[1]));
+  history.replaceState(null, "", location.pathname);
+}
+
+export function setToken(token) {
+  if (token) sessionStorage.setItem(kTokenName, token);
+  else sessionStorage.removeItem(kTokenName);
+}
+
+export function hasToken() { return Boolean(sessionStorage.getItem(kTokenName)); }
+
+// Of an answer that is a refusal, or of none at all (status 0).
+export class Refusal extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+async function ask(method, path, body) {
+  const headers = {};
+  const token = sessionStorage.getItem(kTokenName);
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body) headers["Content-Type"] = "application/json";
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), kTimeoutMs);
+  let answer = null;
+  try {
+    answer = await fetch(path, {
+      method, headers, body: body && JSON.stringify(body), signal: stop.signal,
+      credentials: "omit", cache: "no-store", redirect: "error",
+    });
+    const json = await answer.json();
+    if (answer.ok) return json;
+    throw new Refusal(answer.status, json.error.code, json.error.message);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(0, "", "The server does not answer.");
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// Parameters that are empty are left out.
+export function get(path, parameters = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== "" && value !== null && value !== undefined && value !== false) {
+      query.set(name, value);
+    }
+  }
+  const text = query.toString();
+  return ask("GET", `/api/v1/${path}${text ? `?${text}` : ""}`);
+}
+
+export function post(path, body) { return ask("POST", `/api/v1/${path}`, body); }
+
+// The bytes of a field, for a path; U+FFFD stands in what is no text.
+export function pathOf(row, name) {
+  const exact = row[`${name}_base64`];
+  if (exact === undefined) return encodeURIComponent(row[name]);
+  return [...atob(exact)].map((byte) =>
+    `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`).join("");
+}
+
+// The same for the body of a POST.
+export function fieldOf(row, name, as = name) {
+  const exact = row[`${name}_base64`];
+  return exact === undefined ? { [as]: row[name] } : { [`${as}_base64`]: exact };
+}

@@ -1,0 +1,191 @@
+// The page: what is around the views, where it leads, and when it asks again.
+import { Vue, el, setCreator } from "./el.js";
+import { hasToken, setToken, takeTokenFromAddress } from "./api.js";
+import { forgetData, kReady, linkTo, load, readRoute, say, state } from "./state.js";
+import { button } from "./parts.js";
+import { close, confirm, dialogFrame } from "./dialog.js";
+import { duration } from "./format.js";
+import overview from "./views/overview.js";
+import locks from "./views/locks.js";
+import lock from "./views/lock.js";
+import labels from "./views/labels.js";
+import clients from "./views/clients.js";
+import settings from "./views/settings.js";
+
+const kViews = { overview, locks, labels, clients, settings, lock };
+const kInMenu = ["overview", "locks", "labels", "clients", "settings"];
+const kThemes = { auto: "light", light: "dark", dark: "auto" };
+const kRetryMs = 1500;
+
+const viewOf = (route) => kViews[route.view] || overview;
+
+let timer = 0;
+
+function isAsleep() { return document.hidden || state.isPaused; }
+
+async function refresh() {
+  clearTimeout(timer);
+  const view = viewOf(state.route);
+  await load(view);
+  clearTimeout(timer);
+  timer = setTimeout(tick, state.lostSince ? kRetryMs : view.everyMs);
+}
+
+function tick() {
+  // A dialog is read in peace: what it says must not change beneath it.
+  if (isAsleep() || state.dialog) timer = setTimeout(tick, 500);
+  else refresh();
+}
+
+function onRoute() {
+  const before = state.route;
+  const route = readRoute();
+  const isOther = route.view !== before.view || route.path.join("/") !== before.path.join("/");
+  if (!kViews[route.view]) {
+    location.replace(linkTo("overview"));
+    return;
+  }
+  state.route = route;
+  if (state.dialog) close();
+  if (isOther) {
+    forgetData();
+    scrollTo(0, 0);
+    Vue.nextTick(() => document.getElementById("title").focus());
+  }
+  document.title = `${route.path[1] ? decode(route.path[1]) : viewOf(route).title} · fairlock`;
+  refresh();
+}
+
+function decode(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
+function showTheme() {
+  if (state.theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = state.theme;
+}
+
+function nextTheme() {
+  state.theme = kThemes[state.theme];
+  localStorage.setItem("fairlock-theme", state.theme);
+  showTheme();
+}
+
+function enterToken() {
+  confirm({
+    title: "Access",
+    lines: [state.mayAct ? "This page has a token. Another one takes its place; an empty one is " +
+      "forgotten." : "With the token (http_token_file of the server) locks can be broken and " +
+      "settings changed. Without it this page only looks.",
+    "It is kept in this tab only, until the tab is closed."],
+    fields: [{ name: "token", label: "Token", type: "password" }],
+    confirm: "Use it",
+    act: async ({ token }) => {
+      setToken(token.trim());
+      state.mayAct = hasToken();
+      state.needsToken = false;
+      return state.mayAct ? "The token is used from now on." : "The token is forgotten.";
+    },
+  });
+}
+
+function showKeys() {
+  confirm({ title: "Keys", lines: ["1 to 5: the views, from left to right", "/: the filter",
+    "p: stop asking, or go on", "t: light, dark, or as the system has it", "r: ask now",
+    "Escape: close what is open", "?: this"] });
+}
+
+const kKeys = {
+  "/": () => { const filter = document.getElementById("filter"); if (filter) filter.focus(); },
+  p: togglePause, t: nextTheme, r: refresh, "?": showKeys,
+};
+
+function onKey(event) {
+  const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  if (isTyping || state.dialog || event.ctrlKey || event.metaKey || event.altKey) return;
+  const view = kInMenu[Number(event.key) - 1];
+  if (view) location.hash = linkTo(view);
+  else if (kKeys[event.key]) kKeys[event.key]();
+  else return;
+  event.preventDefault();
+}
+
+function togglePause() {
+  state.isPaused = !state.isPaused;
+  say(state.isPaused ? "What you see stands still." : "What you see is new again.");
+  if (!state.isPaused) refresh();
+}
+
+function health() {
+  if (state.lostSince) return ["bad", "no connection"];
+  if (!state.server) return ["", "…"];
+  const { persistence } = state.server.status;
+  if (persistence.storage_failed) return ["bad", "disk has failed"];
+  if (persistence.loading) return ["soon", "reading its data"];
+  if (persistence.short_of_disk) return ["bad", "short of disk"];
+  if (state.isPaused) return ["soon", "paused"];
+  return ["good", "ready"];
+}
+
+function bar() {
+  const [kind, text] = health();
+  return el("div.bar-top",
+    el("a.brand", { href: linkTo("overview") }, "fairlock"),
+    el("span.server", location.host),
+    el("span.pill", { class: kind, role: "status" },
+      el("span.dot", { class: kind, "aria-hidden": "true" }), text),
+    el("nav", { "aria-label": "Views" }, kInMenu.map((name, index) => el("a", { key: name,
+      href: linkTo(name), "aria-current": isCurrent(name) ? "page" : undefined,
+      title: `Key ${index + 1}` }, kViews[name].title))),
+    el("div.tools",
+      button(state.isPaused ? "Go on" : "Pause", togglePause, { title: "Key p" }),
+      button(`Theme: ${state.theme}`, nextTheme, { title: "Key t" }),
+      button(state.mayAct ? "Access: may act" : "Access: looks only", enterToken),
+      button("?", showKeys, { "aria-label": "Keys" })));
+}
+
+function isCurrent(name) {
+  return state.route.view === name || (name === "locks" && state.route.view === "lock");
+}
+
+function banner() {
+  if (state.needsToken) {
+    return el("div.banner", { role: "alert" }, "This server shows itself only to those with its " +
+      "token. ", button("Enter the token", enterToken));
+  }
+  if (state.lostSince) {
+    return el("div.banner.bad", { role: "alert" },
+      "No connection to the server. What you see is " +
+      (state.loadedAt ? `${duration(state.now - state.loadedAt)} old` : "not there yet") +
+      "; the page keeps asking.");
+  }
+  if (state.error && state.phase === kReady) {
+    return el("div.banner.bad", { role: "alert" }, state.error);
+  }
+  return null;
+}
+
+new Vue({
+  el: "#page",
+  created() { setCreator(this.$createElement); },
+  render() {
+    const isOld = state.lostSince > 0;
+    return el("div.page", el("a.skip", { href: "#title",
+      onclick: (event) => {
+        event.preventDefault();
+        document.getElementById("title").focus();
+      } }, "To the content"),
+    bar(), banner(), el("main", { class: { old: isOld } }, viewOf(state.route).view()),
+    el("div.said", { role: "status", "aria-live": "polite" }, state.said), dialogFrame());
+  },
+});
+
+takeTokenFromAddress();
+state.mayAct = hasToken();
+showTheme();
+addEventListener("hashchange", onRoute);
+addEventListener("keydown", onKey);
+addEventListener("reload", refresh);
+document.addEventListener("visibilitychange", () => { if (!document.hidden) tick(); });
+setInterval(() => { if (!isAsleep()) state.now = Date.now(); }, 1000);
+onRoute();

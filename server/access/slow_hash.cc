@@ -1,0 +1,54 @@
+#include "server/access/slow_hash.h"
+
+#include <crypt.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "server/access/digest.h"
+
+namespace fairlock::access {
+
+namespace {
+
+constexpr std::size_t kSlowHashBytesMax = CRYPT_OUTPUT_SIZE - 1;
+
+// crypt would take what stands before a zero byte for the whole.
+bool CanBeHashed(std::string_view password) {
+  return password.size() <= kSlowPasswordBytesMax && password.find('\0') == std::string_view::npos;
+}
+
+std::string Crypt(std::string_view password, const std::string& setting) {
+  const auto scratch = std::make_unique<crypt_data>();
+  std::string text(password);
+  const char* hash = crypt_rn(text.c_str(), setting.c_str(), scratch.get(), sizeof(crypt_data));
+  explicit_bzero(text.data(), text.size());
+  return hash == nullptr ? "" : hash;
+}
+
+}  // namespace
+
+std::string MakeSlowHash(std::string_view password) {
+  if (!CanBeHashed(password)) return "";
+  std::array<char, CRYPT_GENSALT_OUTPUT_SIZE> setting{};
+  // The cost that the library recommends, and a salt of the system's chance.
+  if (crypt_gensalt_rn("$y$", 0, nullptr, 0, setting.data(), setting.size()) == nullptr) return "";
+  return Crypt(password, setting.data());
+}
+
+bool IsSlowHash(std::string_view text) {
+  const bool is_printable =
+      std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+  return text.starts_with('$') && text.size() <= kSlowHashBytesMax && is_printable &&
+         crypt_checksalt(std::string(text).c_str()) == CRYPT_SALT_OK;
+}
+
+bool IsPasswordOf(std::string_view slow_hash, std::string_view password) {
+  if (!CanBeHashed(password)) return false;
+  const std::string made = Crypt(password, std::string(slow_hash));
+  return !made.empty() && AreEqual(made, slow_hash);
+}
+
+}  // namespace fairlock::access

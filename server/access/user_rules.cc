@@ -1,0 +1,244 @@
+#include "server/access/user_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "server/access/slow_hash.h"
+
+namespace fairlock::access {
+
+namespace {
+
+constexpr std::size_t kRuleBytesMax = 1024;
+constexpr std::size_t kRulesOfAKindMax = 1000;
+
+void AllowAll(User& user) {
+  user.commands.set();
+  user.command_rules = {"+@all"};
+}
+
+void AllowNone(User& user) {
+  user.commands.reset();
+  user.command_rules.clear();
+}
+
+void SetKeys(User& user, bool are_all) {
+  for (Globs* globs : {&user.read_keys, &user.written_keys}) {
+    are_all ? globs->SetAll() : globs->SetNone();
+  }
+}
+
+struct Word {
+  std::string_view word;
+  void (*apply)(User&);
+};
+
+constexpr auto kWords = std::to_array<Word>({
+    {"on", [](User& user) { user.is_on = true; }},
+    {"off", [](User& user) { user.is_on = false; }},
+    {"nopass",
+     [](User& user) {
+       user.needs_no_password = true;
+       user.passwords.clear();
+     }},
+    {"resetpass",
+     [](User& user) {
+       user.needs_no_password = false;
+       user.passwords.clear();
+     }},
+    {"allkeys", [](User& user) { SetKeys(user, true); }},
+    {"resetkeys", [](User& user) { SetKeys(user, false); }},
+    {"allchannels", [](User& user) { user.channels.SetAll(); }},
+    {"resetchannels", [](User& user) { user.channels.SetNone(); }},
+    {"allowners", [](User& user) { user.owners.SetAll(); }},
+    {"resetowners", [](User& user) { user.owners.SetNone(); }},
+    {"allcommands", AllowAll},
+    {"nocommands", AllowNone},
+    {"reset", [](User& user) { user = User{.name = user.name}; }},
+    // Redis writes these into its files; there are no values to be checked here.
+    {"sanitize-payload", [](User&) {}},
+    {"skip-sanitize-payload", [](User&) {}},
+});
+
+std::string Lowered(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lowered;
+}
+
+std::string Wrong(std::string_view rule, std::string_view why) {
+  constexpr std::size_t kShown = 64;
+  return "'" + std::string(rule.substr(0, kShown)) + "': " + std::string(why);
+}
+
+std::string AddPassword(StoredPassword password, User& user) {
+  user.needs_no_password = false;
+  if (user.passwords.size() == kRulesOfAKindMax) return "too many passwords of one user";
+  const bool is_there =
+      std::any_of(user.passwords.begin(), user.passwords.end(),
+                  [&](const StoredPassword& other) { return other.rule == password.rule; });
+  if (!is_there) user.passwords.push_back(std::move(password));
+  return "";
+}
+
+std::string ApplyDigest(std::string_view rule, User& user) {
+  const auto digest = ParseDigest(rule.substr(1));
+  if (!digest) return "the SHA-256 of a password has 64 hexadecimal digits behind its #";
+  return AddPassword({.rule = "#" + HexOf(*digest), .digest = digest}, user);
+}
+
+std::string ApplyPassword(std::string_view rule, User& user) {
+  if (rule.size() == 1) return "a password is missing behind the >; nopass is for none";
+  const Digest digest = DigestOf(rule.substr(1));
+  return AddPassword({.rule = "#" + HexOf(digest), .digest = digest}, user);
+}
+
+std::string ApplySlowHash(std::string_view rule, User& user) {
+  if (!IsSlowHash(rule)) {
+    return "what begins with $ is a password's slow hash, as `fairlockd --hash-password` makes it";
+  }
+  return AddPassword({.rule = std::string(rule), .digest = std::nullopt}, user);
+}
+
+std::string AddGlob(std::string_view rule, std::string_view glob, std::string_view all,
+                    std::initializer_list<Globs*> to) {
+  if (glob.empty()) return Wrong(rule, "a glob is missing");
+  for (Globs* globs : to) {
+    if (globs->globs().size() == kRulesOfAKindMax) return Wrong(rule, "too many of these");
+    if (!globs->Add(glob)) {
+      return Wrong(rule, "all are allowed before it, so it has no effect; reset" +
+                             std::string(all) + " before it, or leaving it out, would be right");
+    }
+  }
+  return "";
+}
+
+// ~glob, %R~glob, %W~glob or %RW~glob.
+std::string ApplyKeys(std::string_view rule, User& user) {
+  const std::size_t at = rule.find('~');
+  const std::string uses = Lowered(rule.substr(0, at));
+  if (at == std::string_view::npos ||
+      (uses != "" && uses != "%r" && uses != "%w" && uses != "%rw" && uses != "%wr")) {
+    return Wrong(rule, "%R~, %W~ or %RW~ before a glob of keys would be right");
+  }
+  const std::string_view glob = rule.substr(at + 1);
+  if (uses == "%r") return AddGlob(rule, glob, "keys", {&user.read_keys});
+  if (uses == "%w") return AddGlob(rule, glob, "keys", {&user.written_keys});
+  return AddGlob(rule, glob, "keys", {&user.read_keys, &user.written_keys});
+}
+
+std::string ApplyCommands(std::string_view rule, const Vocabulary& vocabulary, User& user) {
+  const std::string name = Lowered(rule.substr(1));
+  const bool is_category = name.starts_with('@');
+  const CommandSet set =
+      is_category ? vocabulary.FindCategory(name.substr(1)) : vocabulary.Find(name);
+  if (set.none()) {
+    return Wrong(rule, is_category ? "there is no such category; ACL CAT lists them"
+                                   : "there is no such command; COMMAND LIST lists them");
+  }
+  const bool is_allowed = rule.front() == '+';
+  if (name == "@all") {
+    is_allowed ? AllowAll(user) : AllowNone(user);
+    return "";
+  }
+  if (user.command_rules.size() == kRulesOfAKindMax) return Wrong(rule, "too many of these");
+  user.commands = is_allowed ? user.commands | set : user.commands & ~set;
+  user.command_rules.push_back(std::string(1, rule.front()) + name);
+  return "";
+}
+
+std::string Join(const std::vector<std::string>& parts, std::string_view before) {
+  std::string joined;
+  for (const std::string& part : parts) {
+    if (!joined.empty()) joined += ' ';
+    joined.append(before).append(part);
+  }
+  return joined;
+}
+
+std::string DescribeGlobs(const Globs& globs, std::string_view before, std::string_view none) {
+  if (globs.is_all()) return std::string(before) + "*";
+  if (globs.globs().empty()) return std::string(none);
+  return Join(globs.globs(), before);
+}
+
+}  // namespace
+
+std::string ApplyRule(std::string_view rule, const Vocabulary& vocabulary, User& user) {
+  constexpr std::string_view kOwner = "owner:";
+  if (rule.empty() || rule.size() > kRuleBytesMax) return "a rule has 1 to 1024 bytes";
+  const std::string word = Lowered(rule);
+  for (const Word& row : kWords) {
+    if (row.word != word) continue;
+    row.apply(user);
+    return "";
+  }
+  switch (rule.front()) {
+    case '>':
+      return ApplyPassword(rule, user);
+    case '#':
+      return ApplyDigest(rule, user);
+    case '$':
+      return ApplySlowHash(rule, user);
+    case '~':
+    case '%':
+      return ApplyKeys(rule, user);
+    case '&':
+      return AddGlob(rule, rule.substr(1), "channels", {&user.channels});
+    case '+':
+    case '-':
+      return ApplyCommands(rule, vocabulary, user);
+    default:
+      break;
+  }
+  if (word.starts_with(kOwner)) {
+    return AddGlob(rule, rule.substr(kOwner.size()), "owners", {&user.owners});
+  }
+  return Wrong(rule,
+               "is no rule; on, off, nopass, >password, #sha256, a slow hash, ~keys, &channels, "
+               "owner:owners, +command, -command, +@category or -@category would be right");
+}
+
+std::string DescribeCommands(const User& user) {
+  std::string text = Join(user.command_rules, "");
+  if (text.starts_with("+@all")) return text;
+  return text.empty() ? "-@all" : "-@all " + text;
+}
+
+std::string DescribeKeys(const User& user) {
+  if (user.read_keys.is_all() && user.written_keys.is_all()) return "~*";
+  std::vector<std::string> parts;
+  if (user.read_keys.is_all()) parts.emplace_back("%R~*");
+  for (const std::string& glob : user.read_keys.globs()) {
+    parts.push_back((user.written_keys.Have(glob) ? "~" : "%R~") + glob);
+  }
+  if (user.written_keys.is_all()) parts.emplace_back("%W~*");
+  for (const std::string& glob : user.written_keys.globs()) {
+    if (!user.read_keys.Have(glob)) parts.push_back("%W~" + glob);
+  }
+  return Join(parts, "");
+}
+
+std::string DescribeChannels(const User& user) {
+  return DescribeGlobs(user.channels, "&", "resetchannels");
+}
+
+std::string DescribeOwners(const User& user) {
+  return DescribeGlobs(user.owners, "owner:", "resetowners");
+}
+
+std::string DescribeUser(const User& user) {
+  std::string text = "user " + user.name + (user.is_on ? " on" : " off");
+  if (user.needs_no_password) text += " nopass";
+  for (const StoredPassword& password : user.passwords) text += " " + password.rule;
+  for (const std::string& part :
+       {DescribeKeys(user), DescribeChannels(user), DescribeOwners(user), DescribeCommands(user)}) {
+    if (!part.empty()) text += " " + part;
+  }
+  return text;
+}
+
+}  // namespace fairlock::access

@@ -1,0 +1,101 @@
+#include "server/command/redis_arguments.h"
+
+#include <string>
+
+#include "server/command/dispatcher.h"
+#include "server/command/lock_replies.h"
+#include "server/command/text.h"
+
+namespace fairlock::command {
+
+using protocol::ErrorCode;
+
+std::optional<std::int64_t> ParseRedisInteger(std::string_view text) {
+  const auto number = ParseInteger(text);
+  if (!number || std::to_string(*number) != text) return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view text) {
+  const auto number = ParseRedisInteger(text);
+  if (!number) call.reply.Error(ErrorCode::kErr, "value is not an integer or out of range");
+  return number;
+}
+
+bool IsKeyOrRefuse(Invocation& call, std::string_view key) {
+  if (!key.empty() && key.size() <= engine::kKeyBytesMax) return true;
+  call.reply.Error(ErrorCode::kErr,
+                   "key: " + std::to_string(key.size()) + " bytes; 1 to 1024 would be right");
+  return false;
+}
+
+bool IsValueOrRefuse(Invocation& call, std::string_view value) {
+  if (!value.empty() && value.size() <= engine::kOwnerBytesMax) return true;
+  call.reply.Error(ErrorCode::kErr,
+                   "value: " + std::to_string(value.size()) +
+                       " bytes; 1 to 8192 would be right: it is the owner of a lock, and fairlock "
+                       "keeps locks, not data");
+  return false;
+}
+
+engine::KeyName KeyOf(const Invocation& call, std::size_t position) {
+  return {call.client.database(), call.arguments[position], position == 1 ? call.key_hash : 0};
+}
+
+std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,
+                                            const TimeForm& form, std::string_view command,
+                                            bool may_be_past) {
+  const auto number = ReadRedisInteger(call, text);
+  if (!number) return std::nullopt;
+  // Beyond that no product overflows.
+  constexpr std::int64_t kNumberMax = std::int64_t{1} << 52;
+  const std::int64_t number_max = kNumberMax / form.unit_ms;
+  const bool is_too_low = !may_be_past && *number <= 0;
+  if (!is_too_low && *number <= number_max) {
+    engine::DurationMs lease_ms = *number < -number_max ? 0 : *number * form.unit_ms;
+    if (form.is_absolute) lease_ms -= call.dispatcher.environment().UnixTimeUs() / 1000;
+    if (lease_ms <= engine::kLeaseMsMax) return lease_ms;
+  }
+  std::string error = "invalid expire time in '" + std::string(command) + "' command";
+  if (!is_too_low) error += "; at most 365 days would be right";
+  call.reply.Error(ErrorCode::kErr, error);
+  return std::nullopt;
+}
+
+namespace {
+
+std::string_view WhyNotTaken(engine::DenialReason reason) {
+  switch (reason) {
+    case engine::DenialReason::kReserved:
+      return "it is kept for another, whose turn it is";
+    case engine::DenialReason::kCooling:
+      return "it stays taken after its last hold, by MINHOLD";
+    case engine::DenialReason::kDrained:
+      return "an override of LIMIT lets nobody new in (LIMIT LIST)";
+    case engine::DenialReason::kStarting:
+      return "fairlock has just started, and leases that it does not know may still run "
+             "(start_delay)";
+    default:
+      return "others wait for it in line";
+  }
+}
+
+}  // namespace
+
+void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result) {
+  if (result.status == engine::WriteStatus::kTooManyLocks) {
+    return RefuseTooMany(call.reply, "locks (max_locks)");
+  }
+  if (result.status == engine::WriteStatus::kNative) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "key: " + Quoted(key) +
+                                " is held by a LOCK, which this command does not end; UNLOCK by "
+                                "its owner, or BREAK, would be right");
+  }
+  std::string text = "key: " + Quoted(key) + " cannot be taken: ";
+  text += WhyNotTaken(result.reason);
+  text += "; SET with NX until it is free, or LOCK with WAIT, would be right";
+  call.reply.Error(ErrorCode::kErr, text);
+}
+
+}  // namespace fairlock::command

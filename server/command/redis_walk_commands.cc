@@ -1,0 +1,216 @@
+// All keys of a database as Redis walks and flushes them.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/command/command_table.h"
+#include "server/command/dispatcher.h"
+#include "server/command/redis_arguments.h"
+#include "server/command/refusals.h"
+#include "server/command/text.h"
+#include "server/engine/redis_locks.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+constexpr std::int64_t kScanCountMax = 100'000;
+// What one KEYS or RANDOMKEY looks at: nobody else is served meanwhile.
+constexpr std::size_t kLocksLookedAtMax = 100'000;
+
+engine::RedisLocks LocksOf(const Invocation& call) {
+  return engine::RedisLocks(call.dispatcher.engine());
+}
+
+std::string_view TypeName(bool is_semaphore) { return is_semaphore ? "semaphore" : "string"; }
+
+struct ScanQuery {
+  std::uint64_t cursor = 0;
+  std::size_t count = 10;
+  std::string_view glob = "*";
+  std::optional<std::string_view> type = {};
+};
+
+std::optional<std::uint64_t> ParseCursor(std::string_view text) {
+  std::uint64_t cursor = 0;
+  if (text.empty() || text.size() > 20) return std::nullopt;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    const bool is_too_large = __builtin_mul_overflow(cursor, 10U, &cursor) ||
+                              __builtin_add_overflow(cursor, c - '0', &cursor);
+    if (is_too_large) return std::nullopt;
+  }
+  return cursor;
+}
+
+// None: the error is answered.
+std::optional<ScanQuery> ReadScanQuery(Invocation& call) {
+  const protocol::Arguments& arguments = call.arguments;
+  ScanQuery query;
+  const auto cursor = ParseCursor(arguments[1]);
+  if (!cursor) {
+    call.reply.Error(ErrorCode::kErr, "invalid cursor");
+    return std::nullopt;
+  }
+  query.cursor = *cursor;
+  for (std::size_t i = 2; i < arguments.size(); i += 2) {
+    const std::string_view option = arguments[i];
+    const bool has_value = i + 1 < arguments.size();
+    if (has_value && EqualsIgnoreCase(option, "MATCH")) {
+      query.glob = arguments[i + 1];
+    } else if (has_value && EqualsIgnoreCase(option, "TYPE")) {
+      query.type = arguments[i + 1];
+    } else if (has_value && EqualsIgnoreCase(option, "COUNT")) {
+      const auto count = ReadRedisInteger(call, arguments[i + 1]);
+      if (!count) return std::nullopt;
+      if (*count < 1) {
+        RefuseSyntax(call.reply);
+        return std::nullopt;
+      }
+      query.count = static_cast<std::size_t>(std::min(*count, kScanCountMax));
+    } else {
+      RefuseSyntax(call.reply);
+      return std::nullopt;
+    }
+  }
+  return query;
+}
+
+void WriteKeys(Invocation& call, const std::vector<std::string_view>& keys) {
+  call.reply.ArrayHeader(keys.size());
+  for (const std::string_view key : keys) call.reply.Bulk(key);
+}
+
+void Scan(Invocation& call) {
+  const auto query = ReadScanQuery(call);
+  if (!query) return;
+  std::vector<std::string_view> found;
+  const std::uint64_t cursor = LocksOf(call).Scan(
+      query->cursor, query->count, call.client.database(),
+      [&](const engine::KeyName& key, bool is_semaphore) {
+        if (query->type && !EqualsIgnoreCase(*query->type, TypeName(is_semaphore))) return;
+        if (MatchesGlob(query->glob, key.bytes) && call.client.MayRead(key.bytes)) {
+          found.push_back(key.bytes);
+        }
+      });
+  call.reply.ArrayHeader(2);
+  call.reply.Bulk(std::to_string(cursor));
+  WriteKeys(call, found);
+}
+
+void RefuseToWalk(Invocation& call) {
+  call.reply.Error(ErrorCode::kErr, "there are more than " + std::to_string(kLocksLookedAtMax) +
+                                        " locks to look at; SCAN would be right");
+}
+
+void Keys(Invocation& call) {
+  const std::string_view glob = call.arguments[1];
+  std::vector<std::string_view> found;
+  const std::uint64_t cursor = LocksOf(call).Scan(
+      0, kLocksLookedAtMax, call.client.database(), [&](const engine::KeyName& key, bool) {
+        if (MatchesGlob(glob, key.bytes) && call.client.MayRead(key.bytes)) {
+          found.push_back(key.bytes);
+        }
+      });
+  if (cursor != 0) return RefuseToWalk(call);
+  WriteKeys(call, found);
+}
+
+// The first key from a place on that the clock names, else from the begin.
+void RandomKey(Invocation& call) {
+  constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
+  std::uint64_t cursor = (call.dispatcher.environment().MonotonicNs() + 1) * kSpread;
+  std::string_view found;
+  std::size_t steps = 0;
+  bool is_second_round = false;
+  while (found.empty() && !(is_second_round && cursor == 0)) {
+    if (cursor == 0) is_second_round = true;
+    if (++steps > kLocksLookedAtMax) return RefuseToWalk(call);
+    cursor = LocksOf(call).Scan(cursor, 1, call.client.database(),
+                                [&](const engine::KeyName& key, bool) {
+                                  if (call.client.MayRead(key.bytes)) found = key.bytes;
+                                });
+  }
+  if (found.empty()) {
+    call.reply.Null();
+  } else {
+    call.reply.Bulk(found);
+  }
+}
+
+void Flush(Invocation& call, std::optional<std::uint8_t> db) {
+  const auto options = call.arguments.views().subspan(1);
+  const bool is_known =
+      options.empty() || (options.size() == 1 && (EqualsIgnoreCase(options[0], "SYNC") ||
+                                                  EqualsIgnoreCase(options[0], "ASYNC")));
+  if (!is_known) return RefuseSyntax(call.reply);
+  call.dispatcher.BeginStep(call.now);
+  LocksOf(call).Flush(db, call.now, call.dispatcher.effects());
+  call.dispatcher.EndStep(call.now);
+  call.reply.Ok();
+}
+
+void FlushDb(Invocation& call) { Flush(call, call.client.database()); }
+void FlushAll(Invocation& call) { Flush(call, std::nullopt); }
+
+constexpr std::uint32_t kFlushes = kWrite | kDangerous | kUnowned;
+
+constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
+    {"SCAN",
+     Scan,
+     -2,
+     kReadOnly,
+     {},
+     "redis",
+     "cursor [MATCH glob] [COUNT count] [TYPE type]",
+     "Walks the keys that exist, page by page: who is there from begin to end is seen",
+     "O(COUNT) a call"},
+    {"KEYS",
+     Keys,
+     2,
+     kReadOnly | kDangerous,
+     {},
+     "redis",
+     "glob",
+     "All keys that match; with more than 100,000 locks an error that names SCAN",
+     "O(locks)"},
+    {"RANDOMKEY",
+     RandomKey,
+     1,
+     kReadOnly,
+     {},
+     "redis",
+     "",
+     "Some key that exists, or nil",
+     "O(1) where most locks are of this database"},
+    {"FLUSHDB",
+     FlushDb,
+     -1,
+     kFlushes,
+     {},
+     "redis",
+     "[ASYNC|SYNC]",
+     "Releases all that was taken the Redis way in this database, and then hands it on",
+     "O(locks)"},
+    {"FLUSHALL",
+     FlushAll,
+     -1,
+     kFlushes,
+     {},
+     "redis",
+     "[ASYNC|SYNC]",
+     "FLUSHDB of all databases",
+     "O(locks)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> RedisWalkCommands() { return kRedisWalkCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,21 @@
+// The connections, a page in each turn.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <cstdint>
+#include <memory>
+
+#include "server/http/command_caller.h"
+#include "server/http/route.h"
+
+namespace fairlock::http {
+
+struct ClientQuery {
+  std::uint64_t after = 0;  // the number of a connection
+  std::size_t count_max = 100;
+  bool is_only_waiting = false;  // those whose request waits
+};
+
+std::unique_ptr<Job> ListClients(CommandCaller& commands, const ClientQuery& query);
+
+}  // namespace fairlock::http

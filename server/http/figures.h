@@ -1,0 +1,15 @@
+// What the HTTP side itself remembers.
+#pragma once
+
+#include "server/http/minute_figures.h"
+#include "server/http/shared_answers.h"
+
+namespace fairlock::http {
+
+// Loop-confined.
+struct Figures {
+  MinuteFigures minutes;
+  SharedAnswers shared;
+};
+
+}  // namespace fairlock::http

@@ -1,0 +1,34 @@
+#include "server/http/lock_survey.h"
+
+#include <algorithm>
+
+namespace fairlock::http {
+
+LockSurvey::LockSurvey(command::Dispatcher& dispatcher) : dispatcher_(dispatcher) {
+  const record::LabelTotals* totals = dispatcher.recorder().totals();
+  by_label_.resize(totals == nullptr ? 1 : totals->all().size());
+}
+
+bool LockSurvey::Step(engine::TimeMs now) {
+  const engine::LockEngine& engine = dispatcher_.engine();
+  // The same locks twice: the summary does not say whether a hold has no end.
+  engine.Scan(cursor_, kLocksPerStep, {.is_endless = true}, now,
+              [this](const engine::LockSummary&) { ++endless_locks_; });
+  cursor_ = engine.Scan(cursor_, kLocksPerStep, {}, now,
+                        [this](const engine::LockSummary& lock) { Take(lock); });
+  return cursor_ == 0;
+}
+
+void LockSurvey::Take(const engine::LockSummary& lock) {
+  const record::LabelTotals* totals = dispatcher_.recorder().totals();
+  std::size_t index = totals == nullptr ? 0 : totals->IndexOf(lock.label);
+  // It came after the walk had begun.
+  if (index >= by_label_.size()) index = 1;
+  LocksOfLabel& label = by_label_[index];
+  label.holders += lock.holder_count;
+  label.waiters += lock.waiter_count;
+  label.oldest_hold_ms = std::max(label.oldest_hold_ms, lock.oldest_hold_ms);
+  label.longest_wait_ms = std::max(label.longest_wait_ms, lock.longest_wait_ms);
+}
+
+}  // namespace fairlock::http

@@ -1,0 +1,42 @@
+// What all locks are like now, by label.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/command/dispatcher.h"
+
+namespace fairlock::http {
+
+struct LocksOfLabel {
+  std::uint64_t holders = 0;
+  std::uint64_t waiters = 0;
+  engine::DurationMs oldest_hold_ms = 0;
+  engine::DurationMs longest_wait_ms = 0;
+};
+
+// A walk over all locks, a page in each step. Loop-confined.
+class LockSurvey {
+ public:
+  static constexpr std::size_t kLocksPerStep = 200;
+
+  explicit LockSurvey(command::Dispatcher& dispatcher);
+
+  // True: that was the last one.
+  bool Step(engine::TimeMs now);
+
+  // In the order of record::LabelTotals; a single one for all if they are off.
+  const std::vector<LocksOfLabel>& by_label() const { return by_label_; }
+  // With a hold that no time ends.
+  std::uint64_t endless_locks() const { return endless_locks_; }
+
+ private:
+  void Take(const engine::LockSummary& lock);
+
+  command::Dispatcher& dispatcher_;
+  std::vector<LocksOfLabel> by_label_;
+  std::uint64_t endless_locks_ = 0;
+  std::uint64_t cursor_ = 0;
+};
+
+}  // namespace fairlock::http

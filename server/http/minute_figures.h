@@ -1,0 +1,45 @@
+// What the whole server did, minute by minute.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/command/dispatcher.h"
+
+namespace fairlock::http {
+
+// Counts since the start, as they were at one moment.
+struct Moment {
+  engine::TimeMs at = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t granted = 0;
+  std::uint64_t granted_after_wait = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t released = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t timed_out = 0;
+  std::uint64_t broken = 0;
+  // Not counted, but there at that moment.
+  std::uint64_t waiting = 0;
+  std::uint64_t held = 0;
+  std::uint64_t connections = 0;
+};
+
+Moment MomentOf(command::Dispatcher& dispatcher, engine::TimeMs now);
+
+// The moments between the minutes of the last 24 hours. Loop-confined.
+class MinuteFigures {
+ public:
+  static constexpr std::size_t kMinutesMax = 24 * 60;
+
+  // A minute is over, or the first one begins.
+  void Note(const Moment& moment);
+  // The newest ones and the one before them, the oldest first.
+  std::vector<Moment> Newest(std::size_t minutes) const;
+
+ private:
+  std::vector<Moment> moments_;  // a ring of kMinutesMax + 1
+  std::size_t next_ = 0;
+};
+
+}  // namespace fairlock::http

@@ -1,0 +1,205 @@
+#include "server/http/openapi.h"
+
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <string_view>
+#include <utility>
+
+#include "json/reply_json.h"
+#include "server/http/schema.h"
+
+namespace fairlock::http {
+
+namespace {
+
+using boost::json::array;
+using boost::json::object;
+
+struct Refused {
+  std::string_view status;
+  std::string_view description;
+  bool (*applies)(const Route& route);
+};
+
+bool IsPost(const Route& route) { return route.verb == Verb::kPost; }
+bool IsOfCommands(const Route& route) { return route.path.starts_with("/api/"); }
+
+constexpr auto kRefused = std::to_array<Refused>({
+    {"400", "A parameter is wrong, missing or unknown",
+     [](const Route& route) { return IsOfCommands(route); }},
+    {"401", "The token is missing or wrong",
+     [](const Route& route) { return route.access != Access::kOpen; }},
+    {"403", "A page of another origin asks, or nobody may do it",
+     [](const Route&) { return true; }},
+    {"413", "The body is larger than 64 KB", IsPost},
+    {"415", "The body is not JSON", IsPost},
+    {"421", "The server does not go by this name", [](const Route&) { return true; }},
+    {"503", "The server cannot do it now: it reads its data, or something is full",
+     [](const Route& route) { return route.needs_locks; }},
+});
+
+object ReferenceTo(std::string_view schema) {
+  return {{"$ref", "#/components/schemas/" + std::string(schema)}};
+}
+
+object TypeOf(ValueType type) {
+  switch (type) {
+    case ValueType::kNumber:
+      return {{"type", "integer"}};
+    case ValueType::kDuration:
+      return {{"type", array{"string", "integer"}}, {"examples", array{"10s", "5m", 250}}};
+    case ValueType::kDatabase:
+      return {{"type", "integer"}, {"minimum", 0}, {"maximum", 15}};
+    case ValueType::kFlag:
+      return {{"type", "boolean"}};
+    case ValueType::kText:
+      break;
+  }
+  return {{"type", "string"}};
+}
+
+bool IsInPath(const Route& route, const Parameter& parameter) {
+  return route.path.find("{" + std::string(parameter.name) + "}") != std::string_view::npos;
+}
+
+array ParametersOf(const Route& route) {
+  array parameters;
+  for (const Parameter& parameter : route.parameters) {
+    const bool is_in_path = IsInPath(route, parameter);
+    if (IsPost(route) && !is_in_path) continue;
+    parameters.push_back(object{{"name", parameter.name},
+                                {"in", is_in_path ? "path" : "query"},
+                                {"required", parameter.is_required},
+                                {"description", parameter.description},
+                                {"schema", TypeOf(parameter.type)}});
+  }
+  return parameters;
+}
+
+// Text may come as bytes instead, so nothing of it is required here.
+object BodyOf(const Route& route) {
+  object properties;
+  array required;
+  for (const Parameter& parameter : route.parameters) {
+    object type = TypeOf(parameter.type);
+    type["description"] = parameter.description;
+    properties[parameter.name] = std::move(type);
+    if (parameter.type == ValueType::kText) {
+      properties[std::string(parameter.name) + "_base64"] =
+          object{{"type", "string"},
+                 {"contentEncoding", "base64"},
+                 {"description", "The same, of any bytes"}};
+    } else if (parameter.is_required) {
+      required.push_back(boost::json::value(parameter.name));
+    }
+  }
+  object schema{{"type", "object"}, {"properties", std::move(properties)}};
+  if (!required.empty()) schema["required"] = std::move(required);
+  schema["additionalProperties"] = false;
+  return {{"required", true}, {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
+}
+
+object AnswersOf(const Route& route) {
+  object done{{"description", "Done"}};
+  if (route.answer == nullptr) {
+    done["content"] = {{"text/plain", {{"schema", {{"type", "string"}}}}}};
+  } else {
+    done["content"] = {{"application/json", {{"schema", ReferenceTo(route.answer->name)}}}};
+  }
+  object answers{{"200", std::move(done)}};
+  for (const Refused& row : kRefused) {
+    if (!row.applies(route)) continue;
+    object refusal{{"description", row.description}};
+    if (route.path == "/readyz" && row.status == "503") {
+      refusal["content"] = {{"text/plain", {{"schema", {{"type", "string"}}}}}};
+    } else {
+      refusal["content"] = {{"application/json", {{"schema", ReferenceTo(kErrorSchema.name)}}}};
+    }
+    answers[row.status] = std::move(refusal);
+  }
+  return answers;
+}
+
+object OperationOf(const Route& route) {
+  object operation{
+      {"operationId", route.name}, {"summary", route.summary}, {"parameters", ParametersOf(route)}};
+  if (IsPost(route)) operation["requestBody"] = BodyOf(route);
+  operation["responses"] = AnswersOf(route);
+  if (route.access == Access::kOpen) operation["security"] = array();
+  if (route.access == Access::kRead) {
+    operation["security"] = array{object(), object{{"token", array()}}};
+  }
+  return operation;
+}
+
+void AddSchema(object& schemas, const Schema& schema);
+
+object TypeOf(const Field& field, object& schemas) {
+  if (field.of != nullptr) AddSchema(schemas, *field.of);
+  switch (field.type) {
+    case FieldType::kText:
+      return {{"type", "string"}};
+    case FieldType::kInteger:
+      return {{"type", "integer"}};
+    case FieldType::kFlag:
+      return {{"type", "boolean"}};
+    case FieldType::kIntegers:
+      return {{"type", "array"}, {"items", {{"type", "integer"}}}};
+    case FieldType::kObject:
+      return ReferenceTo(field.of->name);
+    case FieldType::kObjects:
+      return {{"type", "array"}, {"items", ReferenceTo(field.of->name)}};
+    case FieldType::kTextOrNumber:
+      break;
+  }
+  return {{"type", array{"string", "integer"}}};
+}
+
+void AddSchema(object& schemas, const Schema& schema) {
+  if (schemas.contains(schema.name)) return;
+  schemas[schema.name] = nullptr;  // its place in the order
+  object properties;
+  array required;
+  for (const Field& field : schema.fields) {
+    object type = TypeOf(field, schemas);
+    if (field.is_nullable) type["type"] = array{type["type"], "null"};
+    if (!field.description.empty()) type["description"] = field.description;
+    properties[field.name] = std::move(type);
+    if (!field.is_optional) required.push_back(boost::json::value(field.name));
+  }
+  object written{{"type", "object"}, {"properties", std::move(properties)}};
+  if (!required.empty()) written["required"] = std::move(required);
+  // Fields are only ever added; and bytes that are no text come once more as ..._base64.
+  written["additionalProperties"] = true;
+  schemas[schema.name] = std::move(written);
+}
+
+}  // namespace
+
+std::string Describe(std::span<const Route* const> routes, std::string_view version) {
+  object paths;
+  object schemas;
+  AddSchema(schemas, kErrorSchema);
+  for (const Route* route : routes) {
+    if (route->answer != nullptr) AddSchema(schemas, *route->answer);
+    object& path = paths.emplace(route->path, object()).first->value().as_object();
+    path[IsPost(*route) ? "post" : "get"] = OperationOf(*route);
+  }
+  return json::Written(object{
+      {"openapi", "3.1.0"},
+      {"info",
+       {{"title", "fairlock"},
+        {"version", version},
+        {"license", {{"name", "BSD-3-Clause"}, {"identifier", "BSD-3-Clause"}}},
+        {"description", "Looking at a lock server and steering it"}}},
+      {"servers", array{object{{"url", "/"}}}},
+      {"security", array{object{{"token", array()}}}},
+      {"paths", std::move(paths)},
+      {"components",
+       {{"schemas", std::move(schemas)},
+        {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
+  });
+}
+
+}  // namespace fairlock::http

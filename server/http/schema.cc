@@ -1,0 +1,257 @@
+#include "server/http/schema.h"
+
+#include <array>
+
+namespace fairlock::http {
+
+namespace {
+
+using enum FieldType;
+
+constexpr bool kMayBeNull = true;
+constexpr bool kMayBeMissing = true;
+
+constexpr auto kErrorFields = std::to_array<Field>({
+    {"code", kText, "A stable word, such as ERR or NOPERM"},
+    {"message", kText, "What is wrong, and what would be right"},
+});
+constexpr Schema kErrorDetail = {"ErrorDetail", kErrorFields};
+constexpr auto kErrorEnvelope = std::to_array<Field>({
+    {"error", kObject, "", false, false, &kErrorDetail},
+});
+
+constexpr auto kLockRowFields = std::to_array<Field>({
+    {"key", kText, ""},
+    {"db", kInteger, ""},
+    {"holders", kInteger, ""},
+    {"waiters", kInteger, ""},
+    {"longest_wait_ms", kInteger, "Of those who wait now"},
+    {"oldest_hold_ms", kInteger, "Of those who hold it now"},
+    {"label", kText, "Of the oldest hold", kMayBeNull},
+    {"limit", kInteger, ""},
+    {"first_owner", kText, "The oldest holder", kMayBeNull},
+});
+constexpr Schema kLockRow = {"LockRow", kLockRowFields};
+constexpr auto kLocksFields = std::to_array<Field>({
+    {"locks", kObjects, "", false, false, &kLockRow},
+    {"cursor", kText, "Where the next page begins; 0: there is none"},
+    {"found", kInteger, "With sort: how many there are", false, kMayBeMissing},
+});
+
+constexpr auto kHolderFields = std::to_array<Field>({
+    {"owner", kText, ""},
+    {"token", kInteger, "The fencing number of the grant"},
+    {"meta", kText, "", kMayBeNull},
+    {"label", kText, "", kMayBeNull},
+    {"since", kInteger, "Unix time in milliseconds"},
+    {"held_ms", kInteger, ""},
+    {"ttl_ms", kInteger, "What is left of the lease; null: no end", kMayBeNull},
+    {"limit", kInteger, ""},
+    {"mode", kText, "exclusive or shared"},
+    {"session", kInteger, "1: it ends with its connection", kMayBeNull},
+    {"keys", kInteger, "Of the MLOCK that it came from"},
+    {"channel", kText, "Of NOTIFY", kMayBeNull},
+    {"address", kText, "Of the client", kMayBeNull},
+    {"name", kText, "Of the client", kMayBeNull},
+    {"user", kText, "", kMayBeNull},
+    {"connected", kInteger, "1: that connection is still open", kMayBeNull},
+});
+constexpr Schema kHolder = {"Holder", kHolderFields};
+constexpr auto kPlaceFields = std::to_array<Field>({
+    {"position", kInteger, "1: the next"},
+    {"owner", kText, ""},
+    {"meta", kText, "", kMayBeNull},
+    {"label", kText, "", kMayBeNull},
+    {"since", kInteger, "Unix time in milliseconds"},
+    {"waited_ms", kInteger, ""},
+    {"wait_left_ms", kInteger, "Until it gives up; null: never", kMayBeNull},
+    {"keep_ms", kInteger, "How long it stays without a request", kMayBeNull},
+    {"state", kText, "Such as waiting, absent or reserved"},
+    {"limit", kInteger, ""},
+    {"mode", kText, "exclusive or shared"},
+    {"keys", kInteger, "Of its MLOCK"},
+    {"channel", kText, "Of NOTIFY", kMayBeNull},
+    {"address", kText, "Of the client", kMayBeNull},
+    {"name", kText, "Of the client", kMayBeNull},
+    {"user", kText, "", kMayBeNull},
+    {"connected", kInteger, "1: that connection is still open", kMayBeNull},
+});
+constexpr Schema kPlace = {"Place", kPlaceFields};
+constexpr auto kLineFields = std::to_array<Field>({
+    {"line", kObjects, "The places in order", false, false, &kPlace},
+});
+constexpr auto kLockFields = std::to_array<Field>({
+    {"key", kText, ""},
+    {"db", kInteger, ""},
+    {"limit", kInteger, ""},
+    {"mode", kText, "exclusive or shared", kMayBeNull},
+    {"holders", kObjects, "The oldest first", false, false, &kHolder},
+    {"waiters", kInteger, ""},
+    {"reserved", kInteger, "Rooms kept for those whose turn it is"},
+    {"cooling_ms", kInteger, "Until the last room has cooled"},
+    {"override", kInteger, "The LIMIT that an operator has set; 0: drained", kMayBeNull},
+    {"acquired", kInteger, ""},
+    {"granted_after_wait", kInteger, ""},
+    {"denied", kInteger, ""},
+    {"expired", kInteger, ""},
+    {"hold_mean_ms", kInteger, "Of the last holds", kMayBeNull},
+    {"wait_mean_ms", kInteger, "Of the last waits", kMayBeNull},
+    {"line", kObjects, "The first 100 places", false, false, &kPlace},
+});
+
+constexpr auto kEventFields = std::to_array<Field>({
+    {"at", kInteger, "Unix time in milliseconds"},
+    {"last_at", kInteger, "Of the last of those that are counted together"},
+    {"count", kInteger, ""},
+    {"event", kText, "granted, released, expired, broken ..."},
+    {"key", kText, ""},
+    {"db", kInteger, ""},
+    {"owner", kText, "", kMayBeNull},
+    {"token", kInteger, "", kMayBeNull},
+    {"reason", kText, "", kMayBeNull},
+    {"holder", kText, "The holder then", kMayBeNull},
+    {"holder_token", kInteger, "", kMayBeNull},
+    {"waited_ms", kInteger, "", kMayBeNull},
+    {"held_ms", kInteger, "", kMayBeNull},
+    {"by", kText, "Who did it, of what was done by force", kMayBeNull},
+    {"comment", kText, "Why", kMayBeNull},
+});
+constexpr Schema kEvent = {"Event", kEventFields};
+constexpr auto kHistoryFields = std::to_array<Field>({
+    {"oldest", kInteger, "The oldest time that is kept", kMayBeNull},
+    {"next_until", kInteger, "Not all was seen: ask again with it as until", kMayBeNull},
+    {"events", kObjects, "The newest first", false, false, &kEvent},
+});
+constexpr Schema kHistory = {"History", kHistoryFields};
+constexpr auto kHistoryEnvelope = std::to_array<Field>({
+    {"history", kObject, "", false, false, &kHistory},
+});
+
+constexpr auto kStatisticsRowFields = std::to_array<Field>({
+    {"label", kText, "null: what has none", kMayBeNull},
+    {"since", kInteger, "Unix time in milliseconds"},
+    {"acquired", kInteger, ""},
+    {"denied", kInteger, ""},
+    {"queued", kInteger, ""},
+    {"granted_after_wait", kInteger, ""},
+    {"reacquired", kInteger, ""},
+    {"released", kInteger, ""},
+    {"expired", kInteger, ""},
+    {"timed_out", kInteger, ""},
+    {"broken", kInteger, ""},
+    {"disconnected", kInteger, ""},
+    {"wait_p50_ms", kInteger, "", kMayBeNull},
+    {"wait_p90_ms", kInteger, "", kMayBeNull},
+    {"wait_p99_ms", kInteger, "", kMayBeNull},
+    {"wait_p999_ms", kInteger, "", kMayBeNull},
+    {"wait_max_ms", kInteger, "", kMayBeNull},
+    {"hold_p50_ms", kInteger, "", kMayBeNull},
+    {"hold_p90_ms", kInteger, "", kMayBeNull},
+    {"hold_p99_ms", kInteger, "", kMayBeNull},
+    {"hold_p999_ms", kInteger, "", kMayBeNull},
+    {"hold_max_ms", kInteger, "", kMayBeNull},
+});
+constexpr Schema kStatisticsRow = {"StatisticsRow", kStatisticsRowFields};
+constexpr auto kStatisticsFields = std::to_array<Field>({
+    {"complete_since", kInteger, "From then on nothing is missing"},
+    {"labels", kObjects, "", false, false, &kStatisticsRow},
+    {"total", kObject, "Of all rows together", false, false, &kStatisticsRow},
+});
+constexpr Schema kStatistics = {"Statistics", kStatisticsFields};
+constexpr auto kStatisticsEnvelope = std::to_array<Field>({
+    {"statistics", kObject, "", false, false, &kStatistics},
+});
+
+constexpr auto kMinutesFields = std::to_array<Field>({
+    {"at", kIntegers, "Where each begins, in Unix milliseconds; the last one is not over"},
+    {"span_ms", kIntegers, "How long it was"},
+    {"requests", kIntegers, ""},
+    {"granted", kIntegers, ""},
+    {"granted_after_wait", kIntegers, ""},
+    {"denied", kIntegers, ""},
+    {"released", kIntegers, ""},
+    {"expired", kIntegers, ""},
+    {"timed_out", kIntegers, ""},
+    {"broken", kIntegers, ""},
+    {"waiting", kIntegers, "At its end"},
+    {"held", kIntegers, "At its end"},
+    {"connections", kIntegers, "At its end"},
+});
+
+constexpr auto kClientFields = std::to_array<Field>({
+    {"id", kInteger, ""},
+    {"addr", kText, ""},
+    {"name", kText, ""},
+    {"age", kInteger, "Seconds"},
+    {"idle", kInteger, "Seconds"},
+    {"db", kInteger, ""},
+    {"cmd", kText, "The last command"},
+    {"user", kText, ""},
+    {"wait-key", kText, "What it waits for"},
+    {"waited-ms", kInteger, ""},
+});
+constexpr Schema kClient = {"Client", kClientFields, true};
+constexpr auto kClientsFields = std::to_array<Field>({
+    {"clients", kObjects, "By rising number", false, false, &kClient},
+    {"connected", kInteger, "How many there are"},
+    {"next", kInteger, "Where the next page begins (after); 0: there is none"},
+});
+
+constexpr auto kSettingsFields = std::to_array<Field>({
+    {"settings", kObject, "Option by option", false, false, &kStatusSchema},
+});
+
+constexpr auto kLimitFields = std::to_array<Field>({
+    {"pattern", kText, ""},
+    {"db", kInteger, ""},
+    {"limit", kInteger, "0: drained"},
+    {"reason", kText, "", kMayBeNull},
+    {"user", kText, "Who set it", kMayBeNull},
+    {"address", kText, "From where", kMayBeNull},
+    {"since", kInteger, "Unix time in milliseconds"},
+    {"left_ms", kInteger, "null: until it is deleted", kMayBeNull},
+});
+constexpr Schema kLimit = {"Limit", kLimitFields};
+constexpr auto kLimitsFields = std::to_array<Field>({
+    {"limits", kObjects, "", false, false, &kLimit},
+});
+
+constexpr auto kKeyFields = std::to_array<Field>({{"key", kText, ""}});
+constexpr Schema kKeySchema = {"Key", kKeyFields};
+constexpr auto kBrokenMatchingFields = std::to_array<Field>({
+    {"dry_run", kFlag, ""},
+    {"locks", kInteger, "How many match and are held"},
+    {"broken", kInteger, "Holds that ended, or would end"},
+    {"keys", kObjects, "The first 100", false, false, &kKeySchema},
+});
+constexpr auto kBrokenFields = std::to_array<Field>({{"broken", kInteger, "How many holds ended"}});
+constexpr auto kCancelledFields =
+    std::to_array<Field>({{"cancelled", kInteger, "1: it had a place"}});
+constexpr auto kLimitSetFields = std::to_array<Field>({{"limit", kText, "OK"}});
+constexpr auto kDeletedFields = std::to_array<Field>({{"deleted", kInteger, "1: there was one"}});
+constexpr auto kKilledFields = std::to_array<Field>({{"killed", kInteger, "How many"}});
+constexpr auto kChangedFields = std::to_array<Field>({{"changed", kText, "OK"}});
+
+}  // namespace
+
+constinit const Schema kErrorSchema = {"Error", kErrorEnvelope};
+constinit const Schema kStatusSchema = {"Status", {}, true};
+constinit const Schema kClientsSchema = {"Clients", kClientsFields};
+constinit const Schema kSettingsSchema = {"Settings", kSettingsFields};
+constinit const Schema kLocksSchema = {"Locks", kLocksFields};
+constinit const Schema kLockSchema = {"Lock", kLockFields};
+constinit const Schema kLineSchema = {"Line", kLineFields};
+constinit const Schema kHistorySchema = {"HistoryAnswer", kHistoryEnvelope};
+constinit const Schema kStatisticsSchema = {"StatisticsAnswer", kStatisticsEnvelope};
+constinit const Schema kMinutesSchema = {"Minutes", kMinutesFields};
+constinit const Schema kLimitsSchema = {"Limits", kLimitsFields};
+constinit const Schema kBrokenSchema = {"Broken", kBrokenFields};
+constinit const Schema kBrokenMatchingSchema = {"BrokenMatching", kBrokenMatchingFields};
+constinit const Schema kCancelledSchema = {"Cancelled", kCancelledFields};
+constinit const Schema kLimitSetSchema = {"LimitSet", kLimitSetFields};
+constinit const Schema kDeletedSchema = {"Deleted", kDeletedFields};
+constinit const Schema kKilledSchema = {"Killed", kKilledFields};
+constinit const Schema kChangedSchema = {"Changed", kChangedFields};
+constinit const Schema kDescriptionSchema = {"Description", {}, true};
+
+}  // namespace fairlock::http

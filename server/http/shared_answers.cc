@@ -1,0 +1,76 @@
+#include "server/http/shared_answers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlock::http {
+
+struct SharedAnswers::Running {
+  std::unique_ptr<SharedWork> work;
+  std::optional<Answer> answer;
+  std::uint64_t last_turn = 0;
+  std::uint64_t busy_ns = 0;
+  engine::TimeMs done_at = 0;
+
+  void Advance(CommandCaller& commands, engine::TimeMs now) {
+    command::Dispatcher& dispatcher = commands.dispatcher();
+    const std::uint64_t turn = dispatcher.counters().turns;
+    if (answer || (busy_ns != 0 && turn == last_turn)) return;
+    last_turn = turn;
+    const std::uint64_t began_ns = dispatcher.environment().MonotonicNs();
+    answer = work->Step(commands, now);
+    busy_ns += std::max<std::uint64_t>(dispatcher.environment().MonotonicNs() - began_ns, 1);
+    if (!answer) return;
+    done_at = now;
+    work.reset();
+  }
+
+  bool IsFresh(engine::DurationMs age_ms_max, engine::TimeMs now) const {
+    const auto paused_ms = static_cast<engine::DurationMs>(busy_ns / 1'000'000 * kPartOfTime);
+    return answer->status != 200 ? now == done_at
+                                 : now - done_at <= std::max(age_ms_max, paused_ms);
+  }
+};
+
+// One of those who wait for it.
+class SharedAnswers::Part final : public Job {
+ public:
+  Part(std::shared_ptr<Running> running, CommandCaller& commands)
+      : running_(std::move(running)), commands_(commands) {}
+
+  std::optional<Answer> Step(engine::TimeMs now) override {
+    running_->Advance(commands_, now);
+    return running_->answer;
+  }
+
+ private:
+  const std::shared_ptr<Running> running_;
+  CommandCaller& commands_;
+};
+
+std::shared_ptr<SharedAnswers::Running> SharedAnswers::Find(const std::string& question,
+                                                            engine::DurationMs age_ms_max,
+                                                            engine::TimeMs now) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.question == question; });
+  if (found == entries_.end()) return nullptr;
+  std::shared_ptr<Running> running = found->running;
+  if (!running->answer || running->IsFresh(age_ms_max, now)) return running;
+  entries_.erase(found);
+  return nullptr;
+}
+
+Outcome SharedAnswers::Take(const std::string& question, engine::DurationMs age_ms_max,
+                            const RouteCall& call, const Make& make) {
+  std::shared_ptr<Running> running = Find(question, age_ms_max, call.now);
+  if (running == nullptr) {
+    running = std::make_shared<Running>();
+    running->work = make();
+    if (entries_.size() == kAnswersMax) entries_.erase(entries_.begin());
+    entries_.push_back({question, running});
+  }
+  if (running->answer) return *running->answer;
+  return std::make_unique<Part>(std::move(running), call.commands);
+}
+
+}  // namespace fairlock::http

@@ -1,0 +1,82 @@
+// Makes TLS connections out of new TCP connections.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "server/command/client.h"
+#include "server/net/acceptor.h"
+#include "server/net/tls_context.h"
+#include "server/net/tls_socket.h"
+#include "server/net/turn.h"
+
+namespace fairlock::net {
+
+// Whoever keeps the connections whose handshake is done. Loop-confined.
+class TlsKeeper {
+ public:
+  // Owns the socket from now on.
+  virtual void TakeTlsConnection(std::unique_ptr<TlsSocket> tls,
+                                 command::ClientAddress address) = 0;
+  virtual void NoteAcceptFailed(int error) = 0;
+
+ protected:
+  ~TlsKeeper() = default;
+};
+
+struct TlsEntranceOptions {
+  std::chrono::milliseconds handshake_max{10'000};  // from the connection's beginning
+  std::size_t handshakes_max = 1000;                // at the same time; more wait in the kernel
+  // What somebody who does not speak TLS is told.
+  std::string_view plain_answer;
+};
+
+// A handshake costs as much as hundreds of requests, so it is made on a thread of its own, at a
+// lower priority than the loop; whoever is connected notices nothing of those who come. How a
+// handshake ended is told to the loop by a handler of its io_context.
+//
+// Loop-confined, with the thread inside.
+class TlsEntrance final : public ConnectionKeeper {
+ public:
+  // `io` is the loop's; it, `turn` and `keeper` must outlive this.
+  TlsEntrance(boost::asio::io_context& io, Turn& turn, TlsKeeper& keeper,
+              const TlsEntranceOptions& options);
+  TlsEntrance(const TlsEntrance&) = delete;
+  TlsEntrance& operator=(const TlsEntrance&) = delete;
+  // Handshakes that are under way are given up.
+  ~TlsEntrance();
+
+  // For handshakes from now on. REQUIRES: not null, and called before the first connection.
+  void set_context(std::shared_ptr<const TlsContext> context) { context_ = std::move(context); }
+  std::size_t handshakes() const { return handshakes_; }
+
+  void TakeConnection(int descriptor, command::ClientAddress address) override;
+  void NoteAcceptFailed(int error) override { keeper_.NoteAcceptFailed(error); }
+  std::size_t Room() const override { return options_.handshakes_max - handshakes_; }
+
+ private:
+  class Handshake;
+  struct Outcome;
+
+  void OnOutcome(Outcome outcome);
+
+  boost::asio::io_context& loop_;
+  Turn& turn_;
+  TlsKeeper& keeper_;
+  const TlsEntranceOptions options_;
+  std::shared_ptr<const TlsContext> context_;
+  std::size_t handshakes_ = 0;
+  // What comes too late finds it gone.
+  std::shared_ptr<TlsEntrance*> self_;
+  boost::asio::io_context io_;  // of the thread
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,57 @@
+// As what an event is counted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "server/engine/event.h"
+#include "server/record/event_kinds.h"
+#include "server/record/label_counts.h"
+
+namespace fairlock::record {
+
+inline constexpr std::uint8_t kNotCounted = 0xff;
+
+constexpr std::array<std::uint8_t, 32> MakeCounterOfKind() {
+  using engine::EventKind;
+  std::array<std::uint8_t, 32> counters{};
+  counters.fill(kNotCounted);
+  const auto count = [&](EventKind kind, Counter counter) {
+    counters[static_cast<std::size_t>(kind)] = static_cast<std::uint8_t>(counter);
+  };
+  count(EventKind::kGranted, Counter::kAcquired);
+  count(EventKind::kTransferred, Counter::kAcquired);
+  count(EventKind::kReacquired, Counter::kReacquired);
+  count(EventKind::kDenied, Counter::kDenied);
+  count(EventKind::kQueued, Counter::kQueued);
+  count(EventKind::kReleased, Counter::kReleased);
+  count(EventKind::kExpired, Counter::kExpired);
+  count(EventKind::kDisconnected, Counter::kDisconnected);
+  count(EventKind::kBroken, Counter::kBroken);
+  count(EventKind::kTimedOut, Counter::kTimedOut);
+  return counters;
+}
+
+// The number of a Counter, or kNotCounted.
+inline constexpr std::array<std::uint8_t, 32> kCounterOfKind = MakeCounterOfKind();
+
+// Those that end a hold.
+inline constexpr EventKinds kEnds = {engine::EventKind::kReleased, engine::EventKind::kExpired,
+                                     engine::EventKind::kDisconnected, engine::EventKind::kBroken};
+
+// `Counts` has counts, and waits and holds with a Note.
+template <typename Counts>
+void CountEvent(const engine::Event& event, Counts& counts) {
+  const std::uint8_t counter = kCounterOfKind[static_cast<std::size_t>(event.kind)];
+  if (counter == kNotCounted) return;
+  ++counts.counts[counter];
+  if (event.has_waited) {
+    ++counts.counts[static_cast<std::size_t>(Counter::kGrantedAfterWait)];
+    counts.waits.Note(event.waited_ms);
+  } else if (kEnds.Has(event.kind)) {
+    counts.holds.Note(event.held_ms);
+  }
+}
+
+}  // namespace fairlock::record

@@ -1,0 +1,57 @@
+// The users of the server: read from the configuration, and their passwords compared.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "server/command/dispatcher.h"
+#include "server/config.h"
+#include "server/logging.h"
+#include "server/net/listening_socket.h"
+#include "server/net/turn_loop.h"
+
+namespace fairlock::server {
+
+// What is wrong with the users that the options give, or with letting so many in; empty: nothing.
+std::string CheckUsers(const Config& config);
+
+// Loop-confined; passwords are compared by a thread of its own.
+class UserKeeping {
+ public:
+  // All must outlive it.
+  UserKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log);
+  UserKeeping(const UserKeeping&) = delete;
+  UserKeeping& operator=(const UserKeeping&) = delete;
+  // Waits for the password that is being compared.
+  ~UserKeeping();
+
+  // Reads the users and puts them in force. Empty: done; else nothing has changed.
+  [[nodiscard]] std::string Load(const Config& config);
+  // The same as ACL LOAD asks for it: there has to be a file.
+  [[nodiscard]] std::string Reload(const Config& config);
+  // The same, if the options differ from those in force, or the file is to be read anew.
+  [[nodiscard]] std::string Apply(const Config& config, bool is_rereading);
+  // These sockets are open. Empty, or why they must not be.
+  [[nodiscard]] std::string GuardDoor(std::span<const net::ListeningSocket> sockets,
+                                      const Config& config);
+
+  // LogIns::Finish is told what came out. False: too many wait for that.
+  bool StartCheck(command::PasswordQuestion question, std::uint64_t client_id);
+
+ private:
+  void EndCheck(std::uint64_t client_id, std::optional<std::size_t> match);
+
+  command::Dispatcher& dispatcher_;
+  net::TurnLoop& loop_;
+  Log& log_;
+  std::string requirepass_;
+  bool may_be_open_ = false;
+  bool is_reachable_ = false;  // by other machines
+  std::size_t checks_ = 0;     // that are under way
+  std::optional<boost::asio::thread_pool> checker_;
+};
+
+}  // namespace fairlock::server

@@ -1,0 +1,17 @@
+# At most one of many identical requests: by Rails' cache, as applications write it.
+
+module SemaphoreLock
+  # Whoever includes it says by `cache` where.
+  def with_semaphore_lock(key, ttl_s: 10, namespace: "semaphore_lock")
+    full_key = "#{namespace}:#{key}"
+    unless cache.write(full_key, true, expires_in: ttl_s, unless_exist: true)
+      return yield(:skipped)
+    end
+
+    begin
+      yield :locked
+    ensure
+      cache.delete(full_key)
+    end
+  end
+end

@@ -1,0 +1,170 @@
+# Jobs with a mutex on fairlock, run by ActiveJob on Sidekiq: each limit of the mutex of SET NX, and
+# that it is gone.
+
+require "minitest/autorun"
+require "securerandom"
+require "stringio"
+
+require_relative "../ruby/eventually"
+require_relative "webhook_jobs"
+
+FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
+FairJob.fairlock = FAIRLOCK
+MutexJob.locks = LockManager.new(Redis.new(port: ENV.fetch("REDIS_PORT")))
+
+# What jobs do here is told to the test, and they go on when it says so.
+module Run
+  BEGUN = Queue.new
+  GO_ON = Queue.new
+
+  def self.reset = [BEGUN, GO_ON].each(&:clear)
+end
+
+module Working
+  def lock_key = "conversation:#{arguments.first}"
+
+  def perform(_conversation, number, fails: false)
+    with_lock do |token|
+      Run::BEGUN << [number, token]
+      Run::GO_ON.pop
+      raise ArgumentError, "as the test wants it" if fails
+    end
+  end
+end
+
+class Waiting < WaitingJob
+  include Working
+
+  discard_on(ArgumentError) { |_job, error| Run::BEGUN << error.class }
+end
+
+class Returning < ReturningJob
+  include Working
+end
+
+class FairJobTest < Minitest::Test
+  include Eventually
+
+  def setup
+    Sidekiq.redis(&:flushall)
+    # No test meets what another one left in line.
+    @conversation = SecureRandom.hex(4)
+    @key = "conversation:#{@conversation}"
+    Run.reset
+  end
+
+  def waiters = FAIRLOCK.info(@key)["waiters"]
+  def line = FAIRLOCK.call("QUEUE", @key).map { |place| place.each_slice(2).to_h }
+
+  # The number and the token of the next job that begins.
+  def next_begun
+    eventually("a job begins") do
+      SidekiqThreads.enqueue_due
+      !Run::BEGUN.empty?
+    end
+    Run::BEGUN.pop
+  end
+
+  def run_in_turn(job, count)
+    @conversation = SecureRandom.hex(4)
+    count.times { |number| job.perform_later(@conversation, number) }
+    SidekiqThreads.while(threads: 4) do
+      Array.new(count) do
+        next_begun.tap do
+          assert Run::BEGUN.empty?, "two at once"
+          Run::GO_ON << :now
+        end
+      end
+    end
+  end
+
+  def test_jobs_run_in_the_order_in_which_they_were_enqueued
+    [Waiting, Returning].each do |job|
+      begun = run_in_turn(job, 6)
+      assert_equal (0...6).to_a, begun.map(&:first), job.name
+      assert_equal begun.map(&:last).sort, begun.map(&:last), "tokens rise"
+    end
+  end
+
+  def test_a_job_that_comes_back_keeps_its_turn_whoever_comes_meanwhile
+    assert FAIRLOCK.lock(@key, "somebody")
+    Returning.perform_later(@conversation, 0)
+    SidekiqThreads.while(threads: 1) do
+      eventually("it was denied, and comes back later") { Sidekiq::ScheduledSet.new.size == 1 }
+      FAIRLOCK.unlock(@key, "somebody")
+      refute FAIRLOCK.lock(@key, "a newcomer"), "the room is kept for the job"
+      assert_equal 0, next_begun.first
+      Run::GO_ON << :now
+    end
+  end
+
+  # On Redis a later one that asks at the right moment has it.
+  def test_there_a_newcomer_gets_what_a_retrying_job_waits_for
+    locks = MutexJob.locks
+    assert locks.lock("there")
+    refute locks.lock("there"), "the job that will come back in a second"
+    locks.unlock("there")
+    assert locks.lock("there"), "the newcomer"
+  end
+
+  def test_the_log_says_who_has_it_and_how_long_it_may_take
+    assert FAIRLOCK.lock(@key, "somebody")
+    log = StringIO.new
+    ActiveJob::Base.logger = Logger.new(log)
+    Returning.perform_later(@conversation, 0)
+    SidekiqThreads.while(threads: 1) do
+      said = "Lock #{@key} is held by somebody: position 1"
+      eventually("it was denied") { log.string.include?(said) }
+      FAIRLOCK.unlock(@key, "somebody")
+      next_begun
+      Run::GO_ON << :now
+    end
+    assert_includes log.string, "Acquired lock for: #{@key} on attempt"
+  ensure
+    ActiveJob::Base.logger = nil
+  end
+
+  # The work outlives its lease, and the next one has the lock by then.
+  def test_a_late_release_does_not_end_the_hold_of_the_next
+    FAIRLOCK.with_lock(@key, "slow", px: 50) do
+      assert FAIRLOCK.lock(@key, "next", wait: 20_000)
+    end
+    assert_equal 1, FAIRLOCK.call("LOCKED", @key, "next")
+
+    locks = MutexJob.locks
+    assert locks.lock("there too", 1)
+    eventually("the time is over") { locks.lock("there too", 30) }
+    locks.unlock("there too")
+    refute locks.locked?("there too"), "there the slow one ended the hold of the next"
+  end
+
+  # The wait and the lease are two numbers: a long wait makes no long lease.
+  def test_the_lease_begins_with_the_grant
+    assert FAIRLOCK.lock(@key, "first", px: 1500)
+    second = Thread.new { FAIRLOCK.lock(@key, "second", px: 60_000, wait: 20_000) }
+    assert second.value
+    left = FAIRLOCK.info(@key)["holders"].first["ttl_ms"]
+    assert_operator left, :>, 40_000
+  end
+
+  def test_a_failing_job_releases_its_lock
+    Waiting.perform_later(@conversation, 0, fails: true)
+    Waiting.perform_later(@conversation, 1)
+    SidekiqThreads.while(threads: 2) do
+      assert_equal 0, next_begun.first
+      Run::GO_ON << :now
+      following = [Run::BEGUN.pop, Run::BEGUN.pop]
+      assert_includes following, ArgumentError
+      assert_includes following.grep(Array).map(&:first), 1
+      Run::GO_ON << :now
+    end
+  end
+
+  # Places of jobs in the queue are visible, and nobody passes them.
+  def test_enqueued_jobs_stand_in_line_before_a_worker_has_seen_them
+    jobs = Array.new(3) { |number| Waiting.perform_later(@conversation, number) }
+    assert_equal 1, FAIRLOCK.call("LOCKED", @key, jobs.first.job_id)
+    assert_equal jobs.drop(1).map(&:job_id), line.map { |place| place["owner"] }
+    assert_equal 2, waiters
+  end
+end

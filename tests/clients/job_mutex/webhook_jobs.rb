@@ -1,0 +1,46 @@
+# Webhooks of conversations, of which each must be handled alone: the same job on each mutex.
+
+require_relative "../ruby/sidekiq_threads"
+require_relative "fair_job"
+require_relative "mutex_job"
+
+ActiveJob::Base.queue_adapter = :sidekiq
+ActiveJob::Base.logger = nil
+
+# What was done, in a list on the queue's Redis: who, when it began and when it ended.
+module WebhookLog
+  def handle(conversation, number, work_ms)
+    begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    sleep work_ms / 1000.0
+    ended = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    note("done", conversation, number, begun, ended)
+  end
+
+  def note(*what) = Sidekiq.redis { |redis| redis.rpush("log", what.to_json) }
+end
+
+class MutexWebhookJob < MutexJob
+  include WebhookLog
+
+  def perform(conversation, number, work_ms)
+    with_lock("conversation:#{conversation}", 10) { handle(conversation, number, work_ms) }
+  end
+end
+
+module FairWebhook
+  include WebhookLog
+
+  def lock_key = "conversation:#{arguments.first}"
+
+  def perform(conversation, number, work_ms)
+    with_lock { handle(conversation, number, work_ms) }
+  end
+end
+
+class WaitingWebhookJob < WaitingJob
+  include FairWebhook
+end
+
+class ReturningWebhookJob < ReturningJob
+  include FairWebhook
+end

@@ -1,0 +1,21 @@
+# What a server was asked to do, from its own INFO.
+
+require "redis"
+
+module CommandCounts
+  # Calls of each command until now, also those that scripts made; without what asks for it.
+  def self.of(port)
+    redis = Redis.new(port: port)
+    counts = redis.call("INFO", "commandstats").scan(/^cmdstat_([^:]+):calls=(\d+)/).to_h
+    redis.close
+    counts.transform_values(&:to_i).reject { |name, _| %w[info command].include?(name) }
+  end
+
+  # What was asked during the block, by command.
+  def self.during(port)
+    before = of(port)
+    yield
+    of(port).to_h { |name, calls| [name, calls - before.fetch(name, 0)] }
+            .reject { |_, calls| calls.zero? }
+  end
+end

@@ -1,0 +1,24 @@
+# For tests of clients that only change their address: the same tests on Redis and on fairlock.
+
+require "minitest/autorun"
+require "securerandom"
+
+require_relative "eventually"
+
+module EachServer
+  PORTS = { "Redis" => ENV.fetch("REDIS_PORT").to_i,
+            "Fairlock" => ENV.fetch("FAIRLOCK_PORT").to_i }.freeze
+
+  # A class of tests for each server, whose instances know its `port`.
+  def self.test(name, &tests)
+    PORTS.each do |server, port|
+      test_case = Class.new(Minitest::Test) do
+        include Eventually
+        define_method(:port) { port }
+        define_method(:on_fairlock?) { server == "Fairlock" }
+        class_eval(&tests)
+      end
+      Object.const_set("#{name}On#{server}", test_case)
+    end
+  end
+end

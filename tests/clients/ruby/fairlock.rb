@@ -1,0 +1,77 @@
+# The native commands of fairlock through the redis gem: what an application writes for itself.
+
+require "connection_pool"
+require "redis"
+
+# Thread-safe. A thread that waits for a lock has one connection of the pool for that time.
+class Fairlock
+  # The reply must have more time than the wait itself: else the gem gives up first.
+  REPLY_S = 5
+
+  def initialize(port:, host: "127.0.0.1", connections: 25)
+    @pool = ConnectionPool.new(size: connections, timeout: REPLY_S) do
+      Redis.new(host: host, port: port, timeout: REPLY_S)
+    end
+  end
+
+  # Within the block all calls of this thread use one connection, as SESSION needs it.
+  def on_one_connection(&block) = @pool.with { block.call }
+
+  # The token, or nil when somebody else has it. Durations are in ms. Options as in the command:
+  # px, wait, keep, limit, minhold, label, meta; session, new with true.
+  def lock(key, owner, **options)
+    call("LOCK", key, owner, *words_of(options), wait_ms: options[:wait] || 0)
+  end
+
+  # The same with the reasons: a hash with "status", "token", "position", "eta_ms", "holders" ...
+  def explain_lock(key, owner, **options)
+    map_of(call("LOCK", key, owner, *words_of(options), "EXPLAIN", wait_ms: options[:wait] || 0))
+  end
+
+  def unlock(key, owner) = call("UNLOCK", key, owner) == 1
+
+  # Whether the present holders went within that time; takes nothing.
+  def wait(key, ms) = call("WAIT", key, "TIMEOUT", ms, wait_ms: ms) == 1
+
+  # Takes and gives back around the block; nil, and no block, when it was not to be had.
+  def with_lock(key, owner, **options)
+    return unless (token = lock(key, owner, **options))
+
+    begin
+      yield token
+    ensure
+      unlock(key, owner)
+    end
+  end
+
+  def info(key) = map_of(call("LOCKINFO", key))
+
+  # Any command; the reply as the server gives it.
+  def call(*words, wait_ms: 0)
+    @pool.with do |redis|
+      redis._client.call_with_timeout(words, (wait_ms / 1000.0).ceil + 1)
+    end
+  end
+
+  # Several commands at once, without waiting in between.
+  def pipelined(commands)
+    @pool.with { |redis| redis.pipelined { |pipe| commands.each { |words| pipe.call(words) } } }
+  end
+
+  def close = @pool.shutdown(&:close)
+
+  private
+
+  def words_of(options)
+    options.compact.flat_map do |name, value|
+      value == true ? [name.to_s.upcase] : [name.to_s.upcase, value]
+    end
+  end
+
+  # RESP2 has no maps: fields and values alternate.
+  def map_of(reply)
+    map = reply.each_slice(2).to_h
+    map["holders"] &&= map["holders"].map { |holder| holder.each_slice(2).to_h }
+    map
+  end
+end

@@ -1,0 +1,189 @@
+# Unique jobs on fairlock beside the same on Redis with Lua, in one run.
+#
+#   with_own_server.py --redis ruby benchmark.rb [--quick]
+#
+# Prints a table. Both sides go through the same gem and the same middleware; each round runs both,
+# in changing order. Time is that of each side's best round, which other work on the machine spoils
+# least; CPU is that of both servers together, the median of the ratios. Ends with 1 if Redis is
+# ahead in a case, where the quick form looks at the CPU only.
+
+require_relative "../ruby/server_meter"
+require_relative "../ruby/sidekiq_threads"
+require_relative "fairlock_store"
+require_relative "redis_store"
+require_relative "unique_jobs"
+
+# Runs under both stores.
+class BenchmarkJob
+  include Sidekiq::Worker
+
+  sidekiq_options unique: :until_executed
+
+  DONE = Queue.new
+
+  def perform(number) = DONE << number
+end
+
+class Benchmark
+  THREADS = 10
+  META = { worker: "ImportWorker", queue: "default", limit: 1, timeout: nil, ttl: 60_000,
+           type: "until_executed", at: 1_700_000_000.5, args: [42, "shop"] }.freeze
+  WHAT = { type: "until_executed", limit: 1, ttl_ms: 60_000, meta: META }.freeze
+  PIDS = { fairlock: ENV.fetch("FAIRLOCK_PID"), redis: ENV.fetch("REDIS_PID") }.freeze
+  # Of the rounds: elapsed time and CPU of all servers.
+  Figures = Struct.new(:seconds, :cpu_s)
+
+  def initialize(quick:)
+    @quick = quick
+    @rounds = quick ? 5 : 11
+    @size = quick ? 1 : 4
+    @fairlock = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 30)
+    @stores = { fairlock: FairlockStore.new(@fairlock),
+                redis: RedisStore.new(port: ENV.fetch("REDIS_PORT"), connections: 30) }
+    @number = 0
+    UniqueJobs.install
+  end
+
+  # True if fairlock is ahead in all of them.
+  def run
+    puts "| | Redis with Lua | fairlock | time | CPU of the servers |", "|---|---|---|---|---|"
+    [case_of("lock and unlock, one thread", 500) { |store, n| lock_and_unlock(store, n) },
+     case_of("lock and execute, one thread", 500) { |store, n| lock_and_execute(store, n) },
+     case_of("no contention, #{THREADS} threads", 1000) { |store, n| without_contention(store, n) },
+     case_of("contention, #{THREADS} threads try", 1000) { |store, n| contention(store, n) },
+     case_of("contention, #{THREADS} threads in turn", 200) { |store, n| turns(store, n) },
+     jobs].all?.tap { memory }
+  end
+
+  private
+
+  def case_of(name, count, scale: @size)
+    rounds = Array.new(@rounds) do |round|
+      order = round.even? ? @stores.keys : @stores.keys.reverse
+      # The first one of a pair is not to clean up behind the last round.
+      order.to_h do |side|
+        GC.start
+        [side, measured { yield @stores[side], count * scale }]
+      end
+    end
+    print_case(name, count * scale, rounds)
+  end
+
+  def measured
+    cpu = PIDS.values.sum { |pid| ServerMeter.cpu_s(pid) }
+    begin_s = now
+    yield
+    Figures.new(now - begin_s, PIDS.values.sum { |pid| ServerMeter.cpu_s(pid) } - cpu)
+  end
+
+  def print_case(name, count, rounds)
+    each_us = @stores.keys.to_h do |side|
+      [side, rounds.map { |round| round[side].seconds }.min / count * 1e6]
+    end
+    time = each_us[:fairlock] / each_us[:redis]
+    cpu = median(rounds.map { |round| round[:fairlock].cpu_s / round[:redis].cpu_s })
+    puts format("| %s | %.0f us | %.0f us | %.2f | %.2f |",
+                name, each_us[:redis], each_us[:fairlock], time, cpu)
+    # Five short rounds say nothing of time on a machine that does other things as well.
+    cpu < 1 && (@quick || time < 1)
+  end
+
+  def lock_and_unlock(store, count)
+    count.times do
+      digest = next_digest
+      expect(store.lock(digest, "jid", **WHAT))
+      expect(store.unlock(digest, "jid", type: WHAT[:type]))
+    end
+  end
+
+  def lock_and_execute(store, count)
+    ran = 0
+    count.times { expect(store.hold(next_digest, "jid", **WHAT) { ran += 1 }) }
+    expect(ran == count)
+  end
+
+  def without_contention(store, count)
+    in_threads do |thread|
+      (count / THREADS).times do |n|
+        digest = "unique:ImportWorker:#{thread}:#{n}"
+        expect(store.lock(digest, "jid", **WHAT))
+        expect(store.unlock(digest, "jid", type: WHAT[:type]))
+      end
+    end
+  end
+
+  # All are denied: else one side would have more to release than the other.
+  def contention(store, count)
+    digest = next_digest
+    expect(store.lock(digest, "holder", **WHAT))
+    in_threads do |thread|
+      (count / THREADS).times { expect(!store.lock(digest, "jid-#{thread}", **WHAT)) }
+    end
+    expect(store.unlock(digest, "holder", type: WHAT[:type]))
+  end
+
+  # Everybody gets it as often as the others. On Redis they ask again and again.
+  def turns(store, count)
+    digest = next_digest
+    inside = 0
+    in_threads do |thread|
+      (count / THREADS).times do
+        sleep 0.001 until store.lock(digest, "jid-#{thread}", wait_ms: 30_000, **WHAT)
+        expect((inside += 1) == 1)
+        Thread.pass
+        inside -= 1
+        expect(store.unlock(digest, "jid-#{thread}", type: WHAT[:type]))
+      end
+    end
+  end
+
+  # Pushed and run by Sidekiq, whose queue is on the same Redis both times.
+  def jobs
+    SidekiqThreads.while(threads: 20) do
+      case_of("500 jobs on 20 threads", 500, scale: 1) do |store, count|
+        UniqueJobs.store = store
+        count.times { expect(BenchmarkJob.perform_async(@number += 1)) }
+        count.times { BenchmarkJob::DONE.pop }
+      end
+    end
+  end
+
+  # Bytes of memory for each held digest with its metadata.
+  def memory
+    fill_history
+    count = 10_000 * @size
+    bytes = @stores.to_h do |side, store|
+      before = ServerMeter.resident_bytes(PIDS[side])
+      count.times { |n| store.lock("unique:ImportWorker:#{format('%032x', n)}", jid(n), **WHAT) }
+      [side, (ServerMeter.resident_bytes(PIDS[side]) - before) / count]
+    end
+    puts format("| memory of a held digest | %d bytes | %d bytes | %.2f | |",
+                bytes[:redis], bytes[:fairlock], bytes[:fairlock].fdiv(bytes[:redis]))
+  end
+
+  # The ring of what happened has a fixed size, which it is to have before anything is weighed.
+  def fill_history
+    pairs = [%w[LOCK filling jid], %w[UNLOCK filling jid]] * 2500
+    100.times do
+      before = ServerMeter.resident_bytes(PIDS[:fairlock])
+      3.times { @fairlock.pipelined(pairs) }
+      return if ServerMeter.resident_bytes(PIDS[:fairlock]) == before
+    end
+    raise "the history grows and grows"
+  end
+
+  def in_threads(&block)
+    Array.new(THREADS) { |thread| Thread.new(thread, &block) }.each(&:value)
+  end
+
+  def next_digest = "unique:ImportWorker:#{@number += 1}"
+  def jid(number) = format("%024x", number)
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  def median(values) = values.sort[values.size / 2]
+
+  def expect(holds)
+    raise "a lock was not as it has to be" unless holds
+  end
+end
+
+exit(Benchmark.new(quick: ARGV.include?("--quick")).run)

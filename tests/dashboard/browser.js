@@ -1,0 +1,50 @@
+// Debian's Chromium, as playwright-core drives it.
+import { chromium } from "playwright-core";
+import { kToken } from "./server.js";
+
+export const kViews = [
+  ["overview", "#/overview", "Who waits now"],
+  ["locks", "#/locks", "Locks that are held or waited for"],
+  ["lock", "#/lock/0/order:42", "Holders"],
+  ["labels", "#/labels", "By label"],
+  ["clients", "#/clients", "Connections"],
+  ["settings", "#/settings", "Overrides of LIMIT"],
+];
+
+export function launch() {
+  // It makes a new folder for its user's data, and removes it.
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+}
+
+// A page of that server, which asks nobody else: `foreign` has what it tried.
+export async function open(browser, server, hash = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.foreign = [];
+  page.faults = [];
+  page.on("request", (request) => {
+    const isOurs = request.url().startsWith(server.origin);
+    if (!isOurs && !request.url().startsWith("data:")) page.foreign.push(request.url());
+  });
+  page.on("pageerror", (error) => page.faults.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/ERR_CONNECTION|status of 4/.test(message.text())) {
+      page.faults.push(message.text());
+    }
+  });
+  await page.goto(`${server.origin}/#token=${kToken}`);
+  await page.waitForSelector("h1");
+  if (hash) await page.evaluate((to) => { location.hash = to; }, hash);
+  return page;
+}
+
+// Until the view shows what it is about.
+export async function settle(page, text) {
+  await page.getByRole("region", { name: text, exact: false }).first()
+    .or(page.locator("section.panel", { hasText: text }).first()).first().waitFor();
+  await page.waitForSelector(".skeleton", { state: "detached" });
+}

@@ -1,0 +1,329 @@
+// The operators' page in a browser, on a server under load.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { kViews, launch, open, settle } from "./browser.js";
+import { Server, fillWithTrouble, kToken, startLoad, until } from "./server.js";
+
+const kTransferMax = 150 * 1024;
+const kFirstViewMsMax = 1000;
+const kEvil = "<img src=x onerror=alert(1)>";
+
+let browser;
+let server;
+let stopLoad;
+let endTrouble;
+
+before(async () => {
+  browser = await launch();
+  server = await Server.start();
+  endTrouble = await fillWithTrouble(server);
+  stopLoad = await startLoad(server);
+});
+
+after(async () => {
+  stopLoad();
+  endTrouble();
+  await browser.close();
+  await server.stop();
+});
+
+async function withPage(hash, use, options) {
+  const page = await open(browser, server, hash, options);
+  try {
+    await use(page);
+    assert.deepEqual(page.foreign, []);
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await page.context().close();
+  }
+}
+
+for (const [name, hash, text] of kViews) {
+  test(`shows ${name}`, () => withPage(hash, async (page) => {
+    await settle(page, text);
+    assert.equal(await page.locator("table tbody tr").count() > 0, true);
+    assert.equal(new URL(page.url()).hash.includes("token"), false);
+    assert.equal(await page.locator("[role=alert]").count(), 0);
+  }));
+}
+
+test("shows who blocks whom first", () => withPage("#/overview", async (page) => {
+  const row = page.locator("tbody tr", { hasText: "order:42" });
+  await row.waitFor();
+  assert.match(await row.innerText(), /order:42\s+6\s+[\d.]+ m?s\s+worker-7\s/);
+  await row.getByRole("link").click();
+  await page.getByText("worker-7 has held it for").waitFor();
+  const first = page.locator("section", { hasText: "Line" }).locator("tbody tr").first();
+  assert.match(await first.innerText(), /worker-8/);
+  // Times go on between two answers.
+  const left = page.locator("section", { hasText: "Holders" })
+    .locator("td[data-name='Lease left']");
+  const before_ = await left.first().innerText();
+  await until("the lease runs", async () => await left.first().innerText() !== before_);
+}));
+
+test("the first view stands within a second, and is small", async () => {
+  const page = await (await browser.newContext()).newPage();
+  const sizes = [];
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  session.on("Network.loadingFinished", (event) => sizes.push(event.encodedDataLength));
+  const began = Date.now();
+  await page.goto(server.origin);
+  await page.locator("tbody tr", { hasText: "order:42" }).waitFor();
+  const took = Date.now() - began;
+  const transferred = sizes.reduce((sum, size) => sum + size, 0);
+  console.log(`first view after ${took} ms; ${transferred} bytes`);
+  assert.ok(took <= kFirstViewMsMax, `${took} ms`);
+  assert.ok(transferred <= kTransferMax, `${transferred} bytes`);
+  await page.context().close();
+});
+
+test("a lock is broken through the page, and a waiting redis-cli gets it", () =>
+  withPage("", async (page) => {
+    await server.cli("LOCK", "stuck:1", "hanging", "EX", "600");
+    const waiting = server.cli("LOCK", "stuck:1", "next-one", "WAIT", "30s");
+    await until("it waits",
+      async () => await server.cli("POSITION", "stuck:1", "next-one") === "1");
+    await page.evaluate(() => { location.hash = "#/lock/0/stuck:1"; });
+    await page.getByRole("button", { name: "Break this lock" }).click();
+    const dialog = page.getByRole("dialog");
+    const said = await dialog.innerText();
+    assert.match(said, /hanging loses stuck:1/);
+    assert.match(said, /The next in line, next-one, is granted it at once/);
+    // What is safe has the focus.
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), "Leave it");
+    await dialog.getByRole("button", { name: "Leave it" }).click();
+    assert.equal(await server.cli("LOCKED", "stuck:1", "hanging"), "1");
+    await page.getByRole("button", { name: "Break this lock" }).click();
+    await dialog.getByLabel("Reason").fill("it hangs");
+    await dialog.getByRole("button", { name: "Break it" }).click();
+    assert.match(await waiting, /^\d+$/);
+    await page.getByText("1 hold of stuck:1 ended.").waitFor();
+    await page.getByText("next-one has held it for").waitFor();
+    await page.locator("tbody tr", { hasText: "“it hangs”" }).waitFor();
+  }));
+
+test("a pattern is tried dry before it is broken", () => withPage("", async (page) => {
+  for (let n = 0; n < 7; ++n) await server.cli("LOCK", `dry:${n}`, "o", "EX", "600");
+  await page.evaluate(() => { location.hash = "#/locks?match=dry:*"; });
+  await page.locator("tbody tr", { hasText: "dry:3" }).waitFor();
+  assert.equal(await page.locator("tbody tr").count(), 7);
+  await page.getByRole("button", { name: "Break all that match" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("7 holds on 7 locks would end at once").waitFor();
+  assert.equal(await dialog.locator("li").count(), 7);
+  assert.equal(await server.cli("LOCKED", "dry:3"), "1");
+  await dialog.getByRole("button", { name: "Break them all" }).click();
+  await page.getByText("No lock passes this filter").waitFor();
+  assert.equal(await server.cli("LOCKED", "dry:3"), "0");
+}));
+
+test("places, limits, clients and settings are steered", () => withPage("", async (page) => {
+  const confirmBy = async (name) => page.getByRole("dialog").getByRole("button", { name }).click();
+  const go = (hash) => page.evaluate((to) => { location.hash = to; }, hash);
+  const client = await server.connect();
+  await client.ask("CLIENT", "SETNAME", "to-be-closed");
+  client.send("LOCK", "order:42", "leaver", "WAIT", "100s");
+  await until("it waits", async () => await server.cli("POSITION", "order:42", "leaver") !== "");
+  await go("#/lock/0/order:42");
+  await page.getByRole("button", { name: "Take out leaver" }).click();
+  await confirmBy("Take it out");
+  await until("it left", async () => await server.cli("POSITION", "order:42", "leaver") === "");
+  await go("#/clients");
+  const row = page.locator("tbody tr", { hasText: "to-be-closed" });
+  await row.getByRole("button").click();
+  await confirmBy("Close it");
+  await row.waitFor({ state: "detached" });
+  client.close();
+  await go("#/settings");
+  await page.getByRole("button", { name: "Set a limit" }).click();
+  await page.getByLabel("Keys that match").fill("quota:*");
+  await page.getByLabel("How many may hold").fill("0");
+  await confirmBy("Set it");
+  await page.locator("tbody tr", { hasText: "quota:*" }).getByText("drained").waitFor();
+  await page.getByRole("button", { name: "End the override of quota:*" }).click();
+  await confirmBy("End it");
+  await page.locator("tbody tr", { hasText: "quota:*" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Change max_clients" }).click();
+  await page.getByLabel("New value").fill("lots");
+  await confirmBy("Change it");
+  await page.getByRole("dialog").getByRole("alert").waitFor();
+  await page.getByLabel("New value").fill("777");
+  await confirmBy("Change it");
+  await page.locator("tbody tr", { hasText: "max_clients" }).getByText("777").waitFor();
+}));
+
+test("a key that looks like markup is text, everywhere", () => withPage("", async (page) => {
+  page.on("dialog", () => page.faults.push("a script of a key has run"));
+  const holder = await server.connect();
+  await holder.ask("CLIENT", "SETNAME", "x\"><script>alert(2)</script>");
+  await holder.ask("LOCK", kEvil, kEvil, "EX", 600, "META", kEvil);
+  const waiter = await server.connect();
+  waiter.send("LOCK", kEvil, `${kEvil}2`, "WAIT", "100s");
+  await page.evaluate(() => { location.hash = "#/locks?sort=wait&match=*onerror*"; });
+  await page.getByRole("link", { name: kEvil, exact: true }).click();
+  await page.getByText(`${kEvil} has held it for`).waitFor();
+  assert.equal(await page.locator("h1").innerText(), kEvil);
+  await page.getByRole("button", { name: "Break this lock" }).click();
+  await page.getByRole("dialog").getByText(`${kEvil} loses ${kEvil}`).waitFor();
+  await page.keyboard.press("Escape");
+  for (const hash of ["#/overview", "#/clients"]) {
+    await page.evaluate((to) => { location.hash = to; }, hash);
+    await page.getByText("onerror").first().waitFor();
+  }
+  assert.equal(await page.locator("main img, main script").count(), 0);
+  holder.close();
+  waiter.close();
+}));
+
+test("bytes that are no text can be broken too", () => withPage("", async (page) => {
+  const holder = await server.connect();
+  holder.socket.write(Buffer.from("*3\r\n$4\r\nLOCK\r\n$3\r\nb\xff\x01\r\n$1\r\no\r\n", "latin1"));
+  await page.evaluate(() => { location.hash = "#/locks?match=b*&owner=o"; });
+  await page.locator("tbody a.key").first().click();
+  await page.getByRole("button", { name: "Break this lock" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Break it" }).click();
+  await page.getByText("Nobody holds it.").waitFor();
+  holder.close();
+}));
+
+test("works by keyboard alone", () => withPage("#/overview", async (page) => {
+  await settle(page, "Who waits now");
+  await page.keyboard.press("2");
+  await page.getByRole("heading", { level: 1, name: "Locks" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("order:*");
+  await page.keyboard.press("Enter");
+  await until("it is filtered", async () => await page.locator("tbody tr").count() === 1);
+  for (let n = 0; n < 30; ++n) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement.classList.contains("key"))) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.getByText("worker-7 has held it for").waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}));
+
+test("without the token it looks, and does not act", async () => {
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${server.origin}/#/lock/0/order:42`);
+  const button = page.getByRole("button", { name: "Break this lock" });
+  await button.waitFor();
+  assert.equal(await button.isDisabled(), true);
+  await page.getByRole("button", { name: "Access: looks only" }).click();
+  await page.getByLabel("Token").fill(kToken);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await until("it may act", async () => !await button.isDisabled());
+  assert.deepEqual(await page.context().cookies(), []);
+  await page.context().close();
+});
+
+test("a server that others can reach shows nothing without the token", async () => {
+  const open_ = await Server.start("--http-bind", "0.0.0.0");
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${open_.origin}/`);
+  await page.getByRole("button", { name: "Enter the token" }).click();
+  await page.getByLabel("Token").fill(kToken);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByText("Nobody waits").first().waitFor();
+  await page.context().close();
+  await open_.stop();
+});
+
+// As a browser would send it that was led here by a foreign page.
+function request(method, target, headers) {
+  return new Promise((resolve, reject) => {
+    http.request({ host: "127.0.0.1", port: server.httpPort, method, path: target, headers },
+      (answer) => { answer.resume(); resolve(answer); }).on("error", reject).end();
+  });
+}
+
+test("foreign hosts and origins are refused, for the page and for the API", async () => {
+  for (const target of ["/", "/page.js", "/api/v1/locks"]) {
+    assert.equal((await request("GET", target, { Host: "evil.example" })).statusCode, 421);
+    const origin = { Host: `127.0.0.1:${server.httpPort}`, Origin: "http://evil.example" };
+    assert.equal((await request("GET", target, origin)).statusCode, 403);
+  }
+  const page = await (await browser.newContext()).newPage();
+  const other = await Server.start();
+  await page.goto(other.origin);
+  const outcome = await page.evaluate((url) =>
+    fetch(url).then(() => "read", () => "refused"), `${server.origin}/api/v1/locks`);
+  assert.equal(outcome, "refused");
+  await page.context().close();
+  await other.stop();
+});
+
+test("each file has the headers that keep it safe", async () => {
+  for (const target of ["/", "/page.js", "/page.css", "/icon.svg"]) {
+    const { headers, statusCode } = await request("GET", target, {});
+    assert.equal(statusCode, 200);
+    assert.match(headers["content-security-policy"], /^default-src 'self';/);
+    assert.doesNotMatch(headers["content-security-policy"], /unsafe/);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal(headers["x-frame-options"], "DENY");
+    assert.equal(headers["set-cookie"], undefined);
+    assert.equal(headers["content-encoding"], "gzip");
+    const again = await request("GET", target, { "If-None-Match": headers.etag });
+    assert.equal(again.statusCode, 304);
+  }
+});
+
+test("it recovers when the server comes back", () => withPage("#/overview", async (page) => {
+  await settle(page, "Who waits now");
+  await server.halt();
+  await page.getByText("No connection to the server").waitFor();
+  await page.getByText("no connection", { exact: true }).waitFor();
+  assert.equal(await page.locator("main.old").count(), 1);
+  await server.run();
+  await page.getByText("No connection to the server").waitFor({ state: "detached" });
+  await page.getByText("ready", { exact: true }).waitFor();
+}));
+
+test("an empty server has an empty page that says so", async () => {
+  const idle = await Server.start();
+  const page = await open(browser, idle, "#/overview");
+  await page.getByText("Every lock that was asked for has been granted.").waitFor();
+  for (const [hash, text] of [["#/locks", "Nobody holds or waits for anything."],
+    ["#/labels", "Nothing happened in this time"], ["#/settings", "None is in force"],
+    ["#/lock/0/unknown", "Nothing is remembered"]]) {
+    await page.evaluate((to) => { location.hash = to; }, hash);
+    await page.getByText(text).waitFor();
+  }
+  await page.evaluate(() => { location.hash = "#/lock/99/k"; });
+  await page.getByText("This cannot be shown").waitFor();
+  await page.context().close();
+  await idle.stop();
+});
+
+// SCREENSHOTS=FOLDER makes one of each view; docs/pictures has some of them.
+test("pictures", { skip: !process.env.SCREENSHOTS, timeout: 600000 }, async () => {
+  const folder = path.resolve(process.env.SCREENSHOTS);
+  fs.mkdirSync(folder, { recursive: true });
+  const shown = await Server.start();
+  const end = [await fillWithTrouble(shown), await startLoad(shown)];
+  // So that the lines have some minutes.
+  await new Promise((resolve) => { setTimeout(resolve, 200000); });
+  const shoot = async (name, hash, text, options) => {
+    const page = await open(browser, shown, hash, options);
+    await settle(page, text);
+    await page.waitForTimeout(4000);
+    await page.screenshot({ path: path.join(folder, `${name}.png`) });
+    await page.context().close();
+  };
+  for (const [name, hash, text] of kViews) {
+    for (const colorScheme of ["light", "dark"]) {
+      await shoot(`${name}-${colorScheme}`, hash, text, { colorScheme });
+    }
+    await shoot(`${name}-narrow`, hash, text, { viewport: { width: 390, height: 844 } });
+  }
+  end.forEach((one) => one());
+  await shown.stop();
+});

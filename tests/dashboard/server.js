@@ -1,0 +1,160 @@
+// A fairlockd of one's own with its page, clients of it, and a load.
+import { execFile, spawn } from "node:child_process";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export const kToken = "a-token-of-the-tests";
+
+export function freePort() {
+  return new Promise((resolve) => {
+    const probe = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+export async function until(what, ask, seconds = 20) {
+  const giveUp = Date.now() + seconds * 1000;
+  while (Date.now() < giveUp) {
+    const found = await ask();
+    if (found) return found;
+    await sleep(20);
+  }
+  throw new Error(`never: ${what}`);
+}
+
+export class Server {
+  static async start(...options) {
+    const server = new Server();
+    server.folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlock-page-"));
+    server.port = await freePort();
+    server.httpPort = await freePort();
+    fs.writeFileSync(path.join(server.folder, "token"), `${kToken}\n`);
+    server.options = options;
+    await server.run();
+    return server;
+  }
+
+  get origin() { return `http://127.0.0.1:${this.httpPort}`; }
+
+  async run() {
+    this.process = spawn(process.env.FAIRLOCKD, ["--port", this.port, "--http-port", this.httpPort,
+      "--http-token-file", path.join(this.folder, "token"), "--data-dir",
+      path.join(this.folder, "data"), "--min-free-disk", "0", "--durability", "async",
+      ...this.options], { cwd: this.folder, stdio: "ignore" });
+    await until("the server is ready", () =>
+      fetch(`${this.origin}/readyz`).then((answer) => answer.ok, () => false));
+  }
+
+  async halt(signal = "SIGTERM") {
+    const ended = new Promise((resolve) => { this.process.once("exit", resolve); });
+    this.process.kill(signal);
+    await ended;
+  }
+
+  async stop() {
+    await this.halt("SIGKILL");
+    fs.rmSync(this.folder, { recursive: true });
+  }
+
+  // What redis-cli prints.
+  cli(...words) {
+    return new Promise((resolve, reject) => {
+      execFile("redis-cli", ["-p", this.port, ...words], (error, output) =>
+        (error ? reject(error) : resolve(output.trim())));
+    });
+  }
+
+  connect() { return Client.connect(this.port); }
+}
+
+// Sends inline requests, which say nothing of keys with spaces.
+export class Client {
+  static connect(port) {
+    return new Promise((resolve, reject) => {
+      const client = new Client();
+      client.socket = net.connect(port, "127.0.0.1", () => resolve(client));
+      client.socket.on("error", reject);
+      client.answered = 0;
+      client.socket.on("data", (data) => {
+        for (const byte of data) if (byte === 10) ++client.answered;
+      });
+    });
+  }
+
+  send(...words) {
+    const text = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join("");
+    this.socket.write(`*${words.length}\r\n${text}`);
+  }
+
+  // For requests whose reply is one line.
+  async ask(...words) {
+    const before = this.answered;
+    this.send(...words);
+    await until(`an answer to ${words[0]}`, () => this.answered > before);
+  }
+
+  close() { this.socket.destroy(); }
+}
+
+// Clients that take, hold and release locks of several labels until it is stopped; some wait.
+export async function startLoad(server, clients = 24) {
+  const running = [];
+  for (let number = 0; number < clients; ++number) {
+    const client = await server.connect();
+    client.socket.removeAllListeners("error");
+    client.socket.on("error", () => {});
+    const key = `job:${number % 6}`;
+    const label = ["shop", "mail", "nightly"][number % 3];
+    client.socket.on("data", () => {
+      client.isHeld = !client.isHeld;
+      const turn = () => (client.isHeld ? client.send("UNLOCK", key, `w${number}`)
+        : client.send("LOCK", key, `w${number}`, "EX", 30, "WAIT", "30s", "LABEL", label));
+      client.timer = setTimeout(turn, client.isHeld ? 5 : 1);
+    });
+    client.send("LOCK", key, `w${number}`, "EX", 30, "WAIT", "30s", "LABEL", label);
+    running.push(client);
+  }
+  return () => {
+    for (const client of running) {
+      clearTimeout(client.timer);
+      client.close();
+    }
+  };
+}
+
+// What an operator finds at three in the morning.
+export async function fillWithTrouble(server) {
+  const holder = await server.connect();
+  await holder.ask("CLIENT", "SETNAME", "worker-7.eu");
+  await holder.ask("LOCK", "order:42", "worker-7", "EX", 3600, "META",
+    '{"job":"invoice-run","attempt":3}', "LABEL", "shop");
+  await holder.ask("LOCK", "report:daily", "cron@node-3", "SESSION", "LABEL", "nightly");
+  for (let n = 0; n < 4; ++n) {
+    await holder.ask("LOCK", "api:maps", `fetch-${n}`, "EX", 120 + n * 40, "LIMIT", 5);
+  }
+  for (let n = 0; n < 60; ++n) {
+    await holder.ask("LOCK", `tenant:${n}:import`, `import-${n}`, "EX", 900);
+  }
+  const waiters = [];
+  for (let n = 8; n < 14; ++n) {
+    const waiter = await server.connect();
+    await waiter.ask("CLIENT", "SETNAME", `worker-${n}.eu`);
+    waiter.send("LOCK", "order:42", `worker-${n}`, "WAIT", n % 2 ? "FOREVER" : "40m");
+    waiters.push(waiter);
+  }
+  const other = await server.connect();
+  other.send("LOCK", "report:daily", "cron@node-4", "WAIT", "20m");
+  waiters.push(other);
+  const denied = await server.connect();
+  for (let n = 0; n < 5; ++n) await denied.ask("LOCK", "order:42", "impatient");
+  await denied.ask("LOCK", "short", "soon-over", "PX", 1);
+  await denied.ask("LIMIT", "SET", "migrate:*", 0, "REASON", "release 4.2");
+  await denied.ask("LIMIT", "SET", "api:maps*", 8, "EX", 3600, "REASON", "they raised our quota");
+  denied.close();
+  return () => [holder, ...waiters].forEach((client) => client.close());
+}

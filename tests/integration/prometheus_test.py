@@ -1,0 +1,262 @@
+"""What Prometheus makes of the metrics, with Debian's Prometheus."""
+
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.parse
+import urllib.request
+
+import resp
+from http_server import HttpServer
+from own_server import free_port
+
+ROOT = pathlib.Path(__file__).parents[2]
+RULES = ROOT / "deploy/prometheus/fairlock-alerts.yaml"
+PAGE_BYTES_MAX = 64 * 1024
+
+
+def promtool(*arguments, **options):
+    return subprocess.run(["promtool", *map(str, arguments)], capture_output=True, check=False,
+                          timeout=60, **options)
+
+
+def values_of(page):
+    """Each sample of a page by its name with labels."""
+    lines = [line for line in page.decode().splitlines() if not line.startswith("#")]
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
+
+
+class WithServer(unittest.TestCase):
+
+    options = ()
+
+    def setUp(self):
+        self.server = self.enterContext(HttpServer(*self.options))
+        self.own = self.enterContext(self.server.connect())
+
+    echoes = 0
+
+    def newest_page(self):
+        """One that was made after this call: on a busy machine an older one is given again."""
+        self.own.ask("ECHO", "x")
+        self.echoes += 1
+        give_up = time.monotonic() + 20
+        while time.monotonic() < give_up:
+            status, _, body = self.server.ask("GET", "/metrics")
+            self.assertEqual(status, 200)
+            if f'_total{{command="echo"}} {self.echoes}\n'.encode() in body:
+                return body
+            time.sleep(0.01)
+        return self.fail("the page stays old")
+
+    def page(self):
+        body = self.newest_page()
+        checked = promtool("check", "metrics", input=body)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""))
+        self.assertLess(len(body), PAGE_BYTES_MAX)
+        return values_of(body)
+
+    def send_all(self, requests):
+        self.own.send(b"".join(resp.request(*request) for request in requests))
+        for _ in requests:
+            self.own.reply()
+
+
+class Figures(WithServer):
+
+    def test_waits_and_holds_are_counted_by_label(self):
+        self.own.ask("LOCK", "k", "me", "LABEL", "shop")
+        with self.server.connect() as waiter:
+            waiter.send(resp.request("LOCK", "k", "you", "WAIT", "20s", "LABEL", "shop"))
+            while self.own.ask("POSITION", "k", "you") is None:
+                time.sleep(0.001)
+            time.sleep(0.12)
+            page = self.page()
+            self.assertGreaterEqual(page['fairlock_oldest_wait_seconds{label="shop"}'], 0.12)
+            self.assertGreaterEqual(page['fairlock_oldest_hold_seconds{label="shop"}'], 0.12)
+            self.assertEqual(page['fairlock_label_waiters{label="shop"}'], 1)
+            self.own.ask("UNLOCK", "k", "me")
+            waiter.reply()
+        page = self.page()
+        for name in ("wait", "hold"):
+            name = f"fairlock_{name}_seconds"
+            self.assertEqual(page[f'{name}_count{{label="shop"}}'], 1)
+            self.assertGreaterEqual(page[f'{name}_sum{{label="shop"}}'], 0.12)
+            self.assertEqual(page[f'{name}_bucket{{label="shop",le="0.1"}}'], 0)
+            self.assertEqual(page[f'{name}_bucket{{label="shop",le="1"}}'], 1)
+        self.assertEqual(page['fairlock_events_total{label="shop",event="acquired"}'], 2)
+        self.assertEqual(page['fairlock_events_total{label="shop",event="released"}'], 1)
+        self.assertEqual(page['fairlock_oldest_wait_seconds{label="shop"}'], 0)
+
+    def test_locks_without_end_errors_and_overrides_are_told(self):
+        self.own.ask("LOCK", "k", "me", "SESSION")
+        self.own.ask("LIMIT", "SET", "drained:*", "0")
+        self.own.ask("LIMIT", "SET", "short:*", "0", "EX", 100)
+        self.own.ask("LOCK", "k", "o", "NONSENSE")
+        self.own.ask("NONSENSE")
+        time.sleep(0.02)
+        page = self.page()
+        self.assertEqual(page["fairlock_endless_locks"], 1)
+        self.assertEqual(page["fairlock_limit_overrides"], 2)
+        self.assertGreater(page["fairlock_limit_override_oldest_seconds"], 0.01)
+        self.assertEqual(page['fairlock_command_failures_total{command="lock"}'], 1)
+        self.assertEqual(page['fairlock_error_replies_total{error="ERR"}'], 2)
+        self.assertEqual(page['fairlock_error_replies_total{error="DEADLOCK"}'], 0)
+
+    def test_a_deadlock_is_counted(self):
+        with self.server.connect() as other:
+            self.own.ask("LOCK", "a", "me")
+            other.ask("LOCK", "b", "you")
+            other.send(resp.request("LOCK", "a", "you", "WAIT", "20s"))
+            while self.own.ask("POSITION", "a", "you") is None:
+                time.sleep(0.001)
+            self.assertTrue(self.own.ask("LOCK", "b", "me", "WAIT", "20s").startswith("DEADLOCK"))
+            self.assertEqual(self.page()['fairlock_error_replies_total{error="DEADLOCK"}'], 1)
+
+    def test_turns_and_what_is_due_are_timed(self):
+        for number in range(50):
+            self.own.ask("LOCK", f"k{number}", "o", "PX", 20)
+        time.sleep(0.1)
+        page = self.page()
+        self.assertGreaterEqual(page["fairlock_turn_seconds_count"], 50)
+        self.assertGreater(page["fairlock_turn_seconds_sum"], 0)
+        self.assertGreater(page["fairlock_expiry_lag_seconds_count"], 0)
+        self.assertEqual(page["fairlock_expirations_total"], 50)
+
+    def test_the_disk_is_timed(self):
+        with HttpServer("--durability", "sync", "--data-dir", "data") as server:
+            while server.ask("GET", "/readyz")[0] == 503:
+                time.sleep(0.01)
+            with server.connect() as own:
+                for number in range(20):
+                    own.ask("LOCK", f"k{number}", "o")
+            page = values_of(server.ask("GET", "/metrics")[2])
+            for what in ("commit", "sync"):
+                self.assertGreaterEqual(page[f"fairlock_journal_{what}_seconds_count"], 10)
+            self.assertGreater(page["fairlock_journal_sync_seconds_sum"], 0)
+            self.assertGreater(page["fairlock_storage_free_bytes"], 0)
+            self.assertEqual(page["fairlock_journal_lag_seconds"], 0)
+
+
+class Bounds(WithServer):
+
+    options = ("--stats-labels", "1000")
+
+    def test_the_page_is_small_whatever_is_asked(self):
+        labels = [f"label-{number:04}-".ljust(64, "x") for number in range(1200)]
+        names = [name.decode() for name in self.own.ask("COMMAND", "LIST")]
+        skipped = {"echo", "shutdown", "quit", "monitor", "subscribe", "psubscribe", "reset",
+                   "debug"}
+        for name in names:
+            if name.split("|")[0] not in skipped:
+                self.own.ask(*name.split("|"))
+        for length in (64, 5):
+            self.send_all([("LOCK", f"secret-{label[:length]}{number}", f"secret-{number}", "LABEL",
+                            label[:length] if length == 64 else f"s{number}")
+                           for number, label in enumerate(labels)])
+            page = self.page()
+        of_labels = {name for name in page if name.startswith("fairlock_oldest_wait_seconds")}
+        self.assertGreater(len(of_labels), 8)
+        self.assertIn('fairlock_oldest_wait_seconds{label="other"}', of_labels)
+        self.assertGreater(page['fairlock_events_total{label="other",event="acquired"}'], 1000)
+        self.assertEqual(sum(count for name, count in page.items() if
+                             name.startswith("fairlock_label_holders")), 2400)
+        self.assertFalse([name for name in page if "secret" in name or "127.0.0.1" in name])
+
+    def test_many_scrapes_share_one_walk(self):
+        self.send_all([("LOCK", f"k{number}", "o") for number in range(20_000)])
+        pages = [self.page()["fairlock_holders"] for _ in range(5)]
+        self.assertEqual(pages, [20_000] * 5)
+
+
+class Rules(unittest.TestCase):
+
+    def test_promtool_accepts_the_rules_and_their_tests_pass(self):
+        self.assertEqual(promtool("check", "rules", RULES).returncode, 0)
+        tested = promtool("test", "rules", RULES.with_suffix(".test.yaml"), cwd=RULES.parent)
+        self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
+
+    def test_each_alert_is_tested_and_has_its_section(self):
+        rules = RULES.read_text()
+        alerts = re.findall(r"- alert: (\w+)", rules)
+        self.assertGreater(len(alerts), 6)
+        tests = RULES.with_suffix(".test.yaml").read_text()
+        sections = re.findall(r"^#+ (.*)$", (ROOT / "docs/OPERATIONS.md").read_text(), re.M)
+        anchors = {section.lower().replace(" ", "-") for section in sections}
+        links = re.findall(r"runbook_url: docs/OPERATIONS.md#(\S+)", rules)
+        self.assertEqual(links, [alert.lower() for alert in alerts])
+        for alert in alerts:
+            self.assertIn(alert.lower(), anchors)
+            self.assertEqual(tests.count(f'ALERTS{{alertname="{alert}"'), 2)
+
+    def test_a_figure_in_a_rule_or_on_the_board_is_one_that_there_is(self):
+        with HttpServer() as server, server.connect() as own:
+            own.ask("LOCK", "k", "o", "LABEL", "l")
+            own.ask("LOCK", "k")
+            there = {line.split()[2] for line in
+                     server.ask("GET", "/metrics")[2].decode().splitlines()
+                     if line.startswith("# TYPE")}
+        board = json.loads((ROOT / "deploy/grafana/fairlock.json").read_text())
+        expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+        for text in [RULES.read_text(), *expressions]:
+            for name in re.findall(r"\bfairlock_\w+", text):
+                base = re.sub(r"_(bucket|sum|count)$", "", name)
+                self.assertTrue({name, base} & there, name)
+
+
+class RealPrometheus(WithServer):
+
+    def query(self, path, **parameters):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(parameters)
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return json.load(answer)["data"]
+
+    def start_prometheus(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        config = (ROOT / "deploy/prometheus/prometheus.yaml").read_text()
+        config = config.replace("127.0.0.1:3248", f"127.0.0.1:{self.server.http_port}")
+        config = re.sub(r"(_interval): 15s", r"\1: 1s", config)
+        (folder / "prometheus.yaml").write_text(config)
+        (folder / RULES.name).write_text(RULES.read_text())
+        self.port = free_port()
+        process = subprocess.Popen(
+            ["prometheus", f"--config.file={folder}/prometheus.yaml",
+             f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{self.port}"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+    def eventually(self, ask):
+        give_up = time.monotonic() + 40
+        while time.monotonic() < give_up:
+            try:
+                if result := ask():
+                    return result
+            except OSError:
+                pass
+            time.sleep(0.1)
+        self.fail("Prometheus did not come to it")
+
+    def test_it_scrapes_the_server_and_evaluates_the_rules(self):
+        self.own.ask("LOCK", "k", "o", "LABEL", "shop")
+        self.own.ask("CONFIG", "SET", "max_clients", "1")
+        self.start_prometheus()
+        held = self.eventually(lambda: self.query(
+            "query", query='fairlock_label_holders{label="shop"}')["result"])
+        self.assertEqual(held[0]["value"][1], "1")
+        rules = self.eventually(lambda: [
+            rule for group in self.query("rules")["groups"] for rule in group["rules"]])
+        self.eventually(lambda: all(rule["health"] == "ok" for group in
+                                    self.query("rules")["groups"] for rule in group["rules"]))
+        self.assertEqual(len(rules), RULES.read_text().count("- alert:"))
+        # More connections than allowed, so this one is about to fire.
+        self.eventually(lambda: [alert for alert in self.query("alerts")["alerts"] if
+                                 alert["labels"]["alertname"] == "FairlockConnectionsNearlyFull"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+// What the ledger knows of each key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "server/engine/types.h"
+#include "tests/simulation/outcome.h"
+
+namespace fairlock::simulation {
+
+// As the clients were told.
+struct LedgerState {
+  struct Hold {
+    int owner = kAbsent;
+    std::vector<int> keys{};  // that were granted with it
+    bool is_mlock = false;
+    Token token = 0;
+    engine::Mode mode;
+    DurationMs lease_ms = 0;  // 0: none
+    TimeMs lease_end = 0;
+    TimeMs end = 0;  // the lease's, or the grace's
+    std::optional<DurationMs> session_grace_ms;
+    int session_connection = kAbsent;
+    TimeMs cool_until = 0;             // MINHOLD; 0: none
+    std::uint64_t arrival = 0;         // of the place that it came from; 0: none
+    DurationMs keep_ms = 0;            // of that place
+    DurationMs min_hold_ms = 0;        // of that place
+    int channel = kAbsent;             // NOTIFY
+    TimeMs wait_end = engine::kNever;  // of that place, with NOTIFY
+    bool is_confirmed = false;
+    bool is_redis_way = false;
+    bool is_leaving = false;  // the command that is judged ends it
+  };
+  enum class PlaceState : std::uint8_t { kWaiting, kSuperseded, kKept, kPassedOver };
+  // Of MLOCK the same on each of its keys.
+  struct Place {
+    int owner = kAbsent;
+    std::vector<int> keys{};
+    bool is_mlock = false;
+    std::uint64_t arrival = 0;
+    PlaceState state = PlaceState::kWaiting;
+    int connection = kAbsent;
+    engine::Mode mode;
+    DurationMs lease_ms = 0;
+    DurationMs keep_ms = 0;
+    std::optional<DurationMs> session_grace_ms;
+    DurationMs min_hold_ms = 0;
+    bool is_redis_way = false;
+    TimeMs end = 0;                    // of WAIT, KEEP or grace
+    int channel = kAbsent;             // NOTIFY; then it is the connection
+    TimeMs wait_end = engine::kNever;  // of WAIT, with NOTIFY
+    bool is_mark = false;              // a value that was denied once: it does not count yet
+
+    bool is_absent() const {
+      return state == PlaceState::kKept || state == PlaceState::kPassedOver;
+    }
+  };
+  struct Cooling {
+    engine::Mode mode;
+    TimeMs end = 0;
+  };
+  struct Watcher {
+    int connection = kAbsent;
+    Token newest_token = 0;
+    TimeMs give_up = 0;
+  };
+  struct Key {
+    std::optional<std::uint32_t> limit_override;
+    std::vector<Hold> holds;
+    std::vector<Place> line;  // in the order of arrival
+    std::vector<Cooling> cooling;
+    std::vector<Watcher> watchers;
+  };
+};
+
+}  // namespace fairlock::simulation
