@@ -3,8 +3,8 @@
 #
 #   deploy/test.sh [PRESET...]    release when none is named; asan and tsan leave out the figures
 #
-# Ends with what failed and missed its bar, by name, and the line "N passed, N failed"; and with 1 if
-# a test failed or nothing could be built.
+# Ends with what failed or missed its bar, by name, and the line "N passed, N failed"; and with 1
+# if a test failed or nothing could be built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,7 +40,8 @@ Failed() {
     [ ! -f "$file" ] || last=$file
   done
   [ -n "$last" ] || return 0
-  sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$last" | sed "s/^/failed in $preset: /"
+  sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$last" |
+    sed "s/^/failed in $preset: /"
   sed -n "s/\(.*\) NOT KEPT.*/missed in $preset: \1/p" "$last"
 }
 
