@@ -70,7 +70,7 @@ LockEntry* LockCore::FindSettled(std::uint64_t hash, const KeyName& key, TimeMs 
 }
 
 LockEntry* LockCore::Settle(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
-  const LockList locks = {&lock};
+  const LockList locks(1, &lock);
   BeginSettling(locks, now, effects);
   EndSettling(locks);
   return Discard(hash, lock) ? nullptr : &lock;
