@@ -9,6 +9,7 @@
 #include <atomic>
 #include <filesystem>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "storage/byte_coding.h"
@@ -96,6 +97,17 @@ struct RocksDbStore::Internals {
   std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<rocksdb::DB> database;
   std::atomic<bool> has_failed = false;
+  // Held by whoever syncs. In RocksDB one sync waits for the other; were that the sync of a write
+  // that fails, its failure would wait at the gate for the sync that waits for it.
+  std::mutex syncing;
+
+  Status Write(rocksdb::WriteBatch& batch, bool with_sync, const std::string& what) {
+    std::unique_lock lock(syncing, std::defer_lock);
+    if (with_sync) lock.lock();
+    rocksdb::WriteOptions options;
+    options.sync = with_sync;
+    return Judge(database->Write(options, &batch), what);
+  }
 
   Status Judge(const rocksdb::Status& status, const std::string& what) {
     if (!status.ok()) has_failed = true;
@@ -163,9 +175,7 @@ Status RocksDbStore::Append(std::span<const StoredRecord> records, Durability du
         batch.Put(RecordKey(record).slice(), {record.bytes.data(), record.bytes.size()});
     if (!added.ok()) return internals_->Judge(added, "cannot append");
   }
-  rocksdb::WriteOptions options;
-  options.sync = durability == Durability::kMachine;
-  return internals_->Judge(internals_->database->Write(options, &batch), "cannot append");
+  return internals_->Write(batch, durability == Durability::kMachine, "cannot append");
 }
 
 Status RocksDbStore::Replace(const StoredRecord& heading, std::uint64_t first_batch) {
@@ -184,12 +194,11 @@ Status RocksDbStore::Replace(const StoredRecord& heading, std::uint64_t first_ba
     added = batch.Put(RecordKey(heading).slice(), {heading.bytes.data(), heading.bytes.size()});
   }
   if (!added.ok()) return internals_->Judge(added, "cannot end a snapshot");
-  rocksdb::WriteOptions options;
-  options.sync = true;
-  return internals_->Judge(internals_->database->Write(options, &batch), "cannot end a snapshot");
+  return internals_->Write(batch, true, "cannot end a snapshot");
 }
 
 Status RocksDbStore::Sync() {
+  const std::lock_guard lock(internals_->syncing);
   if (internals_->has_failed || !internals_->gate->BeginSync()) return Failed(kFailedBefore);
   Status status = internals_->Judge(internals_->database->SyncWAL(), "cannot sync");
   internals_->gate->EndSync();
@@ -201,6 +210,7 @@ Status RocksDbStore::VerifyTables() {
 }
 
 Status RocksDbStore::Backup(const std::string& path) {
+  if (internals_->has_failed) return Failed(kFailedBefore);
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(internals_->database.get(), &made);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);

@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "storage/log_gate.h"
+#include "storage/rocksdb_store.h"
 #include "tests/unit/storage_failing_files.h"
 #include "tests/unit/storage_test_support.h"
 
@@ -50,6 +53,48 @@ TEST(StorageLogGate, OnlyFailedWritesToLogFilesCloseIt) {
     counter->first_failing = counter->calls + 1;
     EXPECT_FALSE(file->Append("cut off", {}, nullptr).ok());
     EXPECT_EQ(gate->BeginSync(), !closes) << name;
+  }
+}
+
+// A sync that waits, inside RocksDB, for a write that syncs too, and that write's failure.
+TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
+  // They outlive the test if they do.
+  struct State {
+    ScratchFolder folder;
+    std::shared_ptr<WriteCounter> counter = std::make_shared<WriteCounter>();
+    std::unique_ptr<RocksDbStore> store;
+    std::promise<void> is_writing;
+    std::promise<bool> has_written;
+    std::promise<bool> has_synced;
+  };
+  const auto state = std::make_shared<State>();
+  auto opened = RocksDbStore::Open({.path = state->folder.PathOf("db"),
+                                    .mode = RocksDbOptions::Mode::kNew,
+                                    .file_system = std::make_shared<FailingFiles>(state->counter)});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  state->store = std::move(opened.value());
+  const auto append = [](State& to, Durability durability) {
+    const StoredRecord record{.kind = RecordKind::kBatch, .number = 1, .bytes = "a record"};
+    return to.store->Append({&record, 1}, durability).ok();
+  };
+  ASSERT_TRUE(append(*state, Durability::kProcess));
+  state->counter->first_failing = state->counter->calls + 1;
+  state->counter->at_failure = [&state = *state, is_first = true]() mutable {
+    if (!std::exchange(is_first, false)) return;
+    state.is_writing.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the other begins to wait
+  };
+  std::thread([state, append] {
+    state->has_written.set_value(append(*state, Durability::kMachine));
+  }).detach();
+  std::thread([state] {
+    state->is_writing.get_future().wait();
+    state->has_synced.set_value(state->store->Sync().ok());
+  }).detach();
+  for (auto* outcome : {&state->has_written, &state->has_synced}) {
+    auto future = outcome->get_future();
+    ASSERT_EQ(future.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    EXPECT_FALSE(future.get());
   }
 }
 
