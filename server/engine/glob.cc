@@ -42,15 +42,29 @@ bool TakeElement(std::string_view& pattern, char c) {
   return element == c;
 }
 
+// Whether a pattern without star stands for itself.
+bool IsLiteral(std::string_view pattern) {
+  return pattern.find('?') == pattern.npos && pattern.find('[') == pattern.npos &&
+         pattern.find('\\') == pattern.npos;
+}
+
 }  // namespace
 
 bool MatchesGlob(std::string_view pattern, std::string_view text) {
+  const std::string_view head = pattern.substr(0, pattern.find('*'));
+  if (IsLiteral(head)) {
+    if (!text.starts_with(head)) return false;
+    pattern.remove_prefix(head.size());
+    text.remove_prefix(head.size());
+  }
   // Only the last star needs to be tried again: what an earlier one took can never be wrong.
   std::optional<std::string_view> pattern_behind_star;
   std::string_view text_at_star;
   while (!text.empty()) {
     if (!pattern.empty() && pattern.front() == '*') {
       pattern.remove_prefix(1);
+      // What is behind the last star has only one place to match.
+      if (pattern.find('*') == pattern.npos && IsLiteral(pattern)) return text.ends_with(pattern);
       pattern_behind_star = pattern;
       text_at_star = text;
       continue;
