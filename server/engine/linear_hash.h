@@ -2,10 +2,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "server/engine/hash_bucket.h"
 
 namespace fairlock::engine {
 
@@ -34,21 +37,19 @@ class LinearHash {
   // The entry of that hash for which `matches(entry)` is true, or null.
   template <typename Matches>
   Entry* Find(std::uint64_t hash, Matches&& matches) const {
-    const std::uint64_t tag = TagOf(hash);
+    const std::uint64_t tag = Bucket::TagOf(hash);
     for (const Bucket* bucket = &BucketAt(IndexOf(hash)); bucket != nullptr;
          bucket = bucket->next) {
-      for (const std::uint64_t slot : bucket->slots) {
-        if ((slot & kTagMask) == tag && slot != 0) {
-          Entry* entry = PointerOf(slot);
-          if (matches(*entry)) return entry;
-        }
+      for (std::uint32_t found = bucket->SlotsWith(tag); found != 0; found &= found - 1) {
+        Entry* entry = PointerOf(FirstOf(found, bucket->slots));
+        if (matches(*entry)) return entry;
       }
     }
     return nullptr;
   }
 
   void Insert(std::uint64_t hash, Entry& entry) {
-    Put(BucketAt(IndexOf(hash)), TagOf(hash) | reinterpret_cast<std::uintptr_t>(&entry));
+    Put(BucketAt(IndexOf(hash)), Bucket::TagOf(hash) | reinterpret_cast<std::uintptr_t>(&entry));
     ++size_;
     if (size_ * 2 > buckets_ * kEntriesPerTwoBucketsMax) Split();
   }
@@ -60,7 +61,7 @@ class LinearHash {
 
   // REQUIRES: the entry is there, with that hash.
   void Erase(std::uint64_t hash, const Entry& entry) {
-    Remove(BucketAt(IndexOf(hash)), TagOf(hash) | reinterpret_cast<std::uintptr_t>(&entry));
+    Remove(BucketAt(IndexOf(hash)), Bucket::TagOf(hash) | reinterpret_cast<std::uintptr_t>(&entry));
     --size_;
     if (buckets_ > kBucketsMin && size_ * 2 < buckets_ * kEntriesPerTwoBucketsMin) Merge();
   }
@@ -69,13 +70,12 @@ class LinearHash {
 
   // Brings the most likely entry into the cache; to be called when the bucket is there.
   void PrefetchEntry(std::uint64_t hash) const {
-    const std::uint64_t tag = TagOf(hash);
-    for (const std::uint64_t slot : BucketAt(IndexOf(hash)).slots) {
-      if ((slot & kTagMask) == tag && slot != 0) {
-        __builtin_prefetch(PointerOf(slot));
-        __builtin_prefetch(reinterpret_cast<const char*>(PointerOf(slot)) + 64);
-      }
-    }
+    const Bucket& bucket = BucketAt(IndexOf(hash));
+    const std::uint32_t found = bucket.SlotsWith(Bucket::TagOf(hash));
+    if (found == 0) return;
+    const auto* entry = reinterpret_cast<const char*>(PointerOf(FirstOf(found, bucket.slots)));
+    __builtin_prefetch(entry);
+    __builtin_prefetch(entry + 64);
   }
 
   // Visits all entries of one group of buckets and returns the cursor of the next group, 0 after
@@ -92,21 +92,21 @@ class LinearHash {
   }
 
  private:
-  static constexpr std::size_t kSlotsPerBucket = 7;
+  using Bucket = HashBucket;
   static constexpr std::size_t kBucketsPerSegment = 512;
   static constexpr std::size_t kBucketsMin = 16;
   static constexpr std::size_t kEntriesPerTwoBucketsMax = 11;
   static constexpr std::size_t kEntriesPerTwoBucketsMin = 4;
-  static constexpr std::uint64_t kTagMask = 0xffff'0000'0000'0000;
 
-  struct alignas(64) Bucket {
-    std::array<std::uint64_t, kSlotsPerBucket> slots{};
-    Bucket* next = nullptr;
-  };
   using Segment = std::array<Bucket, kBucketsPerSegment>;
 
-  static std::uint64_t TagOf(std::uint64_t hash) { return hash & kTagMask; }
-  static Entry* PointerOf(std::uint64_t slot) { return reinterpret_cast<Entry*>(slot & ~kTagMask); }
+  static Entry* PointerOf(std::uint64_t slot) {
+    return reinterpret_cast<Entry*>(slot & ~Bucket::kTagMask);
+  }
+  template <typename Slots>
+  static auto& FirstOf(std::uint32_t found, Slots& slots) {
+    return slots[static_cast<std::size_t>(std::countr_zero(found))];
+  }
   static std::uint64_t Reverse(std::uint64_t bits) {
     bits = ((bits >> 1) & 0x5555555555555555) | ((bits & 0x5555555555555555) << 1);
     bits = ((bits >> 2) & 0x3333333333333333) | ((bits & 0x3333333333333333) << 2);
@@ -128,11 +128,9 @@ class LinearHash {
   static void Put(Bucket& bucket, std::uint64_t value) {
     Bucket* last = &bucket;
     for (Bucket* at = &bucket; at != nullptr; at = at->next) {
-      for (std::uint64_t& slot : at->slots) {
-        if (slot == 0) {
-          slot = value;
-          return;
-        }
+      if (const std::uint32_t free = at->FreeSlots(); free != 0) {
+        FirstOf(free, at->slots) = value;
+        return;
       }
       last = at;
     }
@@ -143,7 +141,8 @@ class LinearHash {
   static void Remove(Bucket& bucket, std::uint64_t value) {
     Bucket* previous = nullptr;
     for (Bucket* at = &bucket; at != nullptr; previous = at, at = at->next) {
-      for (std::uint64_t& slot : at->slots) {
+      for (std::uint32_t found = at->SlotsWith(value); found != 0; found &= found - 1) {
+        std::uint64_t& slot = FirstOf(found, at->slots);
         if (slot != value) continue;
         slot = 0;
         if (previous != nullptr) FreeIfEmpty(*previous);
@@ -155,9 +154,7 @@ class LinearHash {
 
   static void FreeIfEmpty(Bucket& previous) {
     Bucket* bucket = previous.next;
-    for (const std::uint64_t slot : bucket->slots) {
-      if (slot != 0) return;
-    }
+    if (!bucket->empty()) return;
     previous.next = bucket->next;
     delete bucket;
   }
