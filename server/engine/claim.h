@@ -21,9 +21,8 @@ class NotifyChannel;
 
 // One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
 //
-// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, without option; only one
-// taken the Redis way may be without end),
-// or part of a Claim.
+// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, with no option but LIMIT 1,
+// META and LABEL; only one taken the Redis way may be without end), or part of a Claim.
 class Hold : public TimerNode {
  public:
   explicit Hold(bool is_claim)
@@ -102,8 +101,9 @@ class Claim final : public Hold, public Pending, public MemberHook, public Stand
   std::string_view owner() const {
     return {reinterpret_cast<const char*>(this + 1), static_cast<std::size_t>(owner_bytes)};
   }
-  std::string_view meta() const {
-    return extras != nullptr && extras->meta ? std::string_view(*extras->meta) : std::string_view();
+  std::optional<std::string_view> meta() const {
+    if (extras == nullptr || extras->meta == nullptr) return std::nullopt;
+    return *extras->meta;
   }
   Group* group() const { return extras != nullptr ? extras->group : nullptr; }
   NotifyChannel* channel() const { return extras != nullptr ? extras->channel.get() : nullptr; }

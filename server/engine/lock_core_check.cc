@@ -73,7 +73,7 @@ void LockCore::CheckHolds(const LockEntry& lock) const {
   Token newest = lock.plain.token;
   Rooms rooms;
   if (lock.has_plain_hold()) {
-    rooms.Take({});
+    rooms.Take(lock.plain.mode());
     assert(table_.FindClaim(lock, lock.plain_owner()) == nullptr);  // 3
   }
   for (const Claim& hold : lock.detail->holds) {

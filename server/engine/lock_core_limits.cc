@@ -42,7 +42,11 @@ void LockCore::NoteLimitChange() {
 bool LockCore::HasRoomUnderOverrides(const LockEntry& lock, const Mode& mode) const {
   if (lock.detail != nullptr) return HasRoomIn(lock.detail->rooms, lock, mode);
   const bool is_spared = IsFaulty(Fault::kDrainSparesPlain) && !mode.is_limit_given;
-  return !lock.has_plain_hold() && (is_spared || !IsDrained(lock.key()));
+  if (!lock.has_plain_hold()) return is_spared || !IsDrained(lock.key());
+  if (!lock.plain.mode().is_limit_given) return false;
+  Rooms rooms;
+  rooms.Take(lock.plain.mode());
+  return HasRoomIn(rooms, lock, mode);
 }
 
 bool LockCore::HasRoomIn(const Rooms& rooms, const LockEntry& lock, const Mode& mode) const {

@@ -46,7 +46,7 @@ DenialReason LockCore::ReasonFor(const LockEntry& lock, const Mode& mode) const 
   if (HasRoom(lock, mode)) return DenialReason::kLine;
   if (lock.detail != nullptr && (lock.detail->reserved > 0 || !lock.detail->cooling.empty())) {
     Rooms rooms;
-    if (lock.has_plain_hold()) rooms.Take({});
+    if (lock.has_plain_hold()) rooms.Take(lock.plain.mode());
     for (const Claim& hold : lock.detail->holds) rooms.Take(hold.mode);
     if (HasRoomIn(rooms, lock, mode)) {
       for (const Claim& place : lock.detail->standing) {

@@ -46,10 +46,14 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
   if (counts_.locks >= options_.locks_max) return {LockStatus::kTooManyLocks};
   ++counts_.locks;
   ++locks_by_db_[request.key.db];
-  const bool is_plain = !request.limit && !request.meta && !request.is_shared &&
+  const bool is_plain = request.limit.value_or(1) == 1 && !request.is_shared &&
                         !request.session_grace_ms && request.min_hold_ms == 0 && !request.notify;
-  LockEntry& lock = table_.Create(hash, request.key, is_plain ? request.owner : "");
-  if (!is_plain) return GrantAtOnce(hash, lock, request, from, now);
+  if (!is_plain) {
+    return GrantAtOnce(hash, table_.Create(hash, request.key, {}), request, from, now);
+  }
+  LockEntry& lock = table_.Create(
+      hash, request.key,
+      {.owner = request.owner, .is_limit_given = request.limit.has_value(), .meta = request.meta});
   Hold& hold = lock.plain;
   hold.client = from.client & kClientRefMax;
   clients_.AddUse(from.client);
@@ -71,7 +75,7 @@ LockResult LockEngine::AskDrained(std::uint64_t hash, const LockRequest& request
   if (counts_.locks >= options_.locks_max) return {LockStatus::kTooManyLocks};
   ++counts_.locks;
   ++locks_by_db_[request.key.db];
-  LockEntry& lock = table_.Create(hash, request.key, "");
+  LockEntry& lock = table_.Create(hash, request.key, {});
   lock.NeedDetail();
   const LockResult result = AskAnew(hash, lock, request, from, now, effects);
   Discard(hash, lock);
@@ -97,7 +101,8 @@ Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
   const bool brings_options = BringsOptions(held, request);
   const auto recorded_ms = static_cast<DurationMs>(held.lease_ms);
   Hold* hold = &held;
-  if ((request.meta || request.session_grace_ms || request.notify) && !hold->is_claim()) {
+  const bool brings_meta = request.meta && request.meta != MetaOf(held);
+  if ((brings_meta || request.session_grace_ms || request.notify) && !hold->is_claim()) {
     hold = &MovePlainHoldToClaim(lock);
   }
   std::shared_ptr<NotifyChannel> channel_before;  // its session may still be bound to it
@@ -105,7 +110,7 @@ Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
     ClaimExtras& extras = static_cast<Claim*>(hold)->NeedExtras();
     channel_before = std::exchange(extras.channel, channels_.Need(*request.notify));
   }
-  if (request.meta) {
+  if (brings_meta) {
     static_cast<Claim*>(hold)->NeedExtras().meta =
         std::make_shared<const std::string>(*request.meta);
   }

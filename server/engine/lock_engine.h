@@ -224,7 +224,7 @@ class LockEngine final : public LockCore {
   KeptPlace KeptOf(Claim& place) const;
   KeptClaim KeepOptions(const Claim& claim) const;
   void KeepAll(LockEntry& lock, const KeptDetail& detail, TimeMs now, KeptSink& sink);
-  LockEntry& LockToRestore(const KeyName& key, std::string_view plain_owner);
+  LockEntry& LockToRestore(const KeyName& key, const PlainTerms& terms);
   Claim& RestoreClaim(LockEntry& lock, const KeptClaim& kept);
   Claim& RestorePlace(const KeyName& key, const KeptPlace& kept, TimeMs now);
   Group& GroupToRestore(const KeptHold& kept);

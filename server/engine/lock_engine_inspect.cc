@@ -48,9 +48,9 @@ HolderInfo LockEngine::Describe(const Hold& hold, TimeMs now) const {
   info.ttl_ms = TimeLeft(hold, now);
   info.lease_ms = static_cast<DurationMs>(hold.lease_ms);
   info.mode = ModeOf(hold);
+  info.meta = MetaOf(hold).value_or(std::string_view());
   if (hold.is_claim()) {
     const auto& claim = static_cast<const Claim&>(hold);
-    info.meta = claim.meta();
     info.channel = ChannelName(claim);
     info.has_session = claim.has_session();
     info.is_session_open = claim.has_session() && claim.attachment != nullptr;
@@ -63,7 +63,7 @@ HolderInfo LockEngine::Describe(const Hold& hold, TimeMs now) const {
 PlaceInfo LockEngine::Describe(const Claim& place, std::uint64_t position, TimeMs now) const {
   PlaceInfo info;
   info.owner = place.owner();
-  info.meta = place.meta();
+  info.meta = place.meta().value_or(std::string_view());
   info.channel = ChannelName(place);
   info.label = labels_.Text(place.label);
   info.position = position;

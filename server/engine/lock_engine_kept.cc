@@ -11,12 +11,8 @@ namespace fairlock::engine {
 namespace {
 
 bool IsPlain(const KeptClaim& claim) {
-  return claim.mode == Mode{} && !claim.session_grace_ms && claim.min_hold_ms == 0 && !claim.meta &&
-         !claim.channel && claim.mlock_keys.empty();
-}
-
-bool HasMeta(const Claim& claim) {
-  return claim.extras != nullptr && claim.extras->meta != nullptr;
+  return claim.mode.limit == 1 && !claim.mode.is_shared && !claim.session_grace_ms &&
+         claim.min_hold_ms == 0 && !claim.channel && claim.mlock_keys.empty();
 }
 
 std::optional<DurationMs> SessionGraceOf(const Hold& hold) {
@@ -54,17 +50,11 @@ std::vector<KeyName> NamesOf(std::uint8_t db, const std::vector<std::string_view
   return names;
 }
 
-bool HasMeta(const Hold& hold, std::string_view meta) {
-  if (!hold.is_claim()) return false;
-  const auto& claim = static_cast<const Claim&>(hold);
-  return HasMeta(claim) && claim.meta() == meta;
-}
-
 }  // namespace
 
 bool LockEngine::BringsOptions(const Hold& hold, const LockRequest& request) const {
   return hold.is_redis_way() || request.session_grace_ms != SessionGraceOf(hold) ||
-         (request.meta && !HasMeta(hold, *request.meta)) ||
+         (request.meta && request.meta != MetaOf(hold)) ||
          (request.notify && !HasChannel(hold, request.notify)) ||
          (request.label && *request.label != labels_.Text(hold.label));
 }
@@ -74,8 +64,8 @@ bool LockEngine::HasOptions(const Claim& place, const LockRequest& request) cons
          place.keep_ms == request.keep_ms &&
          static_cast<DurationMs>(place.lease_ms) == LeaseOf(request) &&
          request.session_grace_ms == SessionGraceOf(place) &&
-         request.min_hold_ms == MinHoldOf(place) && request.meta.has_value() == HasMeta(place) &&
-         (!request.meta || HasMeta(place, *request.meta)) && HasChannel(place, request.notify) &&
+         request.min_hold_ms == MinHoldOf(place) && request.meta == place.meta() &&
+         HasChannel(place, request.notify) &&
          (!request.notify || WaitOf(request) == engine::WaitOf(place)) &&
          LabelOf(request, place.lock.key().bytes) == labels_.Text(place.label);
 }
@@ -89,7 +79,7 @@ KeptClaim LockEngine::KeepOptions(const Claim& claim) const {
   if (claim.extras == nullptr) return kept;
   kept.session_grace_ms = claim.extras->session_grace_ms;
   kept.min_hold_ms = claim.extras->min_hold_ms;
-  if (HasMeta(claim)) kept.meta = claim.meta();
+  kept.meta = claim.meta();
   if (claim.channel() != nullptr) kept.channel = claim.channel()->name;
   if (claim.group() != nullptr) kept.mlock_keys = KeysOf(*claim.group());
   return kept;
@@ -102,6 +92,8 @@ KeptHold LockEngine::KeptOf(const LockEntry& lock, Hold& hold, bool with_time_le
     kept.claim = KeepOptions(static_cast<const Claim&>(hold));
   } else {
     kept.claim.owner = lock.plain_owner();
+    kept.claim.mode = lock.plain.mode();
+    kept.claim.meta = lock.plain_meta();
     kept.claim.is_redis_way = hold.is_redis_way();
     kept.claim.lease_ms = static_cast<DurationMs>(hold.lease_ms);
     kept.claim.label = labels_.Text(hold.label);
@@ -218,12 +210,12 @@ std::uint64_t LockEngine::ScanLongLeases(std::uint64_t cursor, std::size_t count
   return cursor;
 }
 
-LockEntry& LockEngine::LockToRestore(const KeyName& key, std::string_view plain_owner) {
+LockEntry& LockEngine::LockToRestore(const KeyName& key, const PlainTerms& terms) {
   const std::uint64_t hash = table_.HashOf(key);
   if (LockEntry* lock = table_.Find(hash, key)) return *lock;
   ++counts_.locks;
   ++locks_by_db_[key.db];
-  return table_.Create(hash, key, plain_owner);
+  return table_.Create(hash, key, terms);
 }
 
 Claim& LockEngine::RestoreClaim(LockEntry& lock, const KeptClaim& kept) {
@@ -247,7 +239,9 @@ Claim& LockEngine::RestoreClaim(LockEntry& lock, const KeptClaim& kept) {
 
 void LockEngine::Restore(const KeptHold& kept, DurationMs restart_grace_ms, TimeMs now) {
   const bool is_plain = IsPlain(kept.claim);
-  LockEntry& lock = LockToRestore(kept.key, is_plain ? kept.claim.owner : "");
+  PlainTerms terms;
+  if (is_plain) terms = {kept.claim.owner, kept.claim.mode.is_limit_given, kept.claim.meta};
+  LockEntry& lock = LockToRestore(kept.key, terms);
   const DurationMs length_ms = kept.left_ms.value_or(kept.claim.lease_ms);
   const TimeMs lease_end = kept.claim.lease_ms == 0 ? kNever : now + length_ms;
   Hold* restored = &lock.plain;
@@ -309,7 +303,7 @@ void LockEngine::Restore(const KeptPlace& kept, DurationMs restart_grace_ms, Tim
 }
 
 Claim& LockEngine::RestorePlace(const KeyName& key, const KeptPlace& kept, TimeMs now) {
-  LockEntry& lock = LockToRestore(key, "");
+  LockEntry& lock = LockToRestore(key, {});
   Claim& claim = RestoreClaim(lock, kept.claim);
   LockDetail& detail = *lock.detail;
   claim.arrival = kept.arrival;
@@ -325,7 +319,7 @@ Claim& LockEngine::RestorePlace(const KeyName& key, const KeptPlace& kept, TimeM
 }
 
 void LockEngine::Restore(const KeptCooling& kept, TimeMs now) {
-  LockEntry& lock = LockToRestore(kept.key, "");
+  LockEntry& lock = LockToRestore(kept.key, {});
   LockDetail& detail = lock.NeedDetail();
   auto* room = new CoolingRoom(lock, kept.mode, kept.token);
   room->is_kept = true;

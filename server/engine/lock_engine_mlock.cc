@@ -171,7 +171,7 @@ void LockEngine::NeedLock(NamedLock& named) {
   if (named.lock != nullptr) return;
   ++counts_.locks;
   ++locks_by_db_[named.name.db];
-  named.lock = &table_.Create(named.name.hash, named.name, "");
+  named.lock = &table_.Create(named.name.hash, named.name, {});
   named.lock->NeedDetail();
 }
 

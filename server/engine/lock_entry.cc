@@ -1,23 +1,51 @@
 #include "server/engine/lock_entry.h"
 
+#include <algorithm>
 #include <boost/intrusive/parent_from_member.hpp>
 #include <cassert>
 #include <cstring>
 
 namespace fairlock::engine {
 
-LockEntry* LockEntry::Create(BlockPool& memory, const KeyName& key, std::string_view owner) {
-  const std::size_t size = sizeof(LockEntry) + key.bytes.size() + owner.size();
-  auto* lock = new (memory.Take(size)) LockEntry(key.db);
+namespace {
+
+using MetaSize = std::uint16_t;
+
+std::size_t SizeWith(std::optional<std::string_view> meta) {
+  return meta ? sizeof(MetaSize) + meta->size() : 0;
+}
+
+}  // namespace
+
+LockEntry* LockEntry::Create(BlockPool& memory, const KeyName& key, const PlainTerms& terms) {
+  const std::string_view owner = terms.owner;
+  const std::size_t size =
+      sizeof(LockEntry) + key.bytes.size() + owner.size() + SizeWith(terms.meta);
+  auto* lock = new (memory.Take(size)) LockEntry(key.db, terms);
   lock->plain.key_bytes = key.bytes.size() & 0x7ff;
   lock->plain.owner_bytes = owner.size() & 0x3fff;
   std::memcpy(lock->bytes(), key.bytes.data(), key.bytes.size());
-  std::memcpy(lock->bytes() + key.bytes.size(), owner.data(), owner.size());
+  char* end = lock->bytes() + key.bytes.size();
+  // A lock without plain hold has no owner, and no bytes to copy from.
+  if (!owner.empty()) end = static_cast<char*>(std::memcpy(end, owner.data(), owner.size()));
+  if (terms.meta) {
+    const auto meta_size = static_cast<MetaSize>(terms.meta->size());
+    std::memcpy(end + owner.size(), &meta_size, sizeof(meta_size));
+    std::copy(terms.meta->begin(), terms.meta->end(), end + owner.size() + sizeof(meta_size));
+  }
   return lock;
 }
 
+std::optional<std::string_view> LockEntry::plain_meta() const {
+  if (!plain.has_meta()) return std::nullopt;
+  MetaSize size = 0;
+  std::memcpy(&size, meta_bytes(), sizeof(size));
+  return std::string_view(meta_bytes() + sizeof(size), size);
+}
+
 void LockEntry::Destroy(BlockPool& memory, LockEntry* lock) {
-  const std::size_t size = sizeof(LockEntry) + lock->key_size() + lock->plain.owner_bytes;
+  const std::size_t size =
+      sizeof(LockEntry) + lock->key_size() + lock->plain.owner_bytes + SizeWith(lock->plain_meta());
   lock->~LockEntry();
   memory.Give(lock, size);
 }
@@ -31,7 +59,7 @@ LockEntry& LockEntry::Of(Hold& hold) {
 LockDetail& LockEntry::NeedDetail() {
   if (detail == nullptr) {
     detail = std::make_unique<LockDetail>();
-    if (has_plain_hold()) detail->rooms.Take({});
+    if (has_plain_hold()) detail->rooms.Take(plain.mode());
   }
   return *detail;
 }

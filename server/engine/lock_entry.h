@@ -97,11 +97,18 @@ using LineSet = boost::intrusive::set<LockDetail, boost::intrusive::base_hook<Li
 using StepList = boost::intrusive::list<LockDetail, boost::intrusive::base_hook<StepHook>,
                                         boost::intrusive::constant_time_size<false>>;
 
-// A lock: its plain hold in place, and the bytes of key and of the plain hold's owner behind it. 56
-// bytes.
+// What a plain hold is made with.
+struct PlainTerms {
+  std::string_view owner = {};               // empty: the lock has no plain hold
+  bool is_limit_given = false;               // LIMIT 1
+  std::optional<std::string_view> meta = {}; // META
+};
+
+// A lock: its plain hold in place, and behind it the bytes of the key, of the plain hold's owner,
+// and of its META with their number before them. 56 bytes.
 class LockEntry {
  public:
-  static LockEntry* Create(BlockPool& memory, const KeyName& key, std::string_view owner);
+  static LockEntry* Create(BlockPool& memory, const KeyName& key, const PlainTerms& terms);
   static void Destroy(BlockPool& memory, LockEntry* lock);
   static LockEntry& Of(Hold& hold);
   static const LockEntry& Of(const Hold& hold) { return Of(const_cast<Hold&>(hold)); }
@@ -112,6 +119,7 @@ class LockEntry {
   std::string_view plain_owner() const {
     return {bytes() + key_size(), static_cast<std::size_t>(plain.owner_bytes)};
   }
+  std::optional<std::string_view> plain_meta() const;
   bool has_plain_hold() const { return plain.token != 0; }
   std::size_t hold_count() const {
     return (has_plain_hold() ? 1 : 0) + (detail ? detail->holds.size() : 0);
@@ -128,25 +136,32 @@ class LockEntry {
   // The hold inside of the lock knows the database of the lock.
   class PlainHold : public Hold {
    public:
-    explicit PlainHold(std::uint8_t db) : Hold(false) { set_spare_bits(db); }
+    PlainHold(std::uint8_t db, const PlainTerms& terms) : Hold(false) {
+      set_spare_bits(db | (terms.is_limit_given ? kLimitGiven : 0) | (terms.meta ? kMeta : 0));
+    }
     std::uint64_t database() const { return spare_bits() & 0xf; }
     // A grant that was renewed can not be undone any more.
     bool is_touched() const { return (spare_bits() & kTouched) != 0; }
     void set_touched(bool is_touched) { SetSpareBit(kTouched, is_touched); }
+    bool has_meta() const { return (spare_bits() & kMeta) != 0; }
+    Mode mode() const { return {.is_limit_given = (spare_bits() & kLimitGiven) != 0}; }
 
    private:
-    static constexpr std::uint64_t kTouched = 0x10;
+    static constexpr std::uint64_t kTouched = 0x10;  // 0x20 and 0x40: Hold
+    static constexpr std::uint64_t kLimitGiven = 0x80;
+    static constexpr std::uint64_t kMeta = 0x100;
   };
 
   PlainHold plain;
   std::unique_ptr<LockDetail> detail;
 
  private:
-  explicit LockEntry(std::uint8_t db) : plain(db) {}
+  LockEntry(std::uint8_t db, const PlainTerms& terms) : plain(db, terms) {}
   ~LockEntry() = default;
   const char* bytes() const { return reinterpret_cast<const char*>(this + 1); }
   char* bytes() { return reinterpret_cast<char*>(this + 1); }
   std::size_t key_size() const { return static_cast<std::size_t>(plain.key_bytes); }
+  const char* meta_bytes() const { return bytes() + key_size() + plain.owner_bytes; }
 };
 
 static_assert(sizeof(LockEntry) == 56);
@@ -158,7 +173,14 @@ inline std::string_view OwnerOf(const Hold& hold) {
 }
 
 inline Mode ModeOf(const Hold& hold) {
-  return hold.is_claim() ? static_cast<const Claim&>(hold).mode : Mode{};
+  return hold.is_claim() ? static_cast<const Claim&>(hold).mode
+                         : static_cast<const LockEntry::PlainHold&>(hold).mode();
+}
+
+// The META of any hold.
+inline std::optional<std::string_view> MetaOf(const Hold& hold) {
+  return hold.is_claim() ? static_cast<const Claim&>(hold).meta()
+                         : LockEntry::Of(hold).plain_meta();
 }
 
 }  // namespace fairlock::engine

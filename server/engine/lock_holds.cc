@@ -230,6 +230,10 @@ Claim& LockHolds::MovePlainHoldToClaim(LockEntry& lock) {
   Claim& claim = table_.CreateClaim(lock, lock.plain_owner());
   claim.SetState(ClaimState::kHeld);
   claim.is_touched = plain.is_touched();
+  claim.mode = plain.mode();
+  if (const auto meta = lock.plain_meta()) {
+    claim.NeedExtras().meta = std::make_shared<const std::string>(*meta);
+  }
   claim.token = plain.token;
   claim.since = plain.since;
   claim.client = plain.client;

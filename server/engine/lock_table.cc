@@ -26,8 +26,8 @@ std::uint64_t LockTable::HashOfOwner(const LockEntry& lock, std::string_view own
                               seed_ ^ reinterpret_cast<std::uintptr_t>(&lock));
 }
 
-LockEntry& LockTable::Create(std::uint64_t hash, const KeyName& key, std::string_view owner) {
-  LockEntry* lock = LockEntry::Create(memory_, key, owner);
+LockEntry& LockTable::Create(std::uint64_t hash, const KeyName& key, const PlainTerms& terms) {
+  LockEntry* lock = LockEntry::Create(memory_, key, terms);
   locks_.Insert(hash, *lock);
   return *lock;
 }

@@ -27,7 +27,7 @@ class LockTable {
     return locks_.Find(hash, matches);
   }
   void Reserve(std::size_t locks) { locks_.Reserve(locks); }
-  LockEntry& Create(std::uint64_t hash, const KeyName& key, std::string_view owner);
+  LockEntry& Create(std::uint64_t hash, const KeyName& key, const PlainTerms& terms);
   void Destroy(std::uint64_t hash, LockEntry& lock);
 
   // The claim that the owner has on the lock, or null.
