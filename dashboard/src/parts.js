@@ -85,6 +85,20 @@ export function field(label, input) {
   return el("label.field", el("span", label), input);
 }
 
+// A text of the query, applied when it is left or Enter is pressed. Views are drawn anew all the
+// time: what is typed meanwhile stays.
+export function filter(label, name, apply, attributes = {}) {
+  const value = state.typed[name] === undefined ? state.route.query[name] : state.typed[name];
+  return field(label, el("input", { type: "search", value: value || "", spellcheck: "false",
+    autocomplete: "off", ...attributes,
+    oninput: (event) => { state.typed[name] = event.target.value; },
+    onchange: (event) => {
+      if (!event.target.checkValidity()) return;
+      delete state.typed[name];
+      apply(event.target.value.trim());
+    } }));
+}
+
 export function choice(label, options, value, choose) {
   return field(label, el("select", {
     onchange: (event) => choose(event.target.value),

@@ -20,6 +20,7 @@ export const state = Vue.observable({
   phase: kLoading,
   error: "",
   data: {},
+  typed: {},  // into its filters, and not applied yet
   loadedAt: 0,
   dialog: null,
   said: "",
@@ -90,6 +91,7 @@ export function forgetData() {
   ++loading;
   state.phase = kLoading;
   state.data = {};
+  state.typed = {};
   state.error = "";
 }
 

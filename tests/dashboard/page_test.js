@@ -191,6 +191,26 @@ test("bytes that are no text can be broken too", () => withPage("", async (page)
   holder.close();
 }));
 
+test("what is typed into a filter stays when the view is drawn anew", () => withPage("#/locks",
+  async (page) => {
+    await settle(page, "Locks that are held or waited for");
+    const filter = page.getByLabel("Key matches");
+    await filter.click();
+    await page.keyboard.type("ord");
+    for (let n = 0; n < 2; ++n) await page.waitForResponse(/api\/v1\/locks/);
+    await page.keyboard.type("er:*");
+    assert.equal(await filter.inputValue(), "order:*");
+    await page.keyboard.press("Enter");
+    await until("it is filtered", async () => await page.locator("tbody tr").count() === 1);
+    await page.getByRole("link", { name: "Settings" }).click();
+    await settle(page, "Overrides of LIMIT");
+    await page.getByLabel("Find").fill("max_locks");
+    await page.waitForResponse(/api\/v1\/settings/);
+    assert.equal(await page.getByLabel("Find").inputValue(), "max_locks");
+    await page.keyboard.press("Enter");
+    await until("it is found", async () => /match=max_locks/.test(page.url()));
+  }));
+
 test("works by keyboard alone", () => withPage("#/overview", async (page) => {
   await settle(page, "Who waits now");
   await page.keyboard.press("2");

@@ -2,7 +2,7 @@
 import { el } from "../el.js";
 import { get, post } from "../api.js";
 import { changeQuery, state } from "../state.js";
-import { actButton, button, choice, empty, field, heading, keyLink, labelOf, panel, placeholder,
+import { actButton, button, choice, empty, filter, heading, keyLink, labelOf, panel, placeholder,
   running, table } from "../parts.js";
 import { count, kDurationPattern, plural } from "../format.js";
 import { confirm } from "../dialog.js";
@@ -39,15 +39,9 @@ const kColumns = [
   { name: "Label", cell: (row) => labelOf(row) },
 ];
 
-// A filter is applied when it is left or Enter is pressed.
-function textFilter(label, name, attributes = {}) {
-  return field(label, el("input", { type: "search", value: state.route.query[name] || "",
-    spellcheck: "false", autocomplete: "off", ...attributes,
-    onchange: (event) => {
-      if (event.target.checkValidity()) {
-        changeQuery({ [name]: event.target.value.trim(), cursor: "", count: "" });
-      }
-    } }));
+function textFilter(label, name, attributes) {
+  return filter(label, name, (text) => changeQuery({ [name]: text, cursor: "", count: "" }),
+    attributes);
 }
 
 function filters() {

@@ -2,7 +2,7 @@
 import { el } from "../el.js";
 import { fieldOf, get, post } from "../api.js";
 import { changeQuery, state } from "../state.js";
-import { actButton, empty, field, heading, left, panel, placeholder, table } from "../parts.js";
+import { actButton, empty, filter, heading, left, panel, placeholder, table } from "../parts.js";
 import { moment } from "../format.js";
 import { confirm } from "../dialog.js";
 
@@ -105,9 +105,7 @@ function view() {
   if (!settings) return [heading("Settings and limits"), placeholder()];
   const wanted = (state.route.query.match || "").toLowerCase();
   const rows = withoutSecondNames(settings).filter(([name]) => name.includes(wanted));
-  const filter = field("Find", el("input", { type: "search", id: "filter",
-    value: state.route.query.match || "",
-    onchange: (event) => changeQuery({ match: event.target.value.trim() }) }));
+  const find = filter("Find", "match", (match) => changeQuery({ match }), { id: "filter" });
   return [
     heading("Settings and limits"),
     panel("Overrides of LIMIT", actButton("Set a limit …", setLimit, { class: "" }),
@@ -115,7 +113,7 @@ function view() {
         ? empty("None is in force", "Each lock has the limit that its clients ask for.")
         : table("Overrides that are in force", kLimitColumns, limits,
           (row) => `${row.db}/${row.pattern}`)),
-    panel("Options", filter, rows.length === 0 ? empty("No option has such a name", "")
+    panel("Options", find, rows.length === 0 ? empty("No option has such a name", "")
       : table("Options of the server", kSettingColumns, rows, ([name]) => name)),
   ];
 }
