@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Measures fairlockd beside redis-server and a null server, and prints the figures.
 #
-#   bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE]
+#   bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE] [--slow-sync US]
 #
 #   --section   cpu, redis_way, script, tls, durable, contended, memory, expiry, idle, waiters or
 #               engine; all, if none is named
 #   --quick     fewer and shorter rounds: good for seeing that nothing broke, not for publishing
 #   --build     where bin/ with the programs is; build/release if not given
 #   --results   also write each figure as a line `name value` to that file
+#   --slow-sync with a journal each sync takes so many microseconds longer, on both sides: what a
+#               slower disk would make of it
 #
 # Needs redis-server, redis-cli and 20,000 open files (ulimit -Hn). Listens on loopback only. All
 # servers it starts end with it. Ratios are medians of the ratios of paired rounds; CPU is the
@@ -19,6 +21,7 @@ cd "$(dirname "$script")/.." || exit 1
 quick=
 build=build/release
 results=
+slow_sync=
 sections=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -26,6 +29,7 @@ while [ $# -gt 0 ]; do
     --section) sections+=("${2:?--section needs a name}") && shift ;;
     --build) build=${2:?--build needs a folder} && shift ;;
     --results) results=${2:?--results needs a file} && shift ;;
+    --slow-sync) slow_sync=${2:?--slow-sync needs microseconds} && shift ;;
     *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$script" >&2 && exit 2 ;;
   esac
   shift

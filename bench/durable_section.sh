@@ -9,6 +9,7 @@ DurableSection() {
   echo
   echo "50 connections, a key is released 1,000 pairs after it was taken; medians of $rounds paired"
   echo "rounds: commands a second, and server CPU in us per command"
+  [ -z "$slow_sync" ] || echo "Each sync takes $slow_sync us longer."
   echo
   Row "" "pipeline 1" "16"
   Row --- --- ---

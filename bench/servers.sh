@@ -76,6 +76,8 @@ ServerCommand() {
     null) command=("$bin/fairlock_null_server" --port "$2") ;;
     table) command=("$bin/fairlock_null_server" --port "$2" --table) ;;
   esac
+  [[ -z $slow_sync || ! $1 =~ -(sync|async|always|everysec)$ ]] ||
+    command=(env "SLOW_SYNC_US=$slow_sync" "LD_PRELOAD=$bin/slow_sync.so" "${command[@]}")
 }
 
 # Answers PORT: somebody listens there.
