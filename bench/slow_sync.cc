@@ -1,4 +1,5 @@
-// Preloaded into a server, makes each fdatasync take SLOW_SYNC_US microseconds longer: a slower disk.
+// Preloaded into a server, makes each fdatasync take SLOW_SYNC_US microseconds longer: a slower
+// disk.
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -21,8 +21,8 @@ class NotifyChannel;
 
 // One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
 //
-// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, with no option but LIMIT 1,
-// META and LABEL; only one taken the Redis way may be without end), or part of a Claim.
+// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, with no option but
+// LIMIT 1, META and LABEL; only one taken the Redis way may be without end), or part of a Claim.
 class Hold : public TimerNode {
  public:
   explicit Hold(bool is_claim)
