@@ -4,9 +4,18 @@
 #include <utility>
 
 #include "protocol/reply_parser.h"
+#include "protocol/request_parser.h"
 #include "protocol/request_writer.h"
 
 namespace fairlock::http {
+
+namespace {
+
+std::string TextOf(const protocol::WireError& error) {
+  return std::string(protocol::Word(error.code)).append(" ").append(error.text);
+}
+
+}  // namespace
 
 CommandCaller::CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address,
                              engine::TimeMs now)
@@ -20,6 +29,13 @@ protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
                                     engine::TimeMs now) {
   std::string request;
   protocol::AppendRequest(request, arguments);
+  // What is too long for the limits of requests would end the client like a connection.
+  protocol::Arguments judged_arguments;
+  const protocol::ParseResult judged =
+      protocol::RequestParser().Parse(request, dispatcher_.limits(), judged_arguments);
+  if (judged.status == protocol::ParseStatus::kError) {
+    return {.type = protocol::ReplyType::kError, .text = TextOf(judged.error)};
+  }
   const std::size_t consumed = client_.Consume(request, 1, now);
   assert(consumed == request.size() && !client_.is_waiting());
   std::string output;

@@ -126,10 +126,14 @@ std::string TestClient::Send(std::string_view line) {
   return SendBytes(std::string(line).append("\r\n"));
 }
 
-std::string TestClient::SendBytes(std::string_view bytes) {
+void TestClient::Receive(std::string_view bytes) {
   assert(!is_closed_);
   input_ += bytes;
   Execute();
+}
+
+std::string TestClient::SendBytes(std::string_view bytes) {
+  Receive(bytes);
   server_.ExecuteReady();
   return HearBytes();
 }
@@ -190,7 +194,8 @@ void TestServer::SetUsers(std::string_view acl_text) {
 }
 
 void TestServer::CheckPasswords() {
-  for (const auto& [client_id, question] : std::exchange(environment_.password_checks, {})) {
+  for (const auto& [client_id, asked] : std::exchange(environment_.password_checks, {})) {
+    const PasswordQuestion& question = asked;
     const auto match = std::find_if(
         question.stored.begin(), question.stored.end(),
         [&](const std::string& stored) { return access::IsPasswordOf(stored, question.password); });
@@ -230,6 +235,35 @@ void TestServer::AdvanceBy(engine::DurationMs duration_ms) {
     ExecuteReady();
   }
   SkipTo(std::max(now_, until));
+}
+
+std::string TestServer::EndEverything() {
+  for (const auto& client : clients_) client->Close();
+  ExecuteReady();
+  BreakEndless();
+  while (dispatcher_.NextDeadline() < engine::kNever) {
+    AdvanceBy(std::max<engine::DurationMs>(dispatcher_.NextDeadline() - now_, 0));
+  }
+  dispatcher_.engine().CheckInvariants();
+  const engine::EngineCounts& counts = dispatcher_.engine().counts();
+  if (counts.locks + counts.holds + counts.places + counts.watchers == 0) return {};
+  return "when all was closed and over there remained " + std::to_string(counts.locks) +
+         " locks, " + std::to_string(counts.holds) + " holds, " + std::to_string(counts.places) +
+         " places, " + std::to_string(counts.watchers) + " watchers";
+}
+
+// What was set without expiry.
+void TestServer::BreakEndless() {
+  std::vector<std::pair<std::uint8_t, std::string>> keys;
+  std::uint64_t cursor = 0;
+  do {
+    cursor = dispatcher_.engine().Scan(
+        cursor, kStepsMax, {.is_endless = true}, now_,
+        [&](const engine::LockSummary& lock) { keys.emplace_back(lock.key.db, lock.key.bytes); });
+  } while (cursor != 0);
+  for (const auto& [db, bytes] : keys) {
+    dispatcher_.engine().Break({db, bytes}, std::nullopt, now_, dispatcher_.effects());
+  }
 }
 
 }  // namespace fairlock::command

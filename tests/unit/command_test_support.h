@@ -71,6 +71,8 @@ class TestClient final : private Transport {
   // The same as bytes.
   std::string Send(std::string_view line);
   std::string SendBytes(std::string_view bytes);
+  // Bytes arrive and are executed; who waits for that, and what comes back, is not looked at yet.
+  void Receive(std::string_view bytes);
 
   // What came since it was last asked or told something.
   std::string Hear();
@@ -132,7 +134,13 @@ class TestServer {
   // Lets those go on whose wait is over. Clients call it behind each request.
   void ExecuteReady();
 
+  // All clients hang up, holds without expiry are broken, and time passes until nothing runs any
+  // more. Empty: nothing is left; else what is.
+  std::string EndEverything();
+
  private:
+  void BreakEndless();
+
   engine::TimeMs now_ = 1'000'000;
   FakeEnvironment environment_;
   Dispatcher dispatcher_;
