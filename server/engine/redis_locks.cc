@@ -123,7 +123,7 @@ WriteResult RedisLocks::TakeOver(std::uint64_t hash, LockEntry& lock, const Writ
 // One is left, the oldest of another owner than the heir.
 Hold& RedisLocks::EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_view heir,
                                TimeMs now) {
-  constexpr auto kEnd = LockHolds::HoldEnd::kBroken;
+  constexpr auto kEnd = LockEngine::HoldEnd::kBroken;
   if (lock.has_plain_hold() && lock.hold_count() > 1 && lock.plain_owner() == heir) {
     engine_.EndHold(hash, lock, lock.plain, kEnd, now);
   }
@@ -143,9 +143,9 @@ Hold& RedisLocks::EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_
 void RedisLocks::ExpireNow(const KeyName& key, Token token, TimeMs now, Effects& effects) {
   const std::uint64_t hash = engine_.table_.HashOf(key);
   LockEntry* lock = engine_.table_.Find(hash, key);
-  const Hold* hold = lock == nullptr ? nullptr : LockHolds::FindToken(*lock, token);
+  const Hold* hold = lock == nullptr ? nullptr : LockEngine::FindToken(*lock, token);
   if (hold == nullptr) return;
-  engine_.EndHold(hash, *lock, const_cast<Hold&>(*hold), LockHolds::HoldEnd::kExpired, now);
+  engine_.EndHold(hash, *lock, const_cast<Hold&>(*hold), LockEngine::HoldEnd::kExpired, now);
   engine_.Serve(*lock, now, effects);
   engine_.Discard(hash, *lock);
 }
@@ -204,13 +204,13 @@ bool RedisLocks::MayChange(const KeyName& key, const Attachment& from, TimeMs no
   return false;
 }
 
-void RedisLocks::EndAllHolds(std::uint64_t hash, LockEntry& lock, LockHolds::HoldEnd end,
+void RedisLocks::EndAllHolds(std::uint64_t hash, LockEntry& lock, LockEngine::HoldEnd end,
                              TimeMs now) {
   if (lock.has_plain_hold()) engine_.EndHold(hash, lock, lock.plain, end, now);
   while (lock.detail != nullptr && !lock.detail->holds.empty()) {
     Claim& hold = lock.detail->holds.front();
     // It is not its owner who releases it.
-    const bool is_lost = hold.channel() != nullptr && end == LockHolds::HoldEnd::kReleased;
+    const bool is_lost = hold.channel() != nullptr && end == LockEngine::HoldEnd::kReleased;
     if (is_lost) engine_.TellLoss(hold, end, now);
     engine_.EndHold(hash, lock, hold, end, now);
   }
@@ -221,7 +221,7 @@ bool RedisLocks::Release(const KeyName& key, const Attachment& from, TimeMs now,
   const std::uint64_t hash = engine_.table_.HashOf(key);
   LockEntry* lock = engine_.table_.Find(hash, key);
   if (lock == nullptr || lock->hold_count() == 0) return false;
-  EndAllHolds(hash, *lock, LockHolds::HoldEnd::kReleased, now);
+  EndAllHolds(hash, *lock, LockEngine::HoldEnd::kReleased, now);
   if (!IsFaulty(Fault::kDelForgetsLine)) engine_.Serve(*lock, now, effects);
   engine_.Discard(hash, *lock);
   return true;
@@ -303,7 +303,7 @@ void RedisLocks::Flush(std::optional<std::uint8_t> db, TimeMs now, Effects& effe
 void RedisLocks::FlushLock(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
   const bool ends_all = engine_.options_.ends_native_leases;
   if (lock.hold_count() > 0 && (MayEnd(lock) || IsFaulty(Fault::kFlushEndsNative))) {
-    EndAllHolds(hash, lock, LockHolds::HoldEnd::kReleased, now);
+    EndAllHolds(hash, lock, LockEngine::HoldEnd::kReleased, now);
   }
   bool was_taken = false;
   if (lock.detail != nullptr) {

@@ -56,7 +56,7 @@ class RedisLocks {
   bool MayEnd(const LockEntry& lock) const;
   // 0: without end.
   void SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms, TimeMs now);
-  void EndAllHolds(std::uint64_t hash, LockEntry& lock, LockHolds::HoldEnd end, TimeMs now);
+  void EndAllHolds(std::uint64_t hash, LockEntry& lock, LockEngine::HoldEnd end, TimeMs now);
   // The hold of that token, if it is still there, is over.
   void ExpireNow(const KeyName& key, Token token, TimeMs now, Effects& effects);
   void FlushLock(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects);
