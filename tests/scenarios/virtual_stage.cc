@@ -1,6 +1,5 @@
 #include "tests/scenarios/virtual_stage.h"
 
-#include <algorithm>
 #include <cassert>
 
 #include "tests/scenarios/line_reader.h"
@@ -57,32 +56,7 @@ std::string VirtualStage::Begin() {
 std::string VirtualStage::End() {
   while (!peers_.empty()) Close(peers_.begin()->first);
   // Every lease that has an end ends some day, and nobody waits any more.
-  command::Dispatcher& dispatcher = server_->dispatcher();
-  BreakEndless();
-  while (dispatcher.NextDeadline() < engine::kNever) {
-    server_->AdvanceBy(std::max<engine::DurationMs>(dispatcher.NextDeadline() - server_->now(), 0));
-  }
-  dispatcher.engine().CheckInvariants();
-  const engine::EngineCounts& counts = dispatcher.engine().counts();
-  if (counts.locks + counts.holds + counts.places + counts.watchers == 0) return {};
-  return "when all was closed and over there remained " + std::to_string(counts.locks) +
-         " locks, " + std::to_string(counts.holds) + " holds, " + std::to_string(counts.places) +
-         " places, " + std::to_string(counts.watchers) + " watchers";
-}
-
-// What was set without expiry.
-void VirtualStage::BreakEndless() {
-  engine::LockEngine& engine = server_->dispatcher().engine();
-  std::vector<std::pair<std::uint8_t, std::string>> keys;
-  std::uint64_t cursor = 0;
-  do {
-    cursor = engine.Scan(
-        cursor, kStepsMax, {.is_endless = true}, server_->now(),
-        [&](const engine::LockSummary& lock) { keys.emplace_back(lock.key.db, lock.key.bytes); });
-  } while (cursor != 0);
-  for (const auto& [db, bytes] : keys) {
-    engine.Break({db, bytes}, std::nullopt, server_->now(), server_->dispatcher().effects());
-  }
+  return server_->EndEverything();
 }
 
 std::string VirtualStage::Open(const std::string& who) {

@@ -47,7 +47,6 @@ class VirtualStage final : public Stage {
 
   // After each step: delivers what the server sent to anybody.
   void Deliver();
-  void BreakEndless();
 
   const VirtualStageOptions options_;
   std::optional<command::TestServer> server_;

@@ -1,0 +1,25 @@
+// Whatever text is read as a configuration file, it is refused with a reason, or printed as a file
+// that is read as the same.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "server/config_file.h"
+#include "server/config_text.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fairlock::server;  // NOLINT(google-build-using-namespace)
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  Config config = DefaultConfig();
+  const std::string wrong = ReadConfigText(text, "file", config);
+  assert(wrong.empty() || wrong.starts_with("file:"));
+  assert(wrong.find('\0') == std::string::npos);
+  if (!wrong.empty()) return 0;
+  const std::string printed = ConfigFileText(config);
+  Config again = DefaultConfig();
+  assert(ReadConfigText(printed, "printed", again).empty());
+  assert(ConfigFileText(again) == printed);
+  return 0;
+}

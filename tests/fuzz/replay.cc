@@ -1,0 +1,51 @@
+// Gives a fuzz target the inputs in files and folders, without libFuzzer: what was found once stays
+// found with every compiler.
+//
+//   TARGET_replay FILE|FOLDER...
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+std::vector<std::filesystem::path> FilesOf(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) return {path};
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) files.push_back(entry.path());
+  return files;
+}
+
+bool Replay(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return false;
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  // An assertion that fails says which input it was about.
+  std::fprintf(stderr, "%s\n", path.c_str());
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  return true;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::size_t replayed = 0;
+  for (int i = 1; i < count; ++i) {
+    for (const std::filesystem::path& path : FilesOf(arguments[i])) {
+      if (!Replay(path)) {
+        std::fprintf(stderr, "%s cannot be read; a file of input would be right\n", path.c_str());
+        return 2;
+      }
+      ++replayed;
+    }
+  }
+  std::fprintf(stderr, "%zu inputs\n", replayed);
+  return replayed == 0 ? 2 : 0;
+}

@@ -1,0 +1,37 @@
+// Makes requests that are mostly right, from the syntax that the command table gives.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/command/command_syntax.h"
+#include "server/command/command_table.h"
+#include "tests/simulation/random.h"
+
+namespace fairlock::fuzz {
+
+// Immutable.
+class RequestMaker {
+ public:
+  RequestMaker();
+
+  // A plain line without its end: every command of the table, with arguments out of few words, so
+  // that requests meet on keys and owners.
+  std::string Make(simulation::Random& random) const;
+  // One of the words that can stand in a request.
+  static std::string_view AnyWord(simulation::Random& random);
+
+ private:
+  struct Form {
+    std::string name;  // "CLIENT LIST"
+    command::Syntax syntax;
+    unsigned weight;
+  };
+
+  const command::CommandTable table_;
+  std::vector<Form> forms_;
+  unsigned weights_ = 0;  // of all forms
+};
+
+}  // namespace fairlock::fuzz

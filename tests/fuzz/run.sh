@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Looks for inputs that break a fuzz target.
+#
+#   tests/fuzz/run.sh TARGET [SECONDS]    0, as without it: until it is stopped or has found one
+#   tests/fuzz/run.sh --keep TARGET       what new inputs add goes into tests/fuzz/corpus/TARGET
+#   tests/fuzz/run.sh --list              the targets
+#
+# Inputs gather in build/fuzz/corpus/TARGET, those that break it in build/fuzz/findings; the end is
+# in build/fuzz/TARGET.log. OPTIONS="-max_len=500 ..." are options of libFuzzer. One at a time, at a
+# low priority, or they take the machine.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+Targets() { basename -a -s _fuzz.cc tests/fuzz/*_fuzz.cc; }
+
+is_to_keep=
+if [ "${1:-}" = --list ]; then
+  Targets
+  exit
+elif [ "${1:-}" = --keep ]; then
+  is_to_keep=1
+  shift
+fi
+target=${1:-}
+if [ ! -f "tests/fuzz/${target}_fuzz.cc" ]; then
+  echo "target: '$target' is none; one of $(Targets | tr '\n' ' ')would be right" >&2
+  exit 2
+fi
+
+[ -f build/fuzz/build.ninja ] || cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz --target "${target}_fuzz" -- -j "${JOBS:-2}"
+corpus=build/fuzz/corpus/$target
+findings=build/fuzz/findings
+kept=tests/fuzz/corpus/$target
+mkdir -p "$corpus" "$findings" "$kept"
+program=(nice -n 10 "build/fuzz/bin/${target}_fuzz" -timeout=20 -rss_limit_mb=3000)
+
+if [ -n "$is_to_keep" ]; then
+  exec "${program[@]}" -merge=1 "$kept" "$corpus"
+fi
+# Memory that is not used again for long costs more than the rest.
+export ASAN_OPTIONS=quarantine_size_mb=16:${ASAN_OPTIONS:-}
+dictionary=tests/fuzz/dictionaries/$target.dict
+[ ! -f "$dictionary" ] || program+=("-dict=$dictionary")
+# shellcheck disable=SC2086  # several options
+"${program[@]}" -max_total_time="${2:-0}" -print_final_stats=1 \
+  -artifact_prefix="$findings/$target-" ${OPTIONS:-} "$corpus" "$kept" 2>&1 |
+  tee "build/fuzz/$target.log"
