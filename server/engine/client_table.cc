@@ -37,16 +37,8 @@ void ClientTable::SetUser(ClientRef ref, std::string_view user) {
   if (ref != kUnknownClient) entries_[ref].identity.user = user;
 }
 
-void ClientTable::AddUse(ClientRef ref) {
-  if (ref != kUnknownClient) ++entries_[ref].uses;
-}
-
-void ClientTable::DropUse(ClientRef ref) {
-  if (ref == kUnknownClient) return;
-  Entry& entry = entries_[ref];
-  assert(entry.uses > 0);
-  if (--entry.uses > 0) return;
-  entry.identity = {};
+void ClientTable::Free(ClientRef ref) {
+  entries_[ref].identity = {};
   free_.push_back(ref);
 }
 

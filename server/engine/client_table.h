@@ -1,6 +1,7 @@
 // Who the clients are that hold and wait: one entry a connection, kept while anything refers to it.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,8 +32,14 @@ class ClientTable {
   void Rename(ClientRef ref, std::string_view name);
   void SetUser(ClientRef ref, std::string_view user);
 
-  void AddUse(ClientRef ref);
-  void DropUse(ClientRef ref);
+  void AddUse(ClientRef ref) {
+    if (ref != kUnknownClient) ++entries_[ref].uses;
+  }
+  void DropUse(ClientRef ref) {
+    if (ref == kUnknownClient) return;
+    assert(entries_[ref].uses > 0);
+    if (--entries_[ref].uses == 0) Free(ref);
+  }
 
   const ClientIdentity& Identity(ClientRef ref) const { return entries_[ref].identity; }
   std::size_t size() const { return entries_.size() - 1 - free_.size(); }
@@ -42,6 +49,8 @@ class ClientTable {
     ClientIdentity identity;
     std::uint32_t uses = 0;
   };
+
+  void Free(ClientRef ref);
 
   std::vector<Entry> entries_;
   std::vector<ClientRef> free_;

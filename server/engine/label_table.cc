@@ -54,8 +54,7 @@ void LabelTable::AddUse(LabelRef ref) {
   if (ref > kOther) ++entries_[ref].uses;
 }
 
-void LabelTable::DropUse(LabelRef ref) {
-  if (ref <= kOther) return;
+void LabelTable::DropUseOfOwn(LabelRef ref) {
   Entry& entry = entries_[ref];
   assert(entry.uses > 0);
   if (--entry.uses > 0) return;

@@ -27,7 +27,9 @@ class LabelTable {
   // Adds a use of the label.
   LabelRef Use(std::string_view label);
   void AddUse(LabelRef ref);
-  void DropUse(LabelRef ref);
+  void DropUse(LabelRef ref) {
+    if (ref > kOther) DropUseOfOwn(ref);
+  }
   std::string_view Text(LabelRef ref) const { return *entries_[ref].text; }
   std::size_t size() const { return refs_.size(); }
 
@@ -38,6 +40,9 @@ class LabelTable {
   };
 
   static constexpr LabelRef kOther = 1;
+
+  // REQUIRES: not kNoLabel, and not kOther.
+  void DropUseOfOwn(LabelRef ref);
 
   std::vector<Entry> entries_;
   std::vector<LabelRef> free_;

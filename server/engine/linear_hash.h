@@ -36,7 +36,7 @@ class LinearHash {
 
   // The entry of that hash for which `matches(entry)` is true, or null.
   template <typename Matches>
-  Entry* Find(std::uint64_t hash, Matches&& matches) const {
+  [[gnu::always_inline]] Entry* Find(std::uint64_t hash, Matches&& matches) const {
     const std::uint64_t tag = Bucket::TagOf(hash);
     for (const Bucket* bucket = &BucketAt(IndexOf(hash)); bucket != nullptr;
          bucket = bucket->next) {

@@ -99,9 +99,9 @@ using StepList = boost::intrusive::list<LockDetail, boost::intrusive::base_hook<
 
 // What a plain hold is made with.
 struct PlainTerms {
-  std::string_view owner = {};               // empty: the lock has no plain hold
-  bool is_limit_given = false;               // LIMIT 1
-  std::optional<std::string_view> meta = {}; // META
+  std::string_view owner = {};                // empty: the lock has no plain hold
+  bool is_limit_given = false;                // LIMIT 1
+  std::optional<std::string_view> meta = {};  // META
 };
 
 // A lock: its plain hold in place, and behind it the bytes of the key, of the plain hold's owner,
