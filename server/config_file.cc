@@ -79,7 +79,9 @@ std::string ReadConfigText(const std::string& text, const std::string& name, Con
   try {
     return ReadNode(YAML::Load(text), name, config);
   } catch (const YAML::Exception& error) {
-    return At(name, error.mark) + "not YAML: " + error.msg;
+    // It may name bytes of the file as they are.
+    constexpr std::size_t kShown = 200;
+    return At(name, error.mark) + "not YAML: " + command::Escaped(error.msg, kShown);
   }
 }
 

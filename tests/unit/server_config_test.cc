@@ -227,6 +227,11 @@ TEST(ConfigFile, RefusesASecondValueAndWhatIsNotAMap) {
   EXPECT_THAT(Read("? [a, b]\n: c\n", config), HasSubstr("the name of an option would be right"));
 }
 
+TEST(ConfigFile, BytesThatAreNoTextAreShownByTheirNumbers) {
+  Config config = DefaultConfig();
+  EXPECT_THAT(Read(std::string("port\0\0: 1\n!!x ", 14), config), HasSubstr("character: \\x00"));
+}
+
 TEST(ConfigFile, ThatCannotBeReadIsNamed) {
   Config config = DefaultConfig();
   EXPECT_THAT(ReadConfigFile("/no/such/file.yaml", config),
