@@ -36,7 +36,7 @@ mkdir -p "$corpus" "$findings" "$kept"
 program=(nice -n 10 "build/fuzz/bin/${target}_fuzz" -timeout=20 -rss_limit_mb=3000)
 
 if [ -n "$is_to_keep" ]; then
-  exec "${program[@]}" -merge=1 "$kept" "$corpus"
+  exec "${program[@]}" -set_cover_merge=1 -use_counters=0 "$kept" "$corpus"
 fi
 # Memory that is not used again for long costs more than the rest.
 export ASAN_OPTIONS=quarantine_size_mb=16:${ASAN_OPTIONS:-}
