@@ -15,6 +15,7 @@ struct Config {
   std::string unix_socket;
   std::int64_t unix_socket_permissions = 0;
   std::int64_t max_clients = 0;
+  std::int64_t max_clients_per_address = 0;  // 0: any number, as with all that begin so
   std::int64_t tcp_backlog = 0;
   std::int64_t tcp_keepalive = 0;
   std::int64_t tcp_user_timeout = 0;
@@ -41,6 +42,8 @@ struct Config {
   std::string acl_file;
   std::string allow_open_bind;  // "yes" or "no"
   std::int64_t max_failed_log_ins = 0;
+  std::int64_t max_unauthenticated_clients = 0;
+  std::int64_t unauthenticated_timeout = 0;
 
   std::int64_t output_limit = 0;
   std::int64_t request_limit = 0;
@@ -53,6 +56,9 @@ struct Config {
   std::int64_t reconnect_grace = 0;
   std::int64_t max_locks = 0;
   std::int64_t max_places = 0;
+  std::int64_t max_places_per_key = 0;
+  std::int64_t max_locks_per_connection = 0;
+  std::int64_t max_memory = 0;
   std::int64_t max_limit_overrides = 0;
   std::int64_t deadlock_search = 0;
 

@@ -42,6 +42,10 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::max_clients,
      "Connections at the same time; more are refused. Lowered to what the limit on open files "
      "leaves."},
+    {"max_clients_per_address", OptionType::kNumber, "0", 0, 1'000'000, true, "",
+     &Config::max_clients_per_address,
+     "Connections of one address (of IPv6: of one /64) at the same time, handshakes of TLS too; "
+     "more are refused. A unix socket has none. 0: any number."},
     {"tcp_backlog", OptionType::kNumber, "511", 1, 65535, false, "tcp-backlog",
      &Config::tcp_backlog,
      "Connections that may wait to be accepted; the kernel cuts it to net.core.somaxconn."},
@@ -118,6 +122,13 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::max_failed_log_ins,
      "Log-ins from one address that may fail at once, and again in each minute; then further ones "
      "are refused unread. 0: any number."},
+    {"max_unauthenticated_clients", OptionType::kNumber, "0", 0, 1'000'000, true, "",
+     &Config::max_unauthenticated_clients,
+     "Connections that must log in and have not; of more the one that has taken longest is closed. "
+     "0: any number."},
+    {"unauthenticated_timeout", OptionType::kDuration, "10s", 0, kDay, true, "",
+     &Config::unauthenticated_timeout,
+     "A connection that must log in and has not after so long is closed. 0: it may take its time."},
     {"output_limit", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::output_limit,
      "A connection with more unread replies than this is closed."},
     {"request_limit", OptionType::kSize, "1mb", 16 * kKb, kGb, true, "", &Config::request_limit,
@@ -139,6 +150,16 @@ constexpr auto kOptions = std::to_array<Option>({
      "Keys that are held or waited for; a request for one more is refused. 0: as many as fit."},
     {"max_places", OptionType::kNumber, "0", 0, kCountMax, false, "", &Config::max_places,
      "Requests that wait; one more is refused. 0: as many as fit."},
+    {"max_places_per_key", OptionType::kNumber, "0", 0, kCountMax, true, "",
+     &Config::max_places_per_key,
+     "Requests that wait for one key; one more is refused. 0: as many as fit."},
+    {"max_locks_per_connection", OptionType::kNumber, "0", 0, kCountMax, true, "",
+     &Config::max_locks_per_connection,
+     "Locks that are held or waited for and were last asked for on one connection, each key of an "
+     "MLOCK by itself; one more is refused. 0: as many as fit."},
+    {"max_memory", OptionType::kSize, "0", 0, 1024 * kGb, true, "maxmemory", &Config::max_memory,
+     "When more memory is in use than this, locks are renewed and released, but nothing new is "
+     "taken, waited for or subscribed to. 0: as much as there is."},
     {"max_limit_overrides", OptionType::kNumber, "100", 0, 10'000, true, "",
      &Config::max_limit_overrides,
      "Overrides of LIMIT at the same time. Each one costs a look at every request."},

@@ -1,16 +1,8 @@
 #include "server/net_log.h"
 
 #include <cstring>
-#include <utility>
 
 namespace fairlock::server {
-
-std::uint64_t NetLog::Recurrence::CountToLog(engine::TimeMs now) {
-  ++count_;
-  if (now < quiet_until_) return 0;
-  quiet_until_ = now + kQuietMs;
-  return std::exchange(count_, 0);
-}
 
 void NetLog::NoteOpened(const command::ClientProfile& client) {
   log_.Debug("client {} connected from {}", client.id, client.address.peer);
@@ -27,9 +19,22 @@ void NetLog::NoteClosed(const command::ClientProfile& client, net::CloseReason r
   }
 }
 
-void NetLog::NoteRefused(std::string_view peer, std::size_t connections_max, engine::TimeMs now) {
-  if (const std::uint64_t count = refused_.CountToLog(now); count > 0) {
-    log_.Warning("refused because of max_clients ({}): {}, last {}", connections_max, count, peer);
+void NetLog::NoteRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) {
+  Recurrence& recurrence = refusal.is_by_address ? refused_by_address_ : refused_;
+  if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
+    log_.Warning("refused because of {} ({}): {}, last {}",
+                 refusal.is_by_address ? "max_clients_per_address" : "max_clients",
+                 refusal.connections_max, count, peer);
+  }
+}
+
+void NetLog::NoteClosedNewcomer(command::ClosedNewcomer why, std::string_view peer,
+                                engine::TimeMs now) {
+  const bool is_slow = why == command::ClosedNewcomer::kTooSlow;
+  Recurrence& recurrence = is_slow ? slow_newcomers_ : newcomers_too_many_;
+  if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
+    log_.Warning("closed because they had not logged in ({}): {}, last {}",
+                 is_slow ? "unauthenticated_timeout" : "max_unauthenticated_clients", count, peer);
   }
 }
 

@@ -1,21 +1,14 @@
 #include "server/process_environment.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
-#include <cstddef>
-#include <fstream>
 #include <utility>
 
 #include "server/command/text.h"
 #include "server/config_options.h"
 #include "server/net/clock.h"
-
-// jemalloc's, where it is linked.
-extern "C" int mallctl(const char* name, void* old_value, std::size_t* old_bytes, void* new_value,
-                       std::size_t new_bytes) __attribute__((weak));
 
 namespace fairlock::server {
 
@@ -23,24 +16,6 @@ namespace {
 
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-std::uint64_t ResidentBytes() {
-  std::uint64_t total_pages = 0;
-  std::uint64_t resident_pages = 0;
-  std::ifstream("/proc/self/statm") >> total_pages >> resident_pages;
-  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-std::uint64_t AllocatedBytes() {
-  if (mallctl == nullptr) return 0;
-  // jemalloc keeps its figures until the epoch moves on.
-  std::uint64_t epoch = 1;
-  std::size_t bytes = sizeof(epoch);
-  mallctl("epoch", &epoch, &bytes, &epoch, sizeof(epoch));
-  std::size_t allocated = 0;
-  bytes = sizeof(allocated);
-  return mallctl("stats.allocated", &allocated, &bytes, nullptr, 0) == 0 ? allocated : 0;
 }
 
 const Option* FindByAnyName(std::string_view name) {
@@ -68,8 +43,12 @@ command::ResourceUse ProcessEnvironment::Resources() const {
   getrusage(RUSAGE_SELF, &usage);
   return {.user_cpu_seconds = Seconds(usage.ru_utime),
           .system_cpu_seconds = Seconds(usage.ru_stime),
-          .resident_bytes = ResidentBytes(),
-          .allocated_bytes = AllocatedBytes()};
+          .resident_bytes = MemoryMeter::ResidentBytes(),
+          .allocated_bytes = MemoryMeter::AllocatedBytes()};
+}
+
+std::uint64_t ProcessEnvironment::MemoryInUse(bool asks_anew) {
+  return asks_anew ? memory_.Measure() : memory_.Estimate();
 }
 
 std::vector<command::Setting> ProcessEnvironment::FindSettings(std::string_view name_glob) const {

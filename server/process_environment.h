@@ -9,6 +9,7 @@
 
 #include "server/command/environment.h"
 #include "server/config.h"
+#include "server/memory_meter.h"
 
 namespace fairlock::server {
 
@@ -24,6 +25,10 @@ struct EnvironmentHooks {
   std::function<bool(command::PasswordQuestion, std::uint64_t client_id)> start_password_check = {};
   std::function<std::string()> reload_users = {};
   std::function<void(std::string_view address, std::string_view user)> note_failed_log_in = {};
+  std::function<void(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max)>
+      note_memory_short = {};
+  std::function<void(command::ClosedNewcomer, std::string_view address, engine::TimeMs now)>
+      note_closed_newcomer = {};
 };
 
 // Loop-confined.
@@ -51,6 +56,14 @@ class ProcessEnvironment final : public command::Environment {
   void NoteFailedLogIn(std::string_view address, std::string_view user) override {
     hooks_.note_failed_log_in(address, user);
   }
+  std::uint64_t MemoryInUse(bool asks_anew) override;
+  void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override {
+    hooks_.note_memory_short(is_short, used_bytes, bytes_max);
+  }
+  void NoteClosedNewcomer(command::ClosedNewcomer why, std::string_view address,
+                          engine::TimeMs now) override {
+    hooks_.note_closed_newcomer(why, address, now);
+  }
   void RequestShutdown() override { hooks_.request_shutdown(); }
 
   const Config& config() const { return config_; }
@@ -66,6 +79,7 @@ class ProcessEnvironment final : public command::Environment {
   command::ServerFacts facts_;
   Config config_;
   EnvironmentHooks hooks_;
+  MemoryMeter memory_;
 };
 
 }  // namespace fairlock::server

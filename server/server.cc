@@ -58,6 +58,8 @@ engine::EngineOptions EngineOptionsOf(const Config& config) {
           .hash_seed = RandomSeed(),
           .locks_max = Bound(config.max_locks),
           .places_max = Bound(config.max_places),
+          .places_per_key_max = Bound(config.max_places_per_key),
+          .claims_per_client_max = Bound(config.max_locks_per_connection),
           .limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides),
           .ends_native_leases = config.compat_end_native_leases == "yes",
           .deadlock_search = static_cast<std::size_t>(config.deadlock_search)};
@@ -137,7 +139,10 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
            .note_failed_log_in =
                [this](std::string_view address, std::string_view user) {
                  log_.Warning("log-in failed: user {} from {}", Escaped(user), address);
-               }}),
+               },
+           .note_memory_short = [this](auto... figures) { NoteMemoryShort(figures...); },
+           .note_closed_newcomer =
+               [this](auto... facts) { net_log_.NoteClosedNewcomer(facts...); }}),
       dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
                   RecorderOptionsOf(config)),
       slow_lock_log_(log, dispatcher_.engine().clients()),
@@ -151,6 +156,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       tls_(loop_, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
+  loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
   ApplyToDispatcher(config);
 }
 
@@ -224,6 +230,7 @@ std::string Server::Apply(const Config& config) {
   }
   if (std::string error = users_.Apply(config, is_rereading_); !error.empty()) return error;
   loop_.set_connections_max(wanted);
+  loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
   keeping_.Apply(config);
   loop_.limits().output_bytes_max = static_cast<std::size_t>(config.output_limit);
   ApplyToDispatcher(config);
@@ -242,6 +249,24 @@ void Server::LogFromScript(script::LogLevel level, std::string_view text) {
   }
 }
 
+// What is sent behind a request that waits is left in the kernel meanwhile.
+void Server::NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {
+  constexpr std::size_t kInputBytesWhenShort = 16 * 1024;
+  loop_.limits().waiting_input_bytes_max =
+      is_short ? kInputBytesWhenShort : net::TurnLimits().waiting_input_bytes_max;
+  if (!is_short) {
+    if (std::exchange(is_shortage_logged_, false)) {
+      log_.Info("memory: {} bytes are in use, and locks are taken again", used_bytes);
+    }
+    return;
+  }
+  const std::uint64_t count = shortages_.CountToLog(net::BoottimeMs());
+  is_shortage_logged_ = count > 0;
+  if (count == 0) return;
+  log_.Warning("memory: {} bytes are in use, and max_memory is {}: nothing new is taken ({} times)",
+               used_bytes, bytes_max, count);
+}
+
 void Server::ApplyToDispatcher(const Config& config) {
   dispatcher_.set_limits(RequestLimitsOf(config));
   dispatcher_.engine().set_default_lease_ms(config.default_lease);
@@ -251,6 +276,12 @@ void Server::ApplyToDispatcher(const Config& config) {
   dispatcher_.engine().set_limit_overrides_max(
       static_cast<std::size_t>(config.max_limit_overrides));
   dispatcher_.engine().set_deadlock_search(static_cast<std::size_t>(config.deadlock_search));
+  dispatcher_.engine().set_places_per_key_max(Bound(config.max_places_per_key));
+  dispatcher_.engine().set_claims_per_client_max(Bound(config.max_locks_per_connection));
+  dispatcher_.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
+  dispatcher_.newcomers().set_limits(
+      {.time_ms_max = config.unauthenticated_timeout,
+       .count_max = static_cast<std::size_t>(config.max_unauthenticated_clients)});
   dispatcher_.channels().set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
   dispatcher_.set_transaction_limits(
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),

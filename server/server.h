@@ -16,6 +16,7 @@
 #include "server/net/turn_loop.h"
 #include "server/net_log.h"
 #include "server/process_environment.h"
+#include "server/recurrence.h"
 #include "server/slow_lock_log.h"
 #include "server/systemd_service.h"
 #include "server/tls_side.h"
@@ -51,6 +52,7 @@ class Server {
   net::ListenResult OpenSockets();
   void StartListening(std::vector<net::ListeningSocket> sockets);
   void RequestStop(const std::string& why);
+  void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max);
   void LogFromScript(script::LogLevel level, std::string_view text);
   std::string Apply(const Config& config);
   void ApplyToDispatcher(const Config& config);
@@ -74,6 +76,8 @@ class Server {
   bool is_ready_ = false;
   bool is_rereading_ = false;
   bool is_stopping_ = false;
+  Recurrence shortages_;  // of memory
+  bool is_shortage_logged_ = false;
 };
 
 }  // namespace fairlock::server

@@ -29,6 +29,7 @@ Client::~Client() { assert(is_detached_); }
 std::size_t Client::Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now) {
   RequestWindow& window = dispatcher_.window();
   profile_.active_at = now;
+  dispatcher_.LookAtMemory(now);
   std::size_t consumed = 0;
   std::size_t requests = 0;
   bool is_used_up = false;
@@ -86,6 +87,12 @@ void Client::RefuseInput(const protocol::WireError& error) {
   CloseAfterOutput();
 }
 
+void Client::EndWith(ErrorCode code, std::string_view text) {
+  writer().Error(code, text);
+  CloseAfterOutput();
+  transport_.NoticeOutput();
+}
+
 void Client::Detach(engine::TimeMs now) {
   if (std::exchange(is_detached_, true)) return;
   wait_kind_ = WaitKind::kNothing;
@@ -94,6 +101,7 @@ void Client::Detach(engine::TimeMs now) {
   // not be granted anew.
   dispatcher_.notifier().FollowSubscribers(now);
   dispatcher_.monitors().Remove(*this);
+  dispatcher_.newcomers().Remove(*this);
   DropTransaction();
   UndoUnsentGrants(now);
   dispatcher_.Unregister(*this, now);
@@ -219,6 +227,7 @@ void Client::DenyWait(std::string denial) {
 
 void Client::LogIn(const access::User& user) {
   user_ = &user;
+  dispatcher_.newcomers().Remove(*this);
   is_limited_ = !user.IsUnlimited();
   profile_.user = user.name;
   dispatcher_.engine().clients().SetUser(client, user.name);
@@ -229,6 +238,7 @@ void Client::LogOut() {
   user_ = nullptr;
   is_limited_ = true;
   profile_.user = access::kDefaultUser;
+  dispatcher_.newcomers().Add(*this, profile_.active_at);
   dispatcher_.engine().clients().SetUser(client, profile_.user);
 }
 

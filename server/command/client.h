@@ -135,6 +135,8 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   bool ForgetGrant(engine::Token token);
   bool HasUnsentGrant(engine::Token token) const;
   void CloseAfterOutput() { is_closing_ = true; }
+  // The error is the last that it hears.
+  void EndWith(protocol::ErrorCode code, std::string_view text);
   // The output is that of a command with these flags.
   void NoteNews(std::uint32_t command_flags) { news_ |= command_flags; }
   // Something that the client did not wait for, but asked for: a message in its version of the

@@ -48,6 +48,7 @@ enum CommandFlag : std::uint32_t {
   kNotQueued = 1U << 14,  // executed at once between MULTI and EXEC; not shown
   kNoScript = 1U << 15,   // no script may call it
   kUnowned = 1U << 16,    // may end or change what others hold: a category, not shown as a flag
+  kGrows = 1U << 17,      // refused while memory is short, whatever it is about; not shown
 };
 
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the

@@ -29,6 +29,8 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       scripts_(*this),
       access_(*this),
       log_ins_(*this),
+      newcomers_(*this),
+      memory_(environment),
       calls_(commands_.rows().size()),
       failures_(commands_.rows().size()) {
   if (recorder_.is_on()) AddEventSink(recorder_);
@@ -36,29 +38,13 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
 }
 
 bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
+  if (newcomers_.NextDeadline() <= now) newcomers_.CloseDue(now);
   const bool is_more_due = engine_.Advance(now, steps_max, effects_);
   DeliverEffects(now);
   return is_more_due;
 }
 
 namespace {
-
-void RefuseForService(Service service, protocol::ReplyWriter& reply) {
-  switch (service) {
-    case Service::kFull:
-      break;
-    case Service::kLoading:
-      return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; ask again soon");
-    case Service::kShortOfSpace:
-      return reply.Error(ErrorCode::kStorage,
-                         "the disk has less room than min_free_disk: locks can be released and "
-                         "renewed, but not taken");
-    case Service::kFailed:
-      return reply.Error(ErrorCode::kStorage,
-                         "writing to the disk has failed: nothing changes until the server has "
-                         "been started again");
-  }
-}
 
 void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyWriter& reply) {
   std::string text =
@@ -125,12 +111,6 @@ bool Dispatcher::MayStill(const Client& client, std::size_t row,
   return !client.is_limited() || access_.AdmitRow(client, row, arguments, reply);
 }
 
-bool Dispatcher::RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const {
-  if ((commands_.rows()[row]->flags & refused_flags_) == 0) return false;
-  RefuseForService(service_, reply);
-  return true;
-}
-
 bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
                          protocol::ReplyWriter& reply) const {
   Transaction* const transaction = client.transaction();
@@ -140,6 +120,7 @@ bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Argume
     return true;
   }
   const std::uint32_t flags = commands_.rows()[row]->flags;
+  const TransactionLimits limits = TransactionLimitsNow();
   if ((flags & kNotQueued) != 0) return false;
   if ((flags & kNoMulti) != 0) {
     transaction->Spoil();
@@ -151,7 +132,10 @@ bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Argume
     reply.Error(ErrorCode::kFull, "more requests behind MULTI than " +
                                       std::to_string(transaction_limits_.requests_max) +
                                       " (max_transaction_requests); EXEC before would be right");
-  } else if (transaction->BytesWith(arguments) > transaction_limits_.bytes_max) {
+  } else if (memory_.is_short() && transaction->BytesWith(arguments) > limits.bytes_max) {
+    transaction->Spoil();
+    RefuseForMemory(reply);
+  } else if (transaction->BytesWith(arguments) > limits.bytes_max) {
     transaction->Spoil();
     reply.Error(ErrorCode::kFull, "more bytes of requests behind MULTI than " +
                                       std::to_string(transaction_limits_.bytes_max) +
@@ -218,6 +202,7 @@ void Dispatcher::NoteReply(const Client& client, std::size_t row, std::size_t ou
 
 void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
                                   engine::TimeMs now, protocol::ReplyWriter reply) {
+  LookAtMemory(now);
   const std::size_t index = FindCommand(client, request, reply);
   if (index == CommandTable::kNone) return;
   const CommandSpec& spec = *commands_.rows()[index];
@@ -256,24 +241,6 @@ void Dispatcher::DeliverOnce(engine::TimeMs now) {
   }
   effects_.resolutions.clear();
   if (channels_.has_waiting() && !is_executing_) channels_.PublishWaiting(undelivered_);
-}
-
-void Dispatcher::set_service(Service service) {
-  service_ = service;
-  switch (service) {
-    case Service::kFull:
-      refused_flags_ = 0;
-      break;
-    case Service::kLoading:
-      refused_flags_ = kWrite | kReadOnly | kOnlyWhenReady;
-      break;
-    case Service::kShortOfSpace:
-      refused_flags_ = kTakesLock;
-      break;
-    case Service::kFailed:
-      refused_flags_ = kWrite;
-      break;
-  }
 }
 
 void Dispatcher::ResetStatistics() {

@@ -2,6 +2,7 @@
 // delivers effects.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -18,7 +19,9 @@
 #include "server/command/environment.h"
 #include "server/command/event_publisher.h"
 #include "server/command/log_ins.h"
+#include "server/command/memory_bound.h"
 #include "server/command/monitors.h"
+#include "server/command/newcomers.h"
 #include "server/command/notifier.h"
 #include "server/command/scripts.h"
 #include "server/command/transaction.h"
@@ -41,6 +44,8 @@ struct ServerCounters {
   std::uint64_t output_bytes = 0;              // transport
   std::uint64_t turns = 0;                     // transport
   std::uint64_t closed_over_output_limit = 0;  // transport
+  std::uint64_t rejected_by_address = 0;       // transport; connections_rejected has them too
+  std::uint64_t closed_without_log_in = 0;
   std::uint64_t failed_log_ins = 0;
   std::uint64_t denied_requests = 0;  // for want of permission
   // By the first word, in the order of protocol::AllErrors.
@@ -68,7 +73,9 @@ class Dispatcher {
   // follow at once.
   bool Advance(engine::TimeMs now, std::size_t steps_max);
   // When Advance is to be called next; engine::kNever if nothing runs.
-  engine::TimeMs NextDeadline() const { return engine_.NextDeadline(); }
+  engine::TimeMs NextDeadline() const {
+    return std::min(engine_.NextDeadline(), newcomers_.NextDeadline());
+  }
 
   // Finds the row of a request that will be executed soon, and calls its key's place in the table
   // into the cache; PrefetchLock, a moment later, the lock itself. Hints: the request may change
@@ -91,7 +98,8 @@ class Dispatcher {
   // answered.
   bool MayStill(const Client& client, std::size_t row, const protocol::Arguments& arguments,
                 protocol::ReplyWriter& reply) const;
-  // True: the present service leaves the command at that row out, and the error is answered.
+  // True: the present service, or want of memory, leaves the command at that row out, and the error
+  // is answered.
   bool RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const;
   // Executes a request, of the command at that row; also within a step.
   void Run(std::size_t row, Invocation& invocation);
@@ -144,10 +152,22 @@ class Dispatcher {
   AccessControl& access() { return access_; }
   const AccessControl& access() const { return access_; }
   LogIns& log_ins() { return log_ins_; }
+  Newcomers& newcomers() { return newcomers_; }
+  MemoryBound& memory() { return memory_; }
+  // Before something is executed that may take memory.
+  void LookAtMemory(engine::TimeMs now) {
+    if (memory_.is_on() && memory_.Look(now)) NoteMemory();
+  }
+  // 0: as much as there is.
+  void BoundMemory(std::uint64_t bytes_max, engine::TimeMs now);
+  // While memory is short, what one connection may collect for EXEC and watch is less.
+  TransactionLimits TransactionLimitsNow() const;
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
   Service service() const { return service_; }
   void set_service(Service service);
+  // Answered to what would take memory that there is not.
+  void RefuseForMemory(protocol::ReplyWriter& reply) const;
   const protocol::RequestLimits& limits() const { return limits_; }
   void set_limits(const protocol::RequestLimits& limits) { limits_ = limits; }
   engine::TimeMs started_at() const { return started_at_; }
@@ -160,6 +180,8 @@ class Dispatcher {
 
  private:
   void DeliverOnce(engine::TimeMs now);
+  void NoteMemory();
+  void NoteRefusedFlags();
   // True: the client is between MULTI and EXEC, and the request is answered.
   bool Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
                protocol::ReplyWriter& reply) const;
@@ -186,6 +208,8 @@ class Dispatcher {
   Scripts scripts_;
   AccessControl access_;
   LogIns log_ins_;
+  Newcomers newcomers_;
+  MemoryBound memory_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;
@@ -196,7 +220,7 @@ class Dispatcher {
   std::uint64_t next_client_id_ = 1;
   bool is_executing_ = false;
   Service service_ = Service::kFull;
-  std::uint32_t refused_flags_ = 0;  // of commands that the present service leaves out
+  std::uint32_t refused_flags_ = 0;  // of commands that the service or the memory leaves out
   int step_depth_ = 0;
 };
 

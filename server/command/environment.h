@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/types.h"
 #include "server/script/host.h"
 
 namespace fairlock::command {
@@ -63,6 +64,9 @@ struct PasswordQuestion {
   std::string password;
 };
 
+// Why a connection that had not logged in was closed.
+enum class ClosedNewcomer : std::uint8_t { kTooSlow, kOneTooMany };
+
 // Implemented by the server, faked in tests. Loop-confined.
 class Environment {
  public:
@@ -102,6 +106,25 @@ class Environment {
   virtual void NoteFailedLogIn(std::string_view address, std::string_view user) {
     static_cast<void>(address);
     static_cast<void>(user);
+  }
+
+  // All memory in use. `asks_anew`: of the allocator, which takes some microseconds; else what it
+  // said last, with what this thread has taken and given back since.
+  virtual std::uint64_t MemoryInUse(bool asks_anew) {
+    static_cast<void>(asks_anew);
+    return 0;
+  }
+  // Nothing more is taken from now on, or something may be again.
+  virtual void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {
+    static_cast<void>(is_short);
+    static_cast<void>(used_bytes);
+    static_cast<void>(bytes_max);
+  }
+  virtual void NoteClosedNewcomer(ClosedNewcomer why, std::string_view address,
+                                  engine::TimeMs now) {
+    static_cast<void>(why);
+    static_cast<void>(address);
+    static_cast<void>(now);
   }
 
   // The server stops soon, as on SIGTERM.

@@ -52,6 +52,10 @@ std::size_t CountWaitingClients(const Source& source) {
       clients.begin(), clients.end(), [](const auto& row) { return row.second->is_waiting(); }));
 }
 
+std::uint64_t MemoryMax(const Source& source) { return source.dispatcher.memory().bytes_max(); }
+
+std::string OneIf(bool is_so) { return is_so ? "1" : "0"; }
+
 struct Field {
   std::string_view name;
   std::string (*value)(const Source&);
@@ -79,6 +83,8 @@ constexpr auto kClientsFields = std::to_array<Field>({
      [](const Source& s) { return std::to_string(s.dispatcher.clients().size()); }},
     {"maxclients", [](const Source& s) { return std::to_string(s.facts.connections_max); }},
     {"blocked_clients", [](const Source& s) { return std::to_string(CountWaitingClients(s)); }},
+    {"unauthenticated_clients",
+     [](const Source& s) { return std::to_string(s.dispatcher.newcomers().size()); }},
 });
 
 constexpr auto kMemoryFields = std::to_array<Field>({
@@ -119,11 +125,11 @@ constexpr auto kMemoryFields = std::to_array<Field>({
      [](const Source& s) {
        return std::to_string(s.dispatcher.scripts().interpreter().script_count());
      }},
-    {"maxmemory", [](const Source&) { return std::string("0"); }},
+    {"maxmemory", [](const Source& s) { return std::to_string(MemoryMax(s)); }},
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
+    {"maxmemory_human", [](const Source& s) { return Human(MemoryMax(s)); }},
+    {"short_of_memory", [](const Source& s) { return OneIf(s.dispatcher.memory().is_short()); }},
 });
-
-std::string OneIf(bool is_so) { return is_so ? "1" : "0"; }
 
 constexpr auto kPersistenceFields = std::to_array<Field>({
     {"loading", [](const Source& s) { return OneIf(s.dispatcher.service() == Service::kLoading); }},
@@ -161,6 +167,10 @@ constexpr auto kStatsFields = std::to_array<Field>({
      [](const Source& s) { return std::to_string(s.counters.output_bytes); }},
     {"rejected_connections",
      [](const Source& s) { return std::to_string(s.counters.connections_rejected); }},
+    {"rejected_connections_per_address",
+     [](const Source& s) { return std::to_string(s.counters.rejected_by_address); }},
+    {"unauthenticated_disconnections",
+     [](const Source& s) { return std::to_string(s.counters.closed_without_log_in); }},
     {"client_output_buffer_limit_disconnections",
      [](const Source& s) { return std::to_string(s.counters.closed_over_output_limit); }},
     {"acl_access_denied_auth",

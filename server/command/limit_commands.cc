@@ -9,6 +9,7 @@
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
 #include "server/command/lock_replies.h"
+#include "server/command/refusals.h"
 
 namespace fairlock::command {
 

@@ -5,6 +5,7 @@
 
 #include "server/command/dispatcher.h"
 #include "server/command/lock_replies.h"
+#include "server/command/refusals.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -43,7 +44,8 @@ void RefuseDeadlock(const Client& client, protocol::ReplyWriter& reply,
 }
 
 // True: it is an error.
-bool Refuse(protocol::ReplyWriter& reply, const engine::KeyName& key, engine::LockStatus status) {
+bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus status) {
+  protocol::ReplyWriter& reply = call.reply;
   switch (status) {
     case engine::LockStatus::kModeDiffers:
       reply.Error(ErrorCode::kErr,
@@ -60,14 +62,10 @@ bool Refuse(protocol::ReplyWriter& reply, const engine::KeyName& key, engine::Lo
                                        " by an MLOCK; the same MLOCK, or CANCEL before it, would "
                                        "be right");
       return true;
-    case engine::LockStatus::kTooManyLocks:
-      RefuseTooMany(reply, "locks (max_locks)");
-      return true;
-    case engine::LockStatus::kTooManyPlaces:
-      RefuseTooMany(reply, "places in line (max_places)");
-      return true;
     default:
-      return false;
+      if (!engine::IsRefusal(status)) return false;
+      RefuseBound(call, status);
+      return true;
   }
 }
 
@@ -79,7 +77,7 @@ void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResu
     RefuseDeadlock(call.client, call.reply, call.dispatcher.engine().deadlock());
     return;
   }
-  if (Refuse(call.reply, key, result.status)) return;
+  if (Refuse(call, key, result.status)) return;
   const bool names_key = asked.keys.size() > 1;
   if (result.status == engine::LockStatus::kQueued && !asked.is_notified) {
     call.client.WaitFor(WaitKind::kLock);

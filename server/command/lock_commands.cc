@@ -8,8 +8,8 @@
 #include "server/command/dispatcher.h"
 #include "server/command/lock_answer.h"
 #include "server/command/lock_options.h"
-#include "server/command/lock_replies.h"
 #include "server/command/notifier.h"
+#include "server/command/refusals.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -57,6 +57,17 @@ void Renew(Invocation& call) {
   call.reply.Integer(is_renewed ? 1 : 0);
 }
 
+void RefuseWait(Invocation& call, engine::WaitStatus status) {
+  switch (status) {
+    case engine::WaitStatus::kTooManyPlaces:
+      return RefuseBound(call, engine::LockStatus::kTooManyPlaces);
+    case engine::WaitStatus::kTooManyOnKey:
+      return RefuseBound(call, engine::LockStatus::kTooManyOnKey);
+    default:
+      return RefuseBound(call, engine::LockStatus::kOutOfMemory);
+  }
+}
+
 void Wait(Invocation& call) {
   // Two whole numbers are Redis' own WAIT for replicas, of which there are none.
   if (call.arguments.size() == 3 && ParseInteger(call.arguments[1]) &&
@@ -71,8 +82,9 @@ void Wait(Invocation& call) {
     arguments.Fail("syntax error: TIMEOUT and a duration are missing");
   request.timeout_ms = arguments.DurationOrForever("TIMEOUT");
   if (!arguments.Finish(call.reply)) return;
-  switch (
-      call.dispatcher.engine().Wait(request, call.client, call.now, call.dispatcher.effects())) {
+  const engine::WaitStatus status =
+      call.dispatcher.engine().Wait(request, call.client, call.now, call.dispatcher.effects());
+  switch (status) {
     case engine::WaitStatus::kFree:
       call.reply.Integer(1);
       break;
@@ -80,7 +92,9 @@ void Wait(Invocation& call) {
       call.reply.Integer(0);
       break;
     case engine::WaitStatus::kTooManyPlaces:
-      RefuseTooMany(call.reply, "places in line (max_places)");
+    case engine::WaitStatus::kTooManyOnKey:
+    case engine::WaitStatus::kOutOfMemory:
+      RefuseWait(call, status);
       break;
     case engine::WaitStatus::kWaiting:
       call.client.WaitFor(WaitKind::kKeyFree);
@@ -155,7 +169,7 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "Whether this token holds the key now", "O(1), with LIMIT O(holders)"},
     {"CANCEL", Cancel, 3, kWrite | kFast, kFirstKey, "lock", "key owner",
      "Gives up the owner's place in line; its waiting request is answered", "O(1)"},
-    {"TRANSFER", Transfer, -4, kWrite | kFast, kFirstKey, "lock",
+    {"TRANSFER", Transfer, -4, kWrite | kFast | kGrows, kFirstKey, "lock",
      "key owner new-owner [EX seconds | PX milliseconds] [TOKEN token]",
      "Hands a held lock to another owner under a new token", "O(1)"},
 }};

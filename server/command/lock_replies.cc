@@ -148,11 +148,6 @@ void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   IntegerOrNull(reply, has_end ? std::optional(row.end - now) : std::nullopt);
 }
 
-void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
-  reply.Error(protocol::ErrorCode::kFull, "the configured number of " + std::string(what) +
-                                              " is reached; release some, or raise the option");
-}
-
 void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now) {

@@ -34,9 +34,6 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now);
 
-// The configured number of `what` is reached.
-void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
-
 // One map each.
 void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                  const engine::HolderInfo& holder, engine::TimeMs now);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "server/command/dispatcher.h"
-#include "server/command/lock_replies.h"
+#include "server/command/refusals.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -83,9 +83,7 @@ std::string_view WhyNotTaken(engine::DenialReason reason) {
 }  // namespace
 
 void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result) {
-  if (result.status == engine::WriteStatus::kTooManyLocks) {
-    return RefuseTooMany(call.reply, "locks (max_locks)");
-  }
+  if (engine::IsRefusal(result.status)) return RefuseBound(call, result.status);
   if (result.status == engine::WriteStatus::kNative) {
     return call.reply.Error(ErrorCode::kErr,
                             "key: " + Quoted(key) +

@@ -37,7 +37,7 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
                                             const TimeForm& form, std::string_view command,
                                             bool may_be_past);
 
-// Why a write did nothing, as an error. REQUIRES: kDenied, kNative or kTooManyLocks.
+// Why a write did nothing, as an error. REQUIRES: kDenied, kNative or a refusal.
 void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result);
 
 }  // namespace fairlock::command

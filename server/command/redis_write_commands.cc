@@ -174,9 +174,7 @@ void SetNx(Invocation& call) {
   const WriteRequest request{.key = KeyOf(call, 1), .value = call.arguments[2], .only_new = true};
   if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
   const WriteResult result = Write(call, request);
-  if (result.status == WriteStatus::kTooManyLocks) {
-    return RefuseWrite(call, request.key.bytes, result);
-  }
+  if (engine::IsRefusal(result.status)) return RefuseWrite(call, request.key.bytes, result);
   call.reply.Integer(IsDone(result) ? 1 : 0);
   NoteIfNew(call, result);
 }
@@ -195,7 +193,7 @@ void MSetNx(Invocation& call) {
   std::vector<WriteResult> results(requests.size());
   const WriteStatus status = LocksOf(call).WriteAllNew(requests, call.client, call.now,
                                                        call.dispatcher.effects(), results);
-  if (status == WriteStatus::kTooManyLocks) {
+  if (engine::IsRefusal(status)) {
     return RefuseWrite(call, requests.front().key.bytes, {.status = status});
   }
   call.reply.Integer(status == WriteStatus::kGranted ? 1 : 0);

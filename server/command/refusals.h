@@ -3,6 +3,8 @@
 
 #include "protocol/reply_writer.h"
 #include "server/command/command_table.h"
+#include "server/engine/redis_requests.h"
+#include "server/engine/requests.h"
 
 namespace fairlock::command {
 
@@ -18,5 +20,12 @@ void RefuseInReadOnlyScript(protocol::ReplyWriter& reply);
 
 // The request has too few or too many arguments for the row.
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply);
+
+// The configured number of `what` is reached.
+void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
+// A configured bound, or that of memory, is reached. REQUIRES: engine::IsRefusal(status).
+void RefuseBound(Invocation& call, engine::LockStatus status);
+// The same of a write. REQUIRES: engine::IsRefusal(status).
+void RefuseBound(Invocation& call, engine::WriteStatus status);
 
 }  // namespace fairlock::command

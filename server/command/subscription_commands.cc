@@ -145,12 +145,13 @@ void CountPatterns(Invocation& call) {
 }
 
 constexpr std::uint32_t kChange = kPubsub | kWhileConfined | kNoScript;
+constexpr std::uint32_t kBegin = kChange | kGrows;
 
 constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
     {"SUBSCRIBE",
      Subscribe,
      -2,
-     kChange,
+     kBegin,
      {},
      "pubsub",
      "channel [channel ...]",
@@ -168,7 +169,7 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
     {"PSUBSCRIBE",
      PSubscribe,
      -2,
-     kChange,
+     kBegin,
      {},
      "pubsub",
      "pattern [pattern ...]",

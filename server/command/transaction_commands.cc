@@ -47,6 +47,7 @@ void ExecuteAll(Invocation& call, Transaction& transaction) {
   call.dispatcher.BeginStep(call.now);
   while (const auto row = transaction.TakeNext(arguments)) {
     Invocation each{call.dispatcher, call.client, arguments, call.client.writer(), call.now};
+    call.dispatcher.LookAtMemory(call.now);
     if (call.dispatcher.RefusesNow(*row, each.reply)) continue;
     if (!call.dispatcher.MayStill(call.client, *row, arguments, each.reply)) continue;
     call.dispatcher.Run(*row, each);
@@ -75,7 +76,11 @@ bool WatchKey(Invocation& call, const engine::KeyName& key) {
     return watch.db == key.db && watch.key == key.bytes;
   });
   if (is_watched) return true;
-  const std::size_t watches_max = call.dispatcher.transaction_limits().watched_keys_max;
+  const std::size_t watches_max = call.dispatcher.TransactionLimitsNow().watched_keys_max;
+  if (watches.size() >= watches_max && call.dispatcher.memory().is_short()) {
+    call.dispatcher.RefuseForMemory(call.reply);
+    return false;
+  }
   if (watches.size() >= watches_max) {
     call.reply.Error(ErrorCode::kFull, "this connection watches " + std::to_string(watches.size()) +
                                            " keys; at most " + std::to_string(watches_max) +

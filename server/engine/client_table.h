@@ -41,6 +41,10 @@ class ClientTable {
     if (--entries_[ref].uses == 0) Free(ref);
   }
 
+  // How many holds and places refer to it; of kUnknownClient none. REQUIRES: it is connected.
+  std::uint32_t CountClaims(ClientRef ref) const {
+    return ref == kUnknownClient ? 0 : entries_[ref].uses - 1;
+  }
   const ClientIdentity& Identity(ClientRef ref) const { return entries_[ref].identity; }
   std::size_t size() const { return entries_.size() - 1 - free_.size(); }
 

@@ -16,6 +16,8 @@ struct EngineOptions {
   std::uint64_t hash_seed = 0;  // secret of the process, so that nobody can choose colliding keys
   std::uint64_t locks_max = ~0ULL;
   std::uint64_t places_max = ~0ULL;
+  std::uint64_t places_per_key_max = ~0ULL;     // and watchers, as places_max
+  std::uint64_t claims_per_client_max = ~0ULL;  // holds and places that one client asked for last
   std::size_t limit_overrides_max = 100;
   // What DEL and its kin do to holds taken the Redis way, they do to those of LOCK too.
   bool ends_native_leases = false;

@@ -86,13 +86,16 @@ enum class Fault {
   kValueTakesOverPlace,       // SET NX makes a place its own that LOCK has made
   kValueOverMaxKeep,          // the places of values may outlive max_keep
   kWriteTakesPlace,           // a write without NX that is denied takes a place
+  kShortageIgnored,           // new locks are granted although memory is short
+  kLineUnbounded,             // a line grows beyond the configured number of places on one key
+  kClientUnbounded,           // one client may hold and wait for more than is configured
   kTellsNoExpiry,             // the event of a lease that ends is not told
   kTellsTwice,                // a release is told twice
   kTellsWrongToken,           // the event of a renewal names another token
   kTellsTooEarly,             // a grant after a wait is told before the owner holds
 };
 
-inline constexpr std::array<std::string_view, 82> kFaultNames = {
+inline constexpr std::array<std::string_view, 85> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -171,6 +174,9 @@ inline constexpr std::array<std::string_view, 82> kFaultNames = {
     "value-takes-over-place",
     "value-over-max-keep",
     "write-takes-place",
+    "shortage-ignored",
+    "line-unbounded",
+    "client-unbounded",
     "tells-no-expiry",
     "tells-twice",
     "tells-wrong-token",

@@ -23,6 +23,7 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
       return Deny(hash, *lock, request, from.client, DenialReason::kHeld, now);
     }
     if (!Covers(ModeOf(*hold), request.mode())) return {LockStatus::kModeDiffers};
+    if (BringsTooMuch(*hold, request)) return {LockStatus::kOutOfMemory};
     const Hold& held = Reacquire(hash, *lock, *hold, request, from, now);
     return {LockStatus::kAlready, DenialReason::kNone, held.token, hash};
   }
@@ -37,13 +38,13 @@ LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs
   }
   const LockResult result = AskAnew(hash, *lock, request, from, now, effects);
   // On a drained key the place that REPLACE ended may have been all there was.
-  if (result.status == LockStatus::kTooManyPlaces) Discard(hash, *lock);
+  if (IsRefusal(result.status)) Discard(hash, *lock);
   return result;
 }
 
 LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& request,
                                     Attachment& from, TimeMs now) {
-  if (counts_.locks >= options_.locks_max) return {LockStatus::kTooManyLocks};
+  if (const auto refusal = WhyNoNewLock(from.client)) return {*refusal};
   ++counts_.locks;
   ++locks_by_db_[request.key.db];
   const bool is_plain = request.limit.value_or(1) == 1 && !request.is_shared &&
@@ -72,7 +73,7 @@ LockResult LockEngine::GrantNewLock(std::uint64_t hash, const LockRequest& reque
 // A key that nobody holds or waits for.
 LockResult LockEngine::AskDrained(std::uint64_t hash, const LockRequest& request, Attachment& from,
                                   TimeMs now, Effects& effects) {
-  if (counts_.locks >= options_.locks_max) return {LockStatus::kTooManyLocks};
+  if (const auto refusal = WhyNoNewLocks(1)) return {*refusal};
   ++counts_.locks;
   ++locks_by_db_[request.key.db];
   LockEntry& lock = table_.Create(hash, request.key, {});
@@ -171,6 +172,8 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
   const DenialReason reason =
       blocked != nullptr ? ReasonFor(blocked->lock, asked) : DenialReason::kNone;
   const bool is_asking_only = WaitOf(request) == 0 && request.keep_ms == 0;
+  bool brings_too_much = false;
+  ForEachClaim(place, [&](Claim& claim) { brings_too_much |= BringsTooMuch(claim, request); });
   const bool is_deadlock =
       blocked != nullptr && WaitOf(request) > 0 && IsDeadlockOfPlace(place, asked, now);
   if (blocked != nullptr && (is_asking_only || is_deadlock)) {
@@ -180,6 +183,10 @@ LockResult LockEngine::RepeatWaiting(Claim& place, const LockRequest& request, A
                                     : Deny(hash, blocked->lock, request, from.client, reason, now);
     denied.key = blocked->rank();
     return denied;
+  }
+  if (brings_too_much) {
+    if (was_reserved) Reserve(place);
+    return {LockStatus::kOutOfMemory};
   }
   // SET NX is denied, whatever place it has.
   if (blocked != nullptr && request.is_redis_way) {
@@ -225,7 +232,10 @@ void LockEngine::Supersede(Claim& place, const LockRequest& request, TimeMs now,
 LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                                Attachment& from, TimeMs now, Effects& effects) {
   const Mode asked = request.mode();
-  if (MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, now);
+  const auto refusal = WhyNotMore(from.client);
+  if (MayPass(lock, asked)) {
+    return refusal ? LockResult{*refusal} : GrantAtOnce(hash, lock, request, from, now);
+  }
   if (WaitOf(request) == 0 && request.keep_ms == 0) {
     const LockResult denied = Deny(hash, lock, request, from.client, ReasonFor(lock, asked), now);
     if (request.is_redis_way) MarkValue(lock, request, from, now);
@@ -235,6 +245,7 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
   if (is_full && (!request.replaces_newest || lock.standing_count() == 0)) {
     return Deny(hash, lock, request, from.client, DenialReason::kFull, now);
   }
+  if (refusal) return {*refusal};
   const Claim* leaving = is_full ? &NewestOf(lock) : nullptr;
   if (WaitOf(request) > 0 && IsDeadlockOfNewcomer(lock, request, leaving, now)) {
     return RefuseDeadlock(lock, request, from.client, now);
@@ -251,6 +262,7 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
   if (counts_.places + counts_.watchers >= options_.places_max) {
     return {LockStatus::kTooManyPlaces};
   }
+  if (IsLineAtBound(lock, options_.places_per_key_max)) return {LockStatus::kTooManyOnKey};
   const DenialReason reason = ReasonFor(lock, asked);
   Claim& place = CreateClaim(lock, request, from.client);
   JoinLine(place, request, from, now);
@@ -399,22 +411,6 @@ void LockEngine::EndReservationsAndCooling(LockEntry& lock, TimeMs now) {
     TellPlace(EventKind::kCancelled, place, now);
     RemovePlace(place, Cause::kRequest);
   }
-}
-
-WaitStatus LockEngine::Wait(const WaitRequest& request, Attachment& from, TimeMs now,
-                            Effects& effects) {
-  LockEntry* lock = FindSettled(table_.HashOf(request.key), request.key, now, effects);
-  if (lock == nullptr || lock->hold_count() == 0) return WaitStatus::kFree;
-  if (request.timeout_ms == 0 || is_in_step()) return WaitStatus::kTimedOut;
-  if (counts_.places + counts_.watchers >= options_.places_max) return WaitStatus::kTooManyPlaces;
-  LockDetail& detail = lock->NeedDetail();
-  auto* watcher = new Watcher(*lock, counts_.newest_token, next_arrival_++);
-  detail.watchers.push_back(*watcher);
-  watcher->attachment = &from;
-  from.pending.push_back(*watcher);
-  ++counts_.watchers;
-  ScheduleMember(detail, *watcher, std::min(now + request.timeout_ms, kNever), TimerClass::kWait);
-  return WaitStatus::kWaiting;
 }
 
 }  // namespace fairlock::engine

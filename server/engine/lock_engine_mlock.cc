@@ -80,6 +80,10 @@ LockResult LockEngine::ReacquireAll(const Group& group, const MlockRequest& requ
       std::all_of(group.claims.begin(), group.claims.end(),
                   [&](const Claim* claim) { return Covers(claim->mode, each.mode()); });
   if (!is_covered) return {LockStatus::kModeDiffers};
+  const bool brings_too_much =
+      std::any_of(group.claims.begin(), group.claims.end(),
+                  [&](const Claim* claim) { return BringsTooMuch(*claim, each); });
+  if (brings_too_much) return {LockStatus::kOutOfMemory};
   for (Claim* claim : group.claims) {
     Reacquire(table_.HashOf(claim->lock.key()), claim->lock, *claim, each, from, now);
   }
@@ -116,7 +120,7 @@ void LockEngine::ReleaseAll(const Group& group, TimeMs now, Effects& effects) {
 
 LockResult LockEngine::AskAllAnew(const MlockRequest& request, Attachment& from, TimeMs now,
                                   Effects& effects) {
-  if (counts_.locks + CountMissing() > options_.locks_max) return {LockStatus::kTooManyLocks};
+  if (const auto refusal = WhyNoNewLocks(CountMissing())) return {*refusal};
   NeedDrainedLocks();
   const LockResult result = AskOrJoin(request, from, now, effects);
   // A drained key may have had a lock for the time of the question, and REPLACE may have ended all
@@ -139,6 +143,7 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
       return DenyAll(request, from.client, *full, DenialReason::kFull, now);
     }
   }
+  if (const auto refusal = WhyNotMore(from.client, named_.size())) return {*refusal};
   if (blocked && WaitOf(each) > 0 && IsDeadlockOfMlock(each, may_be_full, now)) {
     return RefuseDeadlockOfMlock(*blocked, each, from.client, now);
   }
@@ -152,6 +157,13 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
   if (!blocked) return GrantAllAtOnce(request, from, now);
   if (counts_.places + counts_.watchers + named_.size() > options_.places_max) {
     return {LockStatus::kTooManyPlaces};
+  }
+  const auto full = std::find_if(named_.begin(), named_.end(), [&](const NamedLock& named) {
+    return named.lock != nullptr && IsLineAtBound(*named.lock, options_.places_per_key_max);
+  });
+  if (full != named_.end()) {
+    return {.status = LockStatus::kTooManyOnKey,
+            .key = static_cast<std::size_t>(full - named_.begin())};
   }
   const DenialReason reason = ReasonFor(*named_[*blocked].lock, asked);
   Claim& place = *MakeClaims(request, from.client).claims.front();

@@ -35,8 +35,9 @@ void LockEngine::MarkValue(LockEntry& lock, const LockRequest& request, const At
   if (!request.takes_place && !IsFaulty(Fault::kWriteTakesPlace)) return;
   const DurationMs keep_ms = KeepOfValues(request.key.bytes);
   const std::uint64_t places = counts_.places + counts_.watchers;
-  const bool is_half_full = places >= options_.places_max / 2;
-  if (keep_ms == 0 || is_half_full) return;
+  const bool is_half_full =
+      places >= options_.places_max / 2 || IsLineAtBound(lock, options_.places_per_key_max / 2);
+  if (keep_ms == 0 || is_half_full || WhyNotMore(from.client)) return;
   LockRequest asked = request;
   asked.keep_ms = keep_ms;
   lock.NeedDetail();

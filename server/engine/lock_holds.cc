@@ -13,7 +13,8 @@ LockHolds::LockHolds(const EngineOptions& options)
     : options_(options),
       channels_(options.hash_seed),
       table_(options.hash_seed),
-      next_token_(options.first_token) {
+      next_token_(options.first_token),
+      locks_bound_(options.locks_max) {
   assert(next_token_ > 0);
 }
 

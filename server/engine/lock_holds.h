@@ -44,6 +44,10 @@ class LockHolds {
   void set_ends_native_leases(bool does_end) { options_.ends_native_leases = does_end; }
   void set_deadlock_search(std::size_t steps) { options_.deadlock_search = steps; }
   void set_limit_overrides_max(std::size_t count) { options_.limit_overrides_max = count; }
+  void set_places_per_key_max(std::uint64_t count) { options_.places_per_key_max = count; }
+  void set_claims_per_client_max(std::uint64_t count) { options_.claims_per_client_max = count; }
+  // While it is so, nothing is granted or queued that would take memory; what is there goes on.
+  void set_short_of_memory(bool is_short);
   std::uint64_t CountLocks(std::uint8_t db) const { return locks_by_db_[db]; }
   const EngineOptions& options() const { return options_; }
   ClientTable& clients() { return clients_; }
@@ -140,6 +144,25 @@ class LockHolds {
     changes_->NoteEnd(ChangeLog::Kind::kHold, hold.token, lock.key().db, lock.key().bytes);
   }
 
+  // Bounds (lock_holds_bounds.cc). Why so many more holds or places of that client may not be;
+  // none: they may.
+  std::optional<LockStatus> WhyNotMore(ClientRef client, std::size_t claims = 1) const;
+  // The same of a lock that is not there yet.
+  std::optional<LockStatus> WhyNoNewLock(ClientRef client) const {
+    if (counts_.locks < locks_bound_ &&
+        clients_.CountClaims(client) < options_.claims_per_client_max) {
+      return std::nullopt;
+    }
+    return WhyNoLockIsMade(client);
+  }
+  // Of so many that are not there yet, whoever asks.
+  std::optional<LockStatus> WhyNoNewLocks(std::size_t locks) const;
+  bool IsLineAtBound(const LockEntry& lock, std::uint64_t bound) const;
+  // Memory is short, and the repeated request has other or more options to be kept than its hold or
+  // place.
+  bool BringsTooMuch(const Hold& present, const LockRequest& request) const;
+  bool is_short_of_memory() const { return is_short_of_memory_; }
+
   // Events (lock_holds_events.cc).
   void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
             TimeMs now) {
@@ -179,6 +202,10 @@ class LockHolds {
   ChangeLog* changes_ = nullptr;
 
  private:
+  std::optional<LockStatus> WhyNoLockIsMade(ClientRef client) const;
+
+  std::uint64_t locks_bound_;  // locks_max, 0 while memory is short
+  bool is_short_of_memory_ = false;
   EventSink* sink_ = nullptr;
   NoticeSink* notice_sink_ = nullptr;
   Event told_;  // scratch of TellSink

@@ -11,6 +11,21 @@
 
 namespace fairlock::engine {
 
+namespace {
+
+WriteStatus WriteRefusalOf(LockStatus status) {
+  switch (status) {
+    case LockStatus::kTooManyOfClient:
+      return WriteStatus::kTooManyOfClient;
+    case LockStatus::kOutOfMemory:
+      return WriteStatus::kOutOfMemory;
+    default:
+      return WriteStatus::kTooManyLocks;
+  }
+}
+
+}  // namespace
+
 WriteResult RedisLocks::Write(const WriteRequest& request, Attachment& from, TimeMs now,
                               Effects& effects) {
   if (request.only_new) return AskNew(request, from, now, effects);
@@ -42,7 +57,7 @@ WriteResult RedisLocks::AskNew(const WriteRequest& request, Attachment& from, Ti
     }
   }
   const LockResult result = engine_.Lock(asked, from, now, effects);
-  if (result.status == LockStatus::kTooManyLocks) return {.status = WriteStatus::kTooManyLocks};
+  if (IsRefusal(result.status)) return {.status = WriteRefusalOf(result.status)};
   if (result.status != LockStatus::kGranted) {
     assert(result.status == LockStatus::kDenied || result.status == LockStatus::kKept);
     return {.status = WriteStatus::kDenied, .reason = result.reason};
@@ -93,6 +108,7 @@ void RedisLocks::MakeRoomForOne(LockEntry& lock) {
 
 WriteResult RedisLocks::TakeOver(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
                                  const Attachment& from, TimeMs now, Effects& effects) {
+  if (engine_.is_short_of_memory()) return {.status = WriteStatus::kOutOfMemory};
   LockEngine::Succession terms{.new_owner = request.value,
                                .is_redis_way = true,
                                .keeps_terms = request.is_rename && lock.hold_count() == 1,
@@ -178,8 +194,9 @@ WriteStatus RedisLocks::WriteAllNew(std::span<const WriteRequest> requests, Atta
     const std::uint64_t hash = engine_.table_.HashOf(request.key);
     if (engine_.table_.Find(hash, request.key) == nullptr) ++missing;
   }
-  if (engine_.counts_.locks + missing > engine_.options_.locks_max) {
-    return WriteStatus::kTooManyLocks;
+  if (const auto refusal = engine_.WhyNoNewLocks(missing)) return WriteRefusalOf(*refusal);
+  if (const auto refusal = engine_.WhyNotMore(from.client, requests.size())) {
+    return WriteRefusalOf(*refusal);
   }
   for (std::size_t i = 0; i < requests.size(); ++i) {
     WriteRequest request = requests[i];

@@ -29,14 +29,19 @@ struct WriteRequest {
 };
 
 enum class WriteStatus : std::uint8_t {
-  kGranted,    // a new hold, which is undone if its reply is not delivered
-  kRenewed,    // the value was the only holder
-  kTakenOver,  // the holds of others ended, and the value has a new one
-  kDenied,     // with NX nil, else an error: nothing changed, for `reason`
-  kNotHeld,    // XX: nobody holds it
-  kNative,     // an error: the hold is LOCK's
-  kTooManyLocks
+  kGranted,       // a new hold, which is undone if its reply is not delivered
+  kRenewed,       // the value was the only holder
+  kTakenOver,     // the holds of others ended, and the value has a new one
+  kDenied,        // with NX nil, else an error: nothing changed, for `reason`
+  kNotHeld,       // XX: nobody holds it
+  kNative,        // an error: the hold is LOCK's
+  kTooManyLocks,  // errors, as those of LockStatus
+  kTooManyOfClient,
+  kOutOfMemory
 };
+
+// A configured bound, or that of memory.
+constexpr bool IsRefusal(WriteStatus status) { return status >= WriteStatus::kTooManyLocks; }
 
 struct WriteResult {
   WriteStatus status = WriteStatus::kDenied;

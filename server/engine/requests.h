@@ -94,8 +94,14 @@ enum class LockStatus : std::uint8_t {
                      // changed
   kWaitsByMlock,     // an error: LOCK of a key that the owner's MLOCK waits for; nothing changed
   kTooManyLocks,     // an error: the configured number of locks is reached; nothing changed
-  kTooManyPlaces     // an error: the configured number of places is reached; nothing changed
+  kTooManyPlaces,    // an error: the configured number of places is reached; nothing changed
+  kTooManyOnKey,     // an error: the same of places on one key, `key`
+  kTooManyOfClient,  // an error: the same of what one client holds and waits for
+  kOutOfMemory       // an error: memory is short, and this would take more of it; nothing changed
 };
+
+// A configured bound, or that of memory.
+constexpr bool IsRefusal(LockStatus status) { return status >= LockStatus::kTooManyLocks; }
 
 struct LockResult {
   LockStatus status = LockStatus::kDenied;
@@ -116,6 +122,13 @@ struct TransferResult {
   Token token = 0;
 };
 
-enum class WaitStatus : std::uint8_t { kFree, kWaiting, kTimedOut, kTooManyPlaces };
+enum class WaitStatus : std::uint8_t {
+  kFree,
+  kWaiting,
+  kTimedOut,
+  kTooManyPlaces,  // errors, as those of LockStatus
+  kTooManyOnKey,
+  kOutOfMemory
+};
 
 }  // namespace fairlock::engine

@@ -21,14 +21,19 @@ enum class CloseReason : std::uint8_t {
 
 std::string_view NameOf(CloseReason reason);
 
+// Why a new connection was closed at once.
+struct Refusal {
+  bool is_by_address = false;  // its address has as many, else there are as many of all
+  std::size_t connections_max = 0;
+};
+
 // Implemented by the server, which logs, and faked in tests. Loop-confined; must not block.
 class NetEvents {
  public:
   virtual void NoteOpened(const command::ClientProfile& client) = 0;
   virtual void NoteClosed(const command::ClientProfile& client, CloseReason reason,
                           engine::TimeMs now) = 0;
-  virtual void NoteRefused(std::string_view peer, std::size_t connections_max,
-                           engine::TimeMs now) = 0;
+  virtual void NoteRefused(std::string_view peer, const Refusal& refusal, engine::TimeMs now) = 0;
   // Accepting pauses for a moment; `error` is an errno.
   virtual void NoteAcceptFailed(int error, engine::TimeMs now) = 0;
   // Somebody who connected did not get through the handshake of TLS.

@@ -34,7 +34,9 @@ RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress ad
     : turn_(turn),
       socket_(socket),
       tls_(std::move(tls)),
-      client_(turn.dispatcher, *this, std::move(address), turn.now) {}
+      client_(turn.dispatcher, *this, std::move(address), turn.now) {
+  turn.addresses.Add(client_.profile().address.peer);
+}
 
 RespConnection::~RespConnection() {
   assert(is_closed_);
@@ -291,6 +293,7 @@ void RespConnection::Close(CloseReason reason) {
   if (reason == CloseReason::kOutputLimit) ++turn_.dispatcher.counters().closed_over_output_limit;
   turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
   client_.Detach(turn_.now);
+  turn_.addresses.Remove(client_.profile().address.peer);
   if (is_started_) turn_.readiness.Remove(socket_);
   input_.Clear();
   unsent_.Clear();

@@ -176,6 +176,10 @@ TlsEntrance::~TlsEntrance() {
 }
 
 void TlsEntrance::TakeConnection(int descriptor, command::ClientAddress address) {
+  if (keeper_.CountsByAddress()) {
+    if (turn_.addresses.IsFull(address.peer)) return Refuse(descriptor, address);
+    turn_.addresses.Add(address.peer);
+  }
   ++handshakes_;
   boost::asio::post(io_, [this, socket = OwnedDescriptor(descriptor), context = context_,
                           address = std::move(address)]() mutable {
@@ -183,8 +187,18 @@ void TlsEntrance::TakeConnection(int descriptor, command::ClientAddress address)
   });
 }
 
+// Nothing can be said before the handshake.
+void TlsEntrance::Refuse(int descriptor, const command::ClientAddress& address) {
+  ::close(descriptor);
+  ++turn_.dispatcher.counters().connections_rejected;
+  ++turn_.dispatcher.counters().rejected_by_address;
+  const Refusal refusal{.is_by_address = true, .connections_max = turn_.addresses.count_max()};
+  turn_.events.NoteRefused(address.peer, refusal, turn_.now);
+}
+
 void TlsEntrance::OnOutcome(Outcome outcome) {
   --handshakes_;
+  if (keeper_.CountsByAddress()) turn_.addresses.Remove(outcome.address.peer);
   if (outcome.tls == nullptr) {
     return turn_.events.NoteHandshakeFailed(outcome.address.peer, outcome.failure, turn_.now);
   }

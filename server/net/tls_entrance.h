@@ -21,6 +21,8 @@ namespace fairlock::net {
 // Whoever keeps the connections whose handshake is done. Loop-confined.
 class TlsKeeper {
  public:
+  // Whether handshakes count in Turn::addresses, as the connections do that come of them.
+  virtual bool CountsByAddress() const { return false; }
   // Owns the socket from now on.
   virtual void TakeTlsConnection(std::unique_ptr<TlsSocket> tls,
                                  command::ClientAddress address) = 0;
@@ -64,6 +66,7 @@ class TlsEntrance final : public ConnectionKeeper {
   class Handshake;
   struct Outcome;
 
+  void Refuse(int descriptor, const command::ClientAddress& address);
   void OnOutcome(Outcome outcome);
 
   boost::asio::io_context& loop_;

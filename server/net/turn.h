@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "server/command/address_counts.h"
 #include "server/command/dispatcher.h"
 #include "server/net/buffer_pool.h"
 #include "server/net/net_events.h"
@@ -60,6 +61,7 @@ struct Turn {
   ReadinessSet readiness;
   TurnArena arena;
   BufferPool buffers;
+  command::AddressCounts addresses;   // of open connections, and of handshakes that lead to one
   persist::Keeper* keeper = nullptr;  // null: nothing is kept, and no reply waits
 
   std::vector<RespConnection*> to_execute;  // something has arrived, or was left by the last turn

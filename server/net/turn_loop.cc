@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cerrno>
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,7 +25,13 @@ constexpr engine::DurationMs kTimedWaitMsMax = 1000;
 constexpr int kHeldUpMsMax = 10;
 constexpr engine::DurationMs kUntilReady = engine::kForever;
 
-constexpr std::string_view kRefusal = "-ERR max number of clients reached\r\n";
+constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
+
+std::string TextOf(const Refusal& refusal) {
+  if (!refusal.is_by_address) return std::string(kTooMany);
+  return "-FULL this address has " + std::to_string(refusal.connections_max) +
+         " connections (max_clients_per_address); closing one of them before would be right\r\n";
+}
 
 }  // namespace
 
@@ -228,30 +235,45 @@ void TurnLoop::AcceptConnections() {
 }
 
 void TurnLoop::TakeConnection(int descriptor, command::ClientAddress address) {
-  if (connections() >= connections_max_) return Refuse(descriptor, address, nullptr);
+  if (const auto refusal = WhyRefused(address)) {
+    return Refuse(descriptor, address, *refusal, nullptr);
+  }
   Add(descriptor, std::move(address), nullptr);
 }
 
 void TurnLoop::TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) {
   const int descriptor = tls->socket();
-  if (is_stopping_ || connections() >= connections_max_) {
-    return Refuse(descriptor, address, tls.get());
+  if (const auto refusal = WhyRefused(address)) {
+    return Refuse(descriptor, address, *refusal, tls.get());
   }
   Add(descriptor, std::move(address), std::move(tls));
 }
 
-void TurnLoop::Refuse(int descriptor, const command::ClientAddress& address, TlsSocket* tls) {
+std::optional<Refusal> TurnLoop::WhyRefused(const command::ClientAddress& address) const {
+  if (is_stopping_ || connections() >= connections_max_) {
+    return Refusal{.connections_max = connections_max_};
+  }
+  if (turn_.addresses.IsFull(address.peer)) {
+    return Refusal{.is_by_address = true, .connections_max = turn_.addresses.count_max()};
+  }
+  return std::nullopt;
+}
+
+void TurnLoop::Refuse(int descriptor, const command::ClientAddress& address, const Refusal& refusal,
+                      TlsSocket* tls) {
   ++turn_.dispatcher.counters().connections_rejected;
+  if (refusal.is_by_address) ++turn_.dispatcher.counters().rejected_by_address;
+  const std::string text = TextOf(refusal);
   // A new socket has room for one line; if not, the client sees the end of the connection.
   if (tls != nullptr) {
-    tls->Send(kRefusal);
+    tls->Send(text);
     tls->SendEnd();
   } else {
     [[maybe_unused]] const ssize_t sent =
-        ::send(descriptor, kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   ::close(descriptor);
-  turn_.events.NoteRefused(address.peer, connections_max_, turn_.now);
+  turn_.events.NoteRefused(address.peer, refusal, turn_.now);
 }
 
 void TurnLoop::Add(int descriptor, command::ClientAddress address, std::unique_ptr<TlsSocket> tls) {

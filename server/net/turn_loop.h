@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "server/command/dispatcher.h"
@@ -70,6 +71,7 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   boost::asio::io_context& io_context() { return io_context_; }
   void NoteAcceptFailed(int error) override;
   void TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) override;
+  bool CountsByAddress() const override { return true; }
 
   // For guests, which take part in its turns.
   Turn& turn() { return turn_; }
@@ -104,7 +106,10 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   void CloseEverything();
 
   void TakeConnection(int descriptor, command::ClientAddress address) override;
-  void Refuse(int descriptor, const command::ClientAddress& address, TlsSocket* tls);
+  // None: it may be taken.
+  std::optional<Refusal> WhyRefused(const command::ClientAddress& address) const;
+  void Refuse(int descriptor, const command::ClientAddress& address, const Refusal& refusal,
+              TlsSocket* tls);
   void Add(int descriptor, command::ClientAddress address, std::unique_ptr<TlsSocket> tls);
 
   const SocketOptions socket_options_;

@@ -28,6 +28,12 @@ bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOption
       engine_options.locks_max = ReadLimit(value);
     } else if (option.name == "max-places") {
       engine_options.places_max = ReadLimit(value);
+    } else if (option.name == "max-places-per-key") {
+      engine_options.places_per_key_max = ReadLimit(value);
+    } else if (option.name == "max-locks-per-connection") {
+      engine_options.claims_per_client_max = ReadLimit(value);
+    } else if (option.name == "reconnect-grace") {
+      engine_options.reconnect_grace_ms = value.DurationMs();
     } else if (option.name == "compat.end-native-leases") {
       engine_options.ends_native_leases = value.BareWord() == "yes";
     } else if (option.name == "compat.keep-place") {

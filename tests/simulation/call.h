@@ -38,7 +38,8 @@ enum class Operation : std::uint8_t {
   kAdvance,          // time passes, and Advance is called
   kSetDefaultLease,  // the configuration changes
   kSetReconnectGrace,
-  kSetLimit,  // an operator overrides LIMIT
+  kSetShortage,  // memory is short, or no longer
+  kSetLimit,     // an operator overrides LIMIT
   kDropLimit,
   kMlock,
   kMrenew,
@@ -53,7 +54,7 @@ enum class Operation : std::uint8_t {
   kSubscribe,    // a channel gets a subscriber
   kUnsubscribe,  // a channel loses its last one
 };
-inline constexpr std::size_t kOperationCount = 35;
+inline constexpr std::size_t kOperationCount = 36;
 
 // Of EXPIRE.
 enum class ExpiryCondition : std::uint8_t { kNone, kNx, kXx, kGt, kLt };
@@ -111,6 +112,7 @@ struct Call {
   bool is_rename = false;
   ExpiryCondition condition = ExpiryCondition::kNone;
   bool flushes_all = false;
+  bool is_short = false;  // kSetShortage
 
   // What is written is over at once.
   bool is_over() const {

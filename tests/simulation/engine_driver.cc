@@ -331,6 +331,7 @@ void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) 
     engine_.set_reconnect_grace_ms(call.lease_ms.value());
     return;
   }
+  if (call.operation == Operation::kSetShortage) return engine_.set_short_of_memory(call.is_short);
   const PatternText& pattern = setting_.patterns[static_cast<std::size_t>(call.pattern)];
   if (call.operation == Operation::kDropLimit) {
     outcome.number = engine_.DropLimit(pattern.db, pattern.glob(), now);

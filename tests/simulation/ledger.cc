@@ -61,6 +61,7 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   was_cancelled_ = false;
   was_heir_answered_ = false;
   heir_channel_ = kAbsent;
+  heir_client_ = kAbsent;
   const Keys reach = Reach(call.named());
   may_hand_over_ = !is_in_step_ || overrides_.was_ever_used() || IsAnythingOver(reach, now);
   const Keys settled = DropOverdueOn(call.named(), now);
@@ -112,6 +113,9 @@ void Ledger::ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now
       return;
     case Operation::kSetReconnectGrace:
       reconnect_grace_ms_ = call.lease_ms.value();
+      return;
+    case Operation::kSetShortage:
+      is_short_of_memory_ = call.is_short;
       return;
     case Operation::kSetLimit:
       Require(outcome.status == overrides_.Set(call, now), "LIMIT SET tells whether there is room");
@@ -251,6 +255,7 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
               .keys = grant->keys,
               .is_mlock = grant->is_mlock,
               .arrival = grant->arrival,
+              .client = grant->client,
               .mode = grant->mode,
               .lease_ms = grant->lease_ms,
               .keep_ms = grant->keep_ms,
@@ -329,7 +334,10 @@ void Ledger::MarkLeaving() {
 void Ledger::ForgetAbsentOf(int key, int owner) {
   const auto place = FindOwner(At(key).line, owner);
   if (place == At(key).line.end() || !place->is_absent()) return;
-  if (!place->is_mlock) heir_channel_ = place->channel;
+  if (!place->is_mlock) {
+    heir_channel_ = place->channel;
+    heir_client_ = place->client;
+  }
   RemovePlace(Place(*place));
   was_cancelled_ = true;
 }

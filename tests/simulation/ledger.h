@@ -132,6 +132,7 @@ class Ledger : public LedgerState {
   bool MayBeGranted(int key, TimeMs now) const;
   void CheckDenied(TimeMs now);
   void CheckWaitersMax(const Key& key);
+  void CheckLineMax(const Key& key);
 
   // Before a command's answers: which holds it ends, and what it ends without a word.
   void MarkLeaving();
@@ -166,6 +167,8 @@ class Ledger : public LedgerState {
   void ConfirmAll(Token token);
   // Whether the command that is judged gave one.
   bool GivesToken() const;
+  void CheckMayGrow(std::size_t count);
+  std::uint64_t CountOfClient(int connection) const;
   void SetWaiting(int connection, bool is_waiting);
   void Require(bool is_kept, const char* promise);
   std::optional<std::string> End(TimeMs now);
@@ -177,6 +180,7 @@ class Ledger : public LedgerState {
   std::vector<Key> keys_;
   DurationMs default_lease_ms_;
   DurationMs reconnect_grace_ms_;
+  bool is_short_of_memory_ = false;
   OverrideBook overrides_;
   std::uint64_t next_arrival_ = 1;
   Token newest_token_;
@@ -197,6 +201,7 @@ class Ledger : public LedgerState {
   Keys returned_;                // a channel that has a subscriber again; else empty
   Token undone_ = 0;             // a grant that is undone
   int heir_channel_ = kAbsent;   // of the place that a transfer has ended
+  int heir_client_ = kAbsent;    // of the same
   const Call* asked_ = nullptr;  // the command, also when it is done
   const Call* call_ = nullptr;   // null: no command
   const Outcome* outcome_ = nullptr;

@@ -109,6 +109,7 @@ void Ledger::JudgeGrantAfterWait(const Answer& answer, const Place& place, TimeM
     Require(!place.is_mlock, "an MLOCK never holds a part");
     was_heir_answered_ = true;
     heir_channel_ = place.channel;
+    heir_client_ = place.client;
     return RemovePlace(place);
   }
   Require(may_hand_over_, "what a step frees is handed over in its end");

@@ -38,6 +38,7 @@ Ledger::Hold Ledger::HoldFor(const Place& place, Token token, TimeMs now) const 
           .arrival = place.arrival,
           .keep_ms = place.keep_ms,
           .min_hold_ms = place.min_hold_ms,
+          .client = place.client,
           .channel = place.channel,
           .wait_end = place.wait_end};
 }
@@ -73,6 +74,22 @@ void Ledger::ConfirmAll(Token token) {
       if (hold.token == token) hold.is_confirmed = true;
     }
   }
+}
+
+// What is new was neither there nor waited for before.
+void Ledger::CheckMayGrow(std::size_t count) {
+  Require(!is_short_of_memory_, "nothing new is taken while memory is short");
+  Require(CountOfClient(call_->connection) + count <= setting_.engine.claims_per_client_max,
+          "no connection has more than is configured");
+}
+
+std::uint64_t Ledger::CountOfClient(int connection) const {
+  std::uint64_t count = 0;
+  for (const Key& key : keys_) {
+    count += static_cast<std::uint64_t>(std::ranges::count(key.holds, connection, &Hold::client) +
+                                        std::ranges::count(key.line, connection, &Place::client));
+  }
+  return count;
 }
 
 bool Ledger::IsWaiting(int connection) const {

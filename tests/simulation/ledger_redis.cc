@@ -120,11 +120,17 @@ void Ledger::NoteDeniedValue(Key& key, TimeMs now) {
   if (own == key.line.end()) {
     std::uint64_t places = 0;
     for (const Key& other : keys_) places += other.line.size() + other.watchers.size();
-    if (places >= setting_.engine.places_max / 2) return;
+    const std::size_t in_line = key.line.size() + key.watchers.size();
+    const bool is_half_full = places >= setting_.engine.places_max / 2 ||
+                              in_line >= setting_.engine.places_per_key_max / 2;
+    const std::uint64_t present = CountOfClient(call_->connection);
+    const bool has_room = present < setting_.engine.claims_per_client_max;
+    if (is_half_full || !has_room || is_short_of_memory_) return;
     key.line.push_back({.owner = call_->owner,
                         .keys = {call_->key},
                         .arrival = next_arrival_++,
                         .state = PlaceState::kPassedOver,
+                        .client = call_->connection,
                         .mode = {},
                         .lease_ms = call_->WrittenLease(),
                         .keep_ms = keep_ms,
@@ -135,6 +141,7 @@ void Ledger::NoteDeniedValue(Key& key, TimeMs now) {
   } else if (own->is_redis_way) {
     own->state = PlaceState::kKept;
     own->is_mark = false;
+    own->client = call_->connection;
     own->lease_ms = call_->WrittenLease();
     own->keep_ms = keep_ms;
     own->end = After(now, keep_ms);
@@ -151,6 +158,7 @@ void Ledger::JudgeSetGranted(int index, Token token, TimeMs now) {
   hold.lease_end = LeaseEnd(now, hold.lease_ms);
   hold.end = hold.lease_end;
   hold.is_redis_way = true;
+  hold.client = call_->connection;
   const auto own = FindOwner(key.line, call_->owner);
   CheckNobodyIsPassed(key, static_cast<std::size_t>(own - key.line.begin()), {}, now);
   if (own != key.line.end()) {
@@ -158,6 +166,8 @@ void Ledger::JudgeSetGranted(int index, Token token, TimeMs now) {
     hold.arrival = own->arrival;
     if (own->is_redis_way && call_->only_new) hold.keep_ms = setting_.KeepOf(index);
     key.line.erase(own);
+  } else {
+    CheckMayGrow(1);
   }
   NoteToken(token);
   AddHold(index, hold, now);
@@ -181,6 +191,7 @@ void Ledger::JudgeSetRenewed(Hold& hold, TimeMs now) {
 
 void Ledger::JudgeTakeover(Key& key, TimeMs now) {
   Require(MayBeEndedByOthers(key), "old clients cannot end new locks");
+  Require(!is_short_of_memory_, "nothing is taken over while memory is short");
   Require(FindOwner(key.line, call_->owner) == key.line.end(), "a takeover ends the value's place");
   const std::vector<Hold> old = key.holds;
   const bool is_rename = call_->is_rename && old.size() == 1;
@@ -212,6 +223,7 @@ void Ledger::JudgeTakeover(Key& key, TimeMs now) {
   hold.arrival = 0;
   hold.is_confirmed = true;
   hold.channel = heir_channel_;
+  hold.client = was_heir_answered_ ? heir_client_ : call_->connection;
   hold.is_leaving = false;
   key.holds.clear();
   if (!is_rename) key.cooling.clear();

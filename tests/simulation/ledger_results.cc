@@ -109,6 +109,7 @@ void Ledger::JudgeAlready(Hold& hold, TimeMs now) {
   hold.lease_ms = hold.lease_end == engine::kNever ? 0 : std::max(hold.lease_ms, asked_ms);
   hold.session_grace_ms = call_->session_grace_ms;
   hold.session_connection = call_->waits_on();
+  hold.client = call_->connection;
   if (call_->channel != kAbsent) hold.channel = call_->channel;
   hold.is_redis_way = false;
 }
@@ -149,6 +150,11 @@ void Ledger::CheckWaitersMax(const Key& key) {
           "no line is longer than MAXWAITERS");
 }
 
+void Ledger::CheckLineMax(const Key& key) {
+  Require(key.line.size() + key.watchers.size() < setting_.engine.places_per_key_max,
+          "no line is longer than is configured");
+}
+
 Ledger::Place Ledger::PlaceFor(const Call& call, TimeMs now) const {
   const bool is_waiting = call.wait_ms > 0;
   return {.owner = call.owner,
@@ -156,6 +162,7 @@ Ledger::Place Ledger::PlaceFor(const Call& call, TimeMs now) const {
           .is_mlock = call.is_mlock(),
           .state = is_waiting ? PlaceState::kWaiting : PlaceState::kKept,
           .connection = call.waits_on(),
+          .client = call.connection,
           .mode = call.mode(),
           .lease_ms = call.LeaseAsked(default_lease_ms_),
           .keep_ms = call.keep_ms,
@@ -169,6 +176,8 @@ Ledger::Place Ledger::PlaceFor(const Call& call, TimeMs now) const {
 void Ledger::JudgeLockGranted(TimeMs now) {
   Place place = PlaceFor(*call_, now);
   Keys in_order = place.keys;  // an earlier place keeps its own
+  const bool has_place = FindOwner(At(call_->key).line, call_->owner) != At(call_->key).line.end();
+  if (!has_place) CheckMayGrow(place.keys.size());
   for (int index : place.keys) {
     Key& key = At(index);
     Require(FindOwner(key.holds, call_->owner) == key.holds.end(), "an owner holds once");
@@ -199,9 +208,11 @@ void Ledger::JudgeQueued(TimeMs now) {
           "no wait begins that can never end");
   if (earlier == At(call_->key).line.end()) {
     CheckDenied(now);
+    CheckMayGrow(place.keys.size());
     place.arrival = next_arrival_++;
     for (int key : place.keys) {
       CheckWaitersMax(At(key));
+      CheckLineMax(At(key));
       At(key).line.push_back(place);
     }
   } else {
@@ -257,6 +268,8 @@ void Ledger::JudgeWait(Key& key, TimeMs now) {
   const auto status = static_cast<WaitStatus>(outcome_->status);
   Require((status == WaitStatus::kFree) == key.holds.empty(), "WAIT sees whether a key is free");
   if (status != WaitStatus::kWaiting) return;
+  Require(!is_short_of_memory_, "nobody begins to wait while memory is short");
+  CheckLineMax(key);
   Token newest = 0;
   for (const Hold& hold : key.holds) newest = std::max(newest, hold.token);
   key.watchers.push_back({call_->connection, newest, After(now, call_->wait_ms)});
@@ -287,6 +300,7 @@ void Ledger::JudgeTransfer(Key& key, TimeMs now) {
   hold.arrival = 0;
   hold.is_confirmed = true;
   hold.channel = heir_channel_;
+  hold.client = heir_client_;
   hold.is_redis_way = false;
   if (call_->lease_ms || was_only_session) {
     hold.lease_ms = call_->lease_ms.value_or(default_lease_ms_);

@@ -27,6 +27,7 @@ struct LedgerState {
     std::uint64_t arrival = 0;         // of the place that it came from; 0: none
     DurationMs keep_ms = 0;            // of that place
     DurationMs min_hold_ms = 0;        // of that place
+    int client = kAbsent;              // the connection that asked last
     int channel = kAbsent;             // NOTIFY
     TimeMs wait_end = engine::kNever;  // of that place, with NOTIFY
     bool is_confirmed = false;
@@ -42,6 +43,7 @@ struct LedgerState {
     std::uint64_t arrival = 0;
     PlaceState state = PlaceState::kWaiting;
     int connection = kAbsent;
+    int client = kAbsent;  // the connection that asked last
     engine::Mode mode;
     DurationMs lease_ms = 0;
     DurationMs keep_ms = 0;

@@ -114,6 +114,8 @@ std::string Narrate(const Call& call, TimeMs now) {
     case Operation::kSetDefaultLease:
     case Operation::kSetReconnectGrace:
       return text + name + " " + std::to_string(*call.lease_ms);
+    case Operation::kSetShortage:
+      return text + name + (call.is_short ? " short" : " not short");
     case Operation::kSetLimit:
       return text + name + " p" + std::to_string(call.pattern) + " " + std::to_string(*call.limit) +
              (call.lease_ms ? " for " + std::to_string(*call.lease_ms) : "");
@@ -151,6 +153,12 @@ std::string Narrate(const Setting& setting) {
               : "") +
          (setting.engine.places_max != ~0ULL
               ? ", at most " + std::to_string(setting.engine.places_max) + " places"
+              : "") +
+         (setting.engine.places_per_key_max != ~0ULL
+              ? ", at most " + std::to_string(setting.engine.places_per_key_max) + " places a key"
+              : "") +
+         (setting.engine.claims_per_client_max != ~0ULL
+              ? ", at most " + std::to_string(setting.engine.claims_per_client_max) + " a client"
               : "") +
          (setting.keep_choices.empty() ? "" : ", values keep places" + KeepWords(setting)) +
          (setting.is_lagging ? ", Advance lags" : "");

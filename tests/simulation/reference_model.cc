@@ -66,6 +66,9 @@ void ReferenceModel::ApplySetting(const Call& call, TimeMs now, Outcome& outcome
     case Operation::kSetReconnectGrace:
       reconnect_grace_ms_ = call.lease_ms.value();
       return;
+    case Operation::kSetShortage:
+      is_short_of_memory_ = call.is_short;
+      return;
     case Operation::kSetLimit:
       EndOverrides(now);
       outcome.status = overrides_.Set(call, now);

@@ -111,6 +111,15 @@ class ReferenceModel {
   void RepeatLock(const Call& call, TimeMs now, Outcome& outcome);
   void ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now);
   void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
+  // Why a connection may not have so many more holds and places; none: it may.
+  std::optional<engine::LockStatus> WhyNotMore(int connection, std::size_t count) const;
+  // While memory is short: the repeated request has other or more options than its hold or place.
+  template <typename Present>
+  bool BringsMore(const Call& call, const Present& present) const {
+    return is_short_of_memory_ && ((call.meta != kAbsent && call.meta != present.meta) ||
+                                   (call.session_grace_ms && !present.session_grace_ms) ||
+                                   (call.channel != kAbsent && present.channel == kAbsent));
+  }
   void JoinLine(const Call& call, std::size_t blocked, TimeMs now, Outcome& outcome);
   void RefuseDeadlock(const Call& call, std::size_t key, Outcome& outcome);
   void Deny(const Call& call, std::size_t key, engine::DenialReason reason, Outcome& outcome);
@@ -187,10 +196,12 @@ class ReferenceModel {
   const ModelKey& At(int key) const { return keys_[static_cast<std::size_t>(key)]; }
   std::uint64_t CountLocks() const;
   std::uint64_t CountWaiting() const;
+  std::uint64_t CountInLine(int key) const;
 
   const Setting& setting_;
   DurationMs default_lease_ms_;
   DurationMs reconnect_grace_ms_;
+  bool is_short_of_memory_ = false;
   OverrideBook overrides_;
   std::vector<ModelKey> keys_;
   Keys open_channels_;

@@ -72,8 +72,12 @@ void ReferenceModel::Wait(const Call& call, TimeMs now, Outcome& outcome) {
     outcome.status = static_cast<int>(WaitStatus::kFree);
   } else if (call.wait_ms == 0) {
     outcome.status = static_cast<int>(WaitStatus::kTimedOut);
+  } else if (is_short_of_memory_) {
+    outcome.status = static_cast<int>(WaitStatus::kOutOfMemory);
   } else if (CountWaiting() >= setting_.engine.places_max) {
     outcome.status = static_cast<int>(WaitStatus::kTooManyPlaces);
+  } else if (CountInLine(call.key) >= setting_.engine.places_per_key_max) {
+    outcome.status = static_cast<int>(WaitStatus::kTooManyOnKey);
   } else {
     outcome.status = static_cast<int>(WaitStatus::kWaiting);
     key.watchers.push_back({.arrival = next_arrival_++,

@@ -104,6 +104,10 @@ void ReferenceModel::AskAnew(const Call& call, TimeMs now, Outcome& outcome) {
     outcome.status = static_cast<int>(LockStatus::kTooManyLocks);
     return;
   }
+  if (missing > 0 && is_short_of_memory_) {
+    outcome.status = static_cast<int>(LockStatus::kOutOfMemory);
+    return;
+  }
   auto blocked = FindBlockedKey(call);
   if (blocked && call.wait_ms == 0 && call.keep_ms == 0) {
     return Deny(call, *blocked, WhyNot(At(keys[*blocked]), call.mode()), outcome);
@@ -112,6 +116,10 @@ void ReferenceModel::AskAnew(const Call& call, TimeMs now, Outcome& outcome) {
     if (const auto full = FindRefusingLine(call)) {
       return Deny(call, *full, DenialReason::kFull, outcome);
     }
+  }
+  if (const auto refusal = WhyNotMore(call.connection, keys.size())) {
+    outcome.status = static_cast<int>(*refusal);
+    return;
   }
   const auto is_deadlock = [&](const std::vector<ModelPlace>& leaving) {
     return blocked && call.wait_ms > 0 && IsDeadlock(call, leaving, now);
@@ -156,7 +164,15 @@ void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) 
     outcome.status = static_cast<int>(LockStatus::kModeDiffers);
     return;
   }
-  for (int key : call.is_mlock() ? std::vector<int>(first.keys) : std::vector<int>{call.key}) {
+  const std::vector<int> held = call.is_mlock() ? first.keys : std::vector<int>{call.key};
+  const auto brings_more = [&](int key) {
+    return BringsMore(call, At(key).holds[*At(key).FindHold(call.owner)]);
+  };
+  if (std::ranges::any_of(held, brings_more)) {
+    outcome.status = static_cast<int>(LockStatus::kOutOfMemory);
+    return;
+  }
+  for (int key : held) {
     ModelHold& hold = At(key).holds[*At(key).FindHold(call.owner)];
     ProlongByRepeat(call, hold, now);
     if (call.meta != kAbsent) hold.meta = call.meta;
@@ -206,6 +222,13 @@ void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome
     SetReserved(earlier, earlier.is_reserved);
     return RefuseDeadlock(call, IndexIn(call.named(), *blocked), outcome);
   }
+  const auto brings_more = [&](int key) { return BringsMore(call, At(key).PlaceOf(call.owner)); };
+  if (std::ranges::any_of(earlier.keys, brings_more)) {
+    SetReserved(earlier, earlier.is_reserved);
+    outcome.status = static_cast<int>(LockStatus::kOutOfMemory);
+    outcome.number = 0;
+    return;
+  }
   // Rule 13: not on the same channel.
   const bool is_same_channel = call.channel != kAbsent && call.channel == earlier.channel;
   if (earlier.state == PlaceState::kWaiting && !is_same_channel) {
@@ -235,12 +258,36 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
     outcome.status = static_cast<int>(LockStatus::kTooManyPlaces);
     return;
   }
+  const auto full = std::ranges::find_if(
+      keys, [&](int key) { return CountInLine(key) >= setting_.engine.places_per_key_max; });
+  if (full != keys.end()) {
+    outcome.status = static_cast<int>(LockStatus::kTooManyOnKey);
+    outcome.number = full - keys.begin();
+    return;
+  }
   outcome.reason = static_cast<int>(WhyNot(At(keys[blocked]), call.mode()));
   outcome.status = static_cast<int>(call.wait_ms > 0 ? LockStatus::kQueued : LockStatus::kKept);
   outcome.number = static_cast<std::int64_t>(blocked);
   TellQueued(PlaceOf(call, now), WhyNot(At(keys[blocked]), call.mode()));
   for (int key : keys) AddPlace(key, PlaceOf(call, now));
   ++next_arrival_;
+}
+
+// So many more holds or places, of whoever asked last on that connection.
+std::optional<LockStatus> ReferenceModel::WhyNotMore(int connection, std::size_t count) const {
+  if (is_short_of_memory_) return LockStatus::kOutOfMemory;
+  std::uint64_t present = 0;
+  for (const ModelKey& key : keys_) {
+    present += static_cast<std::uint64_t>(
+        std::ranges::count(key.holds, connection, &ModelHold::client) +
+        std::ranges::count(key.line, connection, &ModelPlace::connection));
+  }
+  if (present + count <= setting_.engine.claims_per_client_max) return std::nullopt;
+  return LockStatus::kTooManyOfClient;
+}
+
+std::uint64_t ReferenceModel::CountInLine(int key) const {
+  return At(key).line.size() + At(key).watchers.size();
 }
 
 void ReferenceModel::RefuseDeadlock(const Call& call, std::size_t key, Outcome& outcome) {

@@ -34,6 +34,16 @@ void ReferenceModel::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) 
   }
 }
 
+namespace {
+
+int RefusalOfWrite(engine::LockStatus status) {
+  return static_cast<int>(status == engine::LockStatus::kOutOfMemory
+                              ? WriteStatus::kOutOfMemory
+                              : WriteStatus::kTooManyOfClient);
+}
+
+}  // namespace
+
 // Old clients cannot end new locks.
 bool ReferenceModel::MayEnd(const ModelKey& key) const {
   return setting_.engine.ends_native_leases || key.holds.front().is_redis_way;
@@ -135,9 +145,14 @@ void ReferenceModel::SetNew(const Call& call, TimeMs now, Outcome& outcome) {
   const std::uint64_t missing = At(call.key).IsEmpty() ? 1 : 0;
   if (missing > 0 && CountLocks() + missing > setting_.engine.locks_max) {
     outcome.status = static_cast<int>(WriteStatus::kTooManyLocks);
+  } else if (missing > 0 && is_short_of_memory_) {
+    outcome.status = static_cast<int>(WriteStatus::kOutOfMemory);
   } else if (const auto reason = WhyNotNew(call.key, call.owner)) {
     DenySet(call, call.key, *reason, outcome);
     if (call.only_new) TakePlaceByValue(call, *reason, now, outcome);
+  } else if (const auto refusal = WhyNotMore(call.connection, 1);
+             refusal && !At(call.key).FindPlace(call.owner)) {
+    outcome.status = RefusalOfWrite(*refusal);
   } else {
     outcome.status = static_cast<int>(WriteStatus::kGranted);
     outcome.token = GiveToValue(call, call.key, now, outcome);
@@ -156,7 +171,9 @@ void ReferenceModel::TakePlaceByValue(const Call& call, DenialReason reason, Tim
   place.end = After(now, keep_ms);
   const auto index = key.FindPlace(call.owner);
   if (!index) {
-    if (CountWaiting() >= setting_.engine.places_max / 2) return;
+    const bool is_half_full = CountWaiting() >= setting_.engine.places_max / 2 ||
+                              CountInLine(call.key) >= setting_.engine.places_per_key_max / 2;
+    if (is_half_full || WhyNotMore(call.connection, 1)) return;
     place.state = PlaceState::kPassedOver;
     place.is_mark = true;
     AddPlace(call.key, place);
@@ -200,6 +217,10 @@ void ReferenceModel::SetAllNew(const Call& call, TimeMs now, Outcome& outcome) {
     outcome.status = static_cast<int>(WriteStatus::kTooManyLocks);
     return;
   }
+  if (const auto refusal = WhyNotMore(call.connection, call.keys.size())) {
+    outcome.status = RefusalOfWrite(*refusal);
+    return;
+  }
   outcome.status = static_cast<int>(WriteStatus::kGranted);
   for (int key : call.keys) outcome.token = GiveToValue(call, key, now, outcome);
 }
@@ -207,6 +228,10 @@ void ReferenceModel::SetAllNew(const Call& call, TimeMs now, Outcome& outcome) {
 // Present holds end, and the value gets a new token; as a rename of the only hold (INCR) all else
 // stays.
 void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
+  if (is_short_of_memory_) {
+    outcome.status = static_cast<int>(WriteStatus::kOutOfMemory);
+    return;
+  }
   ModelKey& key = At(call.key);
   const std::vector<ModelHold> old = key.holds;
   const bool is_rename = call.is_rename && old.size() == 1;

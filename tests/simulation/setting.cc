@@ -96,6 +96,10 @@ void MakeWeights(Random& random, Setting& setting) {
   if (random.OneIn(2)) {
     setting.weights[static_cast<std::size_t>(Operation::kSetLimit)] = 0;
   }
+  // As half know no shortage of memory.
+  if (random.OneIn(2)) {
+    setting.weights[static_cast<std::size_t>(Operation::kSetShortage)] = 0;
+  }
   // And half know no clients of Redis.
   const bool knows_redis = random.OneIn(2);
   for (std::size_t i = 0; i < kOperationCount && !knows_redis; ++i) {
@@ -122,6 +126,12 @@ void MakeOptions(Random& random, Setting& setting) {
     // each one counts.
     setting.is_lagging = false;
   }
+  if (random.OneIn(10)) options.places_per_key_max = random.Below(4) + 1;
+  if (random.OneIn(10)) options.claims_per_client_max = random.Below(5) + 1;
+  const bool is_bounded =
+      options.places_per_key_max != ~0ULL || options.claims_per_client_max != ~0ULL;
+  // As for places_max.
+  if (is_bounded) setting.is_lagging = false;
   if (random.OneIn(10)) options.limit_overrides_max = random.Below(3);
   options.ends_native_leases = random.OneIn(4);
   options.reconnect_grace_ms = random.OneIn(3) ? 0 : random.Magnitude(5'000);

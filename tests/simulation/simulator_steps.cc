@@ -151,6 +151,8 @@ Call Simulator::ResolveSetting(const Step& step) {
   const bool is_override = step.operation == Operation::kSetLimit;
   if (!is_override || step.has_lease) call.lease_ms = step.lease_ms;
   if (step.operation == Operation::kSetReconnectGrace && step.only_new) call.lease_ms = 0;
+  // It lasts for a few steps.
+  call.is_short = step.only_new && step.has_owner;
   call.pattern = step.pattern;
   call.limit = step.limit;
   return call;

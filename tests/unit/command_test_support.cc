@@ -106,6 +106,24 @@ void FakeEnvironment::NoteFailedLogIn(std::string_view address, std::string_view
   failed_log_ins.push_back(std::string(address) + " " + std::string(user));
 }
 
+std::uint64_t FakeEnvironment::MemoryInUse(bool asks_anew) {
+  ++memory_looks;
+  if (asks_anew) ++memory_asked;
+  return memory_in_use += memory_per_look;
+}
+
+void FakeEnvironment::NoteMemoryShort(bool is_short, std::uint64_t used_bytes,
+                                      std::uint64_t bytes_max) {
+  memory_notes.push_back(std::string(is_short ? "short " : "room ") + std::to_string(used_bytes) +
+                         " " + std::to_string(bytes_max));
+}
+
+void FakeEnvironment::NoteClosedNewcomer(ClosedNewcomer why, std::string_view address,
+                                         engine::TimeMs /*now*/) {
+  const bool is_slow = why == ClosedNewcomer::kTooSlow;
+  closed_newcomers.push_back((is_slow ? "slow " : "too many ") + std::string(address));
+}
+
 TestClient::TestClient(TestServer& server, const std::string& peer) : server_(server) {
   client_ = std::make_unique<Client>(server.dispatcher(), static_cast<Transport&>(*this),
                                      ClientAddress{peer, "127.0.0.1:3247", 8}, server.now());

@@ -32,6 +32,10 @@ class FakeEnvironment final : public Environment {
   // Kept until a test has them compared.
   bool StartPasswordCheck(PasswordQuestion question, std::uint64_t client_id) override;
   void NoteFailedLogIn(std::string_view address, std::string_view user) override;
+  std::uint64_t MemoryInUse(bool asks_anew) override;
+  void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override;
+  void NoteClosedNewcomer(ClosedNewcomer why, std::string_view address,
+                          engine::TimeMs now) override;
 
   ServerFacts facts{.version = "0.1.0",
                     .run_id = std::string(40, 'a'),
@@ -51,6 +55,12 @@ class FakeEnvironment final : public Environment {
   std::vector<std::pair<std::uint64_t, PasswordQuestion>> password_checks;
   std::size_t password_checks_max = 1000;
   std::vector<std::string> failed_log_ins;  // "ADDRESS USER"
+  std::uint64_t memory_in_use = 0;
+  std::uint64_t memory_per_look = 0;  // more with each look
+  int memory_looks = 0;
+  int memory_asked = 0;                       // looks that asked anew
+  std::vector<std::string> memory_notes;      // "short USED MAX" or "room USED MAX"
+  std::vector<std::string> closed_newcomers;  // "slow ADDRESS" or "too many ADDRESS"
 };
 
 class TestServer;

@@ -55,7 +55,7 @@ class RecordedEvents final : public NetEvents {
  public:
   void NoteOpened(const command::ClientProfile&) override;
   void NoteClosed(const command::ClientProfile&, CloseReason reason, engine::TimeMs) override;
-  void NoteRefused(std::string_view, std::size_t, engine::TimeMs) override {}
+  void NoteRefused(std::string_view, const Refusal&, engine::TimeMs) override {}
   void NoteAcceptFailed(int, engine::TimeMs) override {}
   void NoteHandshakeFailed(std::string_view, std::string_view, engine::TimeMs) override {}
   void NoteUnexpectedTls(std::string_view, engine::TimeMs) override {}

@@ -74,8 +74,9 @@ TEST_F(LogFile, HoldsAllLinesThatWereQueuedBeforeTheEnd) {
 TEST_F(LogFile, IsNotFilledByWhatClientsDoAtWill) {
   auto log = Open("info");
   NetLog net_log(*log);
-  for (int i = 0; i < 100; ++i) net_log.NoteRefused("127.0.0.1:5", 10, 1000 + i);
-  net_log.NoteRefused("127.0.0.1:6", 10, 1000 + NetLog::kQuietMs);
+  for (int i = 0; i < 100; ++i)
+    net_log.NoteRefused("127.0.0.1:5", {.connections_max = 10}, 1000 + i);
+  net_log.NoteRefused("127.0.0.1:6", {.connections_max = 10}, 1000 + NetLog::kQuietMs);
   command::ClientProfile client;
   client.address.peer = "127.0.0.1:7";
   client.name = "evil\nname";

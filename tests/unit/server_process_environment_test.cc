@@ -37,7 +37,8 @@ class ProcessEnvironmentTest : public testing::Test {
 };
 
 TEST_F(ProcessEnvironmentTest, FindsSettingsUnderBothOfTheirNames) {
-  EXPECT_THAT(Find("max*clients"), ElementsAre("max_clients=10000", "maxclients=10000"));
+  EXPECT_THAT(Find("max*clients"), ElementsAre("max_clients=10000", "maxclients=10000",
+                                               "max_unauthenticated_clients=0"));
   EXPECT_THAT(Find("port"), ElementsAre("port=3247"));
   EXPECT_THAT(Find("tcp?keepalive"), ElementsAre("tcp_keepalive=5m", "tcp-keepalive=300"));
   EXPECT_THAT(Find("unknown"), IsEmpty());
