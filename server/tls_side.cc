@@ -41,6 +41,10 @@ std::unique_ptr<net::TlsEntrance> MakeEntrance(net::TurnLoop& loop, net::TlsKeep
 
 std::string TlsSide::Start(const Config& config, net::TlsKeeper& http) {
   const bool is_http_wanted = config.http_port != 0 && config.http_tls == "yes";
+  if (config.tls_auth_clients_user == "cn" && config.tls_auth_clients == "no") {
+    return "tls_auth_clients_user: cn: no client is asked for a certificate; tls_auth_clients must "
+           "be optional or required";
+  }
   if (config.tls_port == 0 && !is_http_wanted) return "";
   if (config.tls_port != 0) resp_ = MakeEntrance(loop_, loop_, config, kRespAnswer);
   loop_.set_certificates_log_in(config.tls_auth_clients_user == "cn");

@@ -384,6 +384,11 @@ class Options(TlsCase):
                       self.end_of(*options, "--tls-auth-clients", "optional", "--tls-ca-file",
                                   "/nowhere"))
 
+    def test_users_of_certificates_that_nobody_is_asked_for(self):
+        options = self.certificates.options(free_port())
+        self.assertIn("tls_auth_clients_user: cn: no client is asked for a certificate",
+                      self.end_of(*options, "--tls-auth-clients-user", "cn"))
+
     def test_ciphers_that_nobody_knows(self):
         options = self.certificates.options(free_port())
         self.assertIn("tls_ciphers: NONSENSE: no cipher match",
