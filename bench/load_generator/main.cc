@@ -12,6 +12,7 @@
 #include "bench/load_generator/held.h"
 #include "bench/load_generator/pairs.h"
 #include "bench/load_generator/probe.h"
+#include "bench/load_generator/steady.h"
 
 namespace {
 
@@ -156,6 +157,34 @@ void AddProbe(CLI::App& app, ServerOptions& server) {
   });
 }
 
+void PrintPeriod(const SteadyPeriod& period) {
+  Print("commands", static_cast<std::uint64_t>(period.commands));
+  Print("seconds", period.seconds);
+  Print("p50_us", period.p50_us);
+  Print("p99_us", period.p99_us);
+  Print("p999_us", period.p999_us);
+  Print("max_us", period.max_us);
+  std::printf("period %s\n", period.name.c_str());
+  std::fflush(stdout);
+}
+
+void AddSteady(CLI::App& app, ServerOptions& server) {
+  CLI::App* command = app.add_subcommand(
+      "steady",
+      "take and release locks at a fixed rate until told; each line of standard input "
+      "ends a period, which is printed under that name");
+  command->add_option("--server", server.address, "ADDRESS:PORT, or the path of a unix socket")
+      ->required();
+  auto options = std::make_shared<SteadyOptions>();
+  command->add_option("--connections", options->connections)->capture_default_str();
+  command->add_option("--rate", options->rate, "commands a second, of all together")
+      ->capture_default_str();
+  command->callback([options, &server] {
+    options->endpoint = ParseEndpoint(server.address);
+    RunSteadily(*options, PrintPeriod);
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -168,6 +197,7 @@ int main(int argc, char** argv) {
   AddHold(app, server);
   AddCrowd(app, server);
   AddProbe(app, server);
+  AddSteady(app, server);
   CLI11_PARSE(app, argc, argv);
   return 0;
 }

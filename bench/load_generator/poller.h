@@ -18,6 +18,9 @@ class Poller {
   Poller& operator=(const Poller&) = delete;
   ~Poller();
 
+  // Readable when Wait has something to give.
+  int descriptor() const { return descriptor_; }
+
   // `owner` is what Wait gives for it.
   void Add(const Connection& connection, void* owner);
   // Also report when it can send.

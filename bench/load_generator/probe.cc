@@ -1,7 +1,6 @@
 #include "bench/load_generator/probe.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "bench/load_generator/failure.h"
 #include "bench/load_generator/latencies.h"
 #include "bench/load_generator/process_meter.h"
+#include "bench/load_generator/real_time.h"
 
 namespace fairlock::bench {
 
@@ -19,12 +19,6 @@ namespace {
 constexpr std::string_view kDbSize = "*1\r\n$6\r\nDBSIZE\r\n";
 constexpr std::uint64_t kDbSizeEveryNs = 10'000'000;
 constexpr std::uint64_t kAfterEmptyNs = 500'000'000;
-
-void AskForRealTime() {
-  sched_param parameters{};
-  parameters.sched_priority = 1;
-  sched_setscheduler(0, SCHED_FIFO, &parameters);  // may fail: then it is measured without
-}
 
 class Prober {
  public:
