@@ -131,6 +131,13 @@ constexpr auto kOptions = std::to_array<Option>({
      "A connection that must log in and has not after so long is closed. 0: it may take its time."},
     {"output_limit", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::output_limit,
      "A connection with more unread replies than this is closed."},
+    {"output_limit_total", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "",
+     &Config::output_limit_total,
+     "When the unread replies of all connections take more memory, those with the most are closed. "
+     "0: no bound."},
+    {"request_deadline", OptionType::kDuration, "30s", 0, kDay, true, "", &Config::request_deadline,
+     "A request whose first bytes have come must be there whole after so long; else the connection "
+     "is closed. 0: it may take any time."},
     {"request_limit", OptionType::kSize, "1mb", 16 * kKb, kGb, true, "", &Config::request_limit,
      "The largest request, in all its bytes."},
     {"argument_limit", OptionType::kSize, "512kb", 16 * kKb, 512 * kMb, true, "proto-max-bulk-len",

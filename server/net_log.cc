@@ -12,10 +12,23 @@ void NetLog::NoteClosed(const command::ClientProfile& client, net::CloseReason r
                         engine::TimeMs now) {
   log_.Debug("client {} from {} disconnected: {}", client.id, client.address.peer,
              net::NameOf(reason));
-  if (reason != net::CloseReason::kOutputLimit) return;
-  if (const std::uint64_t count = over_output_limit_.CountToLog(now); count > 0) {
-    log_.Warning("closed because they did not read their replies (output_limit): {}, last {} {}",
-                 count, client.address.peer, Escaped(client.name));
+  if (reason == net::CloseReason::kOutputLimit) {
+    LogClosed(over_output_limit_, "did not read their replies (output_limit)", client, now);
+  } else if (reason == net::CloseReason::kAllOutputLimit) {
+    LogClosed(over_all_output_limit_,
+              "had the most unread replies when all together had too many (output_limit_total)",
+              client, now);
+  } else if (reason == net::CloseReason::kRequestDeadline) {
+    LogClosed(over_request_deadline_, "did not send the rest of a request (request_deadline)",
+              client, now);
+  }
+}
+
+void NetLog::LogClosed(Recurrence& recurrence, std::string_view what,
+                       const command::ClientProfile& client, engine::TimeMs now) {
+  if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
+    log_.Warning("closed because they {}: {}, last {} {}", what, count, client.address.peer,
+                 Escaped(client.name));
   }
 }
 

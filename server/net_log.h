@@ -28,6 +28,9 @@ class NetLog final : public net::NetEvents {
   void NoteClosedNewcomer(command::ClosedNewcomer why, std::string_view peer, engine::TimeMs now);
 
  private:
+  void LogClosed(Recurrence& recurrence, std::string_view what,
+                 const command::ClientProfile& client, engine::TimeMs now);
+
   Log& log_;
   Recurrence refused_;
   Recurrence refused_by_address_;
@@ -35,6 +38,8 @@ class NetLog final : public net::NetEvents {
   Recurrence newcomers_too_many_;
   Recurrence accept_failed_;
   Recurrence over_output_limit_;
+  Recurrence over_all_output_limit_;
+  Recurrence over_request_deadline_;
   Recurrence handshake_failed_;
   Recurrence unexpected_tls_;
 };

@@ -86,9 +86,15 @@ script::ScriptLimits ScriptLimitsOf(const Config& config) {
           .cached_scripts_max = static_cast<std::size_t>(config.script_cache)};
 }
 
+void ApplyToTurns(const Config& config, net::TurnLimits& limits) {
+  limits.output_bytes_max = static_cast<std::size_t>(config.output_limit);
+  limits.all_output_bytes_max = static_cast<std::size_t>(config.output_limit_total);
+  limits.request_deadline_ms = config.request_deadline;
+}
+
 net::LoopOptions LoopOptionsOf(const Config& config) {
   net::LoopOptions options;
-  options.limits.output_bytes_max = static_cast<std::size_t>(config.output_limit);
+  ApplyToTurns(config, options.limits);
   options.sockets = {.keepalive_seconds = static_cast<int>(config.tcp_keepalive / 1000),
                      .user_timeout_ms = static_cast<int>(config.tcp_user_timeout)};
   options.connections_max = static_cast<std::size_t>(config.max_clients);
@@ -232,7 +238,7 @@ std::string Server::Apply(const Config& config) {
   loop_.set_connections_max(wanted);
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
   keeping_.Apply(config);
-  loop_.limits().output_bytes_max = static_cast<std::size_t>(config.output_limit);
+  ApplyToTurns(config, loop_.limits());
   ApplyToDispatcher(config);
   log_.SetLevel(config.log_level);
   LogChanges(config);

@@ -14,6 +14,13 @@ namespace fairlock::command {
 using protocol::ErrorCode;
 using protocol::ParseStatus;
 
+namespace {
+
+// With more output than this the next request waits until others had their turn.
+constexpr std::size_t kOutputBytesAtOnce = 16 * 1024;
+
+}  // namespace
+
 Client::Client(Dispatcher& dispatcher, Transport& transport, ClientAddress address,
                engine::TimeMs now)
     : dispatcher_(dispatcher), transport_(transport) {
@@ -33,10 +40,12 @@ std::size_t Client::Consume(std::string_view input, std::size_t requests_max, en
   std::size_t consumed = 0;
   std::size_t requests = 0;
   bool is_used_up = false;
-  while (!is_waiting() && !is_closing_ && !is_used_up && requests < requests_max) {
+  bool is_much = false;
+  while (!is_waiting() && !is_closing_ && !is_used_up && !is_much && requests < requests_max) {
     ReadAhead(input.substr(consumed), requests_max - requests, window);
     const std::size_t executed = ExecuteAhead(window, now);
     requests += executed;
+    is_much = output_.size() > kOutputBytesAtOnce;
     is_used_up = window.last.status != ParseStatus::kRequest;
     const bool is_stopped = is_waiting() || is_closing_;
     if (executed < window.count || (is_stopped && window.last.status == ParseStatus::kError)) {
@@ -49,7 +58,8 @@ std::size_t Client::Consume(std::string_view input, std::size_t requests_max, en
     if (window.last.status == ParseStatus::kError) RefuseInput(window.last.error);
   }
   profile_.commands_processed += requests;
-  has_more_ = consumed < input.size() && (is_waiting() || requests == requests_max);
+  const bool is_cut_short = is_waiting() || is_much || requests == requests_max;
+  has_more_ = consumed < input.size() && is_cut_short;
   return consumed;
 }
 
@@ -77,6 +87,7 @@ std::size_t Client::ExecuteAhead(const RequestWindow& window, engine::TimeMs now
   while (executed < window.count && !is_waiting() && !is_closing_) {
     dispatcher_.Execute(*this, window.requests[executed], now);
     ++executed;
+    if (output_.size() > kOutputBytesAtOnce) break;
   }
   return executed;
 }

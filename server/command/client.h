@@ -67,10 +67,10 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   // Executes whole requests from the front of `input`, at most `requests_max` of them, and returns
   // how many bytes are done with. What is not consumed must be given again, with more behind it.
-  // Stops early when a request waits or the connection is to close.
+  // Stops early when a request waits, the connection is to close, or the output becomes long.
   std::size_t Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now);
 
-  // True if the last Consume stopped at `requests_max` or at a wait although whole requests may be
+  // True if the last Consume stopped at `requests_max`, a wait or long output and requests may be
   // left.
   bool has_more_to_execute() const { return has_more_; }
 

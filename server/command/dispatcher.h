@@ -43,9 +43,11 @@ struct ServerCounters {
   std::uint64_t input_bytes = 0;               // transport
   std::uint64_t output_bytes = 0;              // transport
   std::uint64_t turns = 0;                     // transport
-  std::uint64_t closed_over_output_limit = 0;  // transport
+  std::uint64_t closed_over_output_limit = 0;  // transport; by either limit
   std::uint64_t rejected_by_address = 0;       // transport; connections_rejected has them too
   std::uint64_t closed_without_log_in = 0;
+  std::uint64_t closed_over_request_deadline = 0;  // transport
+  std::uint64_t unread_reply_bytes = 0;            // transport: memory for them, now
   std::uint64_t failed_log_ins = 0;
   std::uint64_t denied_requests = 0;  // for want of permission
   // By the first word, in the order of protocol::AllErrors.

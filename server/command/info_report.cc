@@ -125,6 +125,8 @@ constexpr auto kMemoryFields = std::to_array<Field>({
      [](const Source& s) {
        return std::to_string(s.dispatcher.scripts().interpreter().script_count());
      }},
+    {"used_memory_unread_replies",
+     [](const Source& s) { return std::to_string(s.counters.unread_reply_bytes); }},
     {"maxmemory", [](const Source& s) { return std::to_string(MemoryMax(s)); }},
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
     {"maxmemory_human", [](const Source& s) { return Human(MemoryMax(s)); }},
@@ -173,6 +175,8 @@ constexpr auto kStatsFields = std::to_array<Field>({
      [](const Source& s) { return std::to_string(s.counters.closed_without_log_in); }},
     {"client_output_buffer_limit_disconnections",
      [](const Source& s) { return std::to_string(s.counters.closed_over_output_limit); }},
+    {"request_deadline_disconnections",
+     [](const Source& s) { return std::to_string(s.counters.closed_over_request_deadline); }},
     {"acl_access_denied_auth",
      [](const Source& s) { return std::to_string(s.counters.failed_log_ins); }},
     {"acl_access_denied_cmd",

@@ -13,6 +13,8 @@ class ByteQueue {
   std::string_view view() const { return std::string_view(bytes_).substr(begin_); }
   bool empty() const { return begin_ == bytes_.size(); }
   std::size_t size() const { return bytes_.size() - begin_; }
+  // Taken for them; 0 while it is empty.
+  std::size_t memory_bytes() const { return empty() ? 0 : bytes_.capacity(); }
 
   void Append(std::string_view bytes);
   // Becomes `bytes` without its first `dropped`. REQUIRES: empty.

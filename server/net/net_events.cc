@@ -14,6 +14,10 @@ std::string_view NameOf(CloseReason reason) {
       return "killed";
     case CloseReason::kOutputLimit:
       return "output limit reached";
+    case CloseReason::kAllOutputLimit:
+      return "the most unread replies when there were too many";
+    case CloseReason::kRequestDeadline:
+      return "request not completed in time";
     case CloseReason::kLingered:
       return "last replies not taken";
     case CloseReason::kServerStops:

@@ -10,12 +10,14 @@
 namespace fairlock::net {
 
 enum class CloseReason : std::uint8_t {
-  kPeerClosed,   // end of file
-  kPeerFailed,   // reset, or unreachable for too long
-  kAnswered,     // QUIT, or a protocol error that was answered
-  kKilled,       // another connection asked for it
-  kOutputLimit,  // it does not read what it asks for
-  kLingered,     // it did not take its last replies in time
+  kPeerClosed,       // end of file
+  kPeerFailed,       // reset, or unreachable for too long
+  kAnswered,         // QUIT, or a protocol error that was answered
+  kKilled,           // another connection asked for it
+  kOutputLimit,      // it does not read what it asks for
+  kAllOutputLimit,   // many do not, and it has asked for the most
+  kRequestDeadline,  // it did not send the rest of a request
+  kLingered,         // it did not take its last replies in time
   kServerStops,
 };
 

@@ -17,6 +17,9 @@ namespace {
 // The client is given so many requests at a time; in between its output is looked at.
 constexpr std::size_t kRequestsPerSlice = 16;
 
+// With more than these behind, the readiness set is told not to report them again and again.
+constexpr std::size_t kBehindReportedMax = 64;
+
 constexpr char kTlsHandshake = 0x16;
 
 // Puts the connection into one of the turn's lists, once.
@@ -57,10 +60,13 @@ void RespConnection::SetInterest(Interest interest) {
 void RespConnection::NoticeReadiness(const Readiness& readiness) {
   if (is_closed_) return;
   if (readiness.to_write) Enlist(*this, turn_.to_finish, is_to_finish_);
-  // What is left of the last turn comes first.
-  const bool is_to_be_read = interest_.to_read && !is_to_execute_;
-  if (readiness.to_read && is_to_be_read) {
-    Receive();
+  if (is_to_execute_) {
+    // It comes behind others, and will be read then.
+    is_unread_ = readiness.to_read && turn_.to_go_on.size() > kBehindReportedMax;
+    if (is_unread_) SetInterest({.to_read = false, .to_write = interest_.to_write});
+  } else if (readiness.to_read && interest_.to_read) {
+    if (ComesBehind()) return GoBehind();
+    Receive(turn_.limits.received_bytes_max);
     Enlist(*this, turn_.to_execute, is_to_execute_);
   } else if (readiness.is_lost && !interest_.to_read) {
     is_peer_done_ = true;
@@ -69,19 +75,42 @@ void RespConnection::NoticeReadiness(const Readiness& readiness) {
   }
 }
 
-void RespConnection::Receive() {
-  const std::span<char> window = turn_.arena.window();
+// Whoever waits is always read: that its client has gone must be seen before it is granted
+// anything.
+bool RespConnection::ComesBehind() const {
+  if (client_.is_waiting()) return false;
+  return work_.IsOverShare(turn_.now) || turn_.arena.used_bytes() >= turn_.limits.ahead_bytes_max;
+}
+
+void RespConnection::GoBehind() {
+  if (std::exchange(is_to_execute_, true)) return;
+  turn_.to_go_on.push_back(this);
+}
+
+std::size_t RespConnection::ReceiveBehind(std::size_t bytes_max) {
+  if (is_closed_) return 0;
+  if (is_peer_done_ || CanExecute()) return std::min(input_.size(), bytes_max);
+  return Receive(bytes_max);
+}
+
+std::size_t RespConnection::Receive(std::size_t bytes_max) {
+  std::span<char> window = turn_.arena.window();
+  // A record of TLS comes whole.
+  if (tls_ == nullptr) window = window.first(std::min(bytes_max, window.size()));
   const ssize_t received =
       tls_ != nullptr ? tls_->Receive(window) : ::recv(socket_, window.data(), window.size(), 0);
   if (received > 0) {
     TakeIn({window.data(), static_cast<std::size_t>(received)});
     if (tls_ != nullptr && tls_->has_ended()) is_peer_done_ = true;
-  } else if (received == 0) {
+    return static_cast<std::size_t>(received);
+  }
+  if (received == 0) {
     is_peer_done_ = true;
   } else if (errno != EAGAIN && errno != EINTR) {
     is_peer_done_ = true;
     is_peer_lost_ = true;
   }
+  return 0;
 }
 
 void RespConnection::TakeIn(std::string_view received) {
@@ -89,6 +118,7 @@ void RespConnection::TakeIn(std::string_view received) {
     turn_.events.NoteUnexpectedTls(client_.profile().address.peer, turn_.now);
   }
   turn_.dispatcher.counters().input_bytes += received.size();
+  work_.Charge(received.size(), turn_.now);
   has_unseen_input_ = true;
   if (input_.empty() && !client_.is_waiting()) {
     arrived_ = turn_.arena.Keep(received.size());
@@ -109,15 +139,48 @@ void RespConnection::CloseIfDeadWaiter() {
   }
 }
 
-void RespConnection::Execute() {
+std::size_t RespConnection::Execute() {
   is_to_execute_ = false;
-  if (is_closed_) return;
-  if (CanExecute()) ConsumeInput();
-  input_.Append(std::exchange(arrived_, {}));
+  is_unread_ = false;
+  if (is_closed_) return 0;
+  const std::uint64_t executed_before = client_.profile().commands_processed;
+  const std::uint64_t written_before = client_.written_bytes();
+  const std::size_t work = CanExecute() ? ConsumeInput() : 0;
+  KeepArrived();
+  FollowPartialRequest(client_.profile().commands_processed != executed_before);
+  const auto written = static_cast<std::size_t>(client_.written_bytes() - written_before);
+  work_.Charge(written, turn_.now);
+  NoticeOutput();
+  return work + written;
+}
+
+// Its time runs from the turn in which the request before it was executed.
+void RespConnection::FollowPartialRequest(bool has_executed) {
+  const bool is_partial_now = !input_.empty() && !has_unseen_input_ &&
+                              !client_.has_more_to_execute() && !client_.is_waiting() &&
+                              !client_.is_closing();
+  if (!is_partial_now) {
+    EndPartial();
+  } else if (has_executed || !is_partial()) {
+    BeginPartial(turn_.partial_requests, turn_.now);
+  }
+}
+
+void RespConnection::RefusePartialRequest() {
+  EndPartial();
+  // What is not read cannot be completed.
+  if (is_closed_ || !interest_.to_read) return;
+  is_overdue_ = true;
+  ++turn_.dispatcher.counters().closed_over_request_deadline;
+  client_.writer().Error(protocol::ErrorCode::kErr,
+                         "request not completed within " +
+                             std::to_string(turn_.limits.request_deadline_ms) +
+                             " ms (request_deadline)");
+  client_.CloseAfterOutput();
   NoticeOutput();
 }
 
-void RespConnection::ConsumeInput() {
+std::size_t RespConnection::ConsumeInput() {
   if (client_.output().empty()) turn_.buffers.Lend(client_.output());
   const bool is_in_arena = input_.empty();
   const std::string_view input = is_in_arena ? arrived_ : input_.view();
@@ -134,6 +197,7 @@ void RespConnection::ConsumeInput() {
   } else {
     input_.DropFront(consumed);
   }
+  return consumed;
 }
 
 void RespConnection::NoticeOutput() {
@@ -164,11 +228,20 @@ void RespConnection::Finish() {
   if (is_closed_) return;
   if (output_bytes() > turn_.limits.output_bytes_max) return Close(CloseReason::kOutputLimit);
   if (IsOver()) {
-    return Close(is_ending_      ? CloseReason::kServerStops
+    return Close(is_overdue_     ? CloseReason::kRequestDeadline
+                 : is_ending_    ? CloseReason::kServerStops
                  : is_peer_done_ ? CloseReason::kPeerClosed
                                  : CloseReason::kAnswered);
   }
   WaitForWhatIsNext();
+  CountUnread();
+}
+
+void RespConnection::CountUnread() {
+  const std::string& output = client_.output();
+  const std::size_t bytes = unsent_.memory_bytes() + (output.empty() ? 0 : output.capacity());
+  turn_.dispatcher.counters().unread_reply_bytes += bytes - unread_bytes_;
+  unread_bytes_ = bytes;
 }
 
 std::uint64_t RespConnection::CompletedBatch() const { return turn_.keeper->completed_batch(); }
@@ -241,10 +314,10 @@ bool RespConnection::IsToBeRead() const {
 
 void RespConnection::WaitForWhatIsNext() {
   const bool goes_on = !is_ending_ && CanExecute();
-  SetInterest({.to_read = IsToBeRead(), .to_write = SendableBytes() > 0});
+  SetInterest({.to_read = IsToBeRead() && !is_unread_, .to_write = SendableBytes() > 0});
   if (goes_on) {
-    Enlist(*this, turn_.to_go_on, is_to_execute_);
-  } else if (!interest_.to_read) {
+    GoBehind();
+  } else if (!interest_.to_read && !is_to_execute_) {
     const bool is_at_its_end = is_peer_done_ || is_ending_ || client_.is_closing();
     if (is_at_its_end && linger_until_ == engine::kNever) {
       linger_until_ = turn_.now + turn_.limits.linger_ms;
@@ -289,8 +362,12 @@ void RespConnection::Close(CloseReason reason) {
   if (is_closed_) return;
   is_closed_ = true;
   if (tls_ != nullptr && reason != CloseReason::kPeerFailed) tls_->SendEnd();
-  if (reason == CloseReason::kAnswered || reason == CloseReason::kServerStops) DiscardInput();
-  if (reason == CloseReason::kOutputLimit) ++turn_.dispatcher.counters().closed_over_output_limit;
+  const bool is_answered =
+      reason == CloseReason::kAnswered || reason == CloseReason::kRequestDeadline;
+  if (is_answered || reason == CloseReason::kServerStops) DiscardInput();
+  const bool is_over_limit =
+      reason == CloseReason::kOutputLimit || reason == CloseReason::kAllOutputLimit;
+  if (is_over_limit) ++turn_.dispatcher.counters().closed_over_output_limit;
   turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
   client_.Detach(turn_.now);
   turn_.addresses.Remove(client_.profile().address.peer);
@@ -298,6 +375,8 @@ void RespConnection::Close(CloseReason reason) {
   input_.Clear();
   unsent_.Clear();
   turn_.buffers.Return(client_.output());
+  CountUnread();
+  EndPartial();
   turn_.closed.push_back(this);
 }
 

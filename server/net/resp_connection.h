@@ -4,14 +4,17 @@
 #include <boost/intrusive/list.hpp>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "server/command/client.h"
 #include "server/command/transport.h"
 #include "server/net/byte_queue.h"
 #include "server/net/output_gate.h"
+#include "server/net/partial_request.h"
 #include "server/net/readiness_set.h"
 #include "server/net/tls_socket.h"
 #include "server/net/turn.h"
+#include "server/net/work_account.h"
 
 namespace fairlock::net {
 
@@ -23,8 +26,10 @@ namespace fairlock::net {
 //  1. While its output is piled up, its request waits or whole requests are left, nothing is
 //     executed; while it is not executed, at most a bounded amount is read.
 //  2. Between turns a connection that is open waits for readiness to read or to write, goes on in
-//     the next turn, or is watched each second.
-class RespConnection final : public command::Transport, public boost::intrusive::list_base_hook<> {
+//     a later turn, or is watched each second.
+class RespConnection final : public command::Transport,
+                             public boost::intrusive::list_base_hook<>,
+                             public PartialRequest {
  public:
   // Owns the socket, which may be under TLS.
   RespConnection(Turn& turn, int socket, command::ClientAddress address,
@@ -35,14 +40,23 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   // Begins to wait for bytes; false: the system has no room for that.
   [[nodiscard]] bool Start();
 
-  // Its socket is ready. Receives what there is, unless the connection is not to be read now.
+  // Its socket is ready. Receives what there is, unless the connection is not to be read now or
+  // comes behind others.
   void NoticeReadiness(const Readiness& readiness);
+  // Its turn has come among those behind: receives at most about so much, unless whole requests
+  // are left. Returns how many bytes there are to execute.
+  std::size_t ReceiveBehind(std::size_t bytes_max);
 
   // The steps of a turn, after its time was taken. A connection whose client is gone and whose
   // request waits closes first, so that nothing is granted to it.
   void CloseIfDeadWaiter();
-  void Execute();
+  // Returns how much work that was, counted as in WorkAccount.
+  std::size_t Execute();
   void Finish();
+  // Instead of Execute, when the turn has become too long: it comes behind.
+  void KeepArrived() { input_.Append(std::exchange(arrived_, {})); }
+  // The rest of its request is overdue.
+  void RefusePartialRequest();
 
   // Whether it goes on to Finish: the journal has completed what its output waits for.
   bool IsReleased() const { return is_closed_ || gate_.awaited_batch() <= CompletedBatch(); }
@@ -61,6 +75,9 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   void LogInAs(std::string_view user);
 
   bool is_closed() const { return is_closed_; }
+  bool is_waiting() const { return client_.is_waiting(); }
+  // Memory for replies that were not sent yet, as it was when it was last looked at.
+  std::size_t unread_bytes() const { return unread_bytes_; }
   const command::ClientProfile& profile() const { return client_.profile(); }
   int socket() const { return socket_; }
 
@@ -70,11 +87,16 @@ class RespConnection final : public command::Transport, public boost::intrusive:
 
  private:
   void SetInterest(Interest interest);
-  void Receive();
+  // Returns how many bytes came.
+  std::size_t Receive(std::size_t bytes_max);
   void TakeIn(std::string_view received);
+  void GoBehind();
 
-  void ConsumeInput();
+  // Returns how many bytes were done with.
+  std::size_t ConsumeInput();
+  void FollowPartialRequest(bool has_executed);
   bool CanExecute() const;
+  bool ComesBehind() const;
   bool IsToBeRead() const;
 
   std::uint64_t CompletedBatch() const;
@@ -83,6 +105,7 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   void SendOutput();
   std::size_t Send(std::string_view bytes);
   std::size_t output_bytes() const { return unsent_.size() + client_.output().size(); }
+  void CountUnread();
   bool IsOver() const;
   void WaitForWhatIsNext();
   void DiscardInput();
@@ -96,9 +119,11 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   ByteQueue unsent_;          // what did not leave at once; comes before the client's output
   OutputGate gate_;           // holds back what the journal has not completed
   engine::TimeMs linger_until_ = engine::kNever;
+  std::size_t unread_bytes_ = 0;  // as the counters have it
+  WorkAccount work_;
 
   Interest interest_;           // what the readiness set was told
-  bool is_to_execute_ = false;  // in this turn or in the next
+  bool is_to_execute_ = false;  // in this turn or in a later one
   bool is_to_finish_ = false;
   bool is_watched_ = false;
   bool is_held_ = false;  // in the turn's list of those whose output waits for the journal
@@ -112,6 +137,8 @@ class RespConnection final : public command::Transport, public boost::intrusive:
   bool is_ending_ : 1 = false;
   bool is_kill_asked_ : 1 = false;
   bool is_over_limit_ : 1 = false;  // a message found no room: it must not seem as if it took all
+  bool is_unread_ : 1 = false;      // although it is to be read: it comes behind many others
+  bool is_overdue_ : 1 = false;     // its request was not completed in time
   bool is_closed_ : 1 = false;
 };
 

@@ -9,6 +9,7 @@
 #include "server/command/dispatcher.h"
 #include "server/net/buffer_pool.h"
 #include "server/net/net_events.h"
+#include "server/net/partial_request.h"
 #include "server/net/readiness_set.h"
 #include "server/net/turn_arena.h"
 #include "server/persist/keeper.h"
@@ -30,15 +31,24 @@ class TurnGuest {
 
 // How much is done before others get their turn, and how much may pile up.
 struct TurnLimits {
-  std::size_t handlers_max = 256;   // readiness events a turn
-  std::size_t accepts_max = 64;     // new connections a turn and listening socket
-  std::size_t closes_max = 64;      // sockets of closed connections a turn
-  std::size_t timers_max = 2000;    // due timers a turn
-  std::size_t requests_max = 1000;  // requests of one connection a turn
+  std::size_t handlers_max = 256;  // readiness events a turn
+  std::size_t accepts_max = 16;    // new connections a turn and listening socket
+  std::size_t closes_max = 16;     // sockets of closed connections a turn
+  std::size_t timers_max = 2000;   // due timers a turn
+  std::size_t requests_max = 256;  // requests of one connection a turn
+  // What is received from one connection a turn; what is received from all, and what is done for
+  // them, before the others come behind; then what a turn does for those behind.
+  std::size_t received_bytes_max = 8 * 1024;
+  std::size_t ahead_bytes_max = 32 * 1024;
+  std::size_t behind_bytes_max = 16 * 1024;
   // Above this a connection's requests are neither read nor executed until it takes its replies.
-  std::size_t output_pause_bytes = 256 * 1024;
+  std::size_t output_pause_bytes = 64 * 1024;
   // Above this it is closed.
   std::size_t output_bytes_max = 16 * 1024 * 1024;
+  // When the unread replies of all take more memory, those with the most are closed; 0: no bound.
+  std::size_t all_output_bytes_max = 256 * 1024 * 1024;
+  // In so long a request whose first bytes have come must be there whole; 0: whenever it likes.
+  engine::DurationMs request_deadline_ms = 30'000;
   // How much is read behind a request that waits.
   std::size_t waiting_input_bytes_max = 1024 * 1024;
   // How long a connection that is to end may take for its last replies.
@@ -49,6 +59,11 @@ struct TurnLimits {
 
 // Owned by the TurnLoop. A connection stands in each list at most once, and either in to_execute or
 // in to_go_on. Loop-confined.
+//
+// Who asks for little is received and executed in the turn in which it is ready (to_execute). Who
+// has asked for more than its share of late, or for more than one turn does, comes behind these, in
+// to_go_on: each turn serves some of them, from the front; who then has more to do stands at the
+// end. So whatever those behind ask for, a turn is short.
 struct Turn {
   Turn(command::Dispatcher& the_dispatcher, NetEvents& the_events, const TurnLimits& the_limits)
       : dispatcher(the_dispatcher), events(the_events), limits(the_limits) {}
@@ -64,12 +79,13 @@ struct Turn {
   command::AddressCounts addresses;   // of open connections, and of handshakes that lead to one
   persist::Keeper* keeper = nullptr;  // null: nothing is kept, and no reply waits
 
-  std::vector<RespConnection*> to_execute;  // something has arrived, or was left by the last turn
+  std::vector<RespConnection*> to_execute;  // something has arrived
   std::vector<RespConnection*> to_finish;   // executed something, or have output
-  std::vector<RespConnection*> to_go_on;    // whole requests are left: to_execute of the next turn
+  std::deque<RespConnection*> to_go_on;     // come behind: something may have arrived, or was left
   std::vector<RespConnection*> to_watch;    // open but not read: looked at once a second
   std::vector<RespConnection*> held;        // their output waits for the journal
   std::deque<RespConnection*> closed;       // destroyed a few a turn
+  PartialRequests partial_requests;         // the oldest first
   std::vector<TurnGuest*> guests;
   std::vector<TurnGuest*> held_guests;  // go on when the journal has completed more
 

@@ -21,6 +21,7 @@ class TurnArena {
 
   // There is no window any more: who is ready now gets its turn next time.
   bool is_full() const { return kBytes - used_bytes_ < kWindowBytes; }
+  std::size_t used_bytes() const { return used_bytes_; }
 
   // To receive into; the same until something in it is kept. REQUIRES: not full.
   std::span<char> window() {

@@ -25,6 +25,14 @@ constexpr engine::DurationMs kTimedWaitMsMax = 1000;
 constexpr int kHeldUpMsMax = 10;
 constexpr engine::DurationMs kUntilReady = engine::kForever;
 
+// What it costs to receive from a connection and to send to it, as so many bytes of requests.
+constexpr std::size_t kVisitBytes = 512;
+
+// When nobody has asked for little in so long, nobody is kept waiting by longer turns, and these
+// cost less.
+constexpr engine::DurationMs kAloneMs = 100;
+constexpr std::size_t kTimesTheWorkWhenAlone = 16;
+
 constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
 
 std::string TextOf(const Refusal& refusal) {
@@ -63,7 +71,6 @@ void TurnLoop::Run() {
 
 void TurnLoop::RunTurn() {
   turn_.arena.Clear();
-  turn_.to_execute.swap(turn_.to_go_on);
   WaitForReadiness();
   turn_.now = std::max(turn_.now, BoottimeMs());
   ++turn_.dispatcher.counters().turns;
@@ -71,8 +78,11 @@ void TurnLoop::RunTurn() {
   CloseDeadWaiters();
   EndDue();
   ExecuteRequests();
+  ExecuteBehind();
+  RefusePartialRequests();
   ServeGuests();
   FinishConnections();
+  BoundUnreadReplies();
   WatchConnections();
   StopIfAsked();
   if (turn_.keeper != nullptr) turn_.keeper->EndTurn(turn_.now);
@@ -107,11 +117,12 @@ void TurnLoop::ReleaseHeld() {
 
 engine::DurationMs TurnLoop::WaitMsMax() const {
   const bool is_work_left =
-      is_more_due_ || !turn_.to_execute.empty() || !turn_.closed.empty() || !turn_.guests.empty();
+      is_more_due_ || !turn_.to_go_on.empty() || !turn_.closed.empty() || !turn_.guests.empty();
   if (is_work_left || is_stop_asked_ != is_stopping_) return 0;
   engine::TimeMs next = std::min(turn_.dispatcher.NextDeadline(), stop_until_);
   if (turn_.keeper != nullptr) next = std::min(next, turn_.keeper->NextDeadline());
   if (!turn_.to_watch.empty()) next = std::min(next, watch_at_);
+  next = std::min(next, NextRequestDeadline());
   for (const Entrance& entrance : entrances_) {
     // Without room there will be some when somebody has told the loop that it is there.
     if (entrance.keeper.Room() == 0) continue;
@@ -140,6 +151,7 @@ void TurnLoop::WaitForReadiness() {
   if (wait_ms > 0 && handled == 0) return;
   while (handled < turn_.limits.handlers_max && io_context_.poll_one() > 0) ++handled;
   ReceiveFromReady();
+  ReceiveFromThoseBehind();
 }
 
 // Signals are seen meanwhile, and time goes on; but nothing more is taken in.
@@ -164,6 +176,22 @@ void TurnLoop::ReceiveFromReady() {
   }
 }
 
+// Those at the front, as many as the turn has time for; one alone has all of it.
+void TurnLoop::ReceiveFromThoseBehind() {
+  const bool is_alone = turn_.now - ahead_at_ > kAloneMs;
+  const std::size_t bytes_max =
+      turn_.limits.behind_bytes_max * (is_alone ? kTimesTheWorkWhenAlone : 1);
+  const std::size_t each = turn_.to_go_on.size() > 1 ? bytes_max / 2 : bytes_max;
+  behind_bytes_max_ = bytes_max;
+  std::size_t bytes = 0;
+  behind_to_execute_ = 0;
+  while (behind_to_execute_ < turn_.to_go_on.size() && bytes < bytes_max) {
+    if (turn_.arena.is_full()) return;
+    bytes += kVisitBytes + turn_.to_go_on[behind_to_execute_]->ReceiveBehind(each);
+    ++behind_to_execute_;
+  }
+}
+
 void TurnLoop::EndDue() {
   const engine::TimeMs due = turn_.dispatcher.NextDeadline();
   is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
@@ -177,8 +205,67 @@ void TurnLoop::CloseDeadWaiters() {
 }
 
 void TurnLoop::ExecuteRequests() {
-  for (RespConnection* connection : turn_.to_execute) connection->Execute();
+  std::size_t work = 0;
+  if (!turn_.to_execute.empty()) ahead_at_ = turn_.now;
+  for (RespConnection* connection : turn_.to_execute) {
+    // For whoever waits nothing is done, and its socket must still be looked at.
+    if (work < turn_.limits.ahead_bytes_max || connection->is_waiting()) {
+      work += connection->Execute();
+    } else {
+      connection->KeepArrived();
+      turn_.to_go_on.push_back(connection);
+    }
+  }
   turn_.to_execute.clear();
+}
+
+void TurnLoop::ExecuteBehind() {
+  std::size_t left = std::exchange(behind_to_execute_, 0);
+  std::size_t work = 0;
+  // Replies may be long, which nobody can know before.
+  for (; left > 0 && work < behind_bytes_max_; --left) {
+    RespConnection* const connection = turn_.to_go_on.front();
+    turn_.to_go_on.pop_front();
+    work += kVisitBytes + connection->Execute();
+  }
+  for (std::size_t i = 0; i < left; ++i) turn_.to_go_on[i]->KeepArrived();
+}
+
+engine::TimeMs TurnLoop::NextRequestDeadline() const {
+  if (turn_.partial_requests.empty() || turn_.limits.request_deadline_ms == 0) {
+    return engine::kNever;
+  }
+  return std::max(turn_.partial_requests.front().begun_at_ms() + turn_.limits.request_deadline_ms,
+                  no_refusal_before_);
+}
+
+// After the execution, for the rest may have come in this very turn. After a pause of the server it
+// may still lie in the sockets.
+void TurnLoop::RefusePartialRequests() {
+  if (IsHeldUp()) return;
+  const engine::TimeMs seen_at = std::exchange(request_deadlines_seen_at_, turn_.now);
+  if (turn_.now - seen_at > 2 * kTimedWaitMsMax) no_refusal_before_ = turn_.now + kTimedWaitMsMax;
+  while (NextRequestDeadline() <= turn_.now) {
+    static_cast<RespConnection&>(turn_.partial_requests.front()).RefusePartialRequest();
+  }
+}
+
+void TurnLoop::BoundUnreadReplies() {
+  const std::size_t bytes_max = turn_.limits.all_output_bytes_max;
+  const std::uint64_t& bytes = turn_.dispatcher.counters().unread_reply_bytes;
+  if (bytes <= bytes_max || bytes_max == 0) return;
+  std::vector<RespConnection*> owners;
+  for (RespConnection& connection : connections_) {
+    if (connection.unread_bytes() > 0) owners.push_back(&connection);
+  }
+  std::ranges::sort(owners, std::greater(), &RespConnection::unread_bytes);
+  // A little more than need be, so that it is not done again in each turn.
+  const std::size_t bytes_kept = bytes_max - bytes_max / 8;
+  for (std::size_t i = 0; i < owners.size() && bytes > bytes_kept; ++i) {
+    owners[i]->Close(CloseReason::kAllOutputLimit);
+  }
+  // What they left may have been granted to others.
+  FinishConnections();
 }
 
 void TurnLoop::ServeGuests() {
@@ -317,6 +404,7 @@ void TurnLoop::CloseEverything() {
   for (const Entrance& entrance : entrances_) entrance.acceptor->Close();
   for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);
   turn_.to_execute.clear();
+  turn_.to_go_on.clear();
   turn_.to_finish.clear();
   // The readiness set owns its descriptor.
   ready_connections_.release();

@@ -28,14 +28,15 @@ struct LoopOptions {
 };
 
 // A turn, in this order:
-//  1. Wait until something is ready or due; receive the bytes of every ready connection.
+//  1. Wait until something is ready or due; receive the bytes of every ready connection that is
+//     within its share, then of some of those behind.
 //  2. Read the clock, once and after the last read, so that no request is judged by a time before
 //     its arrival.
 //  3. Release replies that the journal has completed meanwhile.
 //  4. Close connections whose client is gone and whose request waits: before anything is decided,
 //     so that nobody dead is granted a lock.
 //  5. End what is due.
-//  6. Execute requests, then those of guests.
+//  6. Execute requests, then of those behind, then of guests.
 //  7. Hand what has changed to the journal. Then send: one write a connection, after all that this
 //     turn decided, of what need not wait for the journal. Destroy what is closed.
 //  8. Take new connections: last, when those that left have made room.
@@ -93,11 +94,16 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   // Asks to be told when a connection is ready.
   void AwaitConnections();
   void ReceiveFromReady();
+  void ReceiveFromThoseBehind();
   engine::DurationMs WaitMsMax() const;
   void AcceptConnections();
   void EndDue();
   void CloseDeadWaiters();
   void ExecuteRequests();
+  void ExecuteBehind();
+  engine::TimeMs NextRequestDeadline() const;
+  void RefusePartialRequests();
+  void BoundUnreadReplies();
   void ServeGuests();
   void FinishConnections();
   void WatchConnections();
@@ -129,6 +135,11 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   Descriptor ready_connections_;  // readable when a connection is ready
   bool is_awaiting_connections_ = false;
   std::uint64_t turn_began_ns_ = 0;
+  std::size_t behind_to_execute_ = 0;  // so many of to_go_on, from the front, in this turn
+  std::size_t behind_bytes_max_ = 0;   // for as much work
+  engine::TimeMs ahead_at_ = 0;        // when somebody was served who does not come behind
+  engine::TimeMs request_deadlines_seen_at_ = 0;
+  engine::TimeMs no_refusal_before_ = 0;  // while what came during a pause is read
   engine::TimeMs watch_at_ = 0;
   engine::TimeMs stop_until_ = engine::kNever;
   bool is_more_due_ = false;

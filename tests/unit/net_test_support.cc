@@ -94,6 +94,10 @@ void TestPeer::Send(std::string_view bytes) {
   }
 }
 
+bool TestPeer::TrySend(std::string_view bytes) {
+  return send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0;
+}
+
 std::string TestPeer::Receive(std::size_t bytes) {
   std::string received(bytes, '\0');
   std::size_t size = 0;

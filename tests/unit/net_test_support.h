@@ -78,6 +78,8 @@ class TestPeer {
   ~TestPeer();
 
   void Send(std::string_view bytes);
+  // False: the other side takes nothing any more.
+  bool TrySend(std::string_view bytes);
   // Exactly so many bytes, fewer at the end of the connection.
   std::string Receive(std::size_t bytes);
   // Bytes that were sent and that the other side has not received.

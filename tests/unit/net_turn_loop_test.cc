@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -56,6 +58,129 @@ TEST(TurnLoop, SplitsAPipelineIntoTurns) {
   EXPECT_EQ(peer.Receive(700), Repeated("+PONG\r\n", 100));
   loop.Stop();
   EXPECT_GE(loop.counters_after_stop().turns, 50U);
+}
+
+std::string LocksAndUnlocks(int number, std::size_t pairs) {
+  const std::string names = " key-" + std::to_string(number) + " owner\r\n";
+  return Repeated("LOCK" + names + "UNLOCK" + names, pairs);
+}
+
+// The number in a reply that is one.
+std::int64_t ReceiveNumber(TestPeer& peer) {
+  std::string line;
+  while (!line.ends_with('\n')) line += peer.Receive(1);
+  return std::stoll(line.substr(1));
+}
+
+// Of the grants so far.
+std::uint64_t CountGrants(
+    LoopOnThread& loop, const std::function<void()>& meanwhile = [] {}) {
+  std::uint64_t granted = 0;
+  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
+    granted = dispatcher.engine().counts().granted;
+    meanwhile();
+  });
+  return granted;
+}
+
+TEST(TurnLoop, WhoAsksForLittleComesBeforeThoseWhoFlood) {
+  constexpr std::size_t kFlooders = 10;
+  constexpr std::size_t kPairs = 3000;  // what a socket takes at once
+  LoopOnThread loop;
+  TestPeer little(loop.unix_path());
+  little.Send("LOCK first own\r\n");
+  const std::int64_t first = ReceiveNumber(little);
+  std::vector<std::unique_ptr<TestPeer>> flooders;
+  for (std::size_t i = 0; i < kFlooders; ++i) {
+    flooders.push_back(std::make_unique<TestPeer>(loop.unix_path()));
+  }
+  ASSERT_TRUE(WaitUntil([&] { return loop.events().opened() == kFlooders + 1; }));
+  CountGrants(loop, [&] {
+    for (std::size_t i = 0; i < kFlooders; ++i) {
+      flooders[i]->Send(LocksAndUnlocks(static_cast<int>(i), kPairs));
+    }
+  });
+  const std::uint64_t before = CountGrants(loop, [&] { little.Send("LOCK second own\r\n"); });
+  const std::int64_t second = ReceiveNumber(little);
+  // Tokens count the grants.
+  EXPECT_LT(second - first - static_cast<std::int64_t>(before), 2000);
+  EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
+}
+
+TEST(TurnLoop, ExecutesAPipelineOf64AtOnce) {
+  LoopOnThread loop;
+  TestPeer peer(loop.unix_path());
+  std::uint64_t turns = 0;
+  const auto count = [&](TurnLoop&, command::Dispatcher& dispatcher) {
+    turns = dispatcher.counters().turns - turns;
+  };
+  constexpr std::size_t kRounds = 100;
+  loop.Do(count);
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    peer.Send(LocksAndUnlocks(1, 32));
+    for (int reply = 0; reply < 64; ++reply) ASSERT_GT(ReceiveNumber(peer), 0);
+  }
+  loop.Do(count);
+  EXPECT_LT(turns, 2 * kRounds);
+}
+
+TEST(TurnLoop, RefusesARequestThatIsNotCompletedInTime) {
+  LoopOptions options;
+  options.limits.request_deadline_ms = 200;
+  LoopOnThread loop(options);
+  TestPeer slow(loop.unix_path());
+  const std::int64_t begin = BoottimeMs();
+  slow.Send("PING\r\n*2\r\n$4\r\nECHO\r\n$100\r\n");
+  EXPECT_EQ(slow.Receive(7), "+PONG\r\n");
+  std::atomic<bool> is_over = false;
+  std::thread trickle([&] {
+    // Each byte is progress, and none of them helps.
+    while (!is_over) {
+      if (!slow.TrySend("x")) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  EXPECT_EQ(slow.Receive(1000), "-ERR request not completed within 200 ms (request_deadline)\r\n");
+  is_over = true;
+  trickle.join();
+  EXPECT_GE(BoottimeMs() - begin, 199);
+  ASSERT_TRUE(WaitUntil([&] { return !loop.events().close_reasons().empty(); }));
+  EXPECT_THAT(loop.events().close_reasons(), ElementsAre(CloseReason::kRequestDeadline));
+  loop.Stop();
+  EXPECT_EQ(loop.counters_after_stop().closed_over_request_deadline, 1U);
+}
+
+TEST(TurnLoop, ARequestDeadlineBeginsAnewWithEachRequest) {
+  LoopOptions options;
+  options.limits.request_deadline_ms = 500;
+  LoopOnThread loop(options);
+  TestPeer peer(loop.unix_path());
+  // There is always half a request, and never the same for long.
+  for (int i = 0; i < 8; ++i) {
+    peer.Send(i == 0 ? "PI" : "NG\r\nPI");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  peer.Send("NG\r\n");
+  EXPECT_EQ(peer.Receive(56), Repeated("+PONG\r\n", 8));
+  EXPECT_TRUE(loop.events().close_reasons().empty());
+}
+
+TEST(TurnLoop, WhatWaitsHasNoRequestDeadline) {
+  LoopOptions options;
+  options.limits.request_deadline_ms = 20;
+  LoopOnThread loop(options);
+  TestPeer holder(loop.unix_path());
+  holder.Send("LOCK key holder\r\n");
+  EXPECT_EQ(ReceiveNumber(holder), 1);
+  TestPeer idle(loop.unix_path());
+  TestPeer waiter(loop.unix_path());
+  // What stands behind a request that waits is not looked at.
+  waiter.Send("LOCK key own WAIT 200\r\nPI");
+  EXPECT_EQ(waiter.Receive(5), "$-1\r\n");
+  waiter.Send("NG\r\n");
+  EXPECT_EQ(waiter.Receive(7), "+PONG\r\n");
+  idle.Send("PING\r\n");
+  EXPECT_EQ(idle.Receive(7), "+PONG\r\n");
 }
 
 TEST(TurnLoop, DoesNotWaitWhileRequestsAreLeft) {
@@ -162,6 +287,7 @@ TEST(TurnLoop, TellsWhyAConnectionWasClosed) {
 TEST(TurnLoop, ClosesAConnectionThatDoesNotTakeItsLastReplies) {
   LoopOptions options;
   options.limits.linger_ms = 100;
+  options.limits.output_pause_bytes = 1'000'000;  // so that QUIT is executed behind its reply
   LoopOnThread loop(options);
   TestPeer peer(loop.unix_path());
   peer.Send(Echo(400'000) + "QUIT\r\n");
@@ -179,6 +305,35 @@ TEST(TurnLoop, ClosesAConnectionOverItsOutputLimit) {
   EXPECT_THAT(loop.events().close_reasons(), ElementsAre(CloseReason::kOutputLimit));
   loop.Stop();
   EXPECT_EQ(loop.counters_after_stop().closed_over_output_limit, 1U);
+}
+
+TEST(TurnLoop, ClosesThoseWithTheMostUnreadRepliesWhenAllTogetherHaveTooMany) {
+  LoopOptions options;
+  // What is counted is memory, twice as much as the replies.
+  options.limits.all_output_bytes_max = 2'800'000;
+  LoopOnThread loop(options);
+  std::vector<std::unique_ptr<TestPeer>> peers;
+  // The sockets take a part of it; the others are below the limit as long as the last is not there.
+  const std::vector<std::size_t> sizes = {300'000, 500'000, 400'000, 350'000};
+  for (const std::size_t bytes : sizes) {
+    peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
+    peers.back()->Send(Echo(bytes));
+    ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) == peers.size(); }));
+  }
+  ASSERT_TRUE(WaitUntil([&] { return !loop.events().close_reasons().empty(); }));
+  EXPECT_THAT(loop.events().close_reasons(), ElementsAre(CloseReason::kAllOutputLimit));
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const std::string reply = EchoReply(sizes[i]);
+    if (i == 1) {
+      EXPECT_LT(peers[i]->Receive(reply.size()).size(), reply.size());
+    } else {
+      EXPECT_EQ(peers[i]->Receive(reply.size()), reply);
+    }
+  }
+  loop.Do([](TurnLoop&, command::Dispatcher& dispatcher) {
+    EXPECT_EQ(dispatcher.counters().unread_reply_bytes, 0U);
+    EXPECT_EQ(dispatcher.counters().closed_over_output_limit, 1U);
+  });
 }
 
 TEST(TurnLoop, StopClosesWaitersWithoutAReply) {
