@@ -15,7 +15,7 @@ namespace fairlock::server {
 // waits here until there is room, while the newest lines queue up behind it and the oldest are
 // dropped; how many is logged afterwards. After GiveUpSoon it waits only a moment more.
 //
-// Called by that one thread, except GiveUpSoon: any thread.
+// Called by that one thread, except GiveUpSoon and descriptor: any thread.
 class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   // Owns the descriptor if `is_owner`.
@@ -27,6 +27,7 @@ class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mute
   // Whose dropped lines are to be reported: the pool whose thread calls this sink, and which ends
   // only after that thread.
   void CountDropsOf(spdlog::details::thread_pool& pool) { pool_ = &pool; }
+  int descriptor() const { return descriptor_; }
   void GiveUpSoon() { is_ending_.store(true); }
 
  protected:

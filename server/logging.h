@@ -48,6 +48,8 @@ class Log {
   }
 
   void SetLevel(std::string_view level);
+  // Where the lines go; open as long as the log is.
+  int descriptor() const { return sink_->descriptor(); }
 
  private:
   explicit Log(std::shared_ptr<LogSink> sink);

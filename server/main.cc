@@ -10,6 +10,7 @@
 #include "server/config_text.h"
 #include "server/data_tools.h"
 #include "server/logging.h"
+#include "server/out_of_memory.h"
 #include "server/password_tool.h"
 #include "server/server.h"
 #include "server/user_keeping.h"
@@ -34,6 +35,7 @@ int Serve(const CommandLine& line, std::span<const char* const> arguments) {
   const std::unique_ptr<fairlock::server::Log> log = fairlock::server::Log::Open(
       {.level = line.config.log_level, .file = line.config.log_file}, error);
   if (log == nullptr) return Fail(error);
+  fairlock::server::EndWhenOutOfMemory(log->descriptor());
   fairlock::server::Server server(line.config, line.config_file, *log);
   server.set_reread([arguments] { return fairlock::server::ReadCommandLine(arguments); });
   error = server.Start(line.initialises);
