@@ -1,0 +1,55 @@
+"""A process that may open few files, and more clients than that."""
+
+import contextlib
+import os
+import resource
+import unittest
+
+import measured
+from resp import Connection
+from socket_server import wait_until
+
+FILES = 300
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+
+
+class Descriptors(measured.Fault):
+    name = "no descriptors left"
+    settings = {"preexec_fn": limit_files}
+
+    @contextlib.contextmanager
+    def beside(self, server):
+        # First as many as the server lets in; then not even those.
+        with measured.attackers(server, "crowd", FILES):
+            self.require(server, "refused because of max_clients")
+            pid = server.process.pid
+            used = max(int(name) for name in os.listdir(f"/proc/{pid}/fd")) + 1
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, FILES))
+            try:
+                yield
+            finally:
+                resource.prlimit(pid, resource.RLIMIT_NOFILE, (FILES, FILES))
+
+    def check(self, server):
+        self.require(server, "the hard limit of open files leaves no room")
+        self.require(server, "cannot accept connections: Too many open files")
+        with Connection.to(("127.0.0.1", server.port)) as client:
+            wait_until(lambda: client.ask("PING") == "PONG", "new clients are served again")
+
+    @staticmethod
+    def require(server, text):
+        wait_until(lambda: text in server.output(), f"the log says: {text}")
+
+
+FAULT = Descriptors()
+
+
+class DescriptorsTest(measured.ShortForm, unittest.TestCase):
+    fault = FAULT
+
+
+if __name__ == "__main__":
+    unittest.main()
