@@ -176,11 +176,10 @@ class Soak:
         checker = asyncio.create_task(self._check(reader))
         sampler = asyncio.create_task(self._sample())
         workers = [asyncio.create_task(self._work()) for _ in range(self.clients)]
-        done, _ = await asyncio.wait([checker, sampler, *workers],
-                                     return_when=asyncio.FIRST_EXCEPTION)
+        work = asyncio.gather(*workers, sampler)
+        done, _ = await asyncio.wait([checker, work], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-        await asyncio.gather(*workers, sampler)
         # What the last ones left is over soon.
         await asyncio.sleep(4)
         checker.cancel()
