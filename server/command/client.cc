@@ -41,6 +41,7 @@ std::size_t Client::Consume(std::string_view input, std::size_t requests_max, en
   std::size_t requests = 0;
   bool is_used_up = false;
   bool is_much = false;
+  bool is_cut_short = false;  // by that
   while (!is_waiting() && !is_closing_ && !is_used_up && !is_much && requests < requests_max) {
     ReadAhead(input.substr(consumed), requests_max - requests, window);
     const std::size_t executed = ExecuteAhead(window, now);
@@ -52,14 +53,15 @@ std::size_t Client::Consume(std::string_view input, std::size_t requests_max, en
       // What was read ahead is given again when the connection goes on.
       parser_ = window.requests[executed - 1].parser_behind;
       consumed += window.requests[executed - 1].end;
+      is_cut_short = is_much;
       break;
     }
     consumed += window.end;
+    is_cut_short = is_much && !is_used_up;
     if (window.last.status == ParseStatus::kError) RefuseInput(window.last.error);
   }
   profile_.commands_processed += requests;
-  const bool is_cut_short = is_waiting() || is_much || requests == requests_max;
-  has_more_ = consumed < input.size() && is_cut_short;
+  has_more_ = consumed < input.size() && (is_waiting() || is_cut_short || requests == requests_max);
   return consumed;
 }
 

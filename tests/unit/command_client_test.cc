@@ -14,6 +14,17 @@ using testing::Not;
 
 std::string NumberOf(const TestClient& client) { return std::to_string(client.id()); }
 
+TEST(ClientInput, LongRepliesAreWrittenFewAtATimeAndHalfARequestBehindThemWaits) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  const std::string word(20'000, 'x');
+  const std::string echo = "*2\r\n$4\r\nECHO\r\n$20000\r\n" + word + "\r\n";
+  const std::string reply = "$20000\r\n" + word + "\r\n";
+  // It would never come back if what is not whole counted as something to go on with.
+  EXPECT_EQ(client.SendBytes(echo + echo + "PI"), reply + reply);
+  EXPECT_EQ(client.SendBytes("NG\r\n"), "+PONG\r\n");
+}
+
 TEST(ClientCommands, IdRisesAndIsNeverUsedAgain) {
   TestServer server;
   TestClient& first = server.Connect();
