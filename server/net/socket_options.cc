@@ -10,9 +10,6 @@ namespace fairlock::net {
 
 namespace {
 
-// More of what a peer does not read would only take the kernel's memory.
-constexpr int kUnsentBytesMax = 128 * 1024;
-
 void Set(int descriptor, int level, int option, int value) {
   setsockopt(descriptor, level, option, &value, sizeof(value));
 }
@@ -21,7 +18,6 @@ void Set(int descriptor, int level, int option, int value) {
 
 void ApplyToTcp(int descriptor, const SocketOptions& options) {
   Set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-  Set(descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kUnsentBytesMax);
   if (options.keepalive_seconds > 0) {
     Set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
     Set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_seconds);

@@ -42,7 +42,7 @@ struct TurnLimits {
   std::size_t ahead_bytes_max = 32 * 1024;
   std::size_t behind_bytes_max = 16 * 1024;
   // Above this a connection's requests are neither read nor executed until it takes its replies.
-  std::size_t output_pause_bytes = 64 * 1024;
+  std::size_t output_pause_bytes = 256 * 1024;
   // Above this it is closed.
   std::size_t output_bytes_max = 16 * 1024 * 1024;
   // When the unread replies of all take more memory, those with the most are closed; 0: no bound.

@@ -156,7 +156,7 @@ test("places, limits, clients and settings are steered", () => withPage("", asyn
   await page.getByRole("button", { name: "End the override of quota:*" }).click();
   await confirmBy("End it");
   await page.locator("tbody tr", { hasText: "quota:*" }).waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Change max_clients" }).click();
+  await page.getByRole("button", { name: "Change max_clients", exact: true }).click();
   await page.getByLabel("New value").fill("lots");
   await confirmBy("Change it");
   await page.getByRole("dialog").getByRole("alert").waitFor();
