@@ -39,7 +39,7 @@ std::vector<http::Asset> Page() {
   return page;
 }
 
-net::ListenOptions ListenOptionsOf(const Config& config) {
+net::ListenOptions HttpListenOptions(const Config& config) {
   return {.bind = config.http_bind,
           .port = static_cast<std::uint16_t>(config.http_port),
           .unix_path = "",
@@ -75,7 +75,7 @@ std::string HttpSide::Start(const Config& config, net::TlsEntrance* tls) {
            "127.0.0.1";
   }
   api_.set_options(std::move(options));
-  net::ListenResult listening = net::Listen(ListenOptionsOf(config));
+  net::ListenResult listening = net::Listen(HttpListenOptions(config));
   if (!listening.error.empty()) return listening.error;
   for (const net::ListeningSocket& socket : listening.sockets) {
     log_.Info("{} on {}", tls == nullptr ? "HTTP" : "HTTPS", socket.name);

@@ -101,7 +101,7 @@ net::LoopOptions LoopOptionsOf(const Config& config) {
   return options;
 }
 
-net::ListenOptions ListenOptionsOf(const Config& config) {
+net::ListenOptions RespListenOptions(const Config& config) {
   return {.bind = config.bind,
           .port = static_cast<std::uint16_t>(config.port),
           .tls_port = static_cast<std::uint16_t>(config.tls_port),
@@ -192,7 +192,7 @@ std::string Server::Start(bool initialises) {
 }
 
 net::ListenResult Server::OpenSockets() {
-  const net::ListenOptions options = ListenOptionsOf(environment_.config());
+  const net::ListenOptions options = RespListenOptions(environment_.config());
   net::ListenResult given = SystemdService::TakeSockets(options.tls_port);
   if (!given.sockets.empty() || !given.error.empty()) return given;
   return net::Listen(options);

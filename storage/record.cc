@@ -9,8 +9,6 @@
 namespace fairlock::storage {
 namespace {
 
-constexpr std::uint8_t kDeletionBit = 0x80;
-
 std::uint64_t Checksum(std::string_view bytes, std::uint64_t previous) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), previous);
 }

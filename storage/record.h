@@ -32,6 +32,9 @@ enum class RowKind : std::uint8_t {
   kMeta = 5,
 };
 
+// Added to a kind: the row is deleted.
+inline constexpr std::uint8_t kDeletionBit = 0x80;
+
 inline constexpr std::size_t kRowBytesMax = std::size_t{1} << 20;  // of a key or a value
 
 // One change: the row has this value from now on, or is gone. Views are into the record.

@@ -8,8 +8,6 @@
 namespace fairlock::storage {
 namespace {
 
-constexpr std::uint8_t kDeletionBit = 0x80;
-
 // Presence of optional parts, and what is a bit itself. The order of the bits is the order of the
 // parts in the row; a bit that is not here is a row of a later version.
 enum ClaimFlag : std::uint64_t {

@@ -15,7 +15,7 @@ namespace fairlock::bench {
 namespace {
 
 constexpr std::size_t kOwnerBytes = 32;
-constexpr std::size_t kBatch = 500;
+constexpr std::size_t kMembersAtOnce = 500;
 
 class Crowd {
  public:
@@ -71,8 +71,8 @@ void Crowd::WaitAll() {
         request, {"LOCK", options_.wait_for, Owner(i), "PX", "30000", "WAIT", "FOREVER"});
     members_[i]->Send(request);
   }
-  for (std::size_t first = 0; first < members_.size(); first += kBatch) {
-    const std::size_t count = std::min(kBatch, members_.size() - first);
+  for (std::size_t first = 0; first < members_.size(); first += kMembersAtOnce) {
+    const std::size_t count = std::min(kMembersAtOnce, members_.size() - first);
     for (int tries = 0; !AreInLine(first, count); ++tries) {
       if (tries == 1000) Fail("not everybody came to stand in line");
       usleep(10'000);

@@ -10,7 +10,7 @@ namespace fairlock::bench {
 
 namespace {
 
-constexpr std::size_t kBatch = 500;
+constexpr std::size_t kKeysAtOnce = 500;
 constexpr std::size_t kWarmUpLocks = 10'000;
 
 class Taker {
@@ -38,8 +38,8 @@ std::uint64_t Taker::LeaseMs(std::uint64_t ends_at_ns) const {
 }
 
 void Taker::Take(std::size_t count, std::uint64_t ends_at_ns) {
-  for (std::size_t first = 0; first < count; first += kBatch) {
-    const std::size_t end = std::min(first + kBatch, count);
+  for (std::size_t first = 0; first < count; first += kKeysAtOnce) {
+    const std::size_t end = std::min(first + kKeysAtOnce, count);
     const std::uint64_t lease_ms = LeaseMs(ends_at_ns);
     requests_.clear();
     for (std::size_t i = first; i < end; ++i) {
@@ -55,8 +55,8 @@ void Taker::Take(std::size_t count, std::uint64_t ends_at_ns) {
 }
 
 void Taker::Release(std::size_t count) {
-  for (std::size_t first = 0; first < count; first += kBatch) {
-    const std::size_t end = std::min(first + kBatch, count);
+  for (std::size_t first = 0; first < count; first += kKeysAtOnce) {
+    const std::size_t end = std::min(first + kKeysAtOnce, count);
     requests_.clear();
     for (std::size_t i = first; i < end; ++i) {
       options_.dialect->append_unlock(requests_, KeyName(i, options_.key_bytes),

@@ -23,7 +23,7 @@ namespace fairlock::bench {
 
 namespace {
 
-constexpr std::uint64_t kLeaseMs = 600'000;
+constexpr std::uint64_t kSteadyLeaseMs = 600'000;
 constexpr std::size_t kNameBytes = 19;
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;
 const Dialect& kDialect = DialectNamed("fairlock");
@@ -57,7 +57,7 @@ class SteadyClient {
 SteadyClient::SteadyClient(const Endpoint& endpoint, std::size_t number) : connection_(endpoint) {
   const std::string key = "steady:" + KeyName(number, kNameBytes);
   const std::string owner = OwnerName(number, kNameBytes);
-  kDialect.append_lock(lock_, key, owner, kLeaseMs);
+  kDialect.append_lock(lock_, key, owner, kSteadyLeaseMs);
   kDialect.append_unlock(unlock_, key, owner);
 }
 

@@ -14,7 +14,7 @@ namespace fairlock::cli {
 
 namespace {
 
-constexpr std::int64_t kLimitMax = 1'000'000;
+constexpr std::int64_t kOverrideMax = 1'000'000;
 
 struct LimitOptions {
   std::string pattern;
@@ -143,7 +143,7 @@ Action DescribeChange(Arguments& arguments, bool has_limit, Run run) {
   auto options = std::make_shared<LimitOptions>();
   arguments.Required("GLOB", options->pattern, "The keys: a name, or a glob with * ? [a-z]");
   if (has_limit) {
-    arguments.RequiredNumber("N", options->limit, {0, kLimitMax},
+    arguments.RequiredNumber("N", options->limit, {0, kOverrideMax},
                              "How many may hold one key; 0 lets nobody new in");
   }
   arguments.Duration("--for", options->duration_ms, "It ends by itself after so long");

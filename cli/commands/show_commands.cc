@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kPlacesDefault = 100;
 constexpr std::int64_t kPlacesMax = 1'000'000;
-constexpr std::int64_t kPlacesPerPage = 1000;
+constexpr std::int64_t kPlacesAPage = 1000;
 
 struct ShowOptions {
   std::string key;
@@ -28,7 +28,7 @@ Result<std::vector<protocol::Reply>> AskForPlaces(Client& client, const std::str
   std::vector<protocol::Reply> places;
   while (static_cast<std::int64_t>(places.size()) < count) {
     const std::int64_t wanted =
-        std::min(count - static_cast<std::int64_t>(places.size()), kPlacesPerPage);
+        std::min(count - static_cast<std::int64_t>(places.size()), kPlacesAPage);
     Result<protocol::Reply> page = client.Ask(
         {"QUEUE", key, "START", std::to_string(places.size()), "COUNT", std::to_string(wanted)});
     if (!page) return page.failure();

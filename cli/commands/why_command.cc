@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kEventsShown = 8;
 constexpr std::size_t kHoldersShown = 5;
-constexpr std::int64_t kPlacesPerPage = 1000;
+constexpr std::int64_t kPlacesAround = 1000;
 
 struct WhyOptions {
   std::string key;
@@ -35,10 +35,10 @@ struct Findings {
 // The place at which the owner was a moment ago, unless the line has moved on.
 Result<std::optional<protocol::Reply>> FindPlace(const WhyOptions& options, std::int64_t position,
                                                  Client& client) {
-  const std::int64_t start = std::max<std::int64_t>(position - kPlacesPerPage / 2, 0);
+  const std::int64_t start = std::max<std::int64_t>(position - kPlacesAround / 2, 0);
   const Result<protocol::Reply> places =
       client.Ask({"QUEUE", options.key, "START", std::to_string(start), "COUNT",
-                  std::to_string(kPlacesPerPage)});
+                  std::to_string(kPlacesAround)});
   if (!places) return places.failure();
   for (const protocol::Reply& place : places->elements) {
     if (TextField(place, "owner") == *options.owner) return std::optional(place);

@@ -12,7 +12,7 @@ namespace fairlock::cli {
 
 namespace {
 
-constexpr DurationMs kPollMsMax = 60'000;
+constexpr DurationMs kSleepMsMax = 60'000;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Runner::WaitForNews() {
                                  keeper_.Interest(),
                                  {.fd = -1, .events = 0, .revents = 0}}};
   if (line_watch_) news[2] = line_watch_->Interest();
-  const DurationMs left = std::clamp<DurationMs>(WakeAt() - NowMs(), 0, kPollMsMax);
+  const DurationMs left = std::clamp<DurationMs>(WakeAt() - NowMs(), 0, kSleepMsMax);
   ::poll(news.data(), news.size(), static_cast<int>(left));
 }
 

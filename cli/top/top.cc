@@ -11,8 +11,8 @@ namespace fairlock::cli {
 namespace {
 
 // A look must not keep the server or the one who looks busy.
-constexpr int kPagesMax = 50;
-constexpr std::int64_t kPlacesMax = 200;
+constexpr int kPagesDrawnFrom = 50;
+constexpr std::int64_t kPlacesDrawn = 200;
 constexpr std::size_t kRowsMax = 200;
 // Lines of the overview that are no locks.
 constexpr std::size_t kOtherLines = 13;
@@ -59,7 +59,7 @@ void Top::LookAtOverview() {
                                        .database = context_.settings.database,
                                        .by = sorted_by_,
                                        .count = std::clamp(room, kRowsMin, kRowsMax),
-                                       .pages_max = kPagesMax});
+                                       .pages_max = kPagesDrawnFrom});
   if (!overview) return Fail(overview.failure());
   before_ = std::move(overview_);
   overview_ = std::move(*overview);
@@ -69,7 +69,7 @@ void Top::LookAtOverview() {
 }
 
 void Top::LookAtKey() {
-  Result<OneKey> found = AskForKey(context_.client, *opened_, kPlacesMax);
+  Result<OneKey> found = AskForKey(context_.client, *opened_, kPlacesDrawn);
   if (!found) return Fail(found.failure());
   one_key_ = std::move(*found);
 }

@@ -41,7 +41,7 @@ constexpr auto kRows = std::to_array<AccessRow>({
     {"PSUBSCRIBE", OwnerPlace::kNone, Reach::kPatterns},
 });
 
-constexpr auto kLeaseOptions = std::to_array<std::string_view>({"EX", "PX", "EXAT", "PXAT"});
+constexpr auto kLeaseWords = std::to_array<std::string_view>({"EX", "PX", "EXAT", "PXAT"});
 constexpr auto kLockOptionsWithValue = std::to_array<std::string_view>(
     {"EX", "PX", "WAIT", "KEEP", "LIMIT", "GRACE", "MINHOLD", "MAXWAITERS", "META", "LABEL"});
 
@@ -58,7 +58,7 @@ std::span<const AccessRow> AccessRows() { return kRows; }
 bool IsSetNew(std::span<const std::string_view> request) {
   for (std::size_t i = 3; i < request.size(); ++i) {
     if (EqualsIgnoreCase(request[i], "NX")) return true;
-    if (IsOneOf(kLeaseOptions, request[i])) ++i;
+    if (IsOneOf(kLeaseWords, request[i])) ++i;
   }
   return false;
 }

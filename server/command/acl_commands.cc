@@ -21,7 +21,7 @@ using protocol::ErrorCode;
 
 void WhoAmI(Invocation& call) { call.reply.Bulk(call.client.user()->name); }
 
-void List(Invocation& call) {
+void AclList(Invocation& call) {
   const auto& users = call.dispatcher.access().users().users();
   call.reply.ArrayHeader(users.size());
   for (const auto& entry : users) call.reply.Bulk(access::DescribeUser(entry.second));
@@ -156,7 +156,7 @@ constexpr auto kAclCommands = std::to_array<CommandSpec>({
      "The categories of commands, or the commands of one",
      "O(commands)"},
     {"ACL|LIST",
-     List,
+     AclList,
      2,
      kOverUsers,
      {},

@@ -18,11 +18,12 @@ struct Unit {
 };
 
 // Longer suffixes first: "ms" ends with "s".
-constexpr std::array<Unit, 4> kUnits = {{{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
+constexpr std::array<Unit, 4> kTimeUnits = {
+    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
 
 std::optional<engine::DurationMs> ParseDuration(std::string_view text) {
   engine::DurationMs unit_ms = 1;
-  for (const Unit& unit : kUnits) {
+  for (const Unit& unit : kTimeUnits) {
     if (text.size() <= unit.suffix.size()) continue;
     const std::string_view end = text.substr(text.size() - unit.suffix.size());
     if (!EqualsIgnoreCase(end, unit.suffix)) continue;

@@ -83,7 +83,7 @@ void ListByNumber(Invocation& call) {
   call.reply.Verbatim("txt", lines);
 }
 
-void List(Invocation& call) {
+void ClientList(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
   ClientFilter filter;
   if (arguments.size() == 4 && EqualsIgnoreCase(arguments[2], "TYPE")) {
@@ -289,7 +289,7 @@ constexpr auto kClientCommands = std::to_array<CommandSpec>({
      "This connection's line of CLIENT LIST",
      "O(1)"},
     {"CLIENT|LIST",
-     List,
+     ClientList,
      -2,
      kOverOthers,
      {},

@@ -60,6 +60,8 @@ struct KeyPositions {
   bool is_counted = false;  // the argument before the first says how many there are
 };
 
+inline constexpr KeyPositions kFirstKey = {1, 1, 1};
+
 struct CommandSpec {
   std::string_view name;         // upper case; of a subcommand "CLIENT|LIST"
   void (*handler)(Invocation&);  // null: has subcommands only

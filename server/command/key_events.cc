@@ -12,7 +12,7 @@ struct ClassLetter {
   KeyEventClasses classes;
 };
 
-constexpr auto kLetters = std::to_array<ClassLetter>({
+constexpr auto kClassLetters = std::to_array<ClassLetter>({
     {'A', kAllEvents},
     {'g', kGenericEvents},
     {'$', kStringEvents},
@@ -35,9 +35,9 @@ constexpr auto kLetters = std::to_array<ClassLetter>({
 std::optional<KeyEventClasses> ParseKeyEventClasses(std::string_view letters) {
   KeyEventClasses classes = 0;
   for (const char letter : letters) {
-    const auto* found = std::find_if(kLetters.begin(), kLetters.end(),
+    const auto* found = std::find_if(kClassLetters.begin(), kClassLetters.end(),
                                      [&](const ClassLetter& row) { return row.letter == letter; });
-    if (found == kLetters.end()) return std::nullopt;
+    if (found == kClassLetters.end()) return std::nullopt;
     classes |= found->classes;
   }
   return classes;
@@ -48,7 +48,7 @@ std::string FormatKeyEventClasses(KeyEventClasses classes) {
   // Behind A stand only those that go into other channels; n, as in Redis, is then not shown.
   const bool has_all = (classes & kAllEvents) == kAllEvents;
   KeyEventClasses left = has_all ? classes & ~kNewKeyEvents : classes;
-  for (const ClassLetter& row : kLetters) {
+  for (const ClassLetter& row : kClassLetters) {
     if ((left & row.classes) != row.classes) continue;
     letters += row.letter;
     left &= ~row.classes;

@@ -38,7 +38,7 @@ engine::LimitOverride ReadOverride(Invocation& call, ArgumentReader& arguments) 
   return row;
 }
 
-void Set(Invocation& call) {
+void LimitSet(Invocation& call) {
   ArgumentReader arguments(call.arguments, 2);
   engine::LimitOverride row = ReadOverride(call, arguments);
   if (!arguments.Finish(call.reply)) return;
@@ -49,7 +49,7 @@ void Set(Invocation& call) {
   }
 }
 
-void Del(Invocation& call) {
+void LimitDel(Invocation& call) {
   ArgumentReader arguments(call.arguments, 2);
   const std::string_view pattern = arguments.Pattern();
   if (!arguments.Finish(call.reply)) return;
@@ -58,7 +58,7 @@ void Del(Invocation& call) {
   call.reply.Integer(was_there ? 1 : 0);
 }
 
-void List(Invocation& call) {
+void LimitList(Invocation& call) {
   const auto& rows = call.dispatcher.engine().Limits(call.now).all();
   call.reply.ArrayHeader(rows.size());
   for (const engine::LimitOverride& row : rows) {
@@ -69,7 +69,7 @@ void List(Invocation& call) {
 constexpr auto kLimitCommands = std::to_array<CommandSpec>({
     {"LIMIT", nullptr, -2, 0, {}, "lock", "", "Overrides the LIMITs of clients", "O(overrides)"},
     {"LIMIT|SET",
-     Set,
+     LimitSet,
      -4,
      kWrite | kAdmin | kDangerous,
      {},
@@ -78,7 +78,7 @@ constexpr auto kLimitCommands = std::to_array<CommandSpec>({
      "Puts n in place of every LIMIT that clients gave on the keys that match; 0 drains them",
      "O(overrides); then every line is looked at, in slices"},
     {"LIMIT|DEL",
-     Del,
+     LimitDel,
      3,
      kWrite | kAdmin | kDangerous,
      {},
@@ -87,7 +87,7 @@ constexpr auto kLimitCommands = std::to_array<CommandSpec>({
      "Ends the override of that pattern; 1 if there was one",
      "O(overrides); then every line is looked at, in slices"},
     {"LIMIT|LIST",
-     List,
+     LimitList,
      2,
      kReadOnly | kAdmin,
      {},

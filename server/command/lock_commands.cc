@@ -149,8 +149,6 @@ void Transfer(Invocation& call) {
   }
 }
 
-constexpr KeyPositions kFirstKey = {1, 1, 1};
-
 constexpr std::array<CommandSpec, 7> kLockCommands = {{
     {"LOCK", Lock, -3, kWrite | kBlocking | kFast | kTakesLock, kFirstKey, "lock",
      "key owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] [KEEP duration] "

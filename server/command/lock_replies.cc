@@ -26,11 +26,6 @@ void BulkOrNull(protocol::ReplyWriter& reply, std::string_view text) {
   }
 }
 
-void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value) {
-  reply.Bulk(name);
-  reply.Integer(value);
-}
-
 // The four fields that say who the client is.
 constexpr std::size_t kClientFields = 4;
 
@@ -45,6 +40,11 @@ void WriteClient(protocol::ReplyWriter& reply, const engine::ClientIdentity& cli
 }
 
 }  // namespace
+
+void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value) {
+  reply.Bulk(name);
+  reply.Integer(value);
+}
 
 std::string_view ModeName(const engine::Mode& mode) {
   if (mode.is_shared) return "shared";

@@ -34,6 +34,9 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now);
 
+// A field of a map.
+void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value);
+
 // One map each.
 void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                  const engine::HolderInfo& holder, engine::TimeMs now);

@@ -134,14 +134,14 @@ struct LocksQuery {
 };
 
 enum LocksOption : std::uint32_t {
-  kMatch = 1U << 0,
-  kCount = 1U << 1,
-  kDb = 1U << 2,
-  kLabel = 1U << 3,
-  kOwner = 1U << 4,
-  kWaiting = 1U << 5,
-  kHeld = 1U << 6,
-  kNoExpiry = 1U << 7,
+  kMatchFilter = 1U << 0,
+  kCountFilter = 1U << 1,
+  kDbFilter = 1U << 2,
+  kLabelFilter = 1U << 3,
+  kOwnerFilter = 1U << 4,
+  kWaitingFilter = 1U << 5,
+  kHeldFilter = 1U << 6,
+  kNoExpiryFilter = 1U << 7,
 };
 
 void ReadDb(ArgumentReader& arguments, engine::LockFilter& filter) {
@@ -165,21 +165,21 @@ LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
   filter.db = db;
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
-    if (arguments.TakeOnce("MATCH", kMatch, seen)) {
+    if (arguments.TakeOnce("MATCH", kMatchFilter, seen)) {
       filter.glob = arguments.Next("MATCH");
-    } else if (arguments.TakeOnce("COUNT", kCount, seen)) {
+    } else if (arguments.TakeOnce("COUNT", kCountFilter, seen)) {
       query.count = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kScanCountMax));
-    } else if (arguments.TakeOnce("DB", kDb, seen)) {
+    } else if (arguments.TakeOnce("DB", kDbFilter, seen)) {
       ReadDb(arguments, filter);
-    } else if (arguments.TakeOnce("LABEL", kLabel, seen)) {
+    } else if (arguments.TakeOnce("LABEL", kLabelFilter, seen)) {
       filter.label = arguments.Label();
-    } else if (arguments.TakeOnce("OWNER", kOwner, seen)) {
+    } else if (arguments.TakeOnce("OWNER", kOwnerFilter, seen)) {
       filter.owner = arguments.Owner("OWNER");
-    } else if (arguments.TakeOnce("WAITING", kWaiting, seen)) {
+    } else if (arguments.TakeOnce("WAITING", kWaitingFilter, seen)) {
       ReadWaiting(arguments, filter);
-    } else if (arguments.TakeOnce("HELD", kHeld, seen)) {
+    } else if (arguments.TakeOnce("HELD", kHeldFilter, seen)) {
       filter.hold_ms_min = arguments.Duration("HELD");
-    } else if (arguments.TakeOnce("NOEXPIRY", kNoExpiry, seen)) {
+    } else if (arguments.TakeOnce("NOEXPIRY", kNoExpiryFilter, seen)) {
       filter.is_endless = true;
     } else {
       arguments.FailUnknownOption(
@@ -249,8 +249,6 @@ void Break(Invocation& call) {
       static_cast<std::int64_t>(engine.Break(key, owner, call.now, call.dispatcher.effects())));
   if (history != nullptr) history->EndForce();
 }
-
-constexpr KeyPositions kFirstKey = {1, 1, 1};
 
 constexpr std::array<CommandSpec, 6> kLookCommands = {{
     {"LOCKED", Locked, -2, kReadOnly | kFast, kFirstKey, "lock", "key [owner]",

@@ -18,11 +18,11 @@ namespace fairlock::command {
 
 namespace {
 
-using Keys = boost::container::static_vector<engine::KeyName, engine::kMlockKeysMax>;
+using MlockKeys = boost::container::static_vector<engine::KeyName, engine::kMlockKeysMax>;
 
-Keys ReadKeys(const Invocation& call, ArgumentReader& arguments) {
+MlockKeys ReadKeys(const Invocation& call, ArgumentReader& arguments) {
   const auto count = arguments.Integer("numkeys", 1, engine::kMlockKeysMax);
-  Keys keys;
+  MlockKeys keys;
   for (std::int64_t i = 0; i < count && !arguments.failed(); ++i) {
     const std::uint64_t hash = i == 0 ? call.key_hash : 0;
     const engine::KeyName key = arguments.Key(call.client.database(), hash);
@@ -36,7 +36,7 @@ Keys ReadKeys(const Invocation& call, ArgumentReader& arguments) {
 
 void Mlock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const Keys keys = ReadKeys(call, arguments);
+  const MlockKeys keys = ReadKeys(call, arguments);
   engine::MlockRequest request;
   request.keys = keys;
   request.each.owner = arguments.Owner("owner");
@@ -52,7 +52,7 @@ void Mlock(Invocation& call) {
 
 void Mrenew(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const Keys keys = ReadKeys(call, arguments);
+  const MlockKeys keys = ReadKeys(call, arguments);
   engine::MrenewRequest request;
   request.keys = keys;
   request.each.owner = arguments.Owner("owner");
@@ -67,7 +67,7 @@ void Mrenew(Invocation& call) {
 
 void Munlock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const Keys keys = ReadKeys(call, arguments);
+  const MlockKeys keys = ReadKeys(call, arguments);
   engine::MunlockRequest request;
   request.keys = keys;
   request.each.owner = arguments.Owner("owner");
@@ -78,20 +78,20 @@ void Munlock(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(released));
 }
 
-constexpr KeyPositions kCountedKeys = {.first = 2, .last = 0, .step = 1, .is_counted = true};
+constexpr KeyPositions kMlockKeys = {.first = 2, .last = 0, .step = 1, .is_counted = true};
 
 constexpr auto kMlockCommands = std::to_array<CommandSpec>({
-    {"MLOCK", Mlock, -4, kWrite | kBlocking | kFast | kTakesLock, kCountedKeys, "lock",
+    {"MLOCK", Mlock, -4, kWrite | kBlocking | kFast | kTakesLock, kMlockKeys, "lock",
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] "
      "[KEEP duration] [LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
      "[MAXWAITERS n [REPLACE]] [NOTIFY channel] [META blob] [LABEL name] [EXPLAIN]",
      "Takes all of the locks or none, or waits in all their lines; replies with one token, or nil",
      "O(keys)"},
-    {"MRENEW", Mrenew, -4, kWrite | kFast, kCountedKeys, "lock",
+    {"MRENEW", Mrenew, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [TOKEN token]",
      "Makes all leases end that long from now; 0, and none changes, if the owner does not hold all",
      "O(keys)"},
-    {"MUNLOCK", Munlock, -4, kWrite | kFast, kCountedKeys, "lock",
+    {"MUNLOCK", Munlock, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [TOKEN token]",
      "Releases what the owner holds of the locks; replies how many", "O(keys)"},
 });

@@ -20,19 +20,14 @@ using protocol::ErrorCode;
 constexpr std::int64_t kEventsShownMax = 10'000;
 
 enum RecordOption : std::uint32_t {
-  kOwner = 1U << 0,
-  kSince = 1U << 1,
-  kUntil = 1U << 2,
-  kCount = 1U << 3,
-  kLabel = 1U << 4,
-  kMinutes = 1U << 5,
-  kBy = 1U << 6,
+  kOwnerAsked = 1U << 0,
+  kSinceAsked = 1U << 1,
+  kUntilAsked = 1U << 2,
+  kCountAsked = 1U << 3,
+  kLabelAsked = 1U << 4,
+  kMinutesAsked = 1U << 5,
+  kByAsked = 1U << 6,
 };
-
-void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value) {
-  reply.Bulk(name);
-  reply.Integer(value);
-}
 
 void TextField(protocol::ReplyWriter& reply, std::string_view name, std::string_view text) {
   reply.Bulk(name);
@@ -76,13 +71,13 @@ record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& argument
   query.key = ReadKeyOrAll(call, arguments);
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
-    if (arguments.TakeOnce("OWNER", kOwner, seen)) {
+    if (arguments.TakeOnce("OWNER", kOwnerAsked, seen)) {
       query.owner = arguments.Owner("OWNER");
-    } else if (arguments.TakeOnce("SINCE", kSince, seen)) {
+    } else if (arguments.TakeOnce("SINCE", kSinceAsked, seen)) {
       query.since = arguments.Moment("SINCE", call.now, unix_now_ms);
-    } else if (arguments.TakeOnce("UNTIL", kUntil, seen)) {
+    } else if (arguments.TakeOnce("UNTIL", kUntilAsked, seen)) {
       query.until = arguments.Moment("UNTIL", call.now, unix_now_ms);
-    } else if (arguments.TakeOnce("COUNT", kCount, seen)) {
+    } else if (arguments.TakeOnce("COUNT", kCountAsked, seen)) {
       query.count_max = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kEventsShownMax));
     } else {
       arguments.FailUnknownOption("OWNER, SINCE, UNTIL or COUNT");
@@ -169,12 +164,12 @@ record::StatisticsQuery ReadStatisticsQuery(ArgumentReader& arguments) {
   record::StatisticsQuery query;
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
-    if (arguments.TakeOnce("LABEL", kLabel, seen)) {
+    if (arguments.TakeOnce("LABEL", kLabelAsked, seen)) {
       query.label = arguments.Label();
-    } else if (arguments.TakeOnce("MINUTES", kMinutes, seen)) {
+    } else if (arguments.TakeOnce("MINUTES", kMinutesAsked, seen)) {
       query.minutes =
           static_cast<int>(arguments.Integer("MINUTES", 1, record::LabelStatistics::kMinutesMax));
-    } else if (arguments.TakeOnce("BY", kBy, seen)) {
+    } else if (arguments.TakeOnce("BY", kByAsked, seen)) {
       if (!arguments.Take("MINUTE")) arguments.Fail("syntax error: BY MINUTE would be right");
       query.is_by_minute = true;
     } else {

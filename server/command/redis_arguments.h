@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/command/command_table.h"
+#include "server/engine/redis_locks.h"
 #include "server/engine/redis_requests.h"
 #include "server/engine/types.h"
 
@@ -24,6 +25,9 @@ bool IsValueOrRefuse(Invocation& call, std::string_view value);
 
 // The name of a key in the database of the client.
 engine::KeyName KeyOf(const Invocation& call, std::size_t position);
+
+// The locks of the engine, as the commands of Redis use them.
+engine::RedisLocks LocksOf(const Invocation& call);
 
 // In which a command counts, and from when.
 struct TimeForm {

@@ -11,17 +11,12 @@
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
-#include "server/engine/redis_locks.h"
 
 namespace fairlock::command {
 
 namespace {
 
 using protocol::ErrorCode;
-
-engine::RedisLocks LocksOf(const Invocation& call) {
-  return engine::RedisLocks(call.dispatcher.engine());
-}
 
 engine::KeyLook Look(const Invocation& call, const engine::KeyName& key) {
   return LocksOf(call).Look(key, call.now, call.dispatcher.effects());
@@ -201,7 +196,6 @@ void Persist(Invocation& call) {
   call.reply.Integer(is_changed ? 1 : 0);
 }
 
-constexpr KeyPositions kFirstKey = {1, 1, 1};
 constexpr KeyPositions kAllKeys = {1, -1, 1};
 constexpr std::uint32_t kReads = kReadOnly | kFast;
 constexpr std::uint32_t kChanges = kWrite | kFast | kUnowned;

@@ -12,7 +12,6 @@
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
-#include "server/engine/redis_locks.h"
 
 namespace fairlock::command {
 
@@ -20,15 +19,11 @@ namespace {
 
 using protocol::ErrorCode;
 
-constexpr std::int64_t kScanCountMax = 100'000;
+constexpr std::int64_t kKeysCountMax = 100'000;
 // What one KEYS or RANDOMKEY looks at: nobody else is served meanwhile.
 constexpr std::size_t kLocksLookedAtMax = 100'000;
 
-engine::RedisLocks LocksOf(const Invocation& call) {
-  return engine::RedisLocks(call.dispatcher.engine());
-}
-
-std::string_view TypeName(bool is_semaphore) { return is_semaphore ? "semaphore" : "string"; }
+std::string_view TypeOfKey(bool is_semaphore) { return is_semaphore ? "semaphore" : "string"; }
 
 struct ScanQuery {
   std::uint64_t cursor = 0;
@@ -73,7 +68,7 @@ std::optional<ScanQuery> ReadScanQuery(Invocation& call) {
         RefuseSyntax(call.reply);
         return std::nullopt;
       }
-      query.count = static_cast<std::size_t>(std::min(*count, kScanCountMax));
+      query.count = static_cast<std::size_t>(std::min(*count, kKeysCountMax));
     } else {
       RefuseSyntax(call.reply);
       return std::nullopt;
@@ -94,7 +89,7 @@ void Scan(Invocation& call) {
   const std::uint64_t cursor = LocksOf(call).Scan(
       query->cursor, query->count, call.client.database(),
       [&](const engine::KeyName& key, bool is_semaphore) {
-        if (query->type && !EqualsIgnoreCase(*query->type, TypeName(is_semaphore))) return;
+        if (query->type && !EqualsIgnoreCase(*query->type, TypeOfKey(is_semaphore))) return;
         if (MatchesGlob(query->glob, key.bytes) && call.client.MayRead(key.bytes)) {
           found.push_back(key.bytes);
         }

@@ -11,7 +11,6 @@
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
-#include "server/engine/redis_locks.h"
 
 namespace fairlock::command {
 
@@ -22,10 +21,6 @@ using engine::WriteResult;
 using engine::WriteStatus;
 using engine::WrittenEnd;
 using protocol::ErrorCode;
-
-engine::RedisLocks LocksOf(const Invocation& call) {
-  return engine::RedisLocks(call.dispatcher.engine());
-}
 
 WriteResult Write(const Invocation& call, const WriteRequest& request) {
   return LocksOf(call).Write(request, call.client, call.now, call.dispatcher.effects());
@@ -249,7 +244,6 @@ void DecrBy(Invocation& call) {
   Count(call, -*step);
 }
 
-constexpr KeyPositions kFirstKey = {1, 1, 1};
 constexpr KeyPositions kEverySecond = {1, -1, 2};
 constexpr std::uint32_t kTakes = kWrite | kTakesLock;
 

@@ -16,12 +16,12 @@ namespace {
 
 using protocol::ErrorCode;
 
-constexpr std::size_t kFirstKey = 3;
+constexpr std::size_t kFirstOfKeys = 3;
 
 // How many of the arguments behind the script are keys; none: the error is answered.
 std::optional<std::size_t> ReadKeyCount(Invocation& call) {
-  const auto count = ParseInteger(call.arguments[kFirstKey - 1]);
-  const auto count_max = static_cast<std::int64_t>(call.arguments.size() - kFirstKey);
+  const auto count = ParseInteger(call.arguments[kFirstOfKeys - 1]);
+  const auto count_max = static_cast<std::int64_t>(call.arguments.size() - kFirstOfKeys);
   if (!count) {
     call.reply.Error(ErrorCode::kErr, "value is not an integer or out of range");
   } else if (*count < 0) {
@@ -35,7 +35,7 @@ std::optional<std::size_t> ReadKeyCount(Invocation& call) {
 }
 
 void Run(Invocation& call, script::Script& script, std::size_t keys, bool is_read_only) {
-  const auto behind = call.arguments.views().subspan(kFirstKey);
+  const auto behind = call.arguments.views().subspan(kFirstOfKeys);
   call.dispatcher.scripts().Run(
       script,
       {.keys = behind.first(keys), .arguments = behind.subspan(keys), .is_read_only = is_read_only},

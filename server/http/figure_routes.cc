@@ -22,8 +22,6 @@ namespace fairlock::http {
 
 namespace {
 
-// How old an answer may be that costs a walk.
-constexpr engine::DurationMs kAgeMsMax = 500;
 constexpr std::int64_t kMinutesDefault = 60;
 constexpr std::int64_t kMinutesMax = record::LabelStatistics::kMinutesMax;
 // A row costs as much as the percentiles in it.
@@ -123,7 +121,7 @@ Outcome ShowStatistics(const RouteCall& call) {
   const std::string question = "statistics " + std::to_string(minutes) +
                                (is_by_minute ? " by minute " : " ") +
                                (label == nullptr ? "*" : "=" + *label);
-  return call.figures.shared.Take(question, kAgeMsMax, call, [&] {
+  return call.figures.shared.Take(question, SharedAnswers::kWalkAgeMsMax, call, [&] {
     return std::make_unique<StatisticsWork>(
         dispatcher,
         record::StatisticsQuery{.minutes = static_cast<int>(minutes), .is_by_minute = is_by_minute},
@@ -201,11 +199,12 @@ class MinutesWork final : public SharedWork {
 Outcome ShowMinutes(const RouteCall& call) {
   const std::int64_t count = call.inputs.Number("minutes", kMinutesDefault);
   if (!IsWithin(count, kMinutesMax)) return RefuseMinutes(kMinutesMax);
-  return call.figures.shared.Take("minutes " + std::to_string(count), kAgeMsMax, call, [&] {
-    std::vector<Moment> moments = call.figures.minutes.Newest(static_cast<std::size_t>(count));
-    moments.push_back(MomentOf(call.commands.dispatcher(), call.now));
-    return std::make_unique<MinutesWork>(std::move(moments));
-  });
+  return call.figures.shared.Take(
+      "minutes " + std::to_string(count), SharedAnswers::kWalkAgeMsMax, call, [&] {
+        std::vector<Moment> moments = call.figures.minutes.Newest(static_cast<std::size_t>(count));
+        moments.push_back(MomentOf(call.commands.dispatcher(), call.now));
+        return std::make_unique<MinutesWork>(std::move(moments));
+      });
 }
 
 Outcome ShowMetrics(const RouteCall& call) {
@@ -223,7 +222,7 @@ constexpr auto kMinutesParameters = std::to_array<Parameter>({
     {"minutes", ValueType::kNumber, false, "", "The last so many; 60 if not given, 1,440 at most"},
 });
 
-constexpr auto kRoutes = std::to_array<Route>({
+constexpr auto kFigureRoutes = std::to_array<Route>({
     {Verb::kGet,
      "/metrics",
      Access::kOpen,
@@ -242,6 +241,6 @@ constexpr auto kRoutes = std::to_array<Route>({
 
 }  // namespace
 
-std::span<const Route> FigureRoutes() { return kRoutes; }
+std::span<const Route> FigureRoutes() { return kFigureRoutes; }
 
 }  // namespace fairlock::http

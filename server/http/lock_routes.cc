@@ -21,14 +21,14 @@ namespace fairlock::http {
 namespace {
 
 // The columns of a row of LOCKS.
-constexpr auto kColumns =
+constexpr auto kLockColumns =
     std::to_array<std::string_view>({"key", "holders", "waiters", "longest_wait_ms",
                                      "oldest_hold_ms", "label", "limit", "first_owner", "db"});
 
 boost::json::object RowOf(const protocol::Reply& row) {
   boost::json::object object;
-  for (std::size_t i = 0; i < std::min(kColumns.size(), row.elements.size()); ++i) {
-    json::AddReply(object, kColumns[i], row.elements[i]);
+  for (std::size_t i = 0; i < std::min(kLockColumns.size(), row.elements.size()); ++i) {
+    json::AddReply(object, kLockColumns[i], row.elements[i]);
   }
   return object;
 }
@@ -77,8 +77,6 @@ class SortedLocks final : public SharedWork {
   std::int64_t found_ = 0;
 };
 
-// How old an answer about all locks may be.
-constexpr engine::DurationMs kAgeMsMax = 500;
 constexpr std::int64_t kRowsMax = 1000;
 constexpr std::int64_t kRowsDefault = 100;
 
@@ -104,7 +102,7 @@ Outcome ListLocks(const RouteCall& call) {
     }
     std::string question = "locks " + std::to_string(count) + " " + std::string(sort);
     for (const std::string& option : options) question.append(" ").append(command::Quoted(option));
-    return call.figures.shared.Take(question, kAgeMsMax, call, [&] {
+    return call.figures.shared.Take(question, SharedAnswers::kWalkAgeMsMax, call, [&] {
       return std::make_unique<SortedLocks>(options, order->column, static_cast<std::size_t>(count));
     });
   }
@@ -182,7 +180,7 @@ constexpr auto kHistoryParameters = std::to_array<Parameter>({
     {"count", ValueType::kNumber, false, "COUNT", "How many events; 100 if not given"},
 });
 
-constexpr auto kRoutes = std::to_array<Route>({
+constexpr auto kLockRoutes = std::to_array<Route>({
     {Verb::kGet, "/api/v1/locks", Access::kRead, ListLocks, "listLocks",
      "Locks that are held or waited for, page by page or the first ones in an order",
      kListParameters, &kLocksSchema},
@@ -196,6 +194,6 @@ constexpr auto kRoutes = std::to_array<Route>({
 
 }  // namespace
 
-std::span<const Route> LockRoutes() { return kRoutes; }
+std::span<const Route> LockRoutes() { return kLockRoutes; }
 
 }  // namespace fairlock::http

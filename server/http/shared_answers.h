@@ -27,6 +27,8 @@ class SharedWork {
 class SharedAnswers {
  public:
   static constexpr std::size_t kAnswersMax = 32;
+  static constexpr engine::DurationMs kWalkAgeMsMax =
+      500;  // what a page asks for that costs a walk
   // An answer that took long is good for longer: of each question, walks take at most this part of
   // the time.
   static constexpr int kPartOfTime = 40;

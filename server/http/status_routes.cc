@@ -84,7 +84,7 @@ constexpr auto kClientParameters = std::to_array<Parameter>({
     {"waiting", ValueType::kFlag, false, "", "Only those whose request waits"},
 });
 
-constexpr auto kRoutes = std::to_array<Route>({
+constexpr auto kStatusRoutes = std::to_array<Route>({
     {Verb::kGet,
      "/healthz",
      Access::kOpen,
@@ -135,6 +135,6 @@ constexpr auto kRoutes = std::to_array<Route>({
 
 }  // namespace
 
-std::span<const Route> StatusRoutes() { return kRoutes; }
+std::span<const Route> StatusRoutes() { return kStatusRoutes; }
 
 }  // namespace fairlock::http

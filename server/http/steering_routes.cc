@@ -161,7 +161,7 @@ constexpr auto kSettingParameters = std::to_array<Parameter>({
     {"value", ValueType::kText, true, "", "Its new value, as in the configuration file"},
 });
 
-constexpr auto kRoutes = std::to_array<Route>({
+constexpr auto kSteeringRoutes = std::to_array<Route>({
     {Verb::kPost, "/api/v1/break", Access::kSteer, BreakLock, "breakLock",
      "Ends the hold of an owner, or all holds of a lock, by force", kBreakParameters,
      &kBrokenSchema},
@@ -190,6 +190,6 @@ constexpr auto kRoutes = std::to_array<Route>({
 
 }  // namespace
 
-std::span<const Route> SteeringRoutes() { return kRoutes; }
+std::span<const Route> SteeringRoutes() { return kSteeringRoutes; }
 
 }  // namespace fairlock::http

@@ -16,7 +16,7 @@ namespace fairlock::net {
 
 namespace {
 
-constexpr char kTlsHandshake = 0x16;
+constexpr char kTlsHandshakeRecord = 0x16;
 constexpr int kPriorityBelowLoop = 5;
 constexpr std::string_view kNoTls = "it does not speak TLS";
 
@@ -117,7 +117,7 @@ class TlsEntrance::Handshake final : public std::enable_shared_from_this<Handsha
   // Also if nothing can be said: then the handshake finds out.
   bool BeginsAsTls() const {
     char first = 0;
-    return ::recv(socket_.number(), &first, 1, MSG_PEEK) != 1 || first == kTlsHandshake;
+    return ::recv(socket_.number(), &first, 1, MSG_PEEK) != 1 || first == kTlsHandshakeRecord;
   }
 
   // The failure is a copy: what it was made of goes here.

@@ -14,7 +14,9 @@ namespace {
 // The unlabelled, and those that are counted together.
 constexpr std::size_t kSeriesBeside = 2;
 
-std::size_t ChainCount(std::size_t labels_max) { return std::bit_ceil(labels_max + kSeriesBeside); }
+std::size_t SeriesChainCount(std::size_t labels_max) {
+  return std::bit_ceil(labels_max + kSeriesBeside);
+}
 
 std::size_t PastBytes(std::size_t labels_max) {
   return (labels_max + kSeriesBeside) * LabelStatistics::kDayBytes;
@@ -25,7 +27,7 @@ std::size_t PastBytes(std::size_t labels_max) {
 LabelStatistics::LabelStatistics(std::size_t labels_max, engine::TimeMs now)
     : labels_max_(labels_max),
       started_at_(now),
-      past_(PastBytes(labels_max), ChainCount(labels_max)) {
+      past_(PastBytes(labels_max), SeriesChainCount(labels_max)) {
   static_assert(sizeof(PastMinute) + LabelCounts<std::uint32_t>::kPackedBytesMax <
                 RecordRing::kRecordBytesMax);
   assert(labels_max >= 1 && labels_max <= kLabelsMax);

@@ -16,7 +16,7 @@ namespace {
 
 // An array may have so many elements whatever is missing; a longer one must be filled to a half.
 constexpr std::int64_t kSparseElementsMax = 10;
-constexpr int kDigits = 14;
+constexpr int kDigitsWritten = 14;
 
 class JsonWriter {
  public:
@@ -97,7 +97,7 @@ void JsonWriter::WriteNumber() {
   }
   std::array<char, 32> digits;
   const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
-                                  std::chars_format::general, kDigits)
+                                  std::chars_format::general, kDigitsWritten)
                         .ptr;
   out_.Append({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }

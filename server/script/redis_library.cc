@@ -88,7 +88,7 @@ int Call(lua_State* lua) {
   return 1;
 }
 
-int ProtectedCall(lua_State* lua) {
+int ProtectedCommand(lua_State* lua) {
   PushReplyOfCommand(lua);
   return 1;
 }
@@ -162,7 +162,7 @@ void PushRedisLibrary(lua_State* lua) {
   AddFunctions(lua, {{"call", Call},
                      {"error_reply", ErrorReply},
                      {"log", Log},
-                     {"pcall", ProtectedCall},
+                     {"pcall", ProtectedCommand},
                      {"replicate_commands", ReplicateCommands},
                      {"sha1hex", Sha1Hex},
                      {"status_reply", StatusReply}});

@@ -61,7 +61,7 @@ std::string RedisArguments(const Call& call) {
   return text;
 }
 
-std::string Arguments(const Call& call) {
+std::string ArgumentsOf(const Call& call) {
   if (IsRedis(call.operation)) return RedisArguments(call);
   std::string text;
   if (!call.keys.empty()) text += " " + std::to_string(call.keys.size());
@@ -124,7 +124,7 @@ std::string Narrate(const Call& call, TimeMs now) {
     case Operation::kDropLimit:
       return text + name + " p" + std::to_string(call.pattern);
     default:
-      return text + "c" + std::to_string(call.connection) + " " + name + Arguments(call);
+      return text + "c" + std::to_string(call.connection) + " " + name + ArgumentsOf(call);
   }
 }
 

@@ -17,13 +17,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Request = std::vector<std::string>;
 
-std::string Bulk(const std::string& bytes) {
+std::string BulkBytes(const std::string& bytes) {
   return "$" + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
 }
 
 std::string Multibulk(const Request& request) {
   std::string bytes = "*" + std::to_string(request.size()) + "\r\n";
-  for (const std::string& argument : request) bytes += Bulk(argument);
+  for (const std::string& argument : request) bytes += BulkBytes(argument);
   return bytes;
 }
 
@@ -160,7 +160,7 @@ TEST(RequestParser, AdmitsARequestAsLongAsTheLimit) {
   limits.request_bytes_max = 55;
   EXPECT_EQ(ParseWhole(Multibulk(largest), limits).error, "ERR Protocol error: too big request");
   // The claim is enough.
-  EXPECT_EQ(ParseWhole("*2\r\n" + Bulk(largest[0]) + "$18\r\n", limits).error,
+  EXPECT_EQ(ParseWhole("*2\r\n" + BulkBytes(largest[0]) + "$18\r\n", limits).error,
             "ERR Protocol error: too big request");
 }
 

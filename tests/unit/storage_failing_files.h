@@ -16,13 +16,14 @@ namespace fairlock::storage {
 struct WriteCounter {
   std::atomic<std::uint64_t> calls = 0;
   std::uint64_t first_failing = 0;
+  rocksdb::IOStatus failure = rocksdb::IOStatus::NoSpace("no space left on device");
   std::function<void()> at_failure = [] {};
 
   rocksdb::IOStatus Judge() {
     const std::uint64_t call = ++calls;
     if (first_failing == 0 || call < first_failing) return rocksdb::IOStatus::OK();
     at_failure();
-    return rocksdb::IOStatus::NoSpace("no space left on device");
+    return failure;
   }
 };
 

@@ -79,6 +79,9 @@ TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
   };
   ASSERT_TRUE(append(*state, Durability::kProcess));
   state->counter->first_failing = state->counter->calls + 1;
+  // On a full disk RocksDB would start a thread that looks for space, and nobody joins it: a
+  // database that has failed is never closed.
+  state->counter->failure = rocksdb::IOStatus::IOError("the disk is broken");
   state->counter->at_failure = [&state = *state, is_first = true]() mutable {
     if (!std::exchange(is_first, false)) return;
     state.is_writing.set_value();

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr LogId kLogId = {'s', 'n', 'a', 'p'};
+constexpr LogId kSnapshotLogId = {'s', 'n', 'a', 'p'};
 constexpr std::uint64_t kKeys = 40;
 constexpr std::uint64_t kRowsPerSlice = 7;
 
@@ -105,8 +105,8 @@ void PlayTwoSnapshots(ChangingLocks& locks, Journal& journal) {
   locks.AppendChanges(journal);
 }
 
-LogEnd Begin(Store& store) {
-  EXPECT_TRUE(BeginLog(store, kLogId).ok());
+LogEnd BeginSnapshots(Store& store) {
+  EXPECT_TRUE(BeginLog(store, kSnapshotLogId).ok());
   LogEnd end;
   EXPECT_TRUE(LocksIn(store, end).ok());
   return end;
@@ -116,7 +116,7 @@ TEST(StorageSnapshot, TheStateIsItsSlicesAndTheBatchesSinceItsBeginning) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     FaultyStore store;
     ChangingLocks locks(seed);
-    Journal journal(store, Begin(store), {}, [] {});
+    Journal journal(store, BeginSnapshots(store), {}, [] {});
     PlayTwoSnapshots(locks, journal);
     journal.Stop();
     EXPECT_EQ(journal.Look().snapshot, 2U);
@@ -136,7 +136,7 @@ TEST(StorageSnapshot, ACrashAtAnyWriteLeavesTheStateOfOneBatch) {
     for (std::uint64_t k = 1; k <= 40; ++k) {
       FaultyStore store;
       ChangingLocks locks(k);
-      const LogEnd begin = Begin(store);
+      const LogEnd begin = BeginSnapshots(store);
       // One record a write, so that every step of the snapshots is a write of its own.
       Journal journal(store, begin, {.flush_interval = 1h, .group_bytes_max = 1}, [] {});
       store.FailWrite(k, Failed("crash"));
@@ -162,7 +162,7 @@ TEST(StorageSnapshot, AnUnfinishedOneIsForgottenAndTheNextHasAnotherGeneration) 
   FaultyStore store;
   ChangingLocks locks(1);
   {
-    Journal journal(store, Begin(store), {}, [] {});
+    Journal journal(store, BeginSnapshots(store), {}, [] {});
     locks.AppendChanges(journal);
     journal.BeginSnapshot();
     locks.AppendSlice(journal, 0);

@@ -17,12 +17,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr LogId kLogId = {'t', 'e', 's', 't'};
+constexpr LogId kHandLogId = {'t', 'e', 's', 't'};
 
 // Appends sealed batches by hand, each with one row "r<number>".
 class HandWriter {
  public:
-  explicit HandWriter(Store& store) : store_(store) { EXPECT_TRUE(BeginLog(store, kLogId).ok()); }
+  explicit HandWriter(Store& store) : store_(store) {
+    EXPECT_TRUE(BeginLog(store, kHandLogId).ok());
+  }
 
   Status AppendBatch(Durability durability = Durability::kProcess) {
     writer_.Clear();
@@ -39,7 +41,7 @@ class HandWriter {
   Store& store_;
   RecordWriter writer_;
   std::uint64_t next_ = 1;
-  std::uint64_t checksum_ = ChainStart(View(kLogId), 0);
+  std::uint64_t checksum_ = ChainStart(View(kHandLogId), 0);
 };
 
 Status LoadStatus(Store& store) {
@@ -91,11 +93,11 @@ TEST(StorageLoad, AnEmptyStoreIsNotTakenForAnEmptyLog) {
 
 TEST(StorageLoad, ANewLogHasNoRowsAndBeginsWithBatchOne) {
   MemoryStore store;
-  ASSERT_TRUE(BeginLog(store, kLogId).ok());
+  ASSERT_TRUE(BeginLog(store, kHandLogId).ok());
   RowTable rows;
   const auto end = LoadLog(store, rows);
   ASSERT_TRUE(end.ok());
-  EXPECT_EQ(end->log_id, kLogId);
+  EXPECT_EQ(end->log_id, kHandLogId);
   EXPECT_EQ(end->next_batch, 1U);
   EXPECT_TRUE(rows.rows().empty());
 }
@@ -154,7 +156,7 @@ TEST(StorageLoad, ABatchOfAnotherLogIsRefused) {
 TEST(StorageLoad, TwoHeadingsAreRefused) {
   MemoryStore store;
   HandWriter writer(store);
-  SnapshotHeading second = HeadingOfNewLog(kLogId);
+  SnapshotHeading second = HeadingOfNewLog(kHandLogId);
   second.generation = 1;
   RecordWriter heading;
   const StoredRecord record{.kind = RecordKind::kHeading,
