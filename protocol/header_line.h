@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cassert>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+
+#include "protocol/decimal.h"
 
 namespace fairlock::protocol {
 
@@ -16,9 +18,15 @@ inline constexpr std::size_t kLineEndBytes = 2;
 
 template <std::integral Number>
 inline void AppendHeaderLine(std::string& out, char kind, Number number) {
-  std::array<char, 24> line;  // a letter, a sign or 20 digits, a line end
+  std::array<char, 2 + kDecimalDigitsMax + kDecimalSlackBytes + kLineEndBytes> line;
   line[0] = kind;
-  char* end = std::to_chars(line.data() + 1, line.data() + line.size() - 2, number).ptr;
+  char* end = line.data() + 1;
+  auto magnitude = static_cast<std::uint64_t>(number);
+  if (std::cmp_less(number, 0)) {
+    *end++ = '-';
+    magnitude = 0 - magnitude;
+  }
+  end = WriteDecimal(end, magnitude);
   *end++ = '\r';
   *end++ = '\n';
   out.append(line.data(), static_cast<std::size_t>(end - line.data()));

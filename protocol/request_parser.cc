@@ -162,7 +162,7 @@ RequestParser::Found RequestParser::ParseMultibulk(std::string_view input,
   const Found found = ReadBulks(input, limits, out, result);
   if (found != Found::kRequest) return found;
   const std::size_t request_bytes = settled_bytes_;
-  Forget();
+  Restart();
   // The earlier views are gone. Only now that all is there, once more from the front for them.
   if (resumed) return ParseMultibulk(input, limits, out, result);
   result.consumed += request_bytes;
@@ -177,7 +177,7 @@ RequestParser::Found RequestParser::ReadCount(std::string_view input, const Requ
   if (line.status == LineStatus::kInvalid) return Fail("invalid multibulk length", result);
   const auto line_bytes = static_cast<std::uint32_t>(line.end - input.data());
   if (line.negative || line.magnitude == 0) {
-    Forget();
+    Restart();
     result.consumed += line_bytes;
     return Found::kNothing;
   }
@@ -227,7 +227,7 @@ RequestParser::Found RequestParser::ParseInline(std::string_view input, const Re
     settled_bytes_ = static_cast<std::uint32_t>(input.size());
     return Await(input.size() + 1);
   }
-  Forget();
+  Restart();
   std::string_view line = window.substr(0, line_bytes);
   if (line.ends_with('\r')) line.remove_suffix(1);
   const SplitStatus split = SplitInlineWords(line, limits, out);
@@ -247,11 +247,6 @@ RequestParser::Found RequestParser::Await(std::size_t needed_bytes) {
 RequestParser::Found RequestParser::Fail(std::string_view text, ParseResult& result) {
   result.error = {ErrorCode::kProtocol, text};
   return Found::kError;
-}
-
-void RequestParser::Forget() {
-  needed_bytes_ = 0;
-  settled_bytes_ = 0;
 }
 
 }  // namespace fairlock::protocol

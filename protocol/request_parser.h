@@ -42,6 +42,8 @@ class RequestParser {
  public:
   // `out` is filled with kRequest and unspecified otherwise.
   ParseResult Parse(std::string_view input, const RequestLimits& limits, Arguments& out);
+  // The input begins at the first byte of a request again, whatever was seen of one.
+  void Restart() { needed_bytes_ = settled_bytes_ = bulks_missing_ = 0; }
 
  private:
   enum class Found : std::uint8_t { kRequest, kNothing, kNeedMore, kError };
@@ -55,7 +57,6 @@ class RequestParser {
   Found ReadCount(std::string_view input, const RequestLimits& limits, ParseResult& result);
   Found Await(std::size_t needed_bytes);
   static Found Fail(std::string_view text, ParseResult& result);
-  void Forget();
 
   // Nothing new can be learned before the input has this size.
   std::uint32_t needed_bytes_ = 0;

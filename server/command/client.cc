@@ -51,7 +51,7 @@ std::size_t Client::Consume(std::string_view input, std::size_t requests_max, en
     const bool is_stopped = is_waiting() || is_closing_;
     if (executed < window.count || (is_stopped && window.last.status == ParseStatus::kError)) {
       // What was read ahead is given again when the connection goes on.
-      parser_ = window.requests[executed - 1].parser_behind;
+      parser_.Restart();
       consumed += window.requests[executed - 1].end;
       is_cut_short = is_much;
       break;
@@ -74,13 +74,17 @@ void Client::ReadAhead(std::string_view input, std::size_t requests_max, Request
   window.end = 0;
   do {
     RequestAhead& request = window.requests[window.count];
-    window.last = parser_.Parse(input.substr(window.end), limits, request.arguments);
-    window.end += window.last.consumed;
-    if (window.last.status != ParseStatus::kRequest) return;
+    const protocol::ParseResult result =
+        parser_.Parse(input.substr(window.end), limits, request.arguments);
+    window.end += result.consumed;
+    if (result.status != ParseStatus::kRequest) {
+      window.last = result;
+      return;
+    }
     request.end = window.end;
-    request.parser_behind = parser_;
     dispatcher_.Prepare(*this, request);
   } while (++window.count < count_max);
+  window.last.status = ParseStatus::kRequest;
 }
 
 std::size_t Client::ExecuteAhead(const RequestWindow& window, engine::TimeMs now) {

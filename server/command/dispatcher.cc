@@ -68,6 +68,7 @@ void Dispatcher::Prepare(const Client& client, RequestAhead& request) const {
   request.has_key = true;
   request.database = client.database();
   request.key_hash = engine_.Prefetch({request.database, request.arguments[position]});
+  recorder_.Prefetch(request.key_hash);
 }
 
 void Dispatcher::PrefetchLock(const RequestAhead& request) const {

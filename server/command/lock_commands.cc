@@ -20,9 +20,8 @@ using protocol::ErrorCode;
 
 void Lock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  engine::LockRequest request;
-  request.key = arguments.Key(call.client.database(), call.key_hash);
-  request.owner = arguments.Owner("owner");
+  engine::LockRequest request{.key = arguments.Key(call.client.database(), call.key_hash),
+                              .owner = arguments.Owner("owner")};
   const bool is_explained = ReadLockOptions(arguments, call.dispatcher.engine().options(), request);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request)) return;
   const engine::LockResult result =
@@ -33,10 +32,9 @@ void Lock(Invocation& call) {
 
 void Unlock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  engine::UnlockRequest request;
-  request.key = arguments.Key(call.client.database(), call.key_hash);
-  request.owner = arguments.Owner("owner");
-  request.token = ReadTokenOption(arguments);
+  const engine::UnlockRequest request{.key = arguments.Key(call.client.database(), call.key_hash),
+                                      .owner = arguments.Owner("owner"),
+                                      .token = ReadTokenOption(arguments)};
   if (!arguments.Finish(call.reply)) return;
   const bool was_held =
       call.dispatcher.engine().Unlock(request, call.now, call.dispatcher.effects());
@@ -45,9 +43,8 @@ void Unlock(Invocation& call) {
 
 void Renew(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  engine::RenewRequest request;
-  request.key = arguments.Key(call.client.database(), call.key_hash);
-  request.owner = arguments.Owner("owner");
+  engine::RenewRequest request{.key = arguments.Key(call.client.database(), call.key_hash),
+                               .owner = arguments.Owner("owner")};
   const RenewOptions options = ReadRenewOptions(arguments);
   request.lease_ms = options.lease_ms;
   request.token = options.token;

@@ -118,9 +118,10 @@ RenewOptions ReadRenewOptions(ArgumentReader& arguments) {
 }
 
 std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments) {
+  if (!arguments.has_more()) return std::nullopt;
   std::optional<engine::Token> token;
   std::uint32_t seen = 0;
-  if (arguments.has_more()) TakeToken(arguments, seen, token);
+  TakeToken(arguments, seen, token);
   return token;
 }
 

@@ -16,8 +16,7 @@ struct RequestAhead {
   std::uint64_t key_hash = 0;
   std::uint8_t database = 0;  // that the hash is for
   bool has_key = false;
-  std::size_t end = 0;                    // of its bytes in the input
-  protocol::RequestParser parser_behind;  // to go on from there
+  std::size_t end = 0;  // of its bytes in the input
 };
 
 // So many requests are read at a time that the memory of their keys is on its way into the cache

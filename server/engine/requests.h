@@ -16,23 +16,24 @@ namespace fairlock::engine {
 struct LockRequest {
   KeyName key;
   std::string_view owner;
-  std::optional<DurationMs> lease_ms;  // EX / PX; without it the default lease, none beside SESSION
-  DurationMs wait_ms = 0;              // 0: do not wait; kForever: without time limit
-  DurationMs keep_ms = 0;              // KEEP: how long the place outlives the request
-  std::optional<std::uint32_t> limit;  // LIMIT as the client gave it; 1 without
-  bool is_shared = false;              // SHARED; excludes a LIMIT
-  std::optional<DurationMs> session_grace_ms;  // SESSION, with its GRACE (0 without)
-  DurationMs min_hold_ms = 0;                  // MINHOLD
-  std::optional<std::uint32_t> waiters_max;    // MAXWAITERS
-  bool replaces_newest = false;                // REPLACE
-  bool only_new = false;                       // NEW: nil if the owner holds it already
+  // EX / PX; without it the default lease, none beside SESSION.
+  std::optional<DurationMs> lease_ms = {};
+  DurationMs wait_ms = 0;                           // 0: do not wait; kForever: without time limit
+  DurationMs keep_ms = 0;                           // KEEP: how long the place outlives the request
+  std::optional<std::uint32_t> limit = {};          // LIMIT as the client gave it; 1 without
+  bool is_shared = false;                           // SHARED; excludes a LIMIT
+  std::optional<DurationMs> session_grace_ms = {};  // SESSION, with its GRACE (0 without)
+  DurationMs min_hold_ms = 0;                       // MINHOLD
+  std::optional<std::uint32_t> waiters_max = {};    // MAXWAITERS
+  bool replaces_newest = false;                     // REPLACE
+  bool only_new = false;                            // NEW: nil if the owner holds it already
   bool is_redis_way = false;  // SET NX and its kin; a lease of 0 is one without end
   bool takes_place = false;   // SET NX: denied it takes a place, as far as the rules say so
-  std::optional<std::string_view> meta;
-  std::optional<std::string_view> label;
+  std::optional<std::string_view> meta = {};
+  std::optional<std::string_view> label = {};
   // NOTIFY: the channel that the outcome and the loss of the hold are told on. It has a subscriber
   // now, and OpenChannel and CloseChannel say from now on whether it has.
-  std::optional<std::string_view> notify;
+  std::optional<std::string_view> notify = {};
 
   Mode mode() const { return {limit.value_or(1), is_shared, limit.has_value()}; }
 };
@@ -47,14 +48,14 @@ struct MlockRequest {
 struct UnlockRequest {
   KeyName key;
   std::string_view owner;
-  std::optional<Token> token;
+  std::optional<Token> token = {};
 };
 
 struct RenewRequest {
   KeyName key;
   std::string_view owner;
-  std::optional<DurationMs> lease_ms;  // without it the length that the hold has on record
-  std::optional<Token> token;
+  std::optional<DurationMs> lease_ms = {};  // without it the length that the hold has on record
+  std::optional<Token> token = {};
 };
 
 struct MrenewRequest {
@@ -71,8 +72,8 @@ struct TransferRequest {
   KeyName key;
   std::string_view owner;
   std::string_view new_owner;
-  std::optional<DurationMs> lease_ms;  // without it what is left of the lease goes along
-  std::optional<Token> token;
+  std::optional<DurationMs> lease_ms = {};  // without it what is left of the lease goes along
+  std::optional<Token> token = {};
 };
 
 struct WaitRequest {

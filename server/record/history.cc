@@ -26,9 +26,6 @@ void CopyAll(std::string_view from, char* to) { std::copy(from.begin(), from.end
   Copy(second, Copy(first, to));
 }
 
-// Of the lower half tables are made.
-constexpr std::uint64_t ChainOf(std::uint64_t key_hash) { return key_hash >> 32; }
-
 // Where chains end, and what may repeat, takes 16 of so many bytes.
 std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024); }
 

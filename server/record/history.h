@@ -73,6 +73,8 @@ class History {
   // of it.
   explicit History(std::size_t bytes);
 
+  // An event of that key is expected soon.
+  void Prefetch(std::uint64_t key_hash) const { ring_.Prefetch(ChainOf(key_hash)); }
   void Take(const engine::Event& event) {
     ring_.MakeRoom();
     if (kRepeatableEvents.Has(event.kind) || kForcedEvents.Has(event.kind)) {
@@ -101,6 +103,8 @@ class History {
   using Position = RecordRing::Position;
   struct Record;
 
+  // Of the lower half tables are made.
+  static std::uint64_t ChainOf(std::uint64_t key_hash) { return key_hash >> 32; }
   void TakeSpecial(const engine::Event& event);
   // Both REQUIRE: room in the ring.
   void Write(const engine::Event& event);

@@ -50,6 +50,7 @@ class RecordRing {
     ++appended_;
     return reinterpret_cast<char*>(link + 1);
   }
+  void Prefetch(std::uint64_t chain) const { __builtin_prefetch(&chains_[chain & chain_mask_]); }
   // Room for one record of any size. Apart, so that the caller can do it where it has nothing else
   // to remember. What was found before may be gone.
   void MakeRoom() {

@@ -33,6 +33,10 @@ class Recorder final : public engine::EventSink {
   const LabelStatistics* statistics() const { return statistics_.get(); }
   const LabelTotals* totals() const { return totals_.get(); }
 
+  // An event of that key is expected soon.
+  void Prefetch(std::uint64_t key_hash) const {
+    if (history_ != nullptr) history_->Prefetch(key_hash);
+  }
   void Take(const engine::Event& event) override {
     if (statistics_ != nullptr) {
       statistics_->Take(event);
