@@ -1,18 +1,28 @@
 #include "protocol/hexadecimal.h"
 
+#include <array>
+
 namespace fairlock::protocol {
 
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-// The value of the digit, or -1.
-int ValueOf(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
-  return -1;
+constexpr std::uint8_t kNoDigit = 0xff;
+
+constexpr std::array<std::uint8_t, 256> MakeValues() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (std::size_t value = 0; value < kDigits.size(); ++value) {
+    const auto digit = static_cast<unsigned char>(kDigits[value]);
+    values[digit] = static_cast<std::uint8_t>(value);
+    if (value >= 10) values[digit - 'a' + 'A'] = static_cast<std::uint8_t>(value);
+  }
+  return values;
 }
+
+// Of each byte that is a digit.
+constexpr std::array<std::uint8_t, 256> kValues = MakeValues();
 
 }  // namespace
 
@@ -27,13 +37,14 @@ std::string HexOf(std::span<const std::uint8_t> bytes) {
 
 bool ParseHex(std::string_view digits, std::span<std::uint8_t> to) {
   if (digits.size() != 2 * to.size()) return false;
+  unsigned all = 0;  // more than four bits: one of them is no digit
   for (std::size_t i = 0; i < to.size(); ++i) {
-    const int high = ValueOf(digits[2 * i]);
-    const int low = ValueOf(digits[2 * i + 1]);
-    if (high < 0 || low < 0) return false;
-    to[i] = static_cast<std::uint8_t>(high * 16 + low);
+    const unsigned high = kValues[static_cast<unsigned char>(digits[2 * i])];
+    const unsigned low = kValues[static_cast<unsigned char>(digits[2 * i + 1])];
+    all |= high | low;
+    to[i] = static_cast<std::uint8_t>(high << 4 | low);
   }
-  return true;
+  return all < 16;
 }
 
 }  // namespace fairlock::protocol

@@ -15,7 +15,7 @@ void* LuaMemory::Resize(void* block, std::size_t old_bytes, std::size_t new_byte
     if (used_bytes_ > limit_bytes_ || more_bytes > limit_bytes_ - used_bytes_) return nullptr;
     taken_bytes_ += more_bytes;
   }
-  void* resized = std::realloc(block, new_bytes);
+  void* resized = block == nullptr ? std::malloc(new_bytes) : std::realloc(block, new_bytes);
   if (resized != nullptr) used_bytes_ = used_bytes_ - old_bytes + new_bytes;
   return resized;
 }
