@@ -132,9 +132,19 @@ class CommandTable {
 
  private:
   static constexpr std::size_t kSlots = 512;
+  // Of a name of up to 8 letters, which as one number is compared at once.
+  struct ShortName {
+    std::uint64_t word = 0;
+    std::size_t bytes = 0;
+    std::size_t row = kNone;
+  };
+
+  void Enter(std::string_view name, std::size_t row);
 
   std::vector<const CommandSpec*> rows_;
   std::array<std::uint16_t, kSlots> slots_{};  // open addressing by name; place in rows_ + 1
+  std::array<ShortName, kSlots>
+      short_names_;  // by word; where two meet, the later is in slots_ only
 };
 
 }  // namespace fairlock::command

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -161,6 +162,26 @@ TEST(CommandTable, FindsRowsByNameWhateverItsCase) {
   }
   EXPECT_EQ(table.Find("NOSUCH"), nullptr);
   EXPECT_EQ(table.Find(""), nullptr);
+}
+
+// With each byte replaced by each other, and with each byte behind it.
+TEST(CommandTable, FindsNothingByANameThatIsAlmostRight) {
+  const CommandTable table;
+  std::map<std::string_view, const CommandSpec*> by_name;
+  for (const CommandSpec* row : table.rows()) by_name.emplace(row->name, row);
+  for (const auto& [right, spec] : by_name) {
+    for (std::size_t at = 0; at <= right.size(); ++at) {
+      std::string name(right);
+      name.resize(std::max(right.size(), at + 1));
+      for (int byte = 0; byte < 256; ++byte) {
+        name[at] = static_cast<char>(byte);
+        std::string upper = name;
+        std::transform(upper.begin(), upper.end(), upper.begin(), ToUpper);
+        const auto expected = by_name.find(upper);
+        ASSERT_EQ(table.Find(name), expected == by_name.end() ? nullptr : expected->second) << name;
+      }
+    }
+  }
 }
 
 TEST(CommandTable, HasNoNameTwice) {
