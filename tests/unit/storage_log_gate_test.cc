@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "storage/log_gate.h"
 #include "storage/rocksdb_store.h"
@@ -58,17 +59,18 @@ TEST(StorageLogGate, OnlyFailedWritesToLogFilesCloseIt) {
 
 // A sync that waits, inside RocksDB, for a write that syncs too, and that write's failure.
 TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
-  // They outlive the test if they do.
+  // They outlive the test if they do; and a database that has failed is never closed.
   struct State {
-    ScratchFolder folder;
     std::shared_ptr<WriteCounter> counter = std::make_shared<WriteCounter>();
     std::unique_ptr<RocksDbStore> store;
     std::promise<void> is_writing;
     std::promise<bool> has_written;
     std::promise<bool> has_synced;
   };
-  const auto state = std::make_shared<State>();
-  auto opened = RocksDbStore::Open({.path = state->folder.PathOf("db"),
+  static std::vector<std::shared_ptr<State>>& forever = *new std::vector<std::shared_ptr<State>>;
+  const auto state = forever.emplace_back(std::make_shared<State>());
+  const ScratchFolder folder;
+  auto opened = RocksDbStore::Open({.path = folder.PathOf("db"),
                                     .mode = RocksDbOptions::Mode::kNew,
                                     .file_system = std::make_shared<FailingFiles>(state->counter)});
   ASSERT_TRUE(opened.ok()) << opened.status().message();
@@ -79,8 +81,7 @@ TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
   };
   ASSERT_TRUE(append(*state, Durability::kProcess));
   state->counter->first_failing = state->counter->calls + 1;
-  // On a full disk RocksDB would start a thread that looks for space, and nobody joins it: a
-  // database that has failed is never closed.
+  // On a full disk RocksDB would start a thread that looks for space, and nobody would join it.
   state->counter->failure = rocksdb::IOStatus::IOError("the disk is broken");
   state->counter->at_failure = [&state = *state, is_first = true]() mutable {
     if (!std::exchange(is_first, false)) return;
