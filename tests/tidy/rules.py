@@ -11,6 +11,7 @@ LINE_COLUMNS_MAX = 100
 FILE_LINES_MAX = 500
 HEADER_LINES_MAX = 250
 FUNCTION_LINES_MAX = 60
+NODE_MAJOR = 18  # Debian's
 
 # A folder of the house: which folders its files may include, and which of our libraries it links.
 # A folder that is not here (tests, bench) may include and link everything.
@@ -256,6 +257,16 @@ def dead_link(file):
             yield file.line_of(match.start()), f"there is no {path}"
 
 
+def locked_package(file):
+    """Debian 12 has Node.js 18.20; who works with a newer one would not notice."""
+    if not file.path.endswith("package-lock.json"):
+        return
+    for match in re.finditer(r'"node": "([^"]*)"', file.text):
+        majors = [int(major) for major in re.findall(r"(?:^|[>=^~|\s])(\d+)", match.group(1))]
+        if majors and min(majors) > NODE_MAJOR:
+            yield file.line_of(match.start()), f"Node.js {NODE_MAJOR} is not {match.group(1)}"
+
+
 RULES = {
     "include-direction": include_direction,
     "outside-world": outside_world,
@@ -273,6 +284,7 @@ RULES = {
     "banned-construct": banned_construct,
     "disabled-check": disabled_check,
     "dead-link": dead_link,
+    "locked-package": locked_package,
 }
 
 

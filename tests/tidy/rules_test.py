@@ -117,6 +117,10 @@ PLANTED = {
     "disabled-check": [
         (".clang-tidy", "# misc-a: so it is\nChecks: >-\n  misc-*,\n  -misc-a,\n  -misc-b.C\n", 5),
     ],
+    "locked-package": [
+        ("tests/a/package-lock.json", '"node": ">=18"\n"node": ">=20"\n', 2),
+        ("tests/a/package-lock.json", '"node": "^20.1.0 || >= 22.0.0"\n', 1),
+    ],
     "dead-link": [
         ("docs/A.md", "Some words.\n[b](B.md)\n", 2),
         ("README.md", "[a](decisions/0001-a.md#price)\n", 1),
@@ -171,6 +175,11 @@ CLEAN = {
                          ("tests/a.cc", "throw 1;\n")],
     "disabled-check": [(".clang-tidy", "# misc-a: so it is\nChecks: >-\n  -misc-a,\n"),
                        ("docs/A.md", "  -misc-a,\n")],
+    "locked-package": [
+        ("tests/a/package-lock.json",
+         '"node": ">=18"\n"node": "^14.13.1 || >=20.0.0"\n"node": ">= 18.19.0"\n"node": "*"\n'),
+        ("tests/a/package.json", '"node": ">=20"\n'),
+    ],
     "dead-link": [("docs/A.md", "[a](decisions/0001-a.md#price) [b](decisions/) [c](A.md)\n"),
                   ("docs/A.md", "[a](https://example.org/b) [b](#words)\n")],
 }
