@@ -35,7 +35,7 @@ def options_of_the_file(config):
     entries = []
     for block in config.split("\n\n")[1:]:
         lines = block.strip().splitlines()
-        name, value = re.fullmatch(r"(\w+): (.*)", lines[-1]).groups()
+        name, value = re.fullmatch(r"([\w.]+): (.*)", lines[-1]).groups()
         comment = " ".join(line.removeprefix("# ") for line in lines[:-1])
         entries.append(entry(f"{name}: {value}", comment))
     return "".join(entries)
