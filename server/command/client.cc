@@ -112,7 +112,7 @@ void Client::EndWith(ErrorCode code, std::string_view text) {
 
 void Client::Detach(engine::TimeMs now) {
   if (std::exchange(is_detached_, true)) return;
-  wait_kind_ = WaitKind::kNothing;
+  EndWait();
   dispatcher_.channels().UnsubscribeFromAll(*this);
   // Before anything is undone: who waits on a channel of which this was the last subscriber must
   // not be granted anew.
@@ -190,6 +190,17 @@ void Client::UndoUnsentGrants(engine::TimeMs now) {
   ForgetAllGrants();
 }
 
+void Client::WaitFor(WaitKind kind) {
+  assert(!is_waiting());
+  wait_kind_ = kind;
+  ++dispatcher_.gauges().waiting_clients;
+}
+
+void Client::EndWait() {
+  if (is_waiting()) --dispatcher_.gauges().waiting_clients;
+  wait_kind_ = WaitKind::kNothing;
+}
+
 void Client::ExplainLater(const ExplainedRequest& request) {
   explained_ = std::make_unique<RequestToExplain>(
       RequestToExplain{request.key.db, std::string(request.key.bytes), std::string(request.owner),
@@ -205,7 +216,7 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
     return;
   }
   assert(is_waiting());
-  wait_kind_ = WaitKind::kNothing;
+  EndWait();
   const bool is_timed_out = resolution.kind == engine::ResolutionKind::kTimedOut ||
                             resolution.kind == engine::ResolutionKind::kWatchTimedOut;
   const bool is_cancelled = resolution.kind == engine::ResolutionKind::kCancelled;
@@ -229,7 +240,7 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
 
 void Client::AnswerBackup(const std::string& error) {
   if (is_detached_ || wait_kind_ != WaitKind::kBackup) return;
-  wait_kind_ = WaitKind::kNothing;
+  EndWait();
   if (error.empty()) {
     writer().Ok();
   } else {
@@ -272,7 +283,7 @@ void Client::WaitForLogIn(PendingLogIn log_in) {
 
 std::unique_ptr<PendingLogIn> Client::EndLogIn() {
   if (is_detached_ || wait_kind_ != WaitKind::kLogIn) return nullptr;
-  wait_kind_ = WaitKind::kNothing;
+  EndWait();
   return std::move(log_in_);
 }
 

@@ -101,7 +101,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // The backup that it waited for is made, unless there is an error.
   void AnswerBackup(const std::string& error);
   // The request being executed waits. For the map of EXPLAIN it is remembered.
-  void WaitFor(WaitKind kind) { wait_kind_ = kind; }
+  void WaitFor(WaitKind kind);
   void ExplainLater(const ExplainedRequest& request);
   // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
@@ -197,6 +197,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
     bool is_shared = false;
   };
 
+  void EndWait();
   void ConfirmShared();
   void ForgetAllGrants();
   void UndoUnsentGrants(engine::TimeMs now);

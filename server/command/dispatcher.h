@@ -47,13 +47,18 @@ struct ServerCounters {
   std::uint64_t rejected_by_address = 0;       // transport; connections_rejected has them too
   std::uint64_t closed_without_log_in = 0;
   std::uint64_t closed_over_request_deadline = 0;  // transport
-  std::uint64_t unread_reply_bytes = 0;            // transport: memory for them, now
   std::uint64_t failed_log_ins = 0;
   std::uint64_t denied_requests = 0;  // for want of permission
   // By the first word, in the order of protocol::AllErrors.
   std::array<std::uint64_t, protocol::kErrorCodes> errors_by_word{};
   record::BucketCounts<record::kTurnBoundsUs> turns_us;      // transport: how long they took
   record::BucketCounts<record::kLagBoundsMs> expiry_lag_ms;  // transport: what was due, how late
+};
+
+// What there is now, which no reset of the counters changes.
+struct ServerGauges {
+  std::uint64_t waiting_clients = 0;
+  std::uint64_t unread_reply_bytes = 0;  // transport: memory for them
 };
 
 // What the server can do at present.
@@ -166,6 +171,7 @@ class Dispatcher {
   TransactionLimits TransactionLimitsNow() const;
   Environment& environment() { return environment_; }
   ServerCounters& counters() { return counters_; }
+  ServerGauges& gauges() { return gauges_; }
   Service service() const { return service_; }
   void set_service(Service service);
   // Answered to what would take memory that there is not.
@@ -218,6 +224,7 @@ class Dispatcher {
   std::vector<std::uint64_t> calls_;
   std::vector<std::uint64_t> failures_;
   ServerCounters counters_;
+  ServerGauges gauges_;
   UnsentGrants unsent_grants_;
   std::uint64_t next_client_id_ = 1;
   bool is_executing_ = false;

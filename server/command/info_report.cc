@@ -46,12 +46,6 @@ std::uint64_t UsedBytes(const Source& source) {
   return use.allocated_bytes != 0 ? use.allocated_bytes : use.resident_bytes;
 }
 
-std::size_t CountWaitingClients(const Source& source) {
-  const auto& clients = source.dispatcher.clients();
-  return static_cast<std::size_t>(std::count_if(
-      clients.begin(), clients.end(), [](const auto& row) { return row.second->is_waiting(); }));
-}
-
 std::uint64_t MemoryMax(const Source& source) { return source.dispatcher.memory().bytes_max(); }
 
 std::string OneIf(bool is_so) { return is_so ? "1" : "0"; }
@@ -82,7 +76,8 @@ constexpr auto kClientsFields = std::to_array<Field>({
     {"connected_clients",
      [](const Source& s) { return std::to_string(s.dispatcher.clients().size()); }},
     {"maxclients", [](const Source& s) { return std::to_string(s.facts.connections_max); }},
-    {"blocked_clients", [](const Source& s) { return std::to_string(CountWaitingClients(s)); }},
+    {"blocked_clients",
+     [](const Source& s) { return std::to_string(s.dispatcher.gauges().waiting_clients); }},
     {"unauthenticated_clients",
      [](const Source& s) { return std::to_string(s.dispatcher.newcomers().size()); }},
 });
@@ -126,7 +121,7 @@ constexpr auto kMemoryFields = std::to_array<Field>({
        return std::to_string(s.dispatcher.scripts().interpreter().script_count());
      }},
     {"used_memory_unread_replies",
-     [](const Source& s) { return std::to_string(s.counters.unread_reply_bytes); }},
+     [](const Source& s) { return std::to_string(s.dispatcher.gauges().unread_reply_bytes); }},
     {"maxmemory", [](const Source& s) { return std::to_string(MemoryMax(s)); }},
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
     {"maxmemory_human", [](const Source& s) { return Human(MemoryMax(s)); }},

@@ -120,7 +120,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      "Connections closed because they did not send the rest of a request",
      [](const Source& s) { return Real(s.counters.closed_over_request_deadline); }},
     {"fairlock_unread_reply_bytes", MetricType::Gauge, "Memory for replies that were not taken",
-     [](const Source& s) { return Real(s.counters.unread_reply_bytes); }},
+     [](const Source& s) { return Real(s.dispatcher.gauges().unread_reply_bytes); }},
     {"fairlock_input_bytes_total", MetricType::Counter, "Bytes received from clients",
      [](const Source& s) { return Real(s.counters.input_bytes); }},
     {"fairlock_output_bytes_total", MetricType::Counter, "Bytes sent to clients",

@@ -240,7 +240,7 @@ void RespConnection::Finish() {
 void RespConnection::CountUnread() {
   const std::string& output = client_.output();
   const std::size_t bytes = unsent_.memory_bytes() + (output.empty() ? 0 : output.capacity());
-  turn_.dispatcher.counters().unread_reply_bytes += bytes - unread_bytes_;
+  turn_.dispatcher.gauges().unread_reply_bytes += bytes - unread_bytes_;
   unread_bytes_ = bytes;
 }
 

@@ -252,7 +252,7 @@ void TurnLoop::RefusePartialRequests() {
 
 void TurnLoop::BoundUnreadReplies() {
   const std::size_t bytes_max = turn_.limits.all_output_bytes_max;
-  const std::uint64_t& bytes = turn_.dispatcher.counters().unread_reply_bytes;
+  const std::uint64_t& bytes = turn_.dispatcher.gauges().unread_reply_bytes;
   if (bytes <= bytes_max || bytes_max == 0) return;
   std::vector<RespConnection*> owners;
   for (RespConnection& connection : connections_) {

@@ -156,6 +156,30 @@ TEST(Info, CountsRequestsAndErrorsUntilReset) {
   EXPECT_EQ(client.Say("INFO commandstats"), "\"# Commandstats\r\ncmdstat_info:calls=2\r\n\"");
 }
 
+TEST(Info, AResetLeavesWhatThereIsNow) {
+  TestServer server;
+  TestClient& holder = server.Connect();
+  TestClient& waiter = server.Connect();
+  holder.Say("LOCK k a");
+  waiter.Say("LOCK k b WAIT 60s");
+  server.dispatcher().gauges().unread_reply_bytes = 5;
+  holder.Say("CONFIG RESETSTAT");
+  EXPECT_THAT(holder.Say("INFO clients"), HasSubstr("blocked_clients:1\r\n"));
+  EXPECT_EQ(server.dispatcher().gauges().unread_reply_bytes, 5U);
+  holder.Say("UNLOCK k a");
+  EXPECT_THAT(holder.Say("INFO clients"), HasSubstr("blocked_clients:0\r\n"));
+}
+
+TEST(Info, AWaiterThatGoesIsNotCountedAnyMore) {
+  TestServer server;
+  TestClient& holder = server.Connect();
+  TestClient& waiter = server.Connect();
+  holder.Say("LOCK k a");
+  waiter.Say("LOCK k b WAIT 60s");
+  waiter.Close();
+  EXPECT_THAT(holder.Say("INFO clients"), HasSubstr("blocked_clients:0\r\n"));
+}
+
 TEST(Info, ShowsResidentMemoryWhenTheAllocatorDoesNotTell) {
   TestServer server;
   server.environment().resources.allocated_bytes = 0;

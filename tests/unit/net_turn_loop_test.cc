@@ -331,8 +331,23 @@ TEST(TurnLoop, ClosesThoseWithTheMostUnreadRepliesWhenAllTogetherHaveTooMany) {
     }
   }
   loop.Do([](TurnLoop&, command::Dispatcher& dispatcher) {
-    EXPECT_EQ(dispatcher.counters().unread_reply_bytes, 0U);
+    EXPECT_EQ(dispatcher.gauges().unread_reply_bytes, 0U);
     EXPECT_EQ(dispatcher.counters().closed_over_output_limit, 1U);
+  });
+}
+
+TEST(TurnLoop, AResetOfTheCountersLeavesWhatIsNotYetRead) {
+  LoopOnThread loop;
+  TestPeer slow(loop.unix_path());
+  slow.Send(Echo(400'000));
+  ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 1; }));
+  TestPeer other(loop.unix_path());
+  other.Send("CONFIG RESETSTAT\r\n");
+  EXPECT_EQ(other.Receive(5), "+OK\r\n");
+  const std::string reply = EchoReply(400'000);
+  EXPECT_EQ(slow.Receive(reply.size()), reply);
+  loop.Do([](TurnLoop&, command::Dispatcher& dispatcher) {
+    EXPECT_EQ(dispatcher.gauges().unread_reply_bytes, 0U);
   });
 }
 
