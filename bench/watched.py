@@ -17,13 +17,11 @@ import http.client
 import json
 import os
 import pathlib
-import signal
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 BINARIES = pathlib.Path(__file__).parents[1] / "build/release/bin"
@@ -109,44 +107,6 @@ class Server:
         return answer
 
 
-class Watchers:
-    """A thread for each page and for Prometheus, in a process of their own."""
-
-    def __init__(self, http_port):
-        self.http_port = http_port
-        self.requests = 0
-        self.over = threading.Event()
-
-    def run(self):
-        # Elsewhere they would have a machine of their own.
-        os.nice(19)
-        signal.signal(signal.SIGTERM, lambda *_: self.over.set())
-        jobs = [(seconds, ["/api/v1/" + path for path in paths])
-                for seconds, paths in (VIEWS[view] for view in OPEN)]
-        jobs += [(MINUTES_EVERY_S, ["/api/v1/minutes?minutes=1440"])] * OPEN.count("overview")
-        jobs.append((1.0, ["/metrics"]))
-        threads = [threading.Thread(target=self.watch, args=(index / len(jobs), *job))
-                   for index, job in enumerate(jobs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        print(self.requests, flush=True)
-
-    def watch(self, phase, seconds, paths):
-        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=30)
-        self.over.wait(phase * min(seconds, 2))
-        while not self.over.is_set():
-            for path in paths:
-                connection.request("GET", path)
-                answer = connection.getresponse()
-                answer.read()
-                if answer.status != 200:
-                    raise AssertionError(f"{path}: {answer.status}")
-                self.requests += 1
-            self.over.wait(seconds)
-
-
 def figures_of(output):
     return dict(line.split() for line in output.splitlines())
 
@@ -169,13 +129,25 @@ def load(server, options):
     return float(done["server_cpu_us_per_command"]), float(answered["ping_p99_us"])
 
 
+def watching_words():
+    """A page for each that is open, beside it the last day's minutes, and Prometheus."""
+    pages = [(seconds, ["/api/v1/" + path for path in paths])
+             for seconds, paths in (VIEWS[view] for view in OPEN)]
+    pages += [(MINUTES_EVERY_S, ["/api/v1/minutes?minutes=1440"])] * OPEN.count("overview")
+    pages.append((1.0, ["/metrics"]))
+    for seconds, paths in pages:
+        yield from ("--page", " ".join([str(seconds), *paths]))
+
+
 def watched(server, options):
-    watchers = subprocess.Popen([sys.executable, __file__, "--watch", str(server.http_port)],
-                                stdout=subprocess.PIPE, text=True)
+    # Elsewhere they would have a machine of their own.
+    watchers = subprocess.Popen(
+        ["nice", "-n", "19", LOAD, "pages", "--http", f"127.0.0.1:{server.http_port}",
+         *watching_words()], stdout=subprocess.PIPE, text=True)
     time.sleep(2)
     figures = load(server, options)
     watchers.terminate()
-    requests = int(watchers.communicate()[0])
+    requests = int(figures_of(watchers.communicate()[0])["requests"])
     if watchers.returncode != 0 or requests == 0:
         raise AssertionError("the pages were not answered")
     return figures, requests
@@ -219,10 +191,7 @@ def main():
     parser.add_argument("--commands", type=int, default=1_000_000, help="of one run")
     parser.add_argument("--probe-seconds", type=float, default=5, help="of one run, at most")
     parser.add_argument("--pipeline", type=int, default=1)
-    parser.add_argument("--watch", type=int, metavar="PORT", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.watch:
-        return Watchers(options.watch).run()
     return measure(options)
 
 

@@ -10,6 +10,7 @@
 #include "bench/load_generator/contended.h"
 #include "bench/load_generator/crowd.h"
 #include "bench/load_generator/held.h"
+#include "bench/load_generator/pages.h"
 #include "bench/load_generator/pairs.h"
 #include "bench/load_generator/probe.h"
 #include "bench/load_generator/steady.h"
@@ -137,6 +138,23 @@ void AddCrowd(CLI::App& app, ServerOptions& server) {
   });
 }
 
+void AddPages(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("pages", "look at a server over HTTP as dashboards do, until SIGTERM");
+  auto options = std::make_shared<PagesOptions>();
+  auto pages = std::make_shared<std::vector<std::string>>();
+  command->add_option("--http", options->address, "ADDRESS:PORT")->required();
+  command
+      ->add_option("--page", *pages,
+                   "\"SECONDS PATH [PATH ...]\": asks for these over one connection, pauses so "
+                   "long, and so on; once for each page")
+      ->required();
+  command->callback([options, pages] {
+    for (const std::string& page : *pages) options->pages.push_back(ParsePage(page));
+    Print("requests", static_cast<std::uint64_t>(LookAtPages(*options)));
+  });
+}
+
 void AddProbe(CLI::App& app, ServerOptions& server) {
   CLI::App* command = app.add_subcommand("probe", "send PING at a fixed rate");
   AddServerOptions(*command, server);
@@ -196,6 +214,7 @@ int main(int argc, char** argv) {
   AddContended(app, server);
   AddHold(app, server);
   AddCrowd(app, server);
+  AddPages(app);
   AddProbe(app, server);
   AddSteady(app, server);
   CLI11_PARSE(app, argc, argv);

@@ -18,7 +18,7 @@ struct LocksOfLabel {
 // A walk over all locks, a page in each step. Loop-confined.
 class LockSurvey {
  public:
-  static constexpr std::size_t kLocksPerStep = 200;
+  static constexpr std::size_t kLocksPerStep = 100;
 
   explicit LockSurvey(command::Dispatcher& dispatcher);
 

@@ -1,0 +1,28 @@
+// Looks at a server over HTTP as dashboards do.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace fairlock::bench {
+
+// One that asks for each of its paths over a kept connection, then pauses, until the end.
+struct Page {
+  double pause_s = 1;
+  std::vector<std::string> paths;
+};
+
+// "SECONDS PATH [PATH ...]".
+Page ParsePage(const std::string& text);
+
+struct PagesOptions {
+  std::string address;  // ADDRESS:PORT
+  std::vector<Page> pages;
+};
+
+// Until SIGTERM; how many requests were answered, each by 200. Whatever else comes ends the
+// program.
+std::size_t LookAtPages(const PagesOptions& options);
+
+}  // namespace fairlock::bench
