@@ -1,6 +1,7 @@
 """The shipped programs have the walls that docs/DEPENDENCIES.md says they have."""
 
 import os
+import pathlib
 import re
 import subprocess
 import unittest
@@ -28,6 +29,18 @@ class Hardening(unittest.TestCase):
 
     def test_the_stack_is_not_executable(self):
         self.check("stack", r"^\s*GNU_STACK\s.*\sRW\s", "readelf", "-l", "-W")
+
+    def test_stacks_are_protected(self):
+        self.check("protector", r"__stack_chk_fail", "readelf", "--dyn-syms", "-W")
+
+    def test_calls_of_the_c_library_are_fortified(self):
+        self.check("fortify", r"UND __\w+_chk@GLIBC", "readelf", "--dyn-syms", "-W")
+
+    def test_no_path_of_the_build_is_inside(self):
+        for program in PROGRAMS:
+            root = pathlib.Path(program).parents[3]
+            with self.subTest(program=program), open(program, "rb") as file:
+                self.assertNotIn(str(root).encode() + b"/", file.read())
 
 
 if __name__ == "__main__":
