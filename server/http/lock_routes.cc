@@ -158,7 +158,8 @@ constexpr auto kListParameters = std::to_array<Parameter>({
     {"no_expiry", ValueType::kFlag, false, "NOEXPIRY", "Only holds without end"},
     {"sort", ValueType::kText, false, "",
      "wait, hold, waiters or holders: the first ones of all in this order"},
-    {"count", ValueType::kNumber, false, "", "How many, about; 100 if not given, 1,000 at most"},
+    {"count", ValueType::kNumber, false, "",
+     "How many, about; 100 if not given. 1,000 at most; without sort a page looks at 250"},
     {"cursor", ValueType::kNumber, false, "", "Where the page before ended; not with sort"},
 });
 

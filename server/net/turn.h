@@ -32,8 +32,8 @@ class TurnGuest {
 // How much is done before others get their turn, and how much may pile up.
 struct TurnLimits {
   std::size_t handlers_max = 256;  // readiness events a turn
-  std::size_t accepts_max = 16;    // new connections a turn and listening socket
-  std::size_t closes_max = 16;     // sockets of closed connections a turn
+  std::size_t accepts_max = 8;     // new connections a turn and listening socket
+  std::size_t closes_max = 8;      // sockets of closed connections a turn; late ones refused
   std::size_t timers_max = 2000;   // due timers a turn
   std::size_t requests_max = 256;  // requests of one connection a turn
   // What is received from one connection a turn; what is received from all, and what is done for

@@ -245,7 +245,8 @@ void TurnLoop::RefusePartialRequests() {
   if (IsHeldUp()) return;
   const engine::TimeMs seen_at = std::exchange(request_deadlines_seen_at_, turn_.now);
   if (turn_.now - seen_at > 2 * kTimedWaitMsMax) no_refusal_before_ = turn_.now + kTimedWaitMsMax;
-  while (NextRequestDeadline() <= turn_.now) {
+  // Each costs some system calls; those that are left have the next turn at once.
+  for (std::size_t i = 0; i < turn_.limits.closes_max && NextRequestDeadline() <= turn_.now; ++i) {
     static_cast<RespConnection&>(turn_.partial_requests.front()).RefusePartialRequest();
   }
 }

@@ -150,6 +150,21 @@ TEST(TurnLoop, RefusesARequestThatIsNotCompletedInTime) {
   EXPECT_EQ(loop.counters_after_stop().closed_over_request_deadline, 1U);
 }
 
+TEST(TurnLoop, RefusesAllThatAreLateAFewATurn) {
+  LoopOptions options;
+  options.limits.request_deadline_ms = 100;
+  options.limits.closes_max = 2;
+  LoopOnThread loop(options);
+  std::vector<std::unique_ptr<TestPeer>> peers;
+  for (int i = 0; i < 20; ++i) {
+    peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
+    peers.back()->Send("PI");
+  }
+  ASSERT_TRUE(WaitUntil([&] { return loop.events().close_reasons().size() == 20; }));
+  loop.Stop();
+  EXPECT_EQ(loop.counters_after_stop().closed_over_request_deadline, 20U);
+}
+
 TEST(TurnLoop, ARequestDeadlineBeginsAnewWithEachRequest) {
   LoopOptions options;
   options.limits.request_deadline_ms = 500;
