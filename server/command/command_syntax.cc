@@ -27,6 +27,8 @@ SyntaxNode Enclose(Syntax sequence) {
 }
 
 // Recursive descent; after the first fault all reading stops.
+constexpr int kDepthMax = 16;
+
 class SyntaxParser {
  public:
   explicit SyntaxParser(std::string_view notation) : rest_(notation) { Advance(); }
@@ -57,6 +59,7 @@ class SyntaxParser {
   std::string_view rest_;
   std::string_view word_;  // the next one, or a bracket; empty at the end
   bool is_wrong_ = false;
+  int depth_ = 0;  // of brackets
 };
 
 void SyntaxParser::Advance() {
@@ -93,8 +96,11 @@ Syntax SyntaxParser::ReadSequence() {
 }
 
 SyntaxNode SyntaxParser::ReadBrackets() {
+  if (depth_ == kDepthMax) return Fail();
   Advance();
+  ++depth_;
   Syntax inside = ReadChoice();
+  --depth_;
   const bool is_repeated = word_ == kRepetition;
   if (is_repeated) Advance();
   if (is_wrong_ || inside.empty() || word_ != "]") return Fail();

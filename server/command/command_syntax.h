@@ -33,7 +33,7 @@ struct SyntaxNode {
 using Syntax = std::vector<SyntaxNode>;
 
 // None if the notation is wrong: a bracket without its partner, an empty sequence, "..." that does
-// not stand last in brackets.
+// not stand last in brackets, brackets more than 16 deep.
 std::optional<Syntax> ParseSyntax(std::string_view notation);
 
 // How many arguments a request has at least, and at most (none: any number).

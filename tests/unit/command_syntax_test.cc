@@ -82,6 +82,15 @@ TEST(CommandSyntax, RefusesWhatHasNoMeaning) {
   }
 }
 
+TEST(CommandSyntax, RefusesBracketsThatAreNestedTooDeep) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + "a" + std::string(depth, ']');
+  };
+  EXPECT_NE(Read(nested(16)), "wrong");
+  EXPECT_EQ(Read(nested(17)), "wrong");
+  EXPECT_EQ(Read(nested(1'000'000)), "wrong");
+}
+
 TEST(CommandSyntax, CountsTheArgumentsOfARequest) {
   struct Row {
     std::string_view notation;
