@@ -133,8 +133,10 @@ class BrokenDisk(unittest.TestCase):
             server.kill()
             server.wrapper = injected(f"{fault}:error=EIO:when={when}")
             if fault == "write":
-                # Of the database alone: the journal's log is one of these.
-                server.wrapper += [word for number in range(1, 400)
+                # Of the database alone: the journal's log is one of these, as numbers only rise.
+                logs = sorted((server.data / "db").glob("*.log"))
+                newest = int(logs[-1].stem) if logs else 0
+                server.wrapper += [word for number in range(newest, newest + 100)
                                    for word in ("-P", f"{server.data}/db/{number:06}.log")]
             server.start_process()
             try:
