@@ -142,14 +142,16 @@ void AddPages(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("pages", "look at a server over HTTP as dashboards do, until SIGTERM");
   auto options = std::make_shared<PagesOptions>();
+  auto address = std::make_shared<std::string>();
   auto pages = std::make_shared<std::vector<std::string>>();
-  command->add_option("--http", options->address, "ADDRESS:PORT")->required();
+  command->add_option("--http", *address, "ADDRESS:PORT")->required();
   command
       ->add_option("--page", *pages,
                    "\"SECONDS PATH [PATH ...]\": asks for these over one connection, pauses so "
                    "long, and so on; once for each page")
       ->required();
-  command->callback([options, pages] {
+  command->callback([options, address, pages] {
+    options->endpoint = ParseEndpoint(*address);
     for (const std::string& page : *pages) options->pages.push_back(ParsePage(page));
     Print("requests", static_cast<std::uint64_t>(LookAtPages(*options)));
   });

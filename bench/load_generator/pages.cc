@@ -54,13 +54,6 @@ asio::awaitable<void> Look(const asio::ip::tcp::endpoint& server, const std::str
   }
 }
 
-asio::ip::tcp::endpoint EndpointOf(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) Fail("no ADDRESS:PORT: " + address);
-  return {asio::ip::make_address(address.substr(0, colon)),
-          static_cast<std::uint16_t>(std::stoul(address.substr(colon + 1)))};
-}
-
 }  // namespace
 
 Page ParsePage(const std::string& text) {
@@ -74,17 +67,19 @@ Page ParsePage(const std::string& text) {
 
 std::size_t LookAtPages(const PagesOptions& options) {
   asio::io_context io;
-  const asio::ip::tcp::endpoint server = EndpointOf(options.address);
+  const Endpoint& endpoint = options.endpoint;
+  if (!endpoint.unix_path.empty()) Fail(endpoint.unix_path + " is no ADDRESS:PORT");
+  const asio::ip::tcp::endpoint server(asio::ip::make_address(endpoint.host), endpoint.port);
+  const std::string host = endpoint.host + ":" + std::to_string(endpoint.port);
   std::size_t requests = 0;
   for (std::size_t i = 0; i < options.pages.size(); ++i) {
     const Page& page = options.pages[i];
     const double part = static_cast<double>(i) / static_cast<double>(options.pages.size());
-    asio::co_spawn(
-        io,
-        Look(server, options.address, page, part * std::min(page.pause_s, kSpreadOverS), requests),
-        [](const std::exception_ptr& error) {
-          if (error) std::rethrow_exception(error);
-        });
+    asio::co_spawn(io,
+                   Look(server, host, page, part * std::min(page.pause_s, kSpreadOverS), requests),
+                   [](const std::exception_ptr& error) {
+                     if (error) std::rethrow_exception(error);
+                   });
   }
   asio::signal_set signals(io, SIGTERM);
   signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/load_generator/connection.h"
+
 namespace fairlock::bench {
 
 // One that asks for each of its paths over a kept connection, then pauses, until the end.
@@ -17,7 +19,7 @@ struct Page {
 Page ParsePage(const std::string& text);
 
 struct PagesOptions {
-  std::string address;  // ADDRESS:PORT
+  Endpoint endpoint;  // of HTTP
   std::vector<Page> pages;
 };
 
