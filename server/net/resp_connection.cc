@@ -1,6 +1,7 @@
 #include "server/net/resp_connection.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,9 @@ namespace {
 
 // The client is given so many requests at a time; in between its output is looked at.
 constexpr std::size_t kRequestsPerSlice = 16;
+
+// What one sends who does not ask for much at once: a few requests.
+constexpr int kLittleBytes = 512;
 
 // With more than these behind, the readiness set is told not to report them again and again.
 constexpr std::size_t kBehindReportedMax = 64;
@@ -65,9 +69,7 @@ void RespConnection::NoticeReadiness(const Readiness& readiness) {
     is_unread_ = readiness.to_read && turn_.to_go_on.size() > kBehindReportedMax;
     if (is_unread_) SetInterest({.to_read = false, .to_write = interest_.to_write});
   } else if (readiness.to_read && interest_.to_read) {
-    if (ComesBehind()) return GoBehind();
-    Receive(turn_.limits.received_bytes_max);
-    Enlist(*this, turn_.to_execute, is_to_execute_);
+    ReceiveAhead();
   } else if (readiness.is_lost && !interest_.to_read) {
     is_peer_done_ = true;
     is_peer_lost_ = true;
@@ -77,9 +79,27 @@ void RespConnection::NoticeReadiness(const Readiness& readiness) {
 
 // Whoever waits is always read: that its client has gone must be seen before it is granted
 // anything.
-bool RespConnection::ComesBehind() const {
-  if (client_.is_waiting()) return false;
-  return work_.IsOverShare(turn_.now) || turn_.arena.used_bytes() >= turn_.limits.ahead_bytes_max;
+void RespConnection::ReceiveAhead() {
+  if (!client_.is_waiting()) {
+    const std::size_t received = turn_.arena.used_bytes();
+    const bool is_crowded = received >= turn_.limits.ahead_bytes_max / 4;
+    if (work_.IsOverShare(turn_.now) || is_partial() || (is_crowded && HasMuchToSay())) {
+      return GoBehind();
+    }
+    if (received >= turn_.limits.ahead_bytes_max) {
+      // It is reported again in the next turn.
+      turn_.is_more_ready = true;
+      return;
+    }
+  }
+  Receive(turn_.limits.received_bytes_max);
+  Enlist(*this, turn_.to_execute, is_to_execute_);
+}
+
+// Many may ask for much at once who asked for nothing of late.
+bool RespConnection::HasMuchToSay() const {
+  int bytes = 0;
+  return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > kLittleBytes;
 }
 
 void RespConnection::GoBehind() {
@@ -191,7 +211,9 @@ std::size_t RespConnection::ConsumeInput() {
     has_unseen_input_ = false;
     consumed += client_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
-  } while (requests_left > 0 && CanExecute());
+    // After long replies it is the turn of others.
+  } while (requests_left > 0 && CanExecute() &&
+           client_.output().size() <= turn_.limits.behind_bytes_max);
   if (is_in_arena) {
     arrived_.remove_prefix(consumed);
   } else {

@@ -53,7 +53,7 @@ class RespConnection final : public command::Transport,
   // Returns how much work that was, counted as in WorkAccount.
   std::size_t Execute();
   void Finish();
-  // Instead of Execute, when the turn has become too long: it comes behind.
+  // Instead of Execute, when the turn has become too long: a later one executes it.
   void KeepArrived() { input_.Append(std::exchange(arrived_, {})); }
   // The rest of its request is overdue.
   void RefusePartialRequest();
@@ -89,6 +89,8 @@ class RespConnection final : public command::Transport,
   void SetInterest(Interest interest);
   // Returns how many bytes came.
   std::size_t Receive(std::size_t bytes_max);
+  void ReceiveAhead();
+  bool HasMuchToSay() const;
   void TakeIn(std::string_view received);
   void GoBehind();
 
@@ -96,7 +98,6 @@ class RespConnection final : public command::Transport,
   std::size_t ConsumeInput();
   void FollowPartialRequest(bool has_executed);
   bool CanExecute() const;
-  bool ComesBehind() const;
   bool IsToBeRead() const;
 
   std::uint64_t CompletedBatch() const;

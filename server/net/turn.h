@@ -60,10 +60,10 @@ struct TurnLimits {
 // Owned by the TurnLoop. A connection stands in each list at most once, and either in to_execute or
 // in to_go_on. Loop-confined.
 //
-// Who asks for little is received and executed in the turn in which it is ready (to_execute). Who
-// has asked for more than its share of late, or for more than one turn does, comes behind these, in
-// to_go_on: each turn serves some of them, from the front; who then has more to do stands at the
-// end. So whatever those behind ask for, a turn is short.
+// Who asks for little is received and executed in the turn in which it is ready (to_execute), or if
+// these are too many, before the others in the next. Who has asked for more than its share of late
+// comes behind these, in to_go_on: each turn serves some of them, from the front; who then has more
+// to do stands at the end. So whatever those behind ask for, a turn is short.
 struct Turn {
   Turn(command::Dispatcher& the_dispatcher, NetEvents& the_events, const TurnLimits& the_limits)
       : dispatcher(the_dispatcher), events(the_events), limits(the_limits) {}
@@ -74,6 +74,7 @@ struct Turn {
   // The time of this turn; it does not change between the turn's last read and its end.
   engine::TimeMs now = 0;
   ReadinessSet readiness;
+  bool is_more_ready = false;  // who would have been received, had the turn not been full
   TurnArena arena;
   BufferPool buffers;
   command::AddressCounts addresses;   // of open connections, and of handshakes that lead to one

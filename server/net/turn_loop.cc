@@ -116,8 +116,9 @@ void TurnLoop::ReleaseHeld() {
 }
 
 engine::DurationMs TurnLoop::WaitMsMax() const {
-  const bool is_work_left =
-      is_more_due_ || !turn_.to_go_on.empty() || !turn_.closed.empty() || !turn_.guests.empty();
+  const bool is_work_left = is_more_due_ || turn_.is_more_ready || !turn_.to_execute.empty() ||
+                            !turn_.to_go_on.empty() || !turn_.closed.empty() ||
+                            !turn_.guests.empty();
   if (is_work_left || is_stop_asked_ != is_stopping_) return 0;
   engine::TimeMs next = std::min(turn_.dispatcher.NextDeadline(), stop_until_);
   if (turn_.keeper != nullptr) next = std::min(next, turn_.keeper->NextDeadline());
@@ -169,6 +170,7 @@ void TurnLoop::AwaitConnections() {
 }
 
 void TurnLoop::ReceiveFromReady() {
+  turn_.is_more_ready = false;
   for (const Readiness& readiness : turn_.readiness.Collect(turn_.limits.handlers_max)) {
     // Who is not reached is reported again in the next turn.
     if (turn_.arena.is_full()) return;
@@ -207,16 +209,17 @@ void TurnLoop::CloseDeadWaiters() {
 void TurnLoop::ExecuteRequests() {
   std::size_t work = 0;
   if (!turn_.to_execute.empty()) ahead_at_ = turn_.now;
+  std::size_t left = 0;
   for (RespConnection* connection : turn_.to_execute) {
     // For whoever waits nothing is done, and its socket must still be looked at.
     if (work < turn_.limits.ahead_bytes_max || connection->is_waiting()) {
       work += connection->Execute();
     } else {
       connection->KeepArrived();
-      turn_.to_go_on.push_back(connection);
+      turn_.to_execute[left++] = connection;
     }
   }
-  turn_.to_execute.clear();
+  turn_.to_execute.resize(left);
 }
 
 void TurnLoop::ExecuteBehind() {
@@ -304,6 +307,7 @@ void TurnLoop::WatchConnections() {
 void TurnLoop::DestroyClosed() {
   if (turn_.closed.empty()) return;
   const auto is_closed = [](const RespConnection* one) { return one->is_closed(); };
+  std::erase_if(turn_.to_execute, is_closed);
   std::erase_if(turn_.to_go_on, is_closed);
   std::erase_if(turn_.to_watch, is_closed);
   std::erase_if(turn_.held, is_closed);

@@ -2,7 +2,8 @@
 
     attackers.py KIND ADDRESS [COUNT]
 
-ADDRESS is HOST:PORT. They run at a low priority, for in the field they have machines of their own.
+ADDRESS is HOST:PORT. They run when the processor is idle, for in the field they have machines of
+their own.
 """
 
 import os
@@ -196,7 +197,7 @@ def crowd(address, count):
 
 def main():
     host, _, port = sys.argv[2].rpartition(":")
-    os.nice(10)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     KIND_OF[sys.argv[1]]((host, int(port)), int(sys.argv[3]))
 
 

@@ -144,6 +144,21 @@ def raise_priority(server):
         os.setpriority(os.PRIO_PROCESS, server.process.pid, -15)
 
 
+@contextlib.contextmanager
+def kept_apart(server):
+    """The server has a processor of its own, and its clients, here started later, have the others:
+    in the field they are on other machines, and none of them waits for the server's processor."""
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) > 1:
+        for thread in os.listdir(f"/proc/{server.process.pid}/task"):
+            os.sched_setaffinity(int(thread), processors[:1])
+        os.sched_setaffinity(0, processors[1:])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
 def unread_bytes(client):
     """The memory for unread replies, as INFO tells it."""
     for line in client.ask("INFO", "memory").decode().splitlines():
@@ -200,6 +215,7 @@ def measure(fault, seconds):
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(fault.server())
         raise_priority(server)
+        stack.enter_context(kept_apart(server))
         held = Held(server)
         # Opened before: it may be the last that can be.
         own = stack.enter_context(server.connect_unix())

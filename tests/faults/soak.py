@@ -26,7 +26,10 @@ WARM_UP_SECONDS = 600
 GROWTH_MAX = 1.02
 # Of a run that is too short for that.
 SHORT_GROWTH_BYTES_MAX = 64 << 20
-OPTIONS = ("--reconnect-grace", "500ms", "--history-memory", "4mb", "--max-keep", "2s")
+# What is remembered of history and labels is bounded, and touched as it fills: these bounds are
+# reached within the warm-up, the default ones after a day.
+OPTIONS = ("--reconnect-grace", "500ms", "--history-memory", "4mb", "--stats-labels", "4",
+           "--max-keep", "2s")
 
 
 class Gone(Exception):
@@ -167,7 +170,7 @@ class Soak:
         self.dead = set()
         self.deaths = self.asked = 0
         self.record = LockRecord(self.dead.__contains__)
-        self.samples = []  # seconds, resident bytes, descriptors
+        self.samples = []  # seconds, resident bytes, descriptors, allocated bytes
 
     async def run(self):
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port,
@@ -208,13 +211,23 @@ class Soak:
         begin = time.monotonic()
         while time.monotonic() < self.until:
             self.samples.append((time.monotonic() - begin, self.server.resident_bytes(),
-                                 self.server.descriptors()))
+                                 self.server.descriptors(), await self._allocated_bytes()))
             await asyncio.sleep(min(10, max(1, (self.until - begin) / 20)))
+
+    async def _allocated_bytes(self):
+        async with Client(self, "looks") as client:
+            client.writer.write(request("INFO", "memory"))
+            for line in (await client.reply()).decode().splitlines():
+                name, _, value = line.partition(":")
+                if name == "used_memory":
+                    return int(value)
+        raise AssertionError("INFO has no used_memory")
 
     def report(self):
         """The verdict, and whether it is a good one."""
-        lines = [f"{at:7.0f} s  RSS {resident / 2**20:7.1f} MB  descriptors {descriptors}"
-                 for at, resident, descriptors in self.samples]
+        lines = [f"{at:7.0f} s  RSS {resident / 2**20:7.2f} MB  of that allocated"
+                 f" {allocated / 2**20:7.2f} MB  descriptors {descriptors}"
+                 for at, resident, descriptors, allocated in self.samples]
         lines.append(f"{self.asked} requests, {self.deaths} deaths, events: "
                      f"{dict(sorted(self.record.counts.items()))}")
         left = {name: key.holders for name, key in self.record.keys.items() if key.holders}
@@ -225,7 +238,7 @@ class Soak:
         return "\n".join(lines), is_flat and not left
 
     def _growth(self):
-        late = [resident for at, resident, _ in self.samples if at >= WARM_UP_SECONDS]
+        late = [resident for at, resident, *_ in self.samples if at >= WARM_UP_SECONDS]
         if len(late) >= 20:
             tenth = len(late) // 10
             growth = statistics.median(late[-tenth:]) / statistics.median(late[:tenth])

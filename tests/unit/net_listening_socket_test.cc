@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string>
 
 #include "server/net/descriptor_limit.h"
 #include "server/net/listening_socket.h"
@@ -163,6 +164,28 @@ TEST(DescriptorLimit, ConnectionsStayBelowTheHardLimit) {
               return static_cast<int>(MakeRoomForConnections(10'000));
             }),
             1);
+}
+
+// Of descriptors, as the system has it; 0: it does not say.
+std::size_t DescriptorTableSize() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::size_t size = 0;
+    if (word == "FDSize:" && status >> size) return size;
+  }
+  return 0;
+}
+
+TEST(DescriptorLimit, TheTableIsAsLongAsItWillEverBe) {
+  EXPECT_EQ(InOwnProcess([] {
+              const rlimit limit{.rlim_cur = 70, .rlim_max = 3000};
+              setrlimit(RLIMIT_NOFILE, &limit);
+              const std::size_t before = DescriptorTableSize();
+              if (before == 0 || before > 1000) return 1;
+              MakeRoomForConnections(2000);
+              return DescriptorTableSize() >= 2000 ? 0 : 2;
+            }),
+            0);
 }
 
 }  // namespace

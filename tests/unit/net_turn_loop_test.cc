@@ -107,6 +107,50 @@ TEST(TurnLoop, WhoAsksForLittleComesBeforeThoseWhoFlood) {
   EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
 }
 
+TEST(TurnLoop, WhoAsksForLittleComesBeforeManyWhoBeginToFloodAtOnce) {
+  constexpr std::size_t kFlooders = 300;
+  constexpr std::size_t kPairs = 200;  // about what is received at once
+  LoopOnThread loop;
+  TestPeer little(loop.unix_path());
+  little.Send("LOCK first own\r\n");
+  const std::int64_t first = ReceiveNumber(little);
+  std::vector<std::unique_ptr<TestPeer>> flooders;
+  for (std::size_t i = 0; i < kFlooders; ++i) {
+    flooders.push_back(std::make_unique<TestPeer>(loop.unix_path()));
+  }
+  ASSERT_TRUE(WaitUntil([&] { return loop.events().opened() == kFlooders + 1; }));
+  CountGrants(loop, [&] {
+    for (std::size_t i = 0; i < kFlooders; ++i) {
+      flooders[i]->Send(LocksAndUnlocks(static_cast<int>(i), kPairs));
+    }
+    little.Send("LOCK second own\r\n");
+  });
+  // Not one visit to each of the others.
+  EXPECT_LT(ReceiveNumber(little) - first, 5000);
+  EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
+}
+
+TEST(TurnLoop, LongRepliesAreSplitIntoTurns) {
+  LoopOnThread loop;
+  TestPeer peer(loop.unix_path());
+  for (int i = 0; i < 250; ++i) {
+    peer.Send("LOCK " + std::string(100, 'k') + std::to_string(i) + " owner\r\n");
+    ASSERT_GT(ReceiveNumber(peer), 0);
+  }
+  constexpr std::size_t kPages = 20;  // of 25 KB and more
+  std::uint64_t turns = 0;
+  const auto count = [&](TurnLoop&, command::Dispatcher& dispatcher) {
+    turns = dispatcher.counters().turns - turns;
+  };
+  loop.Do(count);
+  peer.Send(Repeated("LOCKS 0 COUNT 250\r\n", kPages) + "ECHO end\r\n");
+  std::string received;
+  while (!received.ends_with("$3\r\nend\r\n")) received += peer.Receive(1);
+  ASSERT_GT(received.size(), kPages * 25'000);
+  loop.Do(count);
+  EXPECT_GE(turns, kPages);
+}
+
 TEST(TurnLoop, ExecutesAPipelineOf64AtOnce) {
   LoopOnThread loop;
   TestPeer peer(loop.unix_path());
