@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 report=${1:-build/coverage/report}
-programs=(unit_protocol unit_engine unit_access unit_record unit_script unit_command
+programs=(unit_protocol unit_engine unit_access unit_record unit_script unit_command unit_persist
   fairlock_scenarios fairlock_sim request_parser_replay reply_parser_replay arguments_replay
   connection_replay)
 [ -f build/coverage/build.ninja ] || cmake --preset coverage >/dev/null
