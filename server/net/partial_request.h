@@ -27,6 +27,11 @@ class PartialRequest : public boost::intrusive::list_base_hook<
     begun_at_ms_ = now_ms;
     all.push_back(*this);
   }
+  // As if it had not ended. REQUIRES: those of the others that began before it are overdue as it is.
+  template <typename List>
+  void ResumePartial(List& all) {
+    all.push_front(*this);
+  }
 
  private:
   std::int64_t begun_at_ms_ = 0;

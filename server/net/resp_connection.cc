@@ -108,7 +108,7 @@ void RespConnection::GoBehind() {
 }
 
 std::size_t RespConnection::ReceiveBehind(std::size_t bytes_max) {
-  if (is_closed_) return 0;
+  if (is_closed_ || is_ending_) return 0;
   if (is_peer_done_ || CanExecute()) return std::min(input_.size(), bytes_max);
   return Receive(bytes_max);
 }
@@ -148,7 +148,7 @@ void RespConnection::TakeIn(std::string_view received) {
 }
 
 bool RespConnection::CanExecute() const {
-  return !client_.is_waiting() && !client_.is_closing() && !is_kill_asked_ &&
+  return !client_.is_waiting() && !client_.is_closing() && !is_kill_asked_ && !is_ending_ &&
          output_bytes() <= turn_.limits.output_pause_bytes &&
          (has_unseen_input_ || client_.has_more_to_execute());
 }
@@ -179,8 +179,12 @@ void RespConnection::FollowPartialRequest(bool has_executed) {
   const bool is_partial_now = !input_.empty() && !has_unseen_input_ &&
                               !client_.has_more_to_execute() && !client_.is_waiting() &&
                               !client_.is_closing();
+  const bool is_rest_due = is_rest_due_;
+  is_rest_due_ = false;
   if (!is_partial_now) {
     EndPartial();
+  } else if (is_rest_due && !has_executed) {
+    ResumePartial(turn_.partial_requests);
   } else if (has_executed || !is_partial()) {
     BeginPartial(turn_.partial_requests, turn_.now);
   }
@@ -188,8 +192,10 @@ void RespConnection::FollowPartialRequest(bool has_executed) {
 
 void RespConnection::RefusePartialRequest() {
   EndPartial();
+  // It comes behind others, and what it was to send may be there.
+  is_rest_due_ = is_to_execute_;
   // What is not read cannot be completed.
-  if (is_closed_ || !interest_.to_read) return;
+  if (is_closed_ || is_to_execute_ || !IsToBeRead()) return;
   is_overdue_ = true;
   ++turn_.dispatcher.counters().closed_over_request_deadline;
   client_.writer().Error(protocol::ErrorCode::kErr,
@@ -206,14 +212,14 @@ std::size_t RespConnection::ConsumeInput() {
   const std::string_view input = is_in_arena ? arrived_ : input_.view();
   std::size_t consumed = 0;
   std::size_t requests_left = turn_.limits.requests_max;
+  const std::uint64_t written_max = client_.written_bytes() + turn_.limits.behind_bytes_max;
   do {
     const std::size_t slice = std::min(requests_left, kRequestsPerSlice);
     has_unseen_input_ = false;
     consumed += client_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
     // After long replies it is the turn of others.
-  } while (requests_left > 0 && CanExecute() &&
-           client_.output().size() <= turn_.limits.behind_bytes_max);
+  } while (requests_left > 0 && CanExecute() && client_.written_bytes() <= written_max);
   if (is_in_arena) {
     arrived_.remove_prefix(consumed);
   } else {
@@ -335,7 +341,7 @@ bool RespConnection::IsToBeRead() const {
 }
 
 void RespConnection::WaitForWhatIsNext() {
-  const bool goes_on = !is_ending_ && CanExecute();
+  const bool goes_on = CanExecute();
   SetInterest({.to_read = IsToBeRead() && !is_unread_, .to_write = SendableBytes() > 0});
   if (goes_on) {
     GoBehind();

@@ -139,6 +139,7 @@ class RespConnection final : public command::Transport,
   bool is_kill_asked_ : 1 = false;
   bool is_over_limit_ : 1 = false;  // a message found no room: it must not seem as if it took all
   bool is_unread_ : 1 = false;      // although it is to be read: it comes behind many others
+  bool is_rest_due_ : 1 = false;    // of its request, and may have come: it is still to be read
   bool is_overdue_ : 1 = false;     // its request was not completed in time
   bool is_closed_ : 1 = false;
 };

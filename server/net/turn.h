@@ -61,9 +61,9 @@ struct TurnLimits {
 // in to_go_on. Loop-confined.
 //
 // Who asks for little is received and executed in the turn in which it is ready (to_execute), or if
-// these are too many, before the others in the next. Who has asked for more than its share of late
-// comes behind these, in to_go_on: each turn serves some of them, from the front; who then has more
-// to do stands at the end. So whatever those behind ask for, a turn is short.
+// these are too many, in one of the next. Who has asked for more than its share of late comes
+// behind these, in to_go_on: each turn serves some of them, from the front; who then has more to do
+// stands at the end. So whatever those behind ask for, a turn is short.
 struct Turn {
   Turn(command::Dispatcher& the_dispatcher, NetEvents& the_events, const TurnLimits& the_limits)
       : dispatcher(the_dispatcher), events(the_events), limits(the_limits) {}

@@ -135,7 +135,9 @@ engine::DurationMs TurnLoop::WaitMsMax() const {
 }
 
 void TurnLoop::WaitForReadiness() {
-  if (IsHeldUp()) {
+  is_turn_held_up_ = IsHeldUp();
+  left_over_ = turn_.to_execute.size();
+  if (is_turn_held_up_) {
     AwaitKeeper();
     turn_began_ns_ = MonotonicNs();
     return;
@@ -207,19 +209,24 @@ void TurnLoop::CloseDeadWaiters() {
 }
 
 void TurnLoop::ExecuteRequests() {
+  if (is_turn_held_up_) return;
+  std::vector<RespConnection*>& all = turn_.to_execute;
+  if (!all.empty()) ahead_at_ = turn_.now;
   std::size_t work = 0;
-  if (!turn_.to_execute.empty()) ahead_at_ = turn_.now;
   std::size_t left = 0;
-  for (RespConnection* connection : turn_.to_execute) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // Those of earlier turns do not take from the time of whoever has just asked: it may be for
+    // long replies, of many, that they wait.
+    if (i == left_over_) work = 0;
     // For whoever waits nothing is done, and its socket must still be looked at.
-    if (work < turn_.limits.ahead_bytes_max || connection->is_waiting()) {
-      work += connection->Execute();
+    if (work < turn_.limits.ahead_bytes_max || all[i]->is_waiting()) {
+      work += all[i]->Execute();
     } else {
-      connection->KeepArrived();
-      turn_.to_execute[left++] = connection;
+      all[i]->KeepArrived();
+      all[left++] = all[i];
     }
   }
-  turn_.to_execute.resize(left);
+  all.resize(left);
 }
 
 void TurnLoop::ExecuteBehind() {
@@ -248,7 +255,7 @@ void TurnLoop::RefusePartialRequests() {
   if (IsHeldUp()) return;
   const engine::TimeMs seen_at = std::exchange(request_deadlines_seen_at_, turn_.now);
   if (turn_.now - seen_at > 2 * kTimedWaitMsMax) no_refusal_before_ = turn_.now + kTimedWaitMsMax;
-  // Each costs some system calls; those that are left have the next turn at once.
+  // Each refusal costs some system calls; those that are left have the next turn at once.
   for (std::size_t i = 0; i < turn_.limits.closes_max && NextRequestDeadline() <= turn_.now; ++i) {
     static_cast<RespConnection&>(turn_.partial_requests.front()).RefusePartialRequest();
   }
@@ -273,6 +280,8 @@ void TurnLoop::BoundUnreadReplies() {
 }
 
 void TurnLoop::ServeGuests() {
+  // What they change now would not be kept.
+  if (is_stopping_) turn_.guests.clear();
   // Whoever enters itself meanwhile is for the next turn.
   std::size_t left = turn_.guests.size();
   for (; left > 0 && !turn_.guests.empty(); --left) {

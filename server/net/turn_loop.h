@@ -135,6 +135,8 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   Descriptor ready_connections_;  // readable when a connection is ready
   bool is_awaiting_connections_ = false;
   std::uint64_t turn_began_ns_ = 0;
+  bool is_turn_held_up_ = false;       // by the journal: nothing is taken in nor executed
+  std::size_t left_over_ = 0;          // so many of to_execute, from the front, of earlier turns
   std::size_t behind_to_execute_ = 0;  // so many of to_go_on, from the front, in this turn
   std::size_t behind_bytes_max_ = 0;   // for as much work
   engine::TimeMs ahead_at_ = 0;        // when somebody was served who does not come behind

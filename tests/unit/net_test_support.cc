@@ -146,6 +146,31 @@ void LoopOnThread::Stop() {
   loop_.reset();
 }
 
+std::string Repeated(std::string_view text, std::size_t count) {
+  std::string repeated;
+  for (std::size_t i = 0; i < count; ++i) repeated += text;
+  return repeated;
+}
+
+std::string LocksAndUnlocks(int number, std::size_t pairs) {
+  const std::string names = " key-" + std::to_string(number) + " owner\r\n";
+  return Repeated("LOCK" + names + "UNLOCK" + names, pairs);
+}
+
+std::int64_t ReceiveNumber(TestPeer& peer) {
+  std::string line;
+  while (!line.ends_with('\n')) line += peer.Receive(1);
+  return std::stoll(line.substr(1));
+}
+
+std::uint64_t CountExecuted(LoopOnThread& loop) {
+  std::uint64_t executed = 0;
+  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
+    executed = dispatcher.counters().commands_processed;
+  });
+  return executed;
+}
+
 bool WaitUntil(const std::function<bool()>& condition) {
   for (int i = 0; i < 10'000; ++i) {
     if (condition()) return true;

@@ -115,6 +115,15 @@ class LoopOnThread {
   std::thread thread_;
 };
 
+// Requests, or replies, again and again.
+std::string Repeated(std::string_view text, std::size_t count);
+// Inline requests for one lock.
+std::string LocksAndUnlocks(int number, std::size_t pairs);
+// The number in a reply that is one.
+std::int64_t ReceiveNumber(TestPeer& peer);
+// Commands, since the start.
+std::uint64_t CountExecuted(LoopOnThread& loop);
+
 // True as soon as the condition is; false if it is not for many seconds.
 bool WaitUntil(const std::function<bool()>& condition);
 

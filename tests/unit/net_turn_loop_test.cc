@@ -15,13 +15,8 @@
 namespace fairlock::net {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
-
-std::string Repeated(std::string_view text, std::size_t count) {
-  std::string repeated;
-  for (std::size_t i = 0; i < count; ++i) repeated += text;
-  return repeated;
-}
 
 std::string Echo(std::size_t bytes) {
   const std::string size = std::to_string(bytes);
@@ -41,14 +36,6 @@ bool IsWaited(LoopOnThread& loop) {
   return waiters == 1;
 }
 
-std::uint64_t CountExecuted(LoopOnThread& loop) {
-  std::uint64_t executed = 0;
-  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-    executed = dispatcher.counters().commands_processed;
-  });
-  return executed;
-}
-
 TEST(TurnLoop, SplitsAPipelineIntoTurns) {
   LoopOptions options;
   options.limits.requests_max = 2;
@@ -58,97 +45,6 @@ TEST(TurnLoop, SplitsAPipelineIntoTurns) {
   EXPECT_EQ(peer.Receive(700), Repeated("+PONG\r\n", 100));
   loop.Stop();
   EXPECT_GE(loop.counters_after_stop().turns, 50U);
-}
-
-std::string LocksAndUnlocks(int number, std::size_t pairs) {
-  const std::string names = " key-" + std::to_string(number) + " owner\r\n";
-  return Repeated("LOCK" + names + "UNLOCK" + names, pairs);
-}
-
-// The number in a reply that is one.
-std::int64_t ReceiveNumber(TestPeer& peer) {
-  std::string line;
-  while (!line.ends_with('\n')) line += peer.Receive(1);
-  return std::stoll(line.substr(1));
-}
-
-// Of the grants so far.
-std::uint64_t CountGrants(
-    LoopOnThread& loop, const std::function<void()>& meanwhile = [] {}) {
-  std::uint64_t granted = 0;
-  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-    granted = dispatcher.engine().counts().granted;
-    meanwhile();
-  });
-  return granted;
-}
-
-TEST(TurnLoop, WhoAsksForLittleComesBeforeThoseWhoFlood) {
-  constexpr std::size_t kFlooders = 10;
-  constexpr std::size_t kPairs = 3000;  // what a socket takes at once
-  LoopOnThread loop;
-  TestPeer little(loop.unix_path());
-  little.Send("LOCK first own\r\n");
-  const std::int64_t first = ReceiveNumber(little);
-  std::vector<std::unique_ptr<TestPeer>> flooders;
-  for (std::size_t i = 0; i < kFlooders; ++i) {
-    flooders.push_back(std::make_unique<TestPeer>(loop.unix_path()));
-  }
-  ASSERT_TRUE(WaitUntil([&] { return loop.events().opened() == kFlooders + 1; }));
-  CountGrants(loop, [&] {
-    for (std::size_t i = 0; i < kFlooders; ++i) {
-      flooders[i]->Send(LocksAndUnlocks(static_cast<int>(i), kPairs));
-    }
-  });
-  const std::uint64_t before = CountGrants(loop, [&] { little.Send("LOCK second own\r\n"); });
-  const std::int64_t second = ReceiveNumber(little);
-  // Tokens count the grants.
-  EXPECT_LT(second - first - static_cast<std::int64_t>(before), 2000);
-  EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
-}
-
-TEST(TurnLoop, WhoAsksForLittleComesBeforeManyWhoBeginToFloodAtOnce) {
-  constexpr std::size_t kFlooders = 300;
-  constexpr std::size_t kPairs = 200;  // about what is received at once
-  LoopOnThread loop;
-  TestPeer little(loop.unix_path());
-  little.Send("LOCK first own\r\n");
-  const std::int64_t first = ReceiveNumber(little);
-  std::vector<std::unique_ptr<TestPeer>> flooders;
-  for (std::size_t i = 0; i < kFlooders; ++i) {
-    flooders.push_back(std::make_unique<TestPeer>(loop.unix_path()));
-  }
-  ASSERT_TRUE(WaitUntil([&] { return loop.events().opened() == kFlooders + 1; }));
-  CountGrants(loop, [&] {
-    for (std::size_t i = 0; i < kFlooders; ++i) {
-      flooders[i]->Send(LocksAndUnlocks(static_cast<int>(i), kPairs));
-    }
-    little.Send("LOCK second own\r\n");
-  });
-  // Not one visit to each of the others.
-  EXPECT_LT(ReceiveNumber(little) - first, 5000);
-  EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
-}
-
-TEST(TurnLoop, LongRepliesAreSplitIntoTurns) {
-  LoopOnThread loop;
-  TestPeer peer(loop.unix_path());
-  for (int i = 0; i < 250; ++i) {
-    peer.Send("LOCK " + std::string(100, 'k') + std::to_string(i) + " owner\r\n");
-    ASSERT_GT(ReceiveNumber(peer), 0);
-  }
-  constexpr std::size_t kPages = 20;  // of 25 KB and more
-  std::uint64_t turns = 0;
-  const auto count = [&](TurnLoop&, command::Dispatcher& dispatcher) {
-    turns = dispatcher.counters().turns - turns;
-  };
-  loop.Do(count);
-  peer.Send(Repeated("LOCKS 0 COUNT 250\r\n", kPages) + "ECHO end\r\n");
-  std::string received;
-  while (!received.ends_with("$3\r\nend\r\n")) received += peer.Receive(1);
-  ASSERT_GT(received.size(), kPages * 25'000);
-  loop.Do(count);
-  EXPECT_GE(turns, kPages);
 }
 
 TEST(TurnLoop, ExecutesAPipelineOf64AtOnce) {
@@ -207,6 +103,32 @@ TEST(TurnLoop, RefusesAllThatAreLateAFewATurn) {
   ASSERT_TRUE(WaitUntil([&] { return loop.events().close_reasons().size() == 20; }));
   loop.Stop();
   EXPECT_EQ(loop.counters_after_stop().closed_over_request_deadline, 20U);
+}
+
+TEST(TurnLoop, RefusesThoseWhoSendTheirRequestsByteByByteAllTheTime) {
+  constexpr std::size_t kPeers = 1000;
+  LoopOptions options;
+  options.limits.request_deadline_ms = 2000;
+  LoopOnThread loop(options);
+  std::vector<std::unique_ptr<TestPeer>> peers;
+  for (std::size_t i = 0; i < kPeers; ++i) {
+    peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
+    peers.back()->Send("*2\r\n$4\r\nECHO\r\n$100000\r\n");
+  }
+  TestPeer ahead(loop.unix_path());
+  const auto begun_at = std::chrono::steady_clock::now();
+  const auto are_all_closed = [&] {
+    // Faster than they are read, for somebody else comes before them.
+    for (int i = 0; i < 10; ++i) {
+      ahead.Send("PING\r\n");
+      for (const auto& peer : peers) peer->TrySend("x");
+    }
+    return loop.events().close_reasons().size() == kPeers;
+  };
+  EXPECT_TRUE(WaitUntil(are_all_closed));
+  // Nobody was given the time twice.
+  EXPECT_LT(std::chrono::steady_clock::now() - begun_at, std::chrono::milliseconds(3900));
+  EXPECT_THAT(loop.events().close_reasons(), Each(CloseReason::kRequestDeadline));
 }
 
 TEST(TurnLoop, ARequestDeadlineBeginsAnewWithEachRequest) {
@@ -420,6 +342,26 @@ TEST(TurnLoop, StopClosesWaitersWithoutAReply) {
   ASSERT_TRUE(WaitUntil([&] { return IsWaited(loop); }));
   loop.Stop();
   EXPECT_EQ(waiter.Receive(1), "");
+}
+
+TEST(TurnLoop, NothingMoreIsExecutedOnceItStops) {
+  LoopOptions options;
+  options.limits.requests_max = 1;
+  options.limits.output_pause_bytes = 10'000'000;
+  options.limits.stop_ms = 300;
+  LoopOnThread loop(options);
+  TestPeer peer(loop.unix_path());
+  // Its replies find no room, so it is still there for a while.
+  for (int i = 0; i < 10; ++i) peer.Send(Echo(100'000));
+  ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 10; }));
+  std::uint64_t executed = 0;
+  loop.Do([&](TurnLoop& the_loop, command::Dispatcher& dispatcher) {
+    peer.Send(Repeated("PING\r\n", 1000));
+    executed = dispatcher.counters().commands_processed;
+    the_loop.RequestStop();
+  });
+  loop.Stop();
+  EXPECT_LE(loop.counters_after_stop().commands_processed, executed + 1);
 }
 
 TEST(TurnLoop, StopGivesUpOnThoseWhoDoNotRead) {
