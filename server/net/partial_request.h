@@ -27,7 +27,7 @@ class PartialRequest : public boost::intrusive::list_base_hook<
     begun_at_ms_ = now_ms;
     all.push_back(*this);
   }
-  // As if it had not ended. REQUIRES: those of the others that began before it are overdue as it is.
+  // As if it had not ended. REQUIRES: others that began before it are overdue as it is.
   template <typename List>
   void ResumePartial(List& all) {
     all.push_front(*this);

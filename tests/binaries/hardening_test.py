@@ -40,7 +40,8 @@ class Hardening(unittest.TestCase):
         for program in PROGRAMS:
             root = pathlib.Path(program).parents[3]
             with self.subTest(program=program), open(program, "rb") as file:
-                self.assertNotIn(str(root).encode() + b"/", file.read())
+                is_inside = str(root).encode() + b"/" in file.read()
+                self.assertFalse(is_inside, f"{program} tells of {root}")
 
 
 if __name__ == "__main__":
