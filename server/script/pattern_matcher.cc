@@ -212,8 +212,8 @@ const char* PatternMatcher::SkipBackReference(const char* s, char digit) {
   if (index < 0 || index >= captures_ || capture_[index].length == kOpen) {
     Raise(lua_, "invalid capture index");
   }
-  const auto length =
-      static_cast<std::size_t>(capture_[index].length == kPosition ? 0 : capture_[index].length);
+  if (capture_[index].length == kPosition) return nullptr;
+  const auto length = static_cast<std::size_t>(capture_[index].length);
   Sandbox::Of(lua_).budget().ChargeBytes(lua_, length);
   if (static_cast<std::size_t>(subject_end_ - s) < length) return nullptr;
   return std::memcmp(capture_[index].begin, s, length) == 0 ? s + length : nullptr;

@@ -51,6 +51,13 @@ TEST_F(PatternMatcherTest, ReplacesWhatLuaReplacesInRandomTexts) {
   }
 }
 
+TEST_F(PatternMatcherTest, NothingIsTheSameAsAPosition) {
+  for (const char* pattern : {"()b]%1", "()%1", "():*(ba-]%1", "()(b)%1?", "(b)()%1"}) {
+    ExpectSame("string.find", "'xb]cbb', " + Literal(pattern));
+    ExpectSame("string.gsub", "'xb]cbb', " + Literal(pattern) + ", '-'");
+  }
+}
+
 TEST_F(PatternMatcherTest, KnowsEveryClassForEveryByte) {
   for (const char letter : std::string_view("acdlpsuwxzACDLPSUWXZ")) {
     std::string all_bytes;
