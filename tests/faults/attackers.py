@@ -1,9 +1,9 @@
 """Clients that do harm, each kind until its input ends. Prints `ready` when they are connected.
 
-    attackers.py KIND ADDRESS [COUNT]
+    attackers.py KIND ADDRESS COUNT [idle]
 
-ADDRESS is HOST:PORT. They run when the processor is idle, for in the field they have machines of
-their own.
+ADDRESS is HOST:PORT. They run at a low priority, or only when the processor is idle, for in the
+field they have machines of their own.
 """
 
 import os
@@ -197,7 +197,10 @@ def crowd(address, count):
 
 def main():
     host, _, port = sys.argv[2].rpartition(":")
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    if sys.argv[4:] == ["idle"]:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(10)
     KIND_OF[sys.argv[1]]((host, int(port)), int(sys.argv[3]))
 
 

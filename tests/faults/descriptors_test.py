@@ -29,13 +29,13 @@ class Descriptors(measured.Fault):
             used = max(int(name) for name in os.listdir(f"/proc/{pid}/fd")) + 1
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, FILES))
             try:
+                self.require(server, "cannot accept connections: Too many open files")
                 yield
             finally:
                 resource.prlimit(pid, resource.RLIMIT_NOFILE, (FILES, FILES))
 
     def check(self, server):
         self.require(server, "the hard limit of open files leaves no room")
-        self.require(server, "cannot accept connections: Too many open files")
         with Connection.to(("127.0.0.1", server.port)) as client:
             wait_until(lambda: client.ask("PING") == "PONG", "new clients are served again")
 
