@@ -244,8 +244,10 @@ TEST(ConfigText, ReadsBackAsTheSameConfiguration) {
   config.unix_socket = "/tmp/a \"quoted\" \\ path: #1";
   config.bind = {"0.0.0.0", "-::"};
   config.max_clients = 77;
+  config.tls_cert_file = "a \"folder\"\\ of\n\n two\tlines";
   Config read = DefaultConfig();
   ASSERT_EQ(Read(ConfigFileText(config), read), "");
+  EXPECT_EQ(read.tls_cert_file, config.tls_cert_file);
   for (const Option& option : AllOptions()) {
     EXPECT_EQ(ShowOption(option, read), ShowOption(option, config)) << option.name;
   }
