@@ -1,5 +1,7 @@
 #include "server/config_text.h"
 
+#include <yaml-cpp/yaml.h>
+
 #include <string_view>
 
 #include "server/config_options.h"
@@ -37,19 +39,9 @@ std::string YamlScalar(const Option& option, const std::string& value) {
       option.type != OptionType::kLabelRules && option.type != OptionType::kKeepRules &&
       option.type != OptionType::kPermissions && option.type != OptionType::kKeyEvents;
   if (is_plain) return value;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string quoted = "\"";
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      // Between quotes the end of a line would be read as a blank.
-      quoted.append("\\x").append({kDigits[byte >> 4], kDigits[byte & 15]});
-      continue;
-    }
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
+  YAML::Emitter quoted;
+  quoted << YAML::DoubleQuoted << value;
+  return quoted.c_str();
 }
 
 std::string_view ValueWord(OptionType type) {
