@@ -104,6 +104,8 @@ enum class MetaName : std::uint8_t {
 inline constexpr std::uint64_t kLastRunStoppedCleanly = 1;
 inline constexpr std::uint64_t kLastRunKeptLocks = 2;  // its durability was not `none`
 inline constexpr std::uint64_t kLastRunSynced = 4;     // its durability was `sync`
+// Leases may have been lost before it, and its start_delay was not over.
+inline constexpr std::uint64_t kLastRunDelayedGrants = 8;
 
 struct MetaRow {
   MetaName name = MetaName::kTokenCeiling;

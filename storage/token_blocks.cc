@@ -7,8 +7,9 @@ namespace fairlock::storage {
 
 std::uint64_t FirstToken(const TokenStart& start) {
   const std::uint64_t seconds = std::min(start.seconds_since_2020, kTokenCeilingMax / kTokenBlock);
-  const std::uint64_t first =
-      std::max({start.stored_ceiling, seconds * kTokenBlock, std::uint64_t{1}});
+  // Starts within one second are told apart too.
+  const std::uint64_t clock = seconds * kTokenBlock + start.milliseconds * kTokenBlock / 1000;
+  const std::uint64_t first = std::max({start.stored_ceiling, clock, std::uint64_t{1}});
   return std::min(first + (start.is_copy ? kTokensOfACopy : 0), kTokenCeilingMax);
 }
 

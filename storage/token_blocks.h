@@ -13,12 +13,14 @@ inline constexpr std::uint64_t kTokensOfACopy = 86'400 * kTokenBlock;
 struct TokenStart {
   std::uint64_t stored_ceiling = 0;      // 0: none is stored
   std::uint64_t seconds_since_2020 = 0;  // by the wall clock; may be wrong
+  std::uint64_t milliseconds = 0;        // of the next second
   bool is_copy = false;
 };
 
-// The larger of the stored ceiling and the seconds times 2^20, at least 1 and at most 2^52. So the
-// clock can only raise it, and a directory that was lost, copied or rolled back repeats no token
-// unless the clock went back as well or more than 2^20 tokens a second were granted.
+// The larger of the stored ceiling and the seconds, with their fraction, times 2^20, at least 1 and
+// at most 2^52. So the clock can only raise it, and a directory that was lost, copied or rolled
+// back repeats no token unless the clock went back as well or more than 2^20 tokens a second were
+// granted.
 std::uint64_t FirstToken(const TokenStart& start);
 
 // Tells when the next block has to be reserved: in time, so that no grant waits for it.

@@ -25,7 +25,7 @@ enum class EventKind : std::uint8_t {
   kReplaced,      // a place: the request of `other`, with REPLACE, took the end of the line
   kTimedOut,      // a place: its WAIT is over, and it does not stay by KEEP
   kLapsed,        // a place without request: its KEEP, or the time to come back, is over
-  kVacated,       // the last room that was reserved, or that cooled, is free: the key is gone
+  kVacated,       // the reservation, cooling or next MLOCK that kept the key is gone
   kRefused        // a command that may not end or change the hold of `other` left it as it is
 };
 

@@ -41,6 +41,7 @@ struct PlaceInfo {
   std::optional<DurationMs> keep_left_ms;  // of a place without request: how long it stays
   bool is_waiting = false;
   bool is_reserved = false;   // a room is kept for it
+  bool is_redis_way = false;  // by SET NX or SETNX, and not by LOCK or MLOCK
   std::size_t key_count = 1;  // of its MLOCK
   Mode mode;
   const ClientIdentity* client = nullptr;

@@ -130,6 +130,7 @@ class LockCore : public LockHolds {
   void LoseDelivery(Claim& place, TimeMs now);
   // Leaves its lines and is gone.
   void RemovePlace(Claim& place, Cause cause);
+  void NoteIfKeyEnds(const Claim& claim, Cause cause);
   void ReturnToLine(Claim& hold, TimeMs now);
   // Of one claim.
   void LinkLine(LockDetail& detail);  // a place is about to join
@@ -147,7 +148,8 @@ class LockCore : public LockHolds {
   void ServeDeferred(LockDetail& detail, TimeMs now, Effects& effects);
   // Lives until the next step begins.
   std::string_view OutlivingStep(std::string_view text);
-  void TellIfVacatedOnceServed(LockEntry& lock, Cause cause, TimeMs now);
+  // Once it is served. REQUIRES: it has a detail.
+  void TellIfVacated(LockEntry& lock, TimeMs now);
   void Answer(Pending& pending, const Resolution& resolution, Effects& effects);
   // By its channel, if it has one. Also of a place that has just become a hold.
   void AnswerPlace(Claim& place, const Resolution& resolution, TimeMs now, Effects& effects);

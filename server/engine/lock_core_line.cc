@@ -158,6 +158,7 @@ void LockCore::PassOver(Claim& place, TimeMs now) {
   ForgetWaiting(FirstClaim(place));
   ForEachClaim(place, [&](Claim& claim) {
     LockDetail& detail = *claim.lock.detail;
+    NoteIfKeyEnds(claim, Cause::kRequest);
     const bool is_left_standing = IsFaulty(Fault::kPassedOverBlocks) ||
                                   (IsFaulty(Fault::kMlockPassedOverInOneLine) && &claim != &place);
     if (!is_left_standing) detail.standing.erase(detail.standing.iterator_to(claim));
@@ -263,19 +264,27 @@ void LockCore::LeaveLine(Claim& claim) {
   --counts_.places;
 }
 
+// What keeps a key that nobody holds: a room reserved, or an MLOCK that is next.
+void LockCore::NoteIfKeyEnds(const Claim& claim, Cause cause) {
+  LockDetail& detail = *claim.lock.detail;
+  const bool keeps_key =
+      claim.is_reserved || (claim.group() != nullptr && detail.rooms.taken() == 0 &&
+                            claim.is_standing() && &detail.standing.front() == &claim);
+  if (keeps_key) detail.vacating = cause;
+}
+
 void LockCore::RemovePlace(Claim& place, Cause cause) {
   NoteOtherLines(place);
+  ForEachClaim(place, [&](const Claim& claim) { NoteIfKeyEnds(claim, cause); });
   Group* group = place.group();
   if (group == nullptr) {
     LeaveLine(place);
     DestroyClaim(place);
     return;
   }
-  const LockEntry& own = place.lock;
   // The last one takes the group along.
   for (std::size_t left = group->claims.size(); left > 0; --left) {
     Claim& claim = *group->claims.back();
-    if (claim.is_reserved && &claim.lock != &own) claim.lock.detail->vacating = cause;
     LeaveLine(claim);
     DestroyClaim(claim);
   }

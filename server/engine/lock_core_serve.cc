@@ -73,9 +73,7 @@ void LockCore::ServeDeferred(LockDetail& detail, TimeMs now, Effects& effects) {
   // Whoever waited for it may be gone again.
   if (detail.line.empty() && detail.watchers.empty()) return;
   LockEntry& lock = detail.line.empty() ? detail.watchers.front().lock : detail.line.front().lock;
-  const auto vacating = std::exchange(detail.vacating, std::nullopt);
   Serve(lock, now, effects);
-  if (vacating) TellIfVacated(lock, *vacating, now);
   Discard(table_.HashOf(lock.key()), lock);
 }
 
@@ -83,13 +81,11 @@ std::string_view LockCore::OutlivingStep(std::string_view text) {
   return is_in_step_ ? step_texts_.emplace_back(text) : text;
 }
 
-void LockCore::TellIfVacatedOnceServed(LockEntry& lock, Cause cause, TimeMs now) {
-  if (lock.detail != nullptr && lock.detail->is_deferred() && !lock.detail->line.empty()) {
-    lock.detail->vacating = cause;
-    return;
-  }
-  if (lock.detail != nullptr) lock.detail->vacating.reset();
-  TellIfVacated(lock, cause, now);
+void LockCore::TellIfVacated(LockEntry& lock, TimeMs now) {
+  LockDetail& detail = *lock.detail;
+  // Who is in line may be granted in the end of the step.
+  if (!detail.vacating || (detail.is_deferred() && !detail.line.empty())) return;
+  TellVacated(lock, *std::exchange(detail.vacating, std::nullopt), now);
 }
 
 void LockCore::NoteLine(LockEntry& lock) {
@@ -110,6 +106,7 @@ void LockCore::Serve(LockEntry& lock, TimeMs now, Effects& effects) {
   if (std::exchange(lock.detail->is_noted, false)) std::erase(noted_lines_, &lock);
   ServeOrDefer(lock, now, effects);
   if (!noted_lines_.empty()) ServeNotedLines(lock, now, effects);
+  TellIfVacated(lock, now);
 }
 
 void LockCore::ServeNotedLines(const LockEntry& own, TimeMs now, Effects& effects) {
@@ -123,9 +120,7 @@ void LockCore::ServeNotedLines(const LockEntry& own, TimeMs now, Effects& effect
   std::sort(noted_lines_.begin(), noted_lines_.end());
   noted_lines_.erase(std::unique(noted_lines_.begin(), noted_lines_.end()), noted_lines_.end());
   for (LockEntry* lock : noted_lines_) {
-    if (const auto cause = std::exchange(lock->detail->vacating, std::nullopt)) {
-      TellIfVacatedOnceServed(*lock, *cause, now);
-    }
+    TellIfVacated(*lock, now);
     if (lock == &own || lock->detail->is_settling) continue;
     Discard(table_.HashOf(lock->key()), *lock);
   }

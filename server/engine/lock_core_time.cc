@@ -141,23 +141,18 @@ void LockCore::CollectDue(LockEntry& lock, TimeMs last_tick) {
 
 void LockCore::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
   LockEntry& lock = LockOf(node);
-  bool frees_empty_room = false;
   switch (node.timer_kind()) {
     case TimerKind::kHold:
       EndHold(table_.HashOf(lock.key()), lock, static_cast<Hold&>(node), HoldEnd::kExpired, now);
       break;
     case TimerKind::kPlace:
-      frees_empty_room = static_cast<Claim&>(node).is_reserved;
       EndDuePlace(static_cast<Claim&>(node), now, effects);
       break;
-    case TimerKind::kGroup: {
-      Claim& place = *static_cast<Group&>(node).claims.front();
-      frees_empty_room = place.is_reserved;
-      EndDuePlace(place, now, effects);
+    case TimerKind::kGroup:
+      EndDuePlace(*static_cast<Group&>(node).claims.front(), now, effects);
       break;
-    }
     case TimerKind::kCooling:
-      frees_empty_room = true;
+      lock.detail->vacating = Cause::kTime;
       EndCooling(static_cast<CoolingRoom&>(node));
       break;
     case TimerKind::kWatcher: {
@@ -168,7 +163,6 @@ void LockCore::EndDue(TimerNode& node, TimeMs now, Effects& effects) {
     }
   }
   Serve(lock, now, effects);
-  if (frees_empty_room) TellIfVacated(lock, Cause::kTime, now);
 }
 
 void LockCore::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {

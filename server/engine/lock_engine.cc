@@ -359,12 +359,12 @@ bool LockEngine::Cancel(const KeyName& key, std::string_view owner, TimeMs now, 
   if (lock == nullptr || lock->detail == nullptr) return false;
   Claim* place = table_.FindClaim(*lock, owner);
   if (place == nullptr || !place->is_place()) return false;
-  const bool was_reserved = place->is_reserved || lock->detail->vacating;
+  // A mark goes too, but is no place yet.
+  const bool was_place = place->state != ClaimState::kMarked;
   CancelPlace(*place, now, effects);
   Serve(*lock, now, effects);
-  if (was_reserved) TellIfVacatedOnceServed(*lock, Cause::kRequest, now);
   Discard(hash, *lock);
-  return true;
+  return was_place;
 }
 
 void LockEngine::CancelPlace(Claim& place, TimeMs now, Effects& effects) {
@@ -394,8 +394,12 @@ std::uint64_t LockEngine::Break(const KeyName& key, std::optional<std::string_vi
       EndHold(hash, *lock, lock->detail->holds.front(), HoldEnd::kBroken, now);
     }
   }
+  if (was_taken) {
+    lock->detail->vacating = Cause::kRequest;
+  } else if (ended > 0 && lock->detail != nullptr) {
+    lock->detail->vacating.reset();  // the end of a hold is told already
+  }
   Serve(*lock, now, effects);
-  if (was_taken) TellIfVacatedOnceServed(*lock, Cause::kRequest, now);
   Discard(hash, *lock);
   return ended;
 }

@@ -92,7 +92,6 @@ class LockEngine final : public LockCore {
   // Visits all that is kept on about `count` locks from `cursor` on, as Scan does.
   std::uint64_t ScanKept(std::uint64_t cursor, std::size_t count, const KeptDetail& detail,
                          TimeMs now, KeptSink& sink);
-
   // The same for leases of at least `lease_ms_min` of which another tenth has passed since `then`.
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
                                TimeMs then, TimeMs now, KeptSink& sink);
@@ -186,6 +185,7 @@ class LockEngine final : public LockCore {
   void FindNamedAgain();
   // Frees those of which nothing is left.
   void DiscardNamed();
+  void DropMarks(std::string_view owner);
   Stake FindStake(std::span<const KeyName> keys, std::string_view owner);
   LockResult ReacquireAll(const Group& group, const MlockRequest& request, Attachment& from,
                           TimeMs now);

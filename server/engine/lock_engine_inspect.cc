@@ -27,6 +27,14 @@ std::string_view ChannelName(const Claim& claim) {
   return channel == nullptr ? std::string_view() : std::string_view(channel->name);
 }
 
+// Marks are no places yet. REQUIRES: it has a line.
+bool HasPlace(const LockEntry& lock) {
+  if (lock.standing_count() > 0) return true;
+  const auto& line = lock.detail->line;
+  return std::any_of(line.begin(), line.end(),
+                     [](const Claim& place) { return place.state != ClaimState::kMarked; });
+}
+
 DurationMs Since(const Hold& hold, TimeMs now) { return now - static_cast<TimeMs>(hold.since); }
 
 }  // namespace
@@ -72,6 +80,7 @@ PlaceInfo LockEngine::Describe(const Claim& place, std::uint64_t position, TimeM
   info.is_waiting = place.state == ClaimState::kWaiting;
   (info.is_waiting ? info.wait_left_ms : info.keep_left_ms) = TimeLeft(TimerOf(place), now);
   info.is_reserved = place.is_reserved;
+  info.is_redis_way = place.is_redis_way();
   info.key_count = CountKeys(place);
   info.mode = place.mode;
   info.client = &clients_.Identity(place.client);
@@ -232,7 +241,9 @@ LockSummary LockEngine::Summarize(const LockEntry& lock, TimeMs now) const {
 bool LockEngine::Passes(const LockFilter& filter, const LockEntry& lock,
                         const LockSummary& summary) const {
   if (filter.db && *filter.db != summary.key.db) return false;
-  if (filter.wait_ms_min && summary.longest_wait_ms < *filter.wait_ms_min) return false;
+  if (filter.wait_ms_min) {
+    if (summary.longest_wait_ms < *filter.wait_ms_min || !HasPlace(lock)) return false;
+  }
   if (filter.hold_ms_min &&
       (summary.holder_count == 0 || summary.oldest_hold_ms < *filter.hold_ms_min)) {
     return false;

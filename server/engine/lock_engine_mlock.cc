@@ -37,6 +37,16 @@ void LockEngine::DiscardNamed() {
   }
 }
 
+void LockEngine::DropMarks(std::string_view owner) {
+  for (NamedLock& named : named_) {
+    if (named.lock == nullptr || named.lock->detail == nullptr) continue;
+    Claim* claim = table_.FindClaim(*named.lock, owner);
+    if (claim == nullptr || claim->state != ClaimState::kMarked) continue;
+    RemovePlace(*claim, Cause::kRequest);
+    if (Discard(named.name.hash, *named.lock)) named.lock = nullptr;
+  }
+}
+
 LockEngine::Stake LockEngine::FindStake(std::span<const KeyName> keys, std::string_view owner) {
   Stake stake;
   for (std::size_t i = 0; i < named_.size(); ++i) {
@@ -56,6 +66,8 @@ LockEngine::Stake LockEngine::FindStake(std::span<const KeyName> keys, std::stri
 LockResult LockEngine::Mlock(const MlockRequest& request, Attachment& from, TimeMs now,
                              Effects& effects) {
   FindNamed(request.keys, now, effects);
+  // They are no places yet, and an owner has one claim on a key.
+  DropMarks(request.each.owner);
   const Stake stake = FindStake(request.keys, request.each.owner);
   if (stake.other) return {.status = LockStatus::kStakedOtherwise, .key = *stake.other};
   if (stake.group == nullptr) return AskAllAnew(request, from, now, effects);

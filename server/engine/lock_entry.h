@@ -76,7 +76,7 @@ struct LockDetail : LineHook, StepHook {
   std::uint64_t seen_changes = 0;    // of overrides, when the line was looked at
   bool is_noted = false;             // in LockCore::noted_lines_
   bool is_settling = false;          // in LockCore::settling_: it must not be discarded
-  std::optional<Cause> vacating;     // what ended a reservation: if no room is taken, it is told
+  std::optional<Cause> vacating;     // what may have ended the key: if it is gone, Serve tells
 
   bool is_deferred() const { return StepHook::is_linked(); }
   bool empty() const {
@@ -131,6 +131,10 @@ class LockEntry {
   }
   // Places that count: not those passed over.
   std::size_t standing_count() const { return detail ? detail->standing.size() : 0; }
+  // For Redis' commands the key exists then.
+  bool is_mlock_next() const {
+    return standing_count() > 0 && detail->standing.front().group() != nullptr;
+  }
   LockDetail& NeedDetail();
 
   // The hold inside of the lock knows the database of the lock.

@@ -48,6 +48,8 @@ class LockHolds {
   void set_claims_per_client_max(std::uint64_t count) { options_.claims_per_client_max = count; }
   // While it is so, nothing is granted or queued that would take memory; what is there goes on.
   void set_short_of_memory(bool is_short);
+  // While it is so, there are no new holds and places; all else goes on.
+  void set_short_of_space(bool is_short);
   std::uint64_t CountLocks(std::uint8_t db) const { return locks_by_db_[db]; }
   const EngineOptions& options() const { return options_; }
   ClientTable& clients() { return clients_; }
@@ -162,6 +164,7 @@ class LockHolds {
   // place.
   bool BringsTooMuch(const Hold& present, const LockRequest& request) const;
   bool is_short_of_memory() const { return is_short_of_memory_; }
+  bool takes_nothing_new() const { return is_short_of_memory_ || is_short_of_space_; }
 
   // Events (lock_holds_events.cc).
   void Tell(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
@@ -176,7 +179,8 @@ class LockHolds {
   // On each of its keys.
   void TellPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other = {});
   void TellQueued(Claim& place, DenialReason reason, TimeMs now);
-  void TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now);
+  // Unless the key still exists for Redis' commands.
+  void TellVacated(const LockEntry& lock, Cause cause, TimeMs now);
   // `owner`: who was to hold it; empty: nobody is named.
   void TellRefused(std::uint64_t hash, const LockEntry& lock, std::string_view owner,
                    ClientRef client, TimeMs now);
@@ -204,8 +208,9 @@ class LockHolds {
  private:
   std::optional<LockStatus> WhyNoLockIsMade(ClientRef client) const;
 
-  std::uint64_t locks_bound_;  // locks_max, 0 while memory is short
+  std::uint64_t locks_bound_;  // locks_max, 0 while nothing new is taken
   bool is_short_of_memory_ = false;
+  bool is_short_of_space_ = false;
   EventSink* sink_ = nullptr;
   NoticeSink* notice_sink_ = nullptr;
   Event told_;  // scratch of TellSink

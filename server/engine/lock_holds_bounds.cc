@@ -8,11 +8,16 @@ namespace fairlock::engine {
 
 void LockHolds::set_short_of_memory(bool is_short) {
   is_short_of_memory_ = is_short && !IsFaulty(Fault::kShortageIgnored);
-  locks_bound_ = is_short_of_memory_ ? 0 : options_.locks_max;
+  locks_bound_ = takes_nothing_new() ? 0 : options_.locks_max;
+}
+
+void LockHolds::set_short_of_space(bool is_short) {
+  is_short_of_space_ = is_short;
+  locks_bound_ = takes_nothing_new() ? 0 : options_.locks_max;
 }
 
 std::optional<LockStatus> LockHolds::WhyNotMore(ClientRef client, std::size_t claims) const {
-  if (is_short_of_memory_) return LockStatus::kOutOfMemory;
+  if (takes_nothing_new()) return LockStatus::kOutOfMemory;
   const std::uint64_t present = clients_.CountClaims(client);
   const bool is_within = present + claims <= options_.claims_per_client_max;
   if (is_within || client == kUnknownClient || IsFaulty(Fault::kClientUnbounded)) {
@@ -29,7 +34,7 @@ std::optional<LockStatus> LockHolds::WhyNoLockIsMade(ClientRef client) const {
 std::optional<LockStatus> LockHolds::WhyNoNewLocks(std::size_t locks) const {
   if (locks == 0) return std::nullopt;
   if (counts_.locks + locks > options_.locks_max) return LockStatus::kTooManyLocks;
-  if (is_short_of_memory_) return LockStatus::kOutOfMemory;
+  if (takes_nothing_new()) return LockStatus::kOutOfMemory;
   return std::nullopt;
 }
 

@@ -148,8 +148,8 @@ void LockHolds::TellLoss(const Claim& hold, HoldEnd end, TimeMs now) {
                       .held_ms = now - static_cast<TimeMs>(hold.since)});
 }
 
-void LockHolds::TellIfVacated(const LockEntry& lock, Cause cause, TimeMs now) {
-  if (sink_ == nullptr || lock.has_plain_hold()) return;
+void LockHolds::TellVacated(const LockEntry& lock, Cause cause, TimeMs now) {
+  if (sink_ == nullptr || lock.has_plain_hold() || lock.is_mlock_next()) return;
   if (lock.detail != nullptr && lock.detail->rooms.taken() > 0) return;
   Event event;
   event.kind = EventKind::kVacated;

@@ -108,7 +108,7 @@ void RedisLocks::MakeRoomForOne(LockEntry& lock) {
 
 WriteResult RedisLocks::TakeOver(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
                                  const Attachment& from, TimeMs now, Effects& effects) {
-  if (engine_.is_short_of_memory()) return {.status = WriteStatus::kOutOfMemory};
+  if (engine_.takes_nothing_new()) return {.status = WriteStatus::kOutOfMemory};
   LockEngine::Succession terms{.new_owner = request.value,
                                .is_redis_way = true,
                                .keeps_terms = request.is_rename && lock.hold_count() == 1,
@@ -299,7 +299,8 @@ struct NamedKey {
 
 }  // namespace
 
-void RedisLocks::Flush(std::optional<std::uint8_t> db, TimeMs now, Effects& effects) {
+void RedisLocks::Flush(std::optional<std::uint8_t> db, const Attachment& from, TimeMs now,
+                       Effects& effects) {
   assert(engine_.is_in_step());
   std::vector<NamedKey> keys;
   std::uint64_t cursor = 0;
@@ -312,34 +313,34 @@ void RedisLocks::Flush(std::optional<std::uint8_t> db, TimeMs now, Effects& effe
     });
     for (const NamedKey& key : keys) {
       LockEntry* lock = engine_.FindSettled(key.hash, {key.db, key.bytes, key.hash}, now, effects);
-      if (lock != nullptr) FlushLock(key.hash, *lock, now, effects);
+      if (lock != nullptr) FlushLock(key.hash, *lock, from, now, effects);
     }
   } while (cursor != 0);
 }
 
-void RedisLocks::FlushLock(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects) {
+void RedisLocks::FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, TimeMs now,
+                           Effects& effects) {
   const bool ends_all = engine_.options_.ends_native_leases;
   if (lock.hold_count() > 0 && (MayEnd(lock) || IsFaulty(Fault::kFlushEndsNative))) {
     EndAllHolds(hash, lock, LockEngine::HoldEnd::kReleased, now);
+  } else if (lock.hold_count() > 0) {
+    engine_.TellRefused(hash, lock, {}, from.client, now);
   }
-  bool was_taken = false;
   if (lock.detail != nullptr) {
     LockDetail& detail = *lock.detail;
     if (ends_all && !detail.cooling.empty()) {
-      was_taken = true;
+      detail.vacating = Cause::kRequest;
       while (!detail.cooling.empty()) engine_.EndCooling(detail.cooling.front());
     }
     for (auto at = detail.line.begin(); at != detail.line.end();) {
       Claim& place = *at;
       ++at;
       if (!place.is_redis_way()) continue;
-      was_taken = was_taken || place.is_reserved;
       engine_.TellPlace(EventKind::kCancelled, place, now);
       engine_.RemovePlace(place, Cause::kRequest);
     }
   }
   engine_.Serve(lock, now, effects);
-  if (was_taken) engine_.TellIfVacatedOnceServed(lock, Cause::kRequest, now);
   engine_.Discard(hash, lock);
 }
 
@@ -347,8 +348,7 @@ bool RedisLocks::Exists(const LockEntry& lock) {
   if (lock.hold_count() > 0) return true;
   if (lock.detail == nullptr) return false;
   const LockDetail& detail = *lock.detail;
-  const bool is_mlock_next = !detail.standing.empty() && detail.standing.front().group() != nullptr;
-  return detail.reserved > 0 || !detail.cooling.empty() || is_mlock_next;
+  return detail.reserved > 0 || !detail.cooling.empty() || lock.is_mlock_next();
 }
 
 bool RedisLocks::IsSemaphore(const LockEntry& lock) {

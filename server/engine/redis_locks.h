@@ -33,7 +33,7 @@ class RedisLocks {
   bool Expire(const ExpiryRequest& request, const Attachment& from, TimeMs now, Effects& effects);
   // Ends all that was taken the Redis way, of one database or all; then lines are looked at.
   // REQUIRES: within a step.
-  void Flush(std::optional<std::uint8_t> db, TimeMs now, Effects& effects);
+  void Flush(std::optional<std::uint8_t> db, const Attachment& from, TimeMs now, Effects& effects);
 
   // Views are valid until the next change.
   KeyLook Look(const KeyName& key, TimeMs now, Effects& effects);
@@ -59,7 +59,8 @@ class RedisLocks {
   void EndAllHolds(std::uint64_t hash, LockEntry& lock, LockEngine::HoldEnd end, TimeMs now);
   // The hold of that token, if it is still there, is over.
   void ExpireNow(const KeyName& key, Token token, TimeMs now, Effects& effects);
-  void FlushLock(std::uint64_t hash, LockEntry& lock, TimeMs now, Effects& effects);
+  void FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, TimeMs now,
+                 Effects& effects);
   static bool Exists(const LockEntry& lock);
   static bool IsSemaphore(const LockEntry& lock);
   // REQUIRES: held.

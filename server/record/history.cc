@@ -196,40 +196,58 @@ std::optional<engine::TimeMs> History::oldest_at() const {
   return At(ring_.oldest()).at();
 }
 
-RecordRing::Position History::NewestUntil(engine::TimeMs until) const {
-  return ring_.NewestNotAfter([&](Position position) { return At(position).at() > until; });
+bool History::IsAfter(const HistoryQuery& query, Position position) const {
+  return At(position).at() > query.until ||
+         (query.before.value_or(0) != 0 && position >= *query.before);
+}
+
+RecordRing::Position History::Newest(const HistoryQuery& query) const {
+  return ring_.NewestNotAfter([&](Position position) { return IsAfter(query, position); });
 }
 
 History::Place History::Start(const HistoryQuery& query, std::size_t& looks) const {
-  if (!query.key) return {NewestUntil(query.until), false};
+  if (!query.key) return {Newest(query), false};
   Position position = ring_.NewestOf(ChainOf(query.key->hash));
-  while (position != RecordRing::kNone && At(position).at() > query.until) {
+  while (position != RecordRing::kNone && IsAfter(query, position)) {
     // A key with a long past: begin in the middle, and find the chain from there.
-    if (++looks > kLooksMax / 2) return {NewestUntil(query.until), false};
+    if (++looks > kLooksMax / 2) return {Newest(query), false};
     position = ring_.BeforeInChain(position);
   }
   return {position, true};
 }
 
+bool History::IsOfKey(const HistoryQuery& query, const Record& record) {
+  return record.db() == query.db && (!query.key || record.key() == query.key->bytes);
+}
+
+bool History::IsFound(const HistoryQuery& query, Position position) const {
+  const Record& record = At(position);
+  return IsOfKey(query, record) && !IsAfter(query, position) &&
+         record.at() + record.repeated_ms() >= query.since &&
+         (!query.owner || record.owner() == *query.owner);
+}
+
 HistoryPage History::Search(const HistoryQuery& query) const {
   HistoryPage page;
   std::size_t looks = 0;
+  std::optional<engine::TimeMs> first_at;
   Place place = Start(query, looks);
   while (place.position != RecordRing::kNone) {
     const Record& record = At(place.position);
     const engine::TimeMs at = record.at();
     if (at + kRepeatMs < query.since) break;  // nothing older can have been repeated since
-    const bool is_full = page.events.size() >= query.count_max && page.events.back().at != at;
-    const bool is_of_key =
-        record.db() == query.db && (!query.key || record.key() == query.key->bytes);
-    const bool is_found = is_of_key && at <= query.until &&
-                          at + record.repeated_ms() >= query.since &&
-                          (!query.owner || record.owner() == *query.owner);
+    const bool is_full =
+        page.events.size() >= query.count_max && (query.before || page.events.back().at != at);
+    if (!first_at && !IsAfter(query, place.position)) first_at = at;
+    const bool is_found = IsFound(query, place.position);
     if (++looks > kLooksMax || (is_found && is_full)) {
-      page.next_until = at;
+      // Else a millisecond with more events than one search looks at would never be left.
+      page.next_until = first_at == at && !query.before ? at - 1 : at;
+      page.next_before = place.position + 1;
       break;
     }
     if (is_found) page.events.push_back(Read(record));
+    const bool is_of_key = IsOfKey(query, record);
     place.is_in_chain = place.is_in_chain || (query.key && is_of_key);
     place.position =
         place.is_in_chain ? ring_.BeforeInChain(place.position) : ring_.Before(place.position);

@@ -40,6 +40,9 @@ struct HistoryQuery {
   engine::TimeMs since = 0;  // of these two: both included
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
+  // Only what is older than the event of that number; 0: from the newest on. With it a page has
+  // never more than count_max; without it the events of one millisecond stay together.
+  std::optional<std::uint64_t> before = {};
 };
 
 // The newest first, by the time of the first of those that are counted together.
@@ -47,6 +50,8 @@ struct HistoryPage {
   std::vector<PastEvent> events;
   // Where the search stopped before all was seen: ask again with this as `until`.
   std::optional<engine::TimeMs> next_until;
+  // The same as `before`, exact within a millisecond.
+  std::optional<std::uint64_t> next_before;
 };
 
 // What may happen again and again to one hold.
@@ -90,7 +95,7 @@ class History {
   void BeginForce(std::string_view by, std::string_view comment);
   void EndForce() { is_by_force_ = false; }
 
-  // O(kLooksMax + events of the last millisecond of the page).
+  // O(kLooksMax). Of a millisecond with more events than that only `before` finds all.
   HistoryPage Search(const HistoryQuery& query) const;
 
   std::size_t bytes() const { return bytes_; }
@@ -119,8 +124,12 @@ class History {
     bool is_in_chain;
   };
   Place Start(const HistoryQuery& query, std::size_t& looks) const;
-  // Of the events not after that time the newest, or one that a few events are after it.
-  Position NewestUntil(engine::TimeMs until) const;
+  // Of the events that are asked for the newest, or one that a few events are after it.
+  Position Newest(const HistoryQuery& query) const;
+  // Newer than what is asked for.
+  bool IsAfter(const HistoryQuery& query, Position position) const;
+  static bool IsOfKey(const HistoryQuery& query, const Record& record);
+  bool IsFound(const HistoryQuery& query, Position position) const;
   static PastEvent Read(const Record& record);
 
   const std::size_t bytes_;

@@ -72,7 +72,8 @@ void EngineDriver::WriteAllNew(const Call& call, TimeMs now, Outcome& outcome) {
 void EngineDriver::Flush(const Call& call, TimeMs now) {
   const bool is_own_step = !engine_.is_in_step();
   if (is_own_step) engine_.BeginStep(now);
-  redis_.Flush(call.flushes_all ? std::nullopt : std::optional(KeyOf(call).db), now, effects_);
+  redis_.Flush(call.flushes_all ? std::nullopt : std::optional(KeyOf(call).db),
+               AttachmentOf(call.connection), now, effects_);
   if (is_own_step) engine_.EndStep(now, effects_);
 }
 

@@ -338,8 +338,9 @@ void Ledger::ForgetAbsentOf(int key, int owner) {
     heir_channel_ = place->channel;
     heir_client_ = place->client;
   }
+  // CANCEL takes a mark along, but says that there was no place.
+  was_cancelled_ = was_cancelled_ || !place->is_mark;
   RemovePlace(Place(*place));
-  was_cancelled_ = true;
 }
 
 void Ledger::ForgetAbsent() {

@@ -55,6 +55,13 @@ bool Ledger::HasOtherStake(int key) const {
 void Ledger::JudgeLock(TimeMs now) {
   const std::vector<int> named = call_->named();
   const auto status = static_cast<LockStatus>(outcome_->status);
+  if (call_->is_mlock()) {
+    for (int key : named) {
+      std::erase_if(At(key).line, [&](const Place& place) {
+        return place.is_mark && place.owner == call_->owner;
+      });
+    }
+  }
   const bool is_staked = std::ranges::any_of(named, [&](int key) { return HasOtherStake(key); });
   const bool is_refused =
       status == LockStatus::kStakedOtherwise || status == LockStatus::kWaitsByMlock;

@@ -88,8 +88,12 @@ void ReferenceModel::Wait(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 void ReferenceModel::Cancel(const Call& call, TimeMs now, Outcome& outcome) {
-  outcome.number = EndPlaceOf(call.key, call.owner, outcome);
-  if (outcome.number == 1) LookAgain(call.key, now, outcome);
+  const auto index = At(call.key).FindPlace(call.owner);
+  if (!index) return;
+  const bool is_mark = At(call.key).line[*index].is_mark;
+  EndPlaceOf(call.key, call.owner, outcome);
+  outcome.number = is_mark ? 0 : 1;
+  LookAgain(call.key, now, outcome);
 }
 
 void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {

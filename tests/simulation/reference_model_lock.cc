@@ -38,6 +38,11 @@ void ReferenceModel::Lock(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
+  // A mark is no place yet.
+  for (int key : call.keys) {
+    const auto mark = At(key).FindPlace(call.owner);
+    if (mark && At(key).line[*mark].is_mark) RemovePlace(At(key).line[*mark]);
+  }
   if (const auto other = FindOtherStake(call)) {
     outcome.status = static_cast<int>(LockStatus::kStakedOtherwise);
     outcome.number = static_cast<std::int64_t>(*other);

@@ -363,6 +363,7 @@ void ReferenceModel::Flush(const Call& call, TimeMs now, Outcome& outcome) {
   if (is_own_step) BeginStep(now);
   for (int index : call.keys) {
     ModelKey& key = At(index);
+    if (MayNotEnd(index)) TellRefused(index, kAbsent);
     ReleaseKey(index, now, outcome);
     if (setting_.engine.ends_native_leases) key.cooling.clear();
     const std::vector<ModelPlace> line = key.line;

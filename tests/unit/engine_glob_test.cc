@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -61,7 +61,8 @@ TEST(Glob, AnUnfinishedSetOrEscapeEndsWithThePattern) {
 TEST(Glob, AStarCostsNoLookAtEachCharacter) {
   const std::string text(1024, 'k');
   const std::string half(512, 'k');
-  const auto began = std::chrono::steady_clock::now();
+  // Of the processor: others may use it too.
+  const std::clock_t began = std::clock();
   for (int i = 0; i < 100'000; ++i) {
     ASSERT_TRUE(MatchesGlob("*", text));
     ASSERT_TRUE(MatchesGlob(half + "*", text));
@@ -69,7 +70,7 @@ TEST(Glob, AStarCostsNoLookAtEachCharacter) {
     ASSERT_FALSE(MatchesGlob("*x", text));
   }
   // Character by character it takes 50 times as long.
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - began, 2 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

@@ -204,6 +204,44 @@ TEST_F(HistoryTest, PagesFollowOneAnotherWithoutGapOrDoubleEvent) {
   EXPECT_EQ(seen.size(), 600U);
 }
 
+TEST_F(HistoryTest, PagesByNumberAreNeverLongerThanAsked) {
+  for (int i = 0; i < 600; ++i) {
+    history_.Take(EventOf(EventKind::kGranted, i % 3 == 0 ? "other" : "key", std::to_string(i), 9));
+  }
+  HistoryQuery query = Of("key");
+  for (const bool is_of_all : {false, true}) {
+    if (is_of_all) query.key.reset();
+    query.count_max = 7;
+    query.before = 0;
+    std::set<std::string> seen;
+    while (true) {
+      const HistoryPage page = history_.Search(query);
+      EXPECT_LE(page.events.size(), 7U);
+      for (const PastEvent& event : page.events) {
+        EXPECT_TRUE(seen.insert(std::string(event.owner)).second);
+      }
+      if (!page.next_before) break;
+      query.before = page.next_before;
+    }
+    EXPECT_EQ(seen.size(), is_of_all ? 600U : 400U);
+  }
+}
+
+TEST_F(HistoryTest, AnyNumberIsAPlaceToGoOnFrom) {
+  for (int i = 0; i < 100; ++i) {
+    history_.Take(EventOf(EventKind::kGranted, "key", std::to_string(i), 1000));
+  }
+  std::size_t found = 100;
+  const std::uint64_t newest = *history_.Search({.count_max = 1, .before = 0}).next_before + 200;
+  for (std::uint64_t before = newest; before > 0 && newest - before < 10'000; --before) {
+    const std::size_t now = history_.Search({.before = before}).events.size();
+    EXPECT_LE(now, found);
+    found = now;
+  }
+  EXPECT_EQ(found, 0U);
+  EXPECT_TRUE(history_.Search({.before = 1}).events.empty());
+}
+
 TEST_F(HistoryTest, OnePageTooManyIsNotPromised) {
   for (int i = 0; i < 10; ++i) {
     history_.Take(EventOf(EventKind::kGranted, "key", "owner", 1000 + i));
@@ -259,6 +297,17 @@ TEST_F(LongHistoryTest, ASearchLooksAtABoundedNumberAndGoesOnWhereItStopped) {
   ASSERT_TRUE(page.next_until);
   EXPECT_EQ(*page.next_until, 1000 + kEvents - 1 - static_cast<int>(History::kLooksMax));
   EXPECT_LE(CountAll(query).second, 5);
+}
+
+TEST_F(LongHistoryTest, AMillisecondWithMoreThanOneSearchLooksAtIsLeft) {
+  for (int i = 0; i < 2 * static_cast<int>(History::kLooksMax); ++i) {
+    history_.Take(EventOf(EventKind::kGranted, "busy", "owner", 100'000));
+  }
+  const HistoryPage page = history_.Search({.count_max = 10});
+  EXPECT_EQ(page.events.size(), History::kLooksMax);
+  ASSERT_TRUE(page.next_until);
+  EXPECT_EQ(history_.Search({.until = *page.next_until}).events.front().at, 1000 + kEvents - 1);
+  EXPECT_EQ(history_.Search({.count_max = 10, .before = 0}).events.size(), 10U);
 }
 
 TEST_F(LongHistoryTest, TheChainOfAKeyIsFoundAtOnce) {

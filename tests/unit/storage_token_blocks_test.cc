@@ -8,6 +8,7 @@ namespace {
 TEST(StorageTokenBlocks, TheFirstTokenIsTheLargerOfCeilingAndClock) {
   EXPECT_EQ(FirstToken({.stored_ceiling = 5, .seconds_since_2020 = 0}), 5U);
   EXPECT_EQ(FirstToken({.stored_ceiling = 5, .seconds_since_2020 = 3}), 3 * kTokenBlock);
+  EXPECT_EQ(FirstToken({.seconds_since_2020 = 3, .milliseconds = 500}), kTokenBlock * 7 / 2);
   EXPECT_EQ(FirstToken({.stored_ceiling = 4 * kTokenBlock, .seconds_since_2020 = 3}),
             4 * kTokenBlock);
 }
