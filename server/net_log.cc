@@ -18,6 +18,13 @@ void NetLog::NoteClosed(const command::ClientProfile& client, net::CloseReason r
     LogClosed(over_all_output_limit_,
               "had the most unread replies when all together had too many (output_limit_total)",
               client, now);
+  } else if (reason == net::CloseReason::kInputLimit) {
+    LogClosed(over_input_limit_, "sent more than 1 MB behind a request that waits", client, now);
+  } else if (reason == net::CloseReason::kAllInputLimit) {
+    LogClosed(over_all_input_limit_,
+              "had sent the most of what could not be executed yet, when it was too much "
+              "(input_limit_total)",
+              client, now);
   } else if (reason == net::CloseReason::kRequestDeadline) {
     LogClosed(over_request_deadline_, "did not send the rest of a request (request_deadline)",
               client, now);
@@ -33,6 +40,13 @@ void NetLog::LogClosed(Recurrence& recurrence, std::string_view what,
 }
 
 void NetLog::NoteRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) {
+  if (refusal.is_http) {
+    if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
+      log_.Warning("closed because of http_max_clients ({}), those idle first: {}, last for {}",
+                   refusal.connections_max, count, peer);
+    }
+    return;
+  }
   Recurrence& recurrence = refusal.is_by_address ? refused_by_address_ : refused_;
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
     log_.Warning("refused because of {} ({}): {}, last {}",

@@ -34,11 +34,14 @@ class NetLog final : public net::NetEvents {
   Log& log_;
   Recurrence refused_;
   Recurrence refused_by_address_;
+  Recurrence refused_http_;
   Recurrence slow_newcomers_;
   Recurrence newcomers_too_many_;
   Recurrence accept_failed_;
   Recurrence over_output_limit_;
   Recurrence over_all_output_limit_;
+  Recurrence over_input_limit_;
+  Recurrence over_all_input_limit_;
   Recurrence over_request_deadline_;
   Recurrence handshake_failed_;
   Recurrence unexpected_tls_;

@@ -39,12 +39,26 @@ std::unique_ptr<net::TlsEntrance> MakeEntrance(net::TurnLoop& loop, net::TlsKeep
 
 }  // namespace
 
-std::string TlsSide::Start(const Config& config, net::TlsKeeper& http) {
-  const bool is_http_wanted = config.http_port != 0 && config.http_tls == "yes";
+// What is meant to guard a port, and guards none, would be missed too late.
+std::string CheckTls(const Config& config) {
   if (config.tls_auth_clients_user == "cn" && config.tls_auth_clients == "no") {
     return "tls_auth_clients_user: cn: no client is asked for a certificate; tls_auth_clients must "
            "be optional or required";
   }
+  if (config.tls_port != 0) return "";
+  if (config.tls_auth_clients != "no") {
+    return "tls_auth_clients: " + config.tls_auth_clients +
+           ": it is about clients of tls_port, and there is none; a tls_port would be right";
+  }
+  if (!config.tls_cert_file.empty() && config.http_tls == "no") {
+    return "tls_cert_file: no port speaks TLS; a tls_port, or http_tls yes, would be right";
+  }
+  return "";
+}
+
+std::string TlsSide::Start(const Config& config, net::TlsKeeper& http) {
+  const bool is_http_wanted = config.http_port != 0 && config.http_tls == "yes";
+  if (std::string error = CheckTls(config); !error.empty()) return error;
   if (config.tls_port == 0 && !is_http_wanted) return "";
   if (config.tls_port != 0) resp_ = MakeEntrance(loop_, loop_, config, kRespAnswer);
   loop_.set_certificates_log_in(config.tls_auth_clients_user == "cn");

@@ -12,6 +12,9 @@
 
 namespace fairlock::server {
 
+// What is wrong with how the options of TLS go together; empty: nothing.
+std::string CheckTls(const Config& config);
+
 // Loop-confined; destroyed before the loop and before who is given to Start.
 class TlsSide {
  public:

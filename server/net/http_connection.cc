@@ -42,8 +42,23 @@ void HttpConnection::Read() {
   parser_.emplace();
   parser_->header_limit(kHeaderBytesMax);
   parser_->body_limit(kBodyBytesMax);
+  if (buffer_.size() > 0) return ReadHeader();
+  idle_since_ = std::chrono::steady_clock::now();
   stream_.next_layer().expires_after(kIdleMax);
-  // First the headers, so that a request which has begun has less time than one that has not.
+  // A request which has begun has less time than one that has not.
+  stream_.async_read_some(
+      buffer_.prepare(kHeaderBytesMax),
+      [self = shared_from_this()](const beast::error_code& error, std::size_t bytes) {
+        if (self->is_closed_) return;
+        if (error) return self->Close();
+        self->buffer_.commit(bytes);
+        self->ReadHeader();
+      });
+}
+
+void HttpConnection::ReadHeader() {
+  idle_since_.reset();
+  stream_.next_layer().expires_after(kTimeMax);
   beast_http::async_read_header(
       stream_, buffer_, *parser_,
       [self = shared_from_this()](const beast::error_code& error, std::size_t) {
@@ -56,7 +71,6 @@ void HttpConnection::Read() {
 }
 
 void HttpConnection::ReadBody() {
-  stream_.next_layer().expires_after(kTimeMax);
   beast_http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](const beast::error_code& error, std::size_t) {
                            self->OnRequest(error);
@@ -126,7 +140,9 @@ void HttpConnection::SendWhenKept() {
 void HttpConnection::TakeOver(engine::TimeMs now) {
   http::Answer refusal;
   const http::Request request = ToRequest(parser_->get());
-  if (!api_.IsAdmitted(request, http::Access::kRead, refusal)) return Send(std::move(refusal));
+  if (!api_.IsAdmitted(request, http::Access::kRead, commands_, refusal)) {
+    return Send(std::move(refusal));
+  }
   const std::optional<std::string> match = WebSocketConnection::MatchOf(request.target);
   if (!match) {
     return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));

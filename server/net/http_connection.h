@@ -5,6 +5,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,8 +36,9 @@ class HttpConnection final : public HttpPeer,
  public:
   static constexpr std::size_t kHeaderBytesMax = 8 * 1024;
   static constexpr std::size_t kBodyBytesMax = 64 * 1024;
-  // For a whole request, and for the whole answer to be taken.
+  // For a whole request from its first byte, and for the whole answer to be taken.
   static constexpr std::chrono::seconds kTimeMax{15};
+  // Until a request begins.
   static constexpr std::chrono::seconds kIdleMax{75};
   // For a peer to see the last answer and to close.
   static constexpr std::chrono::seconds kLingerMax{2};
@@ -47,6 +49,9 @@ class HttpConnection final : public HttpPeer,
 
   void Start() { Read(); }
   void Close() override;
+  std::optional<std::chrono::steady_clock::time_point> IdleSince() const override {
+    return idle_since_;
+  }
 
   void TakeTurn(engine::TimeMs now) override;
 
@@ -55,6 +60,7 @@ class HttpConnection final : public HttpPeer,
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
   void Read();
+  void ReadHeader();
   void ReadBody();
   void OnRequest(const boost::beast::error_code& error);
   void RefuseUnread(const boost::beast::error_code& error);
@@ -79,6 +85,7 @@ class HttpConnection final : public HttpPeer,
   std::optional<http::Answer> answer_;  // while it waits for the journal
   std::uint64_t answer_batch_ = 0;
   Response response_;
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;  // while no request has begun
   bool is_head_ = false;
   bool is_kept_alive_ = false;
   bool is_closed_ = false;

@@ -62,6 +62,10 @@ beast_http::response<beast_http::string_body> ToResponse(http::Answer answer, bo
   response.set("X-Content-Type-Options", "nosniff");
   response.set("Referrer-Policy", "no-referrer");
   if (answer.status == 401) set(field::www_authenticate, "Bearer");
+  if (answer.status == 426) {
+    set(field::upgrade, "websocket");
+    set(field::connection, "Upgrade");
+  }
   response.keep_alive(is_kept_alive);
   response.body() = std::move(answer.body);
   response.prepare_payload();

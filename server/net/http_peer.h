@@ -1,6 +1,9 @@
 // Somebody who is connected to the HTTP side.
 #pragma once
 
+#include <chrono>
+#include <optional>
+
 namespace fairlock::net {
 
 class HttpPeer {
@@ -8,6 +11,8 @@ class HttpPeer {
   virtual ~HttpPeer() = default;
   // Idempotent.
   virtual void Close() = 0;
+  // Since when it asks for nothing; none: a request of it is under way, or it is in use otherwise.
+  virtual std::optional<std::chrono::steady_clock::time_point> IdleSince() const = 0;
 };
 
 }  // namespace fairlock::net

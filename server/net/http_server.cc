@@ -27,9 +27,25 @@ void HttpServer::TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::Clie
   Take(tls->socket(), tls->Release(), std::move(address));
 }
 
+void HttpServer::MakeRoom() {
+  std::shared_ptr<HttpPeer> longest;
+  for (const auto& [key, peer] : peers_) {
+    const auto since = peer->IdleSince();
+    if (since && (longest == nullptr || *since < *longest->IdleSince())) longest = peer;
+  }
+  if (longest != nullptr) longest->Close();
+}
+
 void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress address) {
   boost::system::error_code error;
   boost::asio::ip::tcp::socket socket(loop_.io_context());
+  if (!is_closed_ && peers_.size() >= connections_max_) {
+    MakeRoom();
+    Turn& turn = loop_.turn();
+    ++turn.dispatcher.counters().connections_rejected;
+    turn.events.NoteRefused(address.peer, {.is_http = true, .connections_max = connections_max_},
+                            turn.now);
+  }
   if (!is_closed_ && peers_.size() < connections_max_) {
     socket.assign(FamilyOf(descriptor), descriptor, error);
   }

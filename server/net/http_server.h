@@ -13,7 +13,8 @@
 
 namespace fairlock::net {
 
-// On the loop's thread, in its turns. More connections than allowed are closed at once.
+// On the loop's thread, in its turns. When there are as many as allowed, a new one takes the place
+// of the one that has asked for nothing the longest; if all are in use it is closed at once.
 // Loop-confined; destroyed before the loop.
 class HttpServer final : public ConnectionKeeper, public TlsKeeper, public HttpConnectionKeeper {
  public:
@@ -34,6 +35,8 @@ class HttpServer final : public ConnectionKeeper, public TlsKeeper, public HttpC
   void Keep(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
 
  private:
+  // Closes one that is idle, if there is one.
+  void MakeRoom();
   void Take(int descriptor, SslHandle ssl, command::ClientAddress address);
 
   TurnLoop& loop_;

@@ -16,6 +16,10 @@ std::string_view NameOf(CloseReason reason) {
       return "output limit reached";
     case CloseReason::kAllOutputLimit:
       return "the most unread replies when there were too many";
+    case CloseReason::kInputLimit:
+      return "too much behind a request that waits";
+    case CloseReason::kAllInputLimit:
+      return "the most unexecuted input when there was too much";
     case CloseReason::kRequestDeadline:
       return "request not completed in time";
     case CloseReason::kLingered:

@@ -16,6 +16,8 @@ enum class CloseReason : std::uint8_t {
   kKilled,           // another connection asked for it
   kOutputLimit,      // it does not read what it asks for
   kAllOutputLimit,   // many do not, and it has asked for the most
+  kInputLimit,       // it goes on sending behind a request that waits
+  kAllInputLimit,    // many send what cannot be executed yet, and it has sent the most
   kRequestDeadline,  // it did not send the rest of a request
   kLingered,         // it did not take its last replies in time
   kServerStops,
@@ -23,9 +25,10 @@ enum class CloseReason : std::uint8_t {
 
 std::string_view NameOf(CloseReason reason);
 
-// Why a new connection was closed at once.
+// Why a new connection was closed at once, or, over HTTP, one that was idle.
 struct Refusal {
   bool is_by_address = false;  // its address has as many, else there are as many of all
+  bool is_http = false;        // over HTTP, where others count
   std::size_t connections_max = 0;
 };
 

@@ -153,8 +153,10 @@ bool RespConnection::CanExecute() const {
          (has_unseen_input_ || client_.has_more_to_execute());
 }
 
-void RespConnection::CloseIfDeadWaiter() {
-  if (is_peer_done_ && client_.is_waiting()) {
+// Who has nothing more to say or to be told has closed before what is asked now was asked.
+void RespConnection::CloseIfGone() {
+  const bool has_work = !arrived_.empty() || CanExecute() || output_bytes() > 0;
+  if (is_peer_done_ && (client_.is_waiting() || !has_work)) {
     Close(is_peer_lost_ ? CloseReason::kPeerFailed : CloseReason::kPeerClosed);
   }
 }
@@ -261,15 +263,24 @@ void RespConnection::Finish() {
                  : is_peer_done_ ? CloseReason::kPeerClosed
                                  : CloseReason::kAnswered);
   }
+  // Behind it its end could not be seen.
+  if (client_.is_waiting() && input_.size() >= turn_.limits.waiting_input_bytes_max) {
+    return Close(CloseReason::kInputLimit);
+  }
   WaitForWhatIsNext();
-  CountUnread();
+  CountBuffers();
 }
 
-void RespConnection::CountUnread() {
+void RespConnection::CountBuffers() {
+  const auto count = [](std::size_t bytes, std::uint32_t& counted, std::uint64_t& all) {
+    all += bytes - counted;
+    counted = static_cast<std::uint32_t>(bytes);
+  };
+  command::ServerGauges& gauges = turn_.dispatcher.gauges();
   const std::string& output = client_.output();
-  const std::size_t bytes = unsent_.memory_bytes() + (output.empty() ? 0 : output.capacity());
-  turn_.dispatcher.gauges().unread_reply_bytes += bytes - unread_bytes_;
-  unread_bytes_ = bytes;
+  count(unsent_.memory_bytes() + (output.empty() ? 0 : output.capacity()), unread_bytes_,
+        gauges.unread_reply_bytes);
+  count(input_.memory_bytes(), input_bytes_, gauges.unexecuted_input_bytes);
 }
 
 std::uint64_t RespConnection::CompletedBatch() const { return turn_.keeper->completed_batch(); }
@@ -336,7 +347,7 @@ bool RespConnection::IsOver() const {
 
 bool RespConnection::IsToBeRead() const {
   if (is_peer_done_ || is_ending_ || client_.is_closing()) return false;
-  if (client_.is_waiting()) return input_.size() < turn_.limits.waiting_input_bytes_max;
+  if (client_.is_waiting()) return true;
   return output_bytes() <= turn_.limits.output_pause_bytes;
 }
 
@@ -396,6 +407,9 @@ void RespConnection::Close(CloseReason reason) {
   const bool is_over_limit =
       reason == CloseReason::kOutputLimit || reason == CloseReason::kAllOutputLimit;
   if (is_over_limit) ++turn_.dispatcher.counters().closed_over_output_limit;
+  const bool is_over_input_limit =
+      reason == CloseReason::kInputLimit || reason == CloseReason::kAllInputLimit;
+  if (is_over_input_limit) ++turn_.dispatcher.counters().closed_over_input_limit;
   turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
   client_.Detach(turn_.now);
   turn_.addresses.Remove(client_.profile().address.peer);
@@ -403,7 +417,7 @@ void RespConnection::Close(CloseReason reason) {
   input_.Clear();
   unsent_.Clear();
   turn_.buffers.Return(client_.output());
-  CountUnread();
+  CountBuffers();
   EndPartial();
   turn_.closed.push_back(this);
 }

@@ -49,7 +49,7 @@ class RespConnection final : public command::Transport,
 
   // The steps of a turn, after its time was taken. A connection whose client is gone and whose
   // request waits closes first, so that nothing is granted to it.
-  void CloseIfDeadWaiter();
+  void CloseIfGone();
   // Returns how much work that was, counted as in WorkAccount.
   std::size_t Execute();
   void Finish();
@@ -76,8 +76,11 @@ class RespConnection final : public command::Transport,
 
   bool is_closed() const { return is_closed_; }
   bool is_waiting() const { return client_.is_waiting(); }
-  // Memory for replies that were not sent yet, as it was when it was last looked at.
+  bool is_logged_in() const { return client_.user() != nullptr; }
+  // Memory for replies that were not sent yet, as it was when it was last looked at; and for what
+  // came and is not executed.
   std::size_t unread_bytes() const { return unread_bytes_; }
+  std::size_t input_bytes() const { return input_bytes_; }
   const command::ClientProfile& profile() const { return client_.profile(); }
   int socket() const { return socket_; }
 
@@ -106,7 +109,7 @@ class RespConnection final : public command::Transport,
   void SendOutput();
   std::size_t Send(std::string_view bytes);
   std::size_t output_bytes() const { return unsent_.size() + client_.output().size(); }
-  void CountUnread();
+  void CountBuffers();
   bool IsOver() const;
   void WaitForWhatIsNext();
   void DiscardInput();
@@ -120,7 +123,8 @@ class RespConnection final : public command::Transport,
   ByteQueue unsent_;          // what did not leave at once; comes before the client's output
   OutputGate gate_;           // holds back what the journal has not completed
   engine::TimeMs linger_until_ = engine::kNever;
-  std::size_t unread_bytes_ = 0;  // as the counters have it
+  std::uint32_t unread_bytes_ = 0;  // these two: as the counters have them
+  std::uint32_t input_bytes_ = 0;
   WorkAccount work_;
 
   Interest interest_;           // what the readiness set was told

@@ -68,6 +68,7 @@ class TlsEntrance::Handshake final : public std::enable_shared_from_this<Handsha
   Handshake(TlsEntrance& entrance, OwnedDescriptor socket, command::ClientAddress address)
       : loop_(entrance.loop_),
         entrance_(entrance.self_),
+        thread_side_(entrance),
         options_(entrance.options_),
         socket_(std::move(socket)),
         readiness_(entrance.io_, socket_.number()),
@@ -80,6 +81,8 @@ class TlsEntrance::Handshake final : public std::enable_shared_from_this<Handsha
   }
 
   void Start(const TlsContext& context) {
+    ++thread_side_.under_way_;
+    place_ = thread_side_.silent_.insert(thread_side_.silent_.end(), this);
     SslHandle ssl = context.NewConnection();
     if (ssl == nullptr) return End("there is no memory for it");
     tls_ = std::make_unique<TlsSocket>(std::move(ssl), socket_.number());
@@ -87,6 +90,41 @@ class TlsEntrance::Handshake final : public std::enable_shared_from_this<Handsha
       if (!error) self->End("it took too long");
     });
     Await(Descriptor::wait_read);
+    thread_side_.MakeRoom();
+  }
+
+  std::chrono::steady_clock::time_point begun_at() const { return begun_at_; }
+
+  // It has sent something, or hung up; whoever handles that may not have come to it yet.
+  bool HasSpoken() const {
+    char first = 0;
+    return ::recv(socket_.number(), &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+  }
+
+  void NoteSpoken() {
+    if (std::exchange(is_silent_, false)) thread_side_.silent_.erase(place_);
+  }
+
+  // The failure is a copy: what it was made of goes here.
+  void End(std::string failure) {
+    if (std::exchange(is_over_, true)) return;
+    NoteSpoken();
+    --thread_side_.under_way_;
+    deadline_.cancel();
+    readiness_.release();
+    if (!failure.empty()) {
+      tls_.reset();
+      EndInGoodOrder(socket_.number());
+    }
+    Outcome outcome{.socket = std::move(socket_),
+                    .tls = std::move(tls_),
+                    .address = std::move(address_),
+                    .failure = std::move(failure)};
+    boost::asio::post(loop_, [entrance = entrance_, outcome = std::move(outcome)]() mutable {
+      if (const auto alive = entrance.lock()) {
+        (*alive)->OnOutcome(std::move(outcome));
+      }
+    });
   }
 
  private:
@@ -98,6 +136,7 @@ class TlsEntrance::Handshake final : public std::enable_shared_from_this<Handsha
   }
 
   void GoOn() {
+    NoteSpoken();
     if (!std::exchange(is_known_as_tls_, true) && !BeginsAsTls()) {
       AnswerPlainly(socket_.number(), options_.plain_answer);
       return End(std::string(kNoTls));
@@ -120,34 +159,18 @@ class TlsEntrance::Handshake final : public std::enable_shared_from_this<Handsha
     return ::recv(socket_.number(), &first, 1, MSG_PEEK) != 1 || first == kTlsHandshakeRecord;
   }
 
-  // The failure is a copy: what it was made of goes here.
-  void End(std::string failure) {
-    if (std::exchange(is_over_, true)) return;
-    deadline_.cancel();
-    readiness_.release();
-    if (!failure.empty()) {
-      tls_.reset();
-      EndInGoodOrder(socket_.number());
-    }
-    Outcome outcome{.socket = std::move(socket_),
-                    .tls = std::move(tls_),
-                    .address = std::move(address_),
-                    .failure = std::move(failure)};
-    boost::asio::post(loop_, [entrance = entrance_, outcome = std::move(outcome)]() mutable {
-      if (const auto alive = entrance.lock()) {
-        (*alive)->OnOutcome(std::move(outcome));
-      }
-    });
-  }
-
   boost::asio::io_context& loop_;
   const std::weak_ptr<TlsEntrance*> entrance_;
+  TlsEntrance& thread_side_;  // which is there as long as the thread runs
   const TlsEntranceOptions options_;
   OwnedDescriptor socket_;
   Descriptor readiness_;
   boost::asio::steady_timer deadline_;
   std::unique_ptr<TlsSocket> tls_;
   command::ClientAddress address_;
+  const std::chrono::steady_clock::time_point begun_at_ = std::chrono::steady_clock::now();
+  std::list<Handshake*>::iterator place_;  // among the silent ones, as long as it is one
+  bool is_silent_ = true;
   bool is_known_as_tls_ = false;
   bool is_over_ = false;
 };
@@ -160,6 +183,7 @@ TlsEntrance::TlsEntrance(boost::asio::io_context& io, Turn& turn, TlsKeeper& kee
       options_(options),
       self_(std::make_shared<TlsEntrance*>(this)),
       io_(1),
+      silence_timer_(io_),
       work_(boost::asio::make_work_guard(io_)),
       thread_([this] {
         // On Linux these are of this thread alone; where they may not be changed they stay. A
@@ -185,6 +209,23 @@ void TlsEntrance::TakeConnection(int descriptor, command::ClientAddress address)
                           address = std::move(address)]() mutable {
     std::make_shared<Handshake>(*this, std::move(socket), std::move(address))->Start(*context);
   });
+}
+
+void TlsEntrance::MakeRoom() {
+  if (under_way_ < options_.handshakes_max) return;
+  while (!silent_.empty()) {
+    Handshake& oldest = *silent_.front();
+    const auto silent_until = oldest.begun_at() + options_.silence_max;
+    if (silent_until > std::chrono::steady_clock::now()) {
+      silence_timer_.expires_at(silent_until);
+      silence_timer_.async_wait([this](const boost::system::error_code& error) {
+        if (!error) MakeRoom();
+      });
+      return;
+    }
+    if (!oldest.HasSpoken()) return oldest.End("it said nothing, and others need the room");
+    oldest.NoteSpoken();
+  }
 }
 
 // Nothing can be said before the handshake.

@@ -3,8 +3,10 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,13 +37,15 @@ class TlsKeeper {
 struct TlsEntranceOptions {
   std::chrono::milliseconds handshake_max{10'000};  // from the connection's beginning
   std::size_t handshakes_max = 1000;                // at the same time; more wait in the kernel
+  std::chrono::milliseconds silence_max{500};       // without a byte, while there is no room
   // What somebody who does not speak TLS is told.
   std::string_view plain_answer;
 };
 
 // A handshake costs as much as hundreds of requests, so it is made on a thread of its own, at a
 // lower priority than the loop; whoever is connected notices nothing of those who come. How a
-// handshake ended is told to the loop by a handler of its io_context.
+// handshake ended is told to the loop by a handler of its io_context. So that those who connect and
+// say nothing keep nobody out, the one that has been silent for longest ends when there is no room.
 //
 // Loop-confined, with the thread inside.
 class TlsEntrance final : public ConnectionKeeper {
@@ -68,6 +72,8 @@ class TlsEntrance final : public ConnectionKeeper {
 
   void Refuse(int descriptor, const command::ClientAddress& address);
   void OnOutcome(Outcome outcome);
+  // On the thread: ends a silent one if there is no room, as soon as it has been silent for long.
+  void MakeRoom();
 
   boost::asio::io_context& loop_;
   Turn& turn_;
@@ -77,7 +83,10 @@ class TlsEntrance final : public ConnectionKeeper {
   std::size_t handshakes_ = 0;
   // What comes too late finds it gone.
   std::shared_ptr<TlsEntrance*> self_;
-  boost::asio::io_context io_;  // of the thread
+  boost::asio::io_context io_;  // of the thread, which alone uses the next three
+  std::size_t under_way_ = 0;
+  std::list<Handshake*> silent_;  // of whom nothing has come yet, from the oldest on
+  boost::asio::steady_timer silence_timer_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::thread thread_;
 };

@@ -47,9 +47,13 @@ struct TurnLimits {
   std::size_t output_bytes_max = 16 * 1024 * 1024;
   // When the unread replies of all take more memory, those with the most are closed; 0: no bound.
   std::size_t all_output_bytes_max = 256 * 1024 * 1024;
+  // The same of what came and cannot be executed yet: parts of requests, and what stands behind one
+  // that waits.
+  std::size_t all_input_bytes_max = 256 * 1024 * 1024;
   // In so long a request whose first bytes have come must be there whole; 0: whenever it likes.
   engine::DurationMs request_deadline_ms = 30'000;
-  // How much is read behind a request that waits.
+  // Whoever sends more behind a request that waits is closed: in what is not read its end could not
+  // be seen.
   std::size_t waiting_input_bytes_max = 1024 * 1024;
   // How long a connection that is to end may take for its last replies.
   engine::DurationMs linger_ms = 10'000;

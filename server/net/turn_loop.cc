@@ -75,14 +75,14 @@ void TurnLoop::RunTurn() {
   turn_.now = std::max(turn_.now, BoottimeMs());
   ++turn_.dispatcher.counters().turns;
   if (turn_.keeper != nullptr) BeginKeeping();
-  CloseDeadWaiters();
+  CloseThoseWhoAreGone();
   EndDue();
   ExecuteRequests();
   ExecuteBehind();
   RefusePartialRequests();
   ServeGuests();
   FinishConnections();
-  BoundUnreadReplies();
+  BoundBuffers();
   WatchConnections();
   StopIfAsked();
   if (turn_.keeper != nullptr) turn_.keeper->EndTurn(turn_.now);
@@ -204,8 +204,8 @@ void TurnLoop::EndDue() {
   turn_.dispatcher.counters().expiry_lag_ms.Note(turn_.now - due);
 }
 
-void TurnLoop::CloseDeadWaiters() {
-  for (RespConnection* connection : turn_.to_execute) connection->CloseIfDeadWaiter();
+void TurnLoop::CloseThoseWhoAreGone() {
+  for (RespConnection* connection : turn_.to_execute) connection->CloseIfGone();
 }
 
 void TurnLoop::ExecuteRequests() {
@@ -261,20 +261,29 @@ void TurnLoop::RefusePartialRequests() {
   }
 }
 
-void TurnLoop::BoundUnreadReplies() {
-  const std::size_t bytes_max = turn_.limits.all_output_bytes_max;
-  const std::uint64_t& bytes = turn_.dispatcher.gauges().unread_reply_bytes;
-  if (bytes <= bytes_max || bytes_max == 0) return;
+void TurnLoop::BoundBuffers() {
+  const command::ServerGauges& gauges = turn_.dispatcher.gauges();
+  CloseThoseWithMost(&RespConnection::unread_bytes, gauges.unread_reply_bytes,
+                     turn_.limits.all_output_bytes_max, CloseReason::kAllOutputLimit);
+  CloseThoseWithMost(&RespConnection::input_bytes, gauges.unexecuted_input_bytes,
+                     turn_.limits.all_input_bytes_max, CloseReason::kAllInputLimit);
+}
+
+// First those who have not logged in: they are to cost nobody else anything.
+void TurnLoop::CloseThoseWithMost(std::size_t (RespConnection::*bytes_of)() const,
+                                  const std::uint64_t& all, std::size_t bytes_max,
+                                  CloseReason reason) {
+  if (all <= bytes_max || bytes_max == 0) return;
   std::vector<RespConnection*> owners;
   for (RespConnection& connection : connections_) {
-    if (connection.unread_bytes() > 0) owners.push_back(&connection);
+    if ((connection.*bytes_of)() > 0) owners.push_back(&connection);
   }
-  std::ranges::sort(owners, std::greater(), &RespConnection::unread_bytes);
+  std::ranges::sort(owners, std::greater(), [bytes_of](const RespConnection* one) {
+    return std::pair(!one->is_logged_in(), (one->*bytes_of)());
+  });
   // A little more than need be, so that it is not done again in each turn.
   const std::size_t bytes_kept = bytes_max - bytes_max / 8;
-  for (std::size_t i = 0; i < owners.size() && bytes > bytes_kept; ++i) {
-    owners[i]->Close(CloseReason::kAllOutputLimit);
-  }
+  for (std::size_t i = 0; i < owners.size() && all > bytes_kept; ++i) owners[i]->Close(reason);
   // What they left may have been granted to others.
   FinishConnections();
 }

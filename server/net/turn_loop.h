@@ -98,12 +98,14 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   engine::DurationMs WaitMsMax() const;
   void AcceptConnections();
   void EndDue();
-  void CloseDeadWaiters();
+  void CloseThoseWhoAreGone();
   void ExecuteRequests();
   void ExecuteBehind();
   engine::TimeMs NextRequestDeadline() const;
   void RefusePartialRequests();
-  void BoundUnreadReplies();
+  void BoundBuffers();
+  void CloseThoseWithMost(std::size_t (RespConnection::*bytes_of)() const, const std::uint64_t& all,
+                          std::size_t bytes_max, CloseReason reason);
   void ServeGuests();
   void FinishConnections();
   void WatchConnections();

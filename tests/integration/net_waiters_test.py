@@ -6,7 +6,7 @@ import time
 import unittest
 
 from resp import request
-from socket_server import SocketServer, is_silent, send_until_full, take, wait_until
+from socket_server import SocketServer, is_silent, take, wait_until
 
 PING = request("PING")
 MEGABYTE = 1 << 20
@@ -102,23 +102,28 @@ class Waiters(unittest.TestCase):
         self.assertGreater(waiter.reply(), self.token)
         self.assertEqual(waiter.reply(), "PONG")
 
-    def test_input_behind_a_wait_is_bounded_and_goes_on_with_the_grant(self):
+    def test_input_behind_a_wait_is_bounded_and_executed_after_it(self):
         waiter = self.waiter("second")
-        resident = self.server.resident_bytes()
-        sent = send_until_full(waiter, PING, 64 * MEGABYTE)
-        self.assertLess(sent, 32 * MEGABYTE)
-        self.assertLess(self.server.resident_bytes() - resident, 16 * MEGABYTE)
+        whole = MEGABYTE // len(PING) - 1
+        waiter.send(PING * whole)
+        time.sleep(0.2)
         self.unlock()
         self.assertGreater(waiter.reply(), self.token)
-        whole = sent // len(PING)
         self.assertEqual(take(waiter, 7 * whole), b"+PONG\r\n" * whole)
 
-    def test_the_close_of_one_that_is_not_read_any_more_is_noticed(self):
+    def test_who_sends_more_behind_a_wait_is_closed_and_has_no_place(self):
+        waiter = self.waiter("second")
+        resident = self.server.resident_bytes()
+        with self.assertRaises(OSError):
+            while True:
+                waiter.send(PING * 10_000)
+        self.assertLess(self.server.resident_bytes() - resident, 16 * MEGABYTE)
+        wait_until(lambda: self.waiters() == 0, "the closed one has left", 5)
+
+    def test_the_close_of_one_with_much_behind_its_wait_is_noticed(self):
         for by in ("tcp", "unix"):
             waiter = self.waiter("second", by)
-            # As much as the server reads behind a wait. With much more the kernels' buffers would
-            # be full, and the close itself would not arrive.
-            waiter.send(b"x" * MEGABYTE)
+            waiter.send(b"x" * (MEGABYTE - 1000))
             time.sleep(0.2)
             waiter.close()
             wait_until(lambda: self.waiters() == 0, "the closed one has left", 5)

@@ -307,6 +307,21 @@ class Unfinished(TlsCase):
         spent = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().split()
         self.assertLess(int(spent[13]) + int(spent[14]), 50, "hundredths of a second")
 
+    def test_who_says_nothing_keeps_nobody_out(self):
+        server = self.serve("--tls-handshake-timeout", "60s", "--tls-max-handshakes", "5",
+                            "--max-clients-per-address", "20")
+        begun = time.monotonic()
+        speaking = self.begin(self.HELLO)
+        silent = [self.begin(b"") for _ in range(20)]
+        self.assertStillServes()
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertEqual(silent[0].recv(1), b"")
+        self.assertTrue(eventually(lambda: "it said nothing, and others" in server.output()))
+        # Whoever has begun stays.
+        speaking.setblocking(False)
+        with self.assertRaises(BlockingIOError):
+            speaking.recv(1)
+
     def test_garbage_ends_at_once(self):
         server = self.serve()
         for data in (b"\x16\x03\x01\x00\x05hello", b"\x16" * 3000):
@@ -344,7 +359,7 @@ class WrongPort(TlsCase):
 
 class Options(TlsCase):
 
-    def end_of(self, *options, files_max=4096):
+    def end_of(self, *options, files_max=4096, status=1):
         """What a server says that does not start; files_max: its limit of open files."""
         done = subprocess.run(
             [PROGRAM, "--port", "0", "--http-port", "0", "--durability", "none",
@@ -352,7 +367,7 @@ class Options(TlsCase):
             cwd=self.certificates.folder, capture_output=True, text=True,
             timeout=PATIENCE_SECONDS, check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files_max,) * 2))
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
 
     def test_files_that_are_wrong(self):
@@ -388,6 +403,19 @@ class Options(TlsCase):
         options = self.certificates.options(free_port())
         self.assertIn("tls_auth_clients_user: cn: no client is asked for a certificate",
                       self.end_of(*options, "--tls-auth-clients-user", "cn"))
+
+    def test_what_guards_no_port(self):
+        certificate = ("--tls-cert-file", self.certificates.cert_file)
+        for wanted, options in {
+                "tls_auth_clients: required: it is about clients of tls_port":
+                    ("--tls-auth-clients", "required"),
+                "tls_auth_clients: optional: it is about clients of tls_port":
+                    ("--tls-auth-clients", "optional", "--http-tls", "yes", *certificate),
+                "tls_cert_file: no port speaks TLS": certificate}.items():
+            with self.subTest(wanted):
+                # One port is there, so that TLS is all that is missing.
+                self.assertIn(wanted, self.end_of("--port", free_port(), *options))
+                self.assertIn(wanted, self.end_of(*options, "--check-config", status=2))
 
     def test_ciphers_that_nobody_knows(self):
         options = self.certificates.options(free_port())

@@ -204,26 +204,58 @@ TEST(TurnLoop, ServesAllWhenTheArenaIsFull) {
   }
 }
 
-TEST(TurnLoop, ReadsABoundedAmountBehindARequestThatWaits) {
+TEST(TurnLoop, WhoSendsTooMuchBehindARequestThatWaitsIsClosed) {
   LoopOptions options;
   options.limits.waiting_input_bytes_max = 1000;
   LoopOnThread loop(options);
   TestPeer holder(loop.unix_path());
   holder.Send("LOCK key holder\r\n");
   EXPECT_EQ(holder.Receive(1), ":");
-  auto waiter = std::make_unique<TestPeer>(loop.unix_path());
-  waiter->Send("LOCK key own WAIT FOREVER\r\n");
+  TestPeer waiter(loop.unix_path());
+  waiter.Send("LOCK key own WAIT FOREVER\r\n");
   ASSERT_TRUE(WaitUntil([&] { return IsWaited(loop); }));
-  const std::string requests = Repeated("PING\r\n", 500);
-  waiter->Send(requests);
-  ASSERT_TRUE(WaitUntil([&] { return waiter->unreceived_bytes() == 0; }));
-  waiter->Send(requests);
-  for (int i = 0; i < 50; ++i) EXPECT_TRUE(IsWaited(loop));
-  EXPECT_GT(waiter->unreceived_bytes(), 0);
+  waiter.Send(Repeated("PING\r\n", 100));
+  ASSERT_TRUE(WaitUntil([&] { return waiter.unreceived_bytes() == 0; }));
+  EXPECT_TRUE(IsWaited(loop));
 
-  // Its end is noticed all the same.
-  waiter->Close();
+  waiter.Send(Repeated("PING\r\n", 100));
   EXPECT_TRUE(WaitUntil([&] { return !IsWaited(loop); }));
+  EXPECT_THAT(loop.events().close_reasons(), ElementsAre(CloseReason::kInputLimit));
+}
+
+TEST(TurnLoop, WhatCannotBeExecutedYetIsBounded) {
+  LoopOptions options;
+  options.limits.all_input_bytes_max = 200'000;
+  LoopOnThread loop(options);
+  const std::string part = "*2\r\n$4\r\nECHO\r\n$100000\r\n" + std::string(60'000, 'x');
+  std::vector<std::unique_ptr<TestPeer>> peers;
+  for (int i = 0; i < 6; ++i) {
+    peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
+    peers.back()->Send(part);
+  }
+  ASSERT_TRUE(WaitUntil([&] { return !loop.events().close_reasons().empty(); }));
+  EXPECT_EQ(loop.events().close_reasons().front(), CloseReason::kAllInputLimit);
+  std::uint64_t left = 0;
+  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
+    left = dispatcher.gauges().unexecuted_input_bytes;
+  });
+  EXPECT_LE(left, 200'000U);
+}
+
+// Both come in one turn, and the close came first.
+TEST(TurnLoop, ASessionThatClosedIsOverBeforeWhatIsAskedAfterIt) {
+  LoopOnThread loop;
+  auto session = std::make_unique<TestPeer>(loop.unix_path());
+  session->Send("LOCK key session SESSION\r\n");
+  EXPECT_EQ(session->Receive(1), ":");
+  TestPeer other(loop.unix_path());
+  other.Send("PING\r\n");
+  EXPECT_EQ(other.Receive(7), "+PONG\r\n");
+  loop.Do([&](TurnLoop&, command::Dispatcher&) {
+    other.Send("LOCK key other\r\n");
+    session->Close();
+  });
+  EXPECT_EQ(other.Receive(1), ":");
 }
 
 TEST(TurnLoop, NeitherReadsNorExecutesWhileRepliesPileUp) {
