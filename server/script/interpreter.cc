@@ -6,6 +6,7 @@
 
 #include "server/script/lua_to_reply.h"
 #include "server/script/script_run.h"
+#include "server/script/shebang.h"
 
 namespace fairlock::script {
 
@@ -50,13 +51,18 @@ LoadResult Interpreter::Load(std::string_view text) {
     return Refused("the script has " + std::to_string(text.size()) + " bytes; up to " +
                    std::to_string(bytes_max) + " would be right");
   }
+  const Shebang shebang = ReadShebang(text);
+  if (!shebang.error.empty()) return Refused(shebang.error);
   int function = 0;
-  const std::string error = Compile(text, function);
+  // The end of its line stays, so that the lines of errors are those of the text.
+  const std::string error = Compile(text.substr(shebang.bytes), function);
   if (!error.empty()) return Refused("Error compiling script (new function): " + error);
   MakeRoom(1, text.size());
   auto script = std::make_unique<Script>();
   script->digest = digest;
   script->text_bytes = text.size();
+  script->has_shebang = shebang.bytes > 0;
+  script->is_read_only = shebang.is_read_only;
   script->function = function;
   return {&cache_.Add(std::move(script))};
 }
@@ -108,7 +114,7 @@ void Interpreter::Run(Script& script, const RunOptions& options, std::string& ou
   cache_.Touch(script);
   RunState run;
   run.host = &options.host;
-  run.is_read_only = options.is_read_only;
+  run.is_read_only = options.is_read_only || script.is_read_only;
   RunScript(*sandbox_, script, run, options, out);
 }
 

@@ -11,7 +11,9 @@ namespace fairlock::script {
 struct Script : boost::intrusive::list_base_hook<> {
   Digest digest;
   std::size_t text_bytes = 0;
-  int function = 0;  // in the registry of the Lua state
+  bool has_shebang = false;
+  bool is_read_only = false;  // by its shebang
+  int function = 0;           // in the registry of the Lua state
 };
 
 }  // namespace fairlock::script

@@ -134,7 +134,9 @@ class Stage {
 
   void Watch(const http::Request& request) {
     http::Answer refusal;
-    if (!api_.IsAdmitted(request, http::Access::kRead, refusal)) return Check(std::move(refusal));
+    if (!api_.IsAdmitted(request, http::Access::kRead, commands_, refusal)) {
+      return Check(std::move(refusal));
+    }
     const std::optional<http::Target> target = http::ParseTarget(request.target);
     const std::string* match = target ? target->FindParameter("match") : nullptr;
     if (match == nullptr) return;

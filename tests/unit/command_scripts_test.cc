@@ -43,6 +43,23 @@ TEST_F(ScriptsTest, GetTheRowsOfStats) {
             "[4 1 1]");
 }
 
+TEST_F(ScriptsTest, MaySayWhatTheyAreInTheFirstLine) {
+  EXPECT_EQ(Eval("#!lua\nreturn 1"), "1");
+  EXPECT_EQ(Eval("#!lua flags=allow-stale,allow-oom  flags=no-cluster\nreturn 2"), "2");
+  EXPECT_EQ(Eval("#!lua flags=\nreturn redis.call('SET', 'k', 'v')"), "OK");
+  EXPECT_THAT(Eval("#!lua flags=no-writes\nreturn redis.call('SET', 'k', 'v')"),
+              HasSubstr("Write commands are not allowed from read-only scripts"));
+  EXPECT_EQ(Eval("#!lua flags=no-writes,x\nreturn 1"), "-ERR Unexpected flag in script shebang: x");
+  EXPECT_EQ(Eval("#!python\nreturn 1"), "-ERR Unexpected engine in script shebang: #!python");
+  EXPECT_EQ(Eval("#!lua name=x\nreturn 1"), "-ERR Unknown lua shebang option: name=x");
+  EXPECT_EQ(Eval("#!lua"), "-ERR Invalid script shebang");
+  EXPECT_THAT(Eval("#!lua\n\nerror('x')"), HasSubstr("@user_script:3"));
+  EXPECT_EQ(client_.Say({"EVAL_RO", "#!lua\nreturn 1", "0"}),
+            "-ERR Can not execute a script with write flag using *_ro command.");
+  EXPECT_EQ(client_.Say({"EVAL_RO", "#!lua flags=no-writes\nreturn 1", "0"}), "1");
+  EXPECT_EQ(client_.Say({"SCRIPT", "LOAD", "#!lua\nreturn 1"}).size(), 42U);
+}
+
 TEST_F(ScriptsTest, AreRunByTheirDigest) {
   const std::string digest = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
   EXPECT_EQ(client_.Say("EVALSHA " + digest + " 0"), kNoScriptReply);

@@ -135,8 +135,11 @@ void KeyHost::Log(LogLevel level, std::string_view text) {
 
 std::string ScriptStage::Run(std::string_view text, const RunOptions& options) {
   const LoadResult loaded = interpreter.Load(text);
-  if (loaded.script == nullptr) return "-ERR " + loaded.error + "\r\n";
   std::string reply;
+  if (loaded.script == nullptr) {
+    ReplyWriter(reply, options.version).Error(protocol::ErrorCode::kErr, loaded.error);
+    return reply;
+  }
   interpreter.Run(*loaded.script, options, reply);
   return reply;
 }
