@@ -20,6 +20,25 @@ bool CanBeHashed(std::string_view password) {
   return password.size() <= kSlowPasswordBytesMax && password.find('\0') == std::string_view::npos;
 }
 
+struct Kind {
+  std::string_view prefix;
+  std::size_t last_part_bytes;  // behind the last $; with bcrypt the salt stands there too
+};
+
+constexpr auto kKinds = std::to_array<Kind>({
+    {"$y$", 43},
+    {"$gy$", 43},
+    {"$7$", 43},
+    {"$2a$", 53},
+    {"$2b$", 53},
+    {"$2y$", 53},
+    {"$6$", 86},
+    {"$5$", 43},
+});
+
+constexpr std::string_view kHashLetters =
+    "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 std::string Crypt(std::string_view password, const std::string& setting) {
   const auto scratch = std::make_unique<crypt_data>();
   std::string text(password);
@@ -38,11 +57,21 @@ std::string MakeSlowHash(std::string_view password) {
   return Crypt(password, setting.data());
 }
 
-bool IsSlowHash(std::string_view text) {
+bool BeginsAsSlowHash(std::string_view text) {
   const bool is_printable =
       std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
   return text.starts_with('$') && text.size() <= kSlowHashBytesMax && is_printable &&
          crypt_checksalt(std::string(text).c_str()) == CRYPT_SALT_OK;
+}
+
+bool IsSlowHash(std::string_view text) {
+  if (!BeginsAsSlowHash(text)) return false;
+  // What has lost its end would be taken for a setting, and be no password's hash.
+  const std::string_view last_part = text.substr(text.rfind('$') + 1);
+  const auto* kind =
+      std::ranges::find_if(kKinds, [&](const Kind& one) { return text.starts_with(one.prefix); });
+  return kind != kKinds.end() && last_part.size() == kind->last_part_bytes &&
+         last_part.find_first_not_of(kHashLetters) == std::string_view::npos;
 }
 
 bool IsPasswordOf(std::string_view slow_hash, std::string_view password) {

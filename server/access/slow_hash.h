@@ -13,8 +13,11 @@ inline constexpr std::size_t kSlowPasswordBytesMax = 511;
 // 16 MB. Empty: the password cannot be hashed so.
 std::string MakeSlowHash(std::string_view password);
 
-// Whether the text is one, of yescrypt or another method that crypt(5) counts as strong.
+// Whether the text is one, whole: of yescrypt or another method that crypt(5) counts as strong.
 bool IsSlowHash(std::string_view text);
+
+// Whether the text has at least the method of one.
+bool BeginsAsSlowHash(std::string_view text);
 
 // Takes as long as making it. Thread-safe.
 bool IsPasswordOf(std::string_view slow_hash, std::string_view password);

@@ -98,7 +98,8 @@ std::string ApplyPassword(std::string_view rule, User& user) {
 
 std::string ApplySlowHash(std::string_view rule, User& user) {
   if (!IsSlowHash(rule)) {
-    return "what begins with $ is a password's slow hash, as `fairlockd --hash-password` makes it";
+    return "what begins with $ is a password's slow hash, whole, as `fairlockd --hash-password` "
+           "makes it";
   }
   return AddPassword({.rule = std::string(rule), .digest = std::nullopt}, user);
 }

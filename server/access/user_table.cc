@@ -64,7 +64,7 @@ std::string ReadText(std::string_view text, const Vocabulary& vocabulary, UserTa
 // A hash stands for itself.
 std::string RuleFor(const std::string& password) {
   const bool is_digest = password.starts_with('#') && ParseDigest(password.substr(1));
-  return is_digest || IsSlowHash(password) ? password : ">" + password;
+  return is_digest || BeginsAsSlowHash(password) ? password : ">" + password;
 }
 
 }  // namespace

@@ -162,6 +162,7 @@ AccessControl::AccessControl(Dispatcher& dispatcher)
     : dispatcher_(dispatcher),
       rows_(RowsOf(dispatcher.commands())),
       set_row_(dispatcher.commands().IndexOf("SET")),
+      wait_row_(dispatcher.commands().IndexOf("WAIT")),
       vocabulary_(VocabularyOf(dispatcher.commands())),
       users_(OnlyDefaultUser()),
       own_user_(access::UnlimitedUser(kOwnUserName)) {}
@@ -209,6 +210,7 @@ std::string AccessControl::Judge(const User& user, std::size_t row,
   if (!user.commands.test(number) && (spec.flags & kNoAuth) == 0) {
     return Denial(user, "run", Lowered(spec.name), "command");
   }
+  if (row == wait_row_ && IsWaitForReplicas(request)) return "";
   const AccessRow& access_row = rows_[row];
   std::string denial = JudgeKeys(user, spec, access_row, request);
   if (denial.empty()) denial = JudgeOwners(user, spec, access_row.owners, request);

@@ -68,6 +68,7 @@ class AccessControl {
   Dispatcher& dispatcher_;
   std::vector<AccessRow> rows_;  // by row of the command table
   std::size_t set_row_;
+  std::size_t wait_row_;
   access::Vocabulary vocabulary_;
   std::shared_ptr<const access::UserTable> users_;
   const access::User own_user_;

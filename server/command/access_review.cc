@@ -82,18 +82,33 @@ std::string AccessReview::JudgePlace(const engine::KeyName& key,
   const access::User* user = control.users().Find(place.client->user);
   if (user == nullptr || !user->is_on) return "this user is no longer let in";
   if (user->IsUnlimited()) return "";
-  const std::array<std::string_view, 3> lock = {"LOCK", key.bytes, place.owner};
-  const std::array<std::string_view, 4> mlock = {"MLOCK", "1", key.bytes, place.owner};
-  const std::array<std::string_view, 4> set = {"SET", key.bytes, place.owner, "NX"};
+  return place.is_redis_way ? JudgeSetNew(*user, key, place) : JudgeLock(*user, key, place);
+}
+
+// A LOCK and an MLOCK of one key leave the same place.
+std::string AccessReview::JudgeLock(const access::User& user, const engine::KeyName& key,
+                                    const engine::PlaceInfo& place) const {
+  const AccessControl& control = dispatcher_.access();
   const CommandTable& table = dispatcher_.commands();
-  // One key may have been asked for in each of these ways.
-  if (place.key_count > 1) return control.Judge(*user, table.IndexOf("MLOCK"), mlock);
-  std::string denial = control.Judge(*user, table.IndexOf("LOCK"), lock);
-  const bool may_otherwise = denial.empty() ||
-                             control.Judge(*user, table.IndexOf("MLOCK"), mlock).empty() ||
-                             control.Judge(*user, table.IndexOf("SET"), set).empty();
-  if (may_otherwise) denial.clear();
-  return denial;
+  std::vector<std::string_view> lock = {"LOCK", key.bytes, place.owner};
+  std::vector<std::string_view> mlock = {"MLOCK", "1", key.bytes, place.owner};
+  if (!place.channel.empty()) {
+    lock.insert(lock.end(), {"NOTIFY", place.channel});
+    mlock.insert(mlock.end(), {"NOTIFY", place.channel});
+  }
+  std::string denial = control.Judge(user, table.IndexOf("MLOCK"), mlock);
+  if (denial.empty() || place.key_count > 1) return denial;
+  return control.Judge(user, table.IndexOf("LOCK"), lock);
+}
+
+std::string AccessReview::JudgeSetNew(const access::User& user, const engine::KeyName& key,
+                                      const engine::PlaceInfo& place) const {
+  const AccessControl& control = dispatcher_.access();
+  const CommandTable& table = dispatcher_.commands();
+  const std::array<std::string_view, 3> setnx = {"SETNX", key.bytes, place.owner};
+  if (control.Judge(user, table.IndexOf("SETNX"), setnx).empty()) return "";
+  const std::array<std::string_view, 4> set = {"SET", key.bytes, place.owner, "NX"};
+  return control.Judge(user, table.IndexOf("SET"), set);
 }
 
 void AccessReview::ReviewLine(const engine::KeyName& key, std::vector<Place>& ended) {

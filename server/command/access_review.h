@@ -34,6 +34,10 @@ class AccessReview {
   bool ListensTooMuch(const Client& client) const;
   void ReviewLine(const engine::KeyName& key, std::vector<Place>& ended);
   std::string JudgePlace(const engine::KeyName& key, const engine::PlaceInfo& place) const;
+  std::string JudgeLock(const access::User& user, const engine::KeyName& key,
+                        const engine::PlaceInfo& place) const;
+  std::string JudgeSetNew(const access::User& user, const engine::KeyName& key,
+                          const engine::PlaceInfo& place) const;
   void EndPlace(const Place& place);
 
   Dispatcher& dispatcher_;

@@ -36,6 +36,8 @@ constexpr auto kRows = std::to_array<AccessRow>({
     {"LIMIT|LIST", OwnerPlace::kNone, Reach::kAllKeys},
     {"MONITOR", OwnerPlace::kNone, Reach::kAllKeys},
     {"CLIENT|LIST", OwnerPlace::kNone, Reach::kAllKeys},
+    {"CLIENT|KILL", OwnerPlace::kNone, Reach::kAllKeys},
+    {"CLIENT|UNBLOCK", OwnerPlace::kNone, Reach::kAllKeys},
     {"PUBLISH", OwnerPlace::kNone, Reach::kFirstChannel},
     {"SUBSCRIBE", OwnerPlace::kNone, Reach::kChannels},
     {"PSUBSCRIBE", OwnerPlace::kNone, Reach::kPatterns},
@@ -61,6 +63,10 @@ bool IsSetNew(std::span<const std::string_view> request) {
     if (IsOneOf(kLeaseWords, request[i])) ++i;
   }
   return false;
+}
+
+bool IsWaitForReplicas(std::span<const std::string_view> request) {
+  return request.size() == 3 && ParseInteger(request[1]) && ParseInteger(request[2]);
 }
 
 std::string_view FindNotifyChannel(std::span<const std::string_view> request, std::size_t first) {

@@ -43,6 +43,9 @@ inline constexpr std::string_view kSetNewName = "set|nx";
 // Whether a SET has NX among its options.
 bool IsSetNew(std::span<const std::string_view> request);
 
+// Whether a WAIT is Redis' own, for replicas: two whole numbers, of which none is a key.
+bool IsWaitForReplicas(std::span<const std::string_view> request);
+
 // The channel that stands behind NOTIFY among the options of LOCK, which begin at `first`; none:
 // empty.
 std::string_view FindNotifyChannel(std::span<const std::string_view> request, std::size_t first);

@@ -56,6 +56,11 @@ bool Channels::Subscribe(Client& client, ChannelKind kind, std::string_view name
   return true;
 }
 
+bool Channels::IsSubscribed(Client& client, ChannelKind kind, std::string_view name) const {
+  const auto found = NamesOf(kind).find(name);
+  return found != NamesOf(kind).end() && found->second.subscribers.contains(&client);
+}
+
 bool Channels::Unsubscribe(Client& client, ChannelKind kind, std::string_view name) {
   const auto found = NamesOf(kind).find(name);
   if (found == NamesOf(kind).end() || !found->second.subscribers.contains(&client)) return false;

@@ -68,6 +68,7 @@ class Channels {
 
   // False: it was subscribed before.
   bool Subscribe(Client& client, ChannelKind kind, std::string_view name);
+  bool IsSubscribed(Client& client, ChannelKind kind, std::string_view name) const;
   // False: it was not subscribed.
   bool Unsubscribe(Client& client, ChannelKind kind, std::string_view name);
   void UnsubscribeFromAll(Client& client);

@@ -351,9 +351,11 @@ void Client::DropTransaction() {
   transaction_.reset();
 }
 
-void Client::Reset() {
+void Client::Reset(engine::TimeMs now) {
   DropTransaction();
   dispatcher_.channels().UnsubscribeFromAll(*this);
+  // Holds with SESSION end as with the connection.
+  dispatcher_.engine().Detach(*this, now, dispatcher_.effects());
   dispatcher_.monitors().Remove(*this);
   version_ = protocol::RespVersion::kResp2;
   database_ = 0;

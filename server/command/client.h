@@ -144,7 +144,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // False: it was not written, for the connection is about to close.
   bool Push(std::string_view bytes);
   // As RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction, logged out.
-  void Reset();
+  void Reset(engine::TimeMs now);
   void SetName(std::string_view name);
 
   // For MULTI and WATCH. Null: neither came.

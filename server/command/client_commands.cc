@@ -259,6 +259,8 @@ void AcceptOnOrOff(Invocation& call) {
 
 constexpr std::uint32_t kPlain = kConnection | kNoScript;
 constexpr std::uint32_t kOverOthers = kPlain | kAdmin | kDangerous;
+// Ends holds with SESSION, and waits, of others: not for everybody who may use @connection.
+constexpr std::uint32_t kEndsOthers = kNoScript | kAdmin | kDangerous | kUnowned;
 
 constexpr auto kClientCommands = std::to_array<CommandSpec>({
     {"CLIENT",
@@ -300,7 +302,7 @@ constexpr auto kClientCommands = std::to_array<CommandSpec>({
     {"CLIENT|KILL",
      KillClients,
      -3,
-     kOverOthers,
+     kEndsOthers,
      {},
      "connection",
      "address | ID client-id | ADDR address | LADDR address | TYPE NORMAL|MASTER|REPLICA|PUBSUB | "
@@ -337,7 +339,7 @@ constexpr auto kClientCommands = std::to_array<CommandSpec>({
     {"CLIENT|UNBLOCK",
      Unblock,
      -3,
-     kOverOthers,
+     kEndsOthers,
      {},
      "connection",
      "client-id [TIMEOUT|ERROR]",

@@ -122,7 +122,7 @@ void Quit(Invocation& call) {
 }
 
 void Reset(Invocation& call) {
-  call.client.Reset();
+  call.client.Reset(call.now);
   call.reply.Simple("RESET");
 }
 
@@ -196,7 +196,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      "connection",
      "",
      "Makes the connection as it was when it was new: RESP 2, database 0, no name, no "
-     "subscriptions, no MONITOR, no MULTI, logged out",
+     "subscriptions, no MONITOR, no MULTI, logged out; holds with SESSION end as when it closes",
      "O(1)"},
     {"SELECT",
      Select,

@@ -47,6 +47,9 @@ bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
 namespace {
 
 void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyWriter& reply) {
+  if (IsOfClusters(arguments[0])) {
+    return reply.Error(ErrorCode::kErr, "This instance has cluster support disabled");
+  }
   std::string text =
       "unknown command " + Quoted(arguments[0], 128) + ", with args beginning with: ";
   for (std::size_t i = 1; i < arguments.size() && text.size() < 256; ++i) {
@@ -181,12 +184,18 @@ void Dispatcher::Run(std::size_t row, Invocation& invocation) {
   Client& client = invocation.client;
   client.profile().last_command = &spec;
   client.NoteNews(spec.flags);
+  // As in Redis what a script calls is shown behind the script.
+  const bool runs_script = spec.name.starts_with("EVAL");
+  if (runs_script) ShowToMonitors(invocation, spec);
   spec.handler(invocation);
   assert(!is_in_step() || !client.is_waiting());
-  if (!monitors_.empty()) {
-    const Origin origin = scripts_.is_running() ? Origin::kScript : Origin::kClient;
-    monitors_.Show(client, spec, invocation.arguments, origin, environment_.UnixTimeUs());
-  }
+  if (!runs_script) ShowToMonitors(invocation, spec);
+}
+
+void Dispatcher::ShowToMonitors(const Invocation& invocation, const CommandSpec& spec) {
+  if (monitors_.empty()) return;
+  const Origin origin = scripts_.is_running() ? Origin::kScript : Origin::kClient;
+  monitors_.Show(invocation.client, spec, invocation.arguments, origin, environment_.UnixTimeUs());
 }
 
 void Dispatcher::NoteReply(const Client& client, std::size_t row, std::size_t output_before) {

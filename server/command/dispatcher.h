@@ -44,6 +44,7 @@ struct ServerCounters {
   std::uint64_t output_bytes = 0;              // transport
   std::uint64_t turns = 0;                     // transport
   std::uint64_t closed_over_output_limit = 0;  // transport; by either limit
+  std::uint64_t closed_over_input_limit = 0;   // the same
   std::uint64_t rejected_by_address = 0;       // transport; connections_rejected has them too
   std::uint64_t closed_without_log_in = 0;
   std::uint64_t closed_over_request_deadline = 0;  // transport
@@ -58,7 +59,9 @@ struct ServerCounters {
 // What there is now, which no reset of the counters changes.
 struct ServerGauges {
   std::uint64_t waiting_clients = 0;
-  std::uint64_t unread_reply_bytes = 0;  // transport: memory for them
+  std::uint64_t unread_reply_bytes = 0;      // transport: memory for them
+  std::uint64_t unexecuted_input_bytes = 0;  // transport: the same
+  std::uint64_t http_clients = 0;            // transport: of the clients those over HTTP
 };
 
 // What the server can do at present.
@@ -176,6 +179,9 @@ class Dispatcher {
   void set_service(Service service);
   // Answered to what would take memory that there is not.
   void RefuseForMemory(protocol::ReplyWriter& reply) const;
+  // Whether new locks are taken; if not, the error that says why.
+  bool takes_locks() const;
+  void RefuseLock(protocol::ReplyWriter& reply) const;
   const protocol::RequestLimits& limits() const { return limits_; }
   void set_limits(const protocol::RequestLimits& limits) { limits_ = limits; }
   engine::TimeMs started_at() const { return started_at_; }
@@ -193,6 +199,7 @@ class Dispatcher {
   // True: the client is between MULTI and EXEC, and the request is answered.
   bool Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
                protocol::ReplyWriter& reply) const;
+  void ShowToMonitors(const Invocation& invocation, const CommandSpec& spec);
   void NoteReply(const Client& client, std::size_t row, std::size_t output_before);
   // The row to execute, by its place in the table; kNone: the error is answered.
   std::size_t FindCommand(const Client& client, const RequestAhead& request,

@@ -20,11 +20,10 @@ constexpr std::size_t kWatchedKeysWhenShort = 64;
 constexpr std::uint32_t FlagsWithout(Service service) {
   switch (service) {
     case Service::kFull:
+    case Service::kShortOfSpace:  // the engine knows what would be new
       return 0;
     case Service::kLoading:
       return kWrite | kReadOnly | kOnlyWhenReady;
-    case Service::kShortOfSpace:
-      return kTakesLock;
     case Service::kFailed:
       return kWrite;
   }
@@ -52,6 +51,7 @@ void RefuseForService(Service service, protocol::ReplyWriter& reply) {
 
 void Dispatcher::set_service(Service service) {
   service_ = service;
+  engine_.set_short_of_space(service == Service::kShortOfSpace);
   NoteRefusedFlags();
 }
 
@@ -77,6 +77,12 @@ void Dispatcher::RefuseForMemory(protocol::ReplyWriter& reply) const {
                   std::to_string(memory_.bytes_max()) +
                   ": locks can be renewed and released, but nothing new is taken; another try " +
                   "later, or a higher max_memory, would be right");
+}
+
+bool Dispatcher::takes_locks() const { return service_ == Service::kFull && !memory_.is_short(); }
+
+void Dispatcher::RefuseLock(protocol::ReplyWriter& reply) const {
+  service_ == Service::kFull ? RefuseForMemory(reply) : RefuseForService(service_, reply);
 }
 
 void Dispatcher::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {

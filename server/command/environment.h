@@ -34,6 +34,7 @@ struct ServerFacts {
 struct Setting {
   std::string name;
   std::string value;
+  bool is_secret = false;  // a password
 };
 
 // How what is decided is kept on disk.
@@ -96,9 +97,9 @@ class Environment {
 
   // Begins to compare, off the loop; LogIns::Finish is told what came out. False: too many are
   // being compared already.
-  virtual bool StartPasswordCheck(PasswordQuestion question, std::uint64_t client_id) {
+  virtual bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) {
     static_cast<void>(question);
-    static_cast<void>(client_id);
+    static_cast<void>(comparison_id);
     return false;
   }
   // Reads the users anew. Empty: they are in use; else why nothing has changed.

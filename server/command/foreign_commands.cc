@@ -37,11 +37,18 @@ constexpr auto kFamilies = std::to_array<Family>({
     {" XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP "
      "XREVRANGE XSETID XTRIM ",
      "fairlock is a lock server and has no streams; LOCK with WAIT, or SUBSCRIBE, would be right"},
-    {" APPEND BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS GETBIT GETEX INCRBYFLOAT LCS MSET SETBIT "
-     "SETRANGE SUBSTR ",
+    {" APPEND BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS GETBIT INCRBYFLOAT LCS MSET SETBIT "
+     "SETRANGE ",
      "fairlock is a lock server: a value is the owner of a lock and is written whole; SET would be "
      "right"},
-    {" COPY DUMP MIGRATE MOVE OBJECT RENAME RENAMENX RESTORE SORT SORT_RO ",
+    {" SUBSTR ", "GETRANGE, which tells the same, would be right"},
+    {" GETEX ", "fairlock is a lock server; GET, and EXPIRE or PERSIST, would be right"},
+    {" OBJECT ",
+     "fairlock is a lock server and has no encodings; TYPE, TTL or LOCKINFO would be right"},
+    {" SORT SORT_RO ",
+     "fairlock is a lock server and has nothing to sort; SCAN or LOCKS, for a list of locks, would "
+     "be right"},
+    {" COPY DUMP MIGRATE MOVE RENAME RENAMENX RESTORE ",
      "fairlock is a lock server: a lock stays under its key; TRANSFER, or UNLOCK and LOCK, would "
      "be right"},
     {" GEOADD GEODIST GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO "
@@ -71,6 +78,13 @@ std::string_view InsteadOf(std::string_view command) {
     if (family.names.find(name) != std::string_view::npos) return family.instead;
   }
   return {};
+}
+
+bool IsOfClusters(std::string_view command) {
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"CLUSTER", "READONLY", "READWRITE", "ASKING"});
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return EqualsIgnoreCase(command, name); });
 }
 
 }  // namespace fairlock::command

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "server/command/access_rows.h"
 #include "server/command/argument_reader.h"
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
@@ -66,12 +67,8 @@ void RefuseWait(Invocation& call, engine::WaitStatus status) {
 }
 
 void Wait(Invocation& call) {
-  // Two whole numbers are Redis' own WAIT for replicas, of which there are none.
-  if (call.arguments.size() == 3 && ParseInteger(call.arguments[1]) &&
-      ParseInteger(call.arguments[2])) {
-    call.reply.Integer(0);
-    return;
-  }
+  // Of replicas there are none.
+  if (IsWaitForReplicas(call.arguments.views())) return call.reply.Integer(0);
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;
   request.key = arguments.Key(call.client.database(), call.key_hash);

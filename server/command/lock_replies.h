@@ -40,6 +40,8 @@ void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int6
 // One map each.
 void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                  const engine::HolderInfo& holder, engine::TimeMs now);
+void WriteLockInfo(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+                   const engine::LockInfo& info, engine::TimeMs now);
 void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                 const engine::PlaceInfo& place, engine::TimeMs now);
 void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,

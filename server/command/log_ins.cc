@@ -1,6 +1,7 @@
 #include "server/command/log_ins.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "server/command/client.h"
@@ -41,58 +42,95 @@ void LogIns::Begin(const LogInRequest& request, Invocation& call) {
 }
 
 void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, Invocation& call) {
-  PendingLogIn pending;
-  pending.user = request.user;
-  pending.greeting = request.greeting;
+  Comparison comparison;
+  comparison.user = request.user;
   if (user != nullptr) {
     for (const access::StoredPassword& stored : user->passwords) {
-      if (!stored.digest) pending.stored.push_back(stored.rule);
+      if (!stored.digest) comparison.stored.push_back(stored.rule);
     }
   }
   // The time that the answer takes must not tell which users there are.
   const std::string& decoy = dispatcher_.access().users().decoy();
-  if (pending.stored.empty() && !decoy.empty()) pending.stored.push_back(decoy);
-  if (pending.stored.empty()) return Refuse(call.client, request.user, call.now);
+  if (comparison.stored.empty() && !decoy.empty()) comparison.stored.push_back(decoy);
+  if (comparison.stored.empty()) return Refuse(call.client, request.user, call.now);
   if (dispatcher_.is_in_step()) {
     return call.reply.Error(ErrorCode::kErr,
                             "a log-in between MULTI and EXEC is possible only with a password that "
                             "the server knows from before; one before MULTI would be right");
   }
-  for (const std::string& stored : pending.stored) {
-    pending.digests.push_back(key_.Of({stored, request.password}));
+  for (const std::string& stored : comparison.stored) {
+    comparison.digests.push_back(key_.Of({stored, request.password}));
   }
-  const bool has_begun = dispatcher_.environment().StartPasswordCheck(
-      {.stored = pending.stored, .password = std::string(request.password)},
-      call.client.profile().id);
-  if (!has_begun) {
+  if (!BeginComparison(std::move(comparison), request.password, call)) {
     return call.reply.Error(ErrorCode::kErr,
                             "too many passwords are being compared; another try soon would be "
                             "right");
   }
-  // It counts while it is under way, or a storm would be compared before the first has failed.
-  failures_.Add(call.client.profile().address.peer, call.now);
-  call.client.WaitForLogIn(std::move(pending));
+  call.client.WaitForLogIn({.user = std::string(request.user), .greeting = request.greeting});
 }
 
-void LogIns::Finish(std::uint64_t client_id, std::optional<std::size_t> match, engine::TimeMs now) {
-  Client* client = dispatcher_.FindClient(client_id);
-  const auto pending = client == nullptr ? nullptr : client->EndLogIn();
+bool LogIns::BeginComparison(Comparison comparison, std::string_view password, Invocation& call) {
+  const std::uint64_t client_id = call.client.profile().id;
+  // Only of the same user: else it would tell which users have the same hashes, or none.
+  const auto same = std::ranges::find_if(under_way_, [&](const auto& entry) {
+    return entry.second.user == comparison.user && entry.second.stored == comparison.stored &&
+           entry.second.digests == comparison.digests;
+  });
+  if (same != under_way_.end()) {
+    same->second.clients.push_back(client_id);
+    return true;
+  }
+  const std::uint64_t id = last_comparison_id_ + 1;
+  const bool has_begun = dispatcher_.environment().StartPasswordCheck(
+      {.stored = comparison.stored, .password = std::string(password)}, id);
+  if (!has_begun) return false;
+  last_comparison_id_ = id;
+  // It counts while it is under way, or a storm would be compared before the first has failed.
+  failures_.Add(call.client.profile().address.peer, call.now);
+  comparison.clients.push_back(client_id);
+  under_way_.emplace(id, std::move(comparison));
+  return true;
+}
+
+void LogIns::Finish(std::uint64_t comparison_id, std::optional<std::size_t> match,
+                    engine::TimeMs now) {
+  const auto ended = under_way_.extract(comparison_id);
+  if (ended.empty()) return;
+  const Comparison& comparison = ended.mapped();
+  for (const std::uint64_t client_id : comparison.clients) {
+    Client* client = dispatcher_.FindClient(client_id);
+    if (client != nullptr) End(*client, comparison, match, now);
+  }
+}
+
+void LogIns::End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,
+                 engine::TimeMs now) {
+  const auto pending = client.EndLogIn();
   if (pending == nullptr) return;
-  failures_.TakeBack(client->profile().address.peer);
+  const bool has_begun_it = client.profile().id == comparison.clients.front();
+  if (has_begun_it) failures_.TakeBack(client.profile().address.peer);
   // Meanwhile the users may have changed.
   const access::User* user = dispatcher_.access().users().Find(pending->user);
   const bool is_right =
       user != nullptr && user->is_on && match &&
       std::ranges::any_of(user->passwords, [&](const access::StoredPassword& stored) {
-        return stored.rule == pending->stored[*match];
+        return stored.rule == comparison.stored[*match];
       });
-  if (!is_right) {
-    Refuse(*client, pending->user, now);
-    return client->transport().NoticeOutput();
+  if (is_right) {
+    known_.insert_or_assign(comparison.stored[*match], comparison.digests[*match]);
+    Accept(client, *user, pending->greeting);
+  } else {
+    Refuse(client, pending->user, now);
   }
-  known_.insert_or_assign(pending->stored[*match], pending->digests[*match]);
-  Accept(*client, *user, pending->greeting);
-  client->transport().NoticeOutput();
+  client.transport().NoticeOutput();
+}
+
+void LogIns::ForgetOthers(const access::UserTable& users) {
+  std::set<std::string_view> stored_now;
+  for (const auto& [name, user] : users.users()) {
+    for (const access::StoredPassword& stored : user.passwords) stored_now.insert(stored.rule);
+  }
+  std::erase_if(known_, [&](const auto& entry) { return !stored_now.contains(entry.first); });
 }
 
 void LogIns::Accept(Client& client, const access::User& user,

@@ -11,6 +11,7 @@
 #include "server/access/digest.h"
 #include "server/access/failed_log_ins.h"
 #include "server/access/user.h"
+#include "server/access/user_table.h"
 #include "server/command/greeting.h"
 #include "server/engine/types.h"
 
@@ -23,9 +24,7 @@ struct Invocation;
 // A log-in whose password is being compared.
 struct PendingLogIn {
   std::string user;
-  std::vector<std::string> stored;      // the slow hashes that it is compared with
-  std::vector<access::Digest> digests;  // of the password with each of them
-  std::optional<Greeting> greeting;     // by HELLO; none: by AUTH
+  std::optional<Greeting> greeting;  // by HELLO; none: by AUTH
 };
 
 struct LogInRequest {
@@ -35,30 +34,43 @@ struct LogInRequest {
 };
 
 // A password that was once found right for a slow hash is known again by a digest under a key of
-// this process, in memory only, so that of all who log in with it only the first one waits.
-// Loop-confined.
+// this process, in memory only, so that of all who log in with it only the first one waits. Who
+// asks meanwhile for what is being compared waits for the same result. Loop-confined.
 class LogIns {
  public:
   explicit LogIns(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
 
   // Answers, or lets the client wait for the answer.
   void Begin(const LogInRequest& request, Invocation& call);
-  // The password of that client's log-in is that of the slow hash at that place; none: of none.
-  void Finish(std::uint64_t client_id, std::optional<std::size_t> match, engine::TimeMs now);
+  // The password of that comparison is that of the slow hash at that place; none: of none.
+  void Finish(std::uint64_t comparison_id, std::optional<std::size_t> match, engine::TimeMs now);
 
-  // Passwords that were known are forgotten.
-  void Forget() { known_.clear(); }
+  // Passwords that were known are forgotten, but for those of these users.
+  void ForgetOthers(const access::UserTable& users);
   access::FailedLogIns& failures() { return failures_; }
 
  private:
+  struct Comparison {
+    std::string user;
+    std::vector<std::string> stored;      // the slow hashes that the password is compared with
+    std::vector<access::Digest> digests;  // of the password with each of them
+    std::vector<std::uint64_t> clients;   // that wait for the result; the first one has begun it
+  };
+
   bool IsKnown(const access::User& user, std::string_view password) const;
   void BeginSlowly(const LogInRequest& request, const access::User* user, Invocation& call);
+  // False: too many are under way.
+  bool BeginComparison(Comparison comparison, std::string_view password, Invocation& call);
+  void End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,
+           engine::TimeMs now);
   void Accept(Client& client, const access::User& user, const std::optional<Greeting>& greeting);
   void Refuse(Client& client, std::string_view user, engine::TimeMs now);
 
   Dispatcher& dispatcher_;
   const access::DigestKey key_;
   std::map<std::string, access::Digest, std::less<>> known_;  // by slow hash
+  std::map<std::uint64_t, Comparison> under_way_;
+  std::uint64_t last_comparison_id_ = 0;
   access::FailedLogIns failures_;
 };
 

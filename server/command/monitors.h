@@ -19,7 +19,7 @@ enum class Origin : std::uint8_t { kClient, kScript };
 //   +1700000000.123456 [0 127.0.0.1:50312] "LOCK" "order:42" "worker-1"
 //   +1700000000.123456 [0 lua] "DEL" "order:42"
 //
-// A script is shown behind what it has called.
+// A script is shown before what it calls.
 //
 // What steers the server is not shown, nor what was said to prove who somebody is; what steers
 // locks, such as BREAK, is. Loop-confined.
@@ -30,7 +30,7 @@ class Monitors {
   void Add(Client& client);
   // Also of one that is none.
   void Remove(Client& client);
-  // `from`, or a script of it, has just executed that request.
+  // `from`, or a script of it, has just executed that request, or begins a script by it.
   void Show(const Client& from, const CommandSpec& spec, const protocol::Arguments& arguments,
             Origin origin, std::int64_t unix_us);
 

@@ -27,6 +27,7 @@ enum RecordOption : std::uint32_t {
   kLabelAsked = 1U << 4,
   kMinutesAsked = 1U << 5,
   kByAsked = 1U << 6,
+  kBeforeAsked = 1U << 7,
 };
 
 void TextField(protocol::ReplyWriter& reply, std::string_view name, std::string_view text) {
@@ -79,8 +80,10 @@ record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& argument
       query.until = arguments.Moment("UNTIL", call.now, unix_now_ms);
     } else if (arguments.TakeOnce("COUNT", kCountAsked, seen)) {
       query.count_max = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kEventsShownMax));
+    } else if (arguments.TakeOnce("BEFORE", kBeforeAsked, seen)) {
+      query.before = static_cast<std::uint64_t>(arguments.Integer("BEFORE", 0, engine::kTokenMax));
     } else {
-      arguments.FailUnknownOption("OWNER, SINCE, UNTIL or COUNT");
+      arguments.FailUnknownOption("OWNER, SINCE, UNTIL, COUNT or BEFORE");
     }
   }
   return query;
@@ -125,12 +128,13 @@ void History(Invocation& call) {
     call.dispatcher.engine().CountHolders(*query.key, call.now, call.dispatcher.effects());
   }
   const record::HistoryPage page = history->Search(query);
-  call.reply.MapHeader(3);
+  call.reply.MapHeader(4);
   TimeField(call, "oldest", history->oldest_at());
   TimeField(call, "next_until", page.next_until);
   call.reply.Bulk("events");
   call.reply.ArrayHeader(page.events.size());
   for (const record::PastEvent& event : page.events) WritePastEvent(call, event);
+  TokenField(call.reply, "next_before", page.next_before.value_or(0));
 }
 
 void WriteDurations(protocol::ReplyWriter& reply, const std::string& name,
@@ -203,7 +207,7 @@ constexpr auto kRecordCommands = std::to_array<CommandSpec>({
      kReadOnly,
      {1, 1, 1},
      "lock",
-     "key [OWNER owner] [SINCE time] [UNTIL time] [COUNT count]",
+     "key [OWNER owner] [SINCE time] [UNTIL time] [COUNT count] [BEFORE number]",
      "What happened to the locks of a key, or of all (*), the newest first",
      "O(COUNT), at most 10,000 events looked at"},
     {"STATS",

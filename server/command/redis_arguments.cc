@@ -1,5 +1,6 @@
 #include "server/command/redis_arguments.h"
 
+#include <limits>
 #include <string>
 
 #include "server/command/dispatcher.h"
@@ -54,7 +55,10 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
   // Beyond that no product overflows.
   constexpr std::int64_t kNumberMax = std::int64_t{1} << 52;
   const std::int64_t number_max = kNumberMax / form.unit_ms;
-  const bool is_too_low = !may_be_past && *number <= 0;
+  // What is past in milliseconds only Redis refuses where its product would overflow.
+  const bool is_too_low = may_be_past
+                              ? *number < std::numeric_limits<std::int64_t>::min() / form.unit_ms
+                              : *number <= 0;
   if (!is_too_low && *number <= number_max) {
     engine::DurationMs lease_ms = *number < -number_max ? 0 : *number * form.unit_ms;
     if (form.is_absolute) lease_ms -= call.dispatcher.environment().UnixTimeUs() / 1000;

@@ -1,5 +1,6 @@
 #include "server/command/refusals.h"
 
+#include <algorithm>
 #include <string>
 
 #include "server/command/dispatcher.h"
@@ -30,7 +31,12 @@ void RefuseInReadOnlyScript(protocol::ReplyWriter& reply) {
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply) {
   std::string text = "wrong number of arguments for '" + Lowered(spec.name) + "' command";
   if (spec.group == "lock") {
-    text.append("; ").append(spec.name).append(" ").append(spec.syntax).append(" would be right");
+    std::string name(spec.name);
+    std::replace(name.begin(), name.end(), '|', ' ');
+    const std::string_view rest = HasSubcommands(spec) ? "HELP" : spec.syntax;
+    text.append("; ").append(name);
+    if (!rest.empty()) text.append(" ").append(rest);
+    text += " would be right";
   }
   reply.Error(ErrorCode::kErr, text);
 }
@@ -51,7 +57,7 @@ void RefuseBound(Invocation& call, engine::LockStatus status) {
                            "locks that one connection holds and waits for "
                            "(max_locks_per_connection)");
     case engine::LockStatus::kOutOfMemory:
-      return call.dispatcher.RefuseForMemory(call.reply);
+      return call.dispatcher.RefuseLock(call.reply);
     default:
       return RefuseTooMany(call.reply, "locks (max_locks)");
   }

@@ -35,6 +35,10 @@ std::optional<std::size_t> ReadKeyCount(Invocation& call) {
 }
 
 void Run(Invocation& call, script::Script& script, std::size_t keys, bool is_read_only) {
+  if (is_read_only && script.has_shebang && !script.is_read_only) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "Can not execute a script with write flag using *_ro command.");
+  }
   const auto behind = call.arguments.views().subspan(kFirstOfKeys);
   call.dispatcher.scripts().Run(
       script,

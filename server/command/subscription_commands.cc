@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,12 +44,19 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
                                           " would be right");
     return false;
   }
-  const std::size_t subscriptions_max = call.dispatcher.channels().subscriptions_max();
+  const Channels& channels = call.dispatcher.channels();
+  const std::size_t subscriptions_max = channels.subscriptions_max();
   const auto present = static_cast<std::size_t>(CountSubscriptions(call.client));
   if (present + names.size() <= subscriptions_max) return true;
+  // What the client has already, or names twice, is not one more.
+  std::set<std::string_view> added;
+  for (const std::string_view name : names) {
+    if (!channels.IsSubscribed(call.client, kind, name)) added.insert(name);
+  }
+  if (added.empty() || present + added.size() <= subscriptions_max) return true;
   call.reply.Error(ErrorCode::kFull, "this connection has " + std::to_string(present) +
                                          " subscriptions and asks for " +
-                                         std::to_string(names.size()) + " more; at most " +
+                                         std::to_string(added.size()) + " more; at most " +
                                          std::to_string(subscriptions_max) +
                                          " (max_subscriptions) would be right");
   return false;

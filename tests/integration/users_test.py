@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -11,8 +12,9 @@ import unittest
 
 import redis
 
-from http_server import HttpServer
+from http_server import HttpServer, TOKEN
 from own_server import PROGRAM, Server, free_port
+from resp import request
 
 CTL = pathlib.Path(os.environ["FAIRLOCKCTL"]).resolve()
 REDIS_CLI = "redis-cli"
@@ -178,6 +180,16 @@ class LoggingIn(WithUsers):
         # If the loop compared them, a PING would wait for some of them.
         self.assertLess(delays[len(delays) // 2], seconds / failed)
 
+    def test_all_who_log_in_at_once_with_one_password_are_let_in(self):
+        """More than may fail, and more than are compared at a time."""
+        with Server("--requirepass", self.slow) as server:
+            clients = [self.enterContext(server.connect()) for _ in range(100)]
+            for client in clients:
+                client.send(request("AUTH", "open sesame"))
+            self.assertEqual([client.reply() for client in clients], ["OK"] * len(clients))
+            for client in clients:
+                client.close()
+
     def test_failures_are_limited_by_address(self):
         self.start("--max-failed-log-ins", "3")
         with self.server.connect() as client:
@@ -311,7 +323,56 @@ class OpenDoor(WithUsers):
         metrics = server.ask("GET", "/metrics")[2].decode()
         self.assertIn("fairlock_failed_log_ins_total 1\n", metrics)
         self.assertIn("fairlock_denied_requests_total 1\n", metrics)
-        self.assertEqual(server.get("/api/v1/locks/0/k")[0], 200)
+        self.assertEqual(server.get("/api/v1/locks/0/k")[0], 401)
+        self.assertEqual(server.get("/api/v1/locks/0/k", token=TOKEN)[0], 200)
+
+
+class Example(WithUsers):
+    """conf/users.acl with each user's name for a password."""
+
+    def setUp(self):
+        super().setUp()
+        example = pathlib.Path(__file__).parents[2] / "conf" / "users.acl"
+        self.file.write_text(re.sub(r"(?m)^user (\S+) off", r"user \1 on >\1", example.read_text()))
+        self.start()
+
+    def test_legacy_locks_as_redis_py_does(self):
+        client = self.redis_py(username="legacy", password="legacy")
+        lock = client.lock("legacy:1", timeout=30)
+        self.assertTrue(lock.acquire(blocking=False))
+        self.assertFalse(client.lock("legacy:1", timeout=30).acquire(blocking=False))
+        self.assertTrue(lock.owned())
+        self.assertTrue(lock.extend(10))
+        self.assertTrue(lock.reacquire())
+        lock.release()
+        self.assertFalse(lock.locked())
+        for words in (("SET", "legacy:1", "me"), ("SET", "other", "me", "NX"), ("FLUSHALL",)):
+            with self.subTest(words), self.assertRaises(redis.exceptions.NoPermissionError):
+                client.execute_command(*words)
+
+    def test_legacy_with_set_locks_as_redlock_does(self):
+        """Its script for several resources, of which it has one."""
+        take = ("if redis.call('exists', KEYS[1]) == 1 then return 0 end "
+                "redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1")
+        legacy = self.as_user("legacy", "legacy")
+        self.assertIn("'set' command", legacy.ask("EVAL", take, 1, "legacy:1", "me", 9000))
+        self.file.write_text(self.file.read_text().replace("+set|nx", "+set|nx +set"))
+        self.assertEqual(self.as_user("admin", "admin").ask("ACL", "LOAD"), "OK")
+        self.assertEqual(legacy.ask("EVAL", take, 1, "legacy:1", "me", 9000), 1)
+
+    def test_only_the_operator_ends_sessions(self):
+        waiter = self.as_user("admin", "admin")
+        number = waiter.ask("CLIENT", "ID")
+        admin = self.as_user("admin", "admin")
+        admin.ask("LOCK", "order:1", "admin-1")
+        waiter.send(request("LOCK", "order:1", "admin-2", "WAIT", "60s"))
+        for user in ("web", "legacy", "viewer", "probe"):
+            client = self.as_user(user, user)
+            for words in (("KILL", "ID", number), ("KILL", "TYPE", "normal"), ("UNBLOCK", number)):
+                with self.subTest(user=user, words=words):
+                    self.assertRegex(client.ask("CLIENT", *words), "^NOPERM ")
+        self.assertEqual(admin.ask("CLIENT", "UNBLOCK", number), 1)
+        self.assertIsNone(waiter.reply())
 
 
 class HashPassword(unittest.TestCase):

@@ -233,6 +233,34 @@ TEST(SlowHash, KnowsItsPasswordAndNoOther) {
   EXPECT_NE(MakeSlowHash("correct horse"), hash);
 }
 
+TEST(SlowHash, EachKindHasItsLength) {
+  const std::string salt = "$saltsalt$";
+  for (const std::string& whole :
+       {"$y$j9T" + salt + std::string(43, 'a'), "$gy$j9T" + salt + std::string(43, '/'),
+        "$7$CU..../....saltsalt$" + std::string(43, 'Z'), "$2b$05$" + std::string(53, '.'),
+        "$2y$10$" + std::string(53, '9'), "$6" + salt + std::string(86, 'a'),
+        "$6$rounds=5000" + salt + std::string(86, 'a')}) {
+    EXPECT_TRUE(IsSlowHash(whole)) << whole;
+    EXPECT_FALSE(IsSlowHash(whole.substr(0, whole.size() - 1))) << whole;
+    EXPECT_FALSE(IsSlowHash(whole + "a")) << whole;
+    EXPECT_FALSE(IsSlowHash(whole.substr(0, whole.size() - 1) + "-")) << whole;
+    EXPECT_FALSE(IsSlowHash(whole.substr(0, whole.rfind('$')))) << whole;
+  }
+  EXPECT_FALSE(IsSlowHash("$y$j9T$salt"));
+}
+
+TEST(SlowHash, OneThatIsNotWholeIsNoPassword) {
+  const std::string hash = MakeSlowHash("pw");
+  for (const std::string& cut : {hash.substr(0, hash.size() - 1), std::string("$y$j9T$salt")}) {
+    EXPECT_THAT(Read("user a\nuser b on " + cut).error,
+                StartsWith("line 2: user b: what begins with $ is a password's slow hash, whole"));
+    EXPECT_THAT(ReadUsers({.acl_text = std::nullopt, .default_password = cut}, Words()).error,
+                StartsWith("requirepass: what begins with $"));
+  }
+  const auto plain = ReadUsers({.acl_text = std::nullopt, .default_password = "$ecret"}, Words());
+  EXPECT_EQ(plain.error, "");
+}
+
 TEST(SlowHash, AZeroByteEndsNoPassword) {
   const std::string hash = MakeSlowHash("abc");
   EXPECT_FALSE(IsPasswordOf(hash, std::string_view("abc\0def", 7)));

@@ -183,6 +183,16 @@ TEST_F(AccessTest, ErrorsNameCommandKeyOwnerOrChannel) {
   EXPECT_EQ(server_.dispatcher().counters().denied_requests, 8U);
 }
 
+TEST_F(AccessTest, TheWaitForReplicasNamesNoKey) {
+  SetUsers("user u on >u ~jobs:* +wait\nuser n on >n ~*");
+  TestClient& client = As("u");
+  EXPECT_EQ(client.Say("WAIT 0 0"), "0");
+  EXPECT_EQ(client.Say("WAIT 1 100"), "0");
+  EXPECT_EQ(client.Say("WAIT 0 TIMEOUT 1s"),
+            "-NOPERM User u has no permissions to access the '0' key");
+  EXPECT_THAT(As("n").Say("WAIT 0 0"), HasSubstr("run the 'wait' command"));
+}
+
 TEST_F(AccessTest, SetWithNxIsNotUnowned) {
   SetUsers("user u on >u ~* +@all -@unowned\nuser n on >n ~* +set|nx");
   TestClient& root = As("root");
@@ -318,6 +328,33 @@ TEST_F(AccessTest, AWaiterThatMayNoLongerLockLosesItsPlace) {
   EXPECT_EQ(c.Hear(), "");
   holder.Say("UNLOCK k holder");
   EXPECT_THAT(c.Hear(), testing::MatchesRegex("[0-9]+"));
+}
+
+TEST_F(AccessTest, APlaceIsJudgedAsItWasAskedFor) {
+  SetUsers("user a on >a ~* &* +@all\nuser b on >b ~* &* +@all");
+  TestClient& holder = As("root");
+  TestClient& a = As("a");
+  TestClient& b = As("b");
+  TestClient& ear = As("root");
+  ear.Say("SUBSCRIBE done");
+  holder.Say("LOCK k holder");
+  EXPECT_EQ(a.Say("LOCK k a WAIT 100s"), "");
+  EXPECT_EQ(b.Say("LOCK k b KEEP 60s NOTIFY done"), "nil");
+  SetUsers("user a on >a ~* +@connection +set|nx\nuser b on >b ~* resetchannels +@all");
+  EXPECT_EQ(a.Hear(), "-NOPERM User a has no permissions to run the 'lock' command");
+  EXPECT_EQ(holder.Say("POSITION k b"), "nil");
+}
+
+TEST_F(AccessTest, WhoMayUseConnectionsMayNotEndThoseOfOthers) {
+  SetUsers("user u on >u ~* +@connection\nuser v on >v ~own:* +@all");
+  TestClient& holder = As("root");
+  holder.Say("LOCK k holder SESSION");
+  for (const std::string_view user : {"u", "v"}) {
+    TestClient& client = As(user);
+    EXPECT_THAT(client.Say("CLIENT KILL ID 1"), StartsWith("-NOPERM"));
+    EXPECT_THAT(client.Say("CLIENT UNBLOCK 1"), StartsWith("-NOPERM"));
+    EXPECT_THAT(client.Say("CLIENT ID"), testing::MatchesRegex("[0-9]+"));
+  }
 }
 
 TEST_F(AccessTest, ReviewGrantsNothingToWhoComesNextInTheReview) {

@@ -147,6 +147,14 @@ TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
   EXPECT_EQ(client.Say("PUBSUB NUMPAT"), "0");
   EXPECT_EQ(client.Say("PSUBSCRIBE c"), ">[\"psubscribe\" \"c\" 3]");
   EXPECT_EQ(server_.Connect().Say("SUBSCRIBE a"), "[\"subscribe\" \"a\" 1]");
+  // What is there already is not one more.
+  EXPECT_EQ(client.Say("SUBSCRIBE a"), ">[\"subscribe\" \"a\" 3]");
+  EXPECT_EQ(client.Say("SUBSCRIBE c b"),
+            "-FULL this connection has 3 subscriptions and asks for 1 more; at most 3 "
+            "(max_subscriptions) would be right");
+  client.Say("UNSUBSCRIBE b");
+  EXPECT_EQ(client.Say("SUBSCRIBE d d a"),
+            ">[\"subscribe\" \"d\" 3]\n>[\"subscribe\" \"d\" 3]\n>[\"subscribe\" \"a\" 3]");
 }
 
 TEST_F(ChannelsTest, ANameHasABoundedLength) {

@@ -177,6 +177,49 @@ TEST_F(EventPublisherTest, TheEndOfAReservationIsToldAgainUnlessItIsTaken) {
   EXPECT_EQ(KeyEvents(), "k set\nk del\nk set\n");
 }
 
+TEST_F(EventPublisherTest, TheEndOfAnMlockThatWasNextIsToldOnEachKey) {
+  listener_.Say("PSUBSCRIBE __keyspace@0__:*");
+  alice_.Say("LOCK a alice");
+  alice_.Say("LOCK b alice");
+  bob_.Say("MLOCK 2 a b bob WAIT 300ms");
+  alice_.Say("UNLOCK b alice");
+  EXPECT_EQ(KeyEvents(), "a set\nb set\nb del\n");
+  EXPECT_EQ(alice_.Say("EXISTS b"), "1");
+  server_.AdvanceBy(301);
+  EXPECT_EQ(alice_.Say("EXISTS b"), "0");
+  EXPECT_EQ(KeyEvents(), "b expired\n");
+  bob_.Say("MLOCK 2 a b bob WAIT 10s");
+  alice_.Say("CANCEL a bob");
+  EXPECT_EQ(KeyEvents(), "b del\n");
+  bob_.Say("MLOCK 2 a b bob WAIT 10s");
+  alice_.Say("CANCEL b bob");
+  EXPECT_EQ(KeyEvents(), "b del\n");
+  bob_.Say("MLOCK 2 a b bob WAIT 10s");
+  bob_.Close();
+  EXPECT_EQ(alice_.Say("EXISTS b"), "0");
+  EXPECT_EQ(KeyEvents(), "b del\n");
+}
+
+TEST_F(EventPublisherTest, AnMlockThatIsGrantedLeavesItsKeys) {
+  listener_.Say("PSUBSCRIBE __keyspace@0__:*");
+  alice_.Say("LOCK a alice");
+  bob_.Say("MLOCK 2 a b bob WAIT 10s");
+  alice_.Say("UNLOCK a alice");
+  EXPECT_EQ(KeyEvents(), "a set\na del\na set\nb set\n");
+}
+
+TEST_F(EventPublisherTest, WithinAStepTheEndOfAnMlockIsToldOnce) {
+  listener_.Say("PSUBSCRIBE __keyspace@0__:*");
+  alice_.Say("LOCK a alice");
+  bob_.Say("MLOCK 2 a b bob WAIT 10s");
+  KeyEvents();
+  alice_.Say("MULTI");
+  alice_.Say("CANCEL a bob");
+  alice_.Say("CANCEL b bob");
+  alice_.Say("EXEC");
+  EXPECT_EQ(KeyEvents(), "b del\n");
+}
+
 TEST_F(EventPublisherTest, AGrantThatNeverArrivedIsSetThenDel) {
   listener_.Say("PSUBSCRIBE __keyspace@0__:*");
   alice_.Say("LOCK k alice");

@@ -73,6 +73,14 @@ TEST_F(MonitorsTest, ARequestThatWaitsIsShownWhenItComes) {
   EXPECT_THAT(monitor_.Hear(), testing::EndsWith("\"UNLOCK\" \"k\" \"a\""));
 }
 
+TEST_F(MonitorsTest, AScriptIsShownBeforeWhatItCalls) {
+  other_.Say({"EVAL", "return redis.call('SET', 'k', 'v')", "0"});
+  const std::string seen = monitor_.Hear();
+  ASSERT_THAT(seen, HasSubstr("\"EVAL\""));
+  ASSERT_THAT(seen, HasSubstr("[0 lua] \"SET\" \"k\" \"v\""));
+  EXPECT_LT(seen.find("\"EVAL\""), seen.find("[0 lua]"));
+}
+
 TEST_F(MonitorsTest, SeesItsOwnRequestsBehindTheirReplies) {
   EXPECT_EQ(monitor_.Say("PING"), "PONG\n1700000000.123456 [0 127.0.0.1:50001] \"PING\"");
   EXPECT_EQ(monitor_.Say("MONITOR"), "OK");

@@ -29,6 +29,18 @@ TEST_F(RedisCommands, RefuseTimesInTheWordsOfRedis) {
   EXPECT_THAT(client_.Say("SET k v EX 31536001"), HasSubstr("at most 365 days would be right"));
   EXPECT_THAT(client_.Say("EXPIRE k 9223372036854775807"), StartsWith("-ERR invalid expire time"));
   EXPECT_EQ(client_.Say("EXISTS k"), "0");
+  client_.Say("SET k v");
+  for (const std::string command : {"expire", "expireat"}) {
+    EXPECT_EQ(client_.Say(command + " k -9223372036854775808"),
+              "-ERR invalid expire time in '" + command + "' command");
+    EXPECT_EQ(client_.Say(command + " k -9223372036854776"),
+              "-ERR invalid expire time in '" + command + "' command");
+  }
+  EXPECT_EQ(client_.Say("EXISTS k"), "1");
+  EXPECT_EQ(client_.Say("EXPIRE k -9223372036854775"), "1");
+  client_.Say("SET k v");
+  EXPECT_EQ(client_.Say("PEXPIRE k -9223372036854775808"), "1");
+  EXPECT_EQ(client_.Say("EXISTS k"), "0");
 }
 
 TEST_F(RedisCommands, RefuseOptionsThatExcludeOneAnother) {
@@ -75,6 +87,9 @@ TEST_F(RedisCommands, SayWhatToUseInstead) {
                                    {"ZADD k 1 v", "semaphore"},
                                    {"INCRBYFLOAT k 1.5", "SET would be right"},
                                    {"APPEND k v", "SET would be right"},
+                                   {"GETEX k EX 10", "GET, and EXPIRE"},
+                                   {"OBJECT ENCODING k", "TYPE"},
+                                   {"SORT k", "SCAN"},
                                    {"RENAME k l", "TRANSFER"}}) {
     EXPECT_THAT(client_.Say(line), StartsWith("-ERR unknown command '")) << line;
     EXPECT_THAT(client_.Say(line), HasSubstr("fairlock is a lock server")) << line;
@@ -84,6 +99,20 @@ TEST_F(RedisCommands, SayWhatToUseInstead) {
             "-ERR unknown command 'HSET HGET', with args beginning with: 'k' ");
   EXPECT_THAT(client_.Say({"EVAL", "return redis.call('hset', 'k', 'f', 'v')", "0"}),
               HasSubstr("no hashes"));
+}
+
+TEST_F(RedisCommands, OfClustersAreRefusedInTheWordsOfRedis) {
+  for (const std::string_view line :
+       {"CLUSTER INFO", "cluster", "READONLY", "READWRITE", "ASKING"}) {
+    EXPECT_EQ(client_.Say(line), "-ERR This instance has cluster support disabled") << line;
+  }
+}
+
+TEST_F(RedisCommands, WithTooFewArgumentsNameAFormThatCanBeTyped) {
+  EXPECT_THAT(client_.Say("LIMIT"), HasSubstr("command; LIMIT HELP would be right"));
+  EXPECT_THAT(client_.Say("LIMIT SET a"), HasSubstr("; LIMIT SET pattern n [EX seconds]"));
+  EXPECT_THAT(client_.Say("LIMIT LIST a"), HasSubstr("; LIMIT LIST would be right"));
+  EXPECT_THAT(client_.Say("SUBSTR k 0 1"), HasSubstr("GETRANGE, which"));
 }
 
 TEST_F(RedisCommands, TellUnixTimes) {

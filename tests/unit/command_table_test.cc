@@ -44,7 +44,10 @@ std::string Say(TestClient& client, const Words& words) {
 std::string WrongArity(const CommandSpec& spec) {
   std::string text = "-ERR wrong number of arguments for '" + Lowered(spec.name) + "' command";
   if (spec.group == "lock") {
-    text += "; " + std::string(spec.name) + " " + std::string(spec.syntax) + " would be right";
+    std::string name(spec.name);
+    std::replace(name.begin(), name.end(), '|', ' ');
+    const std::string rest(HasSubcommands(spec) ? "HELP" : spec.syntax);
+    text += "; " + name + (rest.empty() ? "" : " ") + rest + " would be right";
   }
   return text + "\r\n";
 }

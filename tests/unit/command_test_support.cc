@@ -96,9 +96,9 @@ std::string FakeEnvironment::ChangeSetting(std::string_view name, std::string_vi
   return "";
 }
 
-bool FakeEnvironment::StartPasswordCheck(PasswordQuestion question, std::uint64_t client_id) {
+bool FakeEnvironment::StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) {
   if (password_checks.size() >= password_checks_max) return false;
-  password_checks.emplace_back(client_id, std::move(question));
+  password_checks.emplace_back(comparison_id, std::move(question));
   return true;
 }
 
@@ -206,13 +206,13 @@ void TestServer::SetUsers(std::string_view acl_text) {
       access::ReadUsers({.acl_text = std::string(acl_text), .default_password = ""},
                         dispatcher_.access().vocabulary());
   assert(read.error.empty());
-  dispatcher_.log_ins().Forget();
+  dispatcher_.log_ins().ForgetOthers(*read.users);
   dispatcher_.access().SetUsers(std::move(read.users), now_);
   ExecuteReady();
 }
 
 void TestServer::CheckPasswords() {
-  for (const auto& [client_id, asked] : std::exchange(environment_.password_checks, {})) {
+  for (const auto& [comparison_id, asked] : std::exchange(environment_.password_checks, {})) {
     const PasswordQuestion& question = asked;
     const auto match = std::find_if(
         question.stored.begin(), question.stored.end(),
@@ -221,7 +221,7 @@ void TestServer::CheckPasswords() {
     if (match != question.stored.end()) {
       place = static_cast<std::size_t>(match - question.stored.begin());
     }
-    dispatcher_.log_ins().Finish(client_id, place, now_);
+    dispatcher_.log_ins().Finish(comparison_id, place, now_);
   }
   ExecuteReady();
 }

@@ -30,7 +30,7 @@ class FakeEnvironment final : public Environment {
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   void RequestShutdown() override { is_shutdown_requested = true; }
   // Kept until a test has them compared.
-  bool StartPasswordCheck(PasswordQuestion question, std::uint64_t client_id) override;
+  bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) override;
   void NoteFailedLogIn(std::string_view address, std::string_view user) override;
   std::uint64_t MemoryInUse(bool asks_anew) override;
   void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override;
