@@ -3,8 +3,8 @@ import { Vue, el } from "./el.js";
 import { Refusal } from "./api.js";
 import { say, state } from "./state.js";
 
-// {title, lines: [text], prepare(): lines, fields: [{name, label, ...}], confirm,
-//  act(values): text}
+// {title, lines: [text], keys: [text], listed: what they are, prepare(): lines,
+//  fields: [{name, label, ...}], confirm, act(values): text}
 export function confirm(question) {
   const values = {};
   for (const one of question.fields || []) values[one.name] = one.value || "";
@@ -72,7 +72,8 @@ const Frame = {
     el("form", { onsubmit: go },
       el("h2", { id: "dialog-title" }, dialog.title),
       dialog.lines.map((line, index) => el("p", { key: index }, line)),
-      dialog.keys && dialog.keys.length ? el("ul.keys", { tabindex: "0", "aria-label": "Keys" },
+      dialog.keys && dialog.keys.length ? el("ul.keys",
+        { tabindex: "0", "aria-label": dialog.listed || "Keys" },
         dialog.keys.map((key, index) => el("li", { key: index }, key))) : null,
       !dialog.isPrepared && dialog.isBusy ? el("p.muted", "Looking which they are …") : null,
       inputs(dialog),

@@ -56,8 +56,11 @@ function onRoute() {
   refresh();
 }
 
+// U+FFFD stands in what is no text, as in the rows of tables.
 function decode(text) {
-  try { return decodeURIComponent(text); } catch { return text; }
+  const bytes = text.replace(/%([0-9a-f]{2})/gi,
+    (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  return new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }
 
 function showTheme() {
@@ -119,10 +122,11 @@ function togglePause() {
 function health() {
   if (state.lostSince) return ["bad", "no connection"];
   if (!state.server) return ["", "…"];
-  const { persistence } = state.server.status;
+  const { memory, persistence } = state.server.status;
   if (persistence.storage_failed) return ["bad", "disk has failed"];
   if (persistence.loading) return ["soon", "reading its data"];
   if (persistence.short_of_disk) return ["bad", "short of disk"];
+  if (memory.short_of_memory) return ["bad", "short of memory"];
   if (state.isPaused) return ["soon", "paused"];
   return ["good", "ready"];
 }

@@ -37,6 +37,9 @@ export function button(text, act, attributes = {}) {
 }
 
 // A button that changes something; it says why if it cannot.
+// Beneath a table: where it is, and buttons that lead on.
+export function paging(...parts) { return el("p.note.paging", ...parts); }
+
 export function actButton(text, act, attributes = {}) {
   const why = state.mayAct ? undefined : "Needs the token: see Access, above";
   return button(text, act, { class: "danger", disabled: !state.mayAct, title: why, ...attributes });

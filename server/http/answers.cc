@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <string>
 
 #include "json/reply_json.h"
+#include "protocol/reply_parser.h"
 
 namespace fairlock::http {
 
@@ -42,11 +45,29 @@ Answer RefusalOf(const protocol::Reply& error) {
   return Refusal(found == kStatuses.end() ? kOtherStatus : found->status, word, rest);
 }
 
+protocol::Reply ReplyOf(const std::function<void(protocol::ReplyWriter&)>& write) {
+  std::string written;
+  protocol::ReplyWriter writer(written, protocol::RespVersion::kResp3);
+  write(writer);
+  protocol::Reply reply;
+  std::size_t parsed = 0;
+  [[maybe_unused]] const protocol::ReplyStatus status =
+      protocol::ReplyParser().Parse(written, reply, parsed);
+  assert(status == protocol::ReplyStatus::kReply && parsed == written.size());
+  return reply;
+}
+
 Answer AnswerWith(std::string_view field, const protocol::Reply& reply) {
   if (reply.IsError()) return RefusalOf(reply);
   boost::json::object object;
   json::AddReply(object, field, reply);
   return JsonAnswer(object);
+}
+
+std::optional<Answer> RefuseCount(const Inputs& inputs, std::int64_t count_max) {
+  const std::int64_t count = inputs.Number("count", kRowsDefault);
+  if (count >= 1 && count <= count_max) return std::nullopt;
+  return Refusal(400, "ERR", "count is from 1 to " + std::to_string(count_max));
 }
 
 }  // namespace fairlock::http

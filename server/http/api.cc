@@ -45,7 +45,8 @@ bool IsJson(std::string_view content_type) {
 // Every route, in the order of the families.
 std::vector<const Route*> AllRoutes() {
   std::vector<const Route*> routes;
-  for (const auto& family : {StatusRoutes(), FigureRoutes(), LockRoutes(), SteeringRoutes()}) {
+  for (const auto& family :
+       {StatusRoutes(), FigureRoutes(), LockRoutes(), HistoryRoutes(), SteeringRoutes()}) {
     for (const Route& route : family) routes.push_back(&route);
   }
   return routes;
@@ -58,7 +59,7 @@ Api::Api(ApiOptions options, std::span<const Asset> assets, Figures& figures)
 
 Answer Api::AnswerWithAsset(const Asset& asset, const Request& request) const {
   Answer refusal;
-  if (!IsAdmitted(request, Access::kOpen, refusal)) return refusal;
+  if (!IsFromHere(request, refusal)) return refusal;
   if (request.verb != Verb::kGet) {
     refusal = Refusal(405, "ERR", "this can only be read");
     refusal.allowed_verbs = "GET, HEAD";
@@ -93,7 +94,7 @@ Outcome Api::Take(const Request& request, CommandCaller& commands, engine::TimeM
 Outcome Api::TakeRoute(const Route& route, const Request& request, const Target& target,
                        CommandCaller& commands, engine::TimeMs now) const {
   Answer refusal;
-  if (!IsAdmitted(request, route.access, refusal)) return refusal;
+  if (!IsAdmitted(request, route.access, commands, refusal)) return refusal;
   if (route.verb == Verb::kPost && !IsJson(request.content_type)) {
     return Refusal(415, "ERR", "the body is to be JSON, with Content-Type: application/json");
   }
@@ -103,7 +104,7 @@ Outcome Api::TakeRoute(const Route& route, const Request& request, const Target&
       {.inputs = inputs, .commands = commands, .figures = figures_, .routes = routes_, .now = now});
 }
 
-bool Api::IsAdmitted(const Request& request, Access access, Answer& refusal) const {
+bool Api::IsFromHere(const Request& request, Answer& refusal) const {
   if (!IsOurHost(request.host)) {
     refusal = Refusal(421, "ERR",
                       "this server is not known as " + command::Quoted(request.host, 64) +
@@ -115,11 +116,25 @@ bool Api::IsAdmitted(const Request& request, Access access, Answer& refusal) con
     refusal = Refusal(403, "NOPERM", "pages from elsewhere may not ask this server");
     return false;
   }
+  return true;
+}
+
+bool Api::IsAdmitted(const Request& request, Access access, CommandCaller& commands,
+                     Answer& refusal) const {
+  if (!IsFromHere(request, refusal)) return false;
   if (access == Access::kOpen) return true;
-  if (access == Access::kRead && !options_.is_token_for_reading) return true;
+  // Who has to say who he is, or may not everything, learns here no more than by commands.
+  const access::User* newcomer = commands.dispatcher().access().NewcomersUser();
+  const bool may_all_do_all = newcomer != nullptr && newcomer->IsUnlimited();
+  if (access == Access::kRead && may_all_do_all && !options_.is_token_for_reading) return true;
   if (options_.token.empty()) {
-    refusal = Refusal(403, "NOPERM",
-                      "nobody may change anything over HTTP: option http_token_file is not set");
+    refusal =
+        Refusal(403, "NOPERM",
+                access == Access::kRead
+                    ? "this server has users or a password, and over HTTP a token for them: option "
+                      "http_token_file is not set"
+                    : "nobody may change anything over HTTP: option http_token_file is not "
+                      "set");
     return false;
   }
   if (HasToken(request.authorization)) return true;

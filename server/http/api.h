@@ -19,7 +19,7 @@ struct ApiOptions {
   std::vector<std::string> host_names = {};
   // Who steers must present it as a bearer token; empty: nobody may.
   std::string token = {};
-  // Whether who only looks must present it too.
+  // Whether who only looks must present it too, and not only when clients need a password.
   bool is_token_for_reading = false;
 };
 
@@ -44,10 +44,12 @@ class Api {
   Outcome Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const;
 
   // Whether a browser's page of this very server, or no page, asks. For upgrades, which are no
-  // route.
-  [[nodiscard]] bool IsAdmitted(const Request& request, Access access, Answer& refusal) const;
+  // route. `commands` are those of its connection.
+  [[nodiscard]] bool IsAdmitted(const Request& request, Access access, CommandCaller& commands,
+                                Answer& refusal) const;
 
  private:
+  bool IsFromHere(const Request& request, Answer& refusal) const;
   bool IsOurHost(std::string_view host) const;
   bool HasToken(std::string_view authorization) const;
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,24 @@ constexpr std::size_t kDescribedPerStep = 100;
 
 // A name that consists of digits is a text all the same.
 constexpr auto kTextFields = std::to_array<std::string_view>(
-    {"addr", "laddr", "name", "flags", "events", "cmd", "user", "lib-name", "lib-ver", "wait-key"});
+    {"addr", "laddr", "name", "flags", "events", "cmd", "user", "lib-name", "lib-ver"});
+constexpr std::string_view kWaitKey = "wait-key";
+
+// CLIENT LIST writes \xHH for what would split its line, and for the backslash.
+std::string Unescaped(std::string_view text) {
+  constexpr std::size_t kEscapeBytes = 4;
+  std::string bytes;
+  while (!text.empty()) {
+    unsigned code = 0;
+    const bool is_escape =
+        text.starts_with("\\x") && text.size() >= kEscapeBytes &&
+        std::from_chars(text.data() + 2, text.data() + kEscapeBytes, code, 16).ptr ==
+            text.data() + kEscapeBytes;
+    bytes += is_escape ? static_cast<char>(code) : text.front();
+    text.remove_prefix(is_escape ? kEscapeBytes : 1);
+  }
+  return bytes;
+}
 
 // "name=value name=value ...".
 boost::json::object ClientOf(std::string_view line) {
@@ -30,7 +48,9 @@ boost::json::object ClientOf(std::string_view line) {
   while (!line.empty()) {
     std::string_view value = TakeUpTo(line, " ");
     const std::string_view name = TakeUpTo(value, "=");
-    if (std::find(kTextFields.begin(), kTextFields.end(), name) != kTextFields.end()) {
+    if (name == kWaitKey) {
+      json::AddText(client, name, Unescaped(value));
+    } else if (std::find(kTextFields.begin(), kTextFields.end(), name) != kTextFields.end()) {
       json::AddText(client, name, value);
     } else {
       AddNumberOrText(client, name, value);

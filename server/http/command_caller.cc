@@ -23,6 +23,12 @@ CommandCaller::CommandCaller(command::Dispatcher& dispatcher, command::ClientAdd
   client_.LogIn(dispatcher.access().own_user());
   client_.profile().name = "http";
   client_.set_version(protocol::RespVersion::kResp3);
+  ++dispatcher.gauges().http_clients;
+}
+
+void CommandCaller::Detach(engine::TimeMs now) {
+  --dispatcher_.gauges().http_clients;
+  client_.Detach(now);
 }
 
 protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,

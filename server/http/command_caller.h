@@ -33,7 +33,7 @@ class CommandCaller final : private command::Transport {
 
   // Whether something was told since the last call that must be kept before it may leave.
   bool TakeNews() { return client_.TakeNews(); }
-  void Detach(engine::TimeMs now) { client_.Detach(now); }
+  void Detach(engine::TimeMs now);
   // CLIENT KILL has named it.
   bool is_killed() const { return is_killed_; }
 

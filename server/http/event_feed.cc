@@ -16,13 +16,23 @@ constexpr std::string_view kMessage = "pmessage";
 
 EventFeed::EventFeed(command::Dispatcher& dispatcher, command::ClientAddress address,
                      std::string_view match, engine::TimeMs now, std::function<void()> notice)
-    : notice_(std::move(notice)), client_(dispatcher, *this, std::move(address), now) {
+    : dispatcher_(dispatcher),
+      notice_(std::move(notice)),
+      client_(dispatcher, *this, std::move(address), now) {
   client_.profile().name = "http-events";
   client_.set_version(protocol::RespVersion::kResp3);
-  const std::string pattern = "__lock@*__:" + std::string(match);
+  // A star for the number of the database would match within keys too.
+  const std::string one_digit = "__lock@?__:" + std::string(match);
+  const std::string two_digits = "__lock@??__:" + std::string(match);
   std::string request;
-  protocol::AppendRequest(request, {"PSUBSCRIBE", pattern});
+  protocol::AppendRequest(request, {"PSUBSCRIBE", one_digit, two_digits});
   client_.Consume(request, 1, now);
+  ++dispatcher.gauges().http_clients;
+}
+
+void EventFeed::Detach(engine::TimeMs now) {
+  --dispatcher_.gauges().http_clients;
+  client_.Detach(now);
 }
 
 std::string EventFeed::TakeEvents() {

@@ -32,13 +32,14 @@ class EventFeed final : private command::Transport {
   bool TakeNews() { return client_.TakeNews(); }
   // More gathered than may, or CLIENT KILL has named it.
   bool is_over() const { return is_over_; }
-  void Detach(engine::TimeMs now) { client_.Detach(now); }
+  void Detach(engine::TimeMs now);
 
  private:
   void NoticeOutput() override { notice_(); }
   bool AdmitOutput(std::size_t bytes) override;
   void CloseNow() override;
 
+  command::Dispatcher& dispatcher_;
   const std::function<void()> notice_;
   command::Client client_;
   bool is_over_ = false;

@@ -1,4 +1,4 @@
-// Looking at locks and at what happened to them.
+// Looking at locks.
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "json/reply_json.h"
+#include "server/command/lock_replies.h"
 #include "server/command/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
@@ -78,7 +79,6 @@ class SortedLocks final : public SharedWork {
 };
 
 constexpr std::int64_t kRowsMax = 1000;
-constexpr std::int64_t kRowsDefault = 100;
 
 std::vector<std::string> OptionsOf(const Inputs& inputs) {
   std::vector<std::string_view> words;
@@ -88,10 +88,8 @@ std::vector<std::string> OptionsOf(const Inputs& inputs) {
 }
 
 Outcome ListLocks(const RouteCall& call) {
+  if (auto refusal = RefuseCount(call.inputs, kRowsMax)) return *std::move(refusal);
   const std::int64_t count = call.inputs.Number("count", kRowsDefault);
-  if (count < 1 || count > kRowsMax) {
-    return Refusal(400, "ERR", "count is from 1 to " + std::to_string(kRowsMax));
-  }
   const std::string_view sort = call.inputs.Text("sort");
   const std::vector<std::string> options = OptionsOf(call.inputs);
   if (!sort.empty()) {
@@ -117,32 +115,39 @@ Outcome ListLocks(const RouteCall& call) {
   return JsonAnswer({{"locks", std::move(rows)}, {"cursor", page.elements.at(0).text}});
 }
 
+// Of the same cost as a few dozen requests, whatever there is.
+constexpr std::size_t kHoldersMax = 100;
+constexpr std::int64_t kPlacesMax = 500;
+
 Outcome ShowLock(const RouteCall& call) {
   const std::string_view key = call.inputs.Text("key");
   call.commands.SelectDatabase(call.inputs.Database());
-  const protocol::Reply info = call.commands.Call({"LOCKINFO", key}, call.now);
-  if (info.IsError()) return RefusalOf(info);
+  // It ends what is due. LOCKINFO would write down thousands of holders.
+  const protocol::Reply held = call.commands.Call({"LOCKED", key}, call.now);
+  if (held.IsError()) return RefusalOf(held);
+  command::Dispatcher& dispatcher = call.commands.dispatcher();
+  const protocol::Reply info = ReplyOf([&](protocol::ReplyWriter& writer) {
+    const engine::KeyName name{.db = call.inputs.Database(), .bytes = key};
+    command::WriteLockInfo(
+        writer, dispatcher,
+        dispatcher.engine().Inspect(name, kHoldersMax, call.now, dispatcher.effects()), call.now);
+  });
   const protocol::Reply line = call.commands.Call({"QUEUE", key, "COUNT", "100"}, call.now);
   boost::json::object object;
   json::AddText(object, "key", key);
   object["db"] = call.inputs.Database();
   for (const auto& field : json::ObjectOf(info)) object.insert(field);
+  object["holder_count"] = held.integer;
   json::AddReply(object, "line", line);
   return JsonAnswer(object);
 }
 
 Outcome ShowLine(const RouteCall& call) {
+  if (auto refusal = RefuseCount(call.inputs, kPlacesMax)) return *std::move(refusal);
   call.commands.SelectDatabase(call.inputs.Database());
   std::vector<std::string_view> arguments = {"QUEUE", call.inputs.Text("key")};
   call.inputs.AppendOptions(arguments);
   return AnswerWith("line", call.commands.Call(arguments, call.now));
-}
-
-Outcome ShowHistory(const RouteCall& call) {
-  call.commands.SelectDatabase(call.inputs.Database());
-  std::vector<std::string_view> arguments = {"HISTORY", call.inputs.Text("key", "*")};
-  call.inputs.AppendOptions(arguments);
-  return AnswerWith("history", call.commands.Call(arguments, call.now));
 }
 
 constexpr Parameter kDbInPath = {"db", ValueType::kDatabase, true, "", "The database"};
@@ -169,16 +174,7 @@ constexpr auto kLineParameters = std::to_array<Parameter>({
     kDbInPath,
     kKeyInPath,
     {"start", ValueType::kNumber, false, "START", "Places to leave out at the front"},
-    {"count", ValueType::kNumber, false, "COUNT", "How many places; 100 if not given"},
-});
-
-constexpr auto kHistoryParameters = std::to_array<Parameter>({
-    kDatabase,
-    {"key", ValueType::kText, false, "", "Only this key; else all of the database"},
-    {"owner", ValueType::kText, false, "OWNER", "Only this owner"},
-    {"since", ValueType::kNumber, false, "SINCE", "Unix time in milliseconds"},
-    {"until", ValueType::kNumber, false, "UNTIL", "Unix time in milliseconds"},
-    {"count", ValueType::kNumber, false, "COUNT", "How many events; 100 if not given"},
+    {"count", ValueType::kNumber, false, "COUNT", "How many places; 100 if not given, 500 at most"},
 });
 
 constexpr auto kLockRoutes = std::to_array<Route>({
@@ -186,11 +182,10 @@ constexpr auto kLockRoutes = std::to_array<Route>({
      "Locks that are held or waited for, page by page or the first ones in an order",
      kListParameters, &kLocksSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}", Access::kRead, ShowLock, "showLock",
-     "One lock: its holders and the first 100 places of its line", kLockParameters, &kLockSchema},
+     "One lock: its first 100 holders and the first 100 places of its line", kLockParameters,
+     &kLockSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}/line", Access::kRead, ShowLine, "showLine",
      "Places of the line of one lock", kLineParameters, &kLineSchema},
-    {Verb::kGet, "/api/v1/history", Access::kRead, ShowHistory, "showHistory",
-     "What happened, the newest first", kHistoryParameters, &kHistorySchema},
 });
 
 }  // namespace

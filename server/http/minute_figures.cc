@@ -17,7 +17,7 @@ Moment MomentOf(command::Dispatcher& dispatcher, engine::TimeMs now) {
           .broken = locks.broken,
           .waiting = locks.places - locks.passed_over,
           .held = locks.holds,
-          .connections = dispatcher.clients().size()};
+          .connections = dispatcher.clients().size() - dispatcher.gauges().http_clients};
 }
 
 void MinuteFigures::Note(const Moment& moment) {

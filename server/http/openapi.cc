@@ -35,6 +35,8 @@ constexpr auto kRefused = std::to_array<Refused>({
     {"413", "The body is larger than 64 KB", IsPost},
     {"415", "The body is not JSON", IsPost},
     {"421", "The server does not go by this name", [](const Route&) { return true; }},
+    {"426", "It is asked for without the header Upgrade: websocket",
+     [](const Route& route) { return route.is_web_socket; }},
     {"503", "The server cannot do it now: it reads its data, or something is full",
      [](const Route& route) { return route.needs_locks; }},
 });
@@ -102,12 +104,14 @@ object BodyOf(const Route& route) {
 
 object AnswersOf(const Route& route) {
   object done{{"description", "Done"}};
-  if (route.answer == nullptr) {
+  if (route.is_web_socket) {
+    done["description"] = "From now on messages follow";
+  } else if (route.answer == nullptr) {
     done["content"] = {{"text/plain", {{"schema", {{"type", "string"}}}}}};
   } else {
     done["content"] = {{"application/json", {{"schema", ReferenceTo(route.answer->name)}}}};
   }
-  object answers{{"200", std::move(done)}};
+  object answers{{route.is_web_socket ? "101" : "200", std::move(done)}};
   for (const Refused& row : kRefused) {
     if (!row.applies(route)) continue;
     object refusal{{"description", row.description}};

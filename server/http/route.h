@@ -63,8 +63,9 @@ struct RouteCall {
   engine::TimeMs now;
 };
 
-// For the last field of a route.
+// For the last fields of a route.
 inline constexpr bool kWithoutLocks = false;
+inline constexpr bool kIsWebSocket = true;
 
 struct Route {
   Verb verb;
@@ -76,12 +77,14 @@ struct Route {
   std::span<const Parameter> parameters;
   const Schema* answer = nullptr;  // of JSON; null: it is text
   bool needs_locks = true;         // while they are read from the disk it is refused
+  bool is_web_socket = false;      // its handler answers those who ask without Upgrade
 };
 
 // Each family is defined at the bottom of its file.
 std::span<const Route> StatusRoutes();
 std::span<const Route> FigureRoutes();
 std::span<const Route> LockRoutes();
+std::span<const Route> HistoryRoutes();
 std::span<const Route> SteeringRoutes();
 
 }  // namespace fairlock::http

@@ -85,7 +85,8 @@ constexpr auto kLockFields = std::to_array<Field>({
     {"db", kInteger, ""},
     {"limit", kInteger, ""},
     {"mode", kText, "exclusive or shared", kMayBeNull},
-    {"holders", kObjects, "The oldest first", false, false, &kHolder},
+    {"holders", kObjects, "The first 100, the oldest first", false, false, &kHolder},
+    {"holder_count", kInteger, "How many there are"},
     {"waiters", kInteger, ""},
     {"reserved", kInteger, "Rooms kept for those whose turn it is"},
     {"cooling_ms", kInteger, "Until the last room has cooled"},
@@ -119,8 +120,9 @@ constexpr auto kEventFields = std::to_array<Field>({
 constexpr Schema kEvent = {"Event", kEventFields};
 constexpr auto kHistoryFields = std::to_array<Field>({
     {"oldest", kInteger, "The oldest time that is kept", kMayBeNull},
-    {"next_until", kInteger, "Not all was seen: ask again with it as until", kMayBeNull},
+    {"next_until", kInteger, "Not all was seen: the time of the next one", kMayBeNull},
     {"events", kObjects, "The newest first", false, false, &kEvent},
+    {"next_before", kInteger, "Not all was seen: ask again with it as before", kMayBeNull},
 });
 constexpr Schema kHistory = {"History", kHistoryFields};
 constexpr auto kHistoryEnvelope = std::to_array<Field>({
@@ -187,7 +189,7 @@ constexpr auto kClientFields = std::to_array<Field>({
     {"db", kInteger, ""},
     {"cmd", kText, "The last command"},
     {"user", kText, ""},
-    {"wait-key", kText, "What it waits for"},
+    {"wait-key", kText, "What it waits for; empty: nothing"},
     {"waited-ms", kInteger, ""},
 });
 constexpr Schema kClient = {"Client", kClientFields, true};

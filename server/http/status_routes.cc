@@ -20,8 +20,7 @@ namespace fairlock::http {
 
 namespace {
 
-constexpr std::int64_t kClientsDefault = 100;
-constexpr std::int64_t kClientsMax = 1000;
+constexpr std::int64_t kClientsMax = 200;
 
 constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
 
@@ -49,10 +48,8 @@ Outcome ShowStatus(const RouteCall& call) {
 }
 
 Outcome ShowClients(const RouteCall& call) {
-  const std::int64_t count = call.inputs.Number("count", kClientsDefault);
-  if (count < 1 || count > kClientsMax) {
-    return Refusal(400, "ERR", "count is from 1 to " + std::to_string(kClientsMax));
-  }
+  if (auto refusal = RefuseCount(call.inputs, kClientsMax)) return *std::move(refusal);
+  const std::int64_t count = call.inputs.Number("count", kRowsDefault);
   const std::int64_t after = call.inputs.Number("after", 0);
   if (after < 0) return Refusal(400, "ERR", "after is the number of a connection, or 0");
   return ListClients(call.commands, {.after = static_cast<std::uint64_t>(after),
@@ -65,22 +62,40 @@ Outcome ShowDescription(const RouteCall& call) {
   return Answer{.body = Describe(call.routes, version) + "\n"};
 }
 
+// A password is given to nobody: the answer may lie in caches and logs of others.
+constexpr std::string_view kHidden = "(hidden)";
+
 Outcome ListSettings(const RouteCall& call) {
-  return AnswerWith("settings", call.commands.Call({"CONFIG", "GET", "*"}, call.now));
+  protocol::Reply settings = call.commands.Call({"CONFIG", "GET", "*"}, call.now);
+  for (const command::Setting& setting :
+       call.commands.dispatcher().environment().FindSettings("*")) {
+    if (!setting.is_secret || setting.value.empty()) continue;
+    for (std::size_t i = 0; i + 1 < settings.elements.size(); i += 2) {
+      if (settings.elements[i].text == setting.name) settings.elements[i + 1].text = kHidden;
+    }
+  }
+  return AnswerWith("settings", settings);
 }
 
 // Whoever executes this is alive.
 Outcome ShowHealth(const RouteCall&) { return Answer{.content_type = kPlainText, .body = "ok\n"}; }
 
 Outcome ShowReadiness(const RouteCall& call) {
-  const protocol::Reply ping = call.commands.Call({"PING"}, call.now);
-  if (!ping.IsError()) return Answer{.content_type = kPlainText, .body = "ready\n"};
-  return Answer{.status = 503, .content_type = kPlainText, .body = ping.text + "\n"};
+  command::Dispatcher& dispatcher = call.commands.dispatcher();
+  dispatcher.LookAtMemory(call.now);
+  if (dispatcher.takes_locks()) return Answer{.content_type = kPlainText, .body = "ready\n"};
+  std::string written;
+  protocol::ReplyWriter writer(written, protocol::RespVersion::kResp3);
+  dispatcher.RefuseLock(writer);
+  // Without the "-" of an error.
+  return Answer{.status = 503,
+                .content_type = kPlainText,
+                .body = written.substr(1, written.find("\r\n") - 1) + "\n"};
 }
 
 constexpr auto kClientParameters = std::to_array<Parameter>({
     {"after", ValueType::kNumber, false, "", "Only connections with greater numbers"},
-    {"count", ValueType::kNumber, false, "", "How many; 100 if not given, 1,000 at most"},
+    {"count", ValueType::kNumber, false, "", "How many; 100 if not given, 200 at most"},
     {"waiting", ValueType::kFlag, false, "", "Only those whose request waits"},
 });
 

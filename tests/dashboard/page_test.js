@@ -115,10 +115,76 @@ test("a lock is broken through the page, and a waiting redis-cli gets it", () =>
     await page.locator("tbody tr", { hasText: "“it hangs”" }).waitFor();
   }));
 
+test("who has come meanwhile is not broken", () => withPage("", async (page) => {
+  await server.cli("LOCK", "swift:1", "hanging", "EX", "600");
+  await page.evaluate(() => { location.hash = "#/lock/0/swift:1"; });
+  await page.getByRole("button", { name: "Break this lock" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("hanging loses swift:1").waitFor();
+  await server.cli("UNLOCK", "swift:1", "hanging");
+  await server.cli("LOCK", "swift:1", "healthy", "EX", "600");
+  await dialog.getByRole("button", { name: "Break it" }).click();
+  await page.getByText("Nothing to end").waitFor();
+  assert.equal(await server.cli("LOCKED", "swift:1", "healthy"), "1");
+}));
+
+test("nobody is promised a lock that is drained", () => withPage("", async (page) => {
+  await server.cli("LOCK", "calm:1", "holder", "EX", "600");
+  const waiter = await server.connect();
+  waiter.send("LOCK", "calm:1", "next-one", "WAIT", "100s");
+  await until("it waits", async () => await server.cli("POSITION", "calm:1", "next-one") === "1");
+  await server.cli("LIMIT", "SET", "calm:*", "0");
+  await page.evaluate(() => { location.hash = "#/lock/0/calm:1"; });
+  await page.getByText("It is drained").waitFor();
+  await page.getByRole("button", { name: "Break this lock" }).click();
+  const said = await page.getByRole("dialog").innerText();
+  assert.match(said, /nobody is granted it while the override holds/);
+  assert.doesNotMatch(said, /at once/);
+  await server.cli("LIMIT", "DEL", "calm:*");
+  waiter.close();
+}));
+
+test("many holders and a long line are shown page by page", () => withPage("", async (page) => {
+  const client = await server.connect();
+  for (let n = 0; n < 130; ++n) client.send("LOCK", "many:1", `holder-${n}`, "LIMIT", 130);
+  const waiters = [];
+  await until("all hold it", async () => await server.cli("LOCKED", "many:1") === "130");
+  for (let n = 0; n < 110; ++n) {
+    waiters.push(await server.connect());
+    waiters[n].send("LOCK", "many:1", `waiter-${n}`, "LIMIT", 130, "WAIT", "100s");
+    if (n === 0 || n === 109) {
+      await until("it waits",
+        async () => await server.cli("POSITION", "many:1", `waiter-${n}`) !== "");
+    }
+  }
+  await page.evaluate(() => { location.hash = "#/lock/0/many:1"; });
+  await page.getByText("The first 100; 30 more hold it.").waitFor();
+  await page.getByText("Places 1 to 100 of 110").waitFor();
+  await page.getByRole("button", { name: "Next places" }).click();
+  await page.getByText("Places 101 to 110 of 110").waitFor();
+  await page.getByRole("button", { name: "Older", exact: true }).click();
+  await page.getByRole("button", { name: "Newest" }).waitFor();
+  await page.getByRole("button", { name: "Break this lock" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("30 holders that are not shown keep theirs.").waitFor();
+  assert.equal(await dialog.locator("li").count(), 100);
+  await dialog.getByRole("button", { name: "Break it" }).click();
+  await page.getByText("100 holds of many:1 ended.").waitFor();
+  client.close();
+  for (const waiter of waiters) waiter.close();
+}));
+
 test("a pattern is tried dry before it is broken", () => withPage("", async (page) => {
   for (let n = 0; n < 7; ++n) await server.cli("LOCK", `dry:${n}`, "o", "EX", "600");
   await page.evaluate(() => { location.hash = "#/locks?match=dry:*"; });
   await page.locator("tbody tr", { hasText: "dry:3" }).waitFor();
+  // In which database, and whether those of others too, it could not say.
+  for (const more of ["", "&db=0&owner=o"]) {
+    await page.evaluate((to) => { location.hash = to; }, `#/locks?match=dry:*${more}`);
+    await page.getByText("filter by key and database only").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Break all" }).count(), 0);
+  }
+  await page.evaluate(() => { location.hash = "#/locks?match=dry:*&db=0"; });
   assert.equal(await page.locator("tbody tr").count(), 7);
   await page.getByRole("button", { name: "Break all that match" }).click();
   const dialog = page.getByRole("dialog");
@@ -198,6 +264,43 @@ test("bytes that are no text can be broken too", () => withPage("", async (page)
   await page.getByText("Nobody holds it.").waitFor();
   holder.close();
 }));
+
+test("a filter that seldom fits leads on", () => withPage("", async (page) => {
+  const client = await server.connect();
+  for (let n = 0; n < 4000; ++n) client.send("LOCK", `bulk:${n}`, "bulk", "EX", 600);
+  await until("they are held", async () => await server.cli("LOCKED", "bulk:3999") === "1");
+  await server.cli("LOCK", "seldom:1", "rare", "EX", "600");
+  await page.evaluate(() => { location.hash = "#/locks?sort=none&owner=rare"; });
+  const next = page.getByRole("button", { name: "Next page" });
+  for (let n = 0; n < 20; ++n) {
+    const row = page.locator("tbody tr", { hasText: "seldom:1" });
+    await row.or(next).first().waitFor();
+    if (await row.count() > 0) break;
+    await next.click();
+    await page.waitForResponse(/api\/v1\/locks/);
+  }
+  await page.locator("tbody tr", { hasText: "seldom:1" }).waitFor();
+  for (let n = 0; n < 4000; ++n) client.send("UNLOCK", `bulk:${n}`, "bulk");
+  await until("they are free", async () => await server.cli("LOCKED", "bulk:3999") === "0");
+  client.close();
+}));
+
+test("what a client waits for leads to that lock, whatever its bytes are", () =>
+  withPage("", async (page) => {
+    const holder = await server.connect();
+    const waiter = await server.connect();
+    const key = "$5\r\nc \xff\x01\\\r\n";
+    holder.socket.write(Buffer.from(`*3\r\n$4\r\nLOCK\r\n${key}$1\r\no\r\n`, "latin1"));
+    waiter.send("CLIENT", "SETNAME", "of-bytes");
+    waiter.socket.write(Buffer.from(
+      `*5\r\n$4\r\nLOCK\r\n${key}$1\r\nw\r\n$4\r\nWAIT\r\n$4\r\n100s\r\n`, "latin1"));
+    await page.evaluate(() => { location.hash = "#/clients?waiting=1"; });
+    await page.locator("tbody tr", { hasText: "of-bytes" }).locator("a.key").click();
+    await page.getByText("o has held it for").waitFor();
+    assert.match(await page.title(), /^c \ufffd.+ · fairlock$/s);
+    holder.close();
+    waiter.close();
+  }));
 
 test("what is typed into a filter stays when the view is drawn anew", () => withPage("#/locks",
   async (page) => {

@@ -1,33 +1,15 @@
 """The HTTP side, by a client that knows only HTTP."""
 
-import asyncio
 import concurrent.futures
 import json
 import socket
 import subprocess
-import threading
 import time
 import unittest
 
-import websockets
-
 import resp
-from http_server import HttpServer, TOKEN
+from http_server import HttpServer, TOKEN, WithServer
 from own_server import PROGRAM, free_port
-
-
-class WithServer(unittest.TestCase):
-
-    def setUp(self):
-        self.server = self.enterContext(HttpServer())
-        self.own = self.enterContext(self.server.connect())
-
-    def wait_in_line(self, key, owner):
-        connection = self.enterContext(self.server.connect())
-        connection.send(resp.request("LOCK", key, owner, "WAIT", "100s"))
-        while self.own.ask("POSITION", key, owner) is None:
-            time.sleep(0.001)
-        return connection
 
 
 class Looking(WithServer):
@@ -126,6 +108,16 @@ class Looking(WithServer):
         status, answer = self.server.post("/api/v1/break", {"key_base64": "a/8A"})
         self.assertEqual((status, answer), (200, {"broken": 1}))
 
+    def test_a_lock_of_many_shows_some_and_says_how_many(self):
+        self.own.send(b"".join(resp.request("LOCK", "k", f"o{number}", "LIMIT", 1000)
+                               for number in range(1000)))
+        for _ in range(1000):
+            self.own.reply()
+        _, lock = self.server.get("/api/v1/locks/0/k")
+        self.assertEqual([holder["owner"] for holder in lock["holders"]],
+                         [f"o{number}" for number in range(100)])
+        self.assertEqual(lock["holder_count"], 1000)
+
     def test_databases_are_apart(self):
         with self.server.connect() as other:
             other.ask("SELECT", 5)
@@ -144,6 +136,59 @@ class Looking(WithServer):
                          ["released", "granted"])
         _, answer = self.server.get("/api/v1/statistics?label=shop")
         self.assertEqual(answer["statistics"]["labels"][0]["acquired"], 1)
+
+    def test_the_past_comes_page_by_page_also_within_a_millisecond(self):
+        # In one step, so at one time.
+        self.own.ask("MULTI")
+        for number in range(300):
+            self.own.ask("LOCK", f"k{number}", "o")
+        self.own.ask("EXEC")
+        self.own.ask("LOCK", "later", "o")
+        keys = []
+        before = 0
+        for _ in range(20):
+            page = self.server.get(f"/api/v1/history?count=40&before={before}")[1]["history"]
+            self.assertLessEqual(len(page["events"]), 40)
+            keys += [event["key"] for event in page["events"]]
+            before = page["next_before"]
+            if before is None:
+                break
+        self.assertEqual(keys, ["later"] + [f"k{number}" for number in reversed(range(300))])
+
+    def test_a_key_that_is_a_star_is_that_key(self):
+        self.own.ask("LOCK", "*", "o")
+        self.own.ask("LOCK", "other", "o")
+        _, answer = self.server.get("/api/v1/history?key=*")
+        self.assertEqual([event["key"] for event in answer["history"]["events"]], ["*"])
+
+    def test_what_is_waited_for_is_told_as_it_is(self):
+        self.own.ask("LOCK", "a \\x20b", "me")
+        self.wait_in_line("a \\x20b", "you")
+        _, page = self.server.get("/api/v1/clients?waiting=true")
+        self.assertEqual([client["wait-key"] for client in page["clients"]], ["a \\x20b"])
+        self.own.ask("LOCK", b"k\xff\x00", "me")
+        self.wait_in_line(b"k\xff\x00", "you")
+        _, page = self.server.get("/api/v1/clients?waiting=true")
+        self.assertEqual(page["clients"][1]["wait-key_base64"], "a/8A")
+
+    def test_connections_over_http_are_counted_apart(self):
+        self.own.ask("PING")
+        body = self.server.ask("GET", "/metrics")[2]
+        self.assertIn(b"\nfairlock_connections 1\n", body)
+        self.assertIn(b"\nfairlock_http_connections 1\n", body)
+
+    def test_it_is_not_ready_while_no_lock_can_be_taken(self):
+        for options, word in ((("--max-memory", "1mb"), b"OOM "),
+                              (("--min-free-disk", "1024gb", "--durability", "async"),
+                               b"STORAGE ")):
+            with self.subTest(word), HttpServer(*options) as server, server.connect() as own:
+                give_up = time.monotonic() + 20
+                while not str(own.ask("LOCK", "k", "o")).startswith(word.decode()):
+                    own.ask("UNLOCK", "k", "o")
+                    self.assertLess(time.monotonic(), give_up)
+                status, _, body = server.ask("GET", "/readyz")
+                self.assertEqual((status, body[:len(word)]), (503, word))
+                self.assertIn(b"\nfairlock_ready 0\n", server.ask("GET", "/metrics")[2])
 
     def test_clients_and_settings_are_listed(self):
         self.own.ask("CLIENT", "SETNAME", "worker")
@@ -180,6 +225,11 @@ class Looking(WithServer):
                 ("/api/v1/locks?count=x", 400, "count is 'x'; a whole number would be right"),
                 ("/api/v1/locks?sort=size", 400, "sort is one of wait, hold, waiters, holders"),
                 ("/api/v1/locks?db=1&db=2", 400, "db is given twice"),
+                ("/api/v1/history?count=501", 400, "count is from 1 to 500"),
+                ("/api/v1/history?before=-1", 400, "before is next_before of the page before"),
+                ("/api/v1/locks/0/k/line?count=501", 400, "count is from 1 to 500"),
+                ("/api/v1/clients?count=201", 400, "count is from 1 to 200"),
+                ("/api/v1/events", 426, "the header Upgrade: websocket is missing"),
                 ("/api/v1/nothing", 404, "nothing at this path"),
                 ("/api/v1/break", 405, "this path takes POST")):
             with self.subTest(target):
@@ -270,6 +320,21 @@ class Steering(WithServer):
         status, answer = self.server.post("/api/v1/settings", {"name": "port", "value": "1"})
         self.assertEqual((status, answer["error"]["code"]), (400, "ERR"))
 
+    def test_a_password_is_for_nobody_and_shuts_who_only_looks_out(self):
+        self.assertEqual(self.server.get("/api/v1/settings")[1]["settings"]["requirepass"], "")
+        self.own.ask("CONFIG", "SET", "requirepass", "top-secret")
+        looked_at = ("settings", "status", "locks", "clients", "history?key=k", "minutes",
+                     "statistics", "limits", "openapi.json")
+        for path in looked_at:
+            status, _, body = self.server.ask("GET", "/api/v1/" + path)
+            self.assertEqual(status, 401, path)
+            self.assertNotIn(b"top-secret", body)
+        for path in ("/healthz", "/readyz", "/metrics", "/"):
+            self.assertEqual(self.server.ask("GET", path)[0], 200, path)
+        status, answer = self.server.get("/api/v1/settings", token=TOKEN)
+        self.assertEqual(status, 200)
+        self.assertEqual(answer["settings"]["requirepass"], "(hidden)")
+
     def test_nobody_steers_without_the_token(self):
         self.own.ask("LOCK", "k", "me")
         for token in (None, "", "wrong", TOKEN + "x", TOKEN[:-1]):
@@ -336,17 +401,6 @@ class Strangers(WithServer):
         self.assertEqual(self.send(b"*1\r\n$4\r\nPING\r\n"), b"HTTP/1.1 400 Bad Request")
         self.assertEqual(self.own.ask("PING"), "PONG")
 
-    def test_more_connections_than_allowed_are_closed(self):
-        with HttpServer("--http-max-clients", "5") as server:
-            open_ones = [self.enterContext(socket.create_connection(
-                ("127.0.0.1", server.http_port), 20)) for _ in range(5)]
-            time.sleep(0.1)
-            with socket.create_connection(("127.0.0.1", server.http_port), 20) as sixth:
-                self.assertEqual(sixth.recv(1), b"")
-            open_ones[0].close()
-            time.sleep(0.1)
-            self.assertEqual(server.get("/api/v1/locks")[0], 200)
-
     def test_an_open_address_needs_a_token(self):
         ended = subprocess.run(
             [PROGRAM, "--port", str(free_port()), "--http-port", str(free_port()), "--http-bind",
@@ -363,57 +417,6 @@ class Strangers(WithServer):
             begin = time.monotonic()
             self.assertEqual(self.server.stop(), 0)
             self.assertLess(time.monotonic() - begin, 2)
-
-
-def events_of(server, target, act, wanted):
-    """The events that come over a WebSocket while `act` is done; at least so many."""
-    async def watch():
-        found = []
-        async with websockets.connect(f"ws://127.0.0.1:{server.http_port}{target}") as socket_:
-            thread = threading.Thread(target=act)
-            thread.start()
-            while len(found) < wanted:
-                found += json.loads(await asyncio.wait_for(socket_.recv(), 20))
-            thread.join()
-        return found
-
-    return asyncio.run(watch())
-
-
-class Watching(WithServer):
-
-    def act(self):
-        for key in ("a1", "b1", "a2"):
-            self.own.ask("LOCK", key, "o")
-            self.own.ask("UNLOCK", key, "o")
-
-    def test_events_come_as_they_happen(self):
-        events = events_of(self.server, "/api/v1/events", self.act, 6)
-        self.assertEqual([(event["event"], event["key"]) for event in events],
-                         [(event, key) for key in ("a1", "b1", "a2")
-                          for event in ("granted", "released")])
-
-    def test_only_those_that_match(self):
-        events = events_of(self.server, "/api/v1/events?match=a*", self.act, 4)
-        self.assertEqual([event["key"] for event in events], ["a1", "a1", "a2", "a2"])
-
-    def test_who_does_not_read_is_closed_and_nobody_notices(self):
-        with socket.create_connection(("127.0.0.1", self.server.http_port), 20) as slow:
-            slow.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-                         b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                         b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-            self.assertIn(b"101 Switching Protocols", slow.recv(100))
-            clients = []
-            for _ in range(200):
-                requests = b"".join(resp.request("LOCK", "k" * 200, "o") +
-                                    resp.request("UNLOCK", "k" * 200, "o") for _ in range(200))
-                self.own.send(requests)
-                for _ in range(400):
-                    self.own.reply()
-                clients = self.server.get("/api/v1/clients")[1]["clients"]
-                if not any(client["name"] == "http-events" for client in clients):
-                    break
-            self.assertNotIn("http-events", [client["name"] for client in clients])
 
 
 if __name__ == "__main__":

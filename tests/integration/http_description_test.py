@@ -32,6 +32,7 @@ CALLS = [
     ("showLine", "/api/v1/locks/0/order:42/line", None),
     ("showHistory", "/api/v1/history", None),
     ("showHistory", "/api/v1/history?key=order:42", None),
+    ("watchEvents", "/api/v1/events?match=order:*", None),
     ("setLimit", "/api/v1/limits/set", {"pattern": "x*", "limit": 3, "seconds": 60, "reason": "r"}),
     ("listLimits", "/api/v1/limits", None),
     ("deleteLimit", "/api/v1/limits/delete", {"pattern": "x*"}),
@@ -101,7 +102,8 @@ class Answers(Described):
             time.sleep(0.001)
         for operation, target, body in CALLS:
             with self.subTest(operation, target=target):
-                self.assertEqual(self.call(self.server, operation, target, body), 200)
+                self.assertEqual(self.call(self.server, operation, target, body),
+                                 426 if operation == "watchEvents" else 200)
         self.assertEqual({name for name, _, _ in CALLS}, set(self.operations))
 
     def test_all_refusals_of_the_door(self):
@@ -131,7 +133,7 @@ class Answers(Described):
                 self.check_all(401, server, token=token)
         steering = {name for name, (verb, _, _) in self.operations.items() if verb == "POST"}
         for name in self.documenting(401):
-            expected = 401 if name in steering else 200
+            expected = 401 if name in steering else 426 if name == "watchEvents" else 200
             self.assertEqual(self.call(self.server, name, token=None), expected)
         with HttpServer(with_token=False) as server:
             for name in steering:

@@ -2,7 +2,10 @@
 
 import http.client
 import json
+import time
+import unittest
 
+import resp
 from own_server import Server, free_port
 
 TOKEN = "a-token-of-the-tests"
@@ -41,3 +44,17 @@ class HttpServer(Server):
     def post(self, target, body, token=TOKEN, **options):
         status, _, answer = self.ask("POST", target, body, token=token, **options)
         return status, json.loads(answer)
+
+
+class WithServer(unittest.TestCase):
+
+    def setUp(self):
+        self.server = self.enterContext(HttpServer())
+        self.own = self.enterContext(self.server.connect())
+
+    def wait_in_line(self, key, owner):
+        connection = self.enterContext(self.server.connect())
+        connection.send(resp.request("LOCK", key, owner, "WAIT", "100s"))
+        while self.own.ask("POSITION", key, owner) is None:
+            time.sleep(0.001)
+        return connection

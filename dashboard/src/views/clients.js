@@ -1,8 +1,9 @@
 // Who is connected.
 import { el } from "../el.js";
-import { get, post } from "../api.js";
+import { get, pathOf, post } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
-import { actButton, button, empty, heading, panel, placeholder, table } from "../parts.js";
+import { actButton, button, empty, heading, paging, panel, placeholder,
+  table } from "../parts.js";
 import { count, duration } from "../format.js";
 import { confirm } from "../dialog.js";
 
@@ -37,7 +38,7 @@ const kColumns = [
   { name: "Idle", isNumber: true, cell: (row) => duration(row.idle * 1000) },
   { name: "Last command", cell: (row) => (row.cmd === "NULL" ? "–" : row.cmd) },
   { name: "Waits for", isWide: true, cell: (row) => (row["wait-key"]
-    ? el("a.key", { href: linkTo("lock", [row.db, encodeURIComponent(row["wait-key"])]) },
+    ? el("a.key", { href: linkTo("lock", [row.db, pathOf(row, "wait-key")]) },
       row["wait-key"]) : el("span.muted", "–")) },
   { name: "Waited", isNumber: true,
     cell: (row) => (row["wait-key"] ? duration(row["waited-ms"]) : "–") },
@@ -60,7 +61,7 @@ function view() {
       ? empty("None", query.waiting === "1" ? "No connection waits for a lock."
         : "There are no further connections.")
       : table("Connections", kColumns, rows, (row) => row.id),
-    el("p.note.paging", el("span.muted", `${count(clients.connected)} connected in all`),
+    paging(el("span.muted", `${count(clients.connected)} connected in all`),
       query.after ? button("First page", () => changeQuery({ after: "" })) : null,
       clients.next ? button("Next page", () => changeQuery({ after: String(clients.next) }))
         : null)),

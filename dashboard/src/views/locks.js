@@ -2,13 +2,15 @@
 import { el } from "../el.js";
 import { get, post } from "../api.js";
 import { changeQuery, state } from "../state.js";
-import { actButton, button, choice, empty, filter, heading, keyLink, labelOf, panel, placeholder,
-  running, table } from "../parts.js";
+import { actButton, button, choice, empty, filter, heading, keyLink, labelOf, paging, panel,
+  placeholder, running, table } from "../parts.js";
 import { count, kDurationPattern, plural } from "../format.js";
 import { confirm } from "../dialog.js";
 
 const kPage = 50;
 const kRowsMax = 1000;
+// A page of a walk may be empty with others behind it.
+const kEmptyPagesMax = 10;
 const kSorts = [["wait", "longest wait"], ["hold", "longest hold"], ["waiters", "most waiters"],
   ["holders", "most holders"], ["", "none, page by page"]];
 
@@ -17,11 +19,15 @@ const sortOf = (query) => (query.sort === undefined ? "wait" : query.sort === "n
 
 async function load({ query }) {
   const sort = sortOf(query);
-  const locks = await get("locks", {
+  const ask = (cursor) => get("locks", {
     match: query.match, label: query.label, owner: query.owner, db: query.db,
     waiting: query.waiting, held: query.held, no_expiry: query.endless === "1",
-    sort, count: query.count || kPage, cursor: sort ? "" : query.cursor,
+    sort, count: query.count || kPage, cursor,
   });
+  let locks = await ask(sort ? "" : query.cursor);
+  for (let n = 1; n < kEmptyPagesMax && !locks.locks.length && locks.cursor !== "0"; ++n) {
+    locks = await ask(locks.cursor);
+  }
   return { locks };
 }
 
@@ -94,37 +100,50 @@ function breakMatching() {
   });
 }
 
-function paging(locks) {
+function pages(locks) {
   const { query } = state.route;
   if (sortOf(query)) {
     const shownNow = locks.locks.length;
     const more = Math.min(shownNow * 4, kRowsMax);
     const isMore = locks.found > shownNow && shownNow < kRowsMax;
-    return el("p.note.paging", el("span.muted", `${count(shownNow)} of ` +
+    return paging(el("span.muted", `${count(shownNow)} of ` +
       `${plural(locks.found, "lock", "locks")}`),
     isMore ? button(`Show ${count(more)}`, () => changeQuery({ count: String(more) })) : null,
     locks.found > kRowsMax && shownNow >= kRowsMax
       ? el("span.muted", "Narrow the filter to see others.") : null);
   }
-  return el("p.note.paging",
+  return paging(
     query.cursor ? button("First page", () => changeQuery({ cursor: "" })) : null,
     locks.cursor !== "0" ? button("Next page", () => changeQuery({ cursor: locks.cursor }))
       : el("span.muted", "This is the last page."));
 }
 
+// It knows the key and the database only: with another filter it would end what is not shown.
+function breakButton(query) {
+  if (!query.match) return null;
+  const isExact = query.db && !["label", "owner", "waiting", "held", "endless"]
+    .some((name) => query[name]);
+  return isExact ? actButton("Break all that match …", breakMatching)
+    : el("span.muted", "To break all that match, filter by key and database only.");
+}
+
 function view() {
   const { locks } = state.data;
-  const breakAll = state.route.query.match
-    ? actButton("Break all that match …", breakMatching) : null;
-  const isFiltered = Object.keys(state.route.query).some((name) => name !== "sort");
+  const { query } = state.route;
+  const breakAll = breakButton(query);
+  const isFiltered = Object.keys(query).some((name) => name !== "sort" && query[name]);
   let content = placeholder();
-  if (locks && locks.locks.length === 0 && !state.route.query.cursor) {
+  if (locks && locks.locks.length === 0 && (query.cursor || locks.cursor !== "0")) {
+    content = [locks.cursor === "0" ? empty("No further lock", "This was the last page.")
+      : empty("None so far", "The next page may have locks that pass this filter."),
+    pages(locks)];
+  } else if (locks && locks.locks.length === 0) {
     content = isFiltered
       ? empty("No lock passes this filter", "Empty a field to see more.")
       : empty("No locks", "Nobody holds or waits for anything.");
   } else if (locks) {
     content = [table("Locks", kColumns, locks.locks, (row) => `${row.db}/${row.key}`),
-      paging(locks)];
+      pages(locks)];
   }
   return [heading("Locks", breakAll), filters(), panel("Locks that are held or waited for", null,
     content)];
