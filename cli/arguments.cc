@@ -54,6 +54,13 @@ std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bound
   return number;
 }
 
+// Once the step or more, and nothing in between.
+std::optional<DurationMs> ReadMultiple(const std::string& word, DurationMs step_ms) {
+  const auto duration_ms = ParseDuration(word);
+  const bool is_multiple = duration_ms && *duration_ms > 0 && *duration_ms % step_ms == 0;
+  return is_multiple ? duration_ms : std::nullopt;
+}
+
 std::string Describe(Arguments::Bounds bounds) {
   const std::string from = "a number from " + std::to_string(bounds.low);
   return bounds.high == INT64_MAX ? from + " on" : from + " to " + std::to_string(bounds.high);
@@ -119,6 +126,20 @@ void Arguments::Duration(const std::string& names, std::optional<DurationMs>& ta
   AddRead(app_, names, target, std::string(kRightDuration), help, [](const std::string& word) {
     return ParseDuration(word);
   })->type_name("DURATION");
+}
+
+void Arguments::Lease(const std::string& names, std::optional<DurationMs>& target,
+                      const std::string& help) {
+  AddRead(app_, names, target, std::string(kRightDuration) + ", from 1ms on", help,
+          [](const std::string& word) { return ReadMultiple(word, 1); })
+      ->type_name("DURATION");
+}
+
+void Arguments::WholeSeconds(const std::string& names, std::optional<DurationMs>& target,
+                             const std::string& help) {
+  AddRead(app_, names, target, "a duration of whole seconds such as 30s, 1h30m or 2d", help,
+          [](const std::string& word) { return ReadMultiple(word, 1000); })
+      ->type_name("DURATION");
 }
 
 void Arguments::DurationOrForever(const std::string& names, std::optional<DurationMs>& target,

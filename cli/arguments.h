@@ -49,6 +49,11 @@ class Arguments {
 
   void Duration(const std::string& names, std::optional<DurationMs>& target,
                 const std::string& help);
+  // Longer than 0.
+  void Lease(const std::string& names, std::optional<DurationMs>& target, const std::string& help);
+  // As the server takes some: 1s at least, and nothing below a second.
+  void WholeSeconds(const std::string& names, std::optional<DurationMs>& target,
+                    const std::string& help);
   // Also `forever`, which is kForever.
   void DurationOrForever(const std::string& names, std::optional<DurationMs>& target,
                          const std::string& help);

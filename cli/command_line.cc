@@ -185,6 +185,20 @@ std::string BusyWith(const CLI::App& app) {
   return words;
 }
 
+// Something is missing, perhaps because a word was not understood: then that is what to tell.
+// Empty: all words were.
+std::string ExplainUnknownWord(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(true);
+  const auto word = std::ranges::find_if(words, [](const auto& text) { return text != "--"; });
+  if (word == words.end()) return "";
+  const std::string command = BusyWith(app);
+  return Quoted(*word) +
+         (word->starts_with('-')
+              ? " is not an option; a name that begins with a dash stands behind `--`"
+              : " is not a command of `" + command + "`") +
+         "; `" + command + " --help` tells what is possible";
+}
+
 Failure Explain(const CLI::App& app, const CLI::ParseError& error) {
   return {kExitWrongUse, PrintableText(error.what(), Charset::kUtf8) + "; `" + BusyWith(app) +
                              " --help` tells what is possible"};
@@ -215,6 +229,10 @@ Result<CommandLine> ReadCommandLine(std::span<const char* const> arguments) {
     line.text_to_show = text.str();
     return line;
   } catch (const CLI::ParseError& error) {
+    const bool is_missing =
+        error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+    const std::string not_understood = is_missing ? ExplainUnknownWord(app) : "";
+    if (!not_understood.empty()) return Failure{kExitWrongUse, not_understood};
     if (word.empty())
       return Failure{kExitWrongUse, "which command? `fairlockctl --help` lists them"};
     return Explain(app, error);

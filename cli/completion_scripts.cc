@@ -24,14 +24,26 @@ std::string FishQuotes(std::string_view text) {
   return quoted + "'";
 }
 
-// What may stand in place of the option's first positional argument, or behind its name.
-std::string Joined(const std::vector<std::string>& words) {
+std::string Joined(const std::vector<std::string>& words, std::string_view between = " ") {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += between;
+    text += word;
+  }
   return text;
 }
 
 bool IsPositional(const OptionModel& option) { return option.names.empty(); }
+
+// Options that may stand in front of the command, and whose value is a word of its own.
+std::vector<std::string> NamesBeforeValues(const ProgramModel& model) {
+  std::vector<std::string> names;
+  for (const OptionModel& option : model.options) {
+    if (option.value.empty()) continue;
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  }
+  return names;
+}
 
 // All words that may follow a command: its options, the commands below it, its choices.
 std::vector<std::string> WordsBehind(const CommandModel& command) {
@@ -50,9 +62,8 @@ std::string BashChoices(const ProgramModel& model) {
   for (const CommandModel& command : model.commands) {
     for (const OptionModel& option : command.options) {
       if (option.choices.empty() || IsPositional(option)) continue;
-      std::string names;
-      for (const std::string& name : option.names) names += (names.empty() ? "" : "|") + name;
-      text += "    " + names + ") words='" + Joined(option.choices) + "' ;;\n";
+      text +=
+          "    " + Joined(option.names, "|") + ") choices='" + Joined(option.choices) + "' ;;\n";
     }
   }
   return text;
@@ -143,15 +154,47 @@ std::string FishOption(const OptionModel& option, const std::string& condition) 
   return text + " -d " + FishQuotes(option.help) + "\n";
 }
 
-std::string FishCommand(const CommandModel& command, const std::string& condition) {
-  std::string text = "complete -c fairlockctl -n " + FishQuotes(condition) + " -f -a " +
+// `path` are the commands above it, with a blank in front of each.
+std::string FishCommand(const CommandModel& command, const std::string& path) {
+  std::string text = "complete -c fairlockctl -n '__fairlockctl_ends" + path + "' -f -a " +
                      FishQuotes(command.name) + " -d " + FishQuotes(command.summary) + "\n";
-  std::string seen = "__fish_seen_subcommand_from " + command.name;
+  const std::string own_path = path + " " + command.name;
   for (const OptionModel& option : command.options) {
-    text += FishOption(option, " -n " + FishQuotes(seen));
+    text += FishOption(option, " -n '__fairlockctl_begins" + own_path + "'");
   }
-  for (const CommandModel& below : command.commands) text += FishCommand(below, seen);
+  for (const CommandModel& below : command.commands) text += FishCommand(below, own_path);
   return text;
+}
+
+// The words that are no options and no values of those in front of the command: they begin with
+// these, or are no others.
+std::string FishFunctions(const ProgramModel& model) {
+  return "function __fairlockctl_words\n"
+         "  set -l is_value no\n"
+         "  for word in (commandline -opc)[2..-1]\n"
+         "    if test $is_value = yes\n"
+         "      set is_value no\n"
+         "      continue\n"
+         "    end\n"
+         "    switch $word\n"
+         "      case " +
+         Joined(NamesBeforeValues(model)) +
+         "\n"
+         "        set is_value yes\n"
+         "      case '-*'\n"
+         "      case '*'\n"
+         "        echo $word\n"
+         "    end\n"
+         "  end\n"
+         "end\n"
+         "function __fairlockctl_begins\n"
+         "  set -l words (__fairlockctl_words)\n"
+         "  string match -q -- \"$argv *\" \"$words \"\n"
+         "end\n"
+         "function __fairlockctl_ends\n"
+         "  set -l words (__fairlockctl_words)\n"
+         "  test \"$words\" = \"$argv\"\n"
+         "end\n";
 }
 
 }  // namespace
@@ -159,13 +202,19 @@ std::string FishCommand(const CommandModel& command, const std::string& conditio
 std::string BashCompletion(const ProgramModel& model) {
   return "# Completes fairlockctl in bash.\n"
          "_fairlockctl() {\n"
-         "  local words='' path='' word groups=' " +
+         "  local words='' choices='' path='' word is_value='' groups=' " +
          Groups(model) +
          " '\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+         // Bash takes --port=1 and ::1 apart.
+         "    case $word in [=:]*) is_value=1; continue ;; esac\n"
+         "    if [ -n \"$is_value\" ]; then is_value=''; continue; fi\n"
          "    case $word in\n"
          "      --) return ;;\n"
+         "      " +
+         Joined(NamesBeforeValues(model), "|") +
+         ") is_value=1 ;;\n"
          "      -*) ;;\n"
          "      *) if [ -z \"$path\" ]; then path=$word; "
          "elif [[ $groups == *\" $path \"* ]]; then path=\"$path $word\"; fi ;;\n"
@@ -174,9 +223,13 @@ std::string BashCompletion(const ProgramModel& model) {
          "  case $path in\n" +
          BashCase(Root(model), "") +
          "  esac\n"
+         "  if [ \"$current\" = = ]; then current=''; is_value=1;\n"
+         "  elif [ \"$previous\" = = ]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
          "  case $previous in\n" +
          BashChoices(model) +
          "  esac\n"
+         "  if [ -n \"$choices\" ]; then words=$choices; elif [ -n \"$is_value\" ]; then return; "
+         "fi\n"
          "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
          "}\n"
          "complete -o default -F _fairlockctl fairlockctl\n";
@@ -207,10 +260,10 @@ std::string ZshCompletion(const ProgramModel& model) {
 }
 
 std::string FishCompletion(const ProgramModel& model) {
-  std::string text = "# Completes fairlockctl in fish.\n";
+  std::string text = "# Completes fairlockctl in fish.\n" + FishFunctions(model);
   for (const OptionModel& option : model.options) text += FishOption(option, "");
   for (const CommandModel& command : model.commands) {
-    text += FishCommand(command, "__fish_use_subcommand");
+    text += FishCommand(command, "");
   }
   return text;
 }

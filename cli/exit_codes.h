@@ -9,6 +9,7 @@ inline constexpr int kExitWrongUse = 64;     // the command line, the environmen
 inline constexpr int kExitRefused = 65;      // the server answered with an error
 inline constexpr int kExitUnreachable = 69;  // no connection, or no answer in time
 inline constexpr int kExitNotUnderstood = 70;
+inline constexpr int kExitNotWritten = 74;  // done, but standard output did not take it
 inline constexpr int kExitNotObtained = 75;
 inline constexpr int kExitLost = 76;        // `run`: the lock was lost while the command ran
 inline constexpr int kExitNotAllowed = 77;  // wrong password, or the user may not

@@ -17,11 +17,26 @@ struct Force {
   std::optional<std::string> reason = {};
 };
 
-// Leaves only the holders that are to go.
+// What ends by force, on one key or on many.
+struct Ended {
+  std::int64_t holds = 0;
+  std::int64_t reservations = 0;  // each with the place that it was made for
+  std::int64_t coolings = 0;      // keys with rooms that cool
+
+  Ended& operator+=(const Ended& other);
+};
+
+Ended CountTargets(const LockView& lock);
+
+// "1 hold", "2 holds and 1 reservation".
+std::string EndedText(const Ended& ended);
+
+// Leaves only what is to go: of one owner its holds, else reservations and coolings as well.
 void KeepOnlyTargets(LockView& lock, const Force& force);
 
-// How many holds ended; none: others hold it than those in `seen`, and nothing was done.
-Result<std::optional<std::int64_t>> BreakIfUnchanged(const Force& force, const LockView& seen,
-                                                     Client& client);
+// What ended; none: others hold it than those in `seen`, or it is reserved for more of them, and
+// nothing was done.
+Result<std::optional<Ended>> BreakIfUnchanged(const Force& force, const LockView& seen,
+                                              Client& client);
 
 }  // namespace fairlock::cli

@@ -9,7 +9,7 @@ constexpr std::int64_t kLimitMax = 1'000'000;
 }  // namespace
 
 void AddLockWords(Arguments& arguments, LockWords& words) {
-  arguments.Duration("--ttl", words.ttl_ms, "The lease, if nobody renews it (30s)");
+  arguments.Lease("--ttl", words.ttl_ms, "The lease, if nobody renews it (30s)");
   arguments.Number("--limit", words.limit, {1, kLimitMax},
                    "Tolerate so many holders, oneself included");
   arguments.Flag("--shared", words.is_shared, "Together with others that ask for it shared");

@@ -1,4 +1,8 @@
 // fairlockctl: reads its settings, then does one command.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <span>
@@ -16,7 +20,7 @@ namespace {
 using namespace fairlock::cli;  // NOLINT(google-build-using-namespace): this is its main
 
 int Fail(const Failure& failure) {
-  std::cout.flush();
+  std::fflush(stdout);
   std::cerr << "fairlockctl: " << failure.text << '\n';
   return failure.exit_code;
 }
@@ -32,7 +36,7 @@ Result<Settings> ReadSettings(const CommandLine& line) {
 
 Result<int> Run(CommandLine line) {
   if (!line.text_to_show.empty()) {
-    std::cout << line.text_to_show << std::flush;
+    std::fwrite(line.text_to_show.data(), 1, line.text_to_show.size(), stdout);
     return kExitDone;
   }
   const Result<Settings> settings = ReadSettings(line);
@@ -50,12 +54,31 @@ Result<int> Run(CommandLine line) {
   return line.action(context);
 }
 
+// A descriptor that is closed would become that of the connection, and a request of what is said.
+// Where nothing can be written, writing fails as it did when it was closed.
+void OccupyStandardDescriptors() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) == -1) ::open("/dev/null", O_RDONLY);
+  }
+}
+
+// The status, unless what was said on the way there got lost.
+int EndOfOutput(int status) {
+  const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (is_whole) return status;
+  const int failed = Fail({kExitNotWritten,
+                           "standard output cannot be written: what was to be printed is lost, "
+                           "what was asked for is done"});
+  return status == kExitDone ? failed : status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  OccupyStandardDescriptors();
   const std::span<const char* const> arguments(argv, static_cast<std::size_t>(argc));
   Result<CommandLine> line = ReadCommandLine(arguments.subspan(argc > 0 ? 1 : 0));
   if (!line) return Fail(line.failure());
   const Result<int> status = Run(std::move(*line));
-  return status ? *status : Fail(status.failure());
+  return status ? EndOfOutput(*status) : Fail(status.failure());
 }

@@ -28,6 +28,11 @@ constexpr auto kAdvice = std::to_array<Advice>({
     {"STORAGE", kExitRefused, "the server's log tells what its disk said"},
 });
 
+// As Redis and its kin put it.
+constexpr std::string_view kUnknownCommand = "ERR unknown command";
+constexpr std::string_view kNotFairlock =
+    "; it is no fairlock server, or an older one than this fairlockctl";
+
 }  // namespace
 
 std::string_view ErrorWord(std::string_view error) { return error.substr(0, error.find(' ')); }
@@ -41,6 +46,7 @@ bool IsPassing(std::string_view error) {
 Failure ServerFailure(std::string_view error, const std::string& server_name) {
   Failure failure{kExitRefused,
                   server_name + " answered: " + PrintableText(error, Charset::kAscii)};
+  if (error.starts_with(kUnknownCommand)) failure.text.append(kNotFairlock);
   const auto row = std::ranges::find(kAdvice, ErrorWord(error), &Advice::word);
   if (row == kAdvice.end()) return failure;
   failure.exit_code = row->exit_code;

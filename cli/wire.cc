@@ -164,7 +164,8 @@ void Wire::BeginLogin() {
   give_up_at_ = kForever;
   was_refused_ = false;
   std::vector<std::string_view> hello = {"HELLO", "3"};
-  if (!login_.password.empty()) {
+  // A user without a password is for the server to accept or not: never another one instead.
+  if (!login_.user.empty() || !login_.password.empty()) {
     const std::string_view user = login_.user.empty() ? "default" : std::string_view(login_.user);
     hello.insert(hello.end(), {"AUTH", user, login_.password});
   }

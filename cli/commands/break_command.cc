@@ -29,7 +29,7 @@ struct BreakOptions {
 // One key, as it was when the question was asked.
 struct Target {
   std::string key;
-  LockView lock;  // only the holders that are to go
+  LockView lock;  // only what is to go, and how many wait
 };
 
 bool IsGlob(const BreakOptions& options) {
@@ -38,11 +38,6 @@ bool IsGlob(const BreakOptions& options) {
 
 Force ForceOn(const std::string& key, const BreakOptions& options) {
   return {.key = key, .owner = options.owner, .reason = options.reason};
-}
-
-// Nothing to break: neither a hold, nor (if all may go) a reservation or a cooling room.
-bool IsIdle(const Target& target, const BreakOptions& options) {
-  return target.lock.holders.empty() && (options.owner || target.lock.is_free());
 }
 
 Result<std::vector<std::string>> MatchingKeys(const BreakOptions& options, Context& context) {
@@ -71,15 +66,15 @@ Result<std::vector<Target>> FindTargets(const BreakOptions& options, Context& co
     if (!lock) return lock.failure();
     Target target{key, std::move(*lock)};
     KeepOnlyTargets(target.lock, ForceOn(key, options));
-    if (!IsIdle(target, options)) targets.push_back(std::move(target));
+    if (!target.lock.is_free()) targets.push_back(std::move(target));
   }
   return targets;
 }
 
-std::size_t CountHolds(const std::vector<Target>& targets) {
-  std::size_t holds = 0;
-  for (const Target& target : targets) holds += target.lock.holders.size();
-  return holds;
+Ended CountAll(const std::vector<Target>& targets) {
+  Ended all;
+  for (const Target& target : targets) all += CountTargets(target.lock);
+  return all;
 }
 
 std::string Plural(std::size_t count, const std::string& noun) {
@@ -95,12 +90,22 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
             ShowOrigin(holder.who, screen) + "\n";
   }
   const LockView& lock = target.lock;
-  if (lock.reserved_count > 0) text += "  reserved for an owner that is absent\n";
   if (lock.cooling_ms > 0) text += "  cooling for " + ShowDuration(lock.cooling_ms) + "\n";
-  return text + (lock.waiter_count > 0
-                     ? "  " + Plural(static_cast<std::size_t>(lock.waiter_count), "waiter") +
-                           ": the next in line gets it\n"
-                     : "  nobody waits: it becomes free\n");
+  const bool is_reserved = lock.reserved_count > 0;
+  if (is_reserved) {
+    text += lock.reserved_count == 1 ? "  reserved for an owner that is absent, whose place ends"
+                                     : "  reserved for " + std::to_string(lock.reserved_count) +
+                                           " owners that are absent, whose places end";
+    text += ", too\n";
+  }
+  // The places that end with their reservation get nothing.
+  const std::int64_t others = lock.waiter_count - lock.reserved_count;
+  if (others <= 0) {
+    return text + (is_reserved ? "  nobody else waits" : "  nobody waits") + ": it becomes free\n";
+  }
+  return text + "  " +
+         Plural(static_cast<std::size_t>(others), is_reserved ? "other waiter" : "waiter") +
+         ": the next in line gets it\n";
 }
 
 std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen) {
@@ -117,18 +122,18 @@ std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen
 
 Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& targets,
                      Context& context) {
-  std::int64_t holds = 0;
+  Ended ended;
   for (const Target& target : targets) {
     const auto broken = BreakIfUnchanged(ForceOn(target.key, options), target.lock, context.client);
     if (!broken) return broken.failure();
     if (*broken) {
-      holds += **broken;
+      ended += **broken;
     } else {
       context.Say(context.errors.Quoted(target.key) +
                   " has changed hands meanwhile and was left alone");
     }
   }
-  context.Print(Plural(static_cast<std::size_t>(holds), "hold") + " ended by force.\n");
+  context.Print(EndedText(ended) + " ended by force.\n");
   return kExitDone;
 }
 
@@ -147,7 +152,7 @@ Result<int> Break(const BreakOptions& options, Context& context) {
   }
   if (!options.is_yes) {
     const Result<bool> is_sure =
-        Confirm(context, "End " + Plural(CountHolds(*targets), "hold") + " on " +
+        Confirm(context, "End " + EndedText(CountAll(*targets)) + " on " +
                              Plural(targets->size(), "key") + " by force?");
     if (!is_sure) return is_sure.failure();
     if (!*is_sure) return kExitNo;

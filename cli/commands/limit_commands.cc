@@ -27,8 +27,7 @@ struct LimitOptions {
 Result<int> Set(const LimitOptions& options, Context& context) {
   const std::string limit = std::to_string(options.limit);
   std::vector<std::string_view> words = {"LIMIT", "SET", options.pattern, limit};
-  // The server takes whole seconds; an override should not end early.
-  const std::string seconds = std::to_string((options.duration_ms.value_or(0) + 999) / 1000);
+  const std::string seconds = std::to_string(options.duration_ms.value_or(0) / 1000);
   if (options.duration_ms) words.insert(words.end(), {"EX", seconds});
   if (options.reason) words.insert(words.end(), {"REASON", *options.reason});
   const Result<protocol::Reply> reply = context.client.Ask(words);
@@ -146,7 +145,8 @@ Action DescribeChange(Arguments& arguments, bool has_limit, Run run) {
     arguments.RequiredNumber("N", options->limit, {0, kOverrideMax},
                              "How many may hold one key; 0 lets nobody new in");
   }
-  arguments.Duration("--for", options->duration_ms, "It ends by itself after so long");
+  arguments.WholeSeconds("--for", options->duration_ms,
+                         "It ends by itself after so long, in whole seconds");
   arguments.Text("--reason", options->reason, "Why; the list shows it");
   return [options, run](Context& context) { return run(*options, context); };
 }

@@ -61,8 +61,9 @@ std::string ExplainDenial(const LockOptions& options, const protocol::Reply& rep
                           const Context& context) {
   const Screen& screen = context.errors;
   const bool is_over = TextField(reply, "status") == "timeout";
-  std::string text = screen.Quoted(options.key) + " was not obtained" +
-                     (is_over ? " in time" : "") + ": " + TextField(reply, "reason");
+  std::string text = screen.Quoted(options.key) + " was not obtained" + (is_over ? " in time" : "");
+  const std::string reason = TextField(reply, "reason");
+  if (!reason.empty()) text += ": " + reason;
   const protocol::Reply* const holders = FindField(reply, "holders");
   if (holders != nullptr && !holders->elements.empty()) {
     const HolderView holder = ReadHolder(holders->elements.front());
@@ -77,6 +78,9 @@ std::string ExplainDenial(const LockOptions& options, const protocol::Reply& rep
 }
 
 Result<int> Lock(const LockOptions& options, Context& context) {
+  if (options.is_replace && !options.max_waiters) {
+    return Failure{kExitWrongUse, "--replace is that of --max-waiters"};
+  }
   const std::vector<std::string> words = RequestOf(options);
   const std::vector<std::string_view> views(words.begin(), words.end());
   const Result<protocol::Reply> reply =
@@ -182,8 +186,8 @@ Action DescribeRenew(Arguments& arguments) {
   auto options = std::make_shared<HoldOptions>();
   arguments.Required("KEY", options->key, "The lock's name");
   AddOwner(arguments, options->owner);
-  arguments.Duration("--ttl", options->duration_ms,
-                     "The lease ends so long from now; without it, as long as before");
+  arguments.Lease("--ttl", options->duration_ms,
+                  "The lease ends so long from now; without it, as long as before");
   arguments.Number("--token", options->token, {1, kTokenMax}, "Only the hold with this token");
   return [options](Context& context) { return Renew(*options, context); };
 }

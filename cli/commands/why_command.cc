@@ -128,6 +128,14 @@ std::optional<DurationMs> ExpectedWait(const Findings& findings) {
          std::max<std::int64_t>(findings.lock.limit, 1);
 }
 
+// Of a place whose owner is away: whether it has its turn, and for how long it stays.
+std::string AbsenceText(const PlaceView& place) {
+  const std::string left = place.keep_ms ? " for another " + ShowDuration(*place.keep_ms) : "";
+  if (place.state == "reserved") return "; its turn is now: it is away, and a room is kept" + left;
+  if (place.state == "absent") return "; it is away, and its place is kept" + left;
+  return "";
+}
+
 std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
                           const Screen& screen) {
   if (!options.owner) return "";
@@ -136,13 +144,15 @@ std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
   if (*findings.position == 0) return owner + " holds it.\n";
   std::string text = owner + " has place " + std::to_string(*findings.position) + " of " +
                      std::to_string(findings.lock.waiter_count);
+  bool has_turn = false;
   if (findings.place) {
     const PlaceView place = ReadPlace(*findings.place);
     text += " since " + ShowDuration(place.waited_ms) + ", from " + ShowOrigin(place.who, screen);
-    if (place.state == "absent") text += "; it is away, so it is passed over";
+    text += AbsenceText(place);
+    has_turn = place.state == "reserved";
   }
   const auto expected = ExpectedWait(findings);
-  if (expected) {
+  if (expected && !has_turn) {
     text += "; by the recent holds of " + ShowDuration(*findings.lock.hold_mean_ms) +
             " it is its turn in about " + ShowDuration(*expected);
   }

@@ -17,4 +17,9 @@ void Frame::AddTable(const std::string& text, std::size_t selected) {
   }
 }
 
+void Frame::CutTo(std::size_t columns, Charset charset) {
+  for (FrameLine& line : lines) line.text = CutToWidth(line.text, columns, charset);
+  bottom.text = CutToWidth(bottom.text, columns, charset);
+}
+
 }  // namespace fairlock::cli

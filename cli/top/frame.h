@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/printable.h"
+
 namespace fairlock::cli {
 
 enum class Emphasis : std::uint8_t { kNone, kTitle, kHeading, kSelected, kFaint, kAlarm };
@@ -25,6 +27,9 @@ struct Frame {
   // A text of several lines, of which the first is a heading, and the one numbered `selected`
   // (from 0, without the heading) marked.
   void AddTable(const std::string& text, std::size_t selected = SIZE_MAX);
+
+  // So that no line goes on in the next one.
+  void CutTo(std::size_t columns, Charset charset);
 };
 
 }  // namespace fairlock::cli

@@ -112,6 +112,7 @@ void Top::Draw() {
   } else if (!note_.empty()) {
     frame.bottom = {note_, Emphasis::kTitle};
   }
+  frame.CutTo(terminal_.columns(), screen_.charset);
   terminal_.Draw(frame);
 }
 
@@ -170,7 +171,7 @@ void Top::TakeAnswer(char answer) {
   const auto broken = BreakIfUnchanged({.key = question.key.key, .reason = "fairlockctl top"},
                                        question.seen, context_.client);
   if (!broken) return Fail(broken.failure());
-  note_ = *broken ? std::to_string(**broken) + " hold(s) on " +
+  note_ = *broken ? std::to_string((*broken)->holds) + " hold(s) on " +
                         screen_.Printable(question.key.key) + " ended by force"
                   : screen_.Printable(question.key.key) +
                         " has changed hands meanwhile and was left alone";

@@ -2,11 +2,13 @@
 
 import json
 import os
+import subprocess
 import time
 import unittest
 
-from fairlockctl import (DONE, Fairlockctl, NO, NOT_ALLOWED, NOT_OBTAINED, PROGRAM, REFUSED,
-                         UNREACHABLE, WRONG_USE)
+from fairlockctl import (DONE, Fairlockctl, NO, NOT_ALLOWED, NOT_OBTAINED, NOT_WRITTEN, PROGRAM,
+                         REFUSED, UNREACHABLE, WRONG_USE)
+from own_redis import Redis
 from own_server import free_port, Server
 import resp
 from terminal import Terminal
@@ -53,6 +55,8 @@ class Locking(WithServer):
         self.assertEqual(late.returncode, NOT_OBTAINED)
         answer = json.loads(late.stdout)
         self.assertEqual((answer["status"], answer["token"]), ("timeout", None))
+        late = self.ctl.run("lock", "k", "second", "--wait", "50ms")
+        self.assertRegex(late.stderr, "'k' was not obtained in time; 'first' has held it for ")
 
     def test_a_wait_ends_with_the_hand_over(self):
         self.own.ask("LOCK", "k", "first")
@@ -100,6 +104,36 @@ class Locking(WithServer):
         wrong = self.ctl.run("lock", "k", "me", "--ttl", "400d")
         self.assertEqual(wrong.returncode, REFUSED)
         self.assertRegex(wrong.stderr, r"answered: ERR .*PX")
+
+
+    def test_a_mistake_is_told_before_the_server_is_asked(self):
+        for words, text in (
+                (("lock", "k", "me", "--replace"), "--replace is that of --max-waiters"),
+                (("lock", "k", "me", "--ttl", "0"), "--ttl: '0' is wrong"),
+                (("renew", "k", "me", "--ttl", "0s"), "--ttl: '0s' is wrong"),
+                (("run", "k", "--ttl", "0.4ms", "--", "true"), "--ttl: '0.4ms' is wrong"),
+                (("limit", "set", "a", "5", "--for", "0"), "--for: '0' is wrong"),
+                (("limit", "set", "a", "5", "--for", "1ms"), "whole seconds"),
+                (("drain", "a", "--for", "1.5s"), "whole seconds")):
+            wrong = self.ctl.run(*words)
+            self.assertEqual((wrong.returncode, wrong.stdout), (WRONG_USE, ""), words)
+            self.assertIn(text, wrong.stderr)
+        self.assertEqual(self.own.ask("LOCKED", "k"), 0)
+
+    def test_output_that_gets_lost_is_told(self):
+        for words in (("lock", "k", "me"), ("locks",), ("status", "--json"), ("--help",),
+                      ("completion", "bash")):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                lost = self.ctl.start(*words, stdout=full, stderr=subprocess.PIPE)
+                _, errors = lost.communicate(timeout=20)
+            self.assertEqual(lost.returncode, NOT_WRITTEN, words)
+            self.assertIn("fairlockctl: standard output cannot be written", errors)
+        # It is never taken for the connection.
+        script = f"exec {PROGRAM} lock k2 me >&-"
+        closed = subprocess.run(["sh", "-c", script], env=self.ctl.environment, check=False,
+                                stderr=subprocess.DEVNULL, timeout=20)
+        self.assertEqual(closed.returncode, NOT_WRITTEN)
+        self.assertEqual(self.own.ask("LOCKED", "k2", "me"), 1)
 
 
 class Looking(WithServer):
@@ -217,6 +251,29 @@ class Breaking(WithServer):
                          "1 hold ended by force.\n")
         self.assertEqual(self.own.ask("LOCKED", "k", "a"), 1)
 
+    def test_a_reservation_ends_with_its_place(self):
+        self.own.ask("LOCK", "k", "o1")
+        self.own.ask("LOCK", "k", "o2", "KEEP", "40s")
+        self.own.ask("UNLOCK", "k", "o1")
+        self.assertIn("k\n  reserved for an owner that is absent, whose place ends, too\n"
+                      "  nobody else waits: it becomes free\n",
+                      self.ctl.text("break", "k", "--dry-run"))
+        self.assertEqual(self.ctl.run("break", "k", "--owner", "o2", "--yes").returncode, NO)
+        self.wait_in_line("k", "o3")
+        self.assertIn("  1 other waiter: the next in line gets it\n",
+                      self.ctl.text("break", "k", "--dry-run"))
+        self.assertEqual(self.ctl.text("break", "k", "--yes"), "1 reservation ended by force.\n")
+        self.assertEqual(self.own.ask("LOCKED", "k", "o3"), 1)
+
+    def test_a_cooling_ends(self):
+        for key in ("c1", "c2"):
+            self.own.ask("LOCK", key, "a", "MINHOLD", "1m")
+            self.own.ask("UNLOCK", key, "a")
+        self.own.ask("LOCK", "c3", "a")
+        self.assertEqual(self.ctl.text("break", "c*", "--yes"),
+                         "1 hold and 2 coolings ended by force.\n")
+        self.assertIsInstance(self.own.ask("LOCK", "c1", "b"), int)
+
     def test_a_name_with_a_star_can_be_meant_exactly(self):
         self.own.ask("LOCK", "k*", "a")
         self.own.ask("LOCK", "kk", "a")
@@ -250,6 +307,18 @@ class OnATerminal(WithServer):
         terminal.wait_for("[y/N] ")
         self.own.ask("UNLOCK", "k", "a")
         self.own.ask("LOCK", "k", "b")
+        terminal.type("y\r")
+        terminal.wait_for("'k' has changed hands meanwhile and was left alone")
+        self.assertEqual(self.own.ask("LOCKED", "k", "b"), 1)
+
+    def test_what_was_reserved_during_the_question_is_left_alone(self):
+        self.own.ask("LOCK", "k", "a", "LIMIT", "2")
+        self.own.ask("LOCK", "k", "b", "LIMIT", "2")
+        self.own.ask("LOCK", "k", "c", "LIMIT", "2", "KEEP", "40s")
+        terminal = self.start("break", "k")
+        terminal.wait_for("End 2 holds on 1 key by force? [y/N] ")
+        self.own.ask("UNLOCK", "k", "a")
+        self.own.ask("LOCK", "k", "a", "LIMIT", "2", "KEEP", "40s")
         terminal.type("y\r")
         terminal.wait_for("'k' has changed hands meanwhile and was left alone")
         self.assertEqual(self.own.ask("LOCKED", "k", "b"), 1)
@@ -329,6 +398,20 @@ class WhichServer(unittest.TestCase):
             failed = ctl.run("--password-file", str(password), "status")
             self.assertEqual(failed.returncode, NOT_ALLOWED)
             self.assertIn("answered: WRONGPASS", failed.stderr)
+
+    def test_a_user_without_a_password_is_no_other_user(self):
+        with Server() as server:
+            failed = Fairlockctl(server).run("--user", "bob", "ping")
+            self.assertEqual((failed.returncode, failed.stdout), (NOT_ALLOWED, ""))
+            self.assertIn("answered: WRONGPASS", failed.stderr)
+            Fairlockctl(server).text("--user", "default", "ping")
+
+    def test_what_is_no_fairlock_is_told_so(self):
+        with Redis() as redis:
+            for command in ("status", "locks"):
+                failed = Fairlockctl().run("--port", str(redis.port), command)
+                self.assertEqual((failed.returncode, failed.stdout), (REFUSED, ""))
+                self.assertIn("it is no fairlock server, or an older one", failed.stderr)
 
 
 if __name__ == "__main__":

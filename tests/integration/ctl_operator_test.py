@@ -58,6 +58,15 @@ class Why(WithServer):
         self.own.ask("LIMIT", "SET", "d*", "0")
         self.assertIn("An operator drains it", self.ctl.text("why", "d1"))
 
+    def test_a_kept_place_has_its_turn(self):
+        self.own.ask("LOCK", "k", "a")
+        self.own.ask("LOCK", "k", "b", "KEEP", "40s")
+        self.assertRegex(self.ctl.text("why", "k", "b"),
+                         r"; it is away, and its place is kept for another 39\.?\d?s\.\n")
+        self.own.ask("UNLOCK", "k", "a")
+        self.assertRegex(self.ctl.text("why", "k", "b"), r"; its turn is now: it is away, and a "
+                                                         r"room is kept for another 39\.?\d?s\.\n")
+
     def test_the_turn_is_estimated_from_recent_holds(self):
         for _ in range(3):
             self.own.ask("LOCK", "k", "a", "PX", "20")
@@ -242,6 +251,30 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("show", "limit", "--pl"), ["--places"])
         self.assertEqual(self.complete("--po"), ["--port"])
         self.assertEqual(self.complete("run", "k", "--", "l"), [])
+
+    def test_bash_takes_no_value_for_the_command(self):
+        self.assertEqual(self.complete("-p", "6391", "sh"), ["show"])
+        self.assertEqual(self.complete("-H", "host", "stat"), ["status", "stats"])
+        self.assertEqual(self.complete("--port", "=", "6391", "sho"), ["show"])
+        self.assertEqual(self.complete("-H", "::", "1", "--tls", "sho"), ["show"])
+        self.assertEqual(self.complete("-p", "1", "limit", "--db", "3", "se"), ["set"])
+        self.assertEqual(self.complete("--host", "sta"), [])
+        self.assertEqual(self.complete("locks", "--sort", "=", "wai"), ["wait", "waiters"])
+
+    def test_fish_takes_no_value_for_the_command(self):
+        for line, wanted in (("-p 6391 sh", ["show"]), ("-H host stat", ["stats", "status"]),
+                             ("--port=6391 sho", ["show"]), ("sho", ["show"]),
+                             ("-p 1 limit --db 3 se", ["set"]), ("show limit se", []),
+                             ("-d 1 limit set --fo", ["--for"]), ("locks --sort wai",
+                                                                  ["wait", "waiters"])):
+            script = (Fairlockctl().text("completion", "fish")
+                      + f"\ncomplete --do-complete 'fairlockctl {line}'\n")
+            with tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True,
+                                      text=True, timeout=20, check=True, cwd=folder,
+                                      env={**Fairlockctl().environment, "HOME": folder})
+            found = sorted(word.split("\t")[0] for word in done.stdout.splitlines())
+            self.assertEqual(found, wanted, line)
 
     def test_scripts_for_zsh_and_fish_are_ones(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -12,15 +12,16 @@ PATIENCE_SECONDS = 20
 
 
 class Tmux:
-    """A terminal of 100 columns and 30 lines with one program in it; use it in a with statement."""
+    """A terminal with one program in it; use it in a with statement."""
 
-    def __init__(self, environment, *words):
+    def __init__(self, environment, *words, columns=100, rows=30):
+        self.size = ("-x", str(columns), "-y", str(rows))
         self.folder = tempfile.TemporaryDirectory(prefix="fairlock-tmux-")
         self.environment = environment
         self.words = words
 
     def __enter__(self):
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", *self.words)
+        self.tmux("-f", "/dev/null", "new-session", "-d", *self.size, *self.words)
         return self
 
     def __exit__(self, *failure):
@@ -69,9 +70,9 @@ class TopTest(unittest.TestCase):
             pass
         return waiter
 
-    def start(self, *words):
+    def start(self, *words, **size):
         return self.enterContext(
-            Tmux(self.ctl.environment, str(PROGRAM), "top", "--every", "200ms", *words))
+            Tmux(self.ctl.environment, str(PROGRAM), "top", "--every", "200ms", *words, **size))
 
     def test_the_line_of_a_contended_key_moves(self):
         self.own.ask("LOCK", "busy", "w0", "LABEL", "jobs")
@@ -93,6 +94,16 @@ class TopTest(unittest.TestCase):
         self.assertRegex(text, r"\n +1 +w4 .*\n +2 +w5 ")
         screen.type("Escape")
         self.assertRegex(screen.wait_for("MOST WAITED FOR"), r"\nbusy +0 +2 ")
+
+    def test_lines_are_cut_to_a_narrow_terminal(self):
+        self.own.ask("LOCK", "busy", "a")
+        self.wait_in_line("busy", "b")
+        screen = self.start(columns=40, rows=12)
+        lines = screen.wait_for("MOST", "busy ").splitlines()
+        self.assertRegex(lines[0], r"^fairlockd .*…$")
+        self.assertRegex(lines[1], r"^1 locks, 1 holders, 1 waiters; .*…$")
+        self.assertRegex(lines[2], r"^a second: .*…$")
+        self.assertRegex(lines[11], r"^up/down choose .*…$")
 
     def test_a_lease_is_broken_after_a_question(self):
         self.own.ask("SELECT", "3")

@@ -9,7 +9,8 @@ PROGRAM = pathlib.Path(os.environ["FAIRLOCKCTL"]).resolve()
 
 # What its exit status says; docs/FAIRLOCKCTL.md has the list.
 DONE, NO = 0, 1
-WRONG_USE, REFUSED, UNREACHABLE, NOT_OBTAINED, LOST, NOT_ALLOWED = 64, 65, 69, 75, 76, 77
+WRONG_USE, REFUSED, UNREACHABLE, NOT_WRITTEN = 64, 65, 69, 74
+NOT_OBTAINED, LOST, NOT_ALLOWED = 75, 76, 77
 
 
 class Fairlockctl:

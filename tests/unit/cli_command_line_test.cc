@@ -96,6 +96,17 @@ TEST(CommandLine, WrongValueIsNamedWithWhatWouldBeRight) {
   EXPECT_THAT(WrongIn({"show", "k", "--colour"}), HasSubstr("--colour"));
 }
 
+TEST(CommandLine, WordThatIsNotUnderstoodIsNamedBeforeWhatIsMissing) {
+  EXPECT_THAT(WrongIn({"--nosuch"}), HasSubstr("'--nosuch' is not an option; "));
+  EXPECT_THAT(WrongIn({"-p", "1", "-y"}), HasSubstr("'-y' is not an option; "));
+  EXPECT_THAT(WrongIn({"lock", "-k", "o"}), HasSubstr("'-k' is not an option; "));
+  EXPECT_THAT(WrongIn({"show", "-x"}), HasSubstr("'-x' is not an option; "));
+  EXPECT_THAT(WrongIn({"limit", "foo"}),
+              HasSubstr("'foo' is not a command of `fairlockctl limit`"));
+  EXPECT_THAT(WrongIn({"config", "foo"}), HasSubstr("'foo' is not a command of"));
+  EXPECT_THAT(WrongIn({"limit"}), HasSubstr("`fairlockctl limit --help`"));
+}
+
 TEST(CommandLine, KeyThatBeginsWithADashStandsBehindTwo) {
   EXPECT_TRUE(Read({"show", "--", "-k"}));
   EXPECT_FALSE(Read({"show", "-k"}));
