@@ -47,6 +47,7 @@ struct Config {
 
   std::int64_t output_limit = 0;
   std::int64_t output_limit_total = 0;  // 0: none, as request_deadline
+  std::int64_t input_limit_total = 0;   // the same
   std::int64_t request_deadline = 0;
   std::int64_t request_limit = 0;
   std::int64_t argument_limit = 0;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "server/command/text.h"
 #include "server/config_options.h"
@@ -43,10 +44,20 @@ std::string ExplainUnknown(std::string_view name, const std::string& value) {
   return text + "`fairlockd --help` lists all options";
 }
 
+// What somebody meant to give as a value may stand behind a # and be none. Nothing at all must not
+// be taken for a text without a letter: then there would be no password.
+std::string ExplainMissing(const Option& option) {
+  Config scratch;
+  const bool may_be_empty = SetOption(option, "", scratch).empty();
+  return std::string(option.name) + " has no value (what stands behind \" #\" is a comment); " +
+         DescribeValues(option) + " would be right" + (may_be_empty ? ", \"\" for none" : "");
+}
+
 std::string SetFromNode(const std::string& name, const YAML::Node& value, Config& config) {
   const Option* option = FindOption(name);
   const auto text = ValueText(value);
   if (option == nullptr) return ExplainUnknown(name, text.value_or("..."));
+  if (value.IsNull()) return ExplainMissing(*option);
   const bool fits = text && (!value.IsSequence() || IsList(*option));
   const std::string right = fits ? SetOption(*option, *text, config) : DescribeValues(*option);
   if (right.empty()) return "";
@@ -77,7 +88,12 @@ std::string ReadNode(const YAML::Node& root, const std::string& name, Config& co
 
 std::string ReadConfigText(const std::string& text, const std::string& name, Config& config) {
   try {
-    return ReadNode(YAML::Load(text), name, config);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      return At(name, documents[1].Mark()) +
+             "a second document of YAML begins before this line (---); one would be right";
+    }
+    return documents.empty() ? "" : ReadNode(documents.front(), name, config);
   } catch (const YAML::Exception& error) {
     // It may name bytes of the file as they are.
     constexpr std::size_t kShown = 200;

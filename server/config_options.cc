@@ -51,10 +51,12 @@ constexpr auto kOptions = std::to_array<Option>({
      "Connections that may wait to be accepted; the kernel cuts it to net.core.somaxconn."},
     {"tcp_keepalive", OptionType::kSeconds, "5m", 0, kDay, false, "tcp-keepalive",
      &Config::tcp_keepalive,
-     "After so much silence a client's machine is asked whether it lives. 0: never."},
+     "After so much silence a client's machine is asked whether it lives; after half of "
+     "tcp_user_timeout, if that is less. 0: never."},
     {"tcp_user_timeout", OptionType::kDuration, "1m", 0, kDay, false, "", &Config::tcp_user_timeout,
-     "How long sent bytes may stay unacknowledged until the connection counts as lost. 0: as long "
-     "as the kernel tries."},
+     "How long sent bytes, or questions whether it lives, may stay unanswered by a client's "
+     "machine "
+     "until the connection counts as lost. 0: as long as the kernel tries."},
     {"tls_port", OptionType::kNumber, "0", 0, 65535, false, "tls-port", &Config::tls_port,
      "TCP port for clients that speak TLS, on the addresses of bind; with port 0 it is the only "
      "one. 0: none."},
@@ -83,7 +85,8 @@ constexpr auto kOptions = std::to_array<Option>({
      "Who has not finished the handshake of TLS after so long is closed."},
     {"tls_max_handshakes", OptionType::kNumber, "1000", 1, 100'000, false, "",
      &Config::tls_max_handshakes,
-     "Handshakes of TLS at the same time, beside max_clients; more wait in the kernel."},
+     "Handshakes of TLS at the same time, beside max_clients; more wait in the kernel, and who has "
+     "sent nothing for half a second makes room for them."},
     {"http_port", OptionType::kNumber, "3248", 0, 65535, false, "", &Config::http_port,
      "TCP port for metrics, the HTTP API and the page of the operator. 0: none of them."},
     {"http_bind", OptionType::kList, "127.0.0.1, -::1", 0, 0, false, "", &Config::http_bind,
@@ -98,7 +101,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "there.",
      kNoYes},
     {"http_max_clients", OptionType::kNumber, "100", 1, 10'000, false, "",
-     &Config::http_max_clients, "HTTP connections at the same time; more are closed."},
+     &Config::http_max_clients, "HTTP connections at the same time; the idle ones give way."},
     {"requirepass",
      OptionType::kText,
      "",
@@ -135,6 +138,11 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::output_limit_total,
      "When the unread replies of all connections take more memory, those with the most are closed. "
      "0: no bound."},
+    {"input_limit_total", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "",
+     &Config::input_limit_total,
+     "When what all connections have sent and cannot be executed yet takes more memory, or more "
+     "than a tenth of max_memory, those with the most are closed, first those who have not logged "
+     "in. 0: no bound of its own."},
     {"request_deadline", OptionType::kDuration, "30s", 0, kDay, true, "", &Config::request_deadline,
      "A request whose first bytes have come must be there whole after so long; else the connection "
      "is closed. 0: it may take any time."},

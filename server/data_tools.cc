@@ -54,6 +54,10 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
     return refuse(folder + " is not empty; move it away first");
   }
+  // Better now than at the start, when the original may be gone.
+  const auto report = storage::CheckData(backup);
+  if (!report.ok()) return refuse(report.status().message());
+  if (!report->is_whole()) return refuse(backup + " is damaged: " + report->damages.front());
   const std::string partial = folder + ".restoring";
   fs::remove_all(partial, error);
   fs::copy(backup, partial, fs::copy_options::recursive, error);

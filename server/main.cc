@@ -13,6 +13,7 @@
 #include "server/out_of_memory.h"
 #include "server/password_tool.h"
 #include "server/server.h"
+#include "server/tls_side.h"
 #include "server/user_keeping.h"
 #include "server/version.h"
 
@@ -29,29 +30,39 @@ int Fail(const std::string& error) {
   return EXIT_FAILURE;
 }
 
-int Serve(const CommandLine& line, std::span<const char* const> arguments) {
-  std::signal(SIGPIPE, SIG_IGN);
-  std::string error;
-  const std::unique_ptr<fairlock::server::Log> log = fairlock::server::Log::Open(
-      {.level = line.config.log_level, .file = line.config.log_file}, error);
-  if (log == nullptr) return Fail(error);
-  fairlock::server::EndWhenOutOfMemory(log->descriptor());
-  fairlock::server::Server server(line.config, line.config_file, *log);
+// The exit status; why the server could not start or go on stands in `failure`.
+int RunServer(const CommandLine& line, std::span<const char* const> arguments,
+              fairlock::server::Log& log, std::string& failure) {
+  fairlock::server::Server server(line.config, line.config_file, log);
   server.set_reread([arguments] { return fairlock::server::ReadCommandLine(arguments); });
-  error = server.Start(line.initialises);
-  if (!error.empty()) {
-    if (!line.config.log_file.empty()) log->Error("{}", error);
-    return Fail(error);
+  failure = server.Start(line.initialises);
+  if (!failure.empty()) {
+    if (!line.config.log_file.empty()) log.Error("{}", failure);
+    return EXIT_FAILURE;
   }
   switch (server.Run()) {
     case fairlock::server::RunEnd::kStopped:
       return EXIT_SUCCESS;
     case fairlock::server::RunEnd::kNotLoaded:
-      return Fail(server.end_reason());
+      failure = server.end_reason();
+      return EXIT_FAILURE;
     case fairlock::server::RunEnd::kStorageFailed:
       return kStorageFailed;
   }
   return EXIT_FAILURE;
+}
+
+int Serve(const CommandLine& line, std::span<const char* const> arguments) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::string error;
+  std::unique_ptr<fairlock::server::Log> log = fairlock::server::Log::Open(
+      {.level = line.config.log_level, .file = line.config.log_file}, error);
+  if (log == nullptr) return Fail(error);
+  fairlock::server::EndWhenOutOfMemory(log->descriptor());
+  const int status = RunServer(line, arguments, *log, error);
+  // Its lines stand before the error, not within.
+  log.reset();
+  return error.empty() ? status : Fail(error);
 }
 
 }  // namespace
@@ -75,9 +86,11 @@ int main(int argc, char** argv) {
       std::cout << fairlock::server::ConfigFileText(line.config);
       return EXIT_SUCCESS;
     case Action::kCheckConfig:
-      if (const std::string wrong = fairlock::server::CheckUsers(line.config); !wrong.empty()) {
-        Fail(wrong);
-        return kWrongOptions;
+      for (const auto check : {fairlock::server::CheckUsers, fairlock::server::CheckTls}) {
+        if (const std::string wrong = check(line.config); !wrong.empty()) {
+          Fail(wrong);
+          return kWrongOptions;
+        }
       }
       std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": right\n";
       return EXIT_SUCCESS;

@@ -55,11 +55,12 @@ std::vector<command::Setting> ProcessEnvironment::FindSettings(std::string_view 
   std::vector<command::Setting> found;
   for (const Option& option : AllOptions()) {
     if (command::MatchesGlob(name_glob, option.name)) {
-      found.push_back({std::string(option.name), ShowOption(option, config_)});
+      found.push_back({std::string(option.name), ShowOption(option, config_), option.is_secret});
     }
     const bool has_other_name = !option.redis_name.empty() && option.redis_name != option.name;
     if (has_other_name && command::MatchesGlob(name_glob, option.redis_name)) {
-      found.push_back({std::string(option.redis_name), ShowOptionAsRedis(option, config_)});
+      found.push_back(
+          {std::string(option.redis_name), ShowOptionAsRedis(option, config_), option.is_secret});
     }
   }
   return found;

@@ -22,7 +22,8 @@ struct EnvironmentHooks {
   };
   std::function<std::string(const std::string& path, std::uint64_t client_id)> start_backup = {};
   std::function<void(script::LogLevel, std::string_view)> log_from_script = {};
-  std::function<bool(command::PasswordQuestion, std::uint64_t client_id)> start_password_check = {};
+  std::function<bool(command::PasswordQuestion, std::uint64_t comparison_id)> start_password_check =
+      {};
   std::function<std::string()> reload_users = {};
   std::function<void(std::string_view address, std::string_view user)> note_failed_log_in = {};
   std::function<void(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max)>
@@ -49,8 +50,9 @@ class ProcessEnvironment final : public command::Environment {
   void LogFromScript(script::LogLevel level, std::string_view text) override {
     hooks_.log_from_script(level, text);
   }
-  bool StartPasswordCheck(command::PasswordQuestion question, std::uint64_t client_id) override {
-    return hooks_.start_password_check(std::move(question), client_id);
+  bool StartPasswordCheck(command::PasswordQuestion question,
+                          std::uint64_t comparison_id) override {
+    return hooks_.start_password_check(std::move(question), comparison_id);
   }
   std::string ReloadUsers() override { return hooks_.reload_users(); }
   void NoteFailedLogIn(std::string_view address, std::string_view user) override {

@@ -86,9 +86,21 @@ script::ScriptLimits ScriptLimitsOf(const Config& config) {
           .cached_scripts_max = static_cast<std::size_t>(config.script_cache)};
 }
 
+// What clients send and nobody has asked to be kept takes little of the memory for locks.
+std::size_t InputBytesMax(const Config& config) {
+  constexpr std::int64_t kPartOfMemory = 10;
+  std::int64_t bytes_max = config.input_limit_total;
+  if (config.max_memory > 0) {
+    const std::int64_t part = std::max(config.max_memory / kPartOfMemory, config.request_limit);
+    bytes_max = bytes_max > 0 ? std::min(bytes_max, part) : part;
+  }
+  return static_cast<std::size_t>(bytes_max);
+}
+
 void ApplyToTurns(const Config& config, net::TurnLimits& limits) {
   limits.output_bytes_max = static_cast<std::size_t>(config.output_limit);
   limits.all_output_bytes_max = static_cast<std::size_t>(config.output_limit_total);
+  limits.all_input_bytes_max = InputBytesMax(config);
   limits.request_deadline_ms = config.request_deadline;
 }
 
@@ -138,8 +150,8 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
                },
            .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); },
            .start_password_check =
-               [this](command::PasswordQuestion question, std::uint64_t client_id) {
-                 return users_.StartCheck(std::move(question), client_id);
+               [this](command::PasswordQuestion question, std::uint64_t comparison_id) {
+                 return users_.StartCheck(std::move(question), comparison_id);
                },
            .reload_users = [this] { return users_.Reload(environment_.config()); },
            .note_failed_log_in =
@@ -255,11 +267,7 @@ void Server::LogFromScript(script::LogLevel level, std::string_view text) {
   }
 }
 
-// What is sent behind a request that waits is left in the kernel meanwhile.
 void Server::NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {
-  constexpr std::size_t kInputBytesWhenShort = 16 * 1024;
-  loop_.limits().waiting_input_bytes_max =
-      is_short ? kInputBytesWhenShort : net::TurnLimits().waiting_input_bytes_max;
   if (!is_short) {
     if (std::exchange(is_shortage_logged_, false)) {
       log_.Info("memory: {} bytes are in use, and locks are taken again", used_bytes);
@@ -343,12 +351,19 @@ void Server::AwaitSignal() {
 void Server::OnSignal(int signal) {
   if (signal == SIGHUP) {
     if (!is_stopping_) Reload();
-  } else if (is_stopping_) {
-    std::_Exit(EXIT_FAILURE);
-  } else {
-    RequestStop("SIG" + std::string(sigabbrev_np(signal)));
+    return AwaitSignal();
   }
-  AwaitSignal();
+  RequestStop("SIG" + std::string(sigabbrev_np(signal)));
+}
+
+// At once, whatever the loop does: it may be waiting for the disk.
+void Server::EndAtNextSignal() {
+  struct sigaction ending {};
+  ending.sa_handler = [](int) { std::_Exit(EXIT_FAILURE); };
+  signals_.clear();
+  std::signal(SIGHUP, SIG_IGN);
+  ::sigaction(SIGTERM, &ending, nullptr);
+  ::sigaction(SIGINT, &ending, nullptr);
 }
 
 void Server::Reload() {
@@ -370,6 +385,7 @@ void Server::Reload() {
 
 void Server::RequestStop(const std::string& why) {
   if (std::exchange(is_stopping_, true)) return;
+  EndAtNextSignal();
   log_.Info("stopping: {}; {} clients are connected", why, loop_.connections());
   sd_notify(0, "STOPPING=1");
   http_.Close();

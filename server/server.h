@@ -48,6 +48,7 @@ class Server {
   void StopOnSignals();
   void AwaitSignal();
   void OnSignal(int signal);
+  void EndAtNextSignal();
   void Reload();
   net::ListenResult OpenSockets();
   void StartListening(std::vector<net::ListeningSocket> sockets);

@@ -41,11 +41,13 @@ std::string RandomRunId() {
 }
 
 std::uint64_t FirstToken(std::int64_t unix_us) {
-  const std::int64_t seconds = unix_us / 1'000'000 - kBeginningOf2020;
-  const std::int64_t seconds_max = kFirstTokenMax >> kTokenBitsPerSecond;
-  const std::int64_t token = std::clamp<std::int64_t>(seconds, 0, seconds_max)
-                             << kTokenBitsPerSecond;
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(token, 1));
+  constexpr std::int64_t kSecond = 1'000'000;
+  const std::int64_t since_us = std::max<std::int64_t>(unix_us - kBeginningOf2020 * kSecond, 0);
+  const std::int64_t seconds = std::min(since_us / kSecond, kFirstTokenMax >> kTokenBitsPerSecond);
+  // With the fraction starts within one second are told apart too.
+  const std::int64_t fraction = (since_us % kSecond << kTokenBitsPerSecond) / kSecond;
+  const std::int64_t token = (seconds << kTokenBitsPerSecond) + fraction;
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(token, 1, kFirstTokenMax));
 }
 
 command::ServerFacts ReadFacts() {

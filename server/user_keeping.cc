@@ -74,7 +74,7 @@ std::string UserKeeping::Load(const Config& config) {
   requirepass_ = config.requirepass;
   may_be_open_ = may_be_open;
   dispatcher_.log_ins().failures().set_per_minute_max(config.max_failed_log_ins);
-  dispatcher_.log_ins().Forget();
+  dispatcher_.log_ins().ForgetOthers(*read.users);
   if (!config.acl_file.empty()) {
     log_.Info("{} users are read from {}", read.users->users().size(), config.acl_file);
   }
@@ -110,12 +110,12 @@ std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets
   return "";
 }
 
-bool UserKeeping::StartCheck(command::PasswordQuestion question, std::uint64_t client_id) {
+bool UserKeeping::StartCheck(command::PasswordQuestion question, std::uint64_t comparison_id) {
   if (checks_ == kChecksMax) return false;
   ++checks_;
   if (!checker_) checker_.emplace(1);
   const auto asked = std::make_shared<command::PasswordQuestion>(std::move(question));
-  boost::asio::post(*checker_, [this, asked, client_id] {
+  boost::asio::post(*checker_, [this, asked, comparison_id] {
     const auto match = std::ranges::find_if(asked->stored, [&](const std::string& stored) {
       return access::IsPasswordOf(stored, asked->password);
     });
@@ -124,14 +124,15 @@ bool UserKeeping::StartCheck(command::PasswordQuestion question, std::uint64_t c
       place = static_cast<std::size_t>(match - asked->stored.begin());
     }
     explicit_bzero(asked->password.data(), asked->password.size());
-    boost::asio::post(loop_.io_context(), [this, client_id, place] { EndCheck(client_id, place); });
+    boost::asio::post(loop_.io_context(),
+                      [this, comparison_id, place] { EndCheck(comparison_id, place); });
   });
   return true;
 }
 
-void UserKeeping::EndCheck(std::uint64_t client_id, std::optional<std::size_t> match) {
+void UserKeeping::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
   --checks_;
-  dispatcher_.log_ins().Finish(client_id, match, net::BoottimeMs());
+  dispatcher_.log_ins().Finish(comparison_id, match, net::BoottimeMs());
 }
 
 }  // namespace fairlock::server

@@ -39,10 +39,10 @@ class UserKeeping {
                                       const Config& config);
 
   // LogIns::Finish is told what came out. False: too many wait for that.
-  bool StartCheck(command::PasswordQuestion question, std::uint64_t client_id);
+  bool StartCheck(command::PasswordQuestion question, std::uint64_t comparison_id);
 
  private:
-  void EndCheck(std::uint64_t client_id, std::optional<std::size_t> match);
+  void EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match);
 
   command::Dispatcher& dispatcher_;
   net::TurnLoop& loop_;

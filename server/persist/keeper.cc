@@ -30,14 +30,16 @@ constexpr engine::DurationMs kSpaceEveryMs = 1'000;
 constexpr std::uint64_t kSpaceEveryBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
 
-std::uint64_t Seconds2020(std::int64_t unix_ms) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(unix_ms / 1000 - kBeginningOf2020, 0));
+std::uint64_t Ms2020(std::int64_t unix_ms) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(unix_ms - kBeginningOf2020 * 1000, 0));
 }
 
 std::uint64_t FirstTokenOf(const LoadedRows& rows, bool is_copy, const KeeperOptions& options) {
+  const std::uint64_t clock_ms = Ms2020(options.unix_ms());
   return storage::FirstToken(
       {.stored_ceiling = std::max(rows.token_ceiling(), rows.newest_token() + 1),
-       .seconds_since_2020 = Seconds2020(options.unix_ms()),
+       .seconds_since_2020 = clock_ms / 1000,
+       .milliseconds = clock_ms % 1000,
        .is_copy = is_copy});
 }
 
@@ -71,7 +73,8 @@ Keeper::Keeper(engine::LockEngine& engine, OpenedLocks opened, KeeperOptions opt
   }
   engine_.EndRestore(tokens_.ceiling(), now, effects);
   if (may_have_lost_leases_ && options_.start_delay_ms > 0) {
-    engine_.DelayGrantsUntil(now + options_.start_delay_ms);
+    grants_from_ = now + options_.start_delay_ms;
+    engine_.DelayGrantsUntil(grants_from_);
   }
   if (keeps_locks()) writer_.emplace(engine_);
   if (writer_ && opened.rows->has_long_leases()) writer_->set_has_long_leases();
@@ -85,7 +88,8 @@ void Keeper::JudgeLastRun(const LoadedRows& rows) {
   const bool has_lost_power =
       !did(storage::kLastRunStoppedCleanly) && !did(storage::kLastRunSynced) && !is_same_boot;
   const bool has_lost = !is_first && (!did(storage::kLastRunKeptLocks) || has_lost_power);
-  may_have_lost_leases_ = has_lost || data_.directory.is_copy() || !keeps_locks();
+  may_have_lost_leases_ = has_lost || did(storage::kLastRunDelayedGrants) ||
+                          data_.directory.is_copy() || !keeps_locks();
 }
 
 void Keeper::BeginRun() {
@@ -106,6 +110,7 @@ void Keeper::BeginRun() {
 std::uint64_t Keeper::RunFlags() const {
   std::uint64_t flags = keeps_locks() ? storage::kLastRunKeptLocks : 0;
   if (options_.durability == Durability::kSync) flags |= storage::kLastRunSynced;
+  if (grants_from_ != 0) flags |= storage::kLastRunDelayedGrants;
   return flags;
 }
 
@@ -136,6 +141,7 @@ void Keeper::BeginTurn(engine::TimeMs now) {
     token_batch_ = 0;
     if (!is_ready_) NoteReady();
   }
+  if (EndsDelay() && now >= grants_from_) NoteDelayOver();
 }
 
 void Keeper::NoteReady() {
@@ -180,6 +186,17 @@ void Keeper::ReserveTokens() {
   WriteMeta(batch_, RunFlags());
   Append(storage::Durability::kMachine);
   token_batch_ = newest_batch_;
+}
+
+bool Keeper::EndsDelay() const {
+  return grants_from_ != 0 && is_ready_ && !is_stopped_ && !has_failed();
+}
+
+// Until this is written the next run begins the delay anew. Comes before what is granted now.
+void Keeper::NoteDelayOver() {
+  grants_from_ = 0;
+  WriteMeta(batch_, RunFlags());
+  Append();
 }
 
 void Keeper::WriteSlice(engine::TimeMs now) {
@@ -236,6 +253,7 @@ engine::TimeMs Keeper::NextDeadline() const {
   if (writer_ && writer_->has_long_leases()) next = sweep_from_ + kLongLeaseSweepMs;
   // Whether there is room again.
   if (is_short_of_space_) next = std::min(next, space_at_);
+  if (EndsDelay()) next = std::min(next, grants_from_);
   return next;
 }
 

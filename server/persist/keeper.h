@@ -125,6 +125,8 @@ class Keeper {
   void WatchNewest(engine::TimeMs now);
   void Append(storage::Durability at_least = storage::Durability::kProcess);
   void ReserveTokens();
+  bool EndsDelay() const;
+  void NoteDelayOver();
   void WriteSlice(engine::TimeMs now);
   void WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const;
   void WriteLongLeases(engine::TimeMs now);
@@ -156,6 +158,7 @@ class Keeper {
   engine::TimeMs sweep_to_ = 0;
   engine::TimeMs space_at_ = 0;  // when to look at the disk again
   std::uint64_t bytes_since_look_ = 0;
+  engine::TimeMs grants_from_ = 0;  // the end of the start delay; 0: it is over, or there is none
   std::string boot_id_;
   storage::Status settling_;
   bool may_have_lost_leases_ = false;

@@ -208,7 +208,9 @@ class KeptLocks(unittest.TestCase):
         server = self.start()
         ended = server.run("--port", "0", "--unix-socket", str(server.directory / "other"))
         self.assertEqual(ended.returncode, 1)
-        self.assertIn(f"is in use by another process, {server.process.pid}", ended.stderr)
+        # Lines of the log stand before it, not within.
+        self.assertRegex(ended.stderr, r"(?m)^fairlockd: .* is in use by another process, "
+                                       f"{server.process.pid}\\n\\Z")
 
     def test_a_folder_that_was_emptied_is_refused_unless_it_is_meant(self):
         server = self.start()
@@ -229,8 +231,18 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual(client.ask("BACKUP", str(backup)), "OK")
         self.assertIn("exists already", client.ask("BACKUP", str(backup)))
         later = client.ask("LOCK", "later", "owner", "EX", 100)
+        in_use = server.run("--data-dir", str(server.directory / "new"), "--restore",
+                            str(server.data))
+        self.assertEqual(in_use.returncode, 1, in_use.stdout)
         server.kill()
         shutil.rmtree(server.data)
+        log = max(backup.rglob("*.log"), key=lambda path: path.stat().st_size)
+        whole = log.read_bytes()
+        log.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+        damaged = server.run("--restore", str(backup))
+        self.assertEqual(damaged.returncode, 1, damaged.stdout)
+        self.assertIn("is damaged", damaged.stderr)
+        log.write_bytes(whole)
         restored = server.run("--restore", str(backup))
         self.assertEqual(restored.returncode, 0, restored.stderr)
         server.start_again()
@@ -246,6 +258,12 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual((denied[b"status"], denied[b"reason"]), (b"denied", b"starting"))
         self.assertGreater(client.ask("LOCK", "key", "owner", "WAIT", "20s"), 0)
         server.stop()
+        # A start within the delay does not end it.
+        for end in (server.kill, server.stop, server.kill):
+            server.start_again("--durability", "sync", "--start-delay", "60s")
+            denied = self.client(server).ask_map("LOCK", "key", "owner", "EXPLAIN")
+            self.assertEqual((denied[b"status"], denied[b"reason"]), (b"denied", b"starting"))
+            end()
         # Nothing is lost by a process that is killed: no delay.
         server.start_again("--durability", "sync")
         self.client(server).ask("LOCK", "key", "owner", "WAIT", "20s")

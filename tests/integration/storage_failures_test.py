@@ -1,6 +1,7 @@
 """What clients see while the disk is slow, full or broken. The disk's answers are strace's."""
 
 import concurrent.futures
+import itertools
 import os
 import socket
 import struct
@@ -103,13 +104,26 @@ class FullDisk(unittest.TestCase):
     def test_with_little_room_locks_are_released_and_renewed_but_not_taken(self):
         server = self.enterContext(KeptServer())
         client = self.enterContext(server.connect())
-        client.ask("LOCK", "a", "o")
+        token = client.ask("LOCK", "a", "o")
         client.ask("LOCK", "b", "o")
+        client.ask("SET", "r", "v")
+        with server.connect() as session_holder:
+            session = session_holder.ask("LOCK", "s", "o", "SESSION", "GRACE", "60s")
         client.ask("CONFIG", "SET", "min_free_disk", "1024gb")
-        refused = self.until(lambda: client.ask("LOCK", "c", "o"), str)
+        keys = (f"c{number}" for number in itertools.count())
+        refused = self.until(lambda: client.ask("LOCK", next(keys), "o"), str)
         self.assertTrue(refused.startswith("STORAGE the disk has less room"), refused)
         self.assertEqual(client.ask("RENEW", "a", "o"), 1)
         self.assertEqual(client.ask("UNLOCK", "b", "o"), 1)
+        # What its holder has already is not new: also a session is bound anew.
+        self.assertEqual(client.ask("LOCK", "a", "o", "EX", "60"), token)
+        with server.connect() as again:
+            self.assertEqual(again.ask("LOCK", "s", "o", "SESSION", "GRACE", "60s"), session)
+        self.assertEqual(client.ask("SET", "r", "v", "EX", "60"), "OK")
+        for request in (("LOCK", "new", "x", "WAIT", "1s"), ("SET", "new", "v", "NX"),
+                        ("MLOCK", "2", "c", "d", "o")):
+            refused = client.ask(*request)
+            self.assertTrue(str(refused).startswith("STORAGE the disk has less room"), refused)
         client.ask("CONFIG", "SET", "min_free_disk", "0")
         self.until(lambda: client.ask("LOCK", "d", "o"), int)
 

@@ -205,7 +205,36 @@ TEST(ConfigFile, SaysWhereAValueIsWrongAndWhatWouldBeRight) {
   EXPECT_EQ(Read("max_clients:\n  a: b\n", config),
             "f.yaml:1: max_clients: 'a map' is wrong; a number from 1 to 1000000 would be right");
   EXPECT_EQ(Read("port:\n", config),
-            "f.yaml:1: port: '' is wrong; a number from 0 to 65535 would be right");
+            "f.yaml:1: port has no value (what stands behind \" #\" is a comment); a number from 0 "
+            "to 65535 would be right");
+}
+
+TEST(ConfigFile, AKeyWithoutAValueIsNoEmptyText) {
+  Config config = DefaultConfig();
+  config.requirepass = "before";
+  for (const char* line : {"requirepass:", "requirepass: #secret", "requirepass: ~",
+                           "requirepass: null", "requirepass:\nport: 1"}) {
+    EXPECT_EQ(Read(line, config),
+              "f.yaml:1: requirepass has no value (what stands behind \" #\" is a comment); a text "
+              "would be right, \"\" for none")
+        << line;
+  }
+  for (const char* name : {"acl_file", "labels", "bind", "notify_keyspace_events", "log_level"}) {
+    EXPECT_THAT(Read(std::string(name) + ":", config), HasSubstr("has no value")) << name;
+  }
+  EXPECT_EQ(config.requirepass, "before");
+  EXPECT_EQ(Read("requirepass: \"\"", config), "");
+  EXPECT_EQ(config.requirepass, "");
+  EXPECT_EQ(Read("requirepass: 'null'", config), "");
+  EXPECT_EQ(config.requirepass, "null");
+}
+
+TEST(ConfigFile, ASecondDocumentIsNotLeftOut) {
+  Config config = DefaultConfig();
+  EXPECT_THAT(Read("port: 1\n---\nrequirepass: secret\n", config),
+              HasSubstr("f.yaml:3: a second document of YAML"));
+  EXPECT_THAT(Read("---\n---\nrequirepass: secret\n", config), HasSubstr("a second document"));
+  EXPECT_EQ(Read("# one\n---\nport: 1\n...\n", config), "");
 }
 
 TEST(ConfigFile, SaysWhichOptionIsUnknown) {

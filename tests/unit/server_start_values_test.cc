@@ -11,9 +11,10 @@ namespace {
 constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::int64_t kBeginningOf2020Us = 1'577'836'800 * kSecondUs;
 
-TEST(StartValues, FirstTokenCountsSecondsSince2020InBlocksOf2To20) {
+TEST(StartValues, FirstTokenCountsSecondsSince2020AndTheirPartsInBlocksOf2To20) {
   EXPECT_EQ(FirstToken(kBeginningOf2020Us + 5 * kSecondUs), 5U << 20);
-  EXPECT_EQ(FirstToken(kBeginningOf2020Us + 5 * kSecondUs + 999'999), 5U << 20);
+  EXPECT_EQ(FirstToken(kBeginningOf2020Us + 5 * kSecondUs + kSecondUs / 2), 11U << 19);
+  EXPECT_EQ(FirstToken(kBeginningOf2020Us + 5 * kSecondUs + 999'999), (6U << 20) - 2);
   EXPECT_EQ(FirstToken(1'795'255'146 * kSecondUs), 217'418'346ULL << 20);
 }
 
