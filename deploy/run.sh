@@ -22,6 +22,7 @@ port=3247
 host=127.0.0.1
 http_port=3248
 http_host=127.0.0.1
+http_scheme=http
 token_file=
 previous=
 for argument in "$@"; do
@@ -31,6 +32,8 @@ for argument in "$@"; do
     "--http-port "*) http_port=$argument ;;
     "--http-bind "*) http_host=$argument ;;
     "--http-token-file "*) token_file=$argument ;;
+    "--http-tls yes" | *" --http-tls=yes") http_scheme=https ;;
+    "--http-tls "* | *" --http-tls="*) http_scheme=http ;;
     *" --port="*) port=${argument#*=} ;;
     *" --http-port="*) http_port=${argument#*=} ;;
     *" --http-bind="*) http_host=${argument#*=} ;;
@@ -80,7 +83,7 @@ PrintCommandsWhenReady() {
         "  second   $cli LOCK order:42 worker-2 WAIT 300s    (waits for worker-1)" \
         "  first    $cli UNLOCK order:42 worker-1            (worker-2 gets its token)" ""
       [ "$http_port" = 0 ] || printf '%s\n' "Who waits, and for whom, in a browser:" "" \
-        "  http://$http_host:$http_port/${token_file:+#token=$(cat "$token_file")}" ""
+        "  $http_scheme://$http_host:$http_port/${token_file:+#token=$(cat "$token_file")}" ""
       return 0
     fi
     sleep 0.1

@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `(?P<option>[a-z_.]+)` \| `(?P<default>[^`]+)` \| (?P<refused>[^|]+) \| "
                  r"(?P<error>[^|]+) \|$", re.MULTILINE)
 # What an option that is a limit is called, and those that are called otherwise.
-NAMES = re.compile(r"(^|_)max_|_limit$|_timeout$|_deadline$|^script_|^output_limit")
+NAMES = re.compile(r"(^|_)max_|_limit$|_timeout$|_deadline$|^script_|^output_limit|^input_limit")
 NO_LIMITS = {"tcp_user_timeout"}  # of the network, not of what a client does
 
 
