@@ -95,7 +95,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "Names by which browsers may call this server, besides numeric addresses."},
     {"http_token_file", OptionType::kText, "", 0, 0, false, "", &Config::http_token_file,
      "A file with one word, at least 16 characters: who presents it may change things over HTTP. "
-     "Empty: nobody may."},
+     "Empty: only users with a password may, what they may by commands."},
     {"http_tls", OptionType::kChoice, "no", 0, 0, false, "", &Config::http_tls,
      "Whether http_port speaks HTTPS, with the certificate of tls_cert_file. Clients need none "
      "there.",

@@ -1,6 +1,6 @@
 // Asks the server that the page came from, and nobody else.
 
-const kTokenName = "fairlock-token";
+const kAccessName = "fairlock-access";
 const kTimeoutMs = 10000;
 
 // In the address behind #, which is never sent; it does not stay there.
@@ -11,12 +11,20 @@ export function takeTokenFromAddress() {
   history.replaceState(null, "", location.pathname);
 }
 
-export function setToken(token) {
-  if (token) sessionStorage.setItem(kTokenName, token);
-  else sessionStorage.removeItem(kTokenName);
+// What the header Authorization is from now on; empty: there is none.
+function setAccess(authorization) {
+  if (authorization) sessionStorage.setItem(kAccessName, authorization);
+  else sessionStorage.removeItem(kAccessName);
 }
 
-export function hasToken() { return Boolean(sessionStorage.getItem(kTokenName)); }
+export function setToken(token) { setAccess(token && `Bearer ${token}`); }
+
+export function setUser(user, password) {
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  setAccess(`Basic ${btoa(String.fromCharCode(...bytes))}`);
+}
+
+export function hasAccess() { return Boolean(sessionStorage.getItem(kAccessName)); }
 
 // Of an answer that is a refusal, or of none at all (status 0).
 export class Refusal extends Error {
@@ -29,8 +37,8 @@ export class Refusal extends Error {
 
 async function ask(method, path, body) {
   const headers = {};
-  const token = sessionStorage.getItem(kTokenName);
-  if (token) headers.Authorization = `Bearer ${token}`;
+  const access = sessionStorage.getItem(kAccessName);
+  if (access) headers.Authorization = access;
   if (body) headers["Content-Type"] = "application/json";
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), kTimeoutMs);

@@ -21,7 +21,7 @@ async function attempt(work) {
     return await work(dialog);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    dialog.error = error.status === 401 ? "The token is wrong. Enter it under Access."
+    dialog.error = error.status === 401 ? "Token or password are wrong. Enter them under Access."
       : error.message;
     return undefined;
   } finally {

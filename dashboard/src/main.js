@@ -1,6 +1,6 @@
 // The page: what is around the views, where it leads, and when it asks again.
 import { Vue, el, setCreator } from "./el.js";
-import { hasToken, setToken, takeTokenFromAddress } from "./api.js";
+import { hasAccess, setToken, setUser, takeTokenFromAddress } from "./api.js";
 import { forgetData, kReady, linkTo, load, readRoute, say, state } from "./state.js";
 import { button } from "./parts.js";
 import { close, confirm, dialogFrame } from "./dialog.js";
@@ -74,20 +74,23 @@ function nextTheme() {
   showTheme();
 }
 
-function enterToken() {
+function enterAccess() {
   confirm({
     title: "Access",
-    lines: [state.mayAct ? "This page has a token. Another one takes its place; an empty one is " +
-      "forgotten." : "With the token (http_token_file of the server) locks can be broken and " +
-      "settings changed. Without it this page only looks.",
+    lines: [state.mayAct ? "This page says who you are. What is entered now takes its place; if " +
+      "nothing is, it is forgotten." : "With the token (http_token_file of the server), or as a " +
+      "user of it, locks can be broken and settings changed. Without, this page only looks.",
     "It is kept in this tab only, until the tab is closed."],
-    fields: [{ name: "token", label: "Token", type: "password" }],
+    fields: [{ name: "user", label: "User, or nothing for the token" },
+      { name: "secret", label: "Password or token", type: "password" }],
     confirm: "Use it",
-    act: async ({ token }) => {
-      setToken(token.trim());
-      state.mayAct = hasToken();
-      state.needsToken = false;
-      return state.mayAct ? "The token is used from now on." : "The token is forgotten.";
+    act: async ({ user, secret }) => {
+      if (user) setUser(user, secret);
+      else setToken(secret.trim());
+      state.mayAct = hasAccess();
+      state.needsAccess = false;
+      if (user) return "The user and the password are used from now on.";
+      return state.mayAct ? "The token is used from now on." : "It is forgotten.";
     },
   });
 }
@@ -144,7 +147,7 @@ function bar() {
     el("div.tools",
       button(state.isPaused ? "Go on" : "Pause", togglePause, { title: "Key p" }),
       button(`Theme: ${state.theme}`, nextTheme, { title: "Key t" }),
-      button(state.mayAct ? "Access: may act" : "Access: looks only", enterToken),
+      button(state.mayAct ? "Access: may act" : "Access: looks only", enterAccess),
       button("?", showKeys, { "aria-label": "Keys" })));
 }
 
@@ -153,9 +156,9 @@ function isCurrent(name) {
 }
 
 function banner() {
-  if (state.needsToken) {
-    return el("div.banner", { role: "alert" }, "This server shows itself only to those with its " +
-      "token. ", button("Enter the token", enterToken));
+  if (state.needsAccess) {
+    return el("div.banner", { role: "alert" }, "This server shows itself only to its users, or " +
+      "with its token. ", button("Enter who you are", enterAccess));
   }
   if (state.lostSince) {
     return el("div.banner.bad", { role: "alert" },
@@ -185,7 +188,7 @@ new Vue({
 });
 
 takeTokenFromAddress();
-state.mayAct = hasToken();
+state.mayAct = hasAccess();
 showTheme();
 addEventListener("hashchange", onRoute);
 addEventListener("keydown", onKey);

@@ -41,7 +41,7 @@ export function button(text, act, attributes = {}) {
 export function paging(...parts) { return el("p.note.paging", ...parts); }
 
 export function actButton(text, act, attributes = {}) {
-  const why = state.mayAct ? undefined : "Needs the token: see Access, above";
+  const why = state.mayAct ? undefined : "Needs a user or the token: see Access, above";
   return button(text, act, { class: "danger", disabled: !state.mayAct, title: why, ...attributes });
 }
 

@@ -1,6 +1,6 @@
 // What the page knows. Whatever changes here is drawn again.
 import { Vue } from "./el.js";
-import { Refusal, get, hasToken } from "./api.js";
+import { Refusal, get, hasAccess } from "./api.js";
 
 export const kLoading = "loading";
 export const kReady = "ready";
@@ -11,10 +11,10 @@ export const state = Vue.observable({
   now: Date.now(),
   isPaused: false,
   theme: localStorage.getItem("fairlock-theme") || "auto",
-  mayAct: hasToken(),
+  mayAct: hasAccess(),
   // The connection to the server: since when it is lost, or 0.
   lostSince: 0,
-  needsToken: false,
+  needsAccess: false,
   server: null,
   // What the present view has asked for: kLoading, kReady or kFailed.
   phase: kLoading,
@@ -63,7 +63,7 @@ function noteFailure(error) {
     if (state.phase === kLoading) state.phase = kFailed;
   } else {
     state.lostSince = 0;
-    state.needsToken = error.status === 401;
+    state.needsAccess = error.status === 401;
     state.phase = kFailed;
   }
   state.error = error.message;
@@ -76,7 +76,7 @@ export async function load(view) {
     const [, data] = await Promise.all([loadStatus(), view.load(state.route)]);
     if (mine !== loading) return;
     state.lostSince = 0;
-    state.needsToken = false;
+    state.needsAccess = false;
     state.data = data;
     state.loadedAt = Date.now();
     state.now = state.loadedAt;

@@ -7,6 +7,7 @@
 
 #include "json/reply_json.h"
 #include "protocol/reply_parser.h"
+#include "server/http/command_caller.h"
 
 namespace fairlock::http {
 
@@ -23,6 +24,7 @@ constexpr auto kStatuses = std::to_array<StatusOfWord>({
     {"ERR", 400},
     {"NOPERM", 403},
     {"NOAUTH", 401},
+    {"WRONGPASS", 401},
     {"FULL", 503},
     {"OOM", 503},
     {"STORAGE", 503},
@@ -43,6 +45,13 @@ Answer RefusalOf(const protocol::Reply& error) {
                                    [word](const StatusOfWord& row) { return row.word == word; });
   const std::string_view rest = text.substr(std::min(word.size() + 1, text.size()));
   return Refusal(found == kStatuses.end() ? kOtherStatus : found->status, word, rest);
+}
+
+std::optional<Answer> RefuseDenied(const CommandCaller& commands,
+                                   std::initializer_list<std::string_view> request) {
+  const std::string denial = commands.Judge(request);
+  if (denial.empty()) return std::nullopt;
+  return RefusalOf({.type = protocol::ReplyType::kError, .text = "NOPERM " + denial});
 }
 
 protocol::Reply ReplyOf(const std::function<void(protocol::ReplyWriter&)>& write) {

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -14,10 +15,16 @@
 
 namespace fairlock::http {
 
+class CommandCaller;
+
 Answer JsonAnswer(const boost::json::object& object);
 
 // An error reply as a refusal: its first word is the code, and decides the status.
 Answer RefusalOf(const protocol::Reply& error);
+
+// None: the user of `commands` may make that request. For what is looked up without the command.
+std::optional<Answer> RefuseDenied(const CommandCaller& commands,
+                                   std::initializer_list<std::string_view> request);
 
 // What a writer of commands writes, as a reply to them.
 protocol::Reply ReplyOf(const std::function<void(protocol::ReplyWriter&)>& write);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/command/text.h"
+#include "server/http/answers.h"
 #include "server/http/inputs.h"
 
 namespace fairlock::http {
@@ -40,6 +41,20 @@ bool IsNumericAddress(std::string_view host) {
 bool IsJson(std::string_view content_type) {
   return command::EqualsIgnoreCase(content_type.substr(0, content_type.find(';')),
                                    "application/json");
+}
+
+Answer RefusalOfLogIn(const protocol::Reply& error) {
+  Answer refusal = RefusalOf(error);
+  // Too many have failed, or are being compared: then none is looked at.
+  if (error.text.starts_with("ERR ")) refusal.status = 429;
+  return refusal;
+}
+
+// Whether a user can say who he is.
+bool HasPasswords(const command::AccessControl& control) {
+  return std::ranges::any_of(control.users().users(), [](const auto& entry) {
+    return entry.second.is_on && !entry.second.passwords.empty();
+  });
 }
 
 // Every route, in the order of the families.
@@ -123,22 +138,25 @@ bool Api::IsAdmitted(const Request& request, Access access, CommandCaller& comma
                      Answer& refusal) const {
   if (!IsFromHere(request, refusal)) return false;
   if (access == Access::kOpen) return true;
+  if (commands.log_in_error()) {
+    refusal = RefusalOfLogIn(*commands.log_in_error());
+    return false;
+  }
+  // As by commands: each of them is judged.
+  if (commands.has_logged_in()) return true;
   // Who has to say who he is, or may not everything, learns here no more than by commands.
   const access::User* newcomer = commands.dispatcher().access().NewcomersUser();
   const bool may_all_do_all = newcomer != nullptr && newcomer->IsUnlimited();
   if (access == Access::kRead && may_all_do_all && !options_.is_token_for_reading) return true;
-  if (options_.token.empty()) {
-    refusal =
-        Refusal(403, "NOPERM",
-                access == Access::kRead
-                    ? "this server has users or a password, and over HTTP a token for them: option "
-                      "http_token_file is not set"
-                    : "nobody may change anything over HTTP: option http_token_file is not "
-                      "set");
-    return false;
-  }
   if (HasToken(request.authorization)) return true;
-  refusal = Refusal(401, "NOAUTH", "the header Authorization: Bearer TOKEN is missing or wrong");
+  const bool may_anybody = !options_.token.empty() || HasPasswords(commands.dispatcher().access());
+  refusal = may_anybody
+                ? Refusal(401, "NOAUTH",
+                          "the header Authorization: Bearer TOKEN, or Basic with a user and "
+                          "its password, is missing or wrong")
+                : Refusal(403, "NOPERM",
+                          "nobody may do this over HTTP: option http_token_file is not set, "
+                          "and no user has a password");
   return false;
 }
 
@@ -151,7 +169,7 @@ bool Api::IsOurHost(std::string_view host) const {
 }
 
 bool Api::HasToken(std::string_view authorization) const {
-  return authorization.starts_with(kBearer) &&
+  return !options_.token.empty() && authorization.starts_with(kBearer) &&
          IsEqual(authorization.substr(kBearer.size()), options_.token);
 }
 

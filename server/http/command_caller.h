@@ -1,6 +1,8 @@
 // One HTTP connection as a client of the commands: what it asks for is executed as they are.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,16 +14,35 @@
 
 namespace fairlock::http {
 
-// It shows in CLIENT LIST, its user's permissions hold, and HISTORY names its address. Commands
-// that wait are not to be called. Loop-confined.
+// It shows in CLIENT LIST, its user's permissions hold, and HISTORY names its address. It is the
+// server's own user, who may everything, unless it is told whose commands these are. Commands that
+// wait are not to be called. Loop-confined.
 class CommandCaller final : private command::Transport {
  public:
-  CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address,
-                engine::TimeMs now);
+  // `notice` is called when a log-in that had to wait is over; it must only take note.
+  CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address, engine::TimeMs now,
+                std::function<void()> notice);
   CommandCaller(const CommandCaller&) = delete;
   CommandCaller& operator=(const CommandCaller&) = delete;
   // REQUIRES: detached.
   ~CommandCaller() = default;
+
+  // Whose commands follow, by the header Authorization of their request: the user's with
+  // "Basic USER:PASSWORD", else those of the server's own user. False: the password is being
+  // compared; nothing may be called until `notice` is, and then EndLogIn.
+  [[nodiscard]] bool Identify(std::string_view authorization, engine::TimeMs now);
+  void EndLogIn();
+  // Why nobody was logged in; none: nobody tried, or he is.
+  const std::optional<protocol::Reply>& log_in_error() const { return log_in_error_; }
+  // Whether a user has logged in, who may what his commands may.
+  bool has_logged_in() const { return has_logged_in_; }
+  // REQUIRES: the client has not been closed.
+  const access::User& user() const { return *client_.user(); }
+  // Why the user may not make that request; empty: he may. For what is looked up without a command.
+  std::string Judge(std::span<const std::string_view> request) const;
+  std::string Judge(std::initializer_list<std::string_view> request) const {
+    return Judge(std::span(request.begin(), request.size()));
+  }
 
   // In RESP3.
   protocol::Reply Call(std::span<const std::string_view> arguments, engine::TimeMs now);
@@ -38,12 +59,19 @@ class CommandCaller final : private command::Transport {
   bool is_killed() const { return is_killed_; }
 
  private:
-  void NoticeOutput() override {}
+  void NoticeOutput() override { notice_(); }
   bool AdmitOutput(std::size_t) override { return false; }
   void CloseNow() override { is_killed_ = true; }
 
+  // False: it is being compared.
+  bool LogIn(std::string_view basic, engine::TimeMs now);
+  protocol::Reply TakeReply();
+
   command::Dispatcher& dispatcher_;
+  const std::function<void()> notice_;
   command::Client client_;
+  std::optional<protocol::Reply> log_in_error_;
+  bool has_logged_in_ = false;
   bool is_killed_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "server/http/event_feed.h"
 
 #include <utility>
+#include <vector>
 
 #include "protocol/reply_parser.h"
 #include "protocol/request_writer.h"
@@ -12,20 +13,44 @@ namespace {
 // The answer to PSUBSCRIBE is a push too: of messages the last element is the JSON.
 constexpr std::string_view kMessage = "pmessage";
 
+// PSUBSCRIBE to the channels of keys in all databases.
+std::vector<std::string> Subscription(const access::User& user, std::string_view match) {
+  std::vector<std::string> request = {"PSUBSCRIBE"};
+  const auto add = [&](std::string_view database) {
+    request.push_back("__lock@" + std::string(database) + "__:" + std::string(match));
+  };
+  if (user.IsUnlimited()) {
+    // A star for the number of the database would match within keys too.
+    add("?");
+    add("??");
+  } else {
+    // Of limited users it must be seen which keys are meant.
+    for (std::uint32_t database = 0; database < engine::kDatabases; ++database) {
+      add(std::to_string(database));
+    }
+  }
+  return request;
+}
+
 }  // namespace
 
-EventFeed::EventFeed(command::Dispatcher& dispatcher, command::ClientAddress address,
-                     std::string_view match, engine::TimeMs now, std::function<void()> notice)
+std::string EventFeed::Judge(const CommandCaller& commands, std::string_view match) {
+  const std::vector<std::string> request = Subscription(commands.user(), match);
+  return commands.Judge(std::vector<std::string_view>(request.begin(), request.end()));
+}
+
+EventFeed::EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now,
+                     std::function<void()> notice)
     : dispatcher_(dispatcher),
       notice_(std::move(notice)),
-      client_(dispatcher, *this, std::move(address), now) {
+      client_(dispatcher, *this, watcher.address, now) {
+  client_.LogIn(watcher.user);
   client_.profile().name = "http-events";
   client_.set_version(protocol::RespVersion::kResp3);
-  // A star for the number of the database would match within keys too.
-  const std::string one_digit = "__lock@?__:" + std::string(match);
-  const std::string two_digits = "__lock@??__:" + std::string(match);
+  const std::vector<std::string> subscription = Subscription(watcher.user, watcher.match);
   std::string request;
-  protocol::AppendRequest(request, {"PSUBSCRIBE", one_digit, two_digits});
+  protocol::AppendRequest(request,
+                          std::vector<std::string_view>(subscription.begin(), subscription.end()));
   client_.Consume(request, 1, now);
   ++dispatcher.gauges().http_clients;
 }

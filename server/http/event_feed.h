@@ -8,6 +8,7 @@
 #include "server/command/client.h"
 #include "server/command/dispatcher.h"
 #include "server/command/transport.h"
+#include "server/http/command_caller.h"
 
 namespace fairlock::http {
 
@@ -17,10 +18,19 @@ class EventFeed final : private command::Transport {
   // What may gather before it is taken.
   static constexpr std::size_t kBytesMax = 1024 * 1024;
 
+  struct Watcher {
+    command::ClientAddress address;
+    const access::User& user;
+    std::string_view match;  // a glob of keys, of all databases
+  };
+
+  // Why the user of `commands` may not watch that; empty: he may.
+  static std::string Judge(const CommandCaller& commands, std::string_view match);
+
   // `notice` is called when there is something to take, or the feed is over; it must only take
-  // note. `match` is a glob of keys, of all databases.
-  EventFeed(command::Dispatcher& dispatcher, command::ClientAddress address, std::string_view match,
-            engine::TimeMs now, std::function<void()> notice);
+  // note. REQUIRES: the watcher may watch that.
+  EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now,
+            std::function<void()> notice);
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
   // REQUIRES: detached.

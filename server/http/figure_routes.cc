@@ -110,6 +110,7 @@ Outcome ShowStatistics(const RouteCall& call) {
   if (dispatcher.recorder().statistics() == nullptr) {
     return RefusalOf(call.commands.Call({"STATS"}, call.now));
   }
+  if (auto refusal = RefuseDenied(call.commands, {"STATS"})) return *std::move(refusal);
   const std::int64_t minutes = call.inputs.Number("minutes", kMinutesDefault);
   const bool is_by_minute = call.inputs.Flag("by_minute");
   const std::int64_t minutes_max = is_by_minute ? kMinuteRowsMax : kMinutesMax;
@@ -199,6 +200,8 @@ class MinutesWork final : public SharedWork {
 Outcome ShowMinutes(const RouteCall& call) {
   const std::int64_t count = call.inputs.Number("minutes", kMinutesDefault);
   if (!IsWithin(count, kMinutesMax)) return RefuseMinutes(kMinutesMax);
+  // What it counts INFO has, of now.
+  if (auto refusal = RefuseDenied(call.commands, {"INFO"})) return *std::move(refusal);
   return call.figures.shared.Take(
       "minutes " + std::to_string(count), SharedAnswers::kWalkAgeMsMax, call, [&] {
         std::vector<Moment> moments = call.figures.minutes.Newest(static_cast<std::size_t>(count));

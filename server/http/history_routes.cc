@@ -104,10 +104,12 @@ Outcome ShowHistory(const RouteCall& call) {
     return Refusal(400, "ERR", "since and until are Unix times in milliseconds");
   }
   call.commands.SelectDatabase(call.inputs.Database());
+  const std::string* key = call.inputs.Find("key");
   // The command refuses what cannot be; of no event it tells here.
-  const protocol::Reply none = call.commands.Call({"HISTORY", "*", "UNTIL", "0"}, call.now);
+  const protocol::Reply none =
+      call.commands.Call({"HISTORY", key == nullptr ? "*" : *key, "UNTIL", "0"}, call.now);
   if (none.IsError()) return RefusalOf(none);
-  if (const std::string* key = call.inputs.Find("key")) {
+  if (key != nullptr) {
     // What is overdue on the key has happened.
     const protocol::Reply held = call.commands.Call({"LOCKED", *key}, call.now);
     if (held.IsError()) return RefusalOf(held);

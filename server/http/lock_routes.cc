@@ -121,6 +121,7 @@ constexpr std::int64_t kPlacesMax = 500;
 
 Outcome ShowLock(const RouteCall& call) {
   const std::string_view key = call.inputs.Text("key");
+  if (auto refusal = RefuseDenied(call.commands, {"LOCKINFO", key})) return *std::move(refusal);
   call.commands.SelectDatabase(call.inputs.Database());
   // It ends what is due. LOCKINFO would write down thousands of holders.
   const protocol::Reply held = call.commands.Call({"LOCKED", key}, call.now);

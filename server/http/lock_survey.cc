@@ -13,22 +13,22 @@ bool LockSurvey::Step(engine::TimeMs now) {
   const engine::LockEngine& engine = dispatcher_.engine();
   // The same locks twice: the summary does not say whether a hold has no end.
   engine.Scan(cursor_, kLocksPerStep, {.is_endless = true}, now,
-              [this](const engine::LockSummary&) { ++endless_locks_; });
-  cursor_ = engine.Scan(cursor_, kLocksPerStep, {}, now,
-                        [this](const engine::LockSummary& lock) { Take(lock); });
+              [this](const engine::LockSummary& lock) { ++OfLabel(lock.label).endless_locks; });
+  cursor_ = engine.Scan(cursor_, kLocksPerStep, {}, now, [this](const engine::LockSummary& lock) {
+    LocksOfLabel& label = OfLabel(lock.label);
+    label.holders += lock.holder_count;
+    label.waiters += lock.waiter_count;
+    label.oldest_hold_ms = std::max(label.oldest_hold_ms, lock.oldest_hold_ms);
+    label.longest_wait_ms = std::max(label.longest_wait_ms, lock.longest_wait_ms);
+  });
   return cursor_ == 0;
 }
 
-void LockSurvey::Take(const engine::LockSummary& lock) {
+LocksOfLabel& LockSurvey::OfLabel(std::string_view label) {
   const record::LabelTotals* totals = dispatcher_.recorder().totals();
-  std::size_t index = totals == nullptr ? 0 : totals->IndexOf(lock.label);
-  // It came after the walk had begun.
-  if (index >= by_label_.size()) index = 1;
-  LocksOfLabel& label = by_label_[index];
-  label.holders += lock.holder_count;
-  label.waiters += lock.waiter_count;
-  label.oldest_hold_ms = std::max(label.oldest_hold_ms, lock.oldest_hold_ms);
-  label.longest_wait_ms = std::max(label.longest_wait_ms, lock.longest_wait_ms);
+  const std::size_t index = totals == nullptr ? 0 : totals->IndexOf(label);
+  // It may have come after the walk had begun.
+  return by_label_[index < by_label_.size() ? index : 1];
 }
 
 }  // namespace fairlock::http

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "server/command/dispatcher.h"
@@ -11,6 +12,7 @@ namespace fairlock::http {
 struct LocksOfLabel {
   std::uint64_t holders = 0;
   std::uint64_t waiters = 0;
+  std::uint64_t endless_locks = 0;  // with a hold that no time ends
   engine::DurationMs oldest_hold_ms = 0;
   engine::DurationMs longest_wait_ms = 0;
 };
@@ -27,15 +29,12 @@ class LockSurvey {
 
   // In the order of record::LabelTotals; a single one for all if they are off.
   const std::vector<LocksOfLabel>& by_label() const { return by_label_; }
-  // With a hold that no time ends.
-  std::uint64_t endless_locks() const { return endless_locks_; }
 
  private:
-  void Take(const engine::LockSummary& lock);
+  LocksOfLabel& OfLabel(std::string_view label);
 
   command::Dispatcher& dispatcher_;
   std::vector<LocksOfLabel> by_label_;
-  std::uint64_t endless_locks_ = 0;
   std::uint64_t cursor_ = 0;
 };
 

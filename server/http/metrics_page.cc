@@ -306,6 +306,9 @@ void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
        [](const LocksOfLabel& l) { return Real(l.holders); }},
       {"fairlock_label_waiters", "Waiters now, by the label of the lock's oldest hold",
        [](const LocksOfLabel& l) { return Real(l.waiters); }},
+      {"fairlock_endless_locks",
+       "Locks now with a hold that no time ends, by the label of the oldest",
+       [](const LocksOfLabel& l) { return Real(l.endless_locks); }},
   });
   for (const Figure& figure : kFigures) {
     MetricFamily family = Family(figure.name, MetricType::Gauge, figure.help);
@@ -317,9 +320,6 @@ void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
     }
     families.push_back(std::move(family));
   }
-  families.push_back(
-      Family("fairlock_endless_locks", MetricType::Gauge, "Locks with a hold that no time ends"));
-  AddSample(families.back(), {}, Real(survey.endless_locks()));
 }
 
 class MetricsWork final : public SharedWork {

@@ -28,15 +28,17 @@ bool IsOfCommands(const Route& route) { return route.path.starts_with("/api/"); 
 constexpr auto kRefused = std::to_array<Refused>({
     {"400", "A parameter is wrong, missing or unknown",
      [](const Route& route) { return IsOfCommands(route); }},
-    {"401", "The token is missing or wrong",
+    {"401", "The token, or user and password, are missing or wrong",
      [](const Route& route) { return route.access != Access::kOpen; }},
-    {"403", "A page of another origin asks, or nobody may do it",
+    {"403", "A page of another origin asks, or the user may not do it, or nobody may",
      [](const Route&) { return true; }},
     {"413", "The body is larger than 64 KB", IsPost},
     {"415", "The body is not JSON", IsPost},
     {"421", "The server does not go by this name", [](const Route&) { return true; }},
     {"426", "It is asked for without the header Upgrade: websocket",
      [](const Route& route) { return route.is_web_socket; }},
+    {"429", "Too many log-ins have failed from this address, or are under way",
+     [](const Route& route) { return route.access != Access::kOpen; }},
     {"503", "The server cannot do it now: it reads its data, or something is full",
      [](const Route& route) { return route.needs_locks; }},
 });
@@ -132,7 +134,7 @@ object OperationOf(const Route& route) {
   operation["responses"] = AnswersOf(route);
   if (route.access == Access::kOpen) operation["security"] = array();
   if (route.access == Access::kRead) {
-    operation["security"] = array{object(), object{{"token", array()}}};
+    operation["security"] = array{object(), object{{"token", array()}}, object{{"user", array()}}};
   }
   return operation;
 }
@@ -198,11 +200,13 @@ std::string Describe(std::span<const Route* const> routes, std::string_view vers
         {"license", {{"name", "BSD-3-Clause"}, {"identifier", "BSD-3-Clause"}}},
         {"description", "Looking at a lock server and steering it"}}},
       {"servers", array{object{{"url", "/"}}}},
-      {"security", array{object{{"token", array()}}}},
+      {"security", array{object{{"token", array()}}, object{{"user", array()}}}},
       {"paths", std::move(paths)},
       {"components",
        {{"schemas", std::move(schemas)},
-        {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
+        {"securitySchemes",
+         {{"token", {{"type", "http"}, {"scheme", "bearer"}}},
+          {"user", {{"type", "http"}, {"scheme", "basic"}}}}}}},
   });
 }
 

@@ -62,12 +62,15 @@ std::shared_ptr<SharedAnswers::Running> SharedAnswers::Find(const std::string& q
 
 Outcome SharedAnswers::Take(const std::string& question, engine::DurationMs age_ms_max,
                             const RouteCall& call, const Make& make) {
-  std::shared_ptr<Running> running = Find(question, age_ms_max, call.now);
+  // Who may not all that the others may gets what is made with his own permissions.
+  const access::User& user = call.commands.user();
+  const std::string asked = user.IsUnlimited() ? question : user.name + '\0' + question;
+  std::shared_ptr<Running> running = Find(asked, age_ms_max, call.now);
   if (running == nullptr) {
     running = std::make_shared<Running>();
     running->work = make();
     if (entries_.size() == kAnswersMax) entries_.erase(entries_.begin());
-    entries_.push_back({question, running});
+    entries_.push_back({asked, running});
   }
   if (running->answer) return *running->answer;
   return std::make_unique<Part>(std::move(running), call.commands);

@@ -34,7 +34,8 @@ class SharedAnswers {
   static constexpr int kPartOfTime = 40;
 
   using Make = std::function<std::unique_ptr<SharedWork>()>;
-  // `question` says all that the answer depends on, besides time. An answer may be so old.
+  // `question` says all that the answer depends on, besides time and the permissions of who asks.
+  // An answer may be so old.
   Outcome Take(const std::string& question, engine::DurationMs age_ms_max, const RouteCall& call,
                const Make& make);
 

@@ -51,6 +51,7 @@ Outcome ShowClients(const RouteCall& call) {
   if (auto refusal = RefuseCount(call.inputs, kClientsMax)) return *std::move(refusal);
   const std::int64_t count = call.inputs.Number("count", kRowsDefault);
   const std::int64_t after = call.inputs.Number("after", 0);
+  if (auto refusal = RefuseDenied(call.commands, {"CLIENT", "LIST"})) return *std::move(refusal);
   if (after < 0) return Refusal(400, "ERR", "after is the number of a connection, or 0");
   return ListClients(call.commands, {.after = static_cast<std::uint64_t>(after),
                                      .count_max = static_cast<std::size_t>(count),

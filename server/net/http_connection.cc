@@ -24,7 +24,11 @@ HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionK
       keeper_(keeper),
       stream_(std::move(stream)),
       address_(std::move(address)),
-      commands_(turn.dispatcher, address_, turn.now) {}
+      commands_(turn.dispatcher, address_, turn.now, [this] {
+        if (caller_ != Caller::kCompared) return;
+        caller_ = Caller::kToldOf;
+        turn_.guests.push_back(this);
+      }) {}
 
 HttpConnection::~HttpConnection() { assert(is_closed_); }
 
@@ -83,6 +87,7 @@ void HttpConnection::OnRequest(const beast::error_code& error) {
   is_head_ = parser_->get().method() == beast_http::verb::head;
   is_kept_alive_ = parser_->get().keep_alive();
   stream_.next_layer().expires_never();
+  caller_ = Caller::kUnknown;
   turn_.guests.push_back(this);
 }
 
@@ -108,6 +113,7 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
   if (commands_.is_killed()) return Close();
   if (answer_) return SendWhenKept();
   if (job_ == nullptr) {
+    if (!Identify(now)) return;
     if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(now);
     http::Outcome outcome = api_.Take(ToRequest(parser_->get()), commands_, now);
     if (http::Answer* answer = std::get_if<http::Answer>(&outcome)) {
@@ -119,6 +125,20 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
   if (!answer) return turn_.guests.push_back(this);
   job_.reset();
   Conclude(*std::move(answer));
+}
+
+bool HttpConnection::Identify(engine::TimeMs now) {
+  if (caller_ == Caller::kUnknown) {
+    const auto& header = parser_->get()[beast_http::field::authorization];
+    if (!commands_.Identify({header.data(), header.size()}, now)) {
+      caller_ = Caller::kCompared;
+      return false;
+    }
+  } else {
+    commands_.EndLogIn();
+  }
+  caller_ = Caller::kKnown;
+  return true;
 }
 
 void HttpConnection::Conclude(http::Answer answer) {
@@ -147,8 +167,13 @@ void HttpConnection::TakeOver(engine::TimeMs now) {
   if (!match) {
     return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));
   }
-  auto next = std::make_shared<WebSocketConnection>(turn_, keeper_, std::move(stream_), address_,
-                                                    *match, now);
+  if (std::string denial = http::EventFeed::Judge(commands_, *match); !denial.empty()) {
+    return Send(http::Refusal(403, "NOPERM", denial));
+  }
+  auto next = std::make_shared<WebSocketConnection>(
+      turn_, keeper_, std::move(stream_),
+      http::EventFeed::Watcher{.address = address_, .user = commands_.user(), .match = *match},
+      now);
   keeper_.Keep(next);
   next->Start(parser_->release());
   Close();

@@ -59,11 +59,16 @@ class HttpConnection final : public HttpPeer,
   using Message = boost::beast::http::request<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
+  // Whether it is known who made the request that is to be answered.
+  enum class Caller : std::uint8_t { kUnknown, kCompared, kToldOf, kKnown };
+
   void Read();
   void ReadHeader();
   void ReadBody();
   void OnRequest(const boost::beast::error_code& error);
   void RefuseUnread(const boost::beast::error_code& error);
+  // False: a password is being compared.
+  bool Identify(engine::TimeMs now);
   void TakeOver(engine::TimeMs now);
   void Conclude(http::Answer answer);
   // What tells of locks waits until that is kept.
@@ -86,6 +91,7 @@ class HttpConnection final : public HttpPeer,
   std::uint64_t answer_batch_ = 0;
   Response response_;
   std::optional<std::chrono::steady_clock::time_point> idle_since_;  // while no request has begun
+  Caller caller_ = Caller::kUnknown;
   bool is_head_ = false;
   bool is_kept_alive_ = false;
   bool is_closed_ = false;

@@ -20,12 +20,12 @@ constexpr std::size_t kMessageBytesMax = 1024;
 }  // namespace
 
 WebSocketConnection::WebSocketConnection(Turn& turn, HttpConnectionKeeper& keeper,
-                                         HttpStream stream, command::ClientAddress address,
-                                         std::string_view match, engine::TimeMs now)
+                                         HttpStream stream, const http::EventFeed::Watcher& watcher,
+                                         engine::TimeMs now)
     : turn_(turn),
       keeper_(keeper),
       stream_(std::move(stream)),
-      feed_(turn.dispatcher, std::move(address), match, now, [this] { EnterTurn(); }) {
+      feed_(turn.dispatcher, watcher, now, [this] { EnterTurn(); }) {
   // Asks who is silent whether it lives, and gives up on who does not answer.
   stream_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
   stream_.read_message_max(kMessageBytesMax);

@@ -26,7 +26,7 @@ class WebSocketConnection final : public HttpPeer,
                                   public std::enable_shared_from_this<WebSocketConnection> {
  public:
   WebSocketConnection(Turn& turn, HttpConnectionKeeper& keeper, HttpStream stream,
-                      command::ClientAddress address, std::string_view match, engine::TimeMs now);
+                      const http::EventFeed::Watcher& watcher, engine::TimeMs now);
   ~WebSocketConnection() override;
 
   // The glob of keys that the target asks for; none: it asks for something else.

@@ -349,7 +349,7 @@ test("without the token it looks, and does not act", async () => {
   await button.waitFor();
   assert.equal(await button.isDisabled(), true);
   await page.getByRole("button", { name: "Access: looks only" }).click();
-  await page.getByLabel("Token").fill(kToken);
+  await page.getByLabel("Password or token").fill(kToken);
   await page.getByRole("button", { name: "Use it" }).click();
   await until("it may act", async () => !await button.isDisabled());
   assert.deepEqual(await page.context().cookies(), []);
@@ -360,12 +360,31 @@ test("a server that others can reach shows nothing without the token", async () 
   const open_ = await Server.start("--http-bind", "0.0.0.0");
   const page = await (await browser.newContext()).newPage();
   await page.goto(`${open_.origin}/`);
-  await page.getByRole("button", { name: "Enter the token" }).click();
-  await page.getByLabel("Token").fill(kToken);
+  await page.getByRole("button", { name: "Enter who you are" }).click();
+  await page.getByLabel("Password or token").fill(kToken);
   await page.getByRole("button", { name: "Use it" }).click();
   await page.getByText("Nobody waits").first().waitFor();
   await page.context().close();
   await open_.stop();
+});
+
+test("a user says who he is and acts", async () => {
+  const closed = await Server.start("--requirepass", "öpen sesame");
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${closed.origin}/`);
+  await page.getByRole("button", { name: "Enter who you are" }).click();
+  await page.getByLabel("User, or nothing for the token").fill("default");
+  await page.getByLabel("Password or token").fill("wrong");
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("button", { name: "Enter who you are" }).click();
+  await page.getByLabel("User, or nothing for the token").fill("default");
+  await page.getByLabel("Password or token").fill("öpen sesame");
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByText("Nobody waits").first().waitFor();
+  await page.goto(`${closed.origin}/#/settings`);
+  await page.getByText("(hidden)").first().waitFor();
+  await page.context().close();
+  await closed.stop();
 });
 
 // As a browser would send it that was led here by a foreign page.

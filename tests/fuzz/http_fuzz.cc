@@ -67,7 +67,11 @@ class Stage {
               .token = (choice & 1U) != 0 ? "" : "secret",
               .is_token_for_reading = (choice & 2U) != 0},
              {&kAsset, 1}, figures_),
-        commands_(server_.dispatcher(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, server_.now()) {
+        commands_(server_.dispatcher(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, server_.now(),
+                  [] {}) {
+    if ((choice & 32U) != 0) {
+      server_.SetUsers("user default on >pw ~* &* +@all\nuser u on >p ~order:* &* +@read\n");
+    }
     const auto say = [](command::TestClient& client, std::string_view line) { client.Send(line); };
     say(server_.Connect(), "LOCK k1 a PX 5000 LABEL x META 'm\\xff'");
     say(server_.Connect(), "LOCK k1 b WAIT FOREVER KEEP 10s");
@@ -87,6 +91,9 @@ class Stage {
   // False: the connection ends.
   bool Take(const RequestParser& parser) {
     const http::Request request = net::ToRequest(parser.get());
+    // All passwords there are compared at once.
+    const bool is_known = commands_.Identify(request.authorization, server_.now());
+    assert(is_known);
     if (beast::websocket::is_upgrade(parser.get())) {
       Watch(request);
       return false;
@@ -140,7 +147,11 @@ class Stage {
     const std::optional<http::Target> target = http::ParseTarget(request.target);
     const std::string* match = target ? target->FindParameter("match") : nullptr;
     if (match == nullptr) return;
-    http::EventFeed feed(server_.dispatcher(), {"127.0.0.1:40001", "127.0.0.1:3248", 9}, *match,
+    if (!http::EventFeed::Judge(commands_, *match).empty()) return;
+    http::EventFeed feed(server_.dispatcher(),
+                         {.address = {"127.0.0.1:40001", "127.0.0.1:3248", 9},
+                          .user = commands_.user(),
+                          .match = *match},
                          server_.now(), [] {});
     server_.Connect().Send("LOCK k9 \"a\\xff\"");
     server_.AdvanceBy(10'000);

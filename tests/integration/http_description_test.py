@@ -1,5 +1,6 @@
 """What the API says of itself, compared with what it does: every route and every refusal."""
 
+import base64
 import json
 import time
 import unittest
@@ -126,6 +127,14 @@ class Answers(Described):
                 if verb == "GET":
                     target += "?nonsense=1"
                 self.assertEqual(self.call(self.server, name, target, {"nonsense": 1}), 400)
+
+    def test_who_has_failed_too_often_is_not_looked_at(self):
+        with HttpServer("--requirepass", "top-secret", "--max-failed-log-ins", "3") as server:
+            text = base64.b64encode(b"default:wrong").decode()
+            for _ in range(3):
+                self.assertEqual(self.call(server, "showStatus", token=None,
+                                           Authorization="Basic " + text), 401)
+            self.check_all(429, server, token=None, Authorization="Basic " + text)
 
     def test_the_token_is_needed_where_it_is_said(self):
         for token in (None, "a-wrong-token-of-the-tests"):

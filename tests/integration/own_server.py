@@ -34,6 +34,13 @@ def free_port():
                 continue
 
 
+def hash_of(password):
+    """A slow hash, as the program makes it."""
+    made = subprocess.run([PROGRAM, "--hash-password"], input=password + "\n", text=True,
+                          capture_output=True, timeout=20, check=True)
+    return made.stdout.strip()
+
+
 class Server:
     """Use it in a with statement: it is stopped, and must have ended in good order, at the end."""
 

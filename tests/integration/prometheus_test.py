@@ -93,14 +93,15 @@ class Figures(WithServer):
         self.assertEqual(page['fairlock_oldest_wait_seconds{label="shop"}'], 0)
 
     def test_locks_without_end_errors_and_overrides_are_told(self):
-        self.own.ask("LOCK", "k", "me", "SESSION")
+        self.own.ask("LOCK", "k", "me", "SESSION", "LABEL", "shop")
         self.own.ask("LIMIT", "SET", "drained:*", "0")
         self.own.ask("LIMIT", "SET", "short:*", "0", "EX", 100)
         self.own.ask("LOCK", "k", "o", "NONSENSE")
         self.own.ask("NONSENSE")
         time.sleep(0.02)
         page = self.page()
-        self.assertEqual(page["fairlock_endless_locks"], 1)
+        self.assertEqual(page['fairlock_endless_locks{label="shop"}'], 1)
+        self.assertEqual(page['fairlock_endless_locks{label=""}'], 0)
         self.assertEqual(page["fairlock_limit_overrides"], 2)
         self.assertGreater(page["fairlock_limit_override_oldest_seconds"], 0.01)
         self.assertEqual(page['fairlock_command_failures_total{command="lock"}'], 1)

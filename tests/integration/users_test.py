@@ -13,18 +13,12 @@ import unittest
 import redis
 
 from http_server import HttpServer, TOKEN
-from own_server import PROGRAM, Server, free_port
+from own_server import PROGRAM, Server, free_port, hash_of
 from resp import request
 
 CTL = pathlib.Path(os.environ["FAIRLOCKCTL"]).resolve()
 REDIS_CLI = "redis-cli"
 WRONGPASS = "WRONGPASS invalid username-password pair or user is disabled."
-
-
-def hash_of(password):
-    made = subprocess.run([PROGRAM, "--hash-password"], input=password + "\n", text=True,
-                          capture_output=True, timeout=20, check=True)
-    return made.stdout.strip()
 
 
 def wait_for_log(server, text, count=1):

@@ -17,7 +17,7 @@ class CommandCallerTest : public testing::Test {
   }
 
   command::TestServer server_;
-  CommandCaller caller_{server_.dispatcher(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, 1};
+  CommandCaller caller_{server_.dispatcher(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, 1, [] {}};
 };
 
 TEST_F(CommandCallerTest, GivesTheReplyOfTheCommand) {

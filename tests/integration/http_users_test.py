@@ -1,0 +1,224 @@
+"""Users over HTTP: who gives user and password may what the same user may by commands."""
+
+import asyncio
+import base64
+import http.client
+import json
+import threading
+import time
+import unittest
+
+import websockets
+
+from http_server import HttpServer, TOKEN
+from own_server import hash_of
+
+USERS = """
+user default on >default-pw ~* &* +@all
+user boss on >boss-pw ~* &* +@all
+user shop on >shop-pw ~order:* &__lock@0__:order:* &__lock@1__:order:* {channels} +@read +@lock +psubscribe
+user look on >look-pw %R~* &* +@read +@connection
+user open on nopass ~* &* +@all
+user gone off >gone-pw ~* &* +@all
+"""
+
+
+def basic(user, password):
+    text = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": "Basic " + text}
+
+
+BOSS = basic("boss", "boss-pw")
+SHOP = basic("shop", "shop-pw")
+LOOK = basic("look", "look-pw")
+
+
+class Users(unittest.TestCase):
+
+    def setUp(self):
+        self.server = HttpServer("--max-failed-log-ins", "0", with_token=False)
+        users = self.server.directory / "users.acl"
+        channels = " ".join(f"&__lock@{n}__:order:*" for n in range(2, 16))
+        users.write_text(USERS.format(channels=channels))
+        self.server.options = [*self.server.options, "--acl-file", str(users)]
+        self.users = users
+        self.enterContext(self.server)
+        self.own = self.enterContext(self.server.connect())
+        self.own.ask("AUTH", "boss", "boss-pw")
+
+    def get(self, target, headers):
+        status, answer = self.server.get("/api/v1/" + target, headers=headers)
+        return status, answer
+
+    def post(self, target, body, headers):
+        return self.server.post("/api/v1/" + target, body, token=None, headers=headers)
+
+    def test_a_user_steers_with_his_password_and_without_any_token(self):
+        self.own.ask("LOCK", "order:1", "me")
+        status, answer = self.post("break", {"key": "order:1", "reason": "test"}, BOSS)
+        self.assertEqual((status, answer["broken"]), (200, 1), answer)
+        self.assertEqual(self.own.ask("LOCKED", "order:1"), 0)
+        broken = self.own.ask("HISTORY", "order:1")
+        self.assertIn("broken", str(broken))
+
+    def test_who_is_not_who_he_says_learns_nothing(self):
+        nobody = ({}, basic("boss", "shop-pw"), basic("boss", ""), basic("nobody", "x"),
+                  basic("gone", "gone-pw"), basic("open", ""), basic("open", "x"),
+                  {"Authorization": "Basic"}, {"Authorization": "Basic ?"},
+                  {"Authorization": "Basic " + base64.b64encode(b"boss").decode()},
+                  {"Authorization": "Bearer "}, {"Authorization": "Bearer boss-pw"})
+        for headers in nobody:
+            with self.subTest(headers):
+                for path in ("status", "locks", "settings"):
+                    status, answer = self.get(path, headers)
+                    self.assertEqual(status, 401, answer)
+                    self.assertEqual(list(answer), ["error"])
+                self.assertEqual(self.server.ask("GET", "/healthz", headers=headers)[0], 200)
+
+    def test_a_limited_user_may_what_he_may_by_commands(self):
+        for key in ("order:1", "stock:1"):
+            self.own.ask("LOCK", key, "me", "LABEL", "x")
+        may = ("locks/0/order:1", "locks/0/order:1/line", "history?key=order:1", "statistics")
+        for path in may:
+            self.assertEqual(self.get(path, SHOP)[0], 200, path)
+        may_not = ("locks/0/stock:1", "locks/0/stock:1/line", "history", "history?key=stock:1",
+                   "history?key=*", "settings", "clients", "clients?waiting=true", "limits")
+        for path in may_not:
+            status, answer = self.get(path, SHOP)
+            self.assertEqual((status, answer["error"]["code"]), (403, "NOPERM"), path)
+            self.assertEqual(self.get(path, BOSS)[0], 200, path)
+        for target, body in (("break", {"key": "order:1"}), ("break", {"key": "stock:1"}),
+                             ("settings", {"name": "default_lease", "value": "5s"}),
+                             ("clients/kill", {"id": 1}),
+                             ("limits/set", {"pattern": "order:*", "limit": 0})):
+            status, answer = self.post(target, body, SHOP)
+            self.assertEqual((status, answer["error"]["code"]), (403, "NOPERM"), target)
+        self.assertEqual(self.own.ask("LOCKED", "order:1"), 1)
+
+    def test_each_route_refuses_as_its_command_does(self):
+        with self.server.connect() as shop:
+            shop.ask("AUTH", "shop", "shop-pw")
+            for path, command in (("status", ["INFO"]), ("minutes", ["INFO"]),
+                                  ("statistics", ["STATS"]), ("locks", ["LOCKS", "0"]),
+                                  ("locks?sort=wait", ["LOCKS", "0"]),
+                                  ("clients", ["CLIENT", "LIST"]), ("limits", ["LIMIT", "LIST"]),
+                                  ("settings", ["CONFIG", "GET", "*"]),
+                                  ("history", ["HISTORY", "*"])):
+                reply = shop.ask(*command)
+                is_denied = isinstance(reply, str) and reply.startswith("NOPERM")
+                status, answer = self.get(path, SHOP)
+                self.assertEqual(status, 403 if is_denied else 200, (path, reply, answer))
+
+    def test_who_only_reads_changes_nothing(self):
+        self.own.ask("LOCK", "order:1", "me")
+        self.assertEqual(self.get("locks?sort=hold", LOOK)[0], 200)
+        self.assertEqual(self.get("history", LOOK)[0], 200)
+        self.assertEqual(self.post("break", {"key": "order:1"}, LOOK)[0], 403)
+        self.assertEqual(self.post("break-matching", {"match": "*"}, LOOK)[0], 403)
+        self.assertEqual(self.own.ask("LOCKED", "order:1"), 1)
+
+    def test_each_request_of_a_connection_says_who_makes_it(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.http_port, timeout=20)
+        self.addCleanup(connection.close)
+
+        def status_of(headers):
+            connection.request("GET", "/api/v1/settings", headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+
+        self.assertEqual([status_of(headers) for headers in (BOSS, {}, SHOP, {}, BOSS)],
+                         [200, 401, 403, 401, 200])
+
+    def test_a_slow_hash_is_compared_once_and_holds_up_nobody(self):
+        self.users.write_text(self.users.read_text() +
+                              f"user slow on {hash_of('slow-pw')} ~* &* +@all\n")
+        self.assertEqual(self.own.ask("ACL", "LOAD"), "OK")
+        answers = []
+        headers = basic("slow", "slow-pw")
+        asking = [threading.Thread(
+            target=lambda: answers.append(self.get("settings", headers)[0])) for _ in range(5)]
+        for thread in asking:
+            thread.start()
+        longest = 0.0
+        while any(thread.is_alive() for thread in asking):
+            begin = time.monotonic()
+            self.assertEqual(self.own.ask("PING"), "PONG")
+            longest = max(longest, time.monotonic() - begin)
+        self.assertEqual(answers, [200] * 5)
+        self.assertLess(longest, 0.5)
+        self.assertEqual(self.get("settings", basic("slow", "wrong"))[0], 401)
+
+    def test_too_many_wrong_passwords(self):
+        self.own.ask("CONFIG", "SET", "max_failed_log_ins", "5")
+        statuses = [self.get("settings", basic("boss", f"wrong{n}"))[0] for n in range(7)]
+        self.assertEqual(statuses[0], 401)
+        self.assertEqual(statuses[-1], 429)
+        self.assertEqual(self.get("settings", BOSS)[0], 429)
+
+    def test_a_user_that_goes_away(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.http_port, timeout=20)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/api/v1/locks", headers=LOOK)
+        self.assertEqual(connection.getresponse().read()[:8], b'{"locks"')
+        lines = self.users.read_text().splitlines()
+        self.users.write_text("\n".join(line for line in lines if "user look" not in line) + "\n")
+        self.assertEqual(self.own.ask("ACL", "LOAD"), "OK")
+        self.assertEqual(self.get("locks", LOOK)[0], 401)
+
+    def events_of(self, headers, match, act, wanted):
+        async def watch():
+            found = []
+            url = f"ws://127.0.0.1:{self.server.http_port}/api/v1/events?match={match}"
+            async with websockets.connect(url, extra_headers=headers) as socket_:
+                thread = threading.Thread(target=act)
+                thread.start()
+                while len(found) < wanted:
+                    found += json.loads(await asyncio.wait_for(socket_.recv(), 20))
+                thread.join()
+            return [event["key"] for event in found]
+
+        return asyncio.run(watch())
+
+    def test_events_are_for_who_may_hear_them(self):
+        def act():
+            self.own.ask("LOCK", "stock:1", "me")
+            self.own.ask("LOCK", "order:1", "me")
+
+        self.assertEqual(self.events_of(BOSS, "*", act, 2), ["stock:1", "order:1"])
+        self.own.ask("UNLOCK", "order:1", "me")
+        self.own.ask("UNLOCK", "stock:1", "me")
+        self.assertEqual(self.events_of(SHOP, "order:*", act, 1), ["order:1"])
+        for headers, match, status in ((SHOP, "*", 403), (SHOP, "stock:1", 403), ({}, "*", 401),
+                                       (basic("shop", "x"), "order:*", 401)):
+            with self.assertRaises(websockets.exceptions.InvalidStatusCode) as refused:
+                self.events_of(headers, match, act, 1)
+            self.assertEqual(refused.exception.status_code, status)
+
+
+class Token(unittest.TestCase):
+
+    def test_events_with_the_token_when_there_is_a_password(self):
+        with HttpServer("--requirepass", "top-secret") as server:
+            own = self.enterContext(server.connect())
+            own.ask("AUTH", "top-secret")
+
+            async def watch():
+                url = f"ws://127.0.0.1:{server.http_port}/api/v1/events"
+                headers = {"Authorization": "Bearer " + TOKEN}
+                async with websockets.connect(url, extra_headers=headers) as socket_:
+                    own.ask("LOCK", "k", "me")
+                    return json.loads(await asyncio.wait_for(socket_.recv(), 20))
+
+            self.assertEqual([event["key"] for event in asyncio.run(watch())], ["k"])
+
+    def test_the_password_of_requirepass_is_that_of_default(self):
+        with HttpServer("--requirepass", "top-secret") as server:
+            headers = basic("default", "top-secret")
+            self.assertEqual(server.get("/api/v1/settings", headers=headers)[0], 200)
+            self.assertEqual(server.get("/api/v1/settings", headers=basic("", "top-secret"))[0],
+                             401)
+
+
+if __name__ == "__main__":
+    unittest.main()
