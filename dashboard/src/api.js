@@ -50,6 +50,8 @@ async function ask(method, path, body) {
     });
     const json = await answer.json();
     if (answer.ok) return json;
+    // What is wrong is not tried again: the server counts that.
+    if (answer.status === 401 && access === sessionStorage.getItem(kAccessName)) setAccess("");
     throw new Refusal(answer.status, json.error.code, json.error.message);
   } catch (error) {
     if (error instanceof Refusal) throw error;

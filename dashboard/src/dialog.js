@@ -1,6 +1,6 @@
 // Asks before something is done, and says first what that will be.
 import { Vue, el } from "./el.js";
-import { Refusal } from "./api.js";
+import { Refusal, hasAccess } from "./api.js";
 import { say, state } from "./state.js";
 
 // {title, lines: [text], keys: [text], listed: what they are, prepare(): lines,
@@ -21,6 +21,7 @@ async function attempt(work) {
     return await work(dialog);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    state.mayAct = hasAccess();
     dialog.error = error.status === 401 ? "Token or password are wrong. Enter them under Access."
       : error.message;
     return undefined;

@@ -63,7 +63,8 @@ function noteFailure(error) {
     if (state.phase === kLoading) state.phase = kFailed;
   } else {
     state.lostSince = 0;
-    state.needsAccess = error.status === 401;
+    state.needsAccess = error.status === 401 || error.status === 429;
+    state.mayAct = hasAccess();
     state.phase = kFailed;
   }
   state.error = error.message;

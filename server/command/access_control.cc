@@ -170,6 +170,7 @@ AccessControl::AccessControl(Dispatcher& dispatcher)
 void AccessControl::SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now) {
   // Clients refer to the users of before until they are reviewed.
   const auto before = std::exchange(users_, std::move(users));
+  ++generation_;
   AccessReview(dispatcher_, now).ReviewAll();
 }
 

@@ -35,6 +35,8 @@ class AccessControl {
 
   const access::Vocabulary& vocabulary() const { return vocabulary_; }
   const access::UserTable& users() const { return *users_; }
+  // Of these users: another number after each change.
+  std::uint64_t generation() const { return generation_; }
 
   // From now on these are the users. Connections go on as the users of their names; they are closed
   // if there is none or it is off, or listen to what it may not hear. Places in line that a user
@@ -71,6 +73,7 @@ class AccessControl {
   std::size_t wait_row_;
   access::Vocabulary vocabulary_;
   std::shared_ptr<const access::UserTable> users_;
+  std::uint64_t generation_ = 0;
   const access::User own_user_;
 };
 

@@ -110,6 +110,9 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   // Who the client is from now on. The user outlives it, or is replaced before it goes.
   void LogIn(const access::User& user);
+  // From now on it is let in as no user without a password, as one which that is proves nothing.
+  void set_must_prove_itself() { must_prove_itself_ = true; }
+  bool must_prove_itself() const { return must_prove_itself_; }
   // As when it was new.
   void LogOut();
   // It is nobody any more, and its connection closes in this turn.
@@ -216,6 +219,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   bool fails_at_time_out_ = false;
   bool is_monitor_ = false;
   bool is_limited_ = false;
+  bool must_prove_itself_ = false;
   std::uint32_t news_ = 0;  // flags of the commands whose output was not looked at yet
   const access::User* user_ = nullptr;
   std::uint64_t taken_bytes_ = 0;

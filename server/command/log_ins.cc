@@ -35,6 +35,7 @@ void LogIns::Begin(const LogInRequest& request, Invocation& call) {
   }
   const access::User* user = dispatcher_.access().users().Find(request.user);
   if (user != nullptr && !user->is_on) user = nullptr;
+  if (user != nullptr && user->needs_no_password && call.client.must_prove_itself()) user = nullptr;
   if (user != nullptr && IsKnown(*user, request.password)) {
     return Accept(call.client, *user, request.greeting);
   }

@@ -47,10 +47,11 @@ Answer RefusalOf(const protocol::Reply& error) {
   return Refusal(found == kStatuses.end() ? kOtherStatus : found->status, word, rest);
 }
 
-std::optional<Answer> RefuseDenied(const CommandCaller& commands,
+std::optional<Answer> RefuseDenied(CommandCaller& commands,
                                    std::initializer_list<std::string_view> request) {
   const std::string denial = commands.Judge(request);
   if (denial.empty()) return std::nullopt;
+  ++commands.dispatcher().counters().denied_requests;
   return RefusalOf({.type = protocol::ReplyType::kError, .text = "NOPERM " + denial});
 }
 

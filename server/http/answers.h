@@ -23,7 +23,7 @@ Answer JsonAnswer(const boost::json::object& object);
 Answer RefusalOf(const protocol::Reply& error);
 
 // None: the user of `commands` may make that request. For what is looked up without the command.
-std::optional<Answer> RefuseDenied(const CommandCaller& commands,
+std::optional<Answer> RefuseDenied(CommandCaller& commands,
                                    std::initializer_list<std::string_view> request);
 
 // What a writer of commands writes, as a reply to them.

@@ -109,7 +109,7 @@ Outcome Api::Take(const Request& request, CommandCaller& commands, engine::TimeM
 Outcome Api::TakeRoute(const Route& route, const Request& request, const Target& target,
                        CommandCaller& commands, engine::TimeMs now) const {
   Answer refusal;
-  if (!IsAdmitted(request, route.access, commands, refusal)) return refusal;
+  if (Admit(request, route.access, commands, refusal) == nullptr) return refusal;
   if (route.verb == Verb::kPost && !IsJson(request.content_type)) {
     return Refusal(415, "ERR", "the body is to be JSON, with Content-Type: application/json");
   }
@@ -134,22 +134,39 @@ bool Api::IsFromHere(const Request& request, Answer& refusal) const {
   return true;
 }
 
-bool Api::IsAdmitted(const Request& request, Access access, CommandCaller& commands,
-                     Answer& refusal) const {
-  if (!IsFromHere(request, refusal)) return false;
-  if (access == Access::kOpen) return true;
+bool Api::DependsOnCaller(const Request& request, CommandCaller& commands) const {
+  Answer refusal;
+  const std::optional<Target> target = ParseTarget(request.target);
+  if (!target || !IsFromHere(request, refusal)) return false;
+  return std::ranges::any_of(routes_, [&](const Route* route) {
+    return route->verb == request.verb && FitsPath(*route, *target) &&
+           AnybodysUser(route->access, commands) == nullptr;
+  });
+}
+
+const access::User* Api::AnybodysUser(Access access, CommandCaller& commands) const {
+  const command::AccessControl& control = commands.dispatcher().access();
+  if (access == Access::kOpen) return &control.own_user();
+  // Who has to say who he is, or may not everything, learns here no more than by commands.
+  const access::User* newcomer = control.NewcomersUser();
+  const bool may_all_do_all = newcomer != nullptr && newcomer->IsUnlimited();
+  const bool may_read = access == Access::kRead && may_all_do_all && !options_.is_token_for_reading;
+  return may_read ? newcomer : nullptr;
+}
+
+const access::User* Api::Admit(const Request& request, Access access, CommandCaller& commands,
+                               Answer& refusal) const {
+  if (!IsFromHere(request, refusal)) return nullptr;
+  if (const access::User* user = AnybodysUser(access, commands)) return user;
   if (commands.log_in_error()) {
     refusal = RefusalOfLogIn(*commands.log_in_error());
-    return false;
+    return nullptr;
   }
   // As by commands: each of them is judged.
-  if (commands.has_logged_in()) return true;
-  // Who has to say who he is, or may not everything, learns here no more than by commands.
-  const access::User* newcomer = commands.dispatcher().access().NewcomersUser();
-  const bool may_all_do_all = newcomer != nullptr && newcomer->IsUnlimited();
-  if (access == Access::kRead && may_all_do_all && !options_.is_token_for_reading) return true;
-  if (HasToken(request.authorization)) return true;
-  const bool may_anybody = !options_.token.empty() || HasPasswords(commands.dispatcher().access());
+  if (commands.has_logged_in()) return &commands.user();
+  const command::AccessControl& control = commands.dispatcher().access();
+  if (HasToken(request.authorization)) return &control.own_user();
+  const bool may_anybody = !options_.token.empty() || HasPasswords(control);
   refusal = may_anybody
                 ? Refusal(401, "NOAUTH",
                           "the header Authorization: Bearer TOKEN, or Basic with a user and "
@@ -157,7 +174,7 @@ bool Api::IsAdmitted(const Request& request, Access access, CommandCaller& comma
                 : Refusal(403, "NOPERM",
                           "nobody may do this over HTTP: option http_token_file is not set, "
                           "and no user has a password");
-  return false;
+  return nullptr;
 }
 
 bool Api::IsOurHost(std::string_view host) const {

@@ -43,14 +43,20 @@ class Api {
   // The job, if it becomes one, must not outlive `commands`.
   Outcome Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const;
 
-  // Whether a browser's page of this very server, or no page, asks. For upgrades, which are no
-  // route. `commands` are those of its connection.
-  [[nodiscard]] bool IsAdmitted(const Request& request, Access access, CommandCaller& commands,
-                                Answer& refusal) const;
+  // Whether the answer depends on who asks. If not, nobody's password is to be compared: who is led
+  // here by a page from elsewhere, or looks at what is open, can make no log-in fail.
+  [[nodiscard]] bool DependsOnCaller(const Request& request, CommandCaller& commands) const;
+
+  // As whom he is admitted who asks: a browser's page of this very server, or no page; null: he is
+  // not. For upgrades, which are no route. `commands` are those of its connection.
+  [[nodiscard]] const access::User* Admit(const Request& request, Access access,
+                                          CommandCaller& commands, Answer& refusal) const;
 
  private:
   bool IsFromHere(const Request& request, Answer& refusal) const;
   bool IsOurHost(std::string_view host) const;
+  // Whom nobody has to say who he is; null: he has to.
+  const access::User* AnybodysUser(Access access, CommandCaller& commands) const;
   bool HasToken(std::string_view authorization) const;
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,
                     CommandCaller& commands, engine::TimeMs now) const;

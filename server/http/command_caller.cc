@@ -1,5 +1,6 @@
 #include "server/http/command_caller.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -46,6 +47,7 @@ CommandCaller::CommandCaller(command::Dispatcher& dispatcher, command::ClientAdd
       client_(dispatcher, *this, std::move(address), now) {
   client_.LogIn(dispatcher.access().own_user());
   client_.profile().name = "http";
+  client_.set_must_prove_itself();
   client_.set_version(protocol::RespVersion::kResp3);
   ++dispatcher.gauges().http_clients;
 }
@@ -56,25 +58,30 @@ void CommandCaller::Detach(engine::TimeMs now) {
 }
 
 bool CommandCaller::Identify(std::string_view authorization, engine::TimeMs now) {
+  Forget();
+  // The name of a scheme is in any case, and any number of spaces may follow.
+  const bool is_basic = command::EqualsIgnoreCase(authorization.substr(0, kBasic.size()), kBasic);
+  if (!is_basic) return true;
+  const std::size_t begin = authorization.find_first_not_of(' ', kBasic.size());
+  return LogIn(authorization.substr(std::min(begin, authorization.size())), now);
+}
+
+void CommandCaller::Forget() {
   const access::User& own = dispatcher_.access().own_user();
-  if (client_.user() != &own) client_.LogIn(own);
+  if (client_.user() != &own && !is_killed_) client_.LogIn(own);
   log_in_error_.reset();
   has_logged_in_ = false;
-  // The name of a scheme is in any case.
-  const bool is_basic = command::EqualsIgnoreCase(authorization.substr(0, kBasic.size()), kBasic);
-  return !is_basic || LogIn(authorization.substr(kBasic.size()), now);
+}
+
+void CommandCaller::CloseNow() {
+  is_killed_ = true;
+  notice_();
 }
 
 bool CommandCaller::LogIn(std::string_view basic, engine::TimeMs now) {
   const std::optional<UserAndPassword> given = Decoded(basic);
   if (!given) {
     log_in_error_ = ErrorReply("NOAUTH Authorization: Basic is not base64 of USER:PASSWORD");
-    return true;
-  }
-  // A password that is not looked at proves nothing.
-  const access::User* user = dispatcher_.access().users().Find(given->user);
-  if (user != nullptr && user->needs_no_password) {
-    log_in_error_ = ErrorReply("NOAUTH this user has no password, which is needed over HTTP");
     return true;
   }
   std::string request;

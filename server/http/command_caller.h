@@ -19,7 +19,8 @@ namespace fairlock::http {
 // wait are not to be called. Loop-confined.
 class CommandCaller final : private command::Transport {
  public:
-  // `notice` is called when a log-in that had to wait is over; it must only take note.
+  // `notice` is called when a log-in that had to wait is over, or CLIENT KILL has named it; it must
+  // only take note.
   CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address, engine::TimeMs now,
                 std::function<void()> notice);
   CommandCaller(const CommandCaller&) = delete;
@@ -32,6 +33,8 @@ class CommandCaller final : private command::Transport {
   // compared; nothing may be called until `notice` is, and then EndLogIn.
   [[nodiscard]] bool Identify(std::string_view authorization, engine::TimeMs now);
   void EndLogIn();
+  // Nobody's commands follow until the next one is identified.
+  void Forget();
   // Why nobody was logged in; none: nobody tried, or he is.
   const std::optional<protocol::Reply>& log_in_error() const { return log_in_error_; }
   // Whether a user has logged in, who may what his commands may.
@@ -61,7 +64,7 @@ class CommandCaller final : private command::Transport {
  private:
   void NoticeOutput() override { notice_(); }
   bool AdmitOutput(std::size_t) override { return false; }
-  void CloseNow() override { is_killed_ = true; }
+  void CloseNow() override;
 
   // False: it is being compared.
   bool LogIn(std::string_view basic, engine::TimeMs now);

@@ -5,6 +5,7 @@
 
 #include "protocol/reply_parser.h"
 #include "protocol/request_writer.h"
+#include "server/command/access_control.h"
 
 namespace fairlock::http {
 
@@ -13,37 +14,29 @@ namespace {
 // The answer to PSUBSCRIBE is a push too: of messages the last element is the JSON.
 constexpr std::string_view kMessage = "pmessage";
 
-// PSUBSCRIBE to the channels of keys in all databases.
+// PSUBSCRIBE to the channels of keys in all databases, or of a limited user in those he may hear.
 std::vector<std::string> Subscription(const access::User& user, std::string_view match) {
-  std::vector<std::string> request = {"PSUBSCRIBE"};
-  const auto add = [&](std::string_view database) {
-    request.push_back("__lock@" + std::string(database) + "__:" + std::string(match));
+  const auto channel = [&](std::string_view database) {
+    return "__lock@" + std::string(database) + "__:" + std::string(match);
   };
-  if (user.IsUnlimited()) {
-    // A star for the number of the database would match within keys too.
-    add("?");
-    add("??");
-  } else {
-    // Of limited users it must be seen which keys are meant.
-    for (std::uint32_t database = 0; database < engine::kDatabases; ++database) {
-      add(std::to_string(database));
+  // A star for the number of the database would match within keys too.
+  if (user.IsUnlimited()) return {"PSUBSCRIBE", channel("?"), channel("??")};
+  std::vector<std::string> request = {"PSUBSCRIBE"};
+  for (std::uint32_t database = 0; database < engine::kDatabases; ++database) {
+    std::string name = channel(std::to_string(database));
+    if (command::AccessControl::MayHear(user, command::ChannelKind::kPattern, name)) {
+      request.push_back(std::move(name));
     }
   }
+  // For the refusal.
+  if (request.size() == 1) request.push_back(channel("0"));
   return request;
 }
 
 }  // namespace
 
-std::string EventFeed::Judge(const CommandCaller& commands, std::string_view match) {
-  const std::vector<std::string> request = Subscription(commands.user(), match);
-  return commands.Judge(std::vector<std::string_view>(request.begin(), request.end()));
-}
-
-EventFeed::EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now,
-                     std::function<void()> notice)
-    : dispatcher_(dispatcher),
-      notice_(std::move(notice)),
-      client_(dispatcher, *this, watcher.address, now) {
+EventFeed::EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now)
+    : dispatcher_(dispatcher), client_(dispatcher, *this, watcher.address, now) {
   client_.LogIn(watcher.user);
   client_.profile().name = "http-events";
   client_.set_version(protocol::RespVersion::kResp3);
@@ -52,6 +45,11 @@ EventFeed::EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, en
   protocol::AppendRequest(request,
                           std::vector<std::string_view>(subscription.begin(), subscription.end()));
   client_.Consume(request, 1, now);
+  protocol::Reply reply;
+  std::size_t consumed = 0;
+  const protocol::ReplyStatus status =
+      protocol::ReplyParser().Parse(client_.output(), reply, consumed);
+  if (status == protocol::ReplyStatus::kReply && reply.IsError()) error_ = std::move(reply);
   ++dispatcher.gauges().http_clients;
 }
 
@@ -88,7 +86,7 @@ bool EventFeed::AdmitOutput(std::size_t bytes) {
 
 void EventFeed::CloseNow() {
   is_over_ = true;
-  notice_();
+  NoticeOutput();
 }
 
 }  // namespace fairlock::http

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "protocol/reply.h"
 #include "server/command/client.h"
 #include "server/command/dispatcher.h"
 #include "server/command/transport.h"
-#include "server/http/command_caller.h"
 
 namespace fairlock::http {
 
@@ -24,17 +25,16 @@ class EventFeed final : private command::Transport {
     std::string_view match;  // a glob of keys, of all databases
   };
 
-  // Why the user of `commands` may not watch that; empty: he may.
-  static std::string Judge(const CommandCaller& commands, std::string_view match);
-
-  // `notice` is called when there is something to take, or the feed is over; it must only take
-  // note. REQUIRES: the watcher may watch that.
-  EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now,
-            std::function<void()> notice);
+  EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now);
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
   // REQUIRES: detached.
   ~EventFeed() = default;
+
+  // Why there will be no events; none: there will.
+  const std::optional<protocol::Reply>& error() const { return error_; }
+  // Is called when there is something to take, or the feed is over; it must only take note.
+  void set_notice(std::function<void()> notice) { notice_ = std::move(notice); }
 
   // The events since the last call, as a JSON array; empty if there are none.
   std::string TakeEvents();
@@ -45,13 +45,16 @@ class EventFeed final : private command::Transport {
   void Detach(engine::TimeMs now);
 
  private:
-  void NoticeOutput() override { notice_(); }
+  void NoticeOutput() override {
+    if (notice_) notice_();
+  }
   bool AdmitOutput(std::size_t bytes) override;
   void CloseNow() override;
 
   command::Dispatcher& dispatcher_;
-  const std::function<void()> notice_;
+  std::function<void()> notice_;
   command::Client client_;
+  std::optional<protocol::Reply> error_;
   bool is_over_ = false;
 };
 

@@ -134,6 +134,7 @@ Outcome ShowLock(const RouteCall& call) {
         dispatcher.engine().Inspect(name, kHoldersMax, call.now, dispatcher.effects()), call.now);
   });
   const protocol::Reply line = call.commands.Call({"QUEUE", key, "COUNT", "100"}, call.now);
+  if (line.IsError()) return RefusalOf(line);
   boost::json::object object;
   json::AddText(object, "key", key);
   object["db"] = call.inputs.Database();

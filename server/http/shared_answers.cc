@@ -1,11 +1,13 @@
 #include "server/http/shared_answers.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace fairlock::http {
 
 struct SharedAnswers::Running {
+  std::uint64_t generation = 0;  // of the users for whom it is
   std::unique_ptr<SharedWork> work;
   std::optional<Answer> answer;
   std::uint64_t last_turn = 0;
@@ -39,6 +41,11 @@ class SharedAnswers::Part final : public Job {
       : running_(std::move(running)), commands_(commands) {}
 
   std::optional<Answer> Step(engine::TimeMs now) override {
+    // With what is permitted now the walk would be another one.
+    if (running_->generation != commands_.dispatcher().access().generation()) {
+      return Refusal(503, "TRYAGAIN",
+                     "the users have changed meanwhile; asking again would be right");
+    }
     running_->Advance(commands_, now);
     return running_->answer;
   }
@@ -64,10 +71,13 @@ Outcome SharedAnswers::Take(const std::string& question, engine::DurationMs age_
                             const RouteCall& call, const Make& make) {
   // Who may not all that the others may gets what is made with his own permissions.
   const access::User& user = call.commands.user();
-  const std::string asked = user.IsUnlimited() ? question : user.name + '\0' + question;
+  const std::uint64_t generation = call.commands.dispatcher().access().generation();
+  const std::string asked =
+      std::to_string(generation) + '\0' + (user.IsUnlimited() ? "" : user.name) + '\0' + question;
   std::shared_ptr<Running> running = Find(asked, age_ms_max, call.now);
   if (running == nullptr) {
     running = std::make_shared<Running>();
+    running->generation = generation;
     running->work = make();
     if (entries_.size() == kAnswersMax) entries_.erase(entries_.begin());
     entries_.push_back({asked, running});

@@ -17,7 +17,8 @@ namespace fairlock::http {
 
 namespace {
 
-// Breaks each lock whose key matches, or only says which they would be.
+// Breaks each lock whose key matches and which the user may break, or only says which they would
+// be.
 class BreakMatching final : public Job {
  public:
   static constexpr std::size_t kKeysShownMax = 100;
@@ -38,6 +39,11 @@ class BreakMatching final : public Job {
     });
     if (walk_.error()) return RefusalOf(*walk_.error());
     for (const std::string& key : page) {
+      std::string denial = commands_.Judge({"BREAK", key});
+      if (!denial.empty()) {
+        denial_ = std::move(denial);
+        continue;
+      }
       const protocol::Reply reply = Break(key, now);
       if (reply.IsError()) return RefusalOf(reply);
       broken_ += reply.integer;
@@ -49,6 +55,7 @@ class BreakMatching final : public Job {
       }
     }
     if (!is_last) return std::nullopt;
+    if (locks_ == 0 && !denial_.empty()) return Refusal(403, "NOPERM", denial_);
     return JsonAnswer({{"dry_run", is_dry_run_},
                        {"locks", locks_},
                        {"broken", broken_},
@@ -67,6 +74,7 @@ class BreakMatching final : public Job {
   LockWalk walk_;
   const std::string reason_;
   const bool is_dry_run_;
+  std::string denial_;  // of the last one that the user may not break; empty: none
   std::int64_t locks_ = 0;
   std::int64_t broken_ = 0;
   boost::json::array keys_;

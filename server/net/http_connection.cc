@@ -8,6 +8,8 @@
 #include <cassert>
 #include <utility>
 
+#include "server/http/answers.h"
+#include "server/http/event_feed.h"
 #include "server/net/http_messages.h"
 #include "server/net/web_socket_connection.h"
 #include "server/persist/keeper.h"
@@ -113,9 +115,10 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
   if (commands_.is_killed()) return Close();
   if (answer_) return SendWhenKept();
   if (job_ == nullptr) {
-    if (!Identify(now)) return;
-    if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(now);
-    http::Outcome outcome = api_.Take(ToRequest(parser_->get()), commands_, now);
+    const http::Request request = ToRequest(parser_->get());
+    if (!Identify(request, now)) return;
+    if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(request, now);
+    http::Outcome outcome = api_.Take(request, commands_, now);
     if (http::Answer* answer = std::get_if<http::Answer>(&outcome)) {
       return Conclude(std::move(*answer));
     }
@@ -127,10 +130,11 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
   Conclude(*std::move(answer));
 }
 
-bool HttpConnection::Identify(engine::TimeMs now) {
+bool HttpConnection::Identify(const http::Request& request, engine::TimeMs now) {
   if (caller_ == Caller::kUnknown) {
-    const auto& header = parser_->get()[beast_http::field::authorization];
-    if (!commands_.Identify({header.data(), header.size()}, now)) {
+    // Of the one before nothing is known any more.
+    const bool is_asked = api_.DependsOnCaller(request, commands_);
+    if (is_asked && !commands_.Identify(request.authorization, now)) {
       caller_ = Caller::kCompared;
       return false;
     }
@@ -157,29 +161,32 @@ void HttpConnection::SendWhenKept() {
   Send(*std::exchange(answer_, std::nullopt));
 }
 
-void HttpConnection::TakeOver(engine::TimeMs now) {
+void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) {
   http::Answer refusal;
-  const http::Request request = ToRequest(parser_->get());
-  if (!api_.IsAdmitted(request, http::Access::kRead, commands_, refusal)) {
-    return Send(std::move(refusal));
-  }
+  const access::User* user = api_.Admit(request, http::Access::kRead, commands_, refusal);
+  if (user == nullptr) return Send(std::move(refusal));
   const std::optional<std::string> match = WebSocketConnection::MatchOf(request.target);
   if (!match) {
     return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));
   }
-  if (std::string denial = http::EventFeed::Judge(commands_, *match); !denial.empty()) {
-    return Send(http::Refusal(403, "NOPERM", denial));
+  auto feed = std::make_unique<http::EventFeed>(
+      turn_.dispatcher,
+      http::EventFeed::Watcher{.address = address_, .user = *user, .match = *match}, now);
+  if (feed->error()) {
+    refusal = http::RefusalOf(*feed->error());
+    feed->Detach(now);
+    return Send(std::move(refusal));
   }
-  auto next = std::make_shared<WebSocketConnection>(
-      turn_, keeper_, std::move(stream_),
-      http::EventFeed::Watcher{.address = address_, .user = commands_.user(), .match = *match},
-      now);
+  auto next =
+      std::make_shared<WebSocketConnection>(turn_, keeper_, std::move(stream_), std::move(feed));
   keeper_.Keep(next);
   next->Start(parser_->release());
   Close();
 }
 
 void HttpConnection::Send(http::Answer answer) {
+  // The connection is nobody's while it is idle.
+  commands_.Forget();
   response_ = ToResponse(std::move(answer), is_kept_alive_);
   if (is_head_) {
     // The length stays that of the body which is left out.

@@ -68,8 +68,8 @@ class HttpConnection final : public HttpPeer,
   void OnRequest(const boost::beast::error_code& error);
   void RefuseUnread(const boost::beast::error_code& error);
   // False: a password is being compared.
-  bool Identify(engine::TimeMs now);
-  void TakeOver(engine::TimeMs now);
+  bool Identify(const http::Request& request, engine::TimeMs now);
+  void TakeOver(const http::Request& request, engine::TimeMs now);
   void Conclude(http::Answer answer);
   // What tells of locks waits until that is kept.
   void SendWhenKept();

@@ -20,12 +20,9 @@ constexpr std::size_t kMessageBytesMax = 1024;
 }  // namespace
 
 WebSocketConnection::WebSocketConnection(Turn& turn, HttpConnectionKeeper& keeper,
-                                         HttpStream stream, const http::EventFeed::Watcher& watcher,
-                                         engine::TimeMs now)
-    : turn_(turn),
-      keeper_(keeper),
-      stream_(std::move(stream)),
-      feed_(turn.dispatcher, watcher, now, [this] { EnterTurn(); }) {
+                                         HttpStream stream, std::unique_ptr<http::EventFeed> feed)
+    : turn_(turn), keeper_(keeper), stream_(std::move(stream)), feed_(std::move(feed)) {
+  feed_->set_notice([this] { EnterTurn(); });
   // Asks who is silent whether it lives, and gives up on who does not answer.
   stream_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
   stream_.read_message_max(kMessageBytesMax);
@@ -74,12 +71,12 @@ void WebSocketConnection::EnterTurn() {
 void WebSocketConnection::TakeTurn(engine::TimeMs) {
   const auto self = shared_from_this();
   is_in_turn_ = false;
-  if (feed_.is_over()) return Close();
+  if (feed_->is_over()) return Close();
   if (!is_open_ || is_sending_) return;
   if (sending_.empty()) {
-    sending_ = feed_.TakeEvents();
+    sending_ = feed_->TakeEvents();
     if (sending_.empty()) return;
-    const bool is_news = feed_.TakeNews() && turn_.keeper != nullptr;
+    const bool is_news = feed_->TakeNews() && turn_.keeper != nullptr;
     batch_ = is_news ? turn_.keeper->Seal(turn_.now) : 0;
   }
   if (turn_.keeper != nullptr && batch_ > turn_.keeper->completed_batch()) {
@@ -100,7 +97,7 @@ void WebSocketConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
   const auto self = shared_from_this();  // its keeper lets go of it
   turn_.Drop(this);
-  feed_.Detach(turn_.now);
+  feed_->Detach(turn_.now);
   beast::get_lowest_layer(stream_).close();
   keeper_.Forget(this);
 }

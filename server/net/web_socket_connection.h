@@ -26,7 +26,7 @@ class WebSocketConnection final : public HttpPeer,
                                   public std::enable_shared_from_this<WebSocketConnection> {
  public:
   WebSocketConnection(Turn& turn, HttpConnectionKeeper& keeper, HttpStream stream,
-                      const http::EventFeed::Watcher& watcher, engine::TimeMs now);
+                      std::unique_ptr<http::EventFeed> feed);
   ~WebSocketConnection() override;
 
   // The glob of keys that the target asks for; none: it asks for something else.
@@ -48,7 +48,7 @@ class WebSocketConnection final : public HttpPeer,
   Turn& turn_;
   HttpConnectionKeeper& keeper_;
   boost::beast::websocket::stream<HttpStream> stream_;
-  http::EventFeed feed_;
+  const std::unique_ptr<http::EventFeed> feed_;
   boost::beast::http::request<boost::beast::http::string_body> request_;
   boost::beast::flat_buffer received_;
   std::string sending_;      // until it is sent

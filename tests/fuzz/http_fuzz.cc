@@ -92,13 +92,15 @@ class Stage {
   bool Take(const RequestParser& parser) {
     const http::Request request = net::ToRequest(parser.get());
     // All passwords there are compared at once.
-    const bool is_known = commands_.Identify(request.authorization, server_.now());
+    const bool is_known = !api_.DependsOnCaller(request, commands_) ||
+                          commands_.Identify(request.authorization, server_.now());
     assert(is_known);
     if (beast::websocket::is_upgrade(parser.get())) {
       Watch(request);
       return false;
     }
     Check(Ask(request));
+    commands_.Forget();
     server_.AdvanceBy(100);
     return !commands_.is_killed() && parser.get().keep_alive();
   }
@@ -141,18 +143,16 @@ class Stage {
 
   void Watch(const http::Request& request) {
     http::Answer refusal;
-    if (!api_.IsAdmitted(request, http::Access::kRead, commands_, refusal)) {
-      return Check(std::move(refusal));
-    }
+    const fairlock::access::User* user =
+        api_.Admit(request, http::Access::kRead, commands_, refusal);
+    if (user == nullptr) return Check(std::move(refusal));
     const std::optional<http::Target> target = http::ParseTarget(request.target);
     const std::string* match = target ? target->FindParameter("match") : nullptr;
     if (match == nullptr) return;
-    if (!http::EventFeed::Judge(commands_, *match).empty()) return;
-    http::EventFeed feed(server_.dispatcher(),
-                         {.address = {"127.0.0.1:40001", "127.0.0.1:3248", 9},
-                          .user = commands_.user(),
-                          .match = *match},
-                         server_.now(), [] {});
+    http::EventFeed feed(
+        server_.dispatcher(),
+        {.address = {"127.0.0.1:40001", "127.0.0.1:3248", 9}, .user = *user, .match = *match},
+        server_.now());
     server_.Connect().Send("LOCK k9 \"a\\xff\"");
     server_.AdvanceBy(10'000);
     const std::string events = feed.TakeEvents();

@@ -2,21 +2,24 @@
 
 import asyncio
 import base64
+import contextlib
 import http.client
 import json
+import socket
 import threading
 import time
 import unittest
 
 import websockets
 
+import resp
 from http_server import HttpServer, TOKEN
 from own_server import hash_of
 
 USERS = """
 user default on >default-pw ~* &* +@all
 user boss on >boss-pw ~* &* +@all
-user shop on >shop-pw ~order:* &__lock@0__:order:* &__lock@1__:order:* {channels} +@read +@lock +psubscribe
+user shop on >shop-pw ~order:* {channels} +@read +@lock +psubscribe
 user look on >look-pw %R~* &* +@read +@connection
 user open on nopass ~* &* +@all
 user gone off >gone-pw ~* &* +@all
@@ -38,7 +41,7 @@ class Users(unittest.TestCase):
     def setUp(self):
         self.server = HttpServer("--max-failed-log-ins", "0", with_token=False)
         users = self.server.directory / "users.acl"
-        channels = " ".join(f"&__lock@{n}__:order:*" for n in range(2, 16))
+        channels = " ".join(f"&__lock@{n}__:order:*" for n in (0, 3))
         users.write_text(USERS.format(channels=channels))
         self.server.options = [*self.server.options, "--acl-file", str(users)]
         self.users = users
@@ -194,6 +197,119 @@ class Users(unittest.TestCase):
             with self.assertRaises(websockets.exceptions.InvalidStatusCode) as refused:
                 self.events_of(headers, match, act, 1)
             self.assertEqual(refused.exception.status_code, status)
+
+
+    def test_what_may_be_broken_is_broken_and_the_rest_stays(self):
+        for key in ("order:1", "order:2", "stock:1"):
+            self.own.ask("LOCK", key, "me")
+        self.users.write_text(self.users.read_text() + "user part on >p ~order:* %R~* +@all\n")
+        self.assertEqual(self.own.ask("ACL", "LOAD"), "OK")
+        for is_dry_run in (True, False):
+            status, answer = self.post("break-matching", {"match": "*", "dry_run": is_dry_run},
+                                       basic("part", "p"))
+            self.assertEqual((status, answer["locks"], answer["broken"]), (200, 2, 2))
+        self.assertEqual(self.own.ask("LOCKED", "stock:1"), 1)
+        status, _ = self.post("break-matching", {"match": "stock:*"}, basic("part", "p"))
+        self.assertEqual(status, 403)
+
+    def test_a_connection_is_nobodys_between_requests(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.http_port, timeout=20)
+        self.addCleanup(connection.close)
+        for headers in (LOOK, BOSS):
+            connection.request("GET", "/api/v1/locks", headers=headers)
+            self.assertEqual(connection.getresponse().read()[:8], b'{"locks"')
+            self.assertNotIn(b"user=look", self.own.ask("CLIENT", "LIST"))
+            lines = self.users.read_text().splitlines()
+            self.users.write_text(
+                "\n".join(line for line in lines if "user look" not in line) + "\n")
+            self.assertEqual(self.own.ask("ACL", "LOAD"), "OK")
+
+    def test_log_ins_are_not_made_where_nobody_is_asked(self):
+        self.own.ask("CONFIG", "SET", "max_failed_log_ins", "3")
+        wrong = basic("boss", "wrong")
+        for _ in range(10):
+            for path in ("/healthz", "/metrics", "/", "/nothing/here"):
+                self.server.ask("GET", path, headers=wrong)
+            for strange in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+                status, _, _ = self.server.ask("GET", "/api/v1/status",
+                                               headers={**wrong, **strange})
+                self.assertIn(status, (403, 421))
+        self.assertEqual(self.get("status", BOSS)[0], 200)
+
+    def test_users_without_password_are_as_if_there_were_none(self):
+        texts = {self.get("status", basic(user, "x"))[1]["error"]["message"]
+                 for user in ("open", "gone", "nobody", "boss")}
+        self.assertEqual(len(texts), 1)
+
+    def test_who_is_killed_while_his_password_is_compared_is_gone(self):
+        self.users.write_text(self.users.read_text() +
+                              f"user slow on {hash_of('slow-pw')} ~* &* +@all\n")
+        self.assertEqual(self.own.ask("ACL", "LOAD"), "OK")
+        request = "GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: {}\r\n\r\n"
+        with contextlib.ExitStack() as stack:
+            asking = [stack.enter_context(
+                socket.create_connection(("127.0.0.1", self.server.http_port), 20))
+                for _ in range(10)]
+            for number, stream in enumerate(asking):
+                header = basic("slow", f"wrong-{number}")["Authorization"]
+                stream.sendall(request.format(header).encode())
+            time.sleep(0.005)
+            self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+            for stream in asking:
+                with contextlib.suppress(ConnectionError):
+                    stream.recv(65536)
+        give_up = time.monotonic() + 20
+        while b"name=http" in self.own.ask("CLIENT", "LIST"):
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.01)
+
+    def test_a_walk_under_way_ends_when_the_users_change(self):
+        for number in range(20_000):
+            self.own.send(resp.request("LOCK", f"order:{number}", "me", "EX", "100"))
+        for _ in range(20_000):
+            self.own.reply()
+        seen = set()
+        changing = threading.Thread(target=lambda: [self.own.ask("ACL", "LOAD")
+                                                    for _ in range(20)])
+        changing.start()
+        while changing.is_alive():
+            status, answer = self.get("locks?sort=hold&count=1", SHOP)
+            seen.add(status)
+            if status == 200:
+                self.assertEqual(answer["found"], 20_000)
+            else:
+                self.assertEqual((status, answer["error"]["code"]), (503, "TRYAGAIN"))
+        changing.join()
+        self.assertIn(503, seen)
+
+
+class Open(unittest.TestCase):
+    """Everybody may everything; a proxy sends its own users along."""
+
+    def setUp(self):
+        self.server = self.enterContext(HttpServer())
+        self.own = self.enterContext(self.server.connect())
+
+    def test_whom_nobody_asks_may_say_anything(self):
+        for headers in (basic("proxy", "x"), basic("default", "x"), {"Authorization": "Basic ?"}):
+            self.assertEqual(self.server.get("/api/v1/status", headers=headers)[0], 200)
+            status, _ = self.server.post("/api/v1/break", {"key": "k"}, token=None,
+                                         headers=headers)
+            self.assertEqual(status, 401)
+
+    def test_who_watches_is_judged_anew_when_there_is_a_password(self):
+        async def watch():
+            url = f"ws://127.0.0.1:{self.server.http_port}/api/v1/events"
+            async with websockets.connect(url) as socket_:
+                self.own.ask("LOCK", "k", "me")
+                await asyncio.wait_for(socket_.recv(), 20)
+                self.own.ask("CONFIG", "SET", "requirepass", "top-secret")
+                self.own.ask("UNLOCK", "k", "me")
+                self.own.ask("LOCK", "k", "me")
+                return await asyncio.wait_for(socket_.recv(), 5)
+
+        # As with RESP: it stays the user that it is, and hears what that one may.
+        self.assertIn("released", asyncio.run(watch()))
 
 
 class Token(unittest.TestCase):
