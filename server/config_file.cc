@@ -1,14 +1,15 @@
 #include "server/config_file.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
-#include <vector>
 
 #include "server/command/text.h"
 #include "server/config_options.h"
@@ -84,16 +85,46 @@ std::string ReadNode(const YAML::Node& root, const std::string& name, Config& co
   return "";
 }
 
+// Only notes where a document begins.
+class DocumentBegin final : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+// YAML::LoadAll finds documents without end behind some texts that are no YAML.
+std::optional<YAML::Mark> FindSecondDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentBegin begin;
+  const bool has_second = parser.HandleNextDocument(begin) && parser.HandleNextDocument(begin);
+  return has_second ? std::optional(begin.mark()) : std::nullopt;
+}
+
 }  // namespace
 
 std::string ReadConfigText(const std::string& text, const std::string& name, Config& config) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      return At(name, documents[1].Mark()) +
-             "a second document of YAML begins before this line (---); one would be right";
+    const std::optional<YAML::Mark> second = FindSecondDocument(text);
+    if (second) {
+      return At(name, *second) + "a second document of YAML begins here (---); one would be right";
     }
-    return documents.empty() ? "" : ReadNode(documents.front(), name, config);
+    return ReadNode(YAML::Load(text), name, config);
   } catch (const YAML::Exception& error) {
     // It may name bytes of the file as they are.
     constexpr std::size_t kShown = 200;

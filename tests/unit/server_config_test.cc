@@ -232,8 +232,10 @@ TEST(ConfigFile, AKeyWithoutAValueIsNoEmptyText) {
 TEST(ConfigFile, ASecondDocumentIsNotLeftOut) {
   Config config = DefaultConfig();
   EXPECT_THAT(Read("port: 1\n---\nrequirepass: secret\n", config),
-              HasSubstr("f.yaml:3: a second document of YAML"));
+              HasSubstr("f.yaml:2: a second document of YAML"));
   EXPECT_THAT(Read("---\n---\nrequirepass: secret\n", config), HasSubstr("a second document"));
+  // The library finds one document after the other where there are none.
+  EXPECT_NE(Read("&a,|\n  b\npy", config), "");
   EXPECT_EQ(Read("# one\n---\nport: 1\n...\n", config), "");
 }
 
