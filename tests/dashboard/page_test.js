@@ -36,6 +36,9 @@ async function withPage(hash, use, options) {
     await use(page);
     assert.deepEqual(page.foreign, []);
     assert.deepEqual(page.faults, []);
+  } catch (error) {
+    error.message += `\nThe page, ${page.url()}:\n${await page.innerText("body")}`;
+    throw error;
   } finally {
     await page.context().close();
   }
