@@ -260,7 +260,8 @@ bool PatternMatcher::SetMatches(unsigned char c, const char* set, const char* se
   const bool is_complement = p < set_end && *p == '^';
   if (is_complement) ++p;
   while (p < set_end) {
-    if (*p == '%' && p + 1 < set_end) {
+    // Behind a range to '%' a second one can come last: as in Lua it is for the ']'.
+    if (*p == '%') {
       if (ClassMatches(c, Byte(p[1]))) return !is_complement;
       p += 2;
     } else if (p + 2 < set_end && p[1] == '-') {

@@ -41,6 +41,18 @@ TEST_F(PatternMatcherTest, FindsWhatLuaFindsInRandomTexts) {
   }
 }
 
+TEST_F(PatternMatcherTest, ReadsSetsAsLuaDoes) {
+  for (const char* pattern : {"[b-%%]", "[^b-%%]", "%f[b-%%]", "[b-%%]%a-"}) {
+    ExpectSame("string.find", "'x]y%b', " + Literal(pattern));
+  }
+  std::mt19937 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string subject = Literal(RandomText(random, "ab]%-^", 6));
+    const std::string pattern = Literal("[" + RandomText(random, "aab-%%]^", 7) + "]");
+    ExpectSame("string.find", subject + ", " + pattern);
+  }
+}
+
 TEST_F(PatternMatcherTest, ReplacesWhatLuaReplacesInRandomTexts) {
   std::mt19937 random(2);
   for (int i = 0; i < 10'000; ++i) {
