@@ -27,20 +27,36 @@ namespace http = boost::beast::http;
 // Not all at the same moment.
 constexpr double kSpreadOverS = 2;
 
-asio::awaitable<void> Pause(double seconds) {
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  timer.expires_after(std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6)));
-  co_await timer.async_wait(asio::use_awaitable);
+// The server closes what is idle for longer.
+constexpr std::chrono::seconds kKeptFor{30};
+
+std::chrono::microseconds Span(double seconds) {
+  return std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6));
 }
 
+struct Watch {
+  bool is_looking = true;
+  std::size_t requests = 0;
+};
+
+// At its own moments, whether or not it looked at those before.
 asio::awaitable<void> Look(const asio::ip::tcp::endpoint& server, const std::string& host,
-                           const Page& page, double first_after_s, std::size_t& requests) {
+                           const Page& page, double first_after_s, Watch& watch) {
   asio::ip::tcp::socket socket(co_await asio::this_coro::executor);
-  co_await socket.async_connect(server, asio::use_awaitable);
-  socket.set_option(asio::ip::tcp::no_delay(true));
+  auto used_until = std::chrono::steady_clock::time_point::min();
   boost::beast::flat_buffer buffer;
-  co_await Pause(first_after_s);
-  while (true) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  auto due = std::chrono::steady_clock::now() + Span(first_after_s);
+  for (;; due += Span(page.pause_s)) {
+    timer.expires_at(due);
+    co_await timer.async_wait(asio::use_awaitable);
+    if (!watch.is_looking) continue;
+    if (std::chrono::steady_clock::now() >= used_until) {
+      socket = asio::ip::tcp::socket(socket.get_executor());
+      co_await socket.async_connect(server, asio::use_awaitable);
+      socket.set_option(asio::ip::tcp::no_delay(true));
+    }
+    used_until = std::chrono::steady_clock::now() + kKeptFor;
     for (const std::string& path : page.paths) {
       http::request<http::empty_body> request(http::verb::get, path, 11);
       request.set(http::field::host, host);
@@ -48,10 +64,20 @@ asio::awaitable<void> Look(const asio::ip::tcp::endpoint& server, const std::str
       http::response<http::string_body> response;
       co_await http::async_read(socket, buffer, response, asio::use_awaitable);
       if (response.result() != http::status::ok) Fail(path + " was not answered by 200");
-      ++requests;
+      ++watch.requests;
     }
-    co_await Pause(page.pause_s);
   }
+}
+
+// SIGUSR1: those who look do so, SIGUSR2: they do not; SIGTERM: that is all.
+asio::awaitable<void> Obey(asio::io_context& io, Watch& watch) {
+  asio::signal_set signals(io, SIGTERM, SIGUSR1, SIGUSR2);
+  while (true) {
+    const int signal = co_await signals.async_wait(asio::use_awaitable);
+    if (signal == SIGTERM) break;
+    watch.is_looking = signal == SIGUSR1;
+  }
+  io.stop();
 }
 
 }  // namespace
@@ -71,24 +97,23 @@ std::size_t LookAtPages(const PagesOptions& options) {
   if (!endpoint.unix_path.empty()) Fail(endpoint.unix_path + " is no ADDRESS:PORT");
   const asio::ip::tcp::endpoint server(asio::ip::make_address(endpoint.host), endpoint.port);
   const std::string host = endpoint.host + ":" + std::to_string(endpoint.port);
-  std::size_t requests = 0;
+  Watch watch;
+  const auto rethrow = [](const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+  };
   for (std::size_t i = 0; i < options.pages.size(); ++i) {
     const Page& page = options.pages[i];
     const double part = static_cast<double>(i) / static_cast<double>(options.pages.size());
-    asio::co_spawn(io,
-                   Look(server, host, page, part * std::min(page.pause_s, kSpreadOverS), requests),
-                   [](const std::exception_ptr& error) {
-                     if (error) std::rethrow_exception(error);
-                   });
+    asio::co_spawn(io, Look(server, host, page, part * std::min(page.pause_s, kSpreadOverS), watch),
+                   rethrow);
   }
-  asio::signal_set signals(io, SIGTERM);
-  signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
+  asio::co_spawn(io, Obey(io, watch), rethrow);
   try {
     io.run();
   } catch (const std::exception& error) {
     Fail(error.what());
   }
-  return requests;
+  return watch.requests;
 }
 
 }  // namespace fairlock::bench

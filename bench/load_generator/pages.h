@@ -9,7 +9,7 @@
 
 namespace fairlock::bench {
 
-// One that asks for each of its paths over a kept connection, then pauses, until the end.
+// One that asks for each of its paths over a kept connection, at equal intervals until the end.
 struct Page {
   double pause_s = 1;
   std::vector<std::string> paths;
@@ -23,8 +23,8 @@ struct PagesOptions {
   std::vector<Page> pages;
 };
 
-// Until SIGTERM; how many requests were answered, each by 200. Whatever else comes ends the
-// program.
+// Until SIGTERM; between SIGUSR2 and SIGUSR1 they let their moments pass. How many requests were
+// answered, each by 200. Whatever else comes ends the program.
 std::size_t LookAtPages(const PagesOptions& options);
 
 }  // namespace fairlock::bench
