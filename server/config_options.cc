@@ -55,8 +55,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "tcp_user_timeout, if that is less. 0: never."},
     {"tcp_user_timeout", OptionType::kDuration, "1m", 0, kDay, false, "", &Config::tcp_user_timeout,
      "How long sent bytes, or questions whether it lives, may stay unanswered by a client's "
-     "machine "
-     "until the connection counts as lost. 0: as long as the kernel tries."},
+     "machine until the connection counts as lost. 0: as long as the kernel tries."},
     {"tls_port", OptionType::kNumber, "0", 0, 65535, false, "tls-port", &Config::tls_port,
      "TCP port for clients that speak TLS, on the addresses of bind; with port 0 it is the only "
      "one. 0: none."},

@@ -104,7 +104,7 @@ Frame Top::Picture() const {
 void Top::Draw() {
   Frame frame = Picture();
   if (question_) {
-    frame.bottom = {"End " + std::to_string(question_->seen.holders.size()) + " hold(s) on " +
+    frame.bottom = {"End " + EndedText(CountTargets(question_->seen)) + " on " +
                         screen_.Printable(question_->key.key) + " by force? [y/N]",
                     Emphasis::kAlarm};
   } else if (!trouble_.empty()) {
@@ -171,10 +171,10 @@ void Top::TakeAnswer(char answer) {
   const auto broken = BreakIfUnchanged({.key = question.key.key, .reason = "fairlockctl top"},
                                        question.seen, context_.client);
   if (!broken) return Fail(broken.failure());
-  note_ = *broken ? std::to_string((*broken)->holds) + " hold(s) on " +
-                        screen_.Printable(question.key.key) + " ended by force"
-                  : screen_.Printable(question.key.key) +
-                        " has changed hands meanwhile and was left alone";
+  note_ =
+      *broken
+          ? EndedText(**broken) + " on " + screen_.Printable(question.key.key) + " ended by force"
+          : screen_.Printable(question.key.key) + " has changed hands meanwhile and was left alone";
 }
 
 }  // namespace fairlock::cli

@@ -36,10 +36,10 @@ export function button(text, act, attributes = {}) {
   return el("button", { type: "button", onclick: act, ...attributes }, text);
 }
 
-// A button that changes something; it says why if it cannot.
 // Beneath a table: where it is, and buttons that lead on.
 export function paging(...parts) { return el("p.note.paging", ...parts); }
 
+// A button that changes something; it says why if it cannot.
 export function actButton(text, act, attributes = {}) {
   const why = state.mayAct ? undefined : "Needs a user or the token: see Access, above";
   return button(text, act, { class: "danger", disabled: !state.mayAct, title: why, ...attributes });

@@ -185,15 +185,14 @@ void Dispatcher::Run(std::size_t row, Invocation& invocation) {
   client.profile().last_command = &spec;
   client.NoteNews(spec.flags);
   // As in Redis what a script calls is shown behind the script.
-  const bool runs_script = spec.name.starts_with("EVAL");
-  if (runs_script) ShowToMonitors(invocation, spec);
+  const bool is_shown_first = !monitors_.empty() && spec.name.starts_with("EVAL");
+  if (is_shown_first) ShowToMonitors(invocation, spec);
   spec.handler(invocation);
   assert(!is_in_step() || !client.is_waiting());
-  if (!runs_script) ShowToMonitors(invocation, spec);
+  if (!is_shown_first && !monitors_.empty()) ShowToMonitors(invocation, spec);
 }
 
 void Dispatcher::ShowToMonitors(const Invocation& invocation, const CommandSpec& spec) {
-  if (monitors_.empty()) return;
   const Origin origin = scripts_.is_running() ? Origin::kScript : Origin::kClient;
   monitors_.Show(invocation.client, spec, invocation.arguments, origin, environment_.UnixTimeUs());
 }

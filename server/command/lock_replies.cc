@@ -26,6 +26,10 @@ void BulkOrNull(protocol::ReplyWriter& reply, std::string_view text) {
   }
 }
 
+void CountField(protocol::ReplyWriter& reply, std::string_view name, std::uint64_t count) {
+  IntegerField(reply, name, static_cast<std::int64_t>(count));
+}
+
 // The four fields that say who the client is.
 constexpr std::size_t kClientFields = 4;
 
@@ -177,56 +181,30 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
   reply.Bulk(request.key.bytes);
 }
 
-namespace {
-
-std::string_view ModeOf(const engine::LockInfo& info) {
-  if (info.holder_count == 0) return "free";
-  return ModeName({info.limit, info.is_shared});
-}
-
-void NumberField(protocol::ReplyWriter& reply, std::string_view name, std::uint64_t value) {
-  reply.Bulk(name);
-  reply.Integer(static_cast<std::int64_t>(value));
-}
-
-void MeanField(protocol::ReplyWriter& reply, std::string_view name,
-               const std::optional<engine::DurationMs>& mean_ms) {
-  reply.Bulk(name);
-  if (mean_ms) {
-    reply.Integer(*mean_ms);
-  } else {
-    reply.Null();
-  }
-}
-
-}  // namespace
-
 void WriteLockInfo(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
                    const engine::LockInfo& info, engine::TimeMs now) {
   reply.MapHeader(13);
-  NumberField(reply, "limit", info.limit);
+  IntegerField(reply, "limit", info.limit);
   reply.Bulk("mode");
-  reply.Bulk(ModeOf(info));
+  reply.Bulk(info.holder_count == 0 ? "free" : ModeName({info.limit, info.is_shared}));
   reply.Bulk("holders");
   reply.ArrayHeader(info.holders.size());
   for (const engine::HolderInfo& holder : info.holders) {
     WriteHolder(reply, dispatcher, holder, now);
   }
-  NumberField(reply, "waiters", info.waiter_count);
-  NumberField(reply, "acquired", info.counters.acquired);
-  NumberField(reply, "granted_after_wait", info.counters.granted_after_wait);
-  NumberField(reply, "denied", info.counters.denied);
-  NumberField(reply, "expired", info.counters.expired);
-  MeanField(reply, "hold_mean_ms", info.counters.hold_mean_ms);
-  MeanField(reply, "wait_mean_ms", info.counters.wait_mean_ms);
-  NumberField(reply, "reserved", info.reserved_count);
-  NumberField(reply, "cooling_ms", static_cast<std::uint64_t>(info.cooling_ms));
+  CountField(reply, "waiters", info.waiter_count);
+  CountField(reply, "acquired", info.counters.acquired);
+  CountField(reply, "granted_after_wait", info.counters.granted_after_wait);
+  CountField(reply, "denied", info.counters.denied);
+  CountField(reply, "expired", info.counters.expired);
+  reply.Bulk("hold_mean_ms");
+  IntegerOrNull(reply, info.counters.hold_mean_ms);
+  reply.Bulk("wait_mean_ms");
+  IntegerOrNull(reply, info.counters.wait_mean_ms);
+  CountField(reply, "reserved", info.reserved_count);
+  IntegerField(reply, "cooling_ms", info.cooling_ms);
   reply.Bulk("override");
-  if (info.limit_override) {
-    reply.Integer(*info.limit_override);
-  } else {
-    reply.Null();
-  }
+  IntegerOrNull(reply, info.limit_override);
 }
 
 }  // namespace fairlock::command

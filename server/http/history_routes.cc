@@ -105,15 +105,10 @@ Outcome ShowHistory(const RouteCall& call) {
   }
   call.commands.SelectDatabase(call.inputs.Database());
   const std::string* key = call.inputs.Find("key");
-  // The command refuses what cannot be; of no event it tells here.
+  // The command refuses what cannot be, and ends what is overdue; of no event it tells here.
   const protocol::Reply none =
       call.commands.Call({"HISTORY", key == nullptr ? "*" : *key, "UNTIL", "0"}, call.now);
   if (none.IsError()) return RefusalOf(none);
-  if (key != nullptr) {
-    // What is overdue on the key has happened.
-    const protocol::Reply held = call.commands.Call({"LOCKED", *key}, call.now);
-    if (held.IsError()) return RefusalOf(held);
-  }
   return AnswerWithEvents(call, *call.commands.dispatcher().recorder().history());
 }
 

@@ -123,23 +123,22 @@ Outcome ShowLock(const RouteCall& call) {
   const std::string_view key = call.inputs.Text("key");
   if (auto refusal = RefuseDenied(call.commands, {"LOCKINFO", key})) return *std::move(refusal);
   call.commands.SelectDatabase(call.inputs.Database());
-  // It ends what is due. LOCKINFO would write down thousands of holders.
-  const protocol::Reply held = call.commands.Call({"LOCKED", key}, call.now);
-  if (held.IsError()) return RefusalOf(held);
-  command::Dispatcher& dispatcher = call.commands.dispatcher();
-  const protocol::Reply info = ReplyOf([&](protocol::ReplyWriter& writer) {
-    const engine::KeyName name{.db = call.inputs.Database(), .bytes = key};
-    command::WriteLockInfo(
-        writer, dispatcher,
-        dispatcher.engine().Inspect(name, kHoldersMax, call.now, dispatcher.effects()), call.now);
-  });
+  // It ends what is due.
   const protocol::Reply line = call.commands.Call({"QUEUE", key, "COUNT", "100"}, call.now);
   if (line.IsError()) return RefusalOf(line);
+  // LOCKINFO would write down thousands of holders.
+  command::Dispatcher& dispatcher = call.commands.dispatcher();
+  const engine::LockInfo info =
+      dispatcher.engine().Inspect({.db = call.inputs.Database(), .bytes = key}, kHoldersMax,
+                                  call.now, dispatcher.effects());
+  const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {
+    command::WriteLockInfo(writer, dispatcher, info, call.now);
+  });
   boost::json::object object;
   json::AddText(object, "key", key);
   object["db"] = call.inputs.Database();
-  for (const auto& field : json::ObjectOf(info)) object.insert(field);
-  object["holder_count"] = held.integer;
+  for (const auto& field : json::ObjectOf(written)) object.insert(field);
+  object["holder_count"] = info.holder_count;
   json::AddReply(object, "line", line);
   return JsonAnswer(object);
 }

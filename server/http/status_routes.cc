@@ -85,13 +85,9 @@ Outcome ShowReadiness(const RouteCall& call) {
   command::Dispatcher& dispatcher = call.commands.dispatcher();
   dispatcher.LookAtMemory(call.now);
   if (dispatcher.takes_locks()) return Answer{.content_type = kPlainText, .body = "ready\n"};
-  std::string written;
-  protocol::ReplyWriter writer(written, protocol::RespVersion::kResp3);
-  dispatcher.RefuseLock(writer);
-  // Without the "-" of an error.
-  return Answer{.status = 503,
-                .content_type = kPlainText,
-                .body = written.substr(1, written.find("\r\n") - 1) + "\n"};
+  const protocol::Reply why =
+      ReplyOf([&](protocol::ReplyWriter& writer) { dispatcher.RefuseLock(writer); });
+  return Answer{.status = 503, .content_type = kPlainText, .body = why.text + "\n"};
 }
 
 constexpr auto kClientParameters = std::to_array<Parameter>({

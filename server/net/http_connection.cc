@@ -132,7 +132,6 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
 
 bool HttpConnection::Identify(const http::Request& request, engine::TimeMs now) {
   if (caller_ == Caller::kUnknown) {
-    // Of the one before nothing is known any more.
     const bool is_asked = api_.DependsOnCaller(request, commands_);
     if (is_asked && !commands_.Identify(request.authorization, now)) {
       caller_ = Caller::kCompared;

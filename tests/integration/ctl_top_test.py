@@ -112,14 +112,14 @@ class TopTest(unittest.TestCase):
         screen = self.start()
         screen.wait_for("stuck")
         screen.type("b")
-        screen.wait_for("End 1 hold(s) on stuck by force? [y/N]")
+        screen.wait_for("End 1 hold on stuck by force? [y/N]")
         screen.type("n")
         screen.wait_for("nothing was done")
         self.assertEqual(self.own.ask("LOCKED", "stuck", "a"), 1)
         screen.type("b")
         screen.wait_for("[y/N]")
         screen.type("y")
-        screen.wait_for("1 hold(s) on stuck ended by force", "Nobody waits for a lock.")
+        screen.wait_for("1 hold on stuck ended by force", "Nobody waits for a lock.")
         self.assertIsInstance(waiter.reply(), int)
 
     def test_rows_are_chosen_and_sorted(self):

@@ -192,7 +192,8 @@ class Users(unittest.TestCase):
         self.own.ask("UNLOCK", "order:1", "me")
         self.own.ask("UNLOCK", "stock:1", "me")
         self.assertEqual(self.events_of(SHOP, "order:*", act, 1), ["order:1"])
-        for headers, match, status in ((SHOP, "*", 403), (SHOP, "stock:1", 403), ({}, "*", 401),
+        self.own.ask("CONFIG", "SET", "max_subscriptions", "1")
+        for headers, match, status in ((SHOP, "order:*", 503), (SHOP, "*", 403), (SHOP, "stock:1", 403), ({}, "*", 401),
                                        (basic("shop", "x"), "order:*", 401)):
             with self.assertRaises(websockets.exceptions.InvalidStatusCode) as refused:
                 self.events_of(headers, match, act, 1)
@@ -303,7 +304,7 @@ class Open(unittest.TestCase):
                                          headers=headers)
             self.assertEqual(status, 401)
 
-    def test_who_watches_is_judged_anew_when_there_is_a_password(self):
+    def test_who_watches_goes_on_when_a_password_comes(self):
         async def watch():
             url = f"ws://127.0.0.1:{self.server.http_port}/api/v1/events"
             async with websockets.connect(url) as socket_:
@@ -316,6 +317,24 @@ class Open(unittest.TestCase):
 
         # As with RESP: it stays the user that it is, and hears what that one may.
         self.assertIn("released", asyncio.run(watch()))
+
+
+    def test_who_watches_is_closed_when_he_may_not_any_more(self):
+        users = self.server.directory / "users.acl"
+        users.write_text("user default on nopass ~* &* +@all\nuser boss on >b ~* &* +@all\n")
+        with HttpServer("--acl-file", str(users)) as server, server.connect() as boss:
+            boss.ask("AUTH", "boss", "b")
+
+            async def watch():
+                url = f"ws://127.0.0.1:{server.http_port}/api/v1/events"
+                async with websockets.connect(url) as socket_:
+                    users.write_text("user default off\nuser boss on >b ~* &* +@all\n")
+                    self.assertEqual(boss.ask("ACL", "LOAD"), "OK")
+                    boss.ask("LOCK", "secret", "me")
+                    await asyncio.wait_for(socket_.recv(), 20)
+
+            with self.assertRaises(websockets.exceptions.ConnectionClosed):
+                asyncio.run(watch())
 
 
 class Token(unittest.TestCase):
