@@ -193,7 +193,8 @@ class Users(unittest.TestCase):
         self.own.ask("UNLOCK", "stock:1", "me")
         self.assertEqual(self.events_of(SHOP, "order:*", act, 1), ["order:1"])
         self.own.ask("CONFIG", "SET", "max_subscriptions", "1")
-        for headers, match, status in ((SHOP, "order:*", 503), (SHOP, "*", 403), (SHOP, "stock:1", 403), ({}, "*", 401),
+        for headers, match, status in ((SHOP, "order:*", 503), (SHOP, "*", 403),
+                                       (SHOP, "stock:1", 403), ({}, "*", 401),
                                        (basic("shop", "x"), "order:*", 401)):
             with self.assertRaises(websockets.exceptions.InvalidStatusCode) as refused:
                 self.events_of(headers, match, act, 1)
