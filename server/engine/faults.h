@@ -87,6 +87,7 @@ enum class Fault {
   kValueOverMaxKeep,          // the places of values may outlive max_keep
   kWriteTakesPlace,           // a write without NX that is denied takes a place
   kShortageIgnored,           // new locks are granted although memory is short
+  kNoRoomIgnored,             // new locks are granted although the disk is full
   kLineUnbounded,             // a line grows beyond the configured number of places on one key
   kClientUnbounded,           // one client may hold and wait for more than is configured
   kTellsNoExpiry,             // the event of a lease that ends is not told
@@ -95,7 +96,7 @@ enum class Fault {
   kTellsTooEarly,             // a grant after a wait is told before the owner holds
 };
 
-inline constexpr std::array<std::string_view, 85> kFaultNames = {
+inline constexpr std::array<std::string_view, 86> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -175,6 +176,7 @@ inline constexpr std::array<std::string_view, 85> kFaultNames = {
     "value-over-max-keep",
     "write-takes-place",
     "shortage-ignored",
+    "no-room-ignored",
     "line-unbounded",
     "client-unbounded",
     "tells-no-expiry",

@@ -12,7 +12,7 @@ void LockHolds::set_short_of_memory(bool is_short) {
 }
 
 void LockHolds::set_short_of_space(bool is_short) {
-  is_short_of_space_ = is_short;
+  is_short_of_space_ = is_short && !IsFaulty(Fault::kNoRoomIgnored);
   locks_bound_ = takes_nothing_new() ? 0 : options_.locks_max;
 }
 

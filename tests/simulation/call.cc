@@ -38,6 +38,7 @@ constexpr std::array<Row, kOperationCount> kRows = {{
     {Operation::kSetDefaultLease, "set default lease", 1},
     {Operation::kSetReconnectGrace, "set reconnect grace", 1},
     {Operation::kSetShortage, "memory is", 2},
+    {Operation::kSetNoRoom, "the disk's room is", 2},
     {Operation::kSetLimit, "LIMIT SET", 3},
     {Operation::kDropLimit, "LIMIT DEL", 2},
     {Operation::kMlock, "MLOCK", 30},

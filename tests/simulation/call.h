@@ -39,6 +39,7 @@ enum class Operation : std::uint8_t {
   kSetDefaultLease,  // the configuration changes
   kSetReconnectGrace,
   kSetShortage,  // memory is short, or no longer
+  kSetNoRoom,    // the disk is full, or no longer
   kSetLimit,     // an operator overrides LIMIT
   kDropLimit,
   kMlock,
@@ -54,7 +55,7 @@ enum class Operation : std::uint8_t {
   kSubscribe,    // a channel gets a subscriber
   kUnsubscribe,  // a channel loses its last one
 };
-inline constexpr std::size_t kOperationCount = 36;
+inline constexpr std::size_t kOperationCount = 37;
 
 // Of EXPIRE.
 enum class ExpiryCondition : std::uint8_t { kNone, kNx, kXx, kGt, kLt };
@@ -112,7 +113,7 @@ struct Call {
   bool is_rename = false;
   ExpiryCondition condition = ExpiryCondition::kNone;
   bool flushes_all = false;
-  bool is_short = false;  // kSetShortage
+  bool is_short = false;  // kSetShortage, kSetNoRoom
 
   // What is written is over at once.
   bool is_over() const {

@@ -332,6 +332,7 @@ void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) 
     return;
   }
   if (call.operation == Operation::kSetShortage) return engine_.set_short_of_memory(call.is_short);
+  if (call.operation == Operation::kSetNoRoom) return engine_.set_short_of_space(call.is_short);
   const PatternText& pattern = setting_.patterns[static_cast<std::size_t>(call.pattern)];
   if (call.operation == Operation::kDropLimit) {
     outcome.number = engine_.DropLimit(pattern.db, pattern.glob(), now);

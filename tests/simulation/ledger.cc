@@ -117,6 +117,9 @@ void Ledger::ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now
     case Operation::kSetShortage:
       is_short_of_memory_ = call.is_short;
       return;
+    case Operation::kSetNoRoom:
+      has_no_room_ = call.is_short;
+      return;
     case Operation::kSetLimit:
       Require(outcome.status == overrides_.Set(call, now), "LIMIT SET tells whether there is room");
       break;

@@ -181,6 +181,7 @@ class Ledger : public LedgerState {
   DurationMs default_lease_ms_;
   DurationMs reconnect_grace_ms_;
   bool is_short_of_memory_ = false;
+  bool has_no_room_ = false;
   OverrideBook overrides_;
   std::uint64_t next_arrival_ = 1;
   Token newest_token_;

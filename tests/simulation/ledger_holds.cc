@@ -78,7 +78,8 @@ void Ledger::ConfirmAll(Token token) {
 
 // What is new was neither there nor waited for before.
 void Ledger::CheckMayGrow(std::size_t count) {
-  Require(!is_short_of_memory_, "nothing new is taken while memory is short");
+  Require(!is_short_of_memory_ && !has_no_room_,
+          "nothing new is taken while memory or room is short");
   Require(CountOfClient(call_->connection) + count <= setting_.engine.claims_per_client_max,
           "no connection has more than is configured");
 }

@@ -125,7 +125,7 @@ void Ledger::NoteDeniedValue(Key& key, TimeMs now) {
                               in_line >= setting_.engine.places_per_key_max / 2;
     const std::uint64_t present = CountOfClient(call_->connection);
     const bool has_room = present < setting_.engine.claims_per_client_max;
-    if (is_half_full || !has_room || is_short_of_memory_) return;
+    if (is_half_full || !has_room || is_short_of_memory_ || has_no_room_) return;
     key.line.push_back({.owner = call_->owner,
                         .keys = {call_->key},
                         .arrival = next_arrival_++,
@@ -191,7 +191,8 @@ void Ledger::JudgeSetRenewed(Hold& hold, TimeMs now) {
 
 void Ledger::JudgeTakeover(Key& key, TimeMs now) {
   Require(MayBeEndedByOthers(key), "old clients cannot end new locks");
-  Require(!is_short_of_memory_, "nothing is taken over while memory is short");
+  Require(!is_short_of_memory_ && !has_no_room_,
+          "nothing is taken over while memory or room is short");
   Require(FindOwner(key.line, call_->owner) == key.line.end(), "a takeover ends the value's place");
   const std::vector<Hold> old = key.holds;
   const bool is_rename = call_->is_rename && old.size() == 1;

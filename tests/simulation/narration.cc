@@ -115,6 +115,7 @@ std::string Narrate(const Call& call, TimeMs now) {
     case Operation::kSetReconnectGrace:
       return text + name + " " + std::to_string(*call.lease_ms);
     case Operation::kSetShortage:
+    case Operation::kSetNoRoom:
       return text + name + (call.is_short ? " short" : " not short");
     case Operation::kSetLimit:
       return text + name + " p" + std::to_string(call.pattern) + " " + std::to_string(*call.limit) +

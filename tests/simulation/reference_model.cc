@@ -69,6 +69,9 @@ void ReferenceModel::ApplySetting(const Call& call, TimeMs now, Outcome& outcome
     case Operation::kSetShortage:
       is_short_of_memory_ = call.is_short;
       return;
+    case Operation::kSetNoRoom:
+      has_no_room_ = call.is_short;
+      return;
     case Operation::kSetLimit:
       EndOverrides(now);
       outcome.status = overrides_.Set(call, now);

@@ -111,6 +111,7 @@ class ReferenceModel {
   void RepeatLock(const Call& call, TimeMs now, Outcome& outcome);
   void ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now);
   void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
+  bool TakesNothingNew() const { return is_short_of_memory_ || has_no_room_; }
   // Why a connection may not have so many more holds and places; none: it may.
   std::optional<engine::LockStatus> WhyNotMore(int connection, std::size_t count) const;
   // While memory is short: the repeated request has other or more options than its hold or place.
@@ -202,6 +203,7 @@ class ReferenceModel {
   DurationMs default_lease_ms_;
   DurationMs reconnect_grace_ms_;
   bool is_short_of_memory_ = false;
+  bool has_no_room_ = false;
   OverrideBook overrides_;
   std::vector<ModelKey> keys_;
   Keys open_channels_;

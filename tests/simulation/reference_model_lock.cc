@@ -109,7 +109,7 @@ void ReferenceModel::AskAnew(const Call& call, TimeMs now, Outcome& outcome) {
     outcome.status = static_cast<int>(LockStatus::kTooManyLocks);
     return;
   }
-  if (missing > 0 && is_short_of_memory_) {
+  if (missing > 0 && TakesNothingNew()) {
     outcome.status = static_cast<int>(LockStatus::kOutOfMemory);
     return;
   }
@@ -280,7 +280,7 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
 
 // So many more holds or places, of whoever asked last on that connection.
 std::optional<LockStatus> ReferenceModel::WhyNotMore(int connection, std::size_t count) const {
-  if (is_short_of_memory_) return LockStatus::kOutOfMemory;
+  if (TakesNothingNew()) return LockStatus::kOutOfMemory;
   std::uint64_t present = 0;
   for (const ModelKey& key : keys_) {
     present += static_cast<std::uint64_t>(

@@ -145,7 +145,7 @@ void ReferenceModel::SetNew(const Call& call, TimeMs now, Outcome& outcome) {
   const std::uint64_t missing = At(call.key).IsEmpty() ? 1 : 0;
   if (missing > 0 && CountLocks() + missing > setting_.engine.locks_max) {
     outcome.status = static_cast<int>(WriteStatus::kTooManyLocks);
-  } else if (missing > 0 && is_short_of_memory_) {
+  } else if (missing > 0 && TakesNothingNew()) {
     outcome.status = static_cast<int>(WriteStatus::kOutOfMemory);
   } else if (const auto reason = WhyNotNew(call.key, call.owner)) {
     DenySet(call, call.key, *reason, outcome);
@@ -228,7 +228,7 @@ void ReferenceModel::SetAllNew(const Call& call, TimeMs now, Outcome& outcome) {
 // Present holds end, and the value gets a new token; as a rename of the only hold (INCR) all else
 // stays.
 void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
-  if (is_short_of_memory_) {
+  if (TakesNothingNew()) {
     outcome.status = static_cast<int>(WriteStatus::kOutOfMemory);
     return;
   }

@@ -96,9 +96,9 @@ void MakeWeights(Random& random, Setting& setting) {
   if (random.OneIn(2)) {
     setting.weights[static_cast<std::size_t>(Operation::kSetLimit)] = 0;
   }
-  // As half know no shortage of memory.
-  if (random.OneIn(2)) {
-    setting.weights[static_cast<std::size_t>(Operation::kSetShortage)] = 0;
+  // As half know no shortage of memory, or none of room.
+  for (const Operation shortage : {Operation::kSetShortage, Operation::kSetNoRoom}) {
+    if (random.OneIn(2)) setting.weights[static_cast<std::size_t>(shortage)] = 0;
   }
   // And half know no clients of Redis.
   const bool knows_redis = random.OneIn(2);
