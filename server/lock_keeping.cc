@@ -71,6 +71,7 @@ void LockKeeping::Start(const Config& config, bool initialises) {
     auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(persist::OpenLocks(
         {.path = options_.path,
          .initialise = initialises,
+         .durability = persist::StorageDurabilityOf(options_.durability),
          .log = [database_log = database_log_](bool is_error, std::string_view message) {
            database_log->Write(is_error, message);
          }}));

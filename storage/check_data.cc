@@ -132,7 +132,7 @@ Result<DataReport> CheckData(const std::string& path) {
   DataReport report;
   if (directory->is_new()) return report;
   Examination examination(report);
-  const Status logs = CheckLogs(directory->database_path());
+  const Status logs = CheckLogs(directory->database_path()).status();
   examination.Note(logs);
   const auto store = RocksDbStore::Open(
       {.path = directory->database_path(), .mode = RocksDbOptions::Mode::kReadOnly});

@@ -37,7 +37,9 @@ void Flusher::Run() {
     const std::uint64_t batch = written_;
     lock.unlock();
     reports_.begins();
+    is_syncing_.store(true, std::memory_order_relaxed);
     const Status status = store_.Sync();
+    is_syncing_.store(false, std::memory_order_relaxed);
     if (!status.ok()) return reports_.failed(status);
     reports_.synced(batch);
     lock.lock();

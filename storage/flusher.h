@@ -1,6 +1,7 @@
 // The thread that syncs in the background what was written without a sync.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -28,6 +29,7 @@ class Flusher {
   ~Flusher() { Stop(); }
 
   void TellWritten(std::uint64_t batch);
+  bool is_syncing() const { return is_syncing_.load(std::memory_order_relaxed); }
 
   // Syncs nothing more; returns when a sync under way has ended.
   void Stop();
@@ -43,6 +45,7 @@ class Flusher {
   std::uint64_t written_ = 0;
   std::uint64_t synced_ = 0;
   bool is_stopping_ = false;
+  std::atomic<bool> is_syncing_ = false;
   std::thread thread_;
 };
 

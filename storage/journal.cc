@@ -61,14 +61,57 @@ bool Journal::HandOver(Step step, RecordWriter* record, Durability at_least) {
     }
     gathered_.push_back({.step = step, .at_least = at_least, .record = std::move(content)});
     ++depth_.records;
-    was_idle = std::exchange(is_idle_, false);
+    was_idle = !options_.awaits_begin && std::exchange(is_idle_, false);
   }
   if (was_idle) has_work_.notify_one();
   return true;
 }
 
+void Journal::Begin() {
+  if (completed_.load() < begun_batch_) return;
+  bool was_idle = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (gathered_.empty()) return;
+    is_begun_ = true;
+    was_idle = std::exchange(is_idle_, false);
+  }
+  begun_batch_ = open_batch_ - 1;
+  if (was_idle) has_work_.notify_one();
+}
+
 std::uint64_t Journal::Append(RecordWriter& batch, Durability at_least) {
   return HandOver(Step::kBatch, &batch, at_least) ? open_batch_++ : 0;
+}
+
+bool Journal::MayWriteAtOnce(std::size_t bytes, std::uint64_t now_ns) const {
+  if (!options_.monotonic_ns || flusher_ == nullptr || flusher_->is_syncing()) return false;
+  if (bytes > options_.at_once_bytes_max || now_ns < at_once_from_ns_) return false;
+  const std::lock_guard lock(mutex_);
+  return is_idle_ && failure_.ok();
+}
+
+Appended Journal::AppendAtOnce(RecordWriter& batch) {
+  const std::uint64_t began_ns = ClockNs();
+  if (!MayWriteAtOnce(batch.size(), began_ns)) return {.batch = Append(batch)};
+  std::swap(at_once_.record, batch);
+  SealRecord(at_once_);
+  const Status status = WriteRecords();
+  at_once_.record.Clear();
+  const bool was_quick = at_once_from_ns_.load() <= began_ns;
+  if (!status.ok()) {
+    Fail(status);
+  } else if (!was_quick) {
+    WakeLoop();
+  }
+  return {.batch = open_batch_++, .is_complete = status.ok() && was_quick};
+}
+
+void Journal::NoteWrite(std::uint64_t began_ns) {
+  const std::uint64_t took_ns = ClockNs() - began_ns;
+  if (took_ns > static_cast<std::uint64_t>(options_.at_once_max.count())) {
+    at_once_from_ns_ = began_ns + took_ns * (1 + options_.at_once_pause);
+  }
 }
 
 void Journal::BeginSnapshot() { HandOver(Step::kBegin, nullptr, Durability::kProcess); }
@@ -109,7 +152,10 @@ Status Journal::failure() const {
 
 void Journal::AwaitWritten() {
   std::unique_lock lock(mutex_);
+  is_awaited_ = true;
+  has_work_.notify_one();
   has_written_.wait(lock, [this] { return depth_.records == 0 || !failure_.ok(); });
+  is_awaited_ = false;
 }
 
 void Journal::Stop() {
@@ -141,11 +187,16 @@ void Journal::Run() {
 
 bool Journal::TakeGathered(std::vector<Item>& items) {
   std::unique_lock lock(mutex_);
-  if (gathered_.empty()) {
+  const auto may_take = [this] {
+    const bool is_begun = is_begun_ || is_awaited_ || !options_.awaits_begin;
+    return (is_begun && !gathered_.empty()) || is_stopping_ || !failure_.ok();
+  };
+  if (!may_take()) {
     is_idle_ = true;
-    has_work_.wait(lock, [this] { return !gathered_.empty() || is_stopping_ || !failure_.ok(); });
+    has_work_.wait(lock, may_take);
     is_idle_ = false;
   }
+  is_begun_ = false;
   items.swap(gathered_);
   return !items.empty() && failure_.ok();
 }
@@ -155,7 +206,7 @@ Status Journal::WriteAll(std::vector<Item>& items) {
     Status status = WriteItem(item);
     if (!status.ok()) return status;
   }
-  return WriteRecords();
+  return WriteRecordsAndTell();
 }
 
 Status Journal::WriteItem(Item& item) {
@@ -165,7 +216,7 @@ Status Journal::WriteItem(Item& item) {
     case Step::kSlice:
       SealRecord(item);
       // Sealed records are views into the items, which stay where they are until all is written.
-      if (chain_.bytes >= options_.group_bytes_max) return WriteRecords();
+      if (chain_.bytes >= options_.group_bytes_max) return WriteRecordsAndTell();
       return status;
     case Step::kBegin:
       chain_.heading = {.log_id = chain_.end.log_id,
@@ -176,7 +227,7 @@ Status Journal::WriteItem(Item& item) {
           ChainStart(View(chain_.end.log_id), chain_.heading.generation);
       return status;
     case Step::kFinish:
-      status = WriteRecords();
+      status = WriteRecordsAndTell();
       return status.ok() ? WriteHeading() : status;
   }
   return status;
@@ -204,8 +255,9 @@ void Journal::SealRecord(Item& item) {
 Status Journal::WriteRecords() {
   if (chain_.records.empty()) return {};
   const Durability durability = std::max(chain_.durability, options_.durability);
-  const std::uint64_t began_ns = durability == Durability::kMachine ? ClockNs() : 0;
+  const std::uint64_t began_ns = ClockNs();
   Status status = store_.Append(chain_.records, durability);
+  NoteWrite(began_ns);
   chain_.records.clear();
   chain_.bytes = 0;
   chain_.durability = Durability::kProcess;
@@ -218,7 +270,14 @@ Status Journal::WriteRecords() {
     flusher_->TellWritten(newest);
   }
   // Behind the other: whoever sees a batch complete sees how durable it is.
-  if (completed_.exchange(newest) != newest) WakeLoop();
+  completed_.store(newest);
+  return status;
+}
+
+Status Journal::WriteRecordsAndTell() {
+  const std::uint64_t completed = completed_.load();
+  Status status = WriteRecords();
+  if (completed_.load() != completed) WakeLoop();
   return status;
 }
 

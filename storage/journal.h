@@ -26,8 +26,24 @@ struct JournalOptions {
   // In mode async: the pause between two syncs. What a lost machine loses is this plus one sync.
   std::chrono::milliseconds flush_interval{100};
   std::size_t group_bytes_max = std::size_t{4} << 20;  // of one write, unless one record is larger
-  // A clock for SyncTimes, called by the journal's threads; without one nothing is timed.
+  // What gathers during a write is written when Begin is called, and not as soon as that write has
+  // ended: more gathers.
+  bool awaits_begin = false;
+  // What AppendAtOnce writes itself: batches up to this size; a longer one gives the loop enough to
+  // do meanwhile.
+  std::size_t at_once_bytes_max = std::size_t{16} << 10;
+  // Until one takes longer than this, and again after so many times what that one took: the share
+  // of its time that a slow disk can take from the loop.
+  std::chrono::nanoseconds at_once_max = std::chrono::microseconds(300);
+  std::uint64_t at_once_pause = 20;
+  // A clock, called by the journal's threads and the loop's. Without one nothing is timed, and all
+  // is written by the journal's threads.
   std::function<std::uint64_t()> monotonic_ns = {};
+};
+
+struct Appended {
+  std::uint64_t batch = 0;   // its number, or 0 if the journal has failed
+  bool is_complete = false;  // already, and as quickly as if nothing had been written
 };
 
 struct JournalProgress {
@@ -51,6 +67,10 @@ struct JournalDepth {
 // One loop thread hands over; two threads of the journal's own write and sync. Nothing is written
 // on a timer: a write takes whatever came while the one before was under way. A mutex is held for
 // a few moves of pointers each call, and an idle writer costs one system call to wake.
+//
+// To wake a thread and to be woken by it costs more than a small write. So while the journal's has
+// nothing to do the loop may write by itself, which blocks it; a disk that is slow blocks it once.
+// It never waits for a sync.
 //
 // The first write or sync that fails is the last: has_failed is set, the wake function called, and
 // whatever comes later is dropped and refused. Nothing is tried again.
@@ -76,12 +96,21 @@ class Journal {
   // its number, or 0 if the journal has failed. With kMachine it is complete only when it is
   // durable, in every mode.
   std::uint64_t Append(RecordWriter& batch, Durability at_least = Durability::kProcess);
+  // The same for a batch that is complete as the options say; in mode async written by this thread
+  // if it is small, nothing else is being written or synced, and writing has been quick lately. A
+  // batch that took long is complete when Look says so, as any other. REQUIRES: Look has seen all
+  // before it complete.
+  Appended AppendAtOnce(RecordWriter& batch);
 
   // A snapshot is begun between two batches, its slices are handed over in between later ones, and
   // it takes effect when it is finished. One at a time; one that is not finished has no effect.
   void BeginSnapshot();
   void AppendSlice(RecordWriter& slice);
   void FinishSnapshot();
+
+  // With awaits_begin: what has gathered may be written, unless batches that were begun are not
+  // complete yet; then this is to be called again when Look has seen that they are.
+  void Begin();
 
   JournalProgress Look();
   JournalDepth depth() const;
@@ -101,7 +130,7 @@ class Journal {
     Durability at_least = Durability::kProcess;
     RecordWriter record;
   };
-  // What only the writing thread touches.
+  // What only the writing thread touches, and the loop's while that one is idle.
   struct Chain {
     LogEnd end;
     SnapshotHeading heading;  // of the snapshot under way
@@ -113,9 +142,11 @@ class Journal {
   bool HandOver(Step step, RecordWriter* record, Durability at_least);
   void Run();
   bool TakeGathered(std::vector<Item>& items);
+  bool MayWriteAtOnce(std::size_t bytes, std::uint64_t now_ns) const;
   Status WriteAll(std::vector<Item>& items);
   Status WriteItem(Item& item);
   Status WriteRecords();
+  Status WriteRecordsAndTell();
   Status WriteHeading();
   void SealRecord(Item& item);
   void Recycle(std::vector<Item>& items);
@@ -123,6 +154,7 @@ class Journal {
   void WakeLoop();
   std::uint64_t ClockNs() const { return options_.monotonic_ns ? options_.monotonic_ns() : 0; }
   void NoteSync(std::uint64_t began_ns);
+  void NoteWrite(std::uint64_t began_ns);
 
   Store& store_;
   const JournalOptions options_;
@@ -137,6 +169,8 @@ class Journal {
   JournalDepth depth_;
   Status failure_;
   bool is_idle_ = false;
+  bool is_begun_ = false;    // what has gathered may be taken
+  bool is_awaited_ = false;  // so may whatever comes
   bool is_stopping_ = false;
 
   std::atomic<std::uint64_t> completed_;
@@ -144,10 +178,13 @@ class Journal {
   std::atomic<std::uint64_t> snapshot_;
   std::atomic<std::uint64_t> syncs_ = 0;
   std::atomic<std::uint64_t> syncs_ns_ = 0;
+  std::atomic<std::uint64_t> at_once_from_ns_ = 0;  // when the loop may write again
   std::atomic<bool> has_failed_ = false;
   std::atomic<bool> was_woken_ = false;
 
   Chain chain_;
+  std::uint64_t begun_batch_ = 0;     // the loop's: the newest when Begin let the thread write
+  Item at_once_;                      // the loop's
   std::uint64_t flush_began_ns_ = 0;  // only the flusher's thread touches it
   std::unique_ptr<Flusher> flusher_;  // in mode async
   std::thread thread_;

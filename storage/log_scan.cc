@@ -52,11 +52,20 @@ bool IsWholeWithAnotherLength(const Piece& piece, std::string_view bytes) {
   }
 }
 
-bool HoldsWholePiece(std::string_view bytes) {
-  for (; bytes.size() >= kHeaderBytes; bytes.remove_prefix(1)) {
-    if (IsWhole(ReadPiece(bytes), bytes)) return true;
+bool IsAnyPiece(const Piece& /*piece*/) { return true; }
+bool BeginsRecord(const Piece& piece) { return piece.type == kFull || piece.type == kFirst; }
+
+// Whether a whole piece of that kind is anywhere in a block, or what is left of one.
+bool HoldsWholePiece(std::string_view block, bool (*is_meant)(const Piece&)) {
+  for (; block.size() >= kHeaderBytes; block.remove_prefix(1)) {
+    const Piece piece = ReadPiece(block);
+    if (is_meant(piece) && IsWhole(piece, block)) return true;
   }
   return false;
+}
+
+bool IsZero(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char byte) { return byte == 0; });
 }
 
 class Scanner {
@@ -84,14 +93,17 @@ class Scanner {
   // What ends the scan at this piece, if anything does.
   std::optional<LogScan> TakePiece(std::string_view rest, bool is_last_block) {
     const Piece piece = ReadPiece(rest);
-    if (IsZeroUntilEnd()) return LogScan{.end = at_};
+    // Space that was set aside for the log reads as zeros.
+    if (IsZero(content_.substr(at_))) {
+      return is_within_record_ && IsPrepared() ? Torn() : LogScan{.end = at_};
+    }
     if (!piece.has_known_type()) {
-      return Damage("has the unknown type " + std::to_string(piece.type));
+      return JudgeBroken(rest, "has the unknown type " + std::to_string(piece.type));
     }
     if (piece.size() > rest.size()) {
-      return is_last_block ? JudgeTail(piece, rest) : Damage("is longer than its block");
+      return is_last_block ? JudgeTail(piece, rest) : JudgeBroken(rest, "is longer than its block");
     }
-    if (!IsWhole(piece, rest)) return Damage("does not match its checksum");
+    if (!IsWhole(piece, rest)) return JudgeBroken(rest, "does not match its checksum");
     if (is_within_record_ != (piece.type == kMiddle || piece.type == kLast)) {
       return Damage("does not continue what stands before it");
     }
@@ -102,13 +114,23 @@ class Scanner {
 
   LogScan JudgeTail(const Piece& piece, std::string_view rest) const {
     if (IsWholeWithAnotherLength(piece, rest)) return Damage("is whole but for its length");
-    if (HoldsWholePiece(rest.substr(1))) return Damage("has a whole one behind it");
+    if (IsPrepared()) return JudgeBroken(rest, "is longer than its block");
+    if (HoldsWholePiece(rest.substr(1), IsAnyPiece)) return Damage("has a whole one behind it");
     return Torn();
   }
 
-  // Space that was set aside for the log reads as zeros.
-  bool IsZeroUntilEnd() const {
-    return std::ranges::all_of(content_.substr(at_), [](char byte) { return byte == 0; });
+  // A piece with `rest` of its block, which is there from its begin to its end.
+  LogScan JudgeBroken(std::string_view rest, const std::string& what) const {
+    if (!IsPrepared() || HoldsWholePiece(rest.substr(1), BeginsRecord)) return Damage(what);
+    for (std::size_t at = at_ + rest.size(); at < content_.size(); at += kBlockBytes) {
+      if (HoldsWholePiece(content_.substr(at, kBlockBytes), BeginsRecord)) return Damage(what);
+    }
+    return Torn();
+  }
+
+  bool IsPrepared() const {
+    return content_.size() % kPreparedBytes == 0 && content_.size() - at_ >= kPreparedBytesMin &&
+           IsZero(content_.substr(content_.size() - kPreparedBytesMin));
   }
 
   LogScan Torn() const { return {.verdict = LogScan::Verdict::kTorn, .end = at_}; }
@@ -132,36 +154,40 @@ Result<std::string> ReadFile(const std::filesystem::path& path) {
   return content;
 }
 
-Status CheckLog(const std::filesystem::path& path) {
+Status CheckLog(const std::filesystem::path& path, LogSizes& readable) {
   const auto content = ReadFile(path);
   if (!content.ok()) return content.status();
   const LogScan scan = ScanLog(content.value());
-  if (scan.verdict != LogScan::Verdict::kDamaged) return {};
-  return Damaged(path.string() + ": " + scan.what);
+  if (scan.verdict == LogScan::Verdict::kDamaged) return Damaged(path.string() + ": " + scan.what);
+  if (scan.end < content->size()) readable[path.filename()] = scan.end;
+  return {};
 }
 
 }  // namespace
 
 LogScan ScanLog(std::string_view content) { return Scanner(content).Scan(); }
 
-Status CheckLogs(const std::string& database_path) {
+Result<LogSizes> CheckLogs(const std::string& database_path) {
   const std::filesystem::path folder(database_path);
   const auto current = ReadFile(folder / "CURRENT");
   if (!current.ok()) return current.status();
   const std::string manifest = current->substr(0, current->find('\n'));
-  Status status = CheckLog(folder / manifest);
+  LogSizes readable;
+  Status status = CheckLog(folder / manifest, readable);
+  readable.clear();
   bool has_log = false;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     if (entry->path().extension() != ".log") continue;
     has_log = true;
-    if (status.ok()) status = CheckLog(entry->path());
+    if (status.ok()) status = CheckLog(entry->path(), readable);
   }
   if (error) return Failed("cannot read " + database_path + ": " + error.message());
   // Each opening of a database begins a log before it removes those it has read.
   if (status.ok() && !has_log) return Damaged(database_path + " has no write-ahead log");
-  return status;
+  if (!status.ok()) return status;
+  return readable;
 }
 
 }  // namespace fairlock::storage

@@ -12,7 +12,8 @@ Result<OpenedData> OpenData(const OpenOptions& options, ChangeSink& sink) {
       {.path = directory->database_path(),
        .mode = is_new ? RocksDbOptions::Mode::kNew : RocksDbOptions::Mode::kExisting,
        .log = options.log,
-       .file_system = options.file_system});
+       .file_system = options.file_system,
+       .durability = options.durability});
   if (!store.ok()) return store.status();
   if (is_new) {
     Status status = BeginLog(*store.value(), directory->log_id());

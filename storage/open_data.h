@@ -17,6 +17,7 @@ struct OpenOptions {
   std::function<void(bool is_error, std::string_view message)> log =
       {};                                                 // called by RocksDB's threads
   std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the machine's
+  Durability durability = Durability::kProcess;           // of each append at the least
 };
 
 struct OpenedData {

@@ -15,6 +15,7 @@
 #include "storage/byte_coding.h"
 #include "storage/log_gate.h"
 #include "storage/log_scan.h"
+#include "storage/prepared_log.h"
 #include "storage/rocksdb_log.h"
 
 namespace fairlock::storage {
@@ -123,16 +124,19 @@ RocksDbStore::~RocksDbStore() {
 }
 
 Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& ours) {
+  LogFileOptions log_files{.prepares = ours.durability == Durability::kMachine};
   if (ours.mode != RocksDbOptions::Mode::kNew) {
-    Status logs = CheckLogs(ours.path);
-    if (!logs.ok()) return logs;
+    auto readable = CheckLogs(ours.path);
+    if (!readable.ok()) return readable.status();
+    log_files.readable = std::move(readable.value());
   }
   std::error_code ignored;  // RocksDB says what is wrong
   if (ours.mode == RocksDbOptions::Mode::kNew)
     std::filesystem::create_directories(ours.path, ignored);
   auto internals = std::make_unique<Internals>();
   internals->gate = std::make_shared<LogGate>();
-  const auto files = ours.file_system ? ours.file_system : rocksdb::FileSystem::Default();
+  const auto files = std::make_shared<LogFileSystem>(
+      ours.file_system ? ours.file_system : rocksdb::FileSystem::Default(), std::move(log_files));
   internals->env =
       rocksdb::NewCompositeEnv(std::make_shared<GatedFileSystem>(files, internals->gate));
   rocksdb::Options options = DatabaseOptions(ours);

@@ -22,6 +22,8 @@ struct RocksDbOptions {
   // Warnings and errors of RocksDB's; called by its threads.
   std::function<void(bool is_error, std::string_view message)> log = {};
   std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the machine's
+  // kMachine: every append will be made so, and the logs are prepared for it.
+  Durability durability = Durability::kProcess;
 };
 
 // After the first error RocksDB is not called again, and not closed either: what it would still

@@ -43,10 +43,13 @@ std::uint64_t FirstTokenOf(const LoadedRows& rows, bool is_copy, const KeeperOpt
        .is_copy = is_copy});
 }
 
+std::uint64_t NumberOf(std::uint64_t batch) { return batch != 0 ? batch : kNeverComplete; }
+
 storage::JournalOptions JournalOptionsOf(const KeeperOptions& options) {
   storage::JournalOptions journal;
-  if (options.durability == Durability::kSync) journal.durability = storage::Durability::kMachine;
+  journal.durability = StorageDurabilityOf(options.durability);
   journal.monotonic_ns = options.monotonic_ns;
+  journal.awaits_begin = options.durability == Durability::kSync;
   journal.flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
   return journal;
 }
@@ -105,6 +108,7 @@ void Keeper::BeginRun() {
   WriteMeta(batch_, RunFlags());
   Append(storage::Durability::kMachine);
   token_batch_ = newest_batch_;
+  journal_.Begin();
 }
 
 std::uint64_t Keeper::RunFlags() const {
@@ -122,10 +126,26 @@ void Keeper::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) c
 }
 
 void Keeper::Append(storage::Durability at_least) {
-  bytes_since_snapshot_ += batch_.size();
-  bytes_since_look_ += batch_.size();
-  const std::uint64_t number = journal_.Append(batch_, at_least);
-  newest_batch_ = number != 0 ? number : kNeverComplete;
+  NoteHandedOver(batch_.size());
+  newest_batch_ = NumberOf(journal_.Append(batch_, at_least));
+}
+
+bool Keeper::AppendAtOnce() {
+  // With others under way their replies would come first, and the order is that of the batches.
+  if (newest_batch_ != progress_.completed_batch) {
+    Append();
+    return false;
+  }
+  NoteHandedOver(batch_.size());
+  const storage::Appended appended = journal_.AppendAtOnce(batch_);
+  newest_batch_ = NumberOf(appended.batch);
+  if (appended.is_complete) progress_ = journal_.Look();
+  return appended.is_complete;
+}
+
+void Keeper::NoteHandedOver(std::size_t bytes) {
+  bytes_since_snapshot_ += bytes;
+  bytes_since_look_ += bytes;
 }
 
 void Keeper::BeginTurn(engine::TimeMs now) {
@@ -162,11 +182,16 @@ std::uint64_t Keeper::Seal(engine::TimeMs now) {
     GrantsOfBatch grants;
     writer_->Write(MomentAt(now), batch_, grants);
     if (!batch_.empty()) {
-      Append();
-      WatchNewest(now);
-      undelivered_.Add(newest_batch_, now, std::move(grants));
+      if (AppendAtOnce()) {
+        ++batches_timed_;
+      } else {
+        WatchNewest(now);
+        undelivered_.Add(newest_batch_, now, std::move(grants));
+      }
     }
   }
+  // After what this turn has decided and before it sends: the disk works while replies leave.
+  journal_.Begin();
   return newest_batch_;
 }
 
@@ -178,6 +203,7 @@ void Keeper::EndTurn(engine::TimeMs now) {
     WriteLongLeases(now);
     WriteSlice(now);
   }
+  journal_.Begin();
   if (now >= space_at_ || bytes_since_look_ >= kSpaceEveryBytes) LookAtSpace(now);
 }
 

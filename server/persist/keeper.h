@@ -23,6 +23,12 @@ enum class Durability : std::uint8_t {
   kSync    // a reply waits until the machine may fail
 };
 
+// What every batch is at the least.
+inline storage::Durability StorageDurabilityOf(Durability durability) {
+  return durability == Durability::kSync ? storage::Durability::kMachine
+                                         : storage::Durability::kProcess;
+}
+
 struct KeeperOptions {
   Durability durability = Durability::kAsync;
   std::string path;  // of the data folder
@@ -124,6 +130,9 @@ class Keeper {
   void NoteReady();
   void WatchNewest(engine::TimeMs now);
   void Append(storage::Durability at_least = storage::Durability::kProcess);
+  // Whether it is complete, so that nothing need wait for it.
+  bool AppendAtOnce();
+  void NoteHandedOver(std::size_t bytes);
   void ReserveTokens();
   bool EndsDelay() const;
   void NoteDelayOver();

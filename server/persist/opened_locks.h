@@ -19,6 +19,7 @@ struct OpenedLocks {
 struct OpenLocksOptions {
   std::string path;
   bool initialise = false;
+  storage::Durability durability = storage::Durability::kProcess;  // of what will be written
   // Called by RocksDB's threads.
   std::function<void(bool is_error, std::string_view message)> log;
 };

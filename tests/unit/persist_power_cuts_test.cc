@@ -44,10 +44,12 @@ class Life {
     engine_->CheckInvariants();
     last_batch_ = end->next_batch - 1;
     // The clock of the machine is wrong throughout: the stored ceiling alone keeps tokens apart.
-    journal_.emplace(
-        store, end.value(),
-        storage::JournalOptions{.durability = durability, .flush_interval = std::chrono::hours(1)},
-        [] {});
+    journal_.emplace(store, end.value(),
+                     storage::JournalOptions{.durability = durability,
+                                             .flush_interval = std::chrono::hours(1),
+                                             .at_once_max = std::chrono::hours(1),
+                                             .monotonic_ns = [] { return std::uint64_t{1}; }},
+                     [] {});
     writer_.emplace(*engine_);
     PutRow(batch_, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
                                     .number = first_token_ + storage::kTokenBlock});
@@ -72,7 +74,7 @@ class Life {
       GrantsOfBatch grants;
       writer_->Write({use.now(), 0}, batch_, grants);
       if (!batch_.empty()) {
-        if (!Append(Durability::kProcess)) break;
+        if (!(chance() % 2 == 0 ? AppendAtOnce() : Append(Durability::kProcess))) break;
         note(last_batch_, RowsIn(*engine_, use.now()));
       }
       GoOnWithSnapshot(chance, use.now());
@@ -96,6 +98,13 @@ class Life {
     const std::uint64_t number = journal_->Append(batch_, at_least);
     if (number != 0) last_batch_ = number;
     return number != 0;
+  }
+
+  bool AppendAtOnce() {
+    if (journal_->Look().completed_batch != last_batch_) return Append(Durability::kProcess);
+    const storage::Appended appended = journal_->AppendAtOnce(batch_);
+    if (appended.batch != 0) last_batch_ = appended.batch;
+    return appended.batch != 0;
   }
 
   // Slices between batches, as a server takes them.

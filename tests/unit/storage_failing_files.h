@@ -47,6 +47,16 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
                            rocksdb::IODebugContext* context) override {
     return Append(data, options, context);
   }
+  rocksdb::IOStatus PositionedAppend(const rocksdb::Slice& data, std::uint64_t at,
+                                     const rocksdb::IOOptions& options,
+                                     rocksdb::IODebugContext* context) override {
+    const rocksdb::IOStatus status = counter_->Judge();
+    if (status.ok())
+      return FSWritableFileOwnerWrapper::PositionedAppend(data, at, options, context);
+    const rocksdb::Slice half(data.data(), data.size() / 2);
+    (void)FSWritableFileOwnerWrapper::PositionedAppend(half, at, options, context);
+    return status;
+  }
   rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
                          rocksdb::IODebugContext* context) override {
     const rocksdb::IOStatus status = counter_->Judge();

@@ -18,7 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-constexpr LogId kLogId = {'t', 'e', 's', 't'};
 constexpr auto kPatience = 20s;
 
 // The loop's side: counts wakes and waits for progress.
@@ -116,14 +115,6 @@ class GatedStore final : public Store {
   std::vector<Durability> durabilities_;
 };
 
-LogEnd Begin(Store& store) {
-  EXPECT_TRUE(BeginLog(store, kLogId).ok());
-  RowTable rows;
-  auto end = LoadLog(store, rows);
-  EXPECT_TRUE(end.ok());
-  return end.value();
-}
-
 std::uint64_t AppendHold(Journal& journal, std::uint64_t token,
                          Durability at_least = Durability::kProcess) {
   RecordWriter batch;
@@ -143,7 +134,7 @@ class StorageJournalModes : public testing::TestWithParam<Durability> {};
 TEST_P(StorageJournalModes, EverythingHandedOverIsThereAfterTheStop) {
   MemoryStore store;
   Loop loop;
-  const LogEnd end = Begin(store);
+  const LogEnd end = BeginTestLog(store);
   Journal journal(store, end, {.durability = GetParam()}, loop.wake());
   for (std::uint64_t i = 1; i <= 5'000; ++i) {
     ASSERT_EQ(journal.open_batch(), i);
@@ -162,7 +153,7 @@ TEST_P(StorageJournalModes, EverythingHandedOverIsThereAfterTheStop) {
 TEST_P(StorageJournalModes, ASecondJournalGoesOnWhereTheFirstEnded) {
   MemoryStore store;
   Loop loop;
-  LogEnd end = Begin(store);
+  LogEnd end = BeginTestLog(store);
   for (std::uint64_t round = 0; round < 3; ++round) {
     Journal journal(store, end, {.durability = GetParam()}, loop.wake());
     for (std::uint64_t i = 1; i <= 10; ++i) AppendHold(journal, round * 10 + i);
@@ -184,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(, StorageJournalModes,
 TEST(StorageJournal, WhatGathersDuringAWriteIsWrittenInOne) {
   GatedStore store;
   Loop loop;
-  Journal journal(store, Begin(store), {.durability = Durability::kMachine}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {.durability = Durability::kMachine}, loop.wake());
   AppendHold(journal, 1);
   store.WaitForWrite();
   for (std::uint64_t i = 2; i <= 100; ++i) AppendHold(journal, i);
@@ -195,10 +186,64 @@ TEST(StorageJournal, WhatGathersDuringAWriteIsWrittenInOne) {
   EXPECT_EQ(store.groups(), (std::vector<std::size_t>{1, 99}));
 }
 
+// Between the end of a write and the next Begin as much gathers as the loop has.
+TEST(StorageJournal, WithBeginNothingIsWrittenBeforeIt) {
+  GatedStore store;
+  Loop loop;
+  Journal journal(store, BeginTestLog(store),
+                  {.durability = Durability::kMachine, .awaits_begin = true}, loop.wake());
+  AppendHold(journal, 1);
+  AppendHold(journal, 2);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(store.groups().empty());
+  journal.Begin();
+  store.WaitForWrite();
+  AppendHold(journal, 3);
+  journal.Begin();  // those before are under way
+  store.Open();
+  ASSERT_TRUE(loop.WaitForBatch(journal, 2));
+  AppendHold(journal, 4);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(store.groups(), (std::vector<std::size_t>{2}));
+  journal.Begin();
+  ASSERT_TRUE(loop.WaitForBatch(journal, 4));
+  EXPECT_EQ(store.groups(), (std::vector<std::size_t>{2, 2}));
+  AppendHold(journal, 5);
+  journal.AwaitWritten();
+  EXPECT_EQ(store.groups().size(), 3U);
+  AppendHold(journal, 6);
+  journal.Stop();
+  EXPECT_EQ(journal.Look().durable_batch, 6U);
+}
+
+// As the loop does it: whenever it was woken, and at the end of each turn.
+TEST(StorageJournal, WithBeginEverythingIsWrittenInTheEnd) {
+  MemoryStore store;
+  Loop loop;
+  Journal journal(store, BeginTestLog(store),
+                  {.durability = Durability::kMachine, .awaits_begin = true}, loop.wake());
+  for (std::uint64_t i = 1; i <= 20'000; ++i) {
+    const std::uint64_t batch = AppendHold(journal, i);
+    if (i % 500 == 0) {
+      journal.BeginSnapshot();
+      RecordWriter slice;
+      PutRow(slice, PlainHold("in the slice", i));
+      journal.AppendSlice(slice);
+    }
+    journal.Begin();
+    if (i % 500 == 250 && i > 500) journal.FinishSnapshot();
+    if (i % 3 != 0) continue;
+    ASSERT_TRUE(loop.WaitUntil(journal, [&](const JournalProgress& progress) {
+      journal.Begin();
+      return progress.completed_batch >= batch;
+    })) << i;
+  }
+}
+
 TEST(StorageJournal, AWriteIsCutAtItsLargestSize) {
   GatedStore store;
   Loop loop;
-  Journal journal(store, Begin(store), {.group_bytes_max = 1}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {.group_bytes_max = 1}, loop.wake());
   AppendHold(journal, 1);
   store.WaitForWrite();
   for (std::uint64_t i = 2; i <= 4; ++i) AppendHold(journal, i);
@@ -210,7 +255,7 @@ TEST(StorageJournal, AWriteIsCutAtItsLargestSize) {
 TEST(StorageJournal, NothingIsCompleteBeforeItsWriteHasEnded) {
   GatedStore store;
   Loop loop;
-  Journal journal(store, Begin(store), {.durability = Durability::kMachine}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {.durability = Durability::kMachine}, loop.wake());
   AppendHold(journal, 1);
   store.WaitForWrite();
   EXPECT_EQ(journal.Look().completed_batch, 0U);
@@ -224,7 +269,7 @@ TEST(StorageJournal, AsyncCompletesBeforeTheSyncAndSyncsSoonAfter) {
   GatedStore store;
   store.Open();
   Loop loop;
-  Journal journal(store, Begin(store), {.flush_interval = 1ms}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {.flush_interval = 1ms}, loop.wake());
   AppendHold(journal, 1);
   ASSERT_TRUE(loop.WaitForBatch(journal, 1));
   EXPECT_EQ(store.durabilities(), std::vector{Durability::kProcess});
@@ -239,7 +284,7 @@ TEST(StorageJournal, ABatchThatMustBeDurableIsSyncedInAsyncToo) {
   GatedStore store;
   store.Open();
   Loop loop;
-  Journal journal(store, Begin(store), {.flush_interval = 1h}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {.flush_interval = 1h}, loop.wake());
   const std::uint64_t batch = AppendHold(journal, 1, Durability::kMachine);
   ASSERT_TRUE(loop.WaitForBatch(journal, batch));
   EXPECT_EQ(journal.Look().durable_batch, batch);
@@ -249,7 +294,7 @@ TEST(StorageJournal, ABatchThatMustBeDurableIsSyncedInAsyncToo) {
 TEST(StorageJournal, TheStopDoesNotWaitForThePauseBetweenSyncs) {
   FaultyStore store;
   Loop loop;
-  Journal journal(store, Begin(store), {.flush_interval = 1h}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {.flush_interval = 1h}, loop.wake());
   for (std::uint64_t i = 1; i <= 100; ++i) AppendHold(journal, i);
   journal.Stop();
   EXPECT_EQ(store.unsynced(), 0U);
@@ -258,7 +303,7 @@ TEST(StorageJournal, TheStopDoesNotWaitForThePauseBetweenSyncs) {
 TEST(StorageJournal, TheLoopIsWokenAtMostOnceUntilItLooks) {
   MemoryStore store;
   Loop loop;
-  Journal journal(store, Begin(store), {}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {}, loop.wake());
   for (std::uint64_t i = 1; i <= 1'000; ++i) AppendHold(journal, i);
   journal.Stop();
   EXPECT_EQ(loop.wakes(), 1);
@@ -269,7 +314,7 @@ TEST(StorageJournal, ABatchIsEmptyOnceItIsHandedOver) {
   GatedStore store;
   store.Open();
   Loop loop;
-  Journal journal(store, Begin(store), {}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {}, loop.wake());
   RecordWriter batch;
   PutRow(batch, PlainHold("k", 1));
   journal.Append(batch);
@@ -284,7 +329,7 @@ TEST(StorageJournal, TheFirstFailureIsTheLastWriteAndIsToldOnce) {
     for (std::uint64_t k = 1; k <= 12; ++k) {
       FaultyStore store;
       Loop loop;
-      const LogEnd end = Begin(store);
+      const LogEnd end = BeginTestLog(store);
       Journal journal(store, end, {.durability = mode, .flush_interval = 1h}, loop.wake());
       store.FailWrite(k, Failed("no space left"));
       for (std::uint64_t i = 1; i <= 30; ++i) {
@@ -310,7 +355,7 @@ TEST(StorageJournal, TheFirstFailureIsTheLastWriteAndIsToldOnce) {
 TEST(StorageJournal, AFailedBackgroundSyncStopsEverything) {
   FaultyStore store;
   Loop loop;
-  Journal journal(store, Begin(store), {.flush_interval = 1ms}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {.flush_interval = 1ms}, loop.wake());
   store.FailWrite(2, Failed("sync failed"));
   ASSERT_EQ(AppendHold(journal, 1), 1U);
   ASSERT_TRUE(
@@ -326,7 +371,7 @@ TEST(StorageJournal, AFailedBackgroundSyncStopsEverything) {
 TEST(StorageJournal, BeingDeposedIsToldAsSuch) {
   FaultyStore store;
   Loop loop;
-  Journal journal(store, Begin(store), {}, loop.wake());
+  Journal journal(store, BeginTestLog(store), {}, loop.wake());
   store.FailWrite(1, Status(StatusCode::kDeposed, "revision 7 is not 6"));
   AppendHold(journal, 1);
   ASSERT_TRUE(loop.WaitForBatch(journal, 1));

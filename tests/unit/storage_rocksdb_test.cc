@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -45,15 +43,6 @@ void AppendBatches(const std::string& path, int batches, std::size_t owner_bytes
   }
   journal.Stop();
   ASSERT_FALSE(journal.Look().has_failed) << journal.failure().message();
-}
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-void WriteFile(const fs::path& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
 }
 
 // The newest write-ahead log that has anything in it.

@@ -1,6 +1,10 @@
 #include "tests/unit/storage_test_support.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 namespace fairlock::storage {
 
@@ -13,6 +17,23 @@ ScratchFolder::ScratchFolder() {
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+}
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void WriteFile(const std::filesystem::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+LogEnd BeginTestLog(Store& store) {
+  EXPECT_TRUE(BeginLog(store, {'t', 'e', 's', 't'}).ok());
+  RowTable rows;
+  auto end = LoadLog(store, rows);
+  EXPECT_TRUE(end.ok());
+  return end.value();
 }
 
 HoldRow PlainHold(std::string_view key, std::uint64_t token) {

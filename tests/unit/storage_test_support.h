@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/load_log.h"
 #include "storage/record.h"
 #include "storage/rows.h"
 
@@ -25,6 +26,12 @@ class ScratchFolder {
  private:
   std::filesystem::path path_;
 };
+
+std::string ReadFile(const std::filesystem::path& path);
+void WriteFile(const std::filesystem::path& path, const std::string& content);
+
+// Makes an empty store that of a log; where its first batch goes.
+LogEnd BeginTestLog(Store& store);
 
 // What SET key owner NX PX 30000 or a plain LOCK leaves.
 HoldRow PlainHold(std::string_view key, std::uint64_t token);

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdint>
@@ -31,12 +32,18 @@ using namespace fairlock::storage;  // NOLINT(google-build-using-namespace)
 constexpr std::uint64_t kKeys = 50;
 constexpr std::uint64_t kBatchesPerSnapshot = 120;
 constexpr std::uint64_t kSlices = 10;
+constexpr std::uint64_t kBatchesAtOnce = 16;  // every second so many
 
 int Fail(int code, const std::string& what) {
   std::fprintf(stderr, "%s\n", what.c_str());
   std::fflush(stderr);
   // As the server does: nothing is closed after an error.
   _exit(code);
+}
+
+std::uint64_t NowNs() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
 }
 
 void Report(std::uint64_t batch) {
@@ -78,7 +85,10 @@ class Writer {
       : first_(end.next_batch),
         reported_(end.next_batch - 1),
         journal_(store, end,
-                 {.durability = durability, .flush_interval = std::chrono::milliseconds(5)},
+                 {.durability = durability,
+                  .flush_interval = std::chrono::milliseconds(5),
+                  .awaits_begin = durability == Durability::kMachine,
+                  .monotonic_ns = NowNs},
                  [this] {
                    const std::lock_guard lock(mutex_);
                    is_woken_ = true;
@@ -92,7 +102,9 @@ class Writer {
       PutKey(batch, number % kKeys, number);
       const std::uint64_t gone = (number + kKeys / 2) % kKeys;
       DeleteHold(batch, {.token = gone + 1, .key = "key" + std::to_string(gone)});
-      journal_.Append(batch);
+      const bool may_be_at_once =
+          number / kBatchesAtOnce % 2 != 0 && journal_.Look().completed_batch + 1 == number;
+      may_be_at_once ? journal_.AppendAtOnce(batch).batch : journal_.Append(batch);
       StepSnapshot(number);
       ReportProgress();
       // A few at a time, so that some gather in one write.
@@ -124,6 +136,7 @@ class Writer {
     const JournalProgress progress = journal_.Look();
     while (reported_ < progress.completed_batch) Report(++reported_);
     if (progress.has_failed) Fail(3, journal_.failure().message());
+    journal_.Begin();
   }
 
   void WaitForProgress() {
@@ -157,6 +170,7 @@ int main(int argc, char** argv) {
   OpenOptions options{.directory = {.path = argv[1]}};
   const auto durability =
       std::strcmp(argv[2], "sync") == 0 ? Durability::kMachine : Durability::kProcess;
+  options.durability = durability;
   if (argc == 6 && std::strcmp(argv[4], "failing-call") == 0) {
     auto counter = std::make_shared<WriteCounter>();
     counter->first_failing = std::strtoull(argv[5], nullptr, 10);
