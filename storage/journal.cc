@@ -43,6 +43,7 @@ Journal::Journal(Store& store, const LogEnd& end, const JournalOptions& options,
 
 bool Journal::HandOver(Step step, RecordWriter* record, Durability at_least) {
   bool was_idle = false;
+  has_handed_over_ = options_.awaits_begin;
   {
     const std::lock_guard lock(mutex_);
     assert(!is_stopping_);
@@ -68,13 +69,13 @@ bool Journal::HandOver(Step step, RecordWriter* record, Durability at_least) {
 }
 
 void Journal::Begin() {
-  if (completed_.load() < begun_batch_) return;
+  if (!has_handed_over_ || completed_.load() < begun_batch_) return;
+  has_handed_over_ = false;
   bool was_idle = false;
   {
     const std::lock_guard lock(mutex_);
-    if (gathered_.empty()) return;
-    is_begun_ = true;
-    was_idle = std::exchange(is_idle_, false);
+    is_begun_ = !gathered_.empty();
+    was_idle = is_begun_ && std::exchange(is_idle_, false);
   }
   begun_batch_ = open_batch_ - 1;
   if (was_idle) has_work_.notify_one();

@@ -183,8 +183,10 @@ class Journal {
   std::atomic<bool> was_woken_ = false;
 
   Chain chain_;
-  std::uint64_t begun_batch_ = 0;     // the loop's: the newest when Begin let the thread write
-  Item at_once_;                      // the loop's
+  // The loop's alone:
+  std::uint64_t begun_batch_ = 0;  // the newest when Begin let the thread write
+  bool has_handed_over_ = false;   // since then
+  Item at_once_;
   std::uint64_t flush_began_ns_ = 0;  // only the flusher's thread touches it
   std::unique_ptr<Flusher> flusher_;  // in mode async
   std::thread thread_;
