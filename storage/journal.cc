@@ -110,7 +110,8 @@ Appended Journal::AppendAtOnce(RecordWriter& batch) {
 
 void Journal::NoteWrite(std::uint64_t began_ns) {
   const std::uint64_t took_ns = ClockNs() - began_ns;
-  if (took_ns > static_cast<std::uint64_t>(options_.at_once_max.count())) {
+  chain_.was_last_slow = took_ns > static_cast<std::uint64_t>(options_.quick_max.count());
+  if (chain_.was_last_slow) {
     at_once_from_ns_ = began_ns + took_ns * (1 + options_.at_once_pause);
   }
 }
@@ -189,7 +190,8 @@ void Journal::Run() {
 bool Journal::TakeGathered(std::vector<Item>& items) {
   std::unique_lock lock(mutex_);
   const auto may_take = [this] {
-    const bool is_begun = is_begun_ || is_awaited_ || !options_.awaits_begin;
+    const bool is_begun =
+        is_begun_ || is_awaited_ || !options_.awaits_begin || chain_.was_last_slow;
     return (is_begun && !gathered_.empty()) || is_stopping_ || !failure_.ok();
   };
   if (!may_take()) {

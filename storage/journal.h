@@ -26,15 +26,16 @@ struct JournalOptions {
   // In mode async: the pause between two syncs. What a lost machine loses is this plus one sync.
   std::chrono::milliseconds flush_interval{100};
   std::size_t group_bytes_max = std::size_t{4} << 20;  // of one write, unless one record is larger
-  // What gathers during a write is written when Begin is called, and not as soon as that write has
-  // ended: more gathers.
+  // A write that takes longer is slow.
+  std::chrono::nanoseconds quick_max = std::chrono::microseconds(300);
+  // What gathers during a quick write is written when Begin is called, and not as soon as that
+  // write has ended: more gathers. During a slow one all has gathered.
   bool awaits_begin = false;
   // What AppendAtOnce writes itself: batches up to this size; a longer one gives the loop enough to
   // do meanwhile.
   std::size_t at_once_bytes_max = std::size_t{16} << 10;
-  // Until one takes longer than this, and again after so many times what that one took: the share
-  // of its time that a slow disk can take from the loop.
-  std::chrono::nanoseconds at_once_max = std::chrono::microseconds(300);
+  // Not after a slow write, for so many times what that one took: the share of its time that a slow
+  // disk can take from the loop.
   std::uint64_t at_once_pause = 20;
   // A clock, called by the journal's threads and the loop's. Without one nothing is timed, and all
   // is written by the journal's threads.
@@ -109,7 +110,7 @@ class Journal {
   void FinishSnapshot();
 
   // With awaits_begin: what has gathered may be written, unless batches that were begun are not
-  // complete yet; then this is to be called again when Look has seen that they are.
+  // complete yet; so this is to be called again when Look has seen that they are.
   void Begin();
 
   JournalProgress Look();
@@ -137,6 +138,7 @@ class Journal {
     std::vector<StoredRecord> records;
     Durability durability = Durability::kProcess;
     std::size_t bytes = 0;
+    bool was_last_slow = false;
   };
 
   bool HandOver(Step step, RecordWriter* record, Durability at_least);

@@ -47,7 +47,7 @@ class Life {
     journal_.emplace(store, end.value(),
                      storage::JournalOptions{.durability = durability,
                                              .flush_interval = std::chrono::hours(1),
-                                             .at_once_max = std::chrono::hours(1),
+                                             .quick_max = std::chrono::hours(1),
                                              .monotonic_ns = [] { return std::uint64_t{1}; }},
                      [] {});
     writer_.emplace(*engine_);

@@ -209,7 +209,7 @@ TEST_F(StorageAtOnce, NothingIsWrittenHereDuringASync) {
 
 // Its replies leave in the next turn, in which what it took is added to the leases.
 TEST_F(StorageAtOnce, AWriteThatTookLongIsNotCompleteYetAndTheLastForAWhile) {
-  BeginJournal({.flush_interval = 1h, .at_once_max = 300us, .at_once_pause = 20});
+  BeginJournal({.flush_interval = 1h, .quick_max = 300us, .at_once_pause = 20});
   journal_->Look();
   const int wakes = wakes_;
   store_.set_write_time(1ms);
@@ -225,6 +225,34 @@ TEST_F(StorageAtOnce, AWriteThatTookLongIsNotCompleteYetAndTheLastForAWhile) {
   store_.Pass(1ms);
   BecomeIdle();
   EXPECT_TRUE(store_.WasLastWrittenHere());
+}
+
+// Then as much has gathered as there will be, and the disk need not wait for the loop.
+TEST_F(StorageAtOnce, AfterASlowWriteNothingAwaitsItsBegin) {
+  journal_.emplace(store_, BeginTestLog(store_),
+                   JournalOptions{.durability = Durability::kMachine,
+                                  .quick_max = 300us,
+                                  .awaits_begin = true,
+                                  .monotonic_ns = store_.clock()},
+                   [this] { ++wakes_; });
+  for (const bool is_slow : {true, false}) {
+    store_.set_write_time(is_slow ? 1ms : 100us);
+    const std::size_t writes = store_.durabilities().size();
+    store_.set_open(false);
+    Append();
+    journal_->Begin();
+    store_.AwaitWrites(writes + 1);
+    Append();
+    store_.set_open(true);
+    if (is_slow) {
+      store_.AwaitWrites(writes + 2);
+    } else {
+      std::this_thread::sleep_for(20ms);
+      EXPECT_EQ(store_.durabilities().size(), writes + 1);
+    }
+    journal_->AwaitWritten();
+    EXPECT_EQ(store_.durabilities().size(), writes + 2);
+  }
 }
 
 TEST(StorageAtOnceFailing, AFailedWriteIsTheLast) {
