@@ -1,6 +1,7 @@
 """A process that may open few files, and more clients than that."""
 
 import contextlib
+import itertools
 import os
 import resource
 import unittest
@@ -26,8 +27,10 @@ class Descriptors(measured.Fault):
         with measured.attackers(server, "crowd", FILES):
             self.require(server, "refused because of max_clients")
             pid = server.process.pid
-            used = max(int(name) for name in os.listdir(f"/proc/{pid}/fd")) + 1
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, FILES))
+            used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+            # One that was closed leaves a gap, which the next connection would get.
+            free = next(number for number in itertools.count() if number not in used)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, FILES))
             try:
                 self.require(server, "cannot accept connections: Too many open files")
                 yield
