@@ -93,7 +93,9 @@ class PreparedLog final : public rocksdb::FSWritableFileOwnerWrapper {
       if (!status.ok()) return status;
       prepared_ += count;
     }
-    return IOStatus::OK();
+    // What is written there may survive in parts: only if the zeros behind it do too can that be
+    // told from damage.
+    return Sync(options, context);
   }
 
   const std::string name_;

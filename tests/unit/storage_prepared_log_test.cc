@@ -102,6 +102,60 @@ TEST(StoragePreparedLog, TheFileIsLongerThanWhatIsInItUntilItIsClosed) {
   EXPECT_EQ(ReadFile(log), open.substr(0, scan.end));
 }
 
+// What a file was told, in short: z for zeros, d for data, s for a sync.
+class NotingFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  NotingFile(std::unique_ptr<rocksdb::FSWritableFile>&& file, std::string& notes)
+      : FSWritableFileOwnerWrapper(std::move(file)), notes_(notes) {}
+
+  rocksdb::IOStatus PositionedAppend(const rocksdb::Slice& data, std::uint64_t at,
+                                     const rocksdb::IOOptions& options,
+                                     rocksdb::IODebugContext* context) override {
+    notes_ += data[0] == 0 ? 'z' : 'd';
+    return FSWritableFileOwnerWrapper::PositionedAppend(data, at, options, context);
+  }
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                         rocksdb::IODebugContext* context) override {
+    notes_ += 's';
+    return FSWritableFileOwnerWrapper::Sync(options, context);
+  }
+
+ private:
+  std::string& notes_;
+};
+
+class NotingFiles final : public rocksdb::FileSystemWrapper {
+ public:
+  NotingFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+
+  const char* Name() const override { return "NotingFiles"; }
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                    rocksdb::IODebugContext* context) override {
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    const rocksdb::IOStatus status =
+        FileSystemWrapper::NewWritableFile(path, options, &file, context);
+    if (status.ok()) *result = std::make_unique<NotingFile>(std::move(file), notes);
+    return status;
+  }
+
+  std::string notes;
+};
+
+// Or a lost machine may leave a file that ends in the middle of a write with parts missing.
+TEST(StoragePreparedLog, SpaceIsDurableBeforeAnythingIsWrittenThere) {
+  const ScratchFolder folder;
+  const auto noting = std::make_shared<NotingFiles>();
+  LogFileSystem files(noting, {.prepares = true});
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  ASSERT_TRUE(files.NewWritableFile(folder.PathOf("000004.log"), {}, &file, nullptr).ok());
+  for (const std::size_t bytes : {std::size_t{10}, kPreparedBytes - 100, std::size_t{10}}) {
+    ASSERT_TRUE(file->Append(std::string(bytes, 'x'), {}, nullptr).ok());
+  }
+  ASSERT_TRUE(file->Append(std::string(3 * kPreparedBytes, 'x'), {}, nullptr).ok());
+  EXPECT_EQ(noting->notes, "zsdzsddzzzsd");
+}
+
 // Or a copy that is made meanwhile would have gaps, of what is written behind the copying.
 TEST(StoragePreparedLog, ForRocksDbItIsAsLongAsWhatIsInIt) {
   const ScratchFolder folder;
