@@ -7,16 +7,19 @@
 
 namespace fairlock::storage {
 
-Status BackUp(RocksDbStore& store, const LogId& log_id, const std::string& path) {
+Status BackUp(const OpenedData& data, const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::exists(path, error) || error) return Refused(path + " exists already");
+  if (data.directory.Contains(path)) {
+    return Refused(path + " lies within the data folder, and would be lost with it");
+  }
   const std::string partial = path + ".partial";
   fs::remove_all(partial, error);
   if (!error) fs::create_directories(partial, error);
   if (error) return Failed("cannot make the folder " + partial + ": " + error.message());
-  Status status = store.Backup(partial + "/db");
-  if (status.ok()) status = WriteIdOfBackup(partial, log_id);
+  Status status = data.store->Backup(partial + "/db");
+  if (status.ok()) status = WriteIdOfBackup(partial, data.directory.log_id());
   if (status.ok()) {
     fs::rename(partial, path, error);
     if (error) status = Failed("cannot rename " + partial + ": " + error.message());

@@ -228,6 +228,15 @@ void DataDirectory::WriteMark() {
   }
 }
 
+bool DataDirectory::Contains(const std::string& path) const {
+  std::error_code error;
+  const fs::path folder = fs::canonical(path_, error);
+  const fs::path there = error ? fs::path() : fs::weakly_canonical(path, error);
+  if (error) return false;
+  const fs::path way = there.lexically_relative(folder);
+  return !way.empty() && *way.begin() != "..";
+}
+
 Status DataDirectory::Settle() {
   Status status = WriteId(kReady);
   if (!status.ok()) return status;

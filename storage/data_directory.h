@@ -37,6 +37,8 @@ class DataDirectory {
 
   const LogId& log_id() const { return log_id_; }
   std::string database_path() const { return path_ + "/db"; }
+  // Whether a path, of which not all need be there, is within the folder, links followed.
+  bool Contains(const std::string& path) const;
 
   // There is no database yet. It is to be made, and then Settle called: until then whatever is
   // there counts as nothing, and the next Open begins anew.

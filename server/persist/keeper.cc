@@ -321,7 +321,7 @@ void Keeper::Stop(engine::TimeMs now) {
 }
 
 storage::Status Keeper::BackUp(const std::string& path) const {
-  return storage::BackUp(*data_.store, data_.directory.log_id(), path);
+  return storage::BackUp(data_, path);
 }
 
 KeeperFigures Keeper::Figures() const {

@@ -149,10 +149,10 @@ TEST_F(StorageCheckData, ABackupOfDataInUseIsWholeAndIsKnownForACopy) {
   OpenedData data = Open(path());
   Fill(data, 20);
   const std::string backup = folder_.PathOf("backup");
-  const Status made = BackUp(*data.store, data.directory.log_id(), backup);
+  const Status made = BackUp(data, backup);
   ASSERT_TRUE(made.ok()) << made.message();
   EXPECT_FALSE(fs::exists(backup + ".partial"));
-  EXPECT_EQ(BackUp(*data.store, data.directory.log_id(), backup).code(), StatusCode::kRefused);
+  EXPECT_EQ(BackUp(data, backup).code(), StatusCode::kRefused);
   // The original goes on; the backup stays as it was.
   EXPECT_TRUE(Check(backup).is_whole());
   const std::string restored = folder_.PathOf("restored");
@@ -163,6 +163,22 @@ TEST_F(StorageCheckData, ABackupOfDataInUseIsWholeAndIsKnownForACopy) {
     EXPECT_EQ(opened.end.next_batch, 21U);
     EXPECT_EQ(rows_, 30U);
   }
+}
+
+TEST_F(StorageCheckData, ABackupWithinTheDataFolderIsRefused) {
+  const OpenedData data = Open(path());
+  const std::string link = folder_.PathOf("link");
+  fs::create_directory_symlink(path(), link);
+  for (const std::string& inside :
+       {path() + "/backup", path() + "/db/new/backup", link + "/backup",
+        path() + "/../" + fs::path(path()).filename().string() + "/backup", path() + "/backup/"}) {
+    const Status made = BackUp(data, inside);
+    EXPECT_EQ(made.code(), StatusCode::kRefused) << inside;
+    EXPECT_THAT(made.message(), HasSubstr("lies within the data folder")) << inside;
+  }
+  EXPECT_FALSE(fs::exists(path() + "/backup.partial"));
+  // A name that only begins alike is another folder.
+  EXPECT_TRUE(BackUp(data, path() + "-backup").ok());
 }
 
 TEST_F(StorageCheckData, BackupsOfAChangingLogHaveTheStateOfOneBatch) {
@@ -176,7 +192,7 @@ TEST_F(StorageCheckData, BackupsOfAChangingLogHaveTheStateOfOneBatch) {
     }
     const std::string backup = folder_.PathOf("backup" + std::to_string(round));
     const std::uint64_t complete = journal.Look().completed_batch;
-    ASSERT_TRUE(BackUp(*data.store, data.directory.log_id(), backup).ok());
+    ASSERT_TRUE(BackUp(data, backup).ok());
     const OpenedData opened = Open(backup);
     EXPECT_GT(opened.end.next_batch, complete);
     EXPECT_EQ(rows_, opened.end.next_batch - 1);

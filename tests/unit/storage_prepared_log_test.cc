@@ -63,8 +63,7 @@ class Folder {
     return newest;
   }
   std::uint64_t batches() const { return number_ - 1; }
-  RocksDbStore& store() { return *data_.store; }
-  const LogId& log_id() const { return data_.end.log_id; }
+  const OpenedData& data() const { return data_; }
   void Close() { data_.store.reset(); }
 
   // A copy as of now, in which the log is that text.
@@ -287,7 +286,7 @@ TEST(StoragePreparedLog, ABackupWhileItIsWrittenIsWhole) {
   for (int i = 0; i < 12; ++i) {
     const std::string path = folder.PathOf("backup" + std::to_string(i));
     const std::uint64_t before = written;
-    const Status made = BackUp(folder.store(), folder.log_id(), path);
+    const Status made = BackUp(folder.data(), path);
     ASSERT_TRUE(made.ok()) << made.message();
     const auto opened = Folder::Open(path);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
