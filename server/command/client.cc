@@ -125,21 +125,31 @@ void Client::Detach(engine::TimeMs now) {
 }
 
 void Client::NoteGrant(std::uint64_t key_hash, engine::Token token) {
-  if (dispatcher_.is_in_step()) return;
-  if (grants_.empty()) dispatcher_.unsent_grants().push_back(*this);
-  grants_.push_back({taken_bytes_ + output_.size(), key_hash, token});
+  if (!dispatcher_.is_in_step()) AddUnsent({taken_bytes_ + output_.size(), key_hash, token});
+}
+
+void Client::NoteAwaitedGrant(std::uint64_t key_hash, engine::Token token) {
+  AddUnsent({taken_bytes_ + output_.size(), key_hash, token, true});
 }
 
 void Client::NoteDelivery(const DeliveredGrant& grant, bool is_written, bool is_shared) {
   constexpr std::uint64_t kNeverSent = ~std::uint64_t{0};
-  if (grants_.empty()) dispatcher_.unsent_grants().push_back(*this);
   const std::uint64_t end = is_written ? taken_bytes_ + output_.size() : kNeverSent;
-  grants_.push_back({end, grant.key_hash, grant.token, is_shared});
+  AddUnsent({end, grant.key_hash, grant.token, true, is_shared});
+}
+
+void Client::AddUnsent(const UnsentGrant& grant) {
+  if (grants_.empty()) dispatcher_.unsent_grants().push_back(*this);
+  grants_.push_back(grant);
 }
 
 bool Client::HasUnsentGrant(engine::Token token) const {
   return std::any_of(grants_.begin(), grants_.end(),
                      [&](const UnsentGrant& grant) { return grant.token == token; });
+}
+
+bool Client::HasUnsentAwaitedGrant() const {
+  return std::ranges::any_of(grants_, &UnsentGrant::is_awaited);
 }
 
 bool Client::ForgetGrant(engine::Token token) {
@@ -211,7 +221,7 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
   if (is_detached_) {
     // What was undone for this client may have been granted to another owner that it waited for.
     if (resolution.kind == engine::ResolutionKind::kGranted) {
-      NoteGrant(resolution.key_hash, resolution.token);
+      NoteAwaitedGrant(resolution.key_hash, resolution.token);
     }
     return;
   }
@@ -312,7 +322,7 @@ void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::Tim
   } else {
     reply.Null();
   }
-  if (is_granted) NoteGrant(resolution.key_hash, resolution.token);
+  if (is_granted) NoteAwaitedGrant(resolution.key_hash, resolution.token);
 }
 
 bool Client::Push(std::string_view bytes) {

@@ -131,12 +131,16 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // The reply that ends the output now holds the token of a grant; it is undone if the connection
   // closes before that reply is sent. Not so what a step did.
   void NoteGrant(std::uint64_t key_hash, engine::Token token);
+  // The same of a grant that was waited for.
+  void NoteAwaitedGrant(std::uint64_t key_hash, engine::Token token);
   // The same of a message that ends the output, or, if it was not written, never comes. Shared:
   // others get it too, and it is undone only if none of them does.
   void NoteDelivery(const DeliveredGrant& grant, bool is_written, bool is_shared);
   // True: a grant with that token was on its way to this client, and is forgotten here.
   bool ForgetGrant(engine::Token token);
   bool HasUnsentGrant(engine::Token token) const;
+  // One that was waited for, or that a message tells of.
+  bool HasUnsentAwaitedGrant() const;
   void CloseAfterOutput() { is_closing_ = true; }
   // The error is the last that it hears.
   void EndWith(protocol::ErrorCode code, std::string_view text);
@@ -197,10 +201,12 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
     std::uint64_t reply_end;
     std::uint64_t key_hash;
     engine::Token token;
+    bool is_awaited = false;
     bool is_shared = false;
   };
 
   void EndWait();
+  void AddUnsent(const UnsentGrant& grant);
   void ConfirmShared();
   void ForgetAllGrants();
   void UndoUnsentGrants(engine::TimeMs now);

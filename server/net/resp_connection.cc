@@ -153,10 +153,16 @@ bool RespConnection::CanExecute() const {
          (has_unseen_input_ || client_.has_more_to_execute());
 }
 
+// What was waited for and cannot be told any more is for the next in line. Whoever has asked for
+// something that need not wait, and then says no more, still gets its reply.
+bool RespConnection::IsWaitingOrUntold() const {
+  return client_.is_waiting() || client_.HasUnsentAwaitedGrant();
+}
+
 // Who has nothing more to say or to be told has closed before what is asked now was asked.
 void RespConnection::CloseIfGone() {
   const bool has_work = !arrived_.empty() || CanExecute() || output_bytes() > 0;
-  if (is_peer_done_ && (client_.is_waiting() || !has_work)) {
+  if (is_peer_done_ && (IsWaitingOrUntold() || !has_work)) {
     Close(is_peer_lost_ ? CloseReason::kPeerFailed : CloseReason::kPeerClosed);
   }
 }
@@ -340,7 +346,7 @@ std::size_t RespConnection::Send(std::string_view bytes) {
 }
 
 bool RespConnection::IsOver() const {
-  if (is_peer_done_ && client_.is_waiting()) return true;
+  if (is_peer_done_ && IsWaitingOrUntold()) return true;
   if (output_bytes() > 0) return false;
   return client_.is_closing() || is_ending_ || (is_peer_done_ && !CanExecute());
 }
@@ -369,7 +375,7 @@ void RespConnection::Watch(short poll_events) {
   if (turn_.now >= linger_until_) return Close(CloseReason::kLingered);
   if ((poll_events & (POLLERR | POLLHUP | POLLNVAL)) != 0) return Close(CloseReason::kPeerFailed);
   const bool is_done = (poll_events & POLLRDHUP) != 0;
-  if (is_done && client_.is_waiting()) Close(CloseReason::kPeerClosed);
+  if (is_done && IsWaitingOrUntold()) Close(CloseReason::kPeerClosed);
 }
 
 bool RespConnection::StopsBeingWatched() {

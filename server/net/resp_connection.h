@@ -111,6 +111,7 @@ class RespConnection final : public command::Transport,
   std::size_t output_bytes() const { return unsent_.size() + client_.output().size(); }
   void CountBuffers();
   bool IsOver() const;
+  bool IsWaitingOrUntold() const;
   void WaitForWhatIsNext();
   void DiscardInput();
 

@@ -91,11 +91,50 @@ class SlowDisk(unittest.TestCase):
         dying.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         dying.close()
         self.assertGreater(waiter.reply(), 0)
+        self.assert_kept_by("b")
+
+    def test_a_grant_whose_waiter_has_closed_meanwhile_is_passed_on(self):
+        # By closing, or by saying no more: whoever waits and does either has left the line.
+        leaves = {"key": socket.socket.close,
+                  "other": lambda leaving: leaving.shutdown(socket.SHUT_WR)}
+        holder = self.client()
+        waiters = {(key, owner): self.client() for key in leaves for owner in "lw"}
+        self.assertGreater(holder.ask("MLOCK", len(leaves), *leaves, "h"), 0)
+        for (key, owner), client in waiters.items():
+            client.send(request("LOCK", key, owner, "WAIT", "20s"))
+            while holder.ask("POSITION", key, owner) is None:
+                pass
+        began = time.monotonic()
+        holder.send(request("MUNLOCK", len(leaves), *leaves, "h"))
+        while not self.is_writing():
+            pass
+        for key, leave in leaves.items():
+            leave(waiters[key, "l"].socket)
+        self.assertEqual(holder.reply(), len(leaves))
+        self.assertGreater(time.monotonic() - began, HELD_SECONDS)
+        for key in leaves:
+            self.assertGreater(waiters[key, "w"].reply(), 0)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assert_kept_by("w")
+
+    def test_who_has_not_waited_is_answered_after_it_said_no_more(self):
+        client = self.client()
+        client.send(request("LOCK", "key", "a"))
+        client.socket.shutdown(socket.SHUT_WR)
+        self.assertRegex(client.rest(), rb"^:[0-9]+\r\n$")
+        self.assert_kept_by("a")
+
+    def is_writing(self):
+        lines = self.client().ask("INFO", "persistence").decode().splitlines()
+        figures = dict(line.split(":") for line in lines if ":" in line)
+        return int(figures["journal_newest_batch"]) > int(figures["journal_completed_batch"])
+
+    def assert_kept_by(self, owner):
         self.server.kill()
         self.server.wrapper = []
         self.server.start_again()
         client = self.client()
-        self.assertEqual(client.ask("LOCKED", "key", "b"), 1)
+        self.assertEqual(client.ask("LOCKED", "key", owner), 1)
         self.assertEqual(client.ask("LOCKED", "key"), 1)
 
 
