@@ -110,10 +110,9 @@ Appended Journal::AppendAtOnce(RecordWriter& batch) {
 
 void Journal::NoteWrite(std::uint64_t began_ns) {
   const std::uint64_t took_ns = ClockNs() - began_ns;
-  chain_.was_last_slow = took_ns > static_cast<std::uint64_t>(options_.quick_max.count());
-  if (chain_.was_last_slow) {
-    at_once_from_ns_ = began_ns + took_ns * (1 + options_.at_once_pause);
-  }
+  const bool is_quick = took_ns <= static_cast<std::uint64_t>(options_.quick_max.count());
+  is_quick_.store(is_quick, std::memory_order_relaxed);
+  if (!is_quick) at_once_from_ns_ = began_ns + took_ns * (1 + options_.at_once_pause);
 }
 
 void Journal::BeginSnapshot() { HandOver(Step::kBegin, nullptr, Durability::kProcess); }
@@ -190,8 +189,7 @@ void Journal::Run() {
 bool Journal::TakeGathered(std::vector<Item>& items) {
   std::unique_lock lock(mutex_);
   const auto may_take = [this] {
-    const bool is_begun =
-        is_begun_ || is_awaited_ || !options_.awaits_begin || chain_.was_last_slow;
+    const bool is_begun = is_begun_ || is_awaited_ || !options_.awaits_begin || !is_quick();
     return (is_begun && !gathered_.empty()) || is_stopping_ || !failure_.ok();
   };
   if (!may_take()) {

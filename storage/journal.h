@@ -114,6 +114,8 @@ class Journal {
   void Begin();
 
   JournalProgress Look();
+  // Whether the last write, in mode sync with its sync, took no longer than quick_max.
+  bool is_quick() const { return is_quick_.load(std::memory_order_relaxed); }
   JournalDepth depth() const;
   SyncTimes sync_times() const;
   Status failure() const;
@@ -138,7 +140,6 @@ class Journal {
     std::vector<StoredRecord> records;
     Durability durability = Durability::kProcess;
     std::size_t bytes = 0;
-    bool was_last_slow = false;
   };
 
   bool HandOver(Step step, RecordWriter* record, Durability at_least);
@@ -181,6 +182,7 @@ class Journal {
   std::atomic<std::uint64_t> syncs_ = 0;
   std::atomic<std::uint64_t> syncs_ns_ = 0;
   std::atomic<std::uint64_t> at_once_from_ns_ = 0;  // when the loop may write again
+  std::atomic<bool> is_quick_ = true;
   std::atomic<bool> has_failed_ = false;
   std::atomic<bool> was_woken_ = false;
 

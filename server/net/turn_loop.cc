@@ -11,6 +11,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "server/net/clock.h"
@@ -32,6 +33,11 @@ constexpr std::size_t kVisitBytes = 512;
 // cost less.
 constexpr engine::DurationMs kAloneMs = 100;
 constexpr std::size_t kTimesTheWorkWhenAlone = 16;
+
+// So many connections wait for the same sync that their waiting is worth the processor's time,
+// which they have at the most.
+constexpr std::size_t kHeldToPoll = 8;
+constexpr std::uint64_t kPollNsMax = 300'000;
 
 constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
 
@@ -144,10 +150,10 @@ void TurnLoop::WaitForReadiness() {
   }
   AwaitConnections();
   const engine::DurationMs wait_ms = WaitMsMax();
-  std::size_t handled = 0;
-  if (wait_ms == kUntilReady) {
+  std::size_t handled = wait_ms > 0 && IsWorthPolling() ? PollForCompletion() : 0;
+  if (handled == 0 && wait_ms == kUntilReady) {
     handled = io_context_.run_one();
-  } else if (wait_ms > 0) {
+  } else if (handled == 0 && wait_ms > 0) {
     handled = io_context_.run_one_for(std::chrono::milliseconds(wait_ms));
   }
   turn_began_ns_ = MonotonicNs();
@@ -155,6 +161,27 @@ void TurnLoop::WaitForReadiness() {
   while (handled < turn_.limits.handlers_max && io_context_.poll_one() > 0) ++handled;
   ReceiveFromReady();
   ReceiveFromThoseBehind();
+}
+
+// Not again for the same sync when it has taken longer than a quick one.
+bool TurnLoop::IsWorthPolling() {
+  const persist::Keeper* const keeper = turn_.keeper;
+  if (keeper == nullptr || turn_.held.size() < kHeldToPoll || !keeper->awaits_quick_sync()) {
+    return false;
+  }
+  const std::uint64_t now_ns = MonotonicNs();
+  const std::uint64_t completed = keeper->completed_batch();
+  if (std::exchange(polled_behind_, completed) != completed) poll_until_ns_ = now_ns + kPollNsMax;
+  return now_ns < poll_until_ns_;
+}
+
+// The sync ends sooner than this thread would sleep and be woken. Whoever else may run goes first.
+std::size_t TurnLoop::PollForCompletion() {
+  std::size_t handled = 0;
+  while ((handled = io_context_.poll_one()) == 0 && MonotonicNs() < poll_until_ns_) {
+    std::this_thread::yield();
+  }
+  return handled;
 }
 
 // Signals are seen meanwhile, and time goes on; but nothing more is taken in.

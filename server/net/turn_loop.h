@@ -91,6 +91,8 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   void ReleaseHeld();
   void StopKeeping();
   void WaitForReadiness();
+  bool IsWorthPolling();
+  std::size_t PollForCompletion();
   // Asks to be told when a connection is ready.
   void AwaitConnections();
   void ReceiveFromReady();
@@ -137,6 +139,8 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   Descriptor ready_connections_;  // readable when a connection is ready
   bool is_awaiting_connections_ = false;
   std::uint64_t turn_began_ns_ = 0;
+  std::uint64_t polled_behind_ = ~std::uint64_t{0};  // the newest complete batch then
+  std::uint64_t poll_until_ns_ = 0;
   bool is_turn_held_up_ = false;       // by the journal: nothing is taken in nor executed
   std::size_t left_over_ = 0;          // so many of to_execute, from the front, of earlier turns
   std::size_t behind_to_execute_ = 0;  // so many of to_go_on, from the front, in this turn

@@ -19,6 +19,8 @@ constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
 constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{16} << 20;
 // With more than this slices of snapshots wait, so that replies need not.
 constexpr std::uint64_t kWaitingBytesOfSlices = kWaitingBytesMax / 4;
+// More takes longer to sync, and had taken the clients longer to ask for.
+constexpr std::uint64_t kQuickBytesMax = std::uint64_t{16} << 10;
 // A turn grants fewer than this.
 constexpr std::uint64_t kTokensOfATurn = std::uint64_t{1} << 18;
 // A snapshot is taken when the batches since the last one have this size, or twice that of the
@@ -286,6 +288,12 @@ engine::TimeMs Keeper::NextDeadline() const {
 bool Keeper::is_lagging() const {
   return engine_.next_token() + kTokensOfATurn >= tokens_.ceiling() ||
          journal_.depth().bytes > kWaitingBytesMax;
+}
+
+bool Keeper::awaits_quick_sync() const {
+  return options_.durability == Durability::kSync && !has_failed() &&
+         newest_batch_ > progress_.completed_batch && journal_.is_quick() &&
+         journal_.depth().bytes <= kQuickBytesMax;
 }
 
 void Keeper::AwaitJournal() {

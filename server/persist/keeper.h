@@ -92,6 +92,8 @@ class Keeper {
 
   // The journal has the first token block, and all that was loaded is there.
   bool is_ready() const { return is_ready_; }
+  // Replies wait for a sync that is of little, and usually quick.
+  bool awaits_quick_sync() const;
   // More was decided than the disk takes: nothing is to be decided until the next wake.
   bool is_lagging() const;
   // The disk is nearly full: locks may be released and renewed, but not taken.

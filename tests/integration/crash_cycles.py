@@ -13,7 +13,7 @@ import resp
 from crash_history import Held, Key, Line, Tokens
 from kept_server import KeptServer
 
-CLIENTS = 6
+CLIENTS = 12
 KEYS_OF_A_CLIENT = 48
 PIPELINE = 16
 LINES = 3
