@@ -100,6 +100,8 @@ void DatabaseLog::Close() {
 }
 
 void LockKeeping::TakeOver(storage::Result<persist::OpenedLocks> opened) {
+  // Nothing would be kept in it any more; the folder stays as the last run left it.
+  if (loop_.is_stop_asked()) return;
   if (!opened.ok()) {
     error_ = opened.status().message();
     if (opened.status().code() == storage::StatusCode::kDamaged) {

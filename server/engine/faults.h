@@ -94,9 +94,12 @@ enum class Fault {
   kTellsTwice,                // a release is told twice
   kTellsWrongToken,           // the event of a renewal names another token
   kTellsTooEarly,             // a grant after a wait is told before the owner holds
+  kStopGrants,                // after a clean stop a connection that ends passes its locks on
+  kStopUndoes,                // after a clean stop an undelivered grant is undone
+  kStopExpires,               // after a clean stop leases and waits still end
 };
 
-inline constexpr std::array<std::string_view, 86> kFaultNames = {
+inline constexpr std::array<std::string_view, 89> kFaultNames = {
     "none",
     "barging",
     "double-grant",
@@ -183,6 +186,9 @@ inline constexpr std::array<std::string_view, 86> kFaultNames = {
     "tells-twice",
     "tells-wrong-token",
     "tells-too-early",
+    "stop-grants",
+    "stop-undoes",
+    "stop-expires",
 };
 
 #ifdef FAIRLOCK_FAULTS

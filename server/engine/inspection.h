@@ -123,6 +123,8 @@ struct EngineCounts {
   std::uint64_t broken = 0;
   std::uint64_t timed_out = 0;
   Token newest_token = 0;
+
+  friend bool operator==(const EngineCounts&, const EngineCounts&) = default;
 };
 
 }  // namespace fairlock::engine

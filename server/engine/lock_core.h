@@ -209,6 +209,7 @@ class LockCore : public LockHolds {
 
   // Connections (lock_core_connections.cc).
   static LockList LocksOf(Pending& pending);
+  void Unlink(Attachment& attachment);
   void LoseSession(Claim& hold, TimeMs now);
   // After what was done to them: first comes what is overdue, so that nobody is granted who is
   // over.

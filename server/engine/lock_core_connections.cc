@@ -27,7 +27,14 @@ LockList LockCore::LocksOf(Pending& pending) {
   return locks;
 }
 
+// Leaves places, watchers and sessions as they are.
+void LockCore::Unlink(Attachment& attachment) {
+  attachment.pending.clear_and_dispose([](Pending* pending) { pending->attachment = nullptr; });
+  while (!attachment.sessions.empty()) Unbind(static_cast<Claim&>(attachment.sessions.front()));
+}
+
 void LockCore::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
+  if (is_frozen_ && !IsFaulty(Fault::kStopGrants)) return Unlink(attachment);
   EndOverrides(now);
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
@@ -69,6 +76,7 @@ void LockCore::SettleAndServe(LockSpan locks, TimeMs now, Effects& effects) {
 }
 
 void LockCore::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
+  if (is_frozen_) return;
   EndOverrides(now);
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
@@ -83,6 +91,7 @@ void LockCore::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
 }
 
 bool LockCore::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effects& effects) {
+  if (is_frozen_ && !IsFaulty(Fault::kStopUndoes)) return false;
   EndOverrides(now);
   if (Group* group = held_groups_.Find(token)) return UndoGroup(*group, now, effects);
   LockEntry* lock = table_.FindByHash(

@@ -189,6 +189,7 @@ bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
   };
   const auto order = [](const TimerNode& node) { return OrderOf(node); };
   assert(!is_in_step_);
+  if (is_frozen_ && !IsFaulty(Fault::kStopExpires)) return false;
   EndOverrides(now);
   const bool are_more_due = wheel_.Advance(LastTickBefore(now), steps_max, report, order);
   // On each key what is overdue comes before what new limits allow.
@@ -196,6 +197,7 @@ bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
 }
 
 TimeMs LockCore::NextDeadline() const {
+  if (is_frozen_) return kNever;
   if (IsAnyLineUnseen()) return 0;
   const TimeMs tick = std::min(wheel_.NextTick(), overrides_.next_end());
   return tick >= kNever ? kNever : tick + 1;

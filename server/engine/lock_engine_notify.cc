@@ -28,6 +28,7 @@ std::vector<LockEntry*> LockEngine::LocksByArrival(Attachment::List& places) {
 }
 
 void LockEngine::OpenChannel(std::string_view name, TimeMs now, Effects& effects) {
+  if (is_frozen_) return;
   EndOverrides(now);
   NotifyChannel* found = channels_.Find(name);
   if (found == nullptr || found->is_open) return;
@@ -58,6 +59,7 @@ void LockEngine::ReturnToWait(Claim& place, TimeMs now, Effects& effects) {
 }
 
 void LockEngine::CloseChannel(std::string_view name, TimeMs now, Effects& effects) {
+  if (is_frozen_ && !IsFaulty(Fault::kStopGrants)) return;
   EndOverrides(now);
   NotifyChannel* found = channels_.Find(name);
   if (found == nullptr || !found->is_open) return;

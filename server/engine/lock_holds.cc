@@ -24,6 +24,8 @@ Token LockHolds::NextToken() {
     return counts_.newest_token;
   }
   assert(next_token_ <= kTokenMax);
+  assert(!is_frozen_ || IsFaulty(Fault::kStopGrants) || IsFaulty(Fault::kStopUndoes) ||
+         IsFaulty(Fault::kStopExpires));
   counts_.newest_token = next_token_;
   return next_token_++;
 }

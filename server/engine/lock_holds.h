@@ -67,6 +67,9 @@ class LockHolds {
   void set_event_sink(EventSink* sink) { sink_ = sink; }
   // Told what NOTIFY asks for; null: nobody is.
   void set_notice_sink(NoticeSink* sink) { notice_sink_ = sink; }
+  // The state is final. Afterwards no deadline comes, connections and channels that end change
+  // nothing, and nothing is emitted; a request is a broken precondition. Irreversible.
+  void Freeze() { is_frozen_ = true; }
   // What changes of what is kept is named there from now on; null: nowhere.
   void set_change_log(ChangeLog* changes) { changes_ = changes; }
 
@@ -203,6 +206,7 @@ class LockHolds {
   EngineCounts counts_;
   std::array<std::uint64_t, kDatabases> locks_by_db_{};
   Token next_token_;
+  bool is_frozen_ = false;
   ChangeLog* changes_ = nullptr;
 
  private:

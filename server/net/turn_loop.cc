@@ -433,6 +433,7 @@ void TurnLoop::StopIfAsked() {
     stop_until_ = turn_.now + turn_.limits.stop_ms;
     for (const Entrance& entrance : entrances_) entrance.acceptor->Close();
     if (turn_.keeper != nullptr) StopKeeping();
+    turn_.dispatcher.engine().Freeze();
     for (RespConnection& connection : connections_) connection.End();
   } else if (turn_.now >= stop_until_) {
     for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);
@@ -440,8 +441,9 @@ void TurnLoop::StopIfAsked() {
   FinishConnections();
 }
 
-// First leaves what was promised; then is written down what the end of the connections must not
-// change any more.
+// Replies leave first, as far as their batches are complete. Then the state is written for the last
+// time, with the places of those who wait: what the end of a connection would change from here on
+// would not be in it.
 void TurnLoop::StopKeeping() {
   turn_.keeper->Seal(turn_.now);
   turn_.keeper->AwaitJournal();

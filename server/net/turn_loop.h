@@ -57,9 +57,11 @@ class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
   void StartListening(std::vector<ListeningSocket> sockets, ConnectionKeeper* keeper = nullptr);
   // Works until it was asked to stop and all connections are closed.
   void Run();
-  // From within Run, or before it: no new connections; those whose request waits are closed
-  // without a reply, the others when their output is sent.
+  // From within Run, or before it: takes no new connections and writes the state for the last time.
+  // From then on the engine is frozen. Connections whose request waits are closed without a reply,
+  // all others once their output is sent.
   void RequestStop() { is_stop_asked_ = true; }
+  bool is_stop_asked() const { return is_stop_asked_; }
 
   // From now on what the engine decides is kept, and replies wait for it; `on_change` is called
   // when the keeper is ready, has failed, or the room on its disk has become short or enough. Null:

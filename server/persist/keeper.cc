@@ -157,7 +157,7 @@ void Keeper::BeginTurn(engine::TimeMs now) {
     batches_ms_ += now - watched_since_;
     watched_batch_ = 0;
   }
-  undelivered_.Delay(engine_, progress_.completed_batch, now);
+  if (!is_stopped_) undelivered_.Delay(engine_, progress_.completed_batch, now);
   if (token_batch_ != 0 && progress_.completed_batch >= token_batch_) {
     tokens_.Reserved(next_ceiling_);
     token_batch_ = 0;
@@ -179,6 +179,7 @@ void Keeper::WatchNewest(engine::TimeMs now) {
 }
 
 std::uint64_t Keeper::Seal(engine::TimeMs now) {
+  if (is_stopped_) return newest_batch_;
   if (!writer_) return 0;
   if (writer_->has_changes()) {
     GrantsOfBatch grants;
@@ -318,7 +319,7 @@ void Keeper::Stop(engine::TimeMs now) {
       if (journal_.depth().bytes > kWaitingBytesMax) journal_.AwaitWritten();
     } while (cursor != 0);
     journal_.FinishSnapshot();
-    writer_.reset();  // what follows from the connections' end is not to be kept
+    writer_.reset();  // the state is final
   } else {
     WriteMeta(batch_, flags);
     Append(storage::Durability::kMachine);

@@ -1,4 +1,5 @@
-"""Kills a server under load, again and again, and compares what comes back with what was told.
+"""Kills or stops a server under load, again and again, and compares what comes back with what its
+clients were told.
 
     FAIRLOCKD=build/release/bin/fairlockd python3 tests/integration/crash_cycles.py \\
         --cycles 1000 --durability sync
@@ -10,6 +11,7 @@ import socket
 import time
 
 import resp
+from crash_contenders import Contenders
 from crash_history import Held, Key, Line, Tokens
 from kept_server import KeptServer
 
@@ -20,6 +22,8 @@ LINES = 3
 PLACES_MAX = 12
 LEASES_MS = (600_000, 1_200_000, 3_600_000)
 KEEP = "60s"
+# How a server ends: by SIGKILL, or in good order.
+ENDS = ("kill", "kill", "SIGTERM", "SHUTDOWN")
 
 
 class Worker:
@@ -62,6 +66,9 @@ class Worker:
             return True
         except ConnectionError:
             return False
+
+    def close(self):
+        self.connection.close()
 
     def _take_replies(self):
         while self.asked:
@@ -115,17 +122,32 @@ class Cycles:
         self.tokens = Tokens()
         self.workers = [Worker(i, self.tokens, self.chance) for i in range(CLIENTS)]
         self.keeper = Keeper(self.chance)
+        self.contenders = Contenders(self.chance)
         self.answered = 0
+        self.checked = 0
         with server.connect() as client:
             self.keeper.hold(client)
 
-    def run(self, seconds):
+    def run(self, seconds, end="kill"):
         self.load(seconds)
-        self.server.kill()
+        self.end_server(end)
         self.drain()
         began = time.monotonic()
         self.server.start_again()
-        self.compare(began)
+        self.compare(began, is_clean=end != "kill")
+
+    def end_server(self, end):
+        if end == "kill":
+            self.server.kill()
+            return
+        if end == "SHUTDOWN":
+            with self.server.connect() as operator:
+                operator.send(resp.request("SHUTDOWN"))
+                code = self.server.end_code()
+        else:
+            code = self.server.stop()
+        if code != 0:
+            raise AssertionError(f"{end}: ended with {code}: {self.server.output()}")
 
     def load(self, seconds):
         if not self._load(seconds):
@@ -139,7 +161,7 @@ class Cycles:
 
     def _load(self, seconds):
         """False: a connection was closed meanwhile."""
-        everybody = [*self.workers, self.keeper]
+        everybody = self._everybody()
         for worker in everybody:
             worker.connect(self.server)
         end = time.monotonic() + seconds
@@ -155,25 +177,29 @@ class Cycles:
                     return False
         return True
 
+    def _everybody(self):
+        return [*self.workers, self.keeper, *self.contenders.all]
+
     def drain(self):
         """What the kernel took before the end was told."""
-        for worker in [*self.workers, self.keeper]:
+        for worker in self._everybody():
             worker.connection.socket.settimeout(20)
             while worker.receive():
                 pass
-            worker.connection.close()
+            worker.close()
 
-    def compare(self, began):
+    def compare(self, began, is_clean=False):
         with self.server.connect() as client:
             keys = [key for worker in self.workers for key in worker.keys]
             client.send(b"".join(resp.request("LOCKINFO", key.name) for key in keys))
             shown = [client.map()[b"holders"] for _ in keys]
             since_ms = (time.monotonic() - began) * 1000 + 2
             for key, holders in zip(keys, shown):
-                key.compare([self.holder(as_map(one)) for one in holders], since_ms)
+                key.compare([self.holder(as_map(one)) for one in holders], since_ms, is_clean)
             for line in self.keeper.lines:
                 places = [as_map(place) for place in client.ask("QUEUE", line.name)]
                 line.compare([place[b"owner"].decode() for place in places])
+            self.checked += self.contenders.check(client)
 
     @staticmethod
     def holder(shown):
@@ -189,10 +215,10 @@ def main():
     with KeptServer("--durability", arguments.durability, "--log-level", "error") as server:
         cycles = Cycles(server, arguments.seed)
         for cycle in range(arguments.cycles):
-            cycles.run(cycles.chance.uniform(0.01, 0.25))
+            cycles.run(cycles.chance.uniform(0.01, 0.25), ENDS[cycle % len(ENDS)])
             if cycle % 100 == 99:
-                print(f"{cycle + 1} cycles, {cycles.answered} requests, all promises kept",
-                      flush=True)
+                print(f"{cycle + 1} cycles, {cycles.answered} requests, {cycles.checked} contended "
+                      "grants checked, all promises kept", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,15 @@
 
 import dataclasses
 import os
+import time
 import unittest
 
-from crash_cycles import Cycles
+from crash_contenders import Grant
+from crash_cycles import ENDS, Cycles
 from crash_history import Broken, Held, Key, Line, Tokens
 from kept_server import KeptServer
 
-CYCLES = int(os.environ.get("CRASH_CYCLES", "5"))
+CYCLES = int(os.environ.get("CRASH_CYCLES", "6"))
 
 
 class CrashCycles(unittest.TestCase):
@@ -16,14 +18,22 @@ class CrashCycles(unittest.TestCase):
     def check(self, durability):
         server = self.enterContext(KeptServer("--durability", durability, "--log-level", "error"))
         cycles = Cycles(server, seed=7)
-        for _ in range(CYCLES):
-            cycles.run(cycles.chance.uniform(0.05, 0.3))
+        for cycle in range(CYCLES):
+            cycles.run(cycles.chance.uniform(0.05, 0.3), ENDS[(cycle + 1) % len(ENDS)])
         self.assertGreater(cycles.answered, 0)
+        self.assertGreater(cycles.checked, 0)
+        self.check_planted_grant(cycles)
 
-    def test_async_loses_nothing_when_the_process_is_killed(self):
+    def check_planted_grant(self, cycles):
+        """A token that was told and holds nothing is found."""
+        cycles.contenders.all[0].grants = [Grant(["contended:0"], "planted", 1)]
+        with cycles.server.connect() as client, self.assertRaises(Broken):
+            cycles.contenders.check(client)
+
+    def test_async_loses_nothing_when_the_process_ends(self):
         self.check("async")
 
-    def test_sync_loses_nothing_when_the_process_is_killed(self):
+    def test_sync_loses_nothing_when_the_process_ends(self):
         self.check("sync")
 
 
@@ -64,6 +74,12 @@ class Checker(unittest.TestCase):
         self.key.answer(1)
         self.assert_found(self.held)
         self.assert_found(dataclasses.replace(self.held, lease_ms=91_000))
+
+    def test_a_lease_that_a_clean_stop_cut_short(self):
+        self.key.state = dataclasses.replace(self.key.state, begun=time.monotonic() - 1)
+        self.key.compare([dataclasses.replace(self.held, lease_ms=59_100)], 10, is_clean=True)
+        with self.assertRaises(Broken):
+            self.key.compare([dataclasses.replace(self.held, lease_ms=57_000)], 10, is_clean=True)
 
     def test_what_was_not_answered_may_have_happened_or_not_but_nothing_else(self):
         self.key.ask(("UNLOCK", "a", 0))

@@ -5,6 +5,7 @@ requests: whatever was answered has happened; a request that was not answered ha
 """
 
 import dataclasses
+import time
 
 
 class Broken(AssertionError):
@@ -16,23 +17,35 @@ class Held:
     owner: str
     token: int | None  # None: a grant that was never answered
     lease_ms: int
+    # When its lease began to run at the earliest, and whether a clean stop came since: then only
+    # what was left of it begins anew.
+    begun: float = dataclasses.field(default=0, compare=False)
+    was_stopped: bool = dataclasses.field(default=False, compare=False)
 
 
-def after(state, operation):
+def after(state, operation, asked_at=0):
     """The state that an operation makes, and what it answers (None for a token: a new one)."""
     name, owner, lease_ms = operation
+    renewed = {"lease_ms": lease_ms, "begun": asked_at, "was_stopped": False}
     is_own = state is not None and state.owner == owner
     if name == "LOCK":
         if state is None:
-            return Held(owner, None, lease_ms), "new"
+            return Held(owner, None, **renewed), "new"
         if is_own:
-            return dataclasses.replace(state, lease_ms=max(state.lease_ms, lease_ms)), state.token
+            return longer(state, renewed), state.token
         return state, None
     if name == "RENEW":
-        return (dataclasses.replace(state, lease_ms=lease_ms), 1) if is_own else (state, 0)
+        return (dataclasses.replace(state, **renewed), 1) if is_own else (state, 0)
     if name == "UNLOCK":
         return (None, 1) if is_own else (state, 0)
     raise ValueError(name)
+
+
+def longer(state, renewed):
+    """Of a repeated LOCK, which never shortens: a lease that is as long begins anew."""
+    if renewed["lease_ms"] < state.lease_ms:
+        return state
+    return dataclasses.replace(state, **renewed)
 
 
 def is_refused(reply):
@@ -63,18 +76,20 @@ class Key:
         self.tokens = tokens
         self.state = None
         self.pending = None
+        self.asked_at = 0
         self.newest_when_asked = 0
 
     def ask(self, operation):
         assert self.pending is None
         self.pending = operation
+        self.asked_at = time.monotonic()
         self.newest_when_asked = self.tokens.newest
 
     def answer(self, reply):
         operation, self.pending = self.pending, None
         if is_refused(reply):
             return
-        state, expected = after(self.state, operation)
+        state, expected = after(self.state, operation, self.asked_at)
         if expected == "new":
             if not isinstance(reply, int):
                 raise Broken(f"{self.name} is free, but {operation} was answered {reply!r}")
@@ -87,15 +102,18 @@ class Key:
     def possible(self):
         states = [self.state]
         if self.pending is not None:
-            states.append(after(self.state, self.pending)[0])
+            states.append(after(self.state, self.pending, self.asked_at)[0])
         return states
 
-    def compare(self, holders, since_start_ms):
-        """`holders` of LOCKINFO after a restart: owner, token and time left of each."""
+    def compare(self, holders, since_start_ms, is_clean=False):
+        """`holders` of LOCKINFO after a restart: owner, token and time left of each. `is_clean`:
+        the server was stopped, not killed."""
         if len(holders) > 1:
             raise Broken(f"{self.name} has {len(holders)} holders: {holders}")
         found = holders[0] if holders else None
         for state in self.possible():
+            if is_clean and state is not None:
+                state = dataclasses.replace(state, was_stopped=True)
             if self._is(state, found, since_start_ms):
                 if found is not None and state.token is None:
                     self.tokens.take(found.token, self.name, self.newest_when_asked)
@@ -109,8 +127,11 @@ class Key:
     def _is(state, found, since_start_ms):
         if state is None or found is None:
             return state is None and found is None
+        gone_ms = since_start_ms
+        if state.was_stopped:
+            gone_ms = (time.monotonic() - state.begun) * 1000 + 2
         return (state.owner == found.owner and state.token in (None, found.token) and
-                state.lease_ms - since_start_ms <= found.lease_ms <= state.lease_ms)
+                state.lease_ms - gone_ms <= found.lease_ms <= state.lease_ms)
 
 
 class Line:

@@ -114,6 +114,8 @@ struct Outcome {
 
   void Clear();
   bool HasEqualResult(const Outcome& other) const;
+  // Nobody was told anything.
+  bool IsSilent() const { return answers.empty() && losses.empty() && events.empty(); }
 };
 
 // Answers to WAIT key, as against those to LOCK.

@@ -355,6 +355,7 @@ void Simulator::FinishRun() {
   Advance(call);
   AddToHash(engine_outcome_);
   if (problem_) return;
+  if (setting_.seed % 4 == 3) return StopCleanly();
   driver_.CloseAll(now_);
   if (setting_.seed % 4 < 2) {
     engine::Effects effects;
@@ -370,6 +371,36 @@ void Simulator::FinishRun() {
     driver_.Advance(call, now_, engine_outcome_);
   }
   CheckNothingIsLeft();
+}
+
+// The state was written when the engine froze, so whatever a client were told from now on would not
+// be true after the restart: when connections end one by one, with grants unread, and time passes.
+void Simulator::StopCleanly() {
+  engine::LockEngine& engine = driver_.engine();
+  const engine::EngineCounts counts = engine.counts();
+  engine.Freeze();
+  engine_outcome_.Clear();
+  for (const Delivery& delivery : deliveries_) {
+    driver_.UndoGrant(delivery.key, delivery.token, now_, engine_outcome_);
+  }
+  for (int slot = 0; slot < setting_.connections; ++slot) {
+    const int connection = driver_.ConnectionIn(slot);
+    if (slot % 2 == 0) driver_.Unblock(connection, now_, engine_outcome_);
+    driver_.Disconnect(connection, now_, engine_outcome_);
+  }
+  for (int channel = 0; channel < static_cast<int>(setting_.channels.size()); ++channel) {
+    if (is_open_[static_cast<std::size_t>(channel)]) {
+      driver_.CloseChannel(channel, now_, engine_outcome_);
+    }
+  }
+  if (engine.NextDeadline() != engine::kNever) Fail("a deadline is left after a clean stop");
+  now_ += engine::kLeaseMsMax + 1;
+  Call call;
+  call.operation = Operation::kAdvance;
+  call.steps_max = 1'000'000;
+  driver_.Advance(call, now_, engine_outcome_);
+  if (!engine_outcome_.IsSilent()) Fail("told after a clean stop: " + Describe(engine_outcome_));
+  if (!(engine.counts() == counts)) Fail("the state has changed after a clean stop");
 }
 
 // What was set without expiry.

@@ -107,6 +107,8 @@ class Simulator {
   void CheckWhoWaits();
   void CheckDeadline();
   void FinishRun();
+  // The run ends by a clean stop: from then on clients are told nothing.
+  void StopCleanly();
   void BreakEndless();
   void CheckNothingIsLeft();
 

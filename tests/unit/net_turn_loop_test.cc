@@ -376,6 +376,29 @@ TEST(TurnLoop, StopClosesWaitersWithoutAReply) {
   EXPECT_EQ(waiter.Receive(1), "");
 }
 
+// The end of the first waiter would let the second one in.
+TEST(TurnLoop, StopGrantsNothingToAWaiterWhileAnotherOneEnds) {
+  LoopOnThread loop;
+  TestPeer holder(loop.unix_path());
+  holder.Send("LOCK key holder SHARED\r\n");
+  EXPECT_EQ(holder.Receive(1), ":");
+  TestPeer writer(loop.unix_path());
+  writer.Send("LOCK key writer WAIT FOREVER\r\n");
+  ASSERT_TRUE(WaitUntil([&] { return IsWaited(loop); }));
+  TestPeer reader(loop.unix_path());
+  reader.Send("LOCK key reader SHARED WAIT FOREVER\r\n");
+  ASSERT_TRUE(WaitUntil([&] {
+    std::uint64_t waiting = 0;
+    loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
+      waiting = dispatcher.gauges().waiting_clients;
+    });
+    return waiting == 2;
+  }));
+  loop.Stop();
+  EXPECT_EQ(writer.Receive(1), "");
+  EXPECT_EQ(reader.Receive(1), "");
+}
+
 TEST(TurnLoop, NothingMoreIsExecutedOnceItStops) {
   LoopOptions options;
   options.limits.requests_max = 1;
