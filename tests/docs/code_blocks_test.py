@@ -1,0 +1,225 @@
+"""Every code block of the README and of docs/ runs, or is checked, in the way of its language.
+
+A block that enters a critical section, by calling charge or handle, runs against a free key and
+against a held one: it must enter with a token that holds the key, leave the key free, and never
+enter without one. What a block of another language says stands in CHECKS.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests" / "integration"))
+from own_server import PROGRAM, Server  # noqa: E402
+from resp import ErrorReply  # noqa: E402
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^( *)```(\S*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+PATIENCE_SECONDS = 60
+HELD_KEYS = re.compile(r"\b(?:order|conversation):\d+\b")
+NODE_MODULES = ROOT / "tests" / "clients" / "node" / "node_modules"
+
+# What a block's critical section is in the test: it says with which token it was entered.
+PRELUDES = {
+    "python": "def charge(order, token):\n    print('ENTERED', token, flush=True)\n",
+    "js": "globalThis.charge = async (order, token) => console.log('ENTERED', token);\n",
+    "ruby": "def handle(conversation, token)\n  puts \"ENTERED #{token}\"\nend\n"
+            "def log(text) = warn(text)\n",
+}
+COMMANDS = {"python": ["/usr/bin/python3", "-B"], "js": ["node"], "ruby": ["/usr/bin/ruby"]}
+ENDINGS = {"python": ".py", "js": ".mjs", "ruby": ".rb"}
+
+# What follows a block that only defines something.
+EPILOGUES = {
+    "class ReturningJob": "ActiveJob::Base.queue_adapter = :test\n"
+                          "ActiveJob::Base.logger = nil\nReturningJob.perform_now(42)\n",
+    "class ImportWorker": "raise 'none' unless ImportWorker.get_sidekiq_options['unique']\n",
+}
+PROLOGUES = {
+    "class ImportWorker": f"require '{ROOT}/tests/clients/unique_jobs/unique_jobs'\n",
+}
+
+# Debian has no .NET.
+NOT_RUN = {"csharp"}
+# COMMANDS.md is printed from the table of commands, except for its introduction.
+PRINTED = ROOT / "docs" / "COMMANDS.md"
+# Programs of the reader's in shell blocks.
+READERS_PROGRAMS = ("backup.sh", "deploy.sh", "fetch-tile", "migrate", "scheduler")
+EX_USAGE = 64
+EX_NOT_FOUND = 127
+
+
+class Block:
+    def __init__(self, page, line, language, text):
+        self.page = page
+        self.name = f"{page.relative_to(ROOT)}:{line} ({language or 'no language'})"
+        self.language = language
+        self.text = text
+
+
+def blocks():
+    for page in PAGES:
+        text = page.read_text()
+        for match in FENCE.finditer(text):
+            indent, language, body = match.groups()
+            body = re.sub(f"^{indent}", "", body, flags=re.MULTILINE)
+            yield Block(page, text.count("\n", 0, match.start()) + 1, language, body)
+
+
+def first_with(marked, text):
+    return next((value for mark, value in marked.items() if mark in text), "")
+
+
+class CodeBlocks(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.folder / "node_modules").symlink_to(NODE_MODULES)
+
+    def of(self, *languages):
+        found = [block for block in blocks() if block.language in languages]
+        self.assertTrue(found, languages)
+        return found
+
+    def test_every_block_says_what_it_is(self):
+        known = {"console", "redis", "sh", "sql", "yaml", "text", *PRELUDES, *NOT_RUN}
+        for block in blocks():
+            if block.page == PRINTED:
+                continue
+            with self.subTest(block.name):
+                self.assertIn(block.language, known)
+
+    def run_program(self, server, block):
+        text = block.text.replace("3247", str(server.port))
+        # Nobody wants to wait as long as a user would.
+        text = re.sub(r'("WAIT", )"\d+s"', r'\1"500ms"', text)
+        file = self.folder / f"block{ENDINGS[block.language]}"
+        file.write_text(PRELUDES[block.language] + first_with(PROLOGUES, text) + text +
+                        first_with(EPILOGUES, text))
+        return subprocess.run([*COMMANDS[block.language], str(file)], cwd=self.folder, text=True,
+                              capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+
+    def entered(self, run):
+        return [line.split()[1] for line in run.stdout.splitlines() if line.startswith("ENTERED")]
+
+    def test_programs_enter_with_a_token_and_leave_the_key_free(self):
+        for block in self.of(*PRELUDES):
+            with self.subTest(block.name), Server() as server:
+                run = self.run_program(server, block)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                if "charge(" not in block.text and "handle(" not in block.text:
+                    continue
+                tokens = self.entered(run)
+                self.assertGreater(len(tokens), 0, run.stdout + run.stderr)
+                with server.connect() as client:
+                    for key in set(HELD_KEYS.findall(block.text)) or {"conversation:42"}:
+                        self.assertEqual(client.ask("LOCKED", key), 0, key)
+                for token in tokens:
+                    self.assertRegex(token, r"^\d{10,}$")
+
+    def test_programs_do_not_enter_while_the_key_is_held(self):
+        for block in self.of(*PRELUDES):
+            if "charge(" not in block.text and "handle(" not in block.text:
+                continue
+            with self.subTest(block.name), Server() as server:
+                keys = set(HELD_KEYS.findall(block.text)) or {"conversation:42"}
+                with server.connect() as client:
+                    tokens = {key: client.ask("LOCK", key, "somebody", "EX", 600) for key in keys}
+                    run = self.run_program(server, block)
+                    self.assertEqual(self.entered(run), [], run.stdout)
+                    for key, token in tokens.items():
+                        self.assertEqual(client.ask("CHECK", key, token), 1, key)
+
+    def test_a_program_that_goes_on_without_a_token_is_found(self):
+        careless = Block(PAGES[0], 0, "python",
+                         "import redis\nclient = redis.Redis(port=3247)\n"
+                         "charge(42, client.execute_command('LOCK', 'order:42', 'o', 'EX', 30))\n")
+        with Server() as server, server.connect() as client:
+            client.ask("LOCK", "order:42", "somebody", "EX", 600)
+            self.assertEqual(self.entered(self.run_program(server, careless)), ["None"])
+
+    def test_requests_are_understood(self):
+        """Blocks of language redis: one request a line, with a remark after two blanks."""
+        with Server() as server:
+            for block in self.of("redis"):
+                for line in block.text.splitlines():
+                    request = re.sub(r"<[^>]*>", "x", re.split(r"  +|^-", line)[0]).strip()
+                    if not request:
+                        continue
+                    with self.subTest(block.name, request=request), server.connect() as client:
+                        words = [word.strip('"\'') for word in
+                                 re.findall(r'"[^"]*"|\'[^\']*\'|\S+', request)]
+                        # A wait that nobody ends is cut short: its syntax is what counts.
+                        words = ["1ms" if word == "FOREVER" else word for word in words]
+                        reply = client.ask(*words)
+                        if isinstance(reply, ErrorReply):
+                            self.assertNotRegex(reply, "^ERR|^NOPERM", block.name)
+
+    def test_shell_blocks_name_what_exists(self):
+        """Some start builds and long runs, so all are read first: syntax, files, presets."""
+        for block in self.of("sh"):
+            with self.subTest(block.name):
+                checked = subprocess.run(["bash", "-n"], input=block.text, text=True,
+                                         capture_output=True, check=False)
+                self.assertEqual(checked.returncode, 0, checked.stderr)
+                for path in re.findall(r"(?<![\w/.-])((?:deploy|tests|bench)/[\w./-]+)",
+                                       block.text):
+                    self.assertTrue((ROOT / path).exists(), path)
+                for preset in re.findall(r"--preset (\w+)", block.text):
+                    self.assertIn(f'"name": "{preset}"', (ROOT / "CMakePresets.json").read_text())
+
+    def test_commands_of_the_tool_are_understood(self):
+        """Lines of shell blocks that call fairlockctl or redis-cli run; what waits is ended."""
+        for name in READERS_PROGRAMS:
+            (self.folder / name).write_text("#!/bin/sh\n")
+            (self.folder / name).chmod(0o755)
+        with Server() as server:
+            environment = {**os.environ, "FAIRLOCK_PORT": str(server.port),
+                           "PATH": f"{self.folder}:{PROGRAM.parent}:{os.environ['PATH']}"}
+            for block in self.of("sh"):
+                for line in block.text.splitlines():
+                    if not re.match(r"fairlockctl |redis-cli -p|token=", line):
+                        continue
+                    with self.subTest(block.name, line=line):
+                        self.run_line(line.replace("3247", str(server.port)), environment)
+
+    def run_line(self, line, environment):
+        line = line.replace("redis-cli ", "redis-cli -e ")
+        run = subprocess.run(["timeout", "2", "bash", "-c", line], cwd=self.folder, text=True,
+                             stdin=subprocess.DEVNULL, capture_output=True, env=environment,
+                             timeout=PATIENCE_SECONDS, check=False)
+        self.assertNotIn(run.returncode, (EX_USAGE, EX_NOT_FOUND), run.stderr)
+        if line.startswith("redis-cli"):
+            self.assertIn(run.returncode, (0, 124), run.stdout + run.stderr)
+
+    def test_options_are_accepted(self):
+        for block in self.of("yaml"):
+            with self.subTest(block.name):
+                file = self.folder / "fairlock.yaml"
+                file.write_text(block.text)
+                printed = subprocess.run([PROGRAM, "--config", str(file), "--print-config"],
+                                         text=True, capture_output=True, timeout=20, check=False)
+                self.assertEqual(printed.returncode, 0, printed.stderr)
+
+    def test_sql_refuses_a_late_writer(self):
+        for block in self.of("sql"):
+            with self.subTest(block.name):
+                database = sqlite3.connect(":memory:")
+                database.execute("CREATE TABLE orders (id INTEGER, state TEXT, token INTEGER)")
+                database.execute("INSERT INTO orders VALUES (42, 'new', 32)")
+                self.assertEqual(database.execute(block.text).rowcount, 1)
+                database.execute("UPDATE orders SET token = 34")
+                self.assertEqual(database.execute(block.text).rowcount, 0)
+
+
+if __name__ == "__main__":
+    if shutil.which("node") is None or not os.path.isdir(NODE_MODULES):
+        raise SystemExit("no node or node_modules: deploy/install-node-modules.sh")
+    unittest.main()
