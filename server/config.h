@@ -77,6 +77,7 @@ struct Config {
   std::int64_t max_transaction_requests = 0;
   std::int64_t max_transaction_size = 0;
   std::int64_t max_watched_keys = 0;
+  std::string lock_events_to_all_patterns;
   std::int64_t notify_keyspace_events = 0;  // command::KeyEventClasses
 
   std::int64_t history_memory = 0;

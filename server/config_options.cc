@@ -215,6 +215,11 @@ constexpr auto kOptions = std::to_array<Option>({
      "notify-keyspace-events", &Config::notify_keyspace_events,
      "Letters, as in Redis, for what is published of keys: K on __keyspace@<db>__:KEY, E on "
      "__keyevent@<db>__:EVENT; $ set, g del and expire, x expired, A all. Empty: nothing."},
+    {"lock_events_to_all_patterns", OptionType::kChoice, "no", 0, 0, true, "",
+     &Config::lock_events_to_all_patterns,
+     "Whether every PSUBSCRIBE pattern that matches, such as *, also gets the events of locks on "
+     "__lock@<db>__:KEY. no: only patterns that begin with __lock@ get them.",
+     kNoYes},
     {"history_memory", OptionType::kSize, "16mb", 0, kGb, false, "", &Config::history_memory,
      "Memory for what HISTORY tells; an event takes about 100 bytes. At least 256kb; 0: none is "
      "kept."},

@@ -297,6 +297,8 @@ void Server::ApplyToDispatcher(const Config& config) {
       {.time_ms_max = config.unauthenticated_timeout,
        .count_max = static_cast<std::size_t>(config.max_unauthenticated_clients)});
   dispatcher_.channels().set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
+  dispatcher_.channels().set_lock_events_to_all_patterns(config.lock_events_to_all_patterns ==
+                                                         "yes");
   dispatcher_.set_transaction_limits(
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),
        .bytes_max = static_cast<std::size_t>(config.max_transaction_size),

@@ -91,6 +91,11 @@ std::string JudgeOwners(const User& user, const CommandSpec& spec, OwnerPlace pl
   return denial;
 }
 
+ChannelKind KindOf(Reach reach) {
+  if (reach == Reach::kPatterns) return ChannelKind::kPattern;
+  return reach == Reach::kShardChannels ? ChannelKind::kShard : ChannelKind::kExact;
+}
+
 // The first one that the user may not hear, or tell something on.
 std::string JudgeChannels(const User& user, const CommandSpec& spec, Reach reach,
                           std::span<const std::string_view> request) {
@@ -106,7 +111,7 @@ std::string JudgeChannels(const User& user, const CommandSpec& spec, Reach reach
   if (reach == Reach::kFirstChannel) {
     return user.channels.Match(request[1]) ? "" : denied(request[1]);
   }
-  const ChannelKind kind = reach == Reach::kPatterns ? ChannelKind::kPattern : ChannelKind::kExact;
+  const ChannelKind kind = KindOf(reach);
   for (const std::string_view name : request.subspan(1)) {
     if (!AccessControl::MayHear(user, kind, name)) return denied(name);
   }
@@ -252,6 +257,8 @@ bool AccessControl::AdmitRow(const Client& client, std::size_t row,
 }
 
 bool AccessControl::MayHear(const User& user, ChannelKind kind, std::string_view name) {
+  // The server publishes nothing on shard channels.
+  if (kind == ChannelKind::kShard) return user.channels.Match(name);
   const bool may_listen = kind == ChannelKind::kExact
                               ? user.channels.Match(name)
                               : user.channels.is_all() || user.channels.Have(name);

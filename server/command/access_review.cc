@@ -46,7 +46,8 @@ bool AccessReview::ListensTooMuch(const Client& client) const {
     if (!dispatcher_.access().Judge(user, row, request).empty()) return true;
   }
   return client.subscriptions() != nullptr &&
-         (hears_too_much(ChannelKind::kExact) || hears_too_much(ChannelKind::kPattern));
+         (hears_too_much(ChannelKind::kExact) || hears_too_much(ChannelKind::kPattern) ||
+          hears_too_much(ChannelKind::kShard));
 }
 
 void AccessReview::ReviewClient(Client& client) {

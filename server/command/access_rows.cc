@@ -39,7 +39,9 @@ constexpr auto kRows = std::to_array<AccessRow>({
     {"CLIENT|KILL", OwnerPlace::kNone, Reach::kAllKeys},
     {"CLIENT|UNBLOCK", OwnerPlace::kNone, Reach::kAllKeys},
     {"PUBLISH", OwnerPlace::kNone, Reach::kFirstChannel},
+    {"SPUBLISH", OwnerPlace::kNone, Reach::kFirstChannel},
     {"SUBSCRIBE", OwnerPlace::kNone, Reach::kChannels},
+    {"SSUBSCRIBE", OwnerPlace::kNone, Reach::kShardChannels},
     {"PSUBSCRIBE", OwnerPlace::kNone, Reach::kPatterns},
 });
 

@@ -24,8 +24,9 @@ enum class Reach : std::uint8_t {
   kKeyOrAll,      // `*` means all
   kFirstChannel,  // besides keys: the first argument is a channel
   kChannels,      // all are
-  kPatterns,      // all are globs of channels
-  kNotify         // that of the option NOTIFY, if it is given
+  kShardChannels,
+  kPatterns,  // all are globs of channels
+  kNotify     // that of the option NOTIFY, if it is given
 };
 
 struct AccessRow {

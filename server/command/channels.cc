@@ -38,7 +38,8 @@ std::size_t Channels::NameHash::operator()(std::string_view name) const {
 }
 
 Channels::Channels(std::uint64_t hash_seed)
-    : names_{Names(0, NameHash{hash_seed}), Names(0, NameHash{hash_seed})} {}
+    : names_{Names(0, NameHash{hash_seed}), Names(0, NameHash{hash_seed}),
+             Names(0, NameHash{hash_seed})} {}
 
 bool Channels::Subscribe(Client& client, ChannelKind kind, std::string_view name) {
   Names& names = NamesOf(kind);
@@ -74,7 +75,7 @@ bool Channels::Unsubscribe(Client& client, ChannelKind kind, std::string_view na
 void Channels::UnsubscribeFromAll(Client& client) {
   const std::unique_ptr<Subscriptions> subscriptions = client.TakeSubscriptions();
   if (subscriptions == nullptr) return;
-  for (const ChannelKind kind : {ChannelKind::kExact, ChannelKind::kPattern}) {
+  for (const ChannelKind kind : {ChannelKind::kExact, ChannelKind::kPattern, ChannelKind::kShard}) {
     for (Channel* channel : subscriptions->of(kind)) Remove(client, kind, *channel);
   }
 }
@@ -87,8 +88,25 @@ void Channels::Remove(Client& client, ChannelKind kind, Channel& channel) {
   for (ChannelObserver* observer : observers_) observer->NoticeLastSubscriberGone(name, kind);
 }
 
+template <typename Visit>
+void Channels::VisitPatternsOf(std::string_view channel, Visit visit) const {
+  const bool is_hidden = !lock_events_to_all_patterns_ && channel.starts_with(kLockChannelPrefix);
+  for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
+    if (is_hidden && !name.starts_with(kLockChannelPrefix)) continue;
+    if (MatchesGlob(name, channel) && !visit(pattern)) return;
+  }
+}
+
 std::size_t Channels::Publish(std::string_view channel, std::string_view message) {
   return Publish(channel, message, {});
+}
+
+std::size_t Channels::PublishToShard(std::string_view channel, std::string_view message) {
+  const Names& shard = NamesOf(ChannelKind::kShard);
+  const auto found = shard.find(channel);
+  if (found == shard.end()) return 0;
+  Encoding encoding{"smessage", nullptr, channel, message};
+  return Deliver(found->second, encoding);
 }
 
 std::size_t Channels::Publish(std::string_view channel, std::string_view message,
@@ -99,11 +117,11 @@ std::size_t Channels::Publish(std::string_view channel, std::string_view message
     Encoding encoding{"message", nullptr, channel, message};
     receivers += Deliver(found->second, encoding, grant);
   }
-  for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
-    if (!MatchesGlob(name, channel)) continue;
+  VisitPatternsOf(channel, [&](const Channel& pattern) {
     Encoding encoding{"pmessage", &pattern.name, channel, message};
     receivers += Deliver(pattern, encoding);
-  }
+    return true;
+  });
   return receivers;
 }
 
@@ -123,6 +141,11 @@ void Channels::PublishLater(std::string_view channel, std::string_view message,
   waiting_bytes_.append(channel).append(message);
 }
 
+void Channels::PublishToShardLater(std::string_view channel, std::string_view message) {
+  waiting_.push_back({channel.size(), message.size(), {}, ChannelKind::kShard});
+  waiting_bytes_.append(channel).append(message);
+}
+
 void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
   std::size_t begin = 0;
   for (const WaitingMessage& waiting : waiting_) {
@@ -132,7 +155,12 @@ void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
     if (waiting.grant.token != 0 && CountSubscribers(channel) == 0) {
       undelivered.push_back(waiting.grant);
     }
-    Publish(channel, bytes.substr(waiting.channel_bytes, waiting.message_bytes), waiting.grant);
+    const std::string_view message = bytes.substr(waiting.channel_bytes, waiting.message_bytes);
+    if (waiting.kind == ChannelKind::kShard) {
+      PublishToShard(channel, message);
+    } else {
+      Publish(channel, message, waiting.grant);
+    }
     begin += size;
   }
   waiting_.clear();
@@ -147,28 +175,32 @@ void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
 
 std::size_t Channels::CountReceivers(std::string_view channel) const {
   std::size_t receivers = CountSubscribers(channel);
-  for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
-    if (MatchesGlob(name, channel)) receivers += pattern.subscribers.size();
-  }
+  VisitPatternsOf(channel, [&](const Channel& pattern) {
+    receivers += pattern.subscribers.size();
+    return true;
+  });
   return receivers;
 }
 
 bool Channels::HasListener(std::string_view channel) const {
   if (NamesOf(ChannelKind::kExact).contains(channel)) return true;
-  for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
-    if (MatchesGlob(name, channel)) return true;
-  }
-  return false;
+  bool has_listener = false;
+  VisitPatternsOf(channel, [&](const Channel& /*pattern*/) {
+    has_listener = true;
+    return false;
+  });
+  return has_listener;
 }
 
-std::size_t Channels::CountSubscribers(std::string_view channel) const {
-  const Names& exact = NamesOf(ChannelKind::kExact);
-  const auto found = exact.find(channel);
-  return found == exact.end() ? 0 : found->second.subscribers.size();
+std::size_t Channels::CountSubscribers(std::string_view channel, ChannelKind kind) const {
+  const Names& names = NamesOf(kind);
+  const auto found = names.find(channel);
+  return found == names.end() ? 0 : found->second.subscribers.size();
 }
 
-void Channels::VisitChannels(const std::function<void(std::string_view name)>& visit) const {
-  for (const auto& [name, channel] : NamesOf(ChannelKind::kExact)) visit(name);
+void Channels::VisitNames(ChannelKind kind,
+                          const std::function<void(std::string_view name)>& visit) const {
+  for (const auto& [name, channel] : NamesOf(kind)) visit(name);
 }
 
 }  // namespace fairlock::command

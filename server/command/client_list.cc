@@ -112,7 +112,7 @@ std::string DescribeClient(const Client& client, engine::TimeMs now) {
   line.Add("db", std::uint64_t{client.database()});
   line.Add("sub", CountSubscriptions(client, ChannelKind::kExact));
   line.Add("psub", CountSubscriptions(client, ChannelKind::kPattern));
-  line.Add("ssub", kNone);
+  line.Add("ssub", CountSubscriptions(client, ChannelKind::kShard));
   const Transaction* transaction = IsCollecting(client) ? client.transaction() : nullptr;
   line.Add("multi", transaction == nullptr ? -1 : static_cast<std::int64_t>(transaction->size()));
   // What is received stays with the transport until it is a whole request.

@@ -49,6 +49,7 @@ EventPublisher::EventPublisher(Dispatcher& dispatcher) : dispatcher_(dispatcher)
 }
 
 bool EventPublisher::MayBeOf(Family family, std::string_view name, ChannelKind kind) {
+  if (kind == ChannelKind::kShard) return false;
   const std::string_view prefix = kPrefixes[family];
   if (kind == ChannelKind::kExact) return name.starts_with(prefix);
   // A pattern as far as it is literal.

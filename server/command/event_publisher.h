@@ -35,8 +35,8 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
  private:
   enum Family : std::uint8_t { kLock, kKeySpace, kKeyEvent, kFamilies };
 
-  static constexpr std::array<std::string_view, kFamilies> kPrefixes = {"__lock@", "__keyspace@",
-                                                                        "__keyevent@"};
+  static constexpr std::array<std::string_view, kFamilies> kPrefixes = {
+      kLockChannelPrefix, "__keyspace@", "__keyevent@"};
 
   static bool MayBeOf(Family family, std::string_view name, ChannelKind kind);
   // Of the family, the database and `rest`; valid until the next one is named.

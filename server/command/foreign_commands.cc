@@ -59,8 +59,6 @@ constexpr auto kFamilies = std::to_array<Family>({
      "fairlock keeps its locks by itself, as `durability` says; BACKUP would be right"},
     {" LATENCY MEMORY SLOWLOG ",
      "fairlock has no such figures; INFO, STATS or HISTORY would be right"},
-    {" SPUBLISH SSUBSCRIBE SUNSUBSCRIBE ",
-     "fairlock has no shards; PUBLISH and SUBSCRIBE would be right"},
 });
 
 }  // namespace

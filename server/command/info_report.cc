@@ -190,6 +190,10 @@ constexpr auto kStatsFields = std::to_array<Field>({
      [](const Source& s) {
        return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kPattern));
      }},
+    {"pubsubshard_channels",
+     [](const Source& s) {
+       return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kShard));
+     }},
     {"total_error_replies",
      [](const Source& s) { return std::to_string(s.counters.errors_replied); }},
     {"protocol_errors", [](const Source& s) { return std::to_string(s.counters.protocol_errors); }},

@@ -1,6 +1,6 @@
 #include "server/command/redis_arguments.h"
 
-#include <limits>
+#include <algorithm>
 #include <string>
 
 #include "server/command/dispatcher.h"
@@ -52,22 +52,20 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
                                             bool may_be_past) {
   const auto number = ReadRedisInteger(call, text);
   if (!number) return std::nullopt;
-  // Beyond that no product overflows.
-  constexpr std::int64_t kNumberMax = std::int64_t{1} << 52;
-  const std::int64_t number_max = kNumberMax / form.unit_ms;
-  // What is past in milliseconds only Redis refuses where its product would overflow.
-  const bool is_too_low = may_be_past
-                              ? *number < std::numeric_limits<std::int64_t>::min() / form.unit_ms
-                              : *number <= 0;
-  if (!is_too_low && *number <= number_max) {
-    engine::DurationMs lease_ms = *number < -number_max ? 0 : *number * form.unit_ms;
-    if (form.is_absolute) lease_ms -= call.dispatcher.environment().UnixTimeUs() / 1000;
-    if (lease_ms <= engine::kLeaseMsMax) return lease_ms;
+  // As Redis: refused is what overflows as Unix time in milliseconds, and nothing else.
+  const std::int64_t unix_now_ms = call.dispatcher.environment().UnixTimeUs() / 1000;
+  std::int64_t end_ms = 0;
+  const bool is_overflow =
+      __builtin_mul_overflow(*number, form.unit_ms, &end_ms) ||
+      (!form.is_absolute && __builtin_add_overflow(end_ms, unix_now_ms, &end_ms));
+  if (is_overflow || (!may_be_past && *number <= 0)) {
+    call.reply.Error(ErrorCode::kErr,
+                     "invalid expire time in '" + std::string(command) + "' command");
+    return std::nullopt;
   }
-  std::string error = "invalid expire time in '" + std::string(command) + "' command";
-  if (!is_too_low) error += "; at most 365 days would be right";
-  call.reply.Error(ErrorCode::kErr, error);
-  return std::nullopt;
+  // "Forever" as a huge number is common, so the longest lease is taken instead.
+  if (end_ms > unix_now_ms + engine::kLeaseMsMax) return engine::kLeaseMsMax;
+  return std::max<std::int64_t>(end_ms, 0) - unix_now_ms;
 }
 
 namespace {

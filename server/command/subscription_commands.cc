@@ -17,13 +17,21 @@ namespace {
 
 using protocol::ErrorCode;
 
-std::int64_t CountSubscriptions(const Client& client) {
-  const Subscriptions* subscriptions = client.subscriptions();
-  return subscriptions == nullptr ? 0 : static_cast<std::int64_t>(subscriptions->size());
+std::size_t CountSubscriptions(const Client& client) {
+  return client.subscriptions() == nullptr ? 0 : client.subscriptions()->size();
 }
 
-// Tells the client of one change to its subscriptions.
-void Confirm(Invocation& call, std::string_view word, const std::string_view* name) {
+// The number that a confirmation shows: as in Redis shard channels are counted by themselves.
+std::int64_t CountConfirmed(const Client& client, ChannelKind kind) {
+  if (client.subscriptions() == nullptr) return 0;
+  const std::size_t shard = client.subscriptions()->of(ChannelKind::kShard).size();
+  return static_cast<std::int64_t>(
+      kind == ChannelKind::kShard ? shard : client.subscriptions()->size() - shard);
+}
+
+// Confirms one change to the client's subscriptions.
+void Confirm(Invocation& call, ChannelKind kind, std::string_view word,
+             const std::string_view* name) {
   call.reply.PushHeader(3);
   call.reply.Bulk(word);
   if (name == nullptr) {
@@ -31,14 +39,14 @@ void Confirm(Invocation& call, std::string_view word, const std::string_view* na
   } else {
     call.reply.Bulk(*name);
   }
-  call.reply.Integer(CountSubscriptions(call.client));
+  call.reply.Integer(CountConfirmed(call.client, kind));
 }
 
 // False: the error is answered, and nothing changed.
 bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
     if (name.size() <= Channels::kNameBytesMax) continue;
-    call.reply.Error(ErrorCode::kErr, (kind == ChannelKind::kExact ? "channel: " : "pattern: ") +
+    call.reply.Error(ErrorCode::kErr, (kind == ChannelKind::kPattern ? "pattern: " : "channel: ") +
                                           std::to_string(name.size()) + " bytes; at most " +
                                           std::to_string(Channels::kNameBytesMax) +
                                           " would be right");
@@ -46,7 +54,7 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
   }
   const Channels& channels = call.dispatcher.channels();
   const std::size_t subscriptions_max = channels.subscriptions_max();
-  const auto present = static_cast<std::size_t>(CountSubscriptions(call.client));
+  const std::size_t present = CountSubscriptions(call.client);
   if (present + names.size() <= subscriptions_max) return true;
   // What the client has already, or names twice, is not one more.
   std::set<std::string_view> added;
@@ -67,7 +75,7 @@ void SubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
   if (!HaveRoom(call, kind, names)) return;
   for (const std::string_view name : names) {
     call.dispatcher.channels().Subscribe(call.client, kind, name);
-    Confirm(call, word, &name);
+    Confirm(call, kind, word, &name);
   }
 }
 
@@ -83,7 +91,7 @@ void UnsubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
   Channels& channels = call.dispatcher.channels();
   const auto leave = [&](std::string_view name) {
     channels.Unsubscribe(call.client, kind, name);
-    Confirm(call, word, &name);
+    Confirm(call, kind, word, &name);
   };
   const auto names = call.arguments.views().subspan(1);
   if (!names.empty()) {
@@ -91,7 +99,7 @@ void UnsubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
     return;
   }
   const std::vector<std::string> all = NamesOf(call.client, kind);
-  if (all.empty()) return Confirm(call, word, nullptr);
+  if (all.empty()) return Confirm(call, kind, word, nullptr);
   std::for_each(all.begin(), all.end(), leave);
 }
 
@@ -99,6 +107,14 @@ void Subscribe(Invocation& call) { SubscribeBy(call, ChannelKind::kExact, "subsc
 void PSubscribe(Invocation& call) { SubscribeBy(call, ChannelKind::kPattern, "psubscribe"); }
 void Unsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kExact, "unsubscribe"); }
 void PUnsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kPattern, "punsubscribe"); }
+void SUnsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kShard, "sunsubscribe"); }
+
+void SSubscribe(Invocation& call) {
+  if (call.dispatcher.is_in_step()) {
+    return call.reply.Error(ErrorCode::kErr, "SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
+  }
+  SubscribeBy(call, ChannelKind::kShard, "ssubscribe");
+}
 
 void Publish(Invocation& call) {
   const std::string_view channel = call.arguments[1];
@@ -120,7 +136,21 @@ void Publish(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(receivers));
 }
 
-void ListChannels(Invocation& call) {
+// The server publishes nothing on shard channels, so no name is its own there.
+void SPublish(Invocation& call) {
+  const std::string_view channel = call.arguments[1];
+  Channels& channels = call.dispatcher.channels();
+  std::size_t receivers = 0;
+  if (call.dispatcher.is_in_step()) {
+    receivers = channels.CountSubscribers(channel, ChannelKind::kShard);
+    channels.PublishToShardLater(channel, call.arguments[2]);
+  } else {
+    receivers = channels.PublishToShard(channel, call.arguments[2]);
+  }
+  call.reply.Integer(static_cast<std::int64_t>(receivers));
+}
+
+void ListNames(Invocation& call, ChannelKind kind) {
   if (call.arguments.size() > 3) {
     return call.reply.Error(ErrorCode::kErr,
                             "unknown subcommand or wrong number of arguments for " +
@@ -128,24 +158,30 @@ void ListChannels(Invocation& call) {
   }
   const std::string_view glob = call.arguments.size() == 3 ? call.arguments[2] : "*";
   std::vector<std::string_view> names;
-  call.dispatcher.channels().VisitChannels([&](std::string_view name) {
-    const bool is_known = !call.client.is_limited() ||
-                          AccessControl::MayHear(*call.client.user(), ChannelKind::kExact, name);
+  call.dispatcher.channels().VisitNames(kind, [&](std::string_view name) {
+    const bool is_known =
+        !call.client.is_limited() || AccessControl::MayHear(*call.client.user(), kind, name);
     if (is_known && MatchesGlob(glob, name)) names.push_back(name);
   });
   call.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) call.reply.Bulk(name);
 }
 
-void CountSubscribers(Invocation& call) {
+void ListChannels(Invocation& call) { ListNames(call, ChannelKind::kExact); }
+void ListShardChannels(Invocation& call) { ListNames(call, ChannelKind::kShard); }
+
+void CountByName(Invocation& call, ChannelKind kind) {
   const auto names = call.arguments.views().subspan(2);
   call.reply.ArrayHeader(names.size() * 2);
   for (const std::string_view name : names) {
     call.reply.Bulk(name);
-    const std::size_t subscribers = call.dispatcher.channels().CountSubscribers(name);
+    const std::size_t subscribers = call.dispatcher.channels().CountSubscribers(name, kind);
     call.reply.Integer(static_cast<std::int64_t>(subscribers));
   }
 }
+
+void CountSubscribers(Invocation& call) { CountByName(call, ChannelKind::kExact); }
+void CountShardSubscribers(Invocation& call) { CountByName(call, ChannelKind::kShard); }
 
 void CountPatterns(Invocation& call) {
   const std::size_t patterns = call.dispatcher.channels().CountNames(ChannelKind::kPattern);
@@ -181,7 +217,8 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "pattern [pattern ...]",
-     "The same for all channels whose names match one of the globs",
+     "The same for all channels whose names match one of the globs; only globs that begin with "
+     "__lock@ reach the channels of locks, unless lock_events_to_all_patterns is on",
      "O(patterns)"},
     {"PUNSUBSCRIBE",
      PUnsubscribe,
@@ -202,6 +239,34 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      "Sends a message to all who are subscribed now, and answers how many those are; channels that "
      "begin with __ are the server's own",
      "O(subscribers of the channel + patterns of all)"},
+    {"SSUBSCRIBE",
+     SSubscribe,
+     -2,
+     kBegin,
+     {},
+     "pubsub",
+     "shardchannel [shardchannel ...]",
+     "As SUBSCRIBE, to shard channels: names of their own, which only SPUBLISH reaches",
+     "O(channels)"},
+    {"SUNSUBSCRIBE",
+     SUnsubscribe,
+     -1,
+     kChange,
+     {},
+     "pubsub",
+     "[shardchannel ...]",
+     "Ends subscriptions to shard channels, all of them if none is named",
+     "O(channels)"},
+    {"SPUBLISH",
+     SPublish,
+     3,
+     kPubsub | kFast,
+     {},
+     "pubsub",
+     "shardchannel message",
+     "Sends a message to all who are subscribed to the shard channel now, and answers how many "
+     "those are",
+     "O(subscribers of the channel)"},
     {"PUBSUB", nullptr, -2, 0, {}, "pubsub", "", "Tells who listens", "Depends on the subcommand"},
     {"PUBSUB|CHANNELS",
      ListChannels,
@@ -230,6 +295,24 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      "",
      "How many different patterns have subscribers",
      "O(1)"},
+    {"PUBSUB|SHARDCHANNELS",
+     ListShardChannels,
+     -2,
+     kPubsub,
+     {},
+     "pubsub",
+     "[pattern]",
+     "The shard channels that have subscribers",
+     "O(channels)"},
+    {"PUBSUB|SHARDNUMSUB",
+     CountShardSubscribers,
+     -2,
+     kPubsub,
+     {},
+     "pubsub",
+     "[shardchannel ...]",
+     "Each shard channel with the number of its subscribers",
+     "O(channels named)"},
     {"PUBSUB|HELP", AnswerHelp, 2, 0, {}, "pubsub", "", "Lists the subcommands", "O(1)"},
 });
 

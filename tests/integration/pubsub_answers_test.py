@@ -107,6 +107,64 @@ b: PUBLISH "" 1
 b: PUBSUB CHANNELS
 b: PUBSUB CHANNELS ""
 
+a: SSUBSCRIBE
+a: SSUBSCRIBE c c d
+a: SUBSCRIBE c
+a: PSUBSCRIBE *
+a: SSUBSCRIBE e
+a: PING
+a: SPUBLISH c m
+a: GET x
+b: SPUBLISH c m
+b: PUBLISH c m
+b: SPUBLISH c
+b: SPUBLISH c m m
+b: SPUBLISH f m
+b: PUBSUB SHARDCHANNELS e*
+b: PUBSUB SHARDCHANNELS a b
+b: PUBSUB SHARDNUMSUB
+b: PUBSUB SHARDNUMSUB c d f c
+b: PUBSUB NUMSUB c d
+b: PUBSUB CHANNELS
+b: PUBSUB NUMPAT
+b: MULTI
+b: SSUBSCRIBE x
+b: SPUBLISH c in
+b: SUNSUBSCRIBE x
+b: EXEC
+b: EVAL "return redis.call('SPUBLISH','c','script')" 0
+b: COMMAND GETKEYS SPUBLISH a b
+b: COMMAND GETKEYS SSUBSCRIBE a b
+a: SUNSUBSCRIBE x e
+a: SUNSUBSCRIBE d
+a: UNSUBSCRIBE
+a: PUNSUBSCRIBE
+a: PING
+a: SUNSUBSCRIBE
+a: SUNSUBSCRIBE
+a: PING
+a: SUNSUBSCRIBE x y
+a: HELLO 3
+a: SSUBSCRIBE c
+a: SPUBLISH c self
+a: GET x
+a: SUNSUBSCRIBE x
+a: RESET
+b: PUBSUB SHARDNUMSUB c
+b: SSUBSCRIBE ""
+a: SPUBLISH "" x
+a: SPUBLISH __lock@0__:k x
+
+a: PSUBSCRIBE *
+a: PSUBSCRIBE __*
+b: CONFIG SET notify-keyspace-events ""
+b: SET k v NX PX 10000
+b: PEXPIRE k 20000
+b: DEL k
+b: CONFIG SET notify-keyspace-events KEA
+b: SET k v NX
+b: DEL k
+
 a: CONFIG SET notify-keyspace-events ""
 a: CONFIG GET notify-keyspace-events
 a: CONFIG SET notify-keyspace-events KEA

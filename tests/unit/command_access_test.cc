@@ -207,6 +207,21 @@ TEST_F(AccessTest, SetWithNxIsNotUnowned) {
   }
 }
 
+TEST_F(AccessTest, ShardChannelsAreJudgedAsChannels) {
+  SetUsers("user u on >u ~mine:* resetchannels &news:* +@all");
+  TestClient& client = As("u");
+  client.Say("HELLO 3");
+  EXPECT_THAT(client.Say("SSUBSCRIBE news:1"), HasSubstr("ssubscribe\""));
+  EXPECT_EQ(client.Say("SSUBSCRIBE news:1 other"),
+            "-NOPERM User u has no permissions to access the 'other' channel");
+  EXPECT_EQ(client.Say("SPUBLISH other x"),
+            "-NOPERM User u has no permissions to access the 'other' channel");
+  As("root").Say("SSUBSCRIBE other");
+  EXPECT_EQ(client.Say("PUBSUB SHARDCHANNELS"), "[\"news:1\"]");
+  SetUsers("user u on >u ~mine:* resetchannels +@all");
+  EXPECT_TRUE(client.is_closed());
+}
+
 TEST_F(AccessTest, ListsShowOnlyKeysThatTheUserMayRead) {
   SetUsers("user u on >u ~mine:* +@all");
   TestClient& root = As("root");

@@ -119,6 +119,44 @@ TEST_F(ChannelsTest, TellsWhoListens) {
   EXPECT_EQ(other_.Say("CLIENT LIST TYPE normal"), "\"\"");
 }
 
+TEST_F(ChannelsTest, ShardChannelsAreNamesOfTheirOwn) {
+  TestClient& client = ConnectInResp3();
+  EXPECT_EQ(client.Say("SSUBSCRIBE c d"), ">[\"ssubscribe\" \"c\" 1]\n>[\"ssubscribe\" \"d\" 2]");
+  EXPECT_EQ(client.Say("SUBSCRIBE c"), ">[\"subscribe\" \"c\" 1]");
+  client.Say("PSUBSCRIBE *");
+  EXPECT_EQ(other_.Say("SPUBLISH c x"), "1");
+  EXPECT_EQ(client.Hear(), ">[\"smessage\" \"c\" \"x\"]");
+  EXPECT_EQ(other_.Say("PUBLISH d x"), "1");
+  EXPECT_EQ(client.Hear(), ">[\"pmessage\" \"*\" \"d\" \"x\"]");
+  EXPECT_EQ(other_.Say("PUBSUB SHARDCHANNELS c*"), "[\"c\"]");
+  EXPECT_EQ(other_.Say("PUBSUB SHARDNUMSUB c e"), "[\"c\" 1 \"e\" 0]");
+  EXPECT_THAT(other_.Say("INFO stats"), HasSubstr("pubsubshard_channels:2\r\n"));
+  EXPECT_THAT(other_.Say("CLIENT LIST TYPE pubsub"), HasSubstr("sub=1 psub=1 ssub=2"));
+  EXPECT_EQ(client.Say("SUNSUBSCRIBE c"), ">[\"sunsubscribe\" \"c\" 1]");
+  client.Close();
+  EXPECT_EQ(other_.Say("PUBSUB SHARDCHANNELS"), "[]");
+}
+
+TEST_F(ChannelsTest, ShardMessagesOfAStepFollowItsReplies) {
+  TestClient& client = ConnectInResp3();
+  client.Say("SSUBSCRIBE c");
+  client.Say("MULTI");
+  client.Say("SPUBLISH c x");
+  client.Say("SSUBSCRIBE d");
+  EXPECT_EQ(client.Say("EXEC"),
+            "[1 -ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client]\n"
+            ">[\"smessage\" \"c\" \"x\"]");
+}
+
+// To the engine a subscriber of a shard channel is nobody who could read a grant.
+TEST_F(ChannelsTest, NoGrantIsToldOnAShardChannel) {
+  TestClient& client = ConnectInResp3();
+  client.Say("SSUBSCRIBE c __lock@0__:k");
+  EXPECT_THAT(other_.Say("LOCK k me KEEP 1s NOTIFY c"), HasSubstr("has no subscriber"));
+  other_.Say("LOCK k me");
+  EXPECT_EQ(client.Hear(), "");
+}
+
 TEST_F(ChannelsTest, KillingSubscribersSparesOthers) {
   TestClient& subscriber = server_.Connect();
   TestClient& plain = server_.Connect();

@@ -286,16 +286,38 @@ TEST_F(EventPublisherTest, HearsTheEngineOnlyWhileSomebodyMayListen) {
     listener_.Say({"UNSUBSCRIBE", name});
     EXPECT_FALSE(is_told()) << name;
   }
-  for (const char* glob : {"*", "__*", "__l*", "?_lock@0__:k", "[_]*", "\\__lock*", "*k"}) {
+  for (const char* glob : {"*", "__*", "?_keyspace@0__:k", "[_]*", "\\__key*", "*k"}) {
     listener_.Say({"PSUBSCRIBE", glob});
     EXPECT_TRUE(is_told()) << glob;
     listener_.Say({"PUNSUBSCRIBE", glob});
   }
-  for (const char* glob : {"k*", "__x*", "_", "__lock@1*", "", "__lock@0__:K"}) {
+  for (const char* glob : {"k*", "__x*", "_", "__lock@1*", "", "__lock@0__:K", "__l*"}) {
     listener_.Say({"PSUBSCRIBE", glob});
     EXPECT_FALSE(is_told()) << glob;
     listener_.Say({"PUNSUBSCRIBE", glob});
   }
+}
+
+TEST_F(EventPublisherTest, APatternReachesTheChannelsOfLocksOnlyByTheirPrefix) {
+  server_.dispatcher().event_publisher().set_key_events(0);
+  const auto is_told = [&](const char* glob) {
+    listener_.Say({"PSUBSCRIBE", glob});
+    alice_.Say("LOCK k alice");
+    alice_.Say("UNLOCK k alice");
+    const bool has_come = !listener_.Hear().empty();
+    listener_.Say({"PUNSUBSCRIBE", glob});
+    return has_come;
+  };
+  const auto all = {"*", "__*", "__lock*", "?_lock@0__:k", "[_]*", "\\__lock@*", "*k"};
+  for (const char* glob : all) EXPECT_FALSE(is_told(glob)) << glob;
+  for (const char* glob : {"__lock@*", "__lock@0__:*", "__lock@?__:k", "__lock@0__:k"}) {
+    EXPECT_TRUE(is_told(glob)) << glob;
+  }
+  listener_.Say("SUBSCRIBE __lock@0__:k");
+  EXPECT_TRUE(is_told("*"));
+  listener_.Say("UNSUBSCRIBE");
+  server_.dispatcher().channels().set_lock_events_to_all_patterns(true);
+  for (const char* glob : all) EXPECT_TRUE(is_told(glob)) << glob;
 }
 
 TEST_F(EventPublisherTest, AReplyComesBeforeTheMessagesOfItsRequest) {

@@ -97,7 +97,7 @@ void AppendArgument(std::string_view name, std::size_t variant, Asked& asked) {
     asked.words.emplace_back(variant / 2 % 2 == 0 ? "me-1" : "you-1");
     // To ask about an owner is not to act as one.
     if ((asked.spec->flags & kWrite) != 0) asked.owners.push_back(asked.words.back());
-  } else if (name == "channel") {
+  } else if (name == "channel" || name == "shardchannel") {
     asked.words.emplace_back(is_allowed ? "c" : "d");
     asked.channels.push_back(asked.words.back());
   } else if (name == "pattern" && asked.spec->name == "PSUBSCRIBE") {

@@ -26,7 +26,8 @@ TEST_F(RedisCommands, RefuseTimesInTheWordsOfRedis) {
   EXPECT_EQ(client_.Say("PSETEX k -5 v"), "-ERR invalid expire time in 'psetex' command");
   EXPECT_EQ(client_.Say("SET k v EX ten"), "-ERR value is not an integer or out of range");
   EXPECT_EQ(client_.Say("SET k v EX 010"), "-ERR value is not an integer or out of range");
-  EXPECT_THAT(client_.Say("SET k v EX 31536001"), HasSubstr("at most 365 days would be right"));
+  EXPECT_THAT(client_.Say("SET k v EX 9223372036854776"), StartsWith("-ERR invalid expire time"));
+  EXPECT_THAT(client_.Say("SET k v PX 9223372036854775807"), StartsWith("-ERR invalid expire "));
   EXPECT_THAT(client_.Say("EXPIRE k 9223372036854775807"), StartsWith("-ERR invalid expire time"));
   EXPECT_EQ(client_.Say("EXISTS k"), "0");
   client_.Say("SET k v");
@@ -41,6 +42,31 @@ TEST_F(RedisCommands, RefuseTimesInTheWordsOfRedis) {
   client_.Say("SET k v");
   EXPECT_EQ(client_.Say("PEXPIRE k -9223372036854775808"), "1");
   EXPECT_EQ(client_.Say("EXISTS k"), "0");
+}
+
+TEST_F(RedisCommands, LeasesAboveTheLongestBecomeTheLongest) {
+  const std::string huge = "9007199254740991";  // JavaScript's MAX_SAFE_INTEGER
+  for (const std::string& end :
+       {"EX 31536001", "PX 31536000001", "EX 9007199254", "PX 9007199254740991",
+        "EXAT 9223372036854775", "PXAT 9223372036854775807", "PXAT 1800000000000000"}) {
+    EXPECT_EQ(client_.Say("SET k v " + std::string(end)), "OK") << end;
+    EXPECT_EQ(client_.Say("PTTL k"), "31536000000") << end;
+    client_.Say("DEL k");
+  }
+  EXPECT_EQ(client_.Say("SETEX k 99999999999 v"), "OK");
+  EXPECT_EQ(client_.Say("PTTL k"), "31536000000");
+  EXPECT_EQ(client_.Say("PSETEX k " + huge + " v"), "OK");
+  EXPECT_EQ(client_.Say("PTTL k"), "31536000000");
+  for (const std::string& command : {"PEXPIRE k " + huge, std::string("EXPIRE k 99999999999"),
+                                     std::string("EXPIREAT k 99999999999"), "PEXPIREAT k " + huge,
+                                     "EVAL \"return redis.call('PEXPIRE','k'," + huge + ")\" 0"}) {
+    client_.Say("SET k v PX 1000");
+    EXPECT_EQ(client_.Say(command), "1") << command;
+    EXPECT_EQ(client_.Say("PTTL k"), "31536000000") << command;
+  }
+  // LOCK says what is allowed.
+  EXPECT_THAT(client_.Say("LOCK other me EX 31536001"), HasSubstr("31536000"));
+  EXPECT_EQ(client_.Say("LOCKED other"), "0");
 }
 
 TEST_F(RedisCommands, RefuseOptionsThatExcludeOneAnother) {
