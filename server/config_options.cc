@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <numeric>
 #include <optional>
 
 #include "server/command/key_events.h"
+#include "server/command/nearest_word.h"
 #include "server/command/text.h"
 #include "server/config_values.h"
 
@@ -317,22 +317,6 @@ std::string Join(std::span<const Text> parts, std::string_view separator) {
   return joined;
 }
 
-// How many letters must be added, dropped or changed.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::span<const Option> AllOptions() { return kOptions; }
@@ -343,17 +327,12 @@ const Option* FindOption(std::string_view name) {
 }
 
 std::string_view NearestOptionName(std::string_view name) {
-  constexpr std::size_t kDistanceMax = 3;
-  std::string_view nearest;
-  std::size_t nearest_distance = kDistanceMax + 1;
+  command::NearestWord nearest(name);
   for (const Option& option : kOptions) {
-    const std::size_t distance = EditDistance(name, option.name);
-    const bool is_redis_name = name == option.redis_name;
-    if (!is_redis_name && distance >= nearest_distance) continue;
-    nearest = option.name;
-    nearest_distance = is_redis_name ? 0 : distance;
+    if (name == option.redis_name) return option.name;
+    nearest.Try(option.name);
   }
-  return nearest;
+  return nearest.found();
 }
 
 std::string SetOption(const Option& option, std::string_view value, Config& config) {
@@ -427,7 +406,8 @@ std::string DescribeValues(const Option& option) {
     case OptionType::kLabelRules:
       return "GLOB=LABEL with commas between them, a label of 1 to 64 of A-Z a-z 0-9 _ . : -";
     case OptionType::kKeepRules:
-      return "a duration (ms, s, m, h) for all keys, or GLOB=DURATION with commas between them, " +
+      return "a duration (ms, s, m, h, d) for all keys, or GLOB=DURATION with commas between "
+             "them, " +
              std::string("each up to ") + FormatDurationMs(kKeepRuleMsMax);
     case OptionType::kChoice:
       return "one of " + Join(option.choices, ", ");

@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "server/command/duration_text.h"
 #include "server/command/text.h"
 #include "server/engine/label_table.h"
 
@@ -18,8 +19,6 @@ struct Unit {
 };
 
 // From small to large.
-constexpr std::array<Unit, 5> kDurations = {
-    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}}};
 constexpr std::array<Unit, 4> kSizes = {
     {{"b", 1}, {"kb", 1024}, {"mb", 1024 * 1024}, {"gb", 1024 * 1024 * 1024}}};
 
@@ -52,11 +51,13 @@ std::string FormatWithUnit(std::int64_t value, std::span<const Unit> units) {
 }  // namespace
 
 std::optional<std::int64_t> ParseDurationMs(std::string_view text) {
-  return ParseWithUnit(text, kDurations, "");
+  const auto duration = command::ParseDuration(text);
+  const bool is_clear = duration && (duration->has_unit || duration->ms == 0);
+  return is_clear ? std::optional(duration->ms) : std::nullopt;
 }
 
 std::string FormatDurationMs(std::int64_t duration_ms) {
-  return FormatWithUnit(duration_ms, kDurations);
+  return command::FormatDuration(duration_ms);
 }
 
 std::optional<std::int64_t> ParseBytes(std::string_view text) {

@@ -21,6 +21,7 @@ struct EnvironmentHooks {
     return command::PersistenceReport{};
   };
   std::function<std::string(const std::string& path, std::uint64_t client_id)> start_backup = {};
+  std::function<void(std::string_view)> log_warning = [](std::string_view) {};
   std::function<void(script::LogLevel, std::string_view)> log_from_script = {};
   std::function<bool(command::PasswordQuestion, std::uint64_t comparison_id)> start_password_check =
       {};
@@ -47,6 +48,7 @@ class ProcessEnvironment final : public command::Environment {
   std::string StartBackup(const std::string& path, std::uint64_t client_id) override {
     return hooks_.start_backup(path, client_id);
   }
+  void LogWarning(std::string_view text) override { hooks_.log_warning(text); }
   void LogFromScript(script::LogLevel level, std::string_view text) override {
     hooks_.log_from_script(level, text);
   }

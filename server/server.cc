@@ -148,6 +148,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
                [this](const std::string& path, std::uint64_t client_id) {
                  return keeping_.StartBackup(path, client_id);
                },
+           .log_warning = [this](std::string_view text) { log_.Warning("{}", text); },
            .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); },
            .start_password_check =
                [this](command::PasswordQuestion question, std::uint64_t comparison_id) {

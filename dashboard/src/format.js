@@ -59,4 +59,4 @@ export function plural(number, one, many) {
 }
 
 // Durations as the server takes them: 250, 10s, 5m.
-export const kDurationPattern = "[0-9]+(ms|s|m|h)?";
+export const kDurationPattern = "[0-9]+(ms|s|m|h|d)?";

@@ -1,10 +1,11 @@
 #include "server/command/argument_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
+#include "server/command/duration_text.h"
+#include "server/command/nearest_word.h"
 #include "server/command/text.h"
 #include "server/engine/label_table.h"
 
@@ -12,32 +13,20 @@ namespace fairlock::command {
 
 namespace {
 
-struct Unit {
-  std::string_view suffix;
-  engine::DurationMs ms;
-};
-
-// Longer suffixes first: "ms" ends with "s".
-constexpr std::array<Unit, 4> kTimeUnits = {
-    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
-
-std::optional<engine::DurationMs> ParseDuration(std::string_view text) {
-  engine::DurationMs unit_ms = 1;
-  for (const Unit& unit : kTimeUnits) {
-    if (text.size() <= unit.suffix.size()) continue;
-    const std::string_view end = text.substr(text.size() - unit.suffix.size());
-    if (!EqualsIgnoreCase(end, unit.suffix)) continue;
-    unit_ms = unit.ms;
-    text.remove_suffix(unit.suffix.size());
-    break;
-  }
-  const auto number = ParseInteger(text);
-  if (!number || *number < 0 || *number >= engine::kForever / unit_ms) return std::nullopt;
-  return *number * unit_ms;
+std::string Bounds(std::int64_t min, std::int64_t max) {
+  return " from " + std::to_string(min) + " to " + std::to_string(max);
 }
 
-std::string Bounds(std::int64_t min, std::int64_t max) {
-  return std::to_string(min) + " to " + std::to_string(max);
+bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
+
+// The words in upper case of a list such as "MATCH, COUNT or DB".
+template <typename Visit>
+void VisitOptions(std::string_view allowed, Visit visit) {
+  while (!allowed.empty()) {
+    const std::size_t end = std::min(allowed.find_first_of(" ,"), allowed.size());
+    if (end > 0 && IsUpper(allowed.front())) visit(allowed.substr(0, end));
+    allowed.remove_prefix(std::min(end + 1, allowed.size()));
+  }
 }
 
 }  // namespace
@@ -48,59 +37,90 @@ void ArgumentReader::Fail(std::string text) {
   error_ = std::move(text);
 }
 
+void ArgumentReader::FailValue(std::string_view name, const std::optional<std::string_view>& value,
+                               std::string_view allowed) {
+  const std::string shown(name);
+  if (value) {
+    Fail(shown + " must be " + std::string(allowed) + ", got " + Quoted(*value));
+  } else if (IsUpper(name.front())) {
+    Fail("syntax error: " + shown + " needs a value" + (allowed.empty() ? "" : ": ") +
+         std::string(allowed));
+  } else {
+    Fail("syntax error: " + shown + " is missing");
+  }
+}
+
+std::optional<std::string_view> ArgumentReader::TakeValue() {
+  if (failed_ || next_ >= arguments_.size()) return std::nullopt;
+  return arguments_[next_++];
+}
+
 std::string_view ArgumentReader::Next(std::string_view name) {
-  if (failed_) return {};
-  if (next_ < arguments_.size()) return arguments_[next_++];
-  Fail("syntax error: " + std::string(name) + " is missing");
+  const auto value = TakeValue();
+  if (!value) FailValue(name, value, {});
+  return value.value_or(std::string_view());
+}
+
+std::string_view ArgumentReader::Bytes(std::string_view name, std::size_t min, std::size_t max) {
+  const auto value = TakeValue();
+  if (value && value->size() >= min && value->size() <= max) return *value;
+  const std::string allowed =
+      (min == 0 ? "at most " : std::to_string(min) + " to ") + std::to_string(max) + " bytes";
+  if (value) {
+    Fail(std::string(name) + " must have " + allowed + ", got " + std::to_string(value->size()));
+  } else {
+    FailValue(name, value, allowed);
+  }
   return {};
 }
 
 engine::KeyName ArgumentReader::Key(std::uint8_t db, std::uint64_t hash) {
-  const std::string_view key = Next("key");
-  if (!failed_ && (key.empty() || key.size() > engine::kKeyBytesMax)) {
-    Fail("key: " + std::to_string(key.size()) + " bytes; 1 to 1024 would be right");
-  }
-  return {db, key, hash};
+  return {db, Bytes("key", 1, engine::kKeyBytesMax), hash};
 }
 
 std::string_view ArgumentReader::Owner(std::string_view name) {
-  const std::string_view owner = Next(name);
-  if (!failed_ && (owner.empty() || owner.size() > engine::kOwnerBytesMax)) {
-    Fail(std::string(name) + ": " + std::to_string(owner.size()) +
-         " bytes; 1 to 8192 would be right");
-  }
-  return owner;
+  return Bytes(name, 1, engine::kOwnerBytesMax);
+}
+
+std::int64_t ArgumentReader::Number(std::string_view name, std::int64_t min, std::int64_t max,
+                                    std::string_view kind, std::string_view remark) {
+  const auto value = TakeValue();
+  const auto number = value ? ParseInteger(*value) : std::nullopt;
+  if (number && *number >= min && *number <= max) return *number;
+  FailValue(name, value, std::string(kind).append(Bounds(min, max)).append(remark));
+  return min;
 }
 
 std::int64_t ArgumentReader::Integer(std::string_view name, std::int64_t min, std::int64_t max) {
-  const std::string_view text = Next(name);
-  if (failed_) return min;
-  const auto number = ParseInteger(text);
-  if (number && *number >= min && *number <= max) return *number;
-  Fail(std::string(name) + ": " + Quoted(text) + " is not a whole number from " + Bounds(min, max));
-  return min;
+  return Number(name, min, max, "a whole number", "");
 }
 
 engine::Token ArgumentReader::Token(std::string_view name) {
   return static_cast<engine::Token>(Integer(name, 0, static_cast<std::int64_t>(engine::kTokenMax)));
 }
 
-engine::DurationMs ArgumentReader::Lease(std::string_view name, engine::DurationMs unit_ms) {
-  return Integer(name, 1, engine::kLeaseMsMax / unit_ms) * unit_ms;
+engine::DurationMs ArgumentReader::LeaseSeconds() {
+  return 1000 * Number("EX", 1, engine::kLeaseMsMax / 1000, "a whole number of seconds",
+                       " (365 days), without a unit");
 }
 
-engine::DurationMs ArgumentReader::LeaseSeconds() { return Lease("EX", 1000); }
-
-engine::DurationMs ArgumentReader::LeaseMilliseconds() { return Lease("PX", 1); }
+engine::DurationMs ArgumentReader::LeaseMilliseconds() {
+  return Number("PX", 1, engine::kLeaseMsMax, "a whole number of milliseconds",
+                " (365 days), without a unit");
+}
 
 engine::DurationMs ArgumentReader::ReadDuration(std::string_view name, bool may_be_forever) {
-  const std::string_view text = Next(name);
-  if (failed_) return 0;
-  if (may_be_forever && EqualsIgnoreCase(text, "FOREVER")) return engine::kForever;
-  if (const auto duration = ParseDuration(text)) return *duration;
-  Fail(std::string(name) + ": " + Quoted(text) +
-       " is not a duration; milliseconds, or a number with ms, s, m or h" +
-       (may_be_forever ? ", or FOREVER" : "") + " would be right");
+  const auto value = TakeValue();
+  if (may_be_forever && value && EqualsIgnoreCase(*value, "FOREVER")) return engine::kForever;
+  if (const auto duration = value ? ParseDuration(*value) : std::nullopt) {
+    const bool is_suspect =
+        !duration->has_unit && duration->ms > 0 && duration->ms <= UnitWarnings::kSuspectMsMax;
+    if (is_suspect && bare_duration_.ms == 0) bare_duration_ = {name, duration->ms};
+    return duration->ms;
+  }
+  FailValue(name, value,
+            "a duration such as 30s, with " + std::string(kDurationUnits) +
+                " (without a unit it is milliseconds)" + (may_be_forever ? ", or FOREVER" : ""));
   return 0;
 }
 
@@ -109,11 +129,12 @@ engine::DurationMs ArgumentReader::Duration(std::string_view name) {
 }
 
 engine::DurationMs ArgumentReader::DurationUpTo(std::string_view name, engine::DurationMs max_ms,
-                                                std::string_view option) {
+                                                std::string_view setting) {
   const engine::DurationMs duration_ms = ReadDuration(name, false);
   if (duration_ms > max_ms) {
-    Fail(std::string(name) + ": " + std::to_string(duration_ms) + " ms; at most " +
-         std::to_string(max_ms) + " ms (" + std::string(option) + ") would be right");
+    std::string text = std::string(name) + " must be at most " + FormatDuration(max_ms);
+    if (!setting.empty()) text.append(" (").append(setting).append(")");
+    Fail(text + ", got " + FormatDuration(duration_ms));
   }
   return duration_ms;
 }
@@ -124,51 +145,28 @@ engine::DurationMs ArgumentReader::DurationOrForever(std::string_view name) {
 
 engine::TimeMs ArgumentReader::Moment(std::string_view name, engine::TimeMs now,
                                       std::int64_t unix_now_ms) {
-  const std::string_view text = Next(name);
-  if (failed_) return now;
-  const auto unix_ms = ParseInteger(text);
-  if (unix_ms && *unix_ms >= 0 && *unix_ms < engine::kForever) {
-    return std::clamp<engine::TimeMs>(now - unix_now_ms + *unix_ms, 0, engine::kNever);
-  }
-  const auto ago_ms = unix_ms ? std::nullopt : ParseDuration(text);
-  if (ago_ms) return std::max<engine::TimeMs>(now - *ago_ms, 0);
-  Fail(std::string(name) + ": " + Quoted(text) +
-       " is not a time; Unix milliseconds, or how long ago with ms, s, m or h, would be right");
+  const auto value = TakeValue();
+  const auto number = value ? ParseDuration(*value) : std::nullopt;
+  if (number && number->has_unit) return std::max<engine::TimeMs>(now - number->ms, 0);
+  if (number) return std::clamp<engine::TimeMs>(now - unix_now_ms + number->ms, 0, engine::kNever);
+  FailValue(name, value,
+            "a time: Unix milliseconds, or how long ago, such as 90s, with " +
+                std::string(kDurationUnits));
   return now;
 }
 
-std::string_view ArgumentReader::Meta() {
-  const std::string_view meta = Next("META");
-  if (meta.size() > engine::kMetaBytesMax) {
-    Fail("META: " + std::to_string(meta.size()) + " bytes; at most 4096 would be right");
-  }
-  return meta;
-}
+std::string_view ArgumentReader::Meta() { return Bytes("META", 0, engine::kMetaBytesMax); }
 
 std::string_view ArgumentReader::Label() {
-  const std::string_view label = Next("LABEL");
-  if (failed_) return label;
-  if (!engine::IsLabel(label)) {
-    Fail("LABEL: " + Quoted(label) + "; 1 to 64 of A-Z a-z 0-9 _ . : - would be right");
-  }
-  return label;
+  const auto value = TakeValue();
+  if (value && engine::IsLabel(*value)) return *value;
+  FailValue("LABEL", value, "1 to 64 of A-Z a-z 0-9 _ . : -");
+  return {};
 }
 
-std::string_view ArgumentReader::Reason() {
-  const std::string_view reason = Next("REASON");
-  if (reason.size() > engine::kReasonBytesMax) {
-    Fail("REASON: " + std::to_string(reason.size()) + " bytes; at most 256 would be right");
-  }
-  return reason;
-}
+std::string_view ArgumentReader::Reason() { return Bytes("REASON", 0, engine::kReasonBytesMax); }
 
-std::string_view ArgumentReader::Pattern() {
-  const std::string_view pattern = Next("pattern");
-  if (!failed_ && (pattern.empty() || pattern.size() > engine::kKeyBytesMax)) {
-    Fail("pattern: " + std::to_string(pattern.size()) + " bytes; 1 to 1024 would be right");
-  }
-  return pattern;
-}
+std::string_view ArgumentReader::Pattern() { return Bytes("pattern", 1, engine::kKeyBytesMax); }
 
 bool ArgumentReader::Take(std::string_view option) {
   if (!has_more() || !EqualsIgnoreCase(arguments_[next_], option)) return false;
@@ -178,21 +176,34 @@ bool ArgumentReader::Take(std::string_view option) {
 
 bool ArgumentReader::TakeOnce(std::string_view option, std::uint32_t bit, std::uint32_t& seen) {
   if (!Take(option)) return false;
-  if ((seen & bit) != 0) {
-    Fail("syntax error: " + std::string(option) + " is given twice, or with one that excludes it");
-  }
+  if ((seen & bit) != 0) Fail("syntax error: " + std::string(option) + " is given twice");
   seen |= bit;
   return true;
 }
 
-void ArgumentReader::FailUnknownOption(std::string_view allowed) {
-  Fail("syntax error: " + Quoted(arguments_[next_]) + " is not an option here; " +
-       std::string(allowed) + " would be right");
+std::string ArgumentReader::CommandName() const {
+  std::string name;
+  for (std::size_t i = 0; i < names_; ++i) {
+    for (const char c : arguments_[i]) name += ToUpper(c);
+    if (i + 1 < names_) name += ' ';
+  }
+  return name;
+}
+
+void ArgumentReader::FailUnknownOption(std::string_view allowed, std::string_view hint) {
+  const std::string_view word = arguments_[next_];
+  std::string text = "syntax error: " + Quoted(word) + " is not an option of " + CommandName();
+  if (!hint.empty()) return Fail(text.append("; ").append(hint));
+  NearestWord nearest(word);
+  VisitOptions(allowed, [&](std::string_view option) { nearest.Try(option); });
+  if (!nearest.found().empty()) text.append(" (did you mean ").append(nearest.found()).append("?)");
+  Fail(text.append("; it takes ").append(allowed));
 }
 
 bool ArgumentReader::Finish(protocol::ReplyWriter& reply) {
   if (!failed_ && next_ < arguments_.size()) {
-    Fail("syntax error: " + Quoted(arguments_[next_]) + " is one argument too many");
+    Fail("syntax error: " + Quoted(arguments_[next_]) + " is one argument too many for " +
+         CommandName());
   }
   if (failed_) reply.Error(protocol::ErrorCode::kErr, error_);
   return !failed_;

@@ -90,15 +90,25 @@ void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
 
 void WriteArguments(protocol::ReplyWriter& reply, const Syntax& syntax);
 
+constexpr std::string_view kDuration = "duration";
+constexpr std::string_view kDurationExample = "duration(ms|s|m|h|d)";
+constexpr std::string_view kDurationSummary =
+    "A whole number with a unit: ms, s, m, h or d, such as 30s; without a unit it is milliseconds";
+
 void WriteArgument(protocol::ReplyWriter& reply, const SyntaxNode& node) {
   const std::string name = NameOf(node);
   const std::string_view type = TypeOf(node);
   const bool is_key = type == "key";
   const bool has_flags = node.is_optional || node.is_repeated;
-  reply.MapHeader(3 + (is_key ? 1U : 0U) + (node.token.empty() ? 0U : 1U) + (has_flags ? 1U : 0U));
+  const bool is_duration = name == kDuration;
+  reply.MapHeader(3 + (is_key ? 1U : 0U) + (node.token.empty() ? 0U : 1U) +
+                  (is_duration ? 1U : 0U) + (has_flags ? 1U : 0U));
   WriteText(reply, "name", name);
   WriteText(reply, "type", type);
-  if (node.parts.empty()) WriteText(reply, "display_text", name);
+  if (node.parts.empty()) {
+    WriteText(reply, "display_text", is_duration ? std::string(kDurationExample) : name);
+  }
+  if (is_duration) WriteText(reply, "summary", kDurationSummary);
   if (is_key) WriteNumber(reply, "key_spec_index", 0);
   if (!node.token.empty()) WriteText(reply, "token", node.token);
   if (has_flags) {

@@ -212,6 +212,7 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {"key", "key"},
     {"milliseconds", "integer"},
     {"n", "integer"},
+    {"number", "integer"},
     {"numkeys", "integer"},
     {"numreplicas", "integer"},
     {"pattern", "pattern"},

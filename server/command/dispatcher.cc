@@ -30,6 +30,7 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       access_(*this),
       log_ins_(*this),
       newcomers_(*this),
+      unit_warnings_(environment),
       memory_(environment),
       calls_(commands_.rows().size()),
       failures_(commands_.rows().size()) {
@@ -46,7 +47,8 @@ bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
 
 namespace {
 
-void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyWriter& reply) {
+void RefuseUnknownCommand(const CommandTable& table, const protocol::Arguments& arguments,
+                          protocol::ReplyWriter& reply) {
   if (IsOfClusters(arguments[0])) {
     return reply.Error(ErrorCode::kErr, "This instance has cluster support disabled");
   }
@@ -56,7 +58,11 @@ void RefuseUnknownCommand(const protocol::Arguments& arguments, protocol::ReplyW
     text += Quoted(arguments[i], 128) + " ";
   }
   const std::string_view instead = InsteadOf(arguments[0]);
-  if (!instead.empty()) text.append("; ").append(instead);
+  if (!instead.empty()) {
+    text.append("; ").append(instead);
+  } else if (const std::string_view meant = CommandMeantBy(table, arguments[0]); !meant.empty()) {
+    text.append("; did you mean ").append(meant).append("?");
+  }
   reply.Error(ErrorCode::kErr, text);
 }
 
@@ -84,7 +90,7 @@ std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& re
   if (client.is_limited() && !access_.Admit(client, request, reply)) return CommandTable::kNone;
   std::size_t index = request.row;
   if (index == CommandTable::kNone) {
-    RefuseUnknownCommand(arguments, reply);
+    RefuseUnknownCommand(commands_, arguments, reply);
     return CommandTable::kNone;
   }
   const CommandSpec* spec = commands_.rows()[index];
@@ -135,7 +141,7 @@ bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Argume
     transaction->Spoil();
     reply.Error(ErrorCode::kFull, "more requests behind MULTI than " +
                                       std::to_string(transaction_limits_.requests_max) +
-                                      " (max_transaction_requests); EXEC before would be right");
+                                      " (max_transaction_requests); EXEC first");
   } else if (memory_.is_short() && transaction->BytesWith(arguments) > limits.bytes_max) {
     transaction->Spoil();
     RefuseForMemory(reply);
@@ -143,7 +149,7 @@ bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Argume
     transaction->Spoil();
     reply.Error(ErrorCode::kFull, "more bytes of requests behind MULTI than " +
                                       std::to_string(transaction_limits_.bytes_max) +
-                                      " (max_transaction_size); EXEC before would be right");
+                                      " (max_transaction_size); EXEC first");
   } else {
     transaction->Add(row, arguments);
     reply.Simple("QUEUED");

@@ -25,6 +25,7 @@
 #include "server/command/notifier.h"
 #include "server/command/scripts.h"
 #include "server/command/transaction.h"
+#include "server/command/unit_warnings.h"
 #include "server/command/watched_keys.h"
 #include "server/engine/event_fan.h"
 #include "server/engine/lock_engine.h"
@@ -163,6 +164,7 @@ class Dispatcher {
   const AccessControl& access() const { return access_; }
   LogIns& log_ins() { return log_ins_; }
   Newcomers& newcomers() { return newcomers_; }
+  UnitWarnings& unit_warnings() { return unit_warnings_; }
   MemoryBound& memory() { return memory_; }
   // Before something is executed that may take memory.
   void LookAtMemory(engine::TimeMs now) {
@@ -224,6 +226,7 @@ class Dispatcher {
   AccessControl access_;
   LogIns log_ins_;
   Newcomers newcomers_;
+  UnitWarnings unit_warnings_;
   MemoryBound memory_;
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;

@@ -92,6 +92,7 @@ class Environment {
     static_cast<void>(client_id);
     return "nothing is kept that could be copied";
   }
+  virtual void LogWarning(std::string_view text) { static_cast<void>(text); }
   // What a script of a client says to the log.
   virtual void LogFromScript(script::LogLevel level, std::string_view text) = 0;
 

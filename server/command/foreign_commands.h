@@ -1,12 +1,18 @@
-// Commands of Redis that a lock server has not.
+// Commands that do not exist here: those of Redis, and those that were misspelled.
 #pragma once
 
 #include <string_view>
+
+#include "server/command/command_table.h"
 
 namespace fairlock::command {
 
 // What to use instead, as the end of a sentence; empty: Redis has no such command either.
 std::string_view InsteadOf(std::string_view command);
+
+// The command of the table that was probably meant, by another name for it or by a misspelled one;
+// empty: none.
+std::string_view CommandMeantBy(const CommandTable& table, std::string_view command);
 
 // It concerns clusters, and nothing else.
 bool IsOfClusters(std::string_view command);

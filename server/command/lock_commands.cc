@@ -23,7 +23,7 @@ void Lock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::LockRequest request{.key = arguments.Key(call.client.database(), call.key_hash),
                               .owner = arguments.Owner("owner")};
-  const bool is_explained = ReadLockOptions(arguments, call.dispatcher.engine().options(), request);
+  const bool is_explained = ReadLockOptions(call, arguments, request);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request)) return;
   const engine::LockResult result =
       call.dispatcher.engine().Lock(request, call.client, call.now, call.dispatcher.effects());
@@ -72,9 +72,14 @@ void Wait(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;
   request.key = arguments.Key(call.client.database(), call.key_hash);
-  if (!arguments.Take("TIMEOUT"))
-    arguments.Fail("syntax error: TIMEOUT and a duration are missing");
-  request.timeout_ms = arguments.DurationOrForever("TIMEOUT");
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("TIMEOUT", 1, seen)) {
+      request.timeout_ms = arguments.DurationOrForever("TIMEOUT");
+    } else {
+      arguments.FailUnknownOption("TIMEOUT", "it takes TIMEOUT 30s, or TIMEOUT FOREVER");
+    }
+  }
   if (!arguments.Finish(call.reply)) return;
   const engine::WaitStatus status =
       call.dispatcher.engine().Wait(request, call.client, call.now, call.dispatcher.effects());
@@ -148,7 +153,8 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "key owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] [KEEP duration] "
      "[LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
      "[MAXWAITERS n [REPLACE]] [NOTIFY channel] [META blob] [LABEL name] [EXPLAIN]",
-     "Takes a lock, or waits in line for it; replies with the fencing token, or nil", "O(1)"},
+     "Takes a lock, or waits in line for it (WAIT 30s); replies with the fencing token, or nil",
+     "O(1)"},
     {"UNLOCK", Unlock, -3, kWrite | kFast, kFirstKey, "lock", "key owner [TOKEN token]",
      "Releases what the owner holds and hands it to the next in line; 1 if it held", "O(1)"},
     {"RENEW", Renew, -3, kWrite | kFast, kFirstKey, "lock",
@@ -156,7 +162,7 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "Makes the lease end that long from now; 0 if the owner does not hold the lock", "O(1)"},
     {"WAIT", Wait, -3, kReadOnly | kBlocking, kFirstKey, "lock",
      "key TIMEOUT duration | key TIMEOUT FOREVER",
-     "Waits until no hold given up to now remains; 1 then, 0 on time-out", "O(1)"},
+     "Waits (TIMEOUT 30s) until no hold given up to now remains; 1 then, 0 on time-out", "O(1)"},
     {"CHECK", Check, 3, kReadOnly | kFast, kFirstKey, "lock", "key token",
      "Whether this token holds the key now", "O(1), with LIMIT O(holders)"},
     {"CANCEL", Cancel, 3, kWrite | kFast, kFirstKey, "lock", "key owner",

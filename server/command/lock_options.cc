@@ -1,13 +1,18 @@
 #include "server/command/lock_options.h"
 
+#include <array>
 #include <cstdint>
+#include <string>
+
+#include "server/command/dispatcher.h"
+#include "server/command/text.h"
 
 namespace fairlock::command {
 
 namespace {
 
 enum LockOption : std::uint32_t {
-  kLease = 1U << 0,
+  kSeconds = 1U << 0,
   kWait = 1U << 1,
   kLimit = 1U << 2,
   kNew = 1U << 3,
@@ -21,19 +26,76 @@ enum LockOption : std::uint32_t {
   kMinHold = 1U << 11,
   kMaxWaiters = 1U << 12,
   kNotify = 1U << 13,
+  kMilliseconds = 1U << 14,
 };
+
+constexpr std::string_view kLockOptions =
+    "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, NOTIFY, META, LABEL or "
+    "EXPLAIN";
+
+// Words that are no option of LOCK where they stand, but that people write there.
+struct Habit {
+  std::string_view word;
+  std::string_view hint;
+};
+
+constexpr auto kHabits = std::to_array<Habit>({
+    {"NX",
+     "LOCK never takes what another owner holds: it answers nil, or waits with WAIT 30s; NEW also "
+     "refuses a repeated LOCK of the holder"},
+    {"XX", "RENEW renews only what the owner holds"},
+    {"KEEPTTL", "a LOCK of the holder without EX or PX never shortens the lease"},
+    {"GET", "EXPLAIN and LOCKINFO say who holds the lock"},
+    {"EXAT", "the lease is a length of time: EX 30 or PX 30000"},
+    {"PXAT", "the lease is a length of time: EX 30 or PX 30000"},
+    {"TTL", "the lease is EX 30 or PX 30000"},
+    {"LEASE", "the lease is EX 30 or PX 30000"},
+    {"EXPIRE", "the lease is EX 30 or PX 30000"},
+    {"TIMEOUT", "WAIT 30s is how long LOCK waits"},
+    {"BLOCK", "WAIT 30s is how long LOCK waits"},
+    {"NOWAIT", "LOCK without WAIT does not wait"},
+    {"TOKEN", "LOCK answers a new token; UNLOCK, RENEW and TRANSFER take TOKEN"},
+    {"GRACE", "GRACE needs SESSION right before it: SESSION GRACE 30s"},
+    {"REPLACE", "REPLACE needs MAXWAITERS right before it: MAXWAITERS 1 REPLACE"},
+    {"FOREVER", "FOREVER needs WAIT right before it: WAIT FOREVER"},
+});
+
+bool IsLockOption(std::string_view word) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"EX", "PX", "WAIT", "KEEP", "LIMIT", "SHARED", "SESSION", "MINHOLD", "NEW", "MAXWAITERS",
+       "NOTIFY", "META", "LABEL", "EXPLAIN"});
+  for (const std::string_view name : kNames) {
+    if (EqualsIgnoreCase(word, name)) return true;
+  }
+  return false;
+}
+
+std::string HintFor(std::string_view word, std::string_view owner) {
+  for (const Habit& habit : kHabits) {
+    if (EqualsIgnoreCase(word, habit.word)) return std::string(habit.hint);
+  }
+  if (IsLockOption(owner)) {
+    return Quoted(owner) + " is read as the owner, which stands before the options";
+  }
+  if (!word.empty() && word.front() >= '0' && word.front() <= '9') {
+    return "a value follows the name of its option: EX 30 or PX 30000 for the lease, WAIT 30s to "
+           "wait";
+  }
+  return {};
+}
 
 bool TakeLease(ArgumentReader& arguments, std::uint32_t& seen,
                std::optional<engine::DurationMs>& lease_ms) {
-  if (arguments.TakeOnce("PX", kLease, seen)) {
+  if (arguments.TakeOnce("PX", kMilliseconds, seen)) {
     lease_ms = arguments.LeaseMilliseconds();
-    return true;
-  }
-  if (arguments.TakeOnce("EX", kLease, seen)) {
+  } else if (arguments.TakeOnce("EX", kSeconds, seen)) {
     lease_ms = arguments.LeaseSeconds();
-    return true;
+  } else {
+    return false;
   }
-  return false;
+  constexpr std::uint32_t kBoth = kSeconds | kMilliseconds;
+  if ((seen & kBoth) == kBoth) arguments.Fail("syntax error: EX and PX exclude each other");
+  return true;
 }
 
 bool TakeToken(ArgumentReader& arguments, std::uint32_t& seen,
@@ -71,10 +133,9 @@ bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::Lock
     request.is_shared = true;
   } else if (arguments.TakeOnce("SESSION", kSession, seen)) {
     request.session_grace_ms =
-        arguments.Take("GRACE") ? arguments.DurationUpTo("GRACE", engine::kLeaseMsMax, "365 days")
-                                : 0;
+        arguments.Take("GRACE") ? arguments.DurationUpTo("GRACE", engine::kLeaseMsMax) : 0;
   } else if (arguments.TakeOnce("MINHOLD", kMinHold, seen)) {
-    request.min_hold_ms = arguments.DurationUpTo("MINHOLD", engine::kLeaseMsMax, "365 days");
+    request.min_hold_ms = arguments.DurationUpTo("MINHOLD", engine::kLeaseMsMax);
   } else if (arguments.TakeOnce("META", kMeta, seen)) {
     request.meta = arguments.Meta();
   } else if (arguments.TakeOnce("LABEL", kLabel, seen)) {
@@ -87,20 +148,23 @@ bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::Lock
 
 }  // namespace
 
-bool ReadLockOptions(ArgumentReader& arguments, const engine::EngineOptions& limits,
+bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
                      engine::LockRequest& request) {
+  const engine::EngineOptions& limits = call.dispatcher.engine().options();
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
     if (TakeHoldOption(arguments, seen, request)) continue;
     if (TakeLineOption(arguments, seen, limits, request)) continue;
     if (arguments.TakeOnce("NEW", kNew, seen)) continue;
     if (arguments.TakeOnce("EXPLAIN", kExplain, seen)) continue;
-    arguments.FailUnknownOption(
-        "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, NOTIFY, META, "
-        "LABEL or EXPLAIN");
+    arguments.FailUnknownOption(kLockOptions, HintFor(arguments.Peek(), request.owner));
   }
   if ((seen & kShared) != 0 && (seen & kLimit) != 0) {
     arguments.Fail("syntax error: SHARED and LIMIT exclude each other");
+  }
+  if (!arguments.failed() && (seen & kSeconds) != 0 && arguments.bare_duration().ms > 0) {
+    call.dispatcher.unit_warnings().Warn(call.client.profile(), call.arguments[0],
+                                         arguments.bare_duration());
   }
   request.only_new = (seen & kNew) != 0;
   return (seen & kExplain) != 0;
@@ -118,10 +182,11 @@ RenewOptions ReadRenewOptions(ArgumentReader& arguments) {
 }
 
 std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments) {
-  if (!arguments.has_more()) return std::nullopt;
   std::optional<engine::Token> token;
   std::uint32_t seen = 0;
-  TakeToken(arguments, seen, token);
+  while (arguments.has_more()) {
+    if (!TakeToken(arguments, seen, token)) arguments.FailUnknownOption("TOKEN");
+  }
   return token;
 }
 

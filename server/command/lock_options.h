@@ -4,14 +4,14 @@
 #include <optional>
 
 #include "server/command/argument_reader.h"
-#include "server/engine/engine_options.h"
+#include "server/command/command_table.h"
 #include "server/engine/requests.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
 
-// All that is left, as behind LOCK key owner. True: EXPLAIN is among it.
-bool ReadLockOptions(ArgumentReader& arguments, const engine::EngineOptions& limits,
+// All that is left, as behind LOCK key owner, whose owner `request` has. True: EXPLAIN is among it.
+bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
                      engine::LockRequest& request);
 
 // All that is left, as behind RENEW key owner.

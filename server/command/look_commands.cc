@@ -144,7 +144,7 @@ LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
       filter.is_endless = true;
     } else {
       arguments.FailUnknownOption(
-          "a cursor, MATCH, COUNT, LABEL, OWNER, WAITING [duration], HELD, NOEXPIRY or DB");
+          "a cursor first, MATCH, COUNT, LABEL, OWNER, WAITING [duration], HELD, NOEXPIRY or DB");
     }
   }
   return query;
@@ -189,12 +189,15 @@ void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.client.database());
   // `BREAK key REASON` alone names an owner.
-  const bool has_owner = call.arguments.size() == 3 || call.arguments.size() == 5;
+  const std::size_t size = call.arguments.size();
+  const bool has_owner =
+      size > 2 && (size % 2 == 1 || !EqualsIgnoreCase(call.arguments[2], "REASON"));
   std::optional<std::string_view> owner;
   if (has_owner) owner = arguments.Owner("owner");
   std::string_view reason;
-  if (arguments.has_more()) {
-    if (arguments.Take("REASON")) {
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("REASON", 1, seen)) {
       reason = arguments.Reason();
     } else {
       arguments.FailUnknownOption("REASON");

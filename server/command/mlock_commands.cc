@@ -27,7 +27,8 @@ MlockKeys ReadKeys(const Invocation& call, ArgumentReader& arguments) {
     const std::uint64_t hash = i == 0 ? call.key_hash : 0;
     const engine::KeyName key = arguments.Key(call.client.database(), hash);
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
-      arguments.Fail("key: " + Quoted(key.bytes) + " is named twice; each key once would be right");
+      arguments.Fail("key: " + Quoted(key.bytes) +
+                     " is named twice, and each key may be named once");
     }
     keys.push_back(key);
   }
@@ -40,8 +41,7 @@ void Mlock(Invocation& call) {
   engine::MlockRequest request;
   request.keys = keys;
   request.each.owner = arguments.Owner("owner");
-  const bool is_explained =
-      ReadLockOptions(arguments, call.dispatcher.engine().options(), request.each);
+  const bool is_explained = ReadLockOptions(call, arguments, request.each);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request.each)) return;
   const engine::LockResult result =
       call.dispatcher.engine().Mlock(request, call.client, call.now, call.dispatcher.effects());
@@ -85,7 +85,8 @@ constexpr auto kMlockCommands = std::to_array<CommandSpec>({
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] "
      "[KEEP duration] [LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
      "[MAXWAITERS n [REPLACE]] [NOTIFY channel] [META blob] [LABEL name] [EXPLAIN]",
-     "Takes all of the locks or none, or waits in all their lines; replies with one token, or nil",
+     "Takes all of the locks or none, or waits in all their lines (WAIT 30s); replies with one "
+     "token, or nil",
      "O(keys)"},
     {"MRENEW", Mrenew, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [TOKEN token]",

@@ -90,14 +90,15 @@ bool CheckNotify(Invocation& call, const engine::LockRequest& request) {
   const std::string_view channel = *request.notify;
   std::string problem;
   if (call.dispatcher.is_in_step()) {
-    problem = "is not possible inside EXEC or a script; LOCK by itself would be right";
+    problem = "is not possible inside EXEC or a script; send the LOCK by itself";
   } else if (channel.empty() || channel.starts_with(kOwnChannelPrefix)) {
-    problem = "channel " + Quoted(channel, 128) +
-              " is empty or begins with '__', under which only the server publishes; another name "
-              "would be right";
+    problem =
+        "channel " + Quoted(channel, 128) +
+        " is empty or begins with '__', under which only the server publishes; choose another "
+        "name";
   } else if (call.dispatcher.channels().CountSubscribers(channel) == 0) {
     problem = "channel " + Quoted(channel, 128) +
-              " has no subscriber; SUBSCRIBE to it before, on any connection, would be right";
+              " has no subscriber; SUBSCRIBE to it first, on any connection";
   } else {
     return true;
   }

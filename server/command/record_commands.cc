@@ -9,6 +9,7 @@
 #include "server/command/dispatcher.h"
 #include "server/command/lock_message.h"
 #include "server/command/lock_replies.h"
+#include "server/command/text.h"
 #include "server/record/quantiles.h"
 
 namespace fairlock::command {
@@ -113,8 +114,8 @@ void WritePastEvent(Invocation& call, const record::PastEvent& event) {
 
 void RefuseOff(Invocation& call, std::string_view what, std::string_view option) {
   call.reply.Error(ErrorCode::kErr, std::string(what) + ": " + std::string(option) +
-                                        " is 0, so nothing is kept; another value of it, and a "
-                                        "restart, would be right");
+                                        " is 0, so nothing is kept; set it to another value "
+                                        "and restart");
 }
 
 void History(Invocation& call) {
@@ -174,7 +175,10 @@ record::StatisticsQuery ReadStatisticsQuery(ArgumentReader& arguments) {
       query.minutes =
           static_cast<int>(arguments.Integer("MINUTES", 1, record::LabelStatistics::kMinutesMax));
     } else if (arguments.TakeOnce("BY", kByAsked, seen)) {
-      if (!arguments.Take("MINUTE")) arguments.Fail("syntax error: BY MINUTE would be right");
+      const std::string_view unit = arguments.Next("BY");
+      if (!EqualsIgnoreCase(unit, "MINUTE")) {
+        arguments.Fail("BY must be MINUTE, got " + Quoted(unit));
+      }
       query.is_by_minute = true;
     } else {
       arguments.FailUnknownOption("LABEL, MINUTES or BY MINUTE");

@@ -26,16 +26,15 @@ std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view 
 bool IsKeyOrRefuse(Invocation& call, std::string_view key) {
   if (!key.empty() && key.size() <= engine::kKeyBytesMax) return true;
   call.reply.Error(ErrorCode::kErr,
-                   "key: " + std::to_string(key.size()) + " bytes; 1 to 1024 would be right");
+                   "key must have 1 to 1024 bytes, got " + std::to_string(key.size()));
   return false;
 }
 
 bool IsValueOrRefuse(Invocation& call, std::string_view value) {
   if (!value.empty() && value.size() <= engine::kOwnerBytesMax) return true;
   call.reply.Error(ErrorCode::kErr,
-                   "value: " + std::to_string(value.size()) +
-                       " bytes; 1 to 8192 would be right: it is the owner of a lock, and fairlock "
-                       "keeps locks, not data");
+                   "value must have 1 to 8192 bytes, got " + std::to_string(value.size()) +
+                       ": it is the owner of a lock, and fairlock keeps locks, not data");
   return false;
 }
 
@@ -94,11 +93,11 @@ void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResu
     return call.reply.Error(ErrorCode::kErr,
                             "key: " + Quoted(key) +
                                 " is held by a LOCK, which this command does not end; UNLOCK by "
-                                "its owner, or BREAK, would be right");
+                                "its owner ends it, or BREAK");
   }
   std::string text = "key: " + Quoted(key) + " cannot be taken: ";
   text += WhyNotTaken(result.reason);
-  text += "; SET with NX until it is free, or LOCK with WAIT, would be right";
+  text += "; retry SET with NX, or wait by LOCK with WAIT 30s";
   call.reply.Error(ErrorCode::kErr, text);
 }
 

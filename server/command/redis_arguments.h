@@ -35,8 +35,8 @@ struct TimeForm {
   bool is_absolute = false;  // Unix time, else from now
 };
 
-// Milliseconds from now, at most engine::kLeaseMsMax, which may be below 0 where `form` is absolute or `may_be_past`; none: the
-// error is answered, for the command of that name in lower case.
+// Milliseconds from now, at most engine::kLeaseMsMax, which may be below 0 where `form` is absolute
+// or `may_be_past`; none: the error is answered, for the command of that name in lower case.
 std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,
                                             const TimeForm& form, std::string_view command,
                                             bool may_be_past);

@@ -34,9 +34,8 @@ void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply) {
     std::string name(spec.name);
     std::replace(name.begin(), name.end(), '|', ' ');
     const std::string_view rest = HasSubcommands(spec) ? "HELP" : spec.syntax;
-    text.append("; ").append(name);
+    text.append("; usage: ").append(name);
     if (!rest.empty()) text.append(" ").append(rest);
-    text += " would be right";
   }
   reply.Error(ErrorCode::kErr, text);
 }

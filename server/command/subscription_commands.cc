@@ -48,8 +48,7 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
     if (name.size() <= Channels::kNameBytesMax) continue;
     call.reply.Error(ErrorCode::kErr, (kind == ChannelKind::kPattern ? "pattern: " : "channel: ") +
                                           std::to_string(name.size()) + " bytes; at most " +
-                                          std::to_string(Channels::kNameBytesMax) +
-                                          " would be right");
+                                          std::to_string(Channels::kNameBytesMax) + " are allowed");
     return false;
   }
   const Channels& channels = call.dispatcher.channels();
@@ -66,7 +65,7 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
                                          " subscriptions and asks for " +
                                          std::to_string(added.size()) + " more; at most " +
                                          std::to_string(subscriptions_max) +
-                                         " (max_subscriptions) would be right");
+                                         " (max_subscriptions) are allowed");
   return false;
 }
 
@@ -121,8 +120,8 @@ void Publish(Invocation& call) {
   if (channel.starts_with(kOwnChannelPrefix)) {
     return call.reply.Error(ErrorCode::kErr,
                             "channel: " + Quoted(channel) +
-                                " begins with '__', under which only the server publishes; a name "
-                                "that begins otherwise would be right");
+                                " begins with '__', under which only the server publishes; choose "
+                                "another name");
   }
   Channels& channels = call.dispatcher.channels();
   std::size_t receivers = 0;

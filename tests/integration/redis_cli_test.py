@@ -44,7 +44,7 @@ class ByHand(unittest.TestCase):
             self.assertEqual(cli.run("--no-raw", "LOCK", "k", "b"), "(nil)")
             self.assertEqual(cli.run("LOCK", "k", "b", "WAIT", "100"), "")
             self.assertEqual(cli.run("--no-raw", "LOCK", "k", "", "PX", "1"),
-                             "(error) ERR owner: 0 bytes; 1 to 8192 would be right")
+                             "(error) ERR owner must have 1 to 8192 bytes, got 0")
             self.assertEqual(cli.run("-3", "LOCK", "k", "b"), "")
             self.assertIn("# Server", cli.run("INFO"))
             self.assertEqual(cli.run("-n", "3", "LOCKED", "k"), "0")

@@ -1,12 +1,16 @@
 """redis-py, Debian's, as an application uses it."""
 
+import pathlib
 import threading
 import time
 import unittest
 
 import redis
+from redis.sentinel import Sentinel
 
 from own_server import Server
+
+RECIPE = pathlib.Path(__file__).parents[2] / "docs" / "recipes" / "moving-from-redis.md"
 
 THREADS = 50
 ROUNDS = 20
@@ -32,6 +36,17 @@ class RedisPy(unittest.TestCase):
         self.assertEqual(client.execute_command("CHECK", "k", token), 1)
         self.assertEqual(client.execute_command("UNLOCK", "k", "me", "TOKEN", token), 1)
         self.assertEqual(client.execute_command("CHECK", "k", token), 0)
+
+    def test_sentinel_and_cluster_end_with_the_errors_that_the_recipe_shows(self):
+        sentinel = Sentinel([("127.0.0.1", self.server.port)], socket_timeout=5)
+        with self.assertRaises(redis.ResponseError) as of_sentinel:
+            sentinel.master_for("mymaster").ping()
+        with self.assertRaises(redis.exceptions.RedisClusterException) as of_cluster:
+            redis.cluster.RedisCluster(host="127.0.0.1", port=self.server.port)
+        page = RECIPE.read_text()
+        self.assertIn(str(of_sentinel.exception).split(", with args")[0], page)
+        self.assertIn("connect a plain client", str(of_sentinel.exception))
+        self.assertIn(str(of_cluster.exception).split("error: ")[-1], page)
 
     def test_a_wait_ends_at_its_time(self):
         client = self.client()
@@ -70,7 +85,7 @@ class RedisPy(unittest.TestCase):
 
     def test_errors_are_the_errors_of_the_library(self):
         client = self.client()
-        with self.assertRaisesRegex(redis.ResponseError, "owner: 0 bytes"):
+        with self.assertRaisesRegex(redis.ResponseError, "owner must have 1 to 8192 bytes, got 0"):
             client.execute_command("LOCK", "k", "")
         with self.assertRaisesRegex(redis.ResponseError, "unknown command"):
             client.execute_command("LOCKX", "k")

@@ -171,7 +171,7 @@ TEST_F(ChannelsTest, OnlyTheServerPublishesUnderItsOwnPrefix) {
   client.Say("SUBSCRIBE __lock@0__:k");
   EXPECT_EQ(other_.Say("PUBLISH __lock@0__:k forged"),
             "-ERR channel: '__lock@0__:k' begins with '__', under which only the server "
-            "publishes; a name that begins otherwise would be right");
+            "publishes; choose another name");
   EXPECT_EQ(client.Hear(), "");
 }
 
@@ -181,7 +181,7 @@ TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
   client.Say("SUBSCRIBE a b");
   EXPECT_EQ(client.Say("PSUBSCRIBE c d"),
             "-FULL this connection has 2 subscriptions and asks for 2 more; at most 3 "
-            "(max_subscriptions) would be right");
+            "(max_subscriptions) are allowed");
   EXPECT_EQ(client.Say("PUBSUB NUMPAT"), "0");
   EXPECT_EQ(client.Say("PSUBSCRIBE c"), ">[\"psubscribe\" \"c\" 3]");
   EXPECT_EQ(server_.Connect().Say("SUBSCRIBE a"), "[\"subscribe\" \"a\" 1]");
@@ -189,7 +189,7 @@ TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
   EXPECT_EQ(client.Say("SUBSCRIBE a"), ">[\"subscribe\" \"a\" 3]");
   EXPECT_EQ(client.Say("SUBSCRIBE c b"),
             "-FULL this connection has 3 subscriptions and asks for 1 more; at most 3 "
-            "(max_subscriptions) would be right");
+            "(max_subscriptions) are allowed");
   client.Say("UNSUBSCRIBE b");
   EXPECT_EQ(client.Say("SUBSCRIBE d d a"),
             ">[\"subscribe\" \"d\" 3]\n>[\"subscribe\" \"d\" 3]\n>[\"subscribe\" \"a\" 3]");
@@ -198,9 +198,9 @@ TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
 TEST_F(ChannelsTest, ANameHasABoundedLength) {
   const std::string longest(Channels::kNameBytesMax, 'x');
   EXPECT_EQ(other_.Say({"SUBSCRIBE", "a", longest + "x"}),
-            "-ERR channel: 4097 bytes; at most 4096 would be right");
+            "-ERR channel: 4097 bytes; at most 4096 are allowed");
   EXPECT_EQ(other_.Say({"PSUBSCRIBE", longest + "x"}),
-            "-ERR pattern: 4097 bytes; at most 4096 would be right");
+            "-ERR pattern: 4097 bytes; at most 4096 are allowed");
   EXPECT_EQ(other_.client().subscriptions(), nullptr);
   EXPECT_EQ(other_.Say({"SUBSCRIBE", longest}), "[\"subscribe\" \"" + longest + "\" 1]");
 }

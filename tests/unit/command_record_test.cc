@@ -70,8 +70,8 @@ TEST(RecordCommands, SayWhichOptionTurnedThemOff) {
   TestServer server({}, {.history_bytes = 0, .labels_max = 0});
   TestClient& client = server.Connect();
   EXPECT_EQ(client.Say("HISTORY k"),
-            "-ERR HISTORY: history_memory is 0, so nothing is kept; another value of it, and a "
-            "restart, would be right");
+            "-ERR HISTORY: history_memory is 0, so nothing is kept; set it to another value and "
+            "restart");
   EXPECT_THAT(client.Say("STATS"), HasSubstr("-ERR STATS: stats_labels is 0"));
   client.Say("LOCK k owner");
   EXPECT_EQ(client.Say("BREAK k"), "1");

@@ -47,7 +47,7 @@ std::string WrongArity(const CommandSpec& spec) {
     std::string name(spec.name);
     std::replace(name.begin(), name.end(), '|', ' ');
     const std::string rest(HasSubcommands(spec) ? "HELP" : spec.syntax);
-    text += "; " + name + (rest.empty() ? "" : " ") + rest + " would be right";
+    text += "; usage: " + name + (rest.empty() ? "" : " ") + rest;
   }
   return text + "\r\n";
 }

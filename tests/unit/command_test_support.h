@@ -23,6 +23,7 @@ class FakeEnvironment final : public Environment {
   const ServerFacts& Facts() const override { return facts; }
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
+  void LogWarning(std::string_view text) override { warnings.emplace_back(text); }
   void LogFromScript(script::LogLevel level, std::string_view text) override;
   ResourceUse Resources() const override { return resources; }
   std::vector<Setting> FindSettings(std::string_view name_glob) const override;
@@ -51,6 +52,7 @@ class FakeEnvironment final : public Environment {
                         .allocated_bytes = 1'090'000};
   std::vector<Setting> settings{{"default_lease", "30s"}, {"maxclients", "10000"}};
   bool is_shutdown_requested = false;
+  std::vector<std::string> warnings;
   std::string script_log;  // a line each: the level as a number, the text
   std::vector<std::pair<std::uint64_t, PasswordQuestion>> password_checks;
   std::size_t password_checks_max = 1000;

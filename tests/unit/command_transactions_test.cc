@@ -56,7 +56,7 @@ TEST_F(TransactionsTest, AnErrorOfOneLeavesTheOthers) {
   own_.Say("MULTI");
   own_.Say({"LOCK", "k", ""});
   own_.Say("LOCK k me");
-  EXPECT_THAT(own_.Say("EXEC"), testing::MatchesRegex("\\[-ERR owner: .* 1\\]"));
+  EXPECT_THAT(own_.Say("EXEC"), testing::MatchesRegex("\\[-ERR owner must .* 1\\]"));
 }
 
 TEST_F(TransactionsTest, ARefusedRequestSpoilsAll) {
@@ -230,8 +230,7 @@ TEST_F(TransactionsTest, IsBounded) {
   own_.Say("PING");
   own_.Say("PING");
   EXPECT_EQ(own_.Say("PING"),
-            "-FULL more requests behind MULTI than 2 (max_transaction_requests); EXEC before would "
-            "be right");
+            "-FULL more requests behind MULTI than 2 (max_transaction_requests); EXEC first");
   EXPECT_THAT(own_.Say("EXEC"), StartsWith("-EXECABORT "));
   own_.Say("MULTI");
   EXPECT_THAT(own_.Say("ECHO " + std::string(100, 'x')), HasSubstr("max_transaction_size"));

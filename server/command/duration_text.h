@@ -1,0 +1,27 @@
+// Durations as text: one set of units in requests, options and messages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/engine/types.h"
+
+namespace fairlock::command {
+
+// For messages that say what is allowed.
+inline constexpr std::string_view kDurationUnits = "ms, s, m, h or d";
+
+struct DurationText {
+  engine::DurationMs ms = 0;
+  bool has_unit = false;  // without one the number means milliseconds
+};
+
+// "500", "500ms", "30s", "5m", "2h", "1d", in either case of letters. None: it is no duration, is
+// negative, or is as long as engine::kForever.
+std::optional<DurationText> ParseDuration(std::string_view text);
+
+// In the largest unit that leaves a whole number; 0 without a unit.
+std::string FormatDuration(engine::DurationMs duration_ms);
+
+}  // namespace fairlock::command
