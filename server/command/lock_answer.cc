@@ -50,17 +50,16 @@ bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus sta
     case engine::LockStatus::kModeDiffers:
       reply.Error(ErrorCode::kErr,
                   "LIMIT or SHARED: the owner holds this key in a mode that does not cover this "
-                  "one; the same, or UNLOCK before it, would be right");
+                  "one; ask for the same mode, or UNLOCK first");
       return true;
     case engine::LockStatus::kStakedOtherwise:
       reply.Error(ErrorCode::kErr, "key: this owner holds or waits for " + Quoted(key.bytes) +
                                        " otherwise than by an MLOCK of exactly these keys; UNLOCK "
-                                       "of it before would be right");
+                                       "it first");
       return true;
     case engine::LockStatus::kWaitsByMlock:
       reply.Error(ErrorCode::kErr, "key: this owner waits for " + Quoted(key.bytes) +
-                                       " by an MLOCK; the same MLOCK, or CANCEL before it, would "
-                                       "be right");
+                                       " by an MLOCK; repeat that MLOCK, or CANCEL first");
       return true;
     default:
       if (!engine::IsRefusal(status)) return false;

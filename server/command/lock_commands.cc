@@ -141,9 +141,8 @@ void Transfer(Invocation& call) {
       call.reply.Null();
       break;
     case engine::TransferStatus::kNewOwnerHoldsAlready:
-      call.reply.Error(ErrorCode::kErr,
-                       "new-owner: " + Quoted(request.new_owner) +
-                           " holds this key already; another owner would be right");
+      call.reply.Error(ErrorCode::kErr, "new-owner: " + Quoted(request.new_owner) +
+                                            " holds this key already; choose another owner");
       break;
   }
 }
@@ -162,7 +161,7 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "Makes the lease end that long from now; 0 if the owner does not hold the lock", "O(1)"},
     {"WAIT", Wait, -3, kReadOnly | kBlocking, kFirstKey, "lock",
      "key TIMEOUT duration | key TIMEOUT FOREVER",
-     "Waits (TIMEOUT 30s) until no hold given up to now remains; 1 then, 0 on time-out", "O(1)"},
+     "Waits until no hold given up to now remains (TIMEOUT 30s); 1 then, 0 on time-out", "O(1)"},
     {"CHECK", Check, 3, kReadOnly | kFast, kFirstKey, "lock", "key token",
      "Whether this token holds the key now", "O(1), with LIMIT O(holders)"},
     {"CANCEL", Cancel, 3, kWrite | kFast, kFirstKey, "lock", "key owner",

@@ -56,6 +56,18 @@ class Logging(unittest.TestCase):
         self.assertTrue(path.read_text(encoding="utf-8").startswith(first))
         self.assertEqual(path.read_text(encoding="utf-8").count("stopped\n"), 2)
 
+    def test_seconds_beside_a_duration_without_a_unit_are_said_once_for_a_library(self):
+        server = self.start()
+        for name in ("redis-py", "redis-py", ""):
+            with server.connect_unix() as client:
+                if name:
+                    self.assertEqual(client.ask("CLIENT", "SETINFO", "LIB-NAME", name), "OK")
+                client.ask("LOCK", "k", "me", "EX", "30", "WAIT", "30")
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual(server.output().count(" sent LOCK with EX and WAIT 30: "), 2)
+        self.assertRegex(server.output(), r" warning client library 'redis-py' \(.+\) sent LOCK ")
+        self.assertRegex(server.output(), r" warning an unknown client library \(.+\) sent LOCK ")
+
     def test_the_level_can_be_changed_while_it_runs(self):
         server = self.start()
         client = self.enterContext(server.connect())
