@@ -66,6 +66,17 @@ void RefuseUnknownCommand(const CommandTable& table, const protocol::Arguments& 
   reply.Error(ErrorCode::kErr, text);
 }
 
+void RefuseUnknownSubcommand(const CommandTable& table, const CommandSpec& container,
+                             std::string_view subcommand, protocol::ReplyWriter& reply) {
+  std::string text = "unknown subcommand " + Quoted(subcommand, 128) + ". Try " +
+                     std::string(container.name) + " HELP.";
+  const std::string_view meant = SubcommandMeantBy(table, container, subcommand);
+  if (!meant.empty()) {
+    text.append(" Did you mean ").append(container.name).append(" ").append(meant).append("?");
+  }
+  reply.Error(ErrorCode::kErr, text);
+}
+
 }  // namespace
 
 void Dispatcher::Prepare(const Client& client, RequestAhead& request) const {
@@ -97,8 +108,7 @@ std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& re
   if (HasSubcommands(*spec) && arguments.size() > 1) {
     index = commands_.IndexOfSubcommand(*spec, arguments[1]);
     if (index == CommandTable::kNone) {
-      reply.Error(ErrorCode::kErr, "unknown subcommand " + Quoted(arguments[1], 128) + ". Try " +
-                                       std::string(spec->name) + " HELP.");
+      RefuseUnknownSubcommand(commands_, *spec, arguments[1], reply);
       return CommandTable::kNone;
     }
     spec = commands_.rows()[index];

@@ -53,8 +53,7 @@ constexpr auto kFamilies = std::to_array<Family>({
     {" FCALL FCALL_RO FUNCTION MODULE ", "fairlock is a lock server; use EVAL"},
     {" BGREWRITEAOF BGSAVE LASTSAVE SAVE SYNC PSYNC REPLICAOF REPLCONF SLAVEOF ",
      "fairlock keeps its locks by itself, as `durability` says; use BACKUP for a copy"},
-    {" SENTINEL ",
-     "fairlock has no Sentinel; connect a plain client to its one address"},
+    {" SENTINEL ", "fairlock has no Sentinel; connect a plain client to its one address"},
     {" LATENCY MEMORY SLOWLOG ", "fairlock has no such figures; use INFO, STATS or HISTORY"},
 });
 
@@ -104,6 +103,15 @@ std::string_view CommandMeantBy(const CommandTable& table, std::string_view comm
   NearestWord nearest(command);
   for (const CommandSpec* spec : table.rows()) {
     if (!IsSubcommand(*spec)) nearest.Try(spec->name);
+  }
+  return nearest.found();
+}
+
+std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
+                                   std::string_view subcommand) {
+  NearestWord nearest(subcommand);
+  for (const CommandSpec* spec : table.SubcommandsOf(container)) {
+    nearest.Try(spec->name.substr(container.name.size() + 1));
   }
   return nearest.found();
 }

@@ -14,6 +14,10 @@ std::string_view InsteadOf(std::string_view command);
 // empty: none.
 std::string_view CommandMeantBy(const CommandTable& table, std::string_view command);
 
+// The same of the subcommands of one command, by its name within that: "LIST".
+std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
+                                   std::string_view subcommand);
+
 // It concerns clusters, and nothing else.
 bool IsOfClusters(std::string_view command);
 

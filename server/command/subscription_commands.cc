@@ -149,7 +149,7 @@ void SPublish(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(receivers));
 }
 
-void ListNames(Invocation& call, ChannelKind kind) {
+void ListNamesOf(Invocation& call, ChannelKind kind) {
   if (call.arguments.size() > 3) {
     return call.reply.Error(ErrorCode::kErr,
                             "unknown subcommand or wrong number of arguments for " +
@@ -166,8 +166,8 @@ void ListNames(Invocation& call, ChannelKind kind) {
   for (const std::string_view name : names) call.reply.Bulk(name);
 }
 
-void ListChannels(Invocation& call) { ListNames(call, ChannelKind::kExact); }
-void ListShardChannels(Invocation& call) { ListNames(call, ChannelKind::kShard); }
+void ListChannels(Invocation& call) { ListNamesOf(call, ChannelKind::kExact); }
+void ListShardChannels(Invocation& call) { ListNamesOf(call, ChannelKind::kShard); }
 
 void CountByName(Invocation& call, ChannelKind kind) {
   const auto names = call.arguments.views().subspan(2);

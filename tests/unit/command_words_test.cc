@@ -100,6 +100,9 @@ TEST_F(WordsTest, AnUnknownCommandSuggestsTheOneThatWasMeant) {
   for (const char* word : {"FOO", "XYZZY", "NOSUCHCOMMAND", "GO"}) {
     EXPECT_THAT(client_.Say({word, "k"}), EndsWith("beginning with: 'k' ")) << word;
   }
+  EXPECT_EQ(client_.Say("CLIENT LSIT"),
+            "-ERR unknown subcommand 'LSIT'. Try CLIENT HELP. Did you mean CLIENT LIST?");
+  EXPECT_EQ(client_.Say("LIMIT FOO"), "-ERR unknown subcommand 'FOO'. Try LIMIT HELP.");
   EXPECT_THAT(client_.Say("SENTINEL MASTERS"),
               AllOf(StartsWith("-ERR unknown command 'SENTINEL', with args beginning with: "),
                     HasSubstr("plain client")));
