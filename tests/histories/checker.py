@@ -1,0 +1,71 @@
+"""Judges a history by what clients saw alone: every promise of docs/GUARANTEES.md that it can show
+broken. It shares nothing with the server, and nothing but the form of a history with the load.
+
+    python3 tests/histories/checker.py FILE.history
+
+A request was executed at some instant between its sending and its answer. Whatever that instant
+was must be allowed, so a finding holds for every choice of instants: the checker never guesses.
+"""
+
+import collections
+import dataclasses
+import sys
+
+import answer_rules
+import hold_rules
+import queue_rules
+from records import History
+from reconstruction import Reconstruction
+
+FINDINGS_MAX = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    rule: str
+    key: str
+    text: str
+
+    def __str__(self):
+        return f"{self.rule}: {self.key}: {self.text}"
+
+
+def judge(history):
+    """All findings, and the reconstruction that led to them."""
+    findings = []
+
+    def find(rule, key, text):
+        findings.append(Finding(rule, key, text))
+
+    reconstruction = Reconstruction(history, find)
+    hold_rules.check(reconstruction, find)
+    queue_rules.check(reconstruction, find)
+    answer_rules.check(reconstruction, find)
+    return findings, reconstruction
+
+
+def story(reconstruction, key, most=40):
+    """What happened to a key, for people."""
+    actions = [action for action in reconstruction.actions if key in action.keys]
+    lines = [str(action) for action in sorted(actions, key=lambda action: action.sent)][-most:]
+    lines += [f"  hold {hold.name}: [{hold.first / 1e6:.3f}, {hold.told / 1e6:.3f}] to "
+              f"[{hold.sure_end / 1e6:.3f}, {hold.last_end / 1e6:.3f}]"
+              for hold in list(reconstruction.book.holds_of(key))[-most:]]
+    return lines
+
+
+def summary(findings):
+    """How often each rule was broken."""
+    return collections.Counter(finding.rule for finding in findings)
+
+
+def main(arguments):
+    findings, _ = judge(History.read(arguments[1]))
+    for finding in findings[:FINDINGS_MAX]:
+        print(finding)
+    print(f"{len(findings)} findings {dict(summary(findings))}")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

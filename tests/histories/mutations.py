@@ -1,0 +1,131 @@
+"""Faults planted in a recorded history: each makes of what a server did right what a faulty one
+could have done. A mutation changes the history in place, or gives False if it finds no place.
+"""
+
+from actions import MS, as_map
+
+
+def _long_grants(history, reconstruction):
+    """Holds that are surely held for a while, and told by the answer to LOCK."""
+    holds = [hold for hold in reconstruction.book.holds()
+             if hold.token is not None and hold.sure_end - hold.told > 10 * MS]
+    by_token = {hold.token: hold for hold in holds}
+    for request in history.requests:
+        if request.words[0] == "LOCK" and request.reply in by_token and (
+                request.words[1] == by_token[request.reply].key):
+            yield request, by_token[request.reply]
+
+
+def _is_plain(words):
+    return "SHARED" not in words and "LIMIT" not in words
+
+
+def drop_a_release(history, reconstruction, number):
+    """An UNLOCK that was answered 1 did nothing, and nobody ever sent it."""
+    following = {}
+    for request, hold in _long_grants(history, reconstruction):
+        if _is_plain(request.words):
+            following.setdefault(hold.key, []).append(hold.told)
+    ends = [request for request in history.requests
+            if request.words[0] == "UNLOCK" and request.reply == 1 and any(
+                request.answered < told < request.sent + 100 * MS
+                for told in following.get(request.words[1], ()))]
+    holds = [(end, _hold_ended_by(reconstruction, end)) for end in ends]
+    wanted = [end for end, hold in holds if hold is not None and
+              hold.lease_end > end.sent + 200 * MS]
+    if not wanted:
+        return False
+    history.requests.remove(wanted[number % len(wanted)])
+    return True
+
+
+def _hold_ended_by(reconstruction, request):
+    claimant = reconstruction.book.claimants.get((request.words[1], request.words[2]))
+    holds = list(claimant.holds.values()) if claimant else []
+    if len(holds) != 1 or len(claimant.ends) != 1 or any(
+            "SESSION" in ask.options or len(ask.keys) > 1 for ask in claimant.asks):
+        return None
+    is_broken = any(one.until >= holds[0].first
+                    for one in reconstruction.book.breaks.get(holds[0].key, ()))
+    return None if is_broken else holds[0]
+
+
+def give_a_token_twice(history, reconstruction, number):
+    grants = list(_long_grants(history, reconstruction))
+    first, _ = grants[number % len(grants)]
+    second = next((request for request, _ in grants if request.words[1] != first.words[1]), None)
+    if second is None:
+        return False
+    second.reply = first.reply
+    return True
+
+
+def swap_two_grants(history, reconstruction, number):
+    """Two owners, one after the other, read each other's token."""
+    grants = list(_long_grants(history, reconstruction))
+    for (first, _), (second, _) in zip(grants[number:], grants[number + 1:]):
+        if first.answered < second.sent and first.reply != second.reply:
+            first.reply, second.reply = second.reply, first.reply
+            return True
+    return False
+
+
+def shorten_a_lease(history, reconstruction, number):
+    """A token that was just told is not there when somebody looks."""
+    grants = list(_long_grants(history, reconstruction))
+    tokens = {hold.token: hold for _, hold in grants}
+    looks = [request for request in history.requests
+             if request.words[0] == "CHECK" and request.reply == 1 and
+             request.words[2] in tokens and
+             tokens[request.words[2]].is_surely_held(request.sent, request.answered + 5 * MS)]
+    if not looks:
+        return False
+    looks[number % len(looks)].reply = 0
+    return True
+
+
+def lose_a_grant_at_the_restart(history, reconstruction, number):
+    """The first look at a hold after a restart does not find it, and neither does any later one."""
+    for life in reconstruction.lives[1:]:
+        looks = [request for request in history.requests
+                 if request.life == life.number and request.words[0] == "LOCKINFO" and
+                 request.is_answered and as_map(request.reply)["holders"]]
+        for look in looks[number:]:
+            holders = [as_map(holder) for holder in as_map(look.reply)["holders"]]
+            holds = [hold for hold in reconstruction.book.holds_of(look.words[1])
+                     if hold.token in {holder["token"] for holder in holders} and
+                     hold.told < life.spawned and hold.lease_end > look.answered + MS]
+            if holds:
+                fields = look.reply
+                fields[fields.index("holders") + 1] = []
+                return True
+    return False
+
+
+def undo_a_release(history, reconstruction, number):
+    """A token that was given up, told by an answer, is there again when somebody looks."""
+    over = {hold.token: hold for hold in reconstruction.book.holds() if hold.token is not None}
+    looks = [request for request in history.requests
+             if request.words[0] == "CHECK" and request.reply == 0 and
+             request.words[2] in over and over[request.words[2]].last_end < request.sent - 2 * MS]
+    if not looks:
+        return False
+    looks[number % len(looks)].reply = 1
+    return True
+
+
+def time_out_early(history, reconstruction, number):
+    waits = [action for action in reconstruction.actions
+             if action.name == "LOCK" and action.wait > 50 * MS and action.is_answered and
+             action.reply is None and "NOTIFY" not in action.options]
+    if not waits:
+        return False
+    early = waits[number % len(waits)]
+    for request in history.requests:
+        if request.client == early.client and request.sent == early.sent:
+            request.answered = int(early.sent + early.wait - 2 * MS)
+    return True
+
+
+ALL = (drop_a_release, give_a_token_twice, swap_two_grants, shorten_a_lease,
+       lose_a_grant_at_the_restart, undo_a_release, time_out_early)
