@@ -3,7 +3,8 @@
 from actions import FOREVER
 
 ERRORS = ("DEADLOCK ", "SUPERSEDED ", "CANCELLED ", "LOADING ",
-          "ERR new-owner: ", "ERR NOTIFY: channel ")
+          "ERR new-owner: ", "ERR NOTIFY: channel ",
+          "ERR LIMIT or SHARED: ")  # of an owner to whom another mode was transferred
 # What gives up a place of an owner, or gives it the key of its MLOCK.
 CANCELS = ("CANCEL", "UNLOCK", "MUNLOCK", "TRANSFER", "SET")
 

@@ -311,6 +311,14 @@ class Queues(Judged):
         self.tale.ask(1, 50, 51, "UNLOCK k a", 1)
         self.assert_found("passed in the queue")
 
+    def test_one_that_is_granted_while_queue_is_asked(self):
+        self.wait(2, "b", 30, 60, 101, options="PX 10 WAIT 20s")
+        self.tale.ask(9, 40, 61, "QUEUE k", queue("b"))
+        self.tale.ask(1, 50, 51, "UNLOCK k a", 1)
+        self.tale.ask(3, 62, 71, "LOCK k c PX 60000", 102)
+        self.tale.ask(9, 80, 81, "QUEUE k", queue())
+        self.assert_clean()
+
     def test_one_that_has_left_is_passed(self):
         self.wait(2, "b", 30, None)
         self.wait(3, "c", 30, 51, 101)

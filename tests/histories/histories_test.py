@@ -11,6 +11,7 @@ import mutations
 from kept_server import KeptServer
 
 SEED = int(os.environ.get("HISTORIES_SEED", "1"))
+KEEP = os.environ.get("HISTORIES_KEEP")  # a folder for what breaks a promise
 STOPS = ("SIGTERM", "SIGKILL", "SHUTDOWN", "SIGTERM", "SIGKILL")
 ATTEMPTS = 5
 
@@ -24,6 +25,8 @@ class Histories(unittest.TestCase):
         story = "\n".join(str(finding) for finding in findings[:10])
         if findings:
             story += "\n" + "\n".join(checker.story(reconstruction, findings[0].key))
+            if KEEP:
+                history.write(f"{KEEP}/{durability}.history")
         self.assertEqual(findings, [], story)
         figures = load.figures(history, reconstruction)
         self.assertGreater(figures["grants"], 100, figures)

@@ -18,6 +18,9 @@ TASKS = ((behaviours.locker, 14), (behaviours.multi_locker, 5), (behaviours.nest
          (more_behaviours.step_client, 3), (more_behaviours.operator, 1),
          (more_behaviours.observer, 3))
 STOP_SECONDS_MAX = 30
+# Between two stops, also on a slow machine.
+REQUESTS_MIN = 400
+LOAD_SECONDS_MAX = 20
 CLEAN = ("SIGTERM", "SHUTDOWN")
 
 
@@ -45,7 +48,10 @@ class Load:
                 loop.start(task(world))
         self._begin_life(history, world)
         for how in stops:
+            sent = len(history.requests)
             loop.run(self.chance.uniform(0.5, 1.5) * seconds)
+            loop.run(LOAD_SECONDS_MAX, lambda sent=sent: (
+                len(history.requests) >= sent + REQUESTS_MIN))
             self._stop(history, world, how)
             self._start(history, world)
         loop.run(seconds / 2)

@@ -11,9 +11,10 @@ def _long_grants(history, reconstruction):
              if hold.token is not None and hold.sure_end - hold.told > 10 * MS]
     by_token = {hold.token: hold for hold in holds}
     for request in history.requests:
-        if request.words[0] == "LOCK" and request.reply in by_token and (
-                request.words[1] == by_token[request.reply].key):
-            yield request, by_token[request.reply]
+        if request.words[0] == "LOCK" and isinstance(request.reply, int):
+            hold = by_token.get(request.reply)
+            if hold is not None and hold.key == request.words[1]:
+                yield request, hold
 
 
 def _is_plain(words):

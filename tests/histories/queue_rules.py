@@ -153,7 +153,7 @@ def _is_passed(reconstruction, place, hold):
     if place.is_kept and not (place.is_exclusive and hold.limit == 1):
         return False  # one that is away is passed by those beside whom it has no room
     for own in _holds_of(reconstruction, place.key, place.owner):
-        if own.told < place.since:
+        if own.told < place.ask.sent:
             continue
         if UNKNOWN not in (own.token, hold.token):
             if own.token <= hold.token:
@@ -209,7 +209,7 @@ def _check_lost(reconstruction, key, places, shown, find):
     """Whoever surely waits is shown by QUEUE."""
     for place in places:
         granted = min((hold.first for hold in _holds_of(reconstruction, key, place.owner)
-                       if hold.told >= place.since), default=FOREVER)
+                       if hold.told >= place.ask.sent), default=FOREVER)
         for look, owners in _between(shown, place.since, place.leaves):
             if look.until < min(place.leaves, granted) and place.owner not in owners:
                 find("lost place", key, f"{place.name}, in the queue since "
