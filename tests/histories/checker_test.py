@@ -167,6 +167,15 @@ class Holders(Judged):
         self.tale.ask(3, 70, 71, "CHECK k 100", 0)
         self.assert_found("lost hold")
 
+    def test_a_grant_that_its_owner_never_read_is_undone(self):
+        self.tale.ask(1, 20, None, "LOCK k a PX 60000")
+        self.tale.ask(2, 30, 31, "LOCKINFO k", info(("a", 100)))
+        self.tale.close(1, 40, "reset")
+        self.tale.ask(2, 50, 51, "LOCKINFO k", info())
+        self.assert_clean()
+        self.tale.ask(2, 38, 39, "CHECK k 100", 0)
+        self.assert_found("lost hold")
+
     def test_break(self):
         self.held()
         self.tale.ask(2, 30, 31, "BREAK k", 1)

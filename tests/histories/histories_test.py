@@ -13,7 +13,7 @@ from kept_server import KeptServer
 SEED = int(os.environ.get("HISTORIES_SEED", "1"))
 KEEP = os.environ.get("HISTORIES_KEEP")  # a folder for what breaks a promise
 STOPS = ("SIGTERM", "SIGKILL", "SHUTDOWN", "SIGTERM", "SIGKILL")
-ATTEMPTS = 5
+ATTEMPTS = 3
 
 
 class Histories(unittest.TestCase):

@@ -41,6 +41,7 @@ class Hold:
     is_shared: bool = False
     is_redis: bool = False
     is_transferred: bool = False
+    is_told: bool = False  # to its owner; else others saw it, and it may still be undone
     cooling_end: float = 0
     asks: list = dataclasses.field(default_factory=list)
 

@@ -59,15 +59,17 @@ class Reconstruction:
                 token = UNKNOWN if action.name == "SET" else action.reply
                 for key in action.keys:
                     hold = self._tell(key, action.owner, token, action.until, action)
+                    hold.is_told = True
                     hold.seen.append(Sight(action.sent, action.until, action))
             elif action.is_grant and action.name == "TRANSFER":
                 hold = self._tell(action.keys[0], action.heir, action.reply, action.until, action)
-                hold.is_transferred = True
+                hold.is_transferred = hold.is_told = True
         for message in self.history.messages:
             event = message.event
             if event["event"] == "granted":
                 for key in event.get("keys", [event["key"]]):
-                    self._tell(key, event["owner"], event["token"], message.at, event)
+                    hold = self._tell(key, event["owner"], event["token"], message.at, event)
+                    hold.is_told = True
         for action in self.actions:
             if action.name == "LOCKINFO" and action.is_answered:
                 for holder in holders_in(action):
@@ -240,6 +242,8 @@ class Reconstruction:
         for ask in hold.asks:
             if "SESSION" in ask.options:
                 ends.append(self._session_end(ask))
+            if not hold.is_told:
+                ends.append(self.closed_at(ask.client))  # then the grant may be undone
             is_other = len(ask.keys) > 1 and ask.sent > hold.first and (
                 not ask.is_answered or ask.reply != hold.token)
             if is_other and ask.until > seen:
