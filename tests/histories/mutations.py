@@ -17,27 +17,22 @@ def _long_grants(history, reconstruction):
                 yield request, hold
 
 
-def _is_plain(words):
-    return "SHARED" not in words and "LIMIT" not in words
-
-
 def drop_a_release(history, reconstruction, number):
-    """An UNLOCK that was answered 1 did nothing, and nobody ever sent it."""
-    following = {}
-    for request, hold in _long_grants(history, reconstruction):
-        if _is_plain(request.words):
-            following.setdefault(hold.key, []).append(hold.told)
+    """An UNLOCK that was answered 1, and made room for another, was never sent."""
     ends = [request for request in history.requests
-            if request.words[0] == "UNLOCK" and request.reply == 1 and any(
-                request.answered < told < request.sent + 100 * MS
-                for told in following.get(request.words[1], ()))]
-    holds = [(end, _hold_ended_by(reconstruction, end)) for end in ends]
-    wanted = [end for end, hold in holds if hold is not None and
-              hold.lease_end > end.sent + 200 * MS]
-    if not wanted:
+            if request.words[0] == "UNLOCK" and request.reply == 1 and
+            _made_room(reconstruction, request)]
+    if not ends:
         return False
-    history.requests.remove(wanted[number % len(wanted)])
+    history.requests.remove(ends[number % len(ends)])
     return True
+
+
+def _made_room(reconstruction, end):
+    hold = _hold_ended_by(reconstruction, end)
+    return hold is not None and hold.limit == 1 and any(
+        other is not hold and end.answered < other.told < hold.lease_end and
+        other.told < other.sure_end for other in reconstruction.book.holds_of(hold.key))
 
 
 def _hold_ended_by(reconstruction, request):
