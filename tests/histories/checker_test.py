@@ -191,6 +191,14 @@ class Holders(Judged):
         self.tale.ask(2, 42, 43, "CHECK k 100", 1)
         self.assert_found("hold came back")
 
+    def test_what_is_left_of_a_lease_goes_along(self):
+        self.held(options="PX 100")
+        self.tale.ask(1, 30, 60, "TRANSFER k a b", 101)
+        self.tale.ask(2, 151, 152, "CHECK k 101", 1)
+        self.assert_clean()
+        self.tale.ask(2, 154, 155, "CHECK k 101", 1)
+        self.assert_found("hold came back")
+
     def test_a_transferred_hold_is_held(self):
         self.held()
         self.tale.ask(1, 30, 31, "TRANSFER k a b", 101)

@@ -64,7 +64,9 @@ def _first_lease(hold, claimant, source):
         if source is None:
             return Span(hold.first, float("inf"), float("inf"))
         span.earliest = min(span.earliest, source.earliest) if leases else source.earliest
-        span.latest = max(span.latest, source.latest)
+        # Of a grant it counts from when its answer may leave, so what is left begins then.
+        delay = max(gift.until - gift.sent for gift in gifts)
+        span.latest = max(span.latest, source.latest + delay)
         span.length = max(span.length, source.length)
     return span
 
