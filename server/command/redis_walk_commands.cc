@@ -119,6 +119,8 @@ void Keys(Invocation& call) {
 
 // The first key from a place on that the clock names, else from the begin.
 void RandomKey(Invocation& call) {
+  // Else it would look at the locks of all other databases.
+  if (call.dispatcher.engine().CountLocks(call.client.database()) == 0) return call.reply.Null();
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
   std::uint64_t cursor = (call.dispatcher.environment().MonotonicNs() + 1) * kSpread;
   std::string_view found;
@@ -183,7 +185,7 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      "redis",
      "",
      "Some key that exists, or nil",
-     "O(1) where most locks are of this database"},
+     "O(1) where most locks are of this database, or none"},
     {"FLUSHDB",
      FlushDb,
      -1,
@@ -192,7 +194,7 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      "redis",
      "[ASYNC|SYNC]",
      "Releases all that was taken the Redis way in this database, and then hands it on",
-     "O(locks)"},
+     "O(locks); O(1) where this database has none"},
     {"FLUSHALL",
      FlushAll,
      -1,

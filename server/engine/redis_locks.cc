@@ -304,6 +304,12 @@ void RedisLocks::Flush(std::optional<std::uint8_t> db, const Attachment& from, T
   assert(engine_.is_in_step());
   std::vector<NamedKey> keys;
   std::uint64_t cursor = 0;
+  // The locks of other databases are in the same table, so the walk ends when none of these is
+  // left.
+  const auto is_any_left = [&] {
+    return db ? engine_.CountLocks(*db) > 0 : engine_.table_.size() > 0;
+  };
+  if (!is_any_left()) return;
   do {
     keys.clear();
     cursor = engine_.table_.ScanGroup(cursor, [&](const LockEntry& lock) {
@@ -315,7 +321,7 @@ void RedisLocks::Flush(std::optional<std::uint8_t> db, const Attachment& from, T
       LockEntry* lock = engine_.FindSettled(key.hash, {key.db, key.bytes, key.hash}, now, effects);
       if (lock != nullptr) FlushLock(key.hash, *lock, from, now, effects);
     }
-  } while (cursor != 0);
+  } while (cursor != 0 && is_any_left());
 }
 
 void RedisLocks::FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, TimeMs now,

@@ -31,14 +31,17 @@ void ReplaceErrorByText(lua_State* lua) {
 
 int ProtectedCall(lua_State* lua) {
   luaL_checkany(lua, 1);
-  const int status = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
+  // Its place on the stack is taken before the function runs, which may change something and then
+  // give more results than leave room for it.
+  lua_pushboolean(lua, 1);
+  lua_insert(lua, 1);
+  const int status = lua_pcall(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0);
   if (status != 0) {
     RaiseAgainIfStopped(lua);
     ReplaceErrorByText(lua);
+    lua_pushboolean(lua, 0);
+    lua_replace(lua, 1);
   }
-  luaL_checkstack(lua, 1, "too many results");
-  lua_pushboolean(lua, status == 0 ? 1 : 0);
-  lua_insert(lua, 1);
   return lua_gettop(lua);
 }
 

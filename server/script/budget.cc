@@ -10,10 +10,12 @@ namespace fairlock::script {
 
 namespace {
 
-constexpr int kCountMax = 1'000;
+// An instruction may take half a millisecond (a comparison of two strings of megabytes), so with
+// more of them between two looks a script would exceed its time by more than 50 ms.
+constexpr int kCountMax = 100;
 // A count should take no longer than this, and may be longer if it takes a tenth of it.
 constexpr std::uint64_t kCountNsMax = 1'000'000;
-// So often does what functions charge lead to a look at the time.
+// The steps that library functions charge until the clock is read.
 constexpr std::uint64_t kStepsPerLook = 50'000;
 
 }  // namespace
@@ -26,7 +28,8 @@ void Budget::Begin(lua_State* lua, const ScriptLimits& limits, Host& host) {
   steps_max_ = limits.steps_max;
   time_max_ns_ = limits.time_max_ms * 1'000'000;
   taken_bytes_ = memory_.taken_bytes();
-  begun_ns_ = 0;
+  begun_ns_ = host.NowNs();
+  looked_ns_ = begun_ns_;
   count_ = 0;
   SetCount(lua, kCountMax);
 }
@@ -34,8 +37,15 @@ void Budget::Begin(lua_State* lua, const ScriptLimits& limits, Host& host) {
 void Budget::Charge(lua_State* lua, std::uint64_t steps) {
   steps_ += steps;
   if (steps_ > steps_max_) Stop(lua, UsedUp::kSteps);
-  if (steps_ - steps_at_look_ >= kStepsPerLook) WatchTime(lua);
-  if (used_up_ != UsedUp::kNot) RaiseText(lua, "script stopped");
+  if (steps_ - steps_at_look_ >= kStepsPerLook) AdaptCount(lua, WatchTime(lua));
+  RaiseIfUsedUp(lua);
+}
+
+void Budget::ChargeReply(lua_State* lua, std::uint64_t bytes) {
+  steps_ += bytes / kBytesPerStep;
+  if (steps_ > steps_max_) Stop(lua, UsedUp::kSteps);
+  WatchTime(lua);
+  RaiseIfUsedUp(lua);
 }
 
 void Budget::OnCount(lua_State* lua, lua_Debug* /*activation*/) {
@@ -47,23 +57,26 @@ void Budget::NoticeCount(lua_State* lua) {
   taken_bytes_ += taken_bytes;
   steps_ += static_cast<std::uint64_t>(count_) + taken_bytes / kBytesPerStep;
   if (steps_ > steps_max_) Stop(lua, UsedUp::kSteps);
-  WatchTime(lua);
-  if (used_up_ != UsedUp::kNot) RaiseText(lua, "script stopped");
+  AdaptCount(lua, WatchTime(lua));
+  RaiseIfUsedUp(lua);
 }
 
-void Budget::WatchTime(lua_State* lua) {
-  if (used_up_ != UsedUp::kNot) return;
+std::uint64_t Budget::WatchTime(lua_State* lua) {
   steps_at_look_ = steps_;
   const std::uint64_t now_ns = host_->NowNs();
-  if (begun_ns_ == 0) {
-    begun_ns_ = now_ns;
-  } else if (now_ns - looked_ns_ > kCountNsMax) {
-    SetCount(lua, std::max(1, count_ / 10));
-  } else if (now_ns - looked_ns_ < kCountNsMax / 10) {
-    SetCount(lua, std::min(kCountMax, count_ * 2));
-  }
+  const std::uint64_t elapsed_ns = now_ns - looked_ns_;
   looked_ns_ = now_ns;
   if (now_ns - begun_ns_ > time_max_ns_) Stop(lua, UsedUp::kTime);
+  return elapsed_ns;
+}
+
+void Budget::AdaptCount(lua_State* lua, std::uint64_t elapsed_ns) {
+  if (used_up_ != UsedUp::kNot) return;
+  if (elapsed_ns > kCountNsMax) {
+    SetCount(lua, std::max(1, count_ / 10));
+  } else if (elapsed_ns < kCountNsMax / 10) {
+    SetCount(lua, std::min(kCountMax, count_ * 2));
+  }
 }
 
 void Budget::SetCount(lua_State* lua, int count) {
@@ -76,6 +89,10 @@ void Budget::Stop(lua_State* lua, UsedUp reason) {
   if (used_up_ != UsedUp::kNot) return;
   used_up_ = reason;
   SetCount(lua, 1);
+}
+
+void Budget::RaiseIfUsedUp(lua_State* lua) const {
+  if (used_up_ != UsedUp::kNot) RaiseText(lua, "script stopped");
 }
 
 }  // namespace fairlock::script

@@ -15,8 +15,9 @@ namespace fairlock::script {
 // Counts the steps of one run after the other. The instructions are counted by a hook of Lua; a
 // function of the library says itself what it is about to do. What takes memory is charged for it.
 //
-// A single instruction can take long, such as joining two strings of megabytes. So the time is
-// looked at with each count, and the counts become shorter while they take long.
+// The clock starts with the run and is read after every command, whatever the command cost in
+// steps. A single instruction can take long too, such as joining two strings of megabytes. So the
+// clock is read with each count, and the counts become shorter while they take long.
 //
 // Used up, it raises an error in every instruction that follows, so that a script cannot catch it.
 // Loop-confined.
@@ -32,6 +33,8 @@ class Budget {
   void Charge(lua_State* lua, std::uint64_t steps);
   // For work on so many bytes.
   void ChargeBytes(lua_State* lua, std::uint64_t bytes) { Charge(lua, bytes / kBytesPerStep); }
+  // After a command, for a reply of so many bytes: charges it and reads the clock.
+  void ChargeReply(lua_State* lua, std::uint64_t bytes);
 
   UsedUp used_up() const { return used_up_; }
   std::uint64_t steps() const { return steps_; }
@@ -41,9 +44,12 @@ class Budget {
 
   static void OnCount(lua_State* lua, lua_Debug* activation);
   void NoticeCount(lua_State* lua);
-  void WatchTime(lua_State* lua);
+  // Reads the clock; returns how long ago it was read before.
+  std::uint64_t WatchTime(lua_State* lua);
+  void AdaptCount(lua_State* lua, std::uint64_t elapsed_ns);
   void SetCount(lua_State* lua, int count);
   void Stop(lua_State* lua, UsedUp reason);
+  void RaiseIfUsedUp(lua_State* lua) const;
 
   const LuaMemory& memory_;
   Host* host_ = nullptr;
@@ -54,7 +60,7 @@ class Budget {
   std::uint64_t time_max_ns_ = 0;
   std::uint64_t steps_at_look_ = 0;
   std::uint64_t taken_bytes_ = 0;  // of memory, charged
-  std::uint64_t begun_ns_ = 0;     // 0: the time was not looked at
+  std::uint64_t begun_ns_ = 0;
   std::uint64_t looked_ns_ = 0;
 };
 

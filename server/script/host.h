@@ -22,9 +22,11 @@ class Host {
  public:
   // Appends exactly one reply, in RESP2. Must not run another script.
   virtual void Execute(const CommandCall& call, std::string& reply) = 0;
-  // A monotonic clock; only differences count. Asked only in scripts that run for long.
+  // A monotonic clock; only differences count. Read when a script begins and after each command.
   virtual std::uint64_t NowNs() = 0;
   virtual void Log(LogLevel level, std::string_view text) = 0;
+  // The reply of the script is or has an error with that text, which no command has answered.
+  virtual void CountError(std::string_view text) { static_cast<void>(text); }
 
  protected:
   ~Host() = default;

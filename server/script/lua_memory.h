@@ -17,6 +17,9 @@ class LuaMemory {
   // All that was ever taken; it never falls.
   std::uint64_t taken_bytes() const { return taken_bytes_; }
   void set_limit_bytes(std::size_t limit_bytes) { limit_bytes_ = limit_bytes; }
+  bool HasRoomFor(std::size_t bytes) const {
+    return used_bytes_ <= limit_bytes_ && bytes <= limit_bytes_ - used_bytes_;
+  }
 
   // As lua_Alloc; null if the limit is in the way. Less memory than before is always given.
   void* Resize(void* block, std::size_t old_bytes, std::size_t new_bytes);

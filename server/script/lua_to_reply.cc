@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <limits>
 #include <lua.hpp>
+#include <string>
 
 #include "protocol/reply_scanner.h"
 #include "server/script/raise.h"
+#include "server/script/reply_to_lua.h"
 #include "server/script/sandbox.h"
 
 namespace fairlock::script {
@@ -14,6 +16,9 @@ namespace fairlock::script {
 namespace {
 
 using protocol::RespVersion;
+
+// Of an element without its text: its kind, a number, the ends of lines.
+constexpr std::size_t kElementBytesMax = 32;
 
 // Towards zero; what has no place in 64 bits is the smallest number, as in Redis.
 std::int64_t Whole(lua_Number number) {
@@ -49,7 +54,8 @@ class ReplyBuilder {
   bool AppendByField();
   bool PushField(const char* name, int type);
   void AppendElements();
-  void CheckSize();
+  void CheckSize(std::size_t text_bytes);
+  std::string_view CheckedText();
 
   lua_State* lua_;
   std::string& out_;
@@ -58,18 +64,27 @@ class ReplyBuilder {
   std::size_t depth_ = 0;
 };
 
-void ReplyBuilder::CheckSize() {
-  Sandbox& sandbox = Sandbox::Of(lua_);
-  sandbox.budget().Charge(lua_, 1);
-  if (out_.size() - begin_ <= sandbox.limits().reply_bytes_max) return;
-  RaiseText(lua_, "the reply of the script is too long");
+// Before an element with a text of so many bytes is appended.
+void ReplyBuilder::CheckSize(std::size_t text_bytes) {
+  const std::size_t bytes_max = Sandbox::Of(lua_).limits().reply_bytes_max;
+  if (out_.size() - begin_ + text_bytes + kElementBytesMax <= bytes_max) return;
+  const std::string text = "the reply of the script is too long: up to " +
+                           std::to_string(bytes_max) + " bytes are allowed";
+  RaiseText(lua_, text);
+}
+
+std::string_view ReplyBuilder::CheckedText() {
+  const std::string_view text = TextOf(lua_);
+  CheckSize(text.size());
+  return text;
 }
 
 void ReplyBuilder::Append() {
-  CheckSize();
+  Sandbox::Of(lua_).budget().Charge(lua_, 1);
+  CheckSize(0);
   switch (lua_type(lua_, -1)) {
     case LUA_TSTRING:
-      return writer_.Bulk(TextOf(lua_));
+      return writer_.Bulk(CheckedText());
     case LUA_TNUMBER:
       return writer_.Integer(Whole(lua_tonumber(lua_, -1)));
     case LUA_TBOOLEAN:
@@ -104,9 +119,12 @@ bool ReplyBuilder::PushField(const char* name, int type) {
 
 bool ReplyBuilder::AppendByField() {
   if (PushField("err", LUA_TSTRING)) {
-    AppendErrorLine(out_, TextOf(lua_));
+    const std::string_view text = CheckedText();
+    AppendErrorLine(out_, text);
+    lua_pushvalue(lua_, -2);  // the table
+    if (!IsCounted(lua_)) Sandbox::Of(lua_).run().host->CountError(text);
   } else if (PushField("ok", LUA_TSTRING)) {
-    AppendLine(out_, '+', TextOf(lua_));
+    AppendLine(out_, '+', CheckedText());
   } else {
     return false;
   }

@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/reply_scanner.h"
 #include "server/script/digest.h"
 #include "server/script/libraries.h"
 #include "server/script/library_table.h"
+#include "server/script/raise.h"
 #include "server/script/reply_to_lua.h"
 #include "server/script/sandbox.h"
 
@@ -20,6 +22,10 @@ namespace {
 // A command is more work than an instruction.
 constexpr std::uint64_t kStepsPerCommand = 50;
 constexpr std::size_t kLogBytesMax = 1024;
+// Stack slots for a reply, which is an array in an array at most a few times over.
+constexpr int kReplySlots = static_cast<int>(protocol::ReplyScanner::kDepthMax) + 8;
+// What the reply of a command that changes something takes at most, about.
+constexpr std::size_t kReplyMemoryBytes = std::size_t{64} * 1024;
 // A long reply does not keep its memory.
 constexpr std::size_t kReplyBytesKept = std::size_t{64} * 1024;
 
@@ -66,7 +72,15 @@ const char* TakeArguments(lua_State* lua, std::vector<std::string_view>& argumen
   return nullptr;
 }
 
-// Pushes the reply; true: it is an error.
+// Asks for what the reply will take, before the command has an effect: a script must not fail with
+// a change that it has made but does not know of. The arguments make room for the reply.
+void AskForRoom(lua_State* lua) {
+  const int missing = kReplySlots - lua_gettop(lua);
+  if (missing > 0) luaL_checkstack(lua, missing, "too many values");
+  if (!Sandbox::Of(lua).memory().HasRoomFor(kReplyMemoryBytes)) RaiseText(lua, "not enough memory");
+}
+
+// Pushes the reply in place of the arguments; true: it is an error.
 bool PushReplyOfCommand(lua_State* lua) {
   Sandbox& sandbox = Sandbox::Of(lua);
   if (const char* wrong = TakeArguments(lua, sandbox.arguments())) {
@@ -76,8 +90,10 @@ bool PushReplyOfCommand(lua_State* lua) {
   const RunState& run = sandbox.run();
   std::string& reply = sandbox.reply();
   reply.clear();
+  AskForRoom(lua);
   run.host->Execute({sandbox.arguments(), run.is_read_only}, reply);
-  sandbox.budget().ChargeBytes(lua, reply.size());
+  lua_settop(lua, 0);
+  sandbox.budget().ChargeReply(lua, reply.size());
   const bool is_error = PushReply(lua, reply);
   if (reply.capacity() > kReplyBytesKept) std::string().swap(reply);
   return is_error;

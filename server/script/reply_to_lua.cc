@@ -25,6 +25,15 @@ void PushTextIn(lua_State* lua, const char* field, std::string_view text) {
   lua_setfield(lua, -2, field);
 }
 
+// Of the table of an error, named as in Redis: the command that has answered it has counted it.
+constexpr const char* kCountedField = "ignore_error_stats_update";
+
+void MarkAsCounted(lua_State* lua) {
+  lua_pushboolean(lua, 1);
+  lua_setfield(lua, -2, kCountedField);
+}
+
+// The room on the stack was asked for before the command ran.
 class ReplyPusher {
  public:
   ReplyPusher(lua_State* lua, std::string_view reply) : lua_(lua), reply_(reply) {}
@@ -43,7 +52,6 @@ ReplyType ReplyPusher::PushNext() {
   const ReplyElement element = protocol::ReadReplyElement(reply_, at_, reply_.size());
   assert(element.status == ReplyElement::Status::kWhole && !element.is_attribute);
   at_ = element.end;
-  luaL_checkstack(lua_, 4, "the reply is nested too deep");
   Sandbox::Of(lua_).budget().Charge(lua_, 1);
   switch (element.type) {
     case ReplyType::kNull:
@@ -54,6 +62,7 @@ ReplyType ReplyPusher::PushNext() {
       break;
     case ReplyType::kError:
       PushError(lua_, element.text);
+      MarkAsCounted(lua_);
       break;
     case ReplyType::kInteger:
       lua_pushnumber(lua_, static_cast<lua_Number>(element.integer));
@@ -85,5 +94,13 @@ bool PushReply(lua_State* lua, std::string_view reply) {
 }
 
 void PushError(lua_State* lua, std::string_view text) { PushTextIn(lua, "err", text); }
+
+bool IsCounted(lua_State* lua) {
+  lua_pushstring(lua, kCountedField);
+  lua_rawget(lua, -2);
+  const bool is_counted = lua_toboolean(lua, -1) != 0;
+  lua_pop(lua, 1);
+  return is_counted;
+}
 
 }  // namespace fairlock::script

@@ -16,4 +16,7 @@ bool PushReply(lua_State* lua, std::string_view reply);
 // Pushes {err = text}; `text` has its first word.
 void PushError(lua_State* lua, std::string_view text);
 
+// Whether the table on top is an error that a command has answered: then it was counted.
+bool IsCounted(lua_State* lua);
+
 }  // namespace fairlock::script

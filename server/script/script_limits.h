@@ -12,7 +12,7 @@ struct ScriptLimits {
   // A step is one instruction of Lua; functions of the library that work through long strings or
   // tables are charged steps for it. Ten million are about 100 ms.
   std::uint64_t steps_max = 10'000'000;
-  // Looked at every few thousand steps.
+  // From its begin. Looked at after every command, and every hundred instructions.
   std::uint64_t time_max_ms = 1'000;
   // That a script may hold beyond what it found.
   std::size_t memory_bytes_max = std::size_t{16} * 1024 * 1024;

@@ -6,6 +6,7 @@
 
 #include "server/script/interpreter.h"
 #include "server/script/lua_to_reply.h"
+#include "server/script/reply_to_lua.h"
 
 namespace fairlock::script {
 
@@ -86,6 +87,7 @@ std::string TextOfStop(const Sandbox& sandbox, Budget::UsedUp reason) {
 
 void AppendFailure(lua_State* lua, const Frame& frame) {
   const Budget::UsedUp used_up = frame.sandbox.budget().used_up();
+  const bool is_counted = used_up == Budget::UsedUp::kNot && lua_istable(lua, -1) && IsCounted(lua);
   std::string text =
       used_up == Budget::UsedUp::kNot ? TextOfError(lua) : TextOfStop(frame.sandbox, used_up);
   text += " script: " + HexOf(frame.script.digest);
@@ -93,6 +95,7 @@ void AppendFailure(lua_State* lua, const Frame& frame) {
     text += ", on " + frame.source + ":" + std::to_string(frame.line) + ".";
   }
   AppendErrorLine(frame.out, text);
+  if (!is_counted) frame.options.host.CountError(text);
 }
 
 // In protected mode: the arguments and the handler of errors take memory too.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -125,6 +126,45 @@ TEST(ScriptBudget, StopsByTimeWhereStepsAreSlow) {
   EXPECT_LT(stage.interpreter.steps(), 100'000U);
 }
 
+// A command may take longer than thousands of instructions.
+TEST(ScriptBudget, ReadsTheClockAfterEveryCommand) {
+  ScriptLimits limits;
+  limits.time_max_ms = 50;
+  ScriptStage stage(limits);
+  stage.host.command_ns = 20'000'000;
+  EXPECT_THAT(stage.Eval("while true do redis.pcall('PING') end"),
+              HasSubstr("the script was stopped after 50 ms"));
+  EXPECT_EQ(stage.host.calls.size(), 3U);
+  stage.host.calls.clear();
+  EXPECT_EQ(stage.Eval("redis.call('PING') return redis.call('PING')"), "+PONG\r\n");
+}
+
+TEST(ScriptBudget, StartsTheClockWithTheScript) {
+  ScriptLimits limits;
+  limits.time_max_ms = 50;
+  ScriptStage stage(limits);
+  stage.host.command_ns = 51'000'000;
+  EXPECT_THAT(stage.Eval("redis.call('SET', KEYS[1], 'v') return 1", {"k"}),
+              HasSubstr("the script was stopped after 50 ms"));
+}
+
+// Each of these instructions takes up to a millisecond.
+TEST(ScriptBudget, StopsByTimeWhereSingleInstructionsAreSlow) {
+  ScriptLimits limits;
+  limits.time_max_ms = 20;
+  ScriptStage stage(limits);
+  stage.host.counts_processor_time = true;
+  for (const std::string_view text :
+       {"local a = ('x'):rep(7e6) .. 'a' local b = ('x'):rep(7e6) .. 'b' "
+        "local n = 0 while true do if a < b then n = n + 1 end end",
+        "local t = {} for i = 1, 1e5 do t['k' .. i] = i end for k in pairs(t) do t[k] = nil end "
+        "while true do next(t) end"}) {
+    const std::uint64_t begun_ns = stage.host.NowNs();
+    EXPECT_THAT(stage.Eval(text), HasSubstr("the script was stopped after")) << text;
+    EXPECT_LE((stage.host.NowNs() - begun_ns) / 1'000'000, 20U + 50U) << text;
+  }
+}
+
 TEST(ScriptBudget, SaysWhereItWasStopped) {
   ScriptStage stage;
   EXPECT_THAT(stage.Eval("local n = 0\nwhile true do n = n + 1 end"),
@@ -142,6 +182,38 @@ TEST(ScriptBudget, LetsCommandsStandThatWereDoneBefore) {
   ScriptStage stage;
   stage.Eval("redis.call('SET', KEYS[1], 'v') while true do end", {"k"});
   EXPECT_EQ(stage.host.keys["k"], "v");
+}
+
+// A command that has taken effect is answered: what its reply needs is asked for before.
+TEST(ScriptBudget, AsksForRoomBeforeACommandRuns) {
+  ScriptStage stage;
+  const std::string setup = "local a = {} for i = 1, ARGV[1] do a[i] = 'k' .. i end ";
+  for (const std::string_view count : {"7990", "7996", "7999"}) {
+    stage.host.keys["k1"] = "v";
+    EXPECT_EQ(stage.Eval(setup + "return redis.call('DEL', unpack(a))", {}, {count}), ":1\r\n")
+        << count;
+    stage.host.keys["k1"] = "v";
+    EXPECT_EQ(stage.Eval(setup + "return {pcall(redis.call, 'DEL', unpack(a, 2))}", {}, {count}),
+              "*2\r\n:1\r\n:0\r\n")
+        << count;
+    EXPECT_EQ(stage.Eval(setup + "return #redis.call('MGET', unpack(a))", {}, {count}),
+              ":" + std::string(count) + "\r\n");
+  }
+  stage.host.keys["k1"] = "v";
+  EXPECT_THAT(stage.Eval(setup + "return redis.call('DEL', unpack(a))", {}, {"8000"}),
+              HasSubstr("too many results to unpack"));
+  EXPECT_TRUE(stage.host.keys.contains("k1"));
+}
+
+TEST(ScriptBudget, AsksForMemoryBeforeACommandRuns) {
+  ScriptStage stage;
+  // Takes all memory down to a few bytes; the error of that is caught.
+  const std::string fill =
+      "local t = {} local function add(bytes) t[#t + 1] = ('x'):rep(bytes) .. #t end "
+      "for _, bytes in ipairs({1e5, 1e4, 1e3, 100, 10}) do while pcall(add, bytes) do end end ";
+  EXPECT_THAT(stage.Eval(fill + "return redis.call('SET', KEYS[1], 'v')", {"k"}),
+              HasSubstr("not enough memory"));
+  EXPECT_FALSE(stage.host.keys.contains("k"));
 }
 
 TEST(ScriptBudget, RefusesTextsThatAreTooLong) {
@@ -167,6 +239,19 @@ TEST(ScriptBudget, BoundsTheReply) {
               HasSubstr("the reply of the script is too long"));
   EXPECT_THAT(stage.Eval("local t = {} for i = 1, 100 do t = {t} end return t"),
               HasSubstr("nested too deep"));
+}
+
+// The element that would exceed the bound is not appended.
+TEST(ScriptBudget, BoundsTheReplyBeforeEachElement) {
+  ScriptStage stage({.reply_bytes_max = 1'000});
+  const std::string refusal = "the reply of the script is too long: up to 1000 bytes are allowed";
+  for (const std::string_view text :
+       {"return ('x'):rep(1000)", "return {('x'):rep(500), ('x'):rep(500)}",
+        "return {ok = ('x'):rep(1000)}", "return {err = 'A ' .. ('x'):rep(1000)}",
+        "return redis.call('ECHO', ('x'):rep(1000))"}) {
+    EXPECT_THAT(stage.Eval(text), HasSubstr(refusal)) << text;
+  }
+  EXPECT_THAT(stage.Eval("return ('x'):rep(960)"), StartsWith("$960\r\nxxx"));
 }
 
 TEST(ScriptBudget, BoundsTheLog) {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <chrono>
+#include <ctime>
 #include <utility>
 
 namespace fairlock::script {
@@ -107,6 +108,7 @@ void KeyHost::Execute(const CommandCall& call, std::string& reply) {
   std::string name(call.arguments[0]);
   for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   calls.push_back(name);
+  now_ns_ += command_ns;
   for (const KeyCommand& command : kCommands) {
     if (command.name != name) continue;
     if (!FitsArity(command, call.arguments.size())) {
@@ -124,6 +126,10 @@ void KeyHost::Execute(const CommandCall& call, std::string& reply) {
 
 std::uint64_t KeyHost::NowNs() {
   if (tick_ns > 0) return now_ns_ += tick_ns;
+  if (command_ns > 0) return now_ns_;
+  if (counts_processor_time) {
+    return static_cast<std::uint64_t>(std::clock()) * (1'000'000'000 / CLOCKS_PER_SEC);
+  }
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());

@@ -31,6 +31,10 @@ class KeyHost final : public Host {
   std::vector<std::string> calls;  // the names, as they were called
   // Each look at the clock finds it so much later; 0: it is the clock of the machine.
   std::uint64_t tick_ns = 0;
+  // The clock is the processor time of this process: other programs do not count.
+  bool counts_processor_time = false;
+  // Each command takes so long by the clock, which then stands still in between.
+  std::uint64_t command_ns = 0;
 
  private:
   std::uint64_t now_ns_ = 0;

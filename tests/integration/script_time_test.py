@@ -1,0 +1,116 @@
+"""However a script spends its time, others wait for script_time and little more."""
+
+import threading
+import time
+import unittest
+
+from own_server import IS_MEASURED, Server
+import resp
+
+SCRIPT_TIME_MS = 100
+# Beyond it: the command or the instructions that were under way, and the end of the script.
+SLACK_MS = 50
+LOCKS = 300_000
+# Other programs use the processor too, and take it away at times: the best of some attempts counts.
+ATTEMPTS = 5
+
+# Each would run for ever. Database 3 is empty, and LOCKS locks are in database 0.
+SCRIPTS = {
+    "RANDOMKEY of an empty database":
+        'redis.call("SELECT","3") while true do redis.pcall("RANDOMKEY") end',
+    "FLUSHDB of an empty database":
+        'redis.call("SELECT","3") while true do redis.call("FLUSHDB") end',
+    "RANDOMKEY of a database with one key":
+        'redis.call("SELECT","4") redis.call("SET","k","v") '
+        'while true do redis.pcall("RANDOMKEY") end',
+    "FLUSHDB of a database with one key":
+        'redis.call("SELECT","4") while true do '
+        'redis.call("SET","k","v") redis.call("FLUSHDB") end',
+    "KEYS, which refuses": 'while true do redis.pcall("KEYS","*") end',
+    "SCAN": 'while true do redis.call("SCAN","0","COUNT","10000","MATCH","x") end',
+    "LOCKS": 'while true do redis.call("LOCKS","0","COUNT","100000") end',
+    "INFO": 'while true do redis.call("INFO","all") end',
+    "COMMAND DOCS": 'while true do redis.call("COMMAND","DOCS") end',
+    "DEL of many keys":
+        "local a = {} for i = 1, 7900 do a[i] = 'x' .. i end "
+        "while true do redis.call('DEL', unpack(a)) end",
+    "SET and DEL": "while true do redis.call('SET','x','y') redis.call('DEL','x') end",
+    "comparisons of long strings":
+        "local a, b = ('x'):rep(3e6) .. 'a', ('x'):rep(3e6) .. 'b' "
+        "while true do if a > b then return end end",
+    "a table whose elements are gone":
+        "local t = {} for i = 1, 1e5 do t['k' .. i] = i end "
+        "for k in pairs(t) do t[k] = nil end while true do next(t) end",
+    "memory": "local t = {} while true do for i = 1, 100 do t[i] = ('x'):rep(1e5) .. i end end",
+}
+
+
+def fill(connection):
+    """Locks in the database that is selected."""
+    batch = 5_000
+    for begin in range(0, LOCKS, batch):
+        connection.send(b"".join(resp.request("SET", f"k{i}", "v", "PX", 3_600_000)
+                                 for i in range(begin, begin + batch)))
+        for _ in range(batch):
+            assert connection.reply() == "OK"
+
+
+class Pings:
+    """Another connection, which asks again and again. Use it in a with statement."""
+
+    def __init__(self, server):
+        self.connection = server.connect()
+        self.is_over = threading.Event()
+        self.longest = 0.0
+        self.thread = threading.Thread(target=self._run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *failure):
+        self.is_over.set()
+        self.thread.join()
+        self.connection.close()
+
+    def _run(self):
+        while not self.is_over.is_set():
+            begin = time.monotonic()
+            self.connection.ask("PING")
+            self.longest = max(self.longest, time.monotonic() - begin)
+            time.sleep(0.001)
+
+
+def longest_ping_ms(server, script):
+    with server.connect() as connection, Pings(server) as pings:
+        time.sleep(0.01)
+        reply = connection.ask("EVAL", script, 0)
+        assert "the script was stopped after" in reply, reply
+        time.sleep(0.01)
+    return pings.longest * 1000
+
+
+@unittest.skipUnless(IS_MEASURED, "the build is made to find mistakes")
+class ScriptTime(unittest.TestCase):
+
+    def test_longest_ping_while_scripts_do_their_worst(self):
+        options = ("--script-time", f"{SCRIPT_TIME_MS}ms", "--script-steps", "1000000000")
+        with Server(*options) as server:
+            with server.connect() as connection:
+                fill(connection)
+            for name, script in SCRIPTS.items():
+                with self.subTest(name):
+                    longest = []
+                    while len(longest) < ATTEMPTS:
+                        longest.append(longest_ping_ms(server, script))
+                        if longest[-1] <= SCRIPT_TIME_MS + SLACK_MS:
+                            break
+                        # Far beyond, the next attempt will say the same.
+                        if longest[-1] > 10 * SCRIPT_TIME_MS:
+                            break
+                    print(f"{name}: {', '.join(f'{ms:.0f}' for ms in longest)} ms", flush=True)
+                    self.assertLessEqual(min(longest), SCRIPT_TIME_MS + SLACK_MS)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
