@@ -29,7 +29,11 @@ const Option* FindByAnyName(std::string_view name) {
 
 ProcessEnvironment::ProcessEnvironment(command::ServerFacts facts, Config config,
                                        EnvironmentHooks hooks)
-    : facts_(std::move(facts)), config_(std::move(config)), hooks_(std::move(hooks)) {
+    : facts_(std::move(facts)),
+      config_(std::move(config)),
+      hooks_(std::move(hooks)),
+      started_ns_(net::MonotonicNs()),
+      started_ticks_(net::Ticks()) {
   facts_.tcp_port = static_cast<std::uint16_t>(config_.port);
   facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
 }
@@ -37,6 +41,14 @@ ProcessEnvironment::ProcessEnvironment(command::ServerFacts facts, Config config
 std::int64_t ProcessEnvironment::UnixTimeUs() const { return net::UnixTimeUs(); }
 
 std::uint64_t ProcessEnvironment::MonotonicNs() const { return net::MonotonicNs(); }
+
+std::uint64_t ProcessEnvironment::Ticks() const { return net::Ticks(); }
+
+double ProcessEnvironment::NsPerTick() const {
+  const std::uint64_t ticks = net::Ticks() - started_ticks_;
+  const std::uint64_t ns = net::MonotonicNs() - started_ns_;
+  return ticks == 0 ? 1 : static_cast<double>(ns) / static_cast<double>(ticks);
+}
 
 command::ResourceUse ProcessEnvironment::Resources() const {
   rusage usage{};

@@ -41,6 +41,8 @@ class ProcessEnvironment final : public command::Environment {
   const command::ServerFacts& Facts() const override { return facts_; }
   std::int64_t UnixTimeUs() const override;
   std::uint64_t MonotonicNs() const override;
+  std::uint64_t Ticks() const override;
+  double NsPerTick() const override;
   command::ResourceUse Resources() const override;
   std::vector<command::Setting> FindSettings(std::string_view name_glob) const override;
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
@@ -84,6 +86,8 @@ class ProcessEnvironment final : public command::Environment {
   Config config_;
   EnvironmentHooks hooks_;
   MemoryMeter memory_;
+  std::uint64_t started_ns_;  // the same moment by both clocks
+  std::uint64_t started_ticks_;
 };
 
 }  // namespace fairlock::server

@@ -95,16 +95,19 @@ std::size_t Client::ExecuteAhead(const RequestWindow& window, engine::TimeMs now
     ++executed;
     if (output_.size() > kOutputBytesAtOnce) break;
   }
+  dispatcher_.statistics().TurnTo(CommandTable::kNone);
   return executed;
 }
 
 void Client::RefuseInput(const protocol::WireError& error) {
   ++dispatcher_.counters().protocol_errors;
+  dispatcher_.statistics().CountError(error.code);
   writer().Error(error);
   CloseAfterOutput();
 }
 
 void Client::EndWith(ErrorCode code, std::string_view text) {
+  dispatcher_.statistics().CountError(code);
   writer().Error(code, text);
   CloseAfterOutput();
   transport_.NoticeOutput();
@@ -227,6 +230,7 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
   }
   assert(is_waiting());
   EndWait();
+  const std::size_t output_before = output_.size();
   const bool is_timed_out = resolution.kind == engine::ResolutionKind::kTimedOut ||
                             resolution.kind == engine::ResolutionKind::kWatchTimedOut;
   const bool is_cancelled = resolution.kind == engine::ResolutionKind::kCancelled;
@@ -243,6 +247,7 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
   } else {
     AnswerWaitingLock(resolution, now);
   }
+  CountAwaitedReply(output_before);
   explained_.reset();
   NoteNews(kReadOnly);
   transport_.NoticeOutput();
@@ -254,9 +259,19 @@ void Client::AnswerBackup(const std::string& error) {
   if (error.empty()) {
     writer().Ok();
   } else {
+    const std::size_t output_before = output_.size();
     writer().Error(ErrorCode::kErr, "no backup was made: " + error);
+    CountAwaitedReply(output_before);
   }
   transport_.NoticeOutput();
+}
+
+void Client::CountAwaitedReply(std::size_t output_before) {
+  const std::string_view reply = std::string_view(output_).substr(output_before);
+  // The last command is the one that waited: nothing is executed behind it.
+  if (!reply.starts_with('-') || profile_.last_command == nullptr) return;
+  dispatcher_.statistics().CountReply(dispatcher_.commands().IndexOf(profile_.last_command->name),
+                                      true, reply);
 }
 
 void Client::DenyWait(std::string denial) {

@@ -154,6 +154,9 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void Reset(engine::TimeMs now);
   void SetName(std::string_view name);
 
+  // The reply that begins there ends a wait; errors are counted for the command that waited.
+  void CountAwaitedReply(std::size_t output_before);
+
   // For MULTI and WATCH. Null: neither came.
   Transaction* transaction() const { return transaction_.get(); }
   Transaction& NeedTransaction();
@@ -171,7 +174,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void set_version(protocol::RespVersion version) { version_ = version; }
   protocol::ReplyWriter writer() { return {output_, version_}; }
   WaitKind wait_kind() const { return wait_kind_; }
-  Transport& transport() { return transport_; }
+  Transport& transport() const { return transport_; }
   // Null: it is subscribed to nothing.
   const Subscriptions* subscriptions() const { return subscriptions_.get(); }
   // In RESP2 a message looks like a reply: who is subscribed to something may ask for little else.

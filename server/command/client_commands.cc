@@ -24,9 +24,7 @@ void ClientId(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(call.client.profile().id));
 }
 
-void ClientInfo(Invocation& call) {
-  call.reply.Verbatim("txt", DescribeClient(call.client, call.now));
-}
+void ClientInfo(Invocation& call) { call.reply.Verbatim("txt", DescribeClient(call.client, call)); }
 
 void GetName(Invocation& call) {
   const std::string& name = call.client.profile().name;
@@ -78,7 +76,7 @@ void ListByNumber(Invocation& call) {
     const auto id = ParseInteger(call.arguments[i]);
     if (!id) return call.reply.Error(ErrorCode::kErr, "Invalid client ID");
     const Client* client = call.dispatcher.FindClient(static_cast<std::uint64_t>(*id));
-    if (client != nullptr) lines += DescribeClient(*client, call.now);
+    if (client != nullptr) lines += DescribeClient(*client, call);
   }
   call.reply.Verbatim("txt", lines);
 }
@@ -96,7 +94,7 @@ void ClientList(Invocation& call) {
   }
   std::string lines;
   for (const Client* client : FindClients(call.dispatcher, filter, call.now)) {
-    lines += DescribeClient(*client, call.now);
+    lines += DescribeClient(*client, call);
   }
   call.reply.Verbatim("txt", lines);
 }

@@ -1,5 +1,6 @@
 #include "server/command/client_list.h"
 
+#include <algorithm>
 #include <array>
 
 #include "server/command/text.h"
@@ -96,7 +97,20 @@ std::uint64_t CountSubscriptions(const Client& client, ChannelKind kind) {
 
 }  // namespace
 
-std::string DescribeClient(const Client& client, engine::TimeMs now) {
+namespace {
+
+// Of the request that is executed; no other is kept in pieces.
+std::uint64_t ArgumentBytes(const Client& client, const Invocation& call) {
+  if (&client != &call.client) return 0;
+  std::uint64_t bytes = 0;
+  for (const std::string_view argument : call.arguments) bytes += argument.size();
+  return bytes;
+}
+
+}  // namespace
+
+std::string DescribeClient(const Client& client, const Invocation& call) {
+  const engine::TimeMs now = call.now;
   const ClientProfile& profile = client.profile();
   const std::string& output = client.output();
   constexpr std::uint64_t kNone = 0;
@@ -115,17 +129,20 @@ std::string DescribeClient(const Client& client, engine::TimeMs now) {
   line.Add("ssub", CountSubscriptions(client, ChannelKind::kShard));
   const Transaction* transaction = IsCollecting(client) ? client.transaction() : nullptr;
   line.Add("multi", transaction == nullptr ? -1 : static_cast<std::int64_t>(transaction->size()));
-  // What is received stays with the transport until it is a whole request.
-  line.Add("qbuf", kNone);
-  line.Add("qbuf-free", kNone);
-  line.Add("argv-mem", kNone);
-  line.Add("multi-mem", transaction == nullptr ? kNone : std::uint64_t{transaction->bytes()});
+  const InputUse input = client.transport().UnexecutedInput();
+  const std::uint64_t transaction_bytes = transaction == nullptr ? kNone : transaction->bytes();
+  line.Add("qbuf", std::uint64_t{input.bytes});
+  // What came in this turn is in memory that all connections share.
+  line.Add("qbuf-free", input.memory_bytes - std::min(input.bytes, input.memory_bytes));
+  line.Add("argv-mem", ArgumentBytes(client, call));
+  line.Add("multi-mem", transaction_bytes);
   line.Add("rbs", std::uint64_t{output.capacity()});
   line.Add("rbp", std::uint64_t{output.capacity()});
   line.Add("obl", std::uint64_t{output.size()});
   line.Add("oll", kNone);
   line.Add("omem", kNone);
-  line.Add("tot-mem", std::uint64_t{sizeof(Client) + output.capacity()});
+  line.Add("tot-mem", std::uint64_t{sizeof(Client) + output.capacity() + input.memory_bytes} +
+                          transaction_bytes);
   line.Add("events", output.empty() ? "r" : "rw");
   const CommandSpec* const command = profile.last_command;
   line.Add("cmd", command == nullptr ? "NULL" : Lowered(command->name));

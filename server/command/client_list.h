@@ -19,7 +19,7 @@ std::optional<ClientType> FindClientType(std::string_view name);
 ClientType TypeOf(const Client& client);
 
 // The line of CLIENT LIST, with its line end.
-std::string DescribeClient(const Client& client, engine::TimeMs now);
+std::string DescribeClient(const Client& client, const Invocation& call);
 
 // What is given must agree; nothing given agrees with everybody.
 struct ClientFilter {

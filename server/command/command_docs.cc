@@ -58,13 +58,39 @@ void WriteText(protocol::ReplyWriter& reply, std::string_view name, std::string_
   reply.Bulk(text);
 }
 
+std::vector<std::string_view> WordsOf(KeyEffect effect, bool writes) {
+  switch (effect) {
+    case KeyEffect::kChange:
+      return {"RW", "access", "update"};
+    case KeyEffect::kTest:
+      return {"RO"};
+    case KeyEffect::kUpdate:
+      return {"RW", "update"};
+    case KeyEffect::kOverwrite:
+      return {"OW", "update"};
+    case KeyEffect::kInsert:
+      return {"OW", "insert"};
+    case KeyEffect::kDelete:
+      return {"RM", "delete"};
+    case KeyEffect::kAccessDelete:
+      return {"RW", "access", "delete"};
+    case KeyEffect::kDefault:
+    case KeyEffect::kOverwriteUnlessGet:
+      break;
+  }
+  if (writes) return {"RW", "access", "update"};
+  return {"RO", "access"};
+}
+
 // The positions again, in the form that Redis has since 7.0.
 void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
   if (spec.keys.first == 0) return reply.SetHeader(0);
   reply.SetHeader(1);
   reply.MapHeader(3);
   reply.Bulk("flags");
-  WriteKeyFlags(reply, spec);
+  std::vector<std::string_view> flags = WordsOf(spec.keys.effect, (spec.flags & kWrite) != 0);
+  if (spec.keys.effect == KeyEffect::kOverwriteUnlessGet) flags.emplace_back("variable_flags");
+  WriteWords(reply, flags);
   reply.Bulk("begin_search");
   reply.MapHeader(2);
   WriteText(reply, "type", "index");
@@ -134,6 +160,7 @@ std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec) {
   for (const FlagName& row : kFlagNames) {
     if ((spec.flags & row.flags) != 0) names.push_back(row.name);
   }
+  if (spec.keys.may_be_none) names.emplace_back("no_mandatory_keys");
   if (spec.keys.is_counted) names.emplace_back("movablekeys");
   return names;
 }
@@ -150,9 +177,16 @@ std::vector<std::string_view> CategoriesOf(const CommandSpec& spec) {
   return names;
 }
 
-void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec) {
-  if ((spec.flags & kWrite) != 0) return WriteWords(reply, {"RW", "access", "update"});
-  WriteWords(reply, {"RO", "access"});
+void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
+                   std::span<const std::string_view> request) {
+  KeyEffect effect = spec.keys.effect;
+  if (effect == KeyEffect::kOverwriteUnlessGet) {
+    // Behind the key and the value, which may be that word.
+    const bool gets = std::ranges::any_of(
+        request.subspan(3), [](std::string_view word) { return EqualsIgnoreCase(word, "GET"); });
+    effect = gets ? KeyEffect::kDefault : KeyEffect::kOverwrite;
+  }
+  WriteWords(reply, WordsOf(effect, (spec.flags & kWrite) != 0));
 }
 
 void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,

@@ -24,8 +24,9 @@ void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
 void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
                       const CommandSpec& spec);
 
-// How a command uses its keys: "RO" "access", or "RW" "access" "update".
-void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec);
+// How a request uses its keys: "RO" "access", or "RW" "access" "update".
+void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
+                   std::span<const std::string_view> request);
 
 // Which arguments of a whole request are its keys: each `step`-th of [first, end).
 struct KeyRange {

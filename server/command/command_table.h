@@ -51,6 +51,19 @@ enum CommandFlag : std::uint32_t {
   kGrows = 1U << 17,      // refused while memory is short, whatever it is about; not shown
 };
 
+// What a command does with its keys, as Redis says it: by the flags of the command, or else.
+enum class KeyEffect : std::uint8_t {
+  kDefault,             // RW access update; RO access
+  kChange,              // RW access update, although the command itself is none that writes
+  kTest,                // RO: looks at it, not at its value
+  kUpdate,              // RW update
+  kOverwrite,           // OW update
+  kInsert,              // OW insert
+  kDelete,              // RM delete
+  kAccessDelete,        // RW access delete
+  kOverwriteUnlessGet,  // SET: RW access update with GET, else OW update
+};
+
 // Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
 // last argument.
 struct KeyPositions {
@@ -58,9 +71,17 @@ struct KeyPositions {
   int last = 0;
   int step = 0;
   bool is_counted = false;  // the argument before the first says how many there are
+  KeyEffect effect = KeyEffect::kDefault;
+  bool may_be_none = false;  // although there are positions
 };
 
 inline constexpr KeyPositions kFirstKey = {1, 1, 1};
+inline constexpr KeyPositions kEveryKey = {1, -1, 1};
+
+constexpr KeyPositions With(KeyPositions keys, KeyEffect effect) {
+  keys.effect = effect;
+  return keys;
+}
 
 struct CommandSpec {
   std::string_view name;         // upper case; of a subcommand "CLIENT|LIST"

@@ -32,8 +32,7 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       newcomers_(*this),
       unit_warnings_(environment),
       memory_(environment),
-      calls_(commands_.rows().size()),
-      failures_(commands_.rows().size()) {
+      statistics_(environment, commands_.rows().size()) {
   if (recorder_.is_on()) AddEventSink(recorder_);
   engine_.set_notice_sink(&notifier_);
 }
@@ -47,6 +46,16 @@ bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
 
 namespace {
 
+// What to use instead of a command that there is not, behind a semicolon; empty: nothing comes
+// close.
+std::string HintFor(const CommandTable& table, std::string_view name) {
+  if (const std::string_view instead = InsteadOf(name); !instead.empty()) {
+    return "; " + std::string(instead);
+  }
+  const std::string_view meant = CommandMeantBy(table, name);
+  return meant.empty() ? "" : "; did you mean " + std::string(meant) + "?";
+}
+
 void RefuseUnknownCommand(const CommandTable& table, const protocol::Arguments& arguments,
                           protocol::ReplyWriter& reply) {
   if (IsOfClusters(arguments[0])) {
@@ -57,13 +66,14 @@ void RefuseUnknownCommand(const CommandTable& table, const protocol::Arguments& 
   for (std::size_t i = 1; i < arguments.size() && text.size() < 256; ++i) {
     text += Quoted(arguments[i], 128) + " ";
   }
-  const std::string_view instead = InsteadOf(arguments[0]);
-  if (!instead.empty()) {
-    text.append("; ").append(instead);
-  } else if (const std::string_view meant = CommandMeantBy(table, arguments[0]); !meant.empty()) {
-    text.append("; did you mean ").append(meant).append("?");
-  }
-  reply.Error(ErrorCode::kErr, text);
+  reply.Error(ErrorCode::kErr, text + HintFor(table, arguments[0]));
+}
+
+// In the words of Redis.
+void RefuseUnknownInScript(const CommandTable& table, const protocol::Arguments& arguments,
+                           protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kErr,
+              "Unknown Redis command called from script" + HintFor(table, arguments[0]));
 }
 
 void RefuseUnknownSubcommand(const CommandTable& table, const CommandSpec& container,
@@ -95,34 +105,38 @@ void Dispatcher::PrefetchLock(const RequestAhead& request) const {
   if (request.has_key) engine_.PrefetchLock(request.key_hash);
 }
 
-std::size_t Dispatcher::FindCommand(const Client& client, const RequestAhead& request,
-                                    protocol::ReplyWriter& reply) const {
+Dispatcher::FoundCommand Dispatcher::FindCommand(const Client& client, const RequestAhead& request,
+                                                 protocol::ReplyWriter& reply) const {
   const protocol::Arguments& arguments = request.arguments;
-  if (client.is_limited() && !access_.Admit(client, request, reply)) return CommandTable::kNone;
-  std::size_t index = request.row;
-  if (index == CommandTable::kNone) {
+  FoundCommand found{.row = request.row};
+  const CommandSpec* spec =
+      found.row == CommandTable::kNone ? nullptr : commands_.rows()[found.row];
+  const bool names_subcommand = spec != nullptr && HasSubcommands(*spec) && arguments.size() > 1;
+  if (names_subcommand) found.row = commands_.IndexOfSubcommand(*spec, arguments[1]);
+  if (client.is_limited() && !access_.Admit(client, request, reply)) return found;
+  if (found.row != CommandTable::kNone) {
+    spec = commands_.rows()[found.row];
+    found.is_accepted = !IsRefused(client, *spec, arguments.size(), reply);
+  } else if (scripts_.is_running()) {
+    RefuseUnknownInScript(commands_, arguments, reply);
+  } else if (names_subcommand) {
+    RefuseUnknownSubcommand(commands_, *spec, arguments[1], reply);
+  } else {
     RefuseUnknownCommand(commands_, arguments, reply);
-    return CommandTable::kNone;
   }
-  const CommandSpec* spec = commands_.rows()[index];
-  if (HasSubcommands(*spec) && arguments.size() > 1) {
-    index = commands_.IndexOfSubcommand(*spec, arguments[1]);
-    if (index == CommandTable::kNone) {
-      RefuseUnknownSubcommand(commands_, *spec, arguments[1], reply);
-      return CommandTable::kNone;
-    }
-    spec = commands_.rows()[index];
+  return found;
+}
+
+bool Dispatcher::IsRefused(const Client& client, const CommandSpec& spec, std::size_t arguments,
+                           protocol::ReplyWriter& reply) const {
+  if (spec.handler == nullptr || !FitsArity(spec, arguments)) {
+    scripts_.is_running() ? RefuseArityInScript(spec, reply) : RefuseArity(spec, reply);
+    return true;
   }
-  if (spec->handler == nullptr || !FitsArity(*spec, arguments.size())) {
-    RefuseArity(*spec, reply);
-    return CommandTable::kNone;
-  }
-  if (RefusesNow(index, reply)) return CommandTable::kNone;
-  if (client.is_confined() && (spec->flags & kWhileConfined) == 0) {
-    RefuseConfined(*spec, reply);
-    return CommandTable::kNone;
-  }
-  return index;
+  if (RefusesNow(spec.flags, reply)) return true;
+  if (!client.is_confined() || (spec.flags & kWhileConfined) != 0) return false;
+  RefuseConfined(spec, reply);
+  return true;
 }
 
 bool Dispatcher::MayStill(const Client& client, std::size_t row,
@@ -131,20 +145,22 @@ bool Dispatcher::MayStill(const Client& client, std::size_t row,
   return !client.is_limited() || access_.AdmitRow(client, row, arguments, reply);
 }
 
-bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
-                         protocol::ReplyWriter& reply) const {
+bool Dispatcher::Collect(Client& client, const FoundCommand& found,
+                         const protocol::Arguments& arguments, protocol::ReplyWriter& reply) const {
   Transaction* const transaction = client.transaction();
   if (transaction == nullptr || !transaction->is_open()) return false;
-  if (row == CommandTable::kNone) {
+  if (!found.is_accepted) {
     transaction->Spoil();
     return true;
   }
-  const std::uint32_t flags = commands_.rows()[row]->flags;
+  const std::uint32_t flags = commands_.rows()[found.row]->flags;
   const TransactionLimits limits = TransactionLimitsNow();
   if ((flags & kNotQueued) != 0) return false;
   if ((flags & kNoMulti) != 0) {
     transaction->Spoil();
     reply.Error(ErrorCode::kErr, "Command not allowed inside a transaction");
+  } else if (RefusesQueued(flags, reply)) {
+    transaction->Spoil();
   } else if (transaction->is_spoiled()) {
     reply.Simple("QUEUED");
   } else if (transaction->size() >= transaction_limits_.requests_max) {
@@ -161,7 +177,7 @@ bool Dispatcher::Collect(Client& client, std::size_t row, const protocol::Argume
                                       std::to_string(transaction_limits_.bytes_max) +
                                       " (max_transaction_size); EXEC first");
   } else {
-    transaction->Add(row, arguments);
+    transaction->Add(found.row, flags, arguments);
     reply.Simple("QUEUED");
   }
   return true;
@@ -180,22 +196,26 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
   ++counters_.commands_processed;
   protocol::ReplyWriter reply = client.writer();
   const std::size_t output_before = client.output().size();
-  const std::size_t row = FindCommand(client, request, reply);
-  if (!Collect(client, row, request.arguments, reply) && row != CommandTable::kNone) {
+  const FoundCommand found = FindCommand(client, request, reply);
+  const bool is_collected = Collect(client, found, request.arguments, reply);
+  const bool is_executed = found.is_accepted && !is_collected;
+  statistics_.TurnTo(is_executed ? found.row : CommandTable::kNone);
+  if (is_executed) {
     Invocation invocation{*this, client, request.arguments, reply, now, HashFor(client, request)};
     // Its messages come behind its reply, whatever the handler sets in motion.
     is_executing_ = true;
-    Run(row, invocation);
+    Run(found.row, invocation);
     is_executing_ = false;
   }
-  NoteReply(client, row, output_before);
+  statistics_.CountReply(found.row, is_executed,
+                         std::string_view(client.output()).substr(output_before));
   if (!effects_.resolutions.empty() || channels_.has_waiting() || notifier_.has_changes()) {
     DeliverEffects(now);
   }
 }
 
 void Dispatcher::Run(std::size_t row, Invocation& invocation) {
-  ++calls_[row];
+  statistics_.CountCall(row);
   const CommandSpec& spec = *commands_.rows()[row];
   Client& client = invocation.client;
   client.profile().last_command = &spec;
@@ -208,33 +228,42 @@ void Dispatcher::Run(std::size_t row, Invocation& invocation) {
   if (!is_shown_first && !monitors_.empty()) ShowToMonitors(invocation, spec);
 }
 
+void Dispatcher::RunInStep(std::size_t row, Invocation& invocation, const std::string& output) {
+  const std::size_t output_before = output.size();
+  const std::uint64_t begun = environment_.Ticks();
+  Run(row, invocation);
+  statistics_.AddTicks(row, environment_.Ticks() - begun);
+  statistics_.CountReply(row, true, std::string_view(output).substr(output_before));
+}
+
 void Dispatcher::ShowToMonitors(const Invocation& invocation, const CommandSpec& spec) {
   const Origin origin = scripts_.is_running() ? Origin::kScript : Origin::kClient;
   monitors_.Show(invocation.client, spec, invocation.arguments, origin, environment_.UnixTimeUs());
 }
 
-void Dispatcher::NoteReply(const Client& client, std::size_t row, std::size_t output_before) {
-  const std::string& output = client.output();
-  if (output.size() <= output_before || output[output_before] != '-') return;
-  ++counters_.errors_replied;
-  if (row != CommandTable::kNone) ++failures_[row];
-  const std::string_view text = std::string_view(output).substr(output_before + 1);
-  const std::string_view word = text.substr(0, text.find_first_of(" \r"));
-  for (const protocol::ErrorRow& error : protocol::AllErrors()) {
-    if (error.word == word) ++counters_.errors_by_word[static_cast<std::size_t>(error.code)];
-  }
-}
-
 void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
-                                  engine::TimeMs now, protocol::ReplyWriter reply) {
+                                  engine::TimeMs now, std::string& reply) {
   LookAtMemory(now);
-  const std::size_t index = FindCommand(client, request, reply);
-  if (index == CommandTable::kNone) return;
-  const CommandSpec& spec = *commands_.rows()[index];
-  if ((spec.flags & kNoScript) != 0) return RefuseInScript(spec, reply);
-  if (is_read_only && (spec.flags & kWrite) != 0) return RefuseInReadOnlyScript(reply);
-  Invocation invocation{*this, client, request.arguments, reply, now, HashFor(client, request)};
-  Run(index, invocation);
+  const std::size_t reply_begin = reply.size();
+  protocol::ReplyWriter writer(reply, protocol::RespVersion::kResp2);
+  FoundCommand found = FindCommand(client, request, writer);
+  if (found.is_accepted) {
+    const CommandSpec& spec = *commands_.rows()[found.row];
+    found.is_accepted = false;
+    if ((spec.flags & kNoScript) != 0) {
+      RefuseInScript(writer);
+    } else if (is_read_only && (spec.flags & kWrite) != 0) {
+      RefuseInReadOnlyScript(writer);
+    } else {
+      found.is_accepted = true;
+    }
+  }
+  if (found.is_accepted) {
+    Invocation invocation{*this, client, request.arguments, writer, now, HashFor(client, request)};
+    RunInStep(found.row, invocation, reply);
+  } else {
+    statistics_.CountReply(found.row, false, std::string_view(reply).substr(reply_begin));
+  }
 }
 
 void Dispatcher::BeginStep(engine::TimeMs now) {
@@ -270,8 +299,7 @@ void Dispatcher::DeliverOnce(engine::TimeMs now) {
 
 void Dispatcher::ResetStatistics() {
   counters_ = {};
-  std::fill(calls_.begin(), calls_.end(), 0);
-  std::fill(failures_.begin(), failures_.end(), 0);
+  statistics_.Reset();
 }
 
 void Dispatcher::MoveDelivery(std::uint64_t key_hash, engine::Token token, Client& client) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -11,10 +10,10 @@
 
 #include "protocol/arguments.h"
 #include "protocol/limits.h"
-#include "protocol/wire_error.h"
 #include "server/command/access_control.h"
 #include "server/command/channels.h"
 #include "server/command/client.h"
+#include "server/command/command_statistics.h"
 #include "server/command/command_table.h"
 #include "server/command/environment.h"
 #include "server/command/event_publisher.h"
@@ -39,7 +38,6 @@ struct ServerCounters {
   std::uint64_t connections_received = 0;
   std::uint64_t connections_rejected = 0;  // transport
   std::uint64_t commands_processed = 0;
-  std::uint64_t errors_replied = 0;
   std::uint64_t protocol_errors = 0;
   std::uint64_t input_bytes = 0;               // transport
   std::uint64_t output_bytes = 0;              // transport
@@ -50,9 +48,7 @@ struct ServerCounters {
   std::uint64_t closed_without_log_in = 0;
   std::uint64_t closed_over_request_deadline = 0;  // transport
   std::uint64_t failed_log_ins = 0;
-  std::uint64_t denied_requests = 0;  // for want of permission
-  // By the first word, in the order of protocol::AllErrors.
-  std::array<std::uint64_t, protocol::kErrorCodes> errors_by_word{};
+  std::uint64_t denied_requests = 0;                         // for want of permission
   record::BucketCounts<record::kTurnBoundsUs> turns_us;      // transport: how long they took
   record::BucketCounts<record::kLagBoundsMs> expiry_lag_ms;  // transport: what was due, how late
 };
@@ -96,9 +92,10 @@ class Dispatcher {
   // Executes one request of that client; replies go to the outputs of those whom they are for.
   // REQUIRES: prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
-  // Executes one command of a script of that client, in the step that is on. REQUIRES: prepared.
+  // Executes one command of a script of that client, in the step that is on, and appends its reply
+  // in RESP2. REQUIRES: prepared.
   void ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
-                        engine::TimeMs now, protocol::ReplyWriter reply);
+                        engine::TimeMs now, std::string& reply);
   // Until EndStep what handlers do is one step, as EXEC or a script is: no request waits, nothing
   // that was granted is undone, and hand-overs, replies to others and messages come behind its end.
   // May be nested.
@@ -109,11 +106,13 @@ class Dispatcher {
   // answered.
   bool MayStill(const Client& client, std::size_t row, const protocol::Arguments& arguments,
                 protocol::ReplyWriter& reply) const;
-  // True: the present service, or want of memory, leaves the command at that row out, and the error
-  // is answered.
-  bool RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const;
-  // Executes a request, of the command at that row; also within a step.
-  void Run(std::size_t row, Invocation& invocation);
+  // True: the present service, or want of memory, leaves out commands with these flags, and the
+  // error is answered.
+  bool RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const;
+  // The same of commands that come later as a whole: those that may take locks are refused too.
+  bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
+  // Executes one request of a step, of the command at that row; its reply is appended to `output`.
+  void RunInStep(std::size_t row, Invocation& invocation, const std::string& output);
   // Answers the requests that waited and are settled by the engine's last step, then sends the
   // messages that the step has caused: nobody reads of a grant before its reply.
   void DeliverEffects(engine::TimeMs now);
@@ -143,10 +142,9 @@ class Dispatcher {
   Client* FindClient(std::uint64_t id) const;
 
   const CommandTable& commands() const { return commands_; }
-  // How often each row of the table was called, in its order.
-  const std::vector<std::uint64_t>& calls() const { return calls_; }
-  // How often it was answered by an error.
-  const std::vector<std::uint64_t>& failures() const { return failures_; }
+  // Of the rows of the table, in its order.
+  CommandStatistics& statistics() { return statistics_; }
+  const CommandStatistics& statistics() const { return statistics_; }
   // Begins to count anew, the engine's own counts apart.
   void ResetStatistics();
   engine::LockEngine& engine() { return engine_; }
@@ -198,14 +196,21 @@ class Dispatcher {
   void DeliverOnce(engine::TimeMs now);
   void NoteMemory();
   void NoteRefusedFlags();
+  // By its place in the table.
+  struct FoundCommand {
+    std::size_t row = CommandTable::kNone;
+    bool is_accepted = false;  // else the error is answered
+  };
+
   // True: the client is between MULTI and EXEC, and the request is answered.
-  bool Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
+  bool Collect(Client& client, const FoundCommand& found, const protocol::Arguments& arguments,
                protocol::ReplyWriter& reply) const;
+  void Run(std::size_t row, Invocation& invocation);
   void ShowToMonitors(const Invocation& invocation, const CommandSpec& spec);
-  void NoteReply(const Client& client, std::size_t row, std::size_t output_before);
-  // The row to execute, by its place in the table; kNone: the error is answered.
-  std::size_t FindCommand(const Client& client, const RequestAhead& request,
-                          protocol::ReplyWriter& reply) const;
+  FoundCommand FindCommand(const Client& client, const RequestAhead& request,
+                           protocol::ReplyWriter& reply) const;
+  bool IsRefused(const Client& client, const CommandSpec& spec, std::size_t arguments,
+                 protocol::ReplyWriter& reply) const;
 
   Environment& environment_;
   const engine::TimeMs started_at_;
@@ -231,8 +236,7 @@ class Dispatcher {
   protocol::RequestLimits limits_ = protocol::kDefaultLimits;
   RequestWindow window_;
   std::map<std::uint64_t, Client*> clients_;
-  std::vector<std::uint64_t> calls_;
-  std::vector<std::uint64_t> failures_;
+  CommandStatistics statistics_;
   ServerCounters counters_;
   ServerGauges gauges_;
   UnsentGrants unsent_grants_;

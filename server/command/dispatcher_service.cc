@@ -59,14 +59,20 @@ void Dispatcher::NoteRefusedFlags() {
   refused_flags_ = FlagsWithout(service_) | (memory_.is_short() ? std::uint32_t{kGrows} : 0U);
 }
 
-bool Dispatcher::RefusesNow(std::size_t row, protocol::ReplyWriter& reply) const {
-  const std::uint32_t flags = commands_.rows()[row]->flags;
+bool Dispatcher::RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const {
   if ((flags & refused_flags_) == 0) return false;
   if ((flags & FlagsWithout(service_)) != 0) {
     RefuseForService(service_, reply);
   } else {
     RefuseForMemory(reply);
   }
+  return true;
+}
+
+bool Dispatcher::RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const {
+  if (RefusesNow(flags, reply)) return true;
+  if ((flags & kTakesLock) == 0 || takes_locks()) return false;
+  RefuseLock(reply);
   return true;
 }
 

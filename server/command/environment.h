@@ -77,6 +77,9 @@ class Environment {
   virtual std::int64_t UnixTimeUs() const = 0;
   // Only differences count.
   virtual std::uint64_t MonotonicNs() const = 0;
+  // A clock that takes a few nanoseconds to read, and how long its ticks are, about.
+  virtual std::uint64_t Ticks() const { return MonotonicNs(); }
+  virtual double NsPerTick() const { return 1; }
   virtual ResourceUse Resources() const = 0;
 
   // Settings whose name matches the glob, in the order of their table.

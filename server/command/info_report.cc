@@ -195,7 +195,7 @@ constexpr auto kStatsFields = std::to_array<Field>({
        return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kShard));
      }},
     {"total_error_replies",
-     [](const Source& s) { return std::to_string(s.counters.errors_replied); }},
+     [](const Source& s) { return std::to_string(s.dispatcher.statistics().all_errors()); }},
     {"protocol_errors", [](const Source& s) { return std::to_string(s.counters.protocol_errors); }},
     {"turns", [](const Source& s) { return std::to_string(s.counters.turns); }},
 });
@@ -251,12 +251,27 @@ void AddOverrides(std::string& report, const Source& source) {
   }
 }
 
-void AddCommandCalls(std::string& report, const Source& source) {
+// The fields of Redis, for exporters take whole lines apart.
+void AddCommands(std::string& report, const Source& source) {
   const auto rows = source.dispatcher.commands().rows();
+  const CommandStatistics& statistics = source.dispatcher.statistics();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::uint64_t calls = source.dispatcher.calls()[i];
-    if (calls == 0) continue;
-    AddLine(report, "cmdstat_" + Lowered(rows[i]->name), "calls=" + std::to_string(calls));
+    const CommandCounts& counts = statistics.commands()[i];
+    if (counts.calls == 0 && counts.rejected == 0) continue;
+    const std::uint64_t usec = statistics.UsecOf(counts);
+    const double calls = static_cast<double>(std::max<std::uint64_t>(counts.calls, 1));
+    std::string fields = "calls=" + std::to_string(counts.calls);
+    fields.append(",usec=").append(std::to_string(usec));
+    fields.append(",usec_per_call=").append(Decimal(static_cast<double>(usec) / calls, 2));
+    fields.append(",rejected_calls=").append(std::to_string(counts.rejected));
+    fields.append(",failed_calls=").append(std::to_string(counts.failed));
+    AddLine(report, "cmdstat_" + Lowered(rows[i]->name), fields);
+  }
+}
+
+void AddErrors(std::string& report, const Source& source) {
+  for (const auto& [word, count] : source.dispatcher.statistics().errors()) {
+    AddLine(report, "errorstat_" + word, "count=" + std::to_string(count));
   }
 }
 
@@ -288,7 +303,8 @@ constexpr auto kSections = std::to_array<Section>({
     {"Replication", true, kReplicationFields, nullptr},
     {"CPU", true, kCpuFields, nullptr},
     {"Locks", true, kLocksFields, AddOverrides},
-    {"Commandstats", false, {}, AddCommandCalls},
+    {"Commandstats", false, {}, AddCommands},
+    {"Errorstats", true, {}, AddErrors},
     {"Cluster", true, kClusterFields, nullptr},
     {"Keyspace", true, {}, AddDatabases},
 });

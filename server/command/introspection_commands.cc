@@ -145,7 +145,7 @@ RequestKeys ReadRequestKeys(Invocation& call) {
     return {};
   }
   RequestKeys found = {spec, KeysOf(*spec, request)};
-  if (!found.keys.empty()) return found;
+  if (!found.keys.empty() || spec->keys.may_be_none) return found;
   call.reply.Error(ErrorCode::kErr, "Invalid arguments specified for command");
   return {};
 }
@@ -164,7 +164,7 @@ void GetKeysAndFlags(Invocation& call) {
   for (const std::string_view key : found.keys) {
     call.reply.ArrayHeader(2);
     call.reply.Bulk(key);
-    WriteKeyFlags(call.reply, *found.spec);
+    WriteKeyFlags(call.reply, *found.spec, call.arguments.views().subspan(2));
   }
 }
 

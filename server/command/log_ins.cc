@@ -121,7 +121,9 @@ void LogIns::End(Client& client, const Comparison& comparison, std::optional<std
     known_.insert_or_assign(comparison.stored[*match], comparison.digests[*match]);
     Accept(client, *user, pending->greeting);
   } else {
+    const std::size_t output_before = client.output().size();
     Refuse(client, pending->user, now);
+    client.CountAwaitedReply(output_before);
   }
   client.transport().NoticeOutput();
 }

@@ -196,7 +196,6 @@ void Persist(Invocation& call) {
   call.reply.Integer(is_changed ? 1 : 0);
 }
 
-constexpr KeyPositions kAllKeys = {1, -1, 1};
 constexpr std::uint32_t kReads = kReadOnly | kFast;
 constexpr std::uint32_t kChanges = kWrite | kFast | kUnowned;
 
@@ -205,22 +204,25 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "Who holds the lock, if it was taken the Redis way; the empty string if it is taken "
      "otherwise, nil if it is free",
      "O(1)"},
-    {"MGET", MGet, -2, kReads, kAllKeys, "redis", "key [key ...]", "GET of each key", "O(keys)"},
+    {"MGET", MGet, -2, kReads, kEveryKey, "redis", "key [key ...]", "GET of each key", "O(keys)"},
     {"GETRANGE", GetRange, 4, kReadOnly, kFirstKey, "redis", "key first last",
      "A part of what GET answers", "O(1)"},
-    {"STRLEN", StrLen, 2, kReads, kFirstKey, "redis", "key", "How many bytes GET answers", "O(1)"},
-    {"GETDEL", GetDel, 2, kChanges, kFirstKey, "redis", "key",
+    {"STRLEN", StrLen, 2, kReads, With(kFirstKey, KeyEffect::kTest), "redis", "key",
+     "How many bytes GET answers", "O(1)"},
+    {"GETDEL", GetDel, 2, kChanges, With(kFirstKey, KeyEffect::kAccessDelete), "redis", "key",
      "GET, and DEL of what was taken the Redis way; nil if nothing was released", "O(1)"},
-    {"DEL", Del, -2, kWrite | kUnowned, kAllKeys, "redis", "key [key ...]",
+    {"DEL", Del, -2, kWrite | kUnowned, With(kEveryKey, KeyEffect::kDelete), "redis",
+     "key [key ...]",
      "Releases what was taken the Redis way, whoever holds it, and hands it to the next in line; "
      "how many keys that were",
      "O(keys)"},
-    {"UNLINK", Del, -2, kChanges, kAllKeys, "redis", "key [key ...]", "The same as DEL", "O(keys)"},
-    {"EXISTS", Exists, -2, kReads, kAllKeys, "redis", "key [key ...]",
+    {"UNLINK", Del, -2, kChanges, With(kEveryKey, KeyEffect::kDelete), "redis", "key [key ...]",
+     "The same as DEL", "O(keys)"},
+    {"EXISTS", Exists, -2, kReads, With(kEveryKey, KeyEffect::kTest), "redis", "key [key ...]",
      "How many of the keys are held, kept for somebody, cooling, or next for an MLOCK", "O(keys)"},
-    {"TOUCH", Exists, -2, kReads, kAllKeys, "redis", "key [key ...]", "The same as EXISTS",
-     "O(keys)"},
-    {"TYPE", Type, 2, kReads, kFirstKey, "redis", "key",
+    {"TOUCH", Exists, -2, kReads, With(kEveryKey, KeyEffect::kTest), "redis", "key [key ...]",
+     "The same as EXISTS", "O(keys)"},
+    {"TYPE", Type, 2, kReads, With(kFirstKey, KeyEffect::kTest), "redis", "key",
      "string; semaphore while the lock is held SHARED or with a LIMIT above 1; none if it is free",
      "O(holders)"},
     {"TTL", Ttl, 2, kReads, kFirstKey, "redis", "key",
@@ -232,16 +234,17 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "O(holders)"},
     {"PEXPIRETIME", PExpireTime, 2, kReads, kFirstKey, "redis", "key",
      "TTL as Unix time in milliseconds", "O(holders)"},
-    {"EXPIRE", Expire, -3, kChanges, kFirstKey, "redis", "key seconds [NX | XX | GT | LT]",
+    {"EXPIRE", Expire, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
+     "key seconds [NX | XX | GT | LT]",
      "Lets the lease of what was taken the Redis way end that long from now; 0 if nothing changes",
      "O(1)"},
-    {"PEXPIRE", PExpire, -3, kChanges, kFirstKey, "redis", "key milliseconds [NX | XX | GT | LT]",
-     "EXPIRE in milliseconds", "O(1)"},
-    {"EXPIREAT", ExpireAt, -3, kChanges, kFirstKey, "redis", "key unix-seconds [NX | XX | GT | LT]",
-     "EXPIRE at a Unix time in seconds", "O(1)"},
-    {"PEXPIREAT", PExpireAt, -3, kChanges, kFirstKey, "redis",
+    {"PEXPIRE", PExpire, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
+     "key milliseconds [NX | XX | GT | LT]", "EXPIRE in milliseconds", "O(1)"},
+    {"EXPIREAT", ExpireAt, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
+     "key unix-seconds [NX | XX | GT | LT]", "EXPIRE at a Unix time in seconds", "O(1)"},
+    {"PEXPIREAT", PExpireAt, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
      "key unix-milliseconds [NX | XX | GT | LT]", "EXPIRE at a Unix time in milliseconds", "O(1)"},
-    {"PERSIST", Persist, 2, kChanges, kFirstKey, "redis", "key",
+    {"PERSIST", Persist, 2, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis", "key",
      "Takes the end from the lease of what was taken the Redis way; 1 if it had one", "O(1)"},
 });
 

@@ -244,23 +244,24 @@ void DecrBy(Invocation& call) {
   Count(call, -*step);
 }
 
-constexpr KeyPositions kEverySecond = {1, -1, 2};
+constexpr KeyPositions kEverySecond = {
+    .first = 1, .last = -1, .step = 2, .effect = KeyEffect::kInsert};
 constexpr std::uint32_t kTakes = kWrite | kTakesLock;
 
 constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
-    {"SET", Set, -3, kTakes | kUnowned, kFirstKey, "redis",
+    {"SET", Set, -3, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwriteUnlessGet), "redis",
      "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT "
      "unix-milliseconds | KEEPTTL]",
      "With NX takes the lock for the owner of that name, or answers nil; without, renews what "
      "that owner holds, or takes over what another took the Redis way",
      "O(1)"},
-    {"SETNX", SetNx, 3, kTakes | kFast, kFirstKey, "redis", "key value",
+    {"SETNX", SetNx, 3, kTakes | kFast, With(kFirstKey, KeyEffect::kInsert), "redis", "key value",
      "Takes the lock without end for the owner of that name; 1, or 0 if it is not to be had",
      "O(1)"},
-    {"SETEX", SetEx, 4, kTakes | kUnowned, kFirstKey, "redis", "key seconds value",
-     "As SET with EX", "O(1)"},
-    {"PSETEX", PSetEx, 4, kTakes | kUnowned, kFirstKey, "redis", "key milliseconds value",
-     "As SET with PX", "O(1)"},
+    {"SETEX", SetEx, 4, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwrite), "redis",
+     "key seconds value", "As SET with EX", "O(1)"},
+    {"PSETEX", PSetEx, 4, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwrite), "redis",
+     "key milliseconds value", "As SET with PX", "O(1)"},
     {"GETSET", GetSet, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key value",
      "As SET with GET: answers who held it the Redis way", "O(1)"},
     {"MSETNX", MSetNx, -3, kTakes, kEverySecond, "redis", "key value [key value ...]",

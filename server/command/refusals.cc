@@ -19,25 +19,37 @@ void RefuseConfined(const CommandSpec& spec, protocol::ReplyWriter& reply) {
                   "this context");
 }
 
-void RefuseInScript(const CommandSpec& spec, protocol::ReplyWriter& reply) {
-  reply.Error(ErrorCode::kErr,
-              "This Redis command is not allowed from script: " + Lowered(spec.name));
+void RefuseInScript(protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kErr, "This Redis command is not allowed from script");
 }
 
 void RefuseInReadOnlyScript(protocol::ReplyWriter& reply) {
   reply.Error(ErrorCode::kErr, "Write commands are not allowed from read-only scripts.");
 }
 
+namespace {
+
+// Of commands that Redis does not have: how a request is written.
+std::string SyntaxHint(const CommandSpec& spec) {
+  if (spec.group != "lock") return {};
+  std::string name(spec.name);
+  std::replace(name.begin(), name.end(), '|', ' ');
+  const std::string_view rest = HasSubcommands(spec) ? "HELP" : spec.syntax;
+  std::string hint = "; usage: " + name;
+  if (!rest.empty()) hint.append(" ").append(rest);
+  return hint;
+}
+
+}  // namespace
+
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply) {
-  std::string text = "wrong number of arguments for '" + Lowered(spec.name) + "' command";
-  if (spec.group == "lock") {
-    std::string name(spec.name);
-    std::replace(name.begin(), name.end(), '|', ' ');
-    const std::string_view rest = HasSubcommands(spec) ? "HELP" : spec.syntax;
-    text.append("; usage: ").append(name);
-    if (!rest.empty()) text.append(" ").append(rest);
-  }
-  reply.Error(ErrorCode::kErr, text);
+  reply.Error(ErrorCode::kErr, "wrong number of arguments for '" + Lowered(spec.name) +
+                                   "' command" + SyntaxHint(spec));
+}
+
+void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kErr,
+              "Wrong number of args calling Redis command from script" + SyntaxHint(spec));
 }
 
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {

@@ -108,12 +108,15 @@ void Kill(Invocation& call) {
   call.reply.Error(ErrorCode::kNotBusy, "No scripts in execution right now.");
 }
 
-constexpr KeyPositions kCountedKeys = {.first = 3, .last = 0, .step = 1, .is_counted = true};
+constexpr KeyPositions kCountedKeys = {
+    .first = 3, .last = 0, .step = 1, .is_counted = true, .may_be_none = true};
 
 constexpr auto kScriptCommands = std::to_array<CommandSpec>({
-    {"EVAL", Eval, -3, kNoScript, kCountedKeys, "scripts", "script numkeys [key ...] [arg ...]",
+    {"EVAL", Eval, -3, kNoScript, With(kCountedKeys, KeyEffect::kChange), "scripts",
+     "script numkeys [key ...] [arg ...]",
      "Runs a Lua script as one step, and keeps it for EVALSHA", "Depends on the script"},
-    {"EVALSHA", EvalSha, -3, kNoScript, kCountedKeys, "scripts", "sha1 numkeys [key ...] [arg ...]",
+    {"EVALSHA", EvalSha, -3, kNoScript, With(kCountedKeys, KeyEffect::kChange), "scripts",
+     "sha1 numkeys [key ...] [arg ...]",
      "Runs a script that was loaded or run before, or answers NOSCRIPT", "Depends on the script"},
     {"EVAL_RO", EvalReadOnly, -3, kNoScript | kReadOnly, kCountedKeys, "scripts",
      "script numkeys [key ...] [arg ...]", "As EVAL, of a script that changes nothing",

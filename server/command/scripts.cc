@@ -14,6 +14,7 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
   now_ = call.now;
   // SELECT goes for the rest of the script only.
   const std::uint8_t database = client_->database();
+  const std::size_t output_before = client_->output().size();
   dispatcher_.BeginStep(now_);
   if (TakesPlace(script, options)) {
     AcquireByValue(options, call.reply.version());
@@ -26,6 +27,8 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
                       .is_read_only = options.is_read_only},
                      client_->output());
   }
+  // What the script answers was counted where the error arose.
+  if (client_->output().substr(output_before, 1) == "-") dispatcher_.statistics().SkipNextWord();
   dispatcher_.EndStep(now_);
   client_->set_database(database);
   client_ = nullptr;
@@ -56,11 +59,12 @@ void Scripts::Execute(const script::CommandCall& call, std::string& reply) {
   request_.arguments.Clear();
   for (const std::string_view argument : call.arguments) request_.arguments.Add(argument);
   dispatcher_.Prepare(*client_, request_);
-  dispatcher_.ExecuteForScript(*client_, request_, call.is_read_only, now_,
-                               {reply, protocol::RespVersion::kResp2});
+  dispatcher_.ExecuteForScript(*client_, request_, call.is_read_only, now_, reply);
 }
 
 std::uint64_t Scripts::NowNs() { return dispatcher_.environment().MonotonicNs(); }
+
+void Scripts::CountError(std::string_view text) { dispatcher_.statistics().CountError(text); }
 
 void Scripts::Log(script::LogLevel level, std::string_view text) {
   dispatcher_.environment().LogFromScript(level, text);

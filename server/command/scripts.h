@@ -44,6 +44,7 @@ class Scripts final : private script::Host {
   void Execute(const script::CommandCall& call, std::string& reply) override;
   std::uint64_t NowNs() override;
   void Log(script::LogLevel level, std::string_view text) override;
+  void CountError(std::string_view text) override;
 
   Dispatcher& dispatcher_;
   script::Interpreter interpreter_;

@@ -54,6 +54,9 @@ const std::array<Setting, 4> kFixedSettings = {{
     {"timeout", "0"},
 }};
 
+// Redis lets nobody change it, not even to what it is.
+constexpr std::string_view kImmutableSetting = "databases";
+
 void AddMatchingSettings(Environment& environment, std::string_view glob,
                          std::vector<Setting>& found) {
   const auto add = [&](Setting setting) {
@@ -80,21 +83,31 @@ void ConfigGet(Invocation& call) {
   }
 }
 
+const Setting* FindFixedSetting(std::string_view name) {
+  const auto* const found = std::ranges::find(kFixedSettings, name, &Setting::name);
+  return found == kFixedSettings.end() ? nullptr : found;
+}
+
 std::optional<Setting> FindSetting(const Environment& environment, const std::string& name) {
+  if (const Setting* fixed = FindFixedSetting(name)) return *fixed;
   for (Setting& setting : environment.FindSettings(name)) {
     if (setting.name == name) return std::move(setting);
   }
   return std::nullopt;
 }
 
-bool IsFixedSetting(std::string_view name) {
-  return std::any_of(kFixedSettings.begin(), kFixedSettings.end(),
-                     [&](const Setting& setting) { return setting.name == name; });
-}
-
 void RefuseSetting(Invocation& call, const std::string& name, const std::string& why) {
   call.reply.Error(ErrorCode::kErr, "CONFIG SET failed (possibly related to argument " +
                                         Quoted(name, 128) + ") - " + why);
+}
+
+// Empty: done. Else what was wrong. A fixed setting can be given the value that it has.
+std::string Change(Environment& environment, const std::string& name, std::string_view value) {
+  const Setting* const fixed = FindFixedSetting(name);
+  if (fixed == nullptr) return environment.ChangeSetting(name, value);
+  if (name == kImmutableSetting) return "can't set immutable config";
+  if (EqualsIgnoreCase(fixed->value, value)) return {};
+  return "must be " + Quoted(fixed->value) + " on this server, got " + Quoted(value, 128);
 }
 
 // The settings as they are now, in the order in which they are to change. None: one of them cannot
@@ -103,11 +116,7 @@ std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   std::vector<Setting> present;
   for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
     const std::string name = Lowered(call.arguments[i]);
-    auto setting = FindSetting(call.dispatcher.environment(), name);
-    if (!setting && IsFixedSetting(name)) {
-      RefuseSetting(call, name, "can't set immutable config");
-      return std::nullopt;
-    }
+    const auto setting = FindSetting(call.dispatcher.environment(), name);
     if (!setting) {
       call.reply.Error(ErrorCode::kErr, "Unknown option or number of arguments for CONFIG SET - " +
                                             Quoted(call.arguments[i], 128));
@@ -118,7 +127,7 @@ std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
       RefuseSetting(call, name, "duplicate parameter");
       return std::nullopt;
     }
-    present.push_back(*std::move(setting));
+    present.push_back(*setting);
   }
   return present;
 }
@@ -130,10 +139,10 @@ void ConfigSet(Invocation& call) {
   if (!before) return;
   Environment& environment = call.dispatcher.environment();
   for (std::size_t i = 0; i < before->size(); ++i) {
-    const std::string why = environment.ChangeSetting((*before)[i].name, call.arguments[2 * i + 3]);
+    const std::string why = Change(environment, (*before)[i].name, call.arguments[2 * i + 3]);
     if (why.empty()) continue;
     for (std::size_t j = i; j-- > 0;) {
-      environment.ChangeSetting((*before)[j].name, (*before)[j].value);
+      Change(environment, (*before)[j].name, (*before)[j].value);
     }
     return RefuseSetting(call, (*before)[i].name, why);
   }

@@ -9,7 +9,8 @@ void Transaction::Spoil() {
   bytes_ = {};
 }
 
-void Transaction::Add(std::size_t row, const protocol::Arguments& arguments) {
+void Transaction::Add(std::size_t row, std::uint32_t flags, const protocol::Arguments& arguments) {
+  flags_ |= flags;
   requests_.push_back(
       {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(arguments.size())});
   for (const std::string_view argument : arguments) {

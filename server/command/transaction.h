@@ -30,8 +30,10 @@ class Transaction {
   void Spoil();
   bool is_spoiled() const { return is_spoiled_; }
 
-  // `row`: the place of its command in the table.
-  void Add(std::size_t row, const protocol::Arguments& arguments);
+  // `row`: the place of its command in the table; `flags`: those of the command.
+  void Add(std::size_t row, std::uint32_t flags, const protocol::Arguments& arguments);
+  // Of all its commands.
+  std::uint32_t flags() const { return flags_; }
   std::size_t size() const { return requests_.size(); }
   std::size_t bytes() const;
   std::size_t BytesWith(const protocol::Arguments& arguments) const;
@@ -55,6 +57,7 @@ class Transaction {
   std::size_t next_argument_ = 0;
   std::size_t next_byte_ = 0;
   std::vector<WatchedKeys::Watch> watches_;
+  std::uint32_t flags_ = 0;
   bool is_open_ = false;
   bool is_spoiled_ = false;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "server/command/argument_reader.h"
 #include "server/command/command_table.h"
@@ -41,16 +42,32 @@ bool HasAnyChanged(Invocation& call, Transaction& transaction) {
   });
 }
 
+// Why the server, as it is now, leaves out one of the requests, as the text of an error; empty: it
+// does not. Then all of them are executed, even if memory becomes short among them: what a
+// transaction may take is bounded by its size.
+std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
+  call.dispatcher.LookAtMemory(call.now);
+  std::string line;
+  protocol::ReplyWriter writer(line, protocol::RespVersion::kResp2);
+  if (!call.dispatcher.RefusesQueued(transaction.flags(), writer)) return {};
+  constexpr std::size_t kSignAndEnd = 3;
+  return line.substr(1, line.size() - kSignAndEnd);
+}
+
 void ExecuteAll(Invocation& call, Transaction& transaction) {
   call.reply.ArrayHeader(transaction.size());
   protocol::Arguments arguments;
   call.dispatcher.BeginStep(call.now);
+  const std::string& output = call.client.output();
   while (const auto row = transaction.TakeNext(arguments)) {
     Invocation each{call.dispatcher, call.client, arguments, call.client.writer(), call.now};
-    call.dispatcher.LookAtMemory(call.now);
-    if (call.dispatcher.RefusesNow(*row, each.reply)) continue;
-    if (!call.dispatcher.MayStill(call.client, *row, arguments, each.reply)) continue;
-    call.dispatcher.Run(*row, each);
+    const std::size_t output_before = output.size();
+    if (call.dispatcher.MayStill(call.client, *row, arguments, each.reply)) {
+      call.dispatcher.RunInStep(*row, each, output);
+    } else {
+      call.dispatcher.statistics().CountReply(*row, false,
+                                              std::string_view(output).substr(output_before));
+    }
   }
   call.dispatcher.EndStep(call.now);
 }
@@ -60,6 +77,8 @@ void Exec(Invocation& call) {
   Transaction& transaction = *call.client.transaction();
   if (transaction.is_spoiled()) {
     call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of previous errors.");
+  } else if (const std::string why = WhyNotNow(call, transaction); !why.empty()) {
+    call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of: " + why);
   } else if (HasAnyChanged(call, transaction)) {
     call.client.NoteNews(kReadOnly);
     call.reply.NullArray();
@@ -140,13 +159,8 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
      "",
      "Forgets what was collected and what is watched",
      "O(requests)"},
-    {"WATCH",
-     Watch,
-     -2,
-     kAtOnce | kOnlyWhenReady,
-     {1, -1, 1},
-     "transactions",
-     "key [key ...]",
+    {"WATCH", Watch, -2, kAtOnce | kOnlyWhenReady, With(kEveryKey, KeyEffect::kTest),
+     "transactions", "key [key ...]",
      "The next EXEC does nothing if holders, tokens or ends of leases of these keys change before "
      "it; who comes to their lines and who leaves them is no change",
      "O(keys), with LIMIT O(holders)"},

@@ -5,6 +5,12 @@
 
 namespace fairlock::command {
 
+// What came and is not done with.
+struct InputUse {
+  std::size_t bytes = 0;         // of requests that wait, are incomplete, or are being executed
+  std::size_t memory_bytes = 0;  // that the connection has taken for them
+};
+
 // Implemented by the socket side, faked in tests. Loop-confined; no call destroys the caller.
 class Transport {
  public:
@@ -19,6 +25,8 @@ class Transport {
 
   // Close in this turn, without sending what is still to be sent.
   virtual void CloseNow() = 0;
+
+  virtual InputUse UnexecutedInput() const { return {}; }
 
  protected:
   ~Transport() = default;

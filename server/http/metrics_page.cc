@@ -197,23 +197,24 @@ void AddSample(MetricFamily& family, Labels labels, double value) {
 
 // By command: each that was called, or failed, at least once.
 MetricFamily CommandFamily(const command::Dispatcher& dispatcher, std::string_view name,
-                           std::string_view help, const std::vector<std::uint64_t>& counts) {
+                           std::string_view help, std::uint64_t command::CommandCounts::*count) {
   MetricFamily family = Family(name, MetricType::Counter, help);
   const auto rows = dispatcher.commands().rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (counts[i] == 0) continue;
-    AddSample(family, {{"command", command::Lowered(rows[i]->name)}}, Real(counts[i]));
+    const std::uint64_t value = dispatcher.statistics().commands()[i].*count;
+    if (value == 0) continue;
+    AddSample(family, {{"command", command::Lowered(rows[i]->name)}}, Real(value));
   }
   return family;
 }
 
-MetricFamily ErrorFamily(const command::ServerCounters& counters) {
+MetricFamily ErrorFamily(const command::CommandStatistics& statistics) {
   MetricFamily family = Family("fairlock_error_replies_total", MetricType::Counter,
                                "Requests answered by an error, by its first word");
   for (const protocol::ErrorRow& error : protocol::AllErrors()) {
     // Counted as ERR, its first word.
     if (error.code == protocol::ErrorCode::kProtocol) continue;
-    const std::uint64_t count = counters.errors_by_word[static_cast<std::size_t>(error.code)];
+    const std::uint64_t count = statistics.ErrorsOf(error.word);
     AddSample(family, {{"error", std::string(error.word)}}, Real(count));
   }
   return family;
@@ -359,12 +360,16 @@ std::string MetricsPage(command::Dispatcher& dispatcher, const LockSurvey& surve
   const record::LabelTotals* totals = dispatcher.recorder().totals();
   if (totals != nullptr) AddTotals(families, *totals);
   AddSurvey(families, survey, totals);
-  families.push_back(ErrorFamily(source.counters));
+  families.push_back(ErrorFamily(dispatcher.statistics()));
   families.push_back(CommandFamily(dispatcher, "fairlock_commands_total",
-                                   "Requests executed, by command", dispatcher.calls()));
+                                   "Requests executed, by command",
+                                   &command::CommandCounts::calls));
   families.push_back(CommandFamily(dispatcher, "fairlock_command_failures_total",
-                                   "Requests answered by an error, by command",
-                                   dispatcher.failures()));
+                                   "Requests executed and answered by an error, by command",
+                                   &command::CommandCounts::failed));
+  families.push_back(CommandFamily(dispatcher, "fairlock_command_rejections_total",
+                                   "Requests refused before they were executed, by command",
+                                   &command::CommandCounts::rejected));
   std::ostringstream page;
   prometheus::TextSerializer().Serialize(page, families);
   return std::move(page).str();

@@ -1,8 +1,31 @@
 #include "server/net/clock.h"
 
 #include <time.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 namespace fairlock::net {
+
+namespace {
+
+#ifdef __x86_64__
+// The counter goes on at one rate, whatever the processor's clock rate is and while it sleeps.
+bool HasEvenCounter() {
+  constexpr unsigned kPowerManagement = 0x8000'0007;
+  constexpr unsigned kInvariantCounter = 1U << 8;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(kPowerManagement, &eax, &ebx, &ecx, &edx) != 0 &&
+         (edx & kInvariantCounter) != 0;
+}
+
+const bool kHasEvenCounter = HasEvenCounter();
+#endif
+
+}  // namespace
 
 std::int64_t BoottimeMs() {
   timespec time{};
@@ -15,6 +38,17 @@ std::uint64_t MonotonicNs() {
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint64_t Ticks() {
+#ifdef __x86_64__
+  if (kHasEvenCounter) return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t ticks = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#endif
+  return MonotonicNs();
 }
 
 std::int64_t UnixTimeUs() {

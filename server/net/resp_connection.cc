@@ -206,12 +206,9 @@ void RespConnection::RefusePartialRequest() {
   if (is_closed_ || is_to_execute_ || !IsToBeRead()) return;
   is_overdue_ = true;
   ++turn_.dispatcher.counters().closed_over_request_deadline;
-  client_.writer().Error(protocol::ErrorCode::kErr,
-                         "request not completed within " +
-                             std::to_string(turn_.limits.request_deadline_ms) +
-                             " ms (request_deadline)");
-  client_.CloseAfterOutput();
-  NoticeOutput();
+  client_.EndWith(protocol::ErrorCode::kErr, "request not completed within " +
+                                                 std::to_string(turn_.limits.request_deadline_ms) +
+                                                 " ms (request_deadline)");
 }
 
 std::size_t RespConnection::ConsumeInput() {

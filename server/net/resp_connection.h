@@ -87,6 +87,9 @@ class RespConnection final : public command::Transport,
   void NoticeOutput() override;
   bool AdmitOutput(std::size_t bytes) override;
   void CloseNow() override;
+  command::InputUse UnexecutedInput() const override {
+    return {.bytes = input_.size() + arrived_.size(), .memory_bytes = input_.memory_bytes()};
+  }
 
  private:
   void SetInterest(Interest interest);

@@ -1,9 +1,12 @@
 """Redis beside fairlockd: the same requests, the same bytes back."""
 
+import re
+import time
 import unittest
 
 from own_redis import REDIS, Redis
 from own_server import Server
+import resp
 
 # Each line is sent to both, on one connection after the other lines of its paragraph.
 SAME = r"""
@@ -108,6 +111,52 @@ COMMAND GETKEYS get
 COMMAND GETKEYS nosuch a
 COMMAND GETKEYS ping a
 COMMAND GETKEYS client kill a
+COMMAND GETKEYS EVAL "return 1" 0 a
+COMMAND GETKEYS EVAL "return 1" 0
+COMMAND GETKEYS EVAL "return 1" x a
+COMMAND GETKEYS EVAL "return 1" 2 a
+COMMAND GETKEYS EVALSHA x 0
+COMMAND GETKEYS EVAL_RO x 1 a b
+COMMAND GETKEYSANDFLAGS EVAL x 0 a
+COMMAND GETKEYSANDFLAGS EVAL x 1 a
+COMMAND GETKEYSANDFLAGS EVAL_RO x 1 a
+COMMAND GETKEYSANDFLAGS SET k v
+COMMAND GETKEYSANDFLAGS SET k v NX
+COMMAND GETKEYSANDFLAGS SET k v GET
+COMMAND GETKEYSANDFLAGS SET get v
+COMMAND GETKEYSANDFLAGS SET k get
+COMMAND GETKEYSANDFLAGS SET k v px 5 get
+COMMAND GETKEYSANDFLAGS SETNX k v
+COMMAND GETKEYSANDFLAGS SETEX k 1 v
+COMMAND GETKEYSANDFLAGS PSETEX k 1 v
+COMMAND GETKEYSANDFLAGS GETSET k v
+COMMAND GETKEYSANDFLAGS MSETNX a 1 b 2
+COMMAND GETKEYSANDFLAGS INCR k
+COMMAND GETKEYSANDFLAGS INCRBY k 1
+COMMAND GETKEYSANDFLAGS DECR k
+COMMAND GETKEYSANDFLAGS DECRBY k 1
+COMMAND GETKEYSANDFLAGS GET k
+COMMAND GETKEYSANDFLAGS MGET k l
+COMMAND GETKEYSANDFLAGS GETRANGE k 0 1
+COMMAND GETKEYSANDFLAGS STRLEN k
+COMMAND GETKEYSANDFLAGS GETDEL k
+COMMAND GETKEYSANDFLAGS DEL k l
+COMMAND GETKEYSANDFLAGS UNLINK k
+COMMAND GETKEYSANDFLAGS EXISTS k l
+COMMAND GETKEYSANDFLAGS TOUCH k
+COMMAND GETKEYSANDFLAGS TYPE k
+COMMAND GETKEYSANDFLAGS TTL k
+COMMAND GETKEYSANDFLAGS PTTL k
+COMMAND GETKEYSANDFLAGS EXPIRETIME k
+COMMAND GETKEYSANDFLAGS PEXPIRETIME k
+COMMAND GETKEYSANDFLAGS EXPIRE k 1
+COMMAND GETKEYSANDFLAGS PEXPIRE k 1
+COMMAND GETKEYSANDFLAGS EXPIREAT k 1
+COMMAND GETKEYSANDFLAGS PEXPIREAT k 1
+COMMAND GETKEYSANDFLAGS PERSIST k
+COMMAND GETKEYSANDFLAGS WATCH k
+COMMAND GETKEYSANDFLAGS nosuch k
+COMMAND GETKEYSANDFLAGS ping k
 COMMAND FOO
 
 CONFIG
@@ -119,6 +168,13 @@ CONFIG SET
 CONFIG SET a
 CONFIG SET a b
 CONFIG SET databases 3
+CONFIG SET databases 16
+CONFIG SET timeout 0
+CONFIG SET TIMEOUT 0 save "" appendonly no
+CONFIG SET timeout 0 databases 16
+CONFIG SET timeout 0 timeout 0
+CONFIG SET timeout 0 nosuch 1
+CONFIG GET timeout
 CONFIG SET maxclients 100 maxclients 200
 CONFIG SET maxclients 100 nosuch 200
 CONFIG SET maxclients 100 a
@@ -156,6 +212,51 @@ DIFFERENT = {
     # It cannot be as it was without a password.
     "HELLO 3 AUTH default x SETNAME ab",
 }
+
+
+# Sent to both, one after the other; then INFO is compared.
+COUNTED = r"""
+GET
+nosuch
+SET a b
+INCR a
+EVAL "return redis.error_reply('MYCODE x')" 0
+EVAL "return redis.call('incr','a')" 0
+EVAL "return redis.pcall('incr','a')" 0
+EVAL "redis.pcall('incr','a') redis.pcall('get') redis.pcall('nosuch') return 1" 0
+EVAL "redis.pcall('eval','return 1','0') return redis.call('get')" 0
+EVAL "return {err='one'}" 0
+EVAL "error('boom')" 0
+EVAL "error({err='THREE x'})" 0
+EVAL "return redis.call()" 0
+EVAL "redis.pcall() return 1" 0
+EVAL "return 1" -1
+EVAL "return ("  0
+EVAL_RO "return redis.call('set','a','c')" 0
+EVALSHA 0000000000000000000000000000000000000000 0
+MULTI
+INCR a
+GET a
+EXEC
+MULTI
+GET
+GET a
+EXEC
+MULTI
+WATCH a
+EXEC
+EXEC
+SUBSCRIBE
+CONFIG FOO
+CONFIG
+CLIENT KILL 1:1
+AUTH x y
+SELECT 99
+SET a
+SETEX a 0 b
+EXPIRE a x
+DEL a
+"""
 
 
 def read_quietly(connection, end):
@@ -200,6 +301,75 @@ class SameBytes(unittest.TestCase):
                     compared += 1
         print(f"{compared} requests answered as by Redis")
         self.assertGreater(compared, 100)
+
+    def statistics(self, server):
+        """The lines of INFO errorstats, and those of commandstats without times."""
+        with server.connect() as connection:
+            connection.ask("CONFIG", "RESETSTAT")
+            for line in COUNTED.strip().split("\n"):
+                connection.send(line.encode() + b"\r\n")
+                connection.reply()
+            errors = connection.ask("INFO", "errorstats").decode().split("\r\n")
+            total = re.search(r"total_error_replies:\d+", connection.ask("INFO").decode())
+            commands = connection.ask("INFO", "commandstats").decode().split("\r\n")
+        fields = r"calls=\d+,usec=\d+,usec_per_call=\d+\.\d\d,rejected_calls=\d+,failed_calls=\d+"
+        for line in filter(lambda line: line.startswith("cmdstat_"), commands):
+            self.assertRegex(line, rf"^cmdstat_[a-z_|]+:{fields}$")
+        # Of INFO and CONFIG RESETSTAT themselves Redis counts what has ended.
+        kept = sorted(re.sub(r"usec=\d+,usec_per_call=[\d.]+,", "", line) for line in commands
+                      if not line.startswith(("cmdstat_info", "cmdstat_config|resetstat")))
+        return errors, total.group(), kept
+
+    def test_statistics_as_redis_has_them(self):
+        with Redis() as redis, Server() as server:
+            for ours, theirs in zip(self.statistics(server), self.statistics(redis), strict=True):
+                self.assertEqual(ours, theirs)
+
+    def client_fields(self, server):
+        """What CLIENT INFO says of its own request, alone and before others."""
+        found = []
+        with server.connect() as connection:
+            for behind in (0, 1, 100):
+                connection.send(resp.request("CLIENT", "INFO")
+                                + behind * resp.request("ECHO", "x" * 50))
+                line = connection.reply().decode()
+                for _ in range(behind):
+                    connection.reply()
+                found.append(re.findall(r"(?:qbuf|argv-mem)=\d+", line))
+        return found
+
+    def test_client_info_shows_what_came(self):
+        with Redis() as redis, Server() as server:
+            self.assertEqual(self.client_fields(server), self.client_fields(redis))
+
+    def test_client_list_shows_what_others_have_sent(self):
+        with Server() as server, server.connect() as own, server.connect() as other:
+            other.ask("CLIENT", "SETNAME", "other")
+
+            def field(name):
+                line = next(line for line in own.ask("CLIENT", "LIST").decode().split("\n")
+                            if " name=other " in line)
+                return int(re.search(rf" {name}=(\d+)", line).group(1))
+
+            def wait_until(qbuf):
+                for _ in range(2000):
+                    if field("qbuf") == qbuf:
+                        return
+                    time.sleep(0.001)
+                self.assertEqual(field("qbuf"), qbuf)
+
+            wait_until(0)
+            part = resp.request("ECHO", "x" * 1000)
+            other.send(part[:600])
+            wait_until(600)
+            self.assertGreaterEqual(field("qbuf") + field("qbuf-free"), 600)
+            self.assertGreater(field("tot-mem"), 600)
+            other.send(part[600:])
+            wait_until(0)
+            # What comes behind a request that waits.
+            own.ask("LOCK", "k", "a")
+            other.send(resp.request("LOCK", "k", "b", "WAIT", 60_000) + part)
+            wait_until(len(part))
 
 
 if __name__ == "__main__":

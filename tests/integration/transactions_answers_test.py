@@ -4,6 +4,7 @@ import unittest
 
 from own_redis import REDIS, Redis
 from own_server import Server
+import resp
 
 # Each paragraph is sent at once, on a connection of its own.
 SAME = r"""
@@ -183,6 +184,35 @@ class SameBytes(unittest.TestCase):
 
     def test_resp3(self):
         self.compare(SAME_RESP3, 3)
+
+    def beginnings(self, server, steps):
+        """What is answered to each step, errors up to the colon or full stop: the rest of the text
+        is fairlock's own. A step "memory N" is another connection's CONFIG SET maxmemory."""
+        found = []
+        with server.connect() as connection, server.connect() as operator:
+            connection.ask("FLUSHALL")
+            for step in steps.strip().split("\n"):
+                if step.startswith("memory "):
+                    self.assertEqual(operator.ask("CONFIG", "SET", "maxmemory", step[7:]), "OK")
+                    continue
+                reply = connection.ask(*step.split())
+                if isinstance(reply, resp.ErrorReply):
+                    word, _, text = reply.partition(" ")
+                    reply = word if word == "OOM" else f"{word} {text.partition(' OOM ')[0]}"
+                found.append((step, reply))
+        return found
+
+    def test_memory_short(self):
+        """What may take memory is refused when it is queued, and nothing is executed."""
+        for steps in (
+                "SET a b\nmemory 1\nMULTI\nSET x y\nmemory 0\nDEL a\nEXEC\nGET a",
+                "SET a b\nMULTI\nDEL a\nSET x y\nmemory 1\nEXEC\nmemory 0\nGET a\nEXEC",
+                "SET a b\nMULTI\nDEL a\nGET a\nmemory 1\nEXEC\nmemory 0\nGET a",
+                "memory 1\nMULTI\nINCR x\nDISCARD\nEXEC\nmemory 0",
+                "memory 1\nMULTI\nSETNX x y\nMSETNX x y\nEXEC\nmemory 0\nGET x"):
+            with self.subTest(steps):
+                self.assertEqual(self.beginnings(self.server, steps),
+                                 self.beginnings(self.redis, steps))
 
 
 if __name__ == "__main__":

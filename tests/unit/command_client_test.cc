@@ -44,7 +44,7 @@ TEST(ClientCommands, InfoIsALineInTheFormOfRedis) {
   EXPECT_THAT(
       client.Say("CLIENT INFO"),
       MatchesRegex("\"id=1 addr=127.0.0.1:41000 laddr=127.0.0.1:3247 fd=8 name=job age=7 idle=0 "
-                   "flags=N db=3 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 "
+                   "flags=N db=3 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=10 "
                    "multi-mem=0 rbs=[0-9]+ rbp=[0-9]+ obl=0 oll=0 omem=0 tot-mem=[0-9]+ events=r "
                    "cmd=client\\|info user=default redir=-1 resp=2 lib-name=redis-py "
                    "lib-ver=5.0.1 wait-key= waited-ms=0\n\""));

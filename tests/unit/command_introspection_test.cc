@@ -122,6 +122,10 @@ TEST(Command, GetKeysFindsTheKeysOfARequest) {
   EXPECT_EQ(client.Say("COMMAND GETKEYS LOCK order:42 worker-1 PX 1000"), R"(["order:42"])");
   EXPECT_EQ(client.Say("COMMAND GETKEYSANDFLAGS lock k w"), R"([["k" [RW access update]]])");
   EXPECT_EQ(client.Say("COMMAND GETKEYSANDFLAGS locked k"), R"([["k" [RO access]]])");
+  EXPECT_EQ(client.Say("COMMAND GETKEYSANDFLAGS SET k v"), R"([["k" [OW update]]])");
+  EXPECT_EQ(client.Say("COMMAND GETKEYSANDFLAGS SET k v get"), R"([["k" [RW access update]]])");
+  EXPECT_EQ(client.Say("COMMAND GETKEYSANDFLAGS del k l"),
+            R"([["k" [RM delete]] ["l" [RM delete]]])");
   EXPECT_EQ(client.Say("COMMAND GETKEYS mlock 2 k l w WAIT 1s"), R"(["k" "l"])");
   for (const char* line : {"COMMAND GETKEYS mlock 0 k w", "COMMAND GETKEYS mlock x k w",
                            "COMMAND GETKEYS mlock 3 k w"}) {

@@ -124,13 +124,44 @@ TEST_F(MemoryTest, ATransactionReleasesButCollectsLittle) {
   EXPECT_EQ(client_.Say("WATCH k"), "OK");
   EXPECT_EQ(client_.Say("MULTI"), "OK");
   EXPECT_EQ(client_.Say("DEL k"), "QUEUED");
-  EXPECT_EQ(client_.Say("LOCK new a"), "QUEUED");
-  EXPECT_THAT(client_.Say("EXEC"), StartsWith("[1 -OOM "));
+  EXPECT_EQ(client_.Say("RENEW other a"), "QUEUED");
+  EXPECT_EQ(client_.Say("EXEC"), "[1 0]");
   EXPECT_EQ(client_.Say("MULTI"), "OK");
   const std::string large(40'000, 'x');
   EXPECT_EQ(client_.Say({"ECHO", large}), "QUEUED");
   EXPECT_THAT(client_.Say({"ECHO", large}), StartsWith("-OOM "));
   EXPECT_THAT(client_.Say("EXEC"), StartsWith("-EXECABORT"));
+}
+
+// As Redis does: none of a transaction is executed, if one of it cannot be.
+TEST_F(MemoryTest, WhatTakesALockIsRefusedWhenItIsQueued) {
+  client_.Say("SET k v PX 5000");
+  for (const char* request :
+       {"LOCK new a", "SET new v", "SETNX k v", "MLOCK 1 new a", "INCR new"}) {
+    Use(kMax + 1);
+    EXPECT_EQ(client_.Say("MULTI"), "OK");
+    EXPECT_EQ(client_.Say("DEL k"), "QUEUED");
+    Refuses(request);
+    Use(kMax);
+    EXPECT_EQ(client_.Say("DEL k"), "QUEUED");
+    EXPECT_EQ(client_.Say("EXEC"), "-EXECABORT Transaction discarded because of previous errors.");
+    EXPECT_EQ(client_.Say("EXISTS k"), "1") << request;
+  }
+}
+
+TEST_F(MemoryTest, NoneIsExecutedIfMemoryIsShortAtExec) {
+  client_.Say("SET k v PX 5000");
+  EXPECT_EQ(client_.Say("MULTI"), "OK");
+  EXPECT_EQ(client_.Say("DEL k"), "QUEUED");
+  EXPECT_EQ(client_.Say("LOCK new a"), "QUEUED");
+  Use(kMax + 1);
+  EXPECT_THAT(client_.Say("EXEC"),
+              StartsWith("-EXECABORT Transaction discarded because of: OOM 1001 bytes of memory"));
+  EXPECT_EQ(client_.Say("EXISTS k new"), "1");
+  EXPECT_EQ(client_.Say("EXEC"), "-ERR EXEC without MULTI");
+  client_.Say("MULTI");
+  client_.Say("DEL k");
+  EXPECT_EQ(client_.Say("EXEC"), "[1]");
 }
 
 TEST_F(MemoryTest, FewKeysAreWatched) {
@@ -149,13 +180,20 @@ TEST_F(MemoryTest, AScriptReleasesAndTakesNothing) {
   EXPECT_EQ(client_.Say({"EVAL", "return redis.call('DEL', KEYS[1])", "1", "k"}), "1");
 }
 
-TEST_F(MemoryTest, ItIsLookedAtWithinAStepToo) {
+TEST_F(MemoryTest, ItIsLookedAtWithinAScriptToo) {
+  // As if what is asked for took it all.
+  server_.environment().memory_per_look = 600;
+  EXPECT_THAT(client_.Say({"EVAL", "return redis.call('LOCK', 'k1', 'a')", "0"}),
+              StartsWith("-OOM "));
+}
+
+TEST_F(MemoryTest, ATransactionThatHasBegunIsExecutedAsAWhole) {
   client_.Say("MULTI");
   client_.Say("LOCK k1 a");
   client_.Say("LOCK k2 a");
-  // As if what is asked for took it all.
-  server_.environment().memory_per_look = 600;
-  EXPECT_THAT(client_.Say("EXEC"), StartsWith("[-OOM "));
+  server_.environment().memory_in_use = kMax - 700;
+  server_.environment().memory_per_look = 300;
+  EXPECT_EQ(client_.Say("EXEC"), "[1 2]");
 }
 
 TEST_F(MemoryTest, TheAllocatorIsAskedNowAndThen) {

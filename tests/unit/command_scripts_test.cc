@@ -94,9 +94,11 @@ TEST_F(ScriptsTest, RefuseAWrongNumberOfKeys) {
 
 TEST_F(ScriptsTest, GiveCommandsTheirErrorsOn) {
   EXPECT_THAT(Eval("return redis.call('NOSUCH')"),
-              AllOf(StartsWith("-ERR unknown command 'NOSUCH'"), HasSubstr("@user_script:1")));
-  EXPECT_THAT(Eval("return redis.call('LOCK', 'k')"),
-              StartsWith("-ERR wrong number of arguments for 'lock' command"));
+              AllOf(StartsWith("-ERR Unknown Redis command called from script script: "),
+                    HasSubstr("@user_script:1")));
+  EXPECT_THAT(
+      Eval("return redis.call('LOCK', 'k')"),
+      StartsWith("-ERR Wrong number of args calling Redis command from script; LOCK key owner"));
   EXPECT_THAT(Eval("return redis.call('LOCK', 'k', 'o', 'PX', 'x')"), StartsWith("-ERR "));
 }
 
@@ -126,7 +128,7 @@ TEST_F(ScriptsTest, MayNotCallWhatConcernsTheConnection) {
                                          "SCRIPT', 'FLUSH",
                                          "SCRIPT', 'LOAD', 'return 1"}) {
     EXPECT_THAT(Eval("return redis.call('" + std::string(command) + "')"),
-                StartsWith("-ERR This Redis command is not allowed from script: "))
+                StartsWith("-ERR This Redis command is not allowed from script script: "))
         << command;
   }
   EXPECT_EQ(client_.Say("PING"), "PONG");
@@ -203,7 +205,9 @@ TEST_F(ScriptsTest, AreCountedInInfo) {
 TEST_F(ScriptsTest, NameTheirKeys) {
   EXPECT_EQ(client_.Say({"COMMAND", "GETKEYS", "EVAL", "return 1", "2", "a", "b", "c"}),
             "[\"a\" \"b\"]");
-  EXPECT_THAT(client_.Say("COMMAND INFO eval"), HasSubstr("noscript"));
+  EXPECT_EQ(client_.Say({"COMMAND", "GETKEYS", "EVAL", "return 1", "0", "a"}), "[]");
+  EXPECT_EQ(client_.Say({"COMMAND", "GETKEYSANDFLAGS", "EVALSHA", "x", "0", "a"}), "[]");
+  EXPECT_THAT(client_.Say("COMMAND INFO eval"), HasSubstr("noscript no_mandatory_keys"));
 }
 
 TEST_F(ScriptsTest, AnswerInTheProtocolOfTheirCaller) {

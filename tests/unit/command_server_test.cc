@@ -146,14 +146,123 @@ TEST(Info, CountsRequestsAndErrorsUntilReset) {
   client.Say("NOSUCH");
   client.Say("CLIENT ID");
   EXPECT_EQ(client.Say("INFO commandstats"),
-            "\"# Commandstats\r\ncmdstat_ping:calls=2\r\n"
-            "cmdstat_client|id:calls=1\r\ncmdstat_info:calls=1\r\n\"");
+            "\"# Commandstats\r\n"
+            "cmdstat_ping:calls=2,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0\r\n"
+            "cmdstat_client|id:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,"
+            "failed_calls=0\r\n"
+            "cmdstat_info:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,"
+            "failed_calls=0\r\n\"");
   const std::string stats = client.Say("INFO stats");
   EXPECT_THAT(stats, HasSubstr("total_connections_received:1\r\ntotal_commands_processed:6\r\n"));
   EXPECT_THAT(stats, HasSubstr("total_error_replies:1\r\n"));
   EXPECT_EQ(client.Say("CONFIG RESETSTAT"), "OK");
   EXPECT_THAT(client.Say("INFO stats"), HasSubstr("total_commands_processed:1\r\n"));
-  EXPECT_EQ(client.Say("INFO commandstats"), "\"# Commandstats\r\ncmdstat_info:calls=2\r\n\"");
+  EXPECT_EQ(client.Say("INFO errorstats"), "\"# Errorstats\r\n\"");
+  EXPECT_THAT(client.Say("INFO commandstats"),
+              StartsWith("\"# Commandstats\r\ncmdstat_info:calls=3,"));
+}
+
+// The line of that command, without its name.
+std::string StatsOf(TestClient& client, const std::string& command) {
+  const std::string report = client.Say("INFO commandstats");
+  const std::string begin = "cmdstat_" + command + ":";
+  const std::size_t at = report.find(begin);
+  if (at == std::string::npos) return "";
+  const std::size_t from = at + begin.size();
+  return report.substr(from, report.find("\r\n", from) - from);
+}
+
+TEST(Info, TellsHowCommandsEnded) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  client.Say("GET");
+  client.Say("SET k v");
+  client.Say("INCR k");
+  client.Say({"EVAL", "redis.pcall('INCR', 'k') redis.pcall('GET') return 1", "0"});
+  client.Say({"EVAL", "return redis.call('INCR', 'k')", "0"});
+  for (const char* line : {"MULTI", "INCR k", "GET k", "EXEC", "MULTI", "GET", "EXEC"}) {
+    client.Say(line);
+  }
+  const std::string no_time = ",usec=0,usec_per_call=0.00";
+  EXPECT_EQ(StatsOf(client, "get"), "calls=1" + no_time + ",rejected_calls=3,failed_calls=0");
+  EXPECT_EQ(StatsOf(client, "incr"), "calls=4" + no_time + ",rejected_calls=0,failed_calls=4");
+  EXPECT_EQ(StatsOf(client, "eval"), "calls=2" + no_time + ",rejected_calls=0,failed_calls=1");
+  EXPECT_EQ(StatsOf(client, "exec"), "calls=2" + no_time + ",rejected_calls=0,failed_calls=1");
+  TestClient& holder = server.Connect();
+  holder.Say("LOCK l a");
+  client.Say("LOCK l b WAIT 10s");
+  holder.Say("CANCEL l b");
+  EXPECT_EQ(StatsOf(client, "lock"), "calls=2" + no_time + ",rejected_calls=0,failed_calls=1");
+}
+
+TEST(Info, CountsErrorsByTheirWord) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  client.Say("NOSUCH");
+  client.Say("SET k v");
+  client.Say("INCR k");
+  client.Say({"EVALSHA", std::string(40, '0'), "0"});
+  // What a command answers within a script or EXEC is counted once.
+  client.Say({"EVAL", "return redis.call('INCR', 'k')", "0"});
+  client.Say({"EVAL", "redis.pcall('INCR', 'k') return 1", "0"});
+  for (const char* line : {"MULTI", "INCR k", "EXEC", "MULTI", "FOO", "EXEC"}) client.Say(line);
+  client.Say({"EVAL", "return redis.error_reply('MYCODE x')", "0"});
+  client.Say({"EVAL", "return {1, {err = 'TWO x'}}", "0"});
+  client.Say({"EVAL", "return {err = 'A:B\1 x'}", "0"});
+  client.Say({"EVAL", "return {err = 'one'}", "0"});
+  client.Say({"EVAL", "error('boom')", "0"});
+  EXPECT_EQ(client.Say("INFO errorstats"),
+            "\"# Errorstats\r\nerrorstat_A_B_:count=1\r\nerrorstat_ERR:count=8\r\n"
+            "errorstat_EXECABORT:count=1\r\nerrorstat_MYCODE:count=1\r\n"
+            "errorstat_NOSCRIPT:count=1\r\nerrorstat_TWO:count=1\r\n\"");
+  EXPECT_THAT(client.Say("INFO stats"), HasSubstr("total_error_replies:13\r\n"));
+  EXPECT_THAT(client.Say("INFO"), HasSubstr("# Errorstats\r\n"));
+}
+
+TEST(Info, CountsErrorsThatEndAWait) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  client.Say("LOCK k a");
+  TestClient& waiter = server.Connect();
+  waiter.Say("LOCK k b WAIT 10s");
+  client.Say("CANCEL k b");
+  server.Connect().SendBytes("*x\r\n");
+  EXPECT_EQ(client.Say("INFO errorstats"),
+            "\"# Errorstats\r\nerrorstat_CANCELLED:count=1\r\nerrorstat_ERR:count=1\r\n\"");
+}
+
+// Scripts can make up words without end.
+TEST(Info, BoundsTheWordsOfErrors) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  for (int i = 0; i < 200; ++i) {
+    client.Say({"EVAL", "return {err = ARGV[1]}", "0", "WORD" + std::to_string(i) + " x"});
+  }
+  const std::string report = client.Say("INFO errorstats");
+  EXPECT_THAT(report, HasSubstr("errorstat_WORD127:count=1\r\n"));
+  EXPECT_THAT(report, HasSubstr("errorstat_OTHER:count=72\r\n"));
+  EXPECT_LT(report.size(), 5'000U);
+}
+
+TEST(Info, TellsTheTimeThatCommandsTook) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  // Microseconds, as the clock of the test counts nanoseconds.
+  server.environment().ticks_per_look = 1'000;
+  const int looks = server.environment().ticks_looks;
+  client.SendBytes("PING\r\nPING\r\nPING\r\nPING\r\nSELECT 0\r\nPING\r\n");
+  // The clock is read when the loop turns to another command, and at the end.
+  EXPECT_EQ(server.environment().ticks_looks - looks, 4);
+  EXPECT_EQ(StatsOf(client, "ping"),
+            "calls=5,usec=2,usec_per_call=0.40,rejected_calls=0,failed_calls=0");
+  EXPECT_EQ(StatsOf(client, "select"),
+            "calls=1,usec=1,usec_per_call=1.00,rejected_calls=0,failed_calls=0");
+  client.Say({"EVAL", "redis.call('ECHO', 'x') return redis.call('ECHO', 'y')", "0"});
+  EXPECT_EQ(StatsOf(client, "echo"),
+            "calls=2,usec=2,usec_per_call=1.00,rejected_calls=0,failed_calls=0");
+  // That of its commands included.
+  EXPECT_EQ(StatsOf(client, "eval"),
+            "calls=1,usec=5,usec_per_call=5.00,rejected_calls=0,failed_calls=0");
 }
 
 TEST(Info, AResetLeavesWhatThereIsNow) {
@@ -211,6 +320,25 @@ TEST(Config, SetChangesAllOrNothing) {
   EXPECT_EQ(client.Say("CONFIG SET maxclients 60 default_lease bad"),
             "-ERR CONFIG SET failed (possibly related to argument 'default_lease') - bad value");
   EXPECT_EQ(client.Say("CONFIG GET maxclients"), R"(["maxclients" "50"])");
+}
+
+// Client libraries set what they need to be so; it is, so there is nothing to refuse.
+TEST(Config, SetTakesFixedSettingsAsTheyAre) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  EXPECT_EQ(client.Say("CONFIG SET timeout 0"), "OK");
+  EXPECT_EQ(client.Say("CONFIG SET maxclients 50 TIMEOUT 0 save \"\" appendonly NO"), "OK");
+  EXPECT_EQ(client.Say("CONFIG GET maxclients"), R"(["maxclients" "50"])");
+  EXPECT_EQ(client.Say("CONFIG SET maxclients 60 timeout 5"),
+            "-ERR CONFIG SET failed (possibly related to argument 'timeout') - must be '0' on this "
+            "server, got '5'");
+  EXPECT_EQ(client.Say("CONFIG SET databases 16"),
+            "-ERR CONFIG SET failed (possibly related to argument 'databases') - can't set "
+            "immutable config");
+  EXPECT_EQ(client.Say("CONFIG SET timeout 0 timeout 0"),
+            "-ERR CONFIG SET failed (possibly related to argument 'timeout') - duplicate "
+            "parameter");
+  EXPECT_EQ(client.Say("CONFIG GET maxclients timeout"), R"(["maxclients" "50" "timeout" "0"])");
 }
 
 TEST(Config, SetRefusesInTheWordsOfRedis) {

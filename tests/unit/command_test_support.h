@@ -24,6 +24,9 @@ class FakeEnvironment final : public Environment {
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
   void LogWarning(std::string_view text) override { warnings.emplace_back(text); }
+  std::uint64_t Ticks() const override {
+    return static_cast<std::uint64_t>(++ticks_looks) * ticks_per_look;
+  }
   void LogFromScript(script::LogLevel level, std::string_view text) override;
   ResourceUse Resources() const override { return resources; }
   std::vector<Setting> FindSettings(std::string_view name_glob) const override;
@@ -59,6 +62,8 @@ class FakeEnvironment final : public Environment {
   std::vector<std::string> failed_log_ins;  // "ADDRESS USER"
   std::uint64_t memory_in_use = 0;
   std::uint64_t memory_per_look = 0;  // more with each look
+  std::uint64_t ticks_per_look = 0;   // nanoseconds
+  mutable int ticks_looks = 0;
   int memory_looks = 0;
   int memory_asked = 0;                       // looks that asked anew
   std::vector<std::string> memory_notes;      // "short USED MAX" or "room USED MAX"

@@ -1,0 +1,81 @@
+// How often commands were called, how they ended, how long they took; and errors by their word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/wire_error.h"
+#include "server/command/command_table.h"
+#include "server/command/environment.h"
+
+namespace fairlock::command {
+
+// Of one command. As in Redis what EXEC or a script calls counts too, beside EXEC and EVAL.
+struct CommandCounts {
+  std::uint64_t calls = 0;     // executed
+  std::uint64_t rejected = 0;  // answered by an error before it was executed
+  std::uint64_t failed = 0;    // executed, and answered by an error
+  std::uint64_t ticks = 0;     // of Environment::Ticks, while it was executed
+};
+
+// The loop's time is attributed to the command that it executes. Two clock reads a command would
+// cost the shortest ones some percent, so the clock is read only when the loop turns to another
+// command: a pipeline of one command is one long execution. No time is lost and none is estimated.
+// Loop-confined.
+class CommandStatistics {
+ public:
+  // Beyond so many different words, which scripts can make up, errors count as kOtherErrors.
+  static constexpr std::size_t kErrorWordsMax = 128;
+  static constexpr std::string_view kOtherErrors = "OTHER";
+
+  // Counts `rows` commands of a command table.
+  CommandStatistics(const Environment& environment, std::size_t rows);
+
+  const std::vector<CommandCounts>& commands() const { return commands_; }
+  // What a command took, in microseconds.
+  std::uint64_t UsecOf(const CommandCounts& counts) const;
+  // By the first word of the error.
+  const std::map<std::string, std::uint64_t, std::less<>>& errors() const { return errors_; }
+  std::uint64_t ErrorsOf(std::string_view word) const;
+  std::uint64_t all_errors() const { return all_errors_; }
+
+  void CountCall(std::size_t row) { ++commands_[row].calls; }
+  // From now on the loop executes the command of that row; kNone: none.
+  void TurnTo(std::size_t row) {
+    if (row != timed_row_) TurnToAnother(row);
+  }
+  // What a step took for one of its commands, beside the command that the loop executes.
+  void AddTicks(std::size_t row, std::uint64_t ticks) { commands_[row].ticks += ticks; }
+
+  // The reply of a request, empty if it waits. `row`: kNone if the command is unknown.
+  void CountReply(std::size_t row, bool was_executed, std::string_view reply) {
+    if (reply.starts_with('-')) CountErrorReply(row, was_executed, reply);
+  }
+  // An error that is no answer of its own, by its line with or without the '-', or by its code.
+  void CountError(std::string_view line);
+  void CountError(protocol::ErrorCode code);
+  // The reply that is counted next, if it is an error, was counted by its word.
+  void SkipNextWord() { skips_next_word_ = true; }
+
+  void Reset();
+
+ private:
+  void TurnToAnother(std::size_t row);
+  void CountWord(std::string word);
+  void CountErrorReply(std::size_t row, bool was_executed, std::string_view reply);
+
+  const Environment& environment_;
+  std::vector<CommandCounts> commands_;
+  std::map<std::string, std::uint64_t, std::less<>> errors_;
+  std::uint64_t all_errors_ = 0;
+  std::size_t timed_row_ = CommandTable::kNone;
+  std::uint64_t timed_since_ = 0;  // ticks
+  bool skips_next_word_ = false;
+};
+
+}  // namespace fairlock::command
