@@ -67,12 +67,20 @@ std::vector<command::Setting> ProcessEnvironment::FindSettings(std::string_view 
   std::vector<command::Setting> found;
   for (const Option& option : AllOptions()) {
     if (command::MatchesGlob(name_glob, option.name)) {
-      found.push_back({std::string(option.name), ShowOption(option, config_), option.is_secret});
+      found.push_back({.name = std::string(option.name),
+                       .value = ShowOption(option, config_),
+                       .is_secret = option.is_secret,
+                       .name_of_option = std::string(option.name),
+                       .default_value = std::string(option.default_value),
+                       .comment = std::string(option.comment),
+                       .is_changeable = option.is_changeable});
     }
     const bool has_other_name = !option.redis_name.empty() && option.redis_name != option.name;
     if (has_other_name && command::MatchesGlob(name_glob, option.redis_name)) {
-      found.push_back(
-          {std::string(option.redis_name), ShowOptionAsRedis(option, config_), option.is_secret});
+      found.push_back({.name = std::string(option.redis_name),
+                       .value = ShowOptionAsRedis(option, config_),
+                       .is_secret = option.is_secret,
+                       .name_of_option = std::string(option.name)});
     }
   }
   return found;

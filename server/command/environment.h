@@ -35,6 +35,11 @@ struct Setting {
   std::string name;
   std::string value;
   bool is_secret = false;  // a password
+  // What is below describes an option; a name under which Redis knows it has only `name_of_option`.
+  std::string name_of_option = {};
+  std::string default_value = {};
+  std::string comment = {};
+  bool is_changeable = false;  // by CONFIG SET
 };
 
 // How what is decided is kept on disk.

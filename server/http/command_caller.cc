@@ -109,6 +109,12 @@ std::string CommandCaller::Judge(std::span<const std::string_view> request) cons
   return dispatcher_.access().Judge(user(), row, request);
 }
 
+bool CommandCaller::MayRun(std::string_view command) const {
+  const std::size_t row = dispatcher_.commands().IndexOf(command);
+  assert(row != command::CommandTable::kNone);
+  return !client_.is_limited() || user().commands.test(row);
+}
+
 protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
                                     engine::TimeMs now) {
   std::string request;

@@ -47,6 +47,9 @@ class CommandCaller final : private command::Transport {
     return Judge(std::span(request.begin(), request.size()));
   }
 
+  // Whether the user may run that command at all, on some keys or others.
+  bool MayRun(std::string_view command) const;
+
   // In RESP3.
   protocol::Reply Call(std::span<const std::string_view> arguments, engine::TimeMs now);
   protocol::Reply Call(std::initializer_list<std::string_view> arguments, engine::TimeMs now) {

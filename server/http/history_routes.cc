@@ -3,23 +3,48 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "json/reply_json.h"
 #include "server/command/lock_message.h"
+#include "server/command/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
 #include "server/http/inputs.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
+#include "server/http/text_parts.h"
 
 namespace fairlock::http {
 
 namespace {
 
 constexpr std::int64_t kEventsMax = 500;
+constexpr std::size_t kGlobBytesMax = 1024;
+
+constexpr auto kAllKinds = std::to_array<engine::EventKind>({
+    engine::EventKind::kGranted,
+    engine::EventKind::kReacquired,
+    engine::EventKind::kDenied,
+    engine::EventKind::kQueued,
+    engine::EventKind::kReleased,
+    engine::EventKind::kExpired,
+    engine::EventKind::kDisconnected,
+    engine::EventKind::kRenewed,
+    engine::EventKind::kBroken,
+    engine::EventKind::kTransferred,
+    engine::EventKind::kUndone,
+    engine::EventKind::kCancelled,
+    engine::EventKind::kReplaced,
+    engine::EventKind::kTimedOut,
+    engine::EventKind::kLapsed,
+    engine::EventKind::kVacated,
+    engine::EventKind::kRefused,
+});
 
 boost::json::value NullIfZero(std::uint64_t number) {
   return number == 0 ? boost::json::value() : boost::json::value(number);
@@ -63,58 +88,146 @@ engine::TimeMs TimeOf(const RouteCall& call, std::string_view name, engine::Time
 }
 
 record::HistoryQuery QueryOf(const RouteCall& call) {
-  record::HistoryQuery query{.db = call.inputs.Database(),
-                             .since = TimeOf(call, "since", 0),
+  record::HistoryQuery query{.since = TimeOf(call, "since", 0),
                              .until = TimeOf(call, "until", engine::kNever)};
-  if (const std::string* key = call.inputs.Find("key")) {
-    engine::KeyName name{.db = query.db, .bytes = *key};
-    name.hash = call.commands.dispatcher().engine().Prefetch(name);
-    query.key = name;
+  if (call.inputs.AreAllDatabases()) {
+    query.db.reset();
+  } else {
+    query.db = call.inputs.Database();
   }
-  if (const std::string* owner = call.inputs.Find("owner")) query.owner = *owner;
   query.count_max = static_cast<std::size_t>(call.inputs.Number("count", kRowsDefault));
   // With it also the events of one millisecond, of which thousands may be, come page by page.
   query.before = static_cast<std::uint64_t>(call.inputs.Number("before", 0));
   return query;
 }
 
-Answer AnswerWithEvents(const RouteCall& call, const record::History& history) {
-  const command::Dispatcher& dispatcher = call.commands.dispatcher();
-  const record::HistoryPage page = history.Search(QueryOf(call));
-  boost::json::array events;
-  for (const record::PastEvent& event : page.events) {
-    events.push_back(EventOf(event, dispatcher, call.now));
+// The kinds of events that a list such as "expired,broken" names; none: a name is unknown.
+std::optional<record::EventKinds> KindsOf(std::string_view names) {
+  record::EventKinds kinds({});
+  while (!names.empty()) {
+    const std::string_view name = TakeUpTo(names, ",");
+    bool is_known = false;
+    for (const engine::EventKind kind : kAllKinds) {
+      if (command::EventName(kind) != name) continue;
+      kinds.Add(kind);
+      is_known = true;
+    }
+    if (!is_known) return std::nullopt;
   }
-  const auto unix_or_null = [&](const std::optional<engine::TimeMs>& at) {
-    return at ? boost::json::value(dispatcher.UnixMs(*at, call.now)) : boost::json::value();
-  };
-  return JsonAnswer({{"history",
-                      {{"oldest", unix_or_null(history.oldest_at())},
-                       {"next_until", unix_or_null(page.next_until)},
-                       {"events", std::move(events)},
-                       {"next_before", NullIfZero(page.next_before.value_or(0))}}}});
+  return kinds;
+}
+
+std::string KindNames() {
+  std::string names;
+  for (const engine::EventKind kind : kAllKinds) {
+    const std::string_view name = command::EventName(kind);
+    if (names.find(name) != std::string::npos) continue;
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  return names;
+}
+
+// Searches a bounded part of the history in each turn, so that a filter that few events pass does
+// not keep the locks waiting.
+class HistorySearch final : public Job {
+ public:
+  static constexpr std::size_t kLooksPerStep = 1000;
+  static constexpr int kStepsMax = 50;
+
+  HistorySearch(const RouteCall& call, record::EventKinds kinds)
+      : commands_(call.commands), match_(call.inputs.Text("match")) {
+    query_ = QueryOf(call);
+    query_.kinds = kinds;
+    query_.match = match_;
+    query_.looks_max = kLooksPerStep;
+    if (const std::string* key = call.inputs.Find("key")) {
+      key_ = *key;
+      engine::KeyName name{.db = *query_.db, .bytes = key_};
+      name.hash = commands_.dispatcher().engine().Prefetch(name);
+      query_.key = name;
+    }
+    if (const std::string* owner = call.inputs.Find("owner")) {
+      owner_ = *owner;
+      query_.owner = owner_;
+    }
+  }
+
+  std::optional<Answer> Step(engine::TimeMs now) override {
+    const command::Dispatcher& dispatcher = commands_.dispatcher();
+    const record::History& history = *commands_.dispatcher().recorder().history();
+    const record::HistoryPage page = history.Search(query_);
+    for (const record::PastEvent& event : page.events) {
+      events_.push_back(EventOf(event, dispatcher, now));
+    }
+    query_.count_max -= page.events.size();
+    query_.before = page.next_before.value_or(0);
+    const bool is_over = !page.next_before || query_.count_max == 0 || ++steps_ == kStepsMax;
+    if (!is_over) return std::nullopt;
+    const auto unix_or_null = [&](const std::optional<engine::TimeMs>& at) {
+      return at ? boost::json::value(dispatcher.UnixMs(*at, now)) : boost::json::value();
+    };
+    return JsonAnswer({{"history",
+                        {{"oldest", unix_or_null(history.oldest_at())},
+                         {"next_until", unix_or_null(page.next_until)},
+                         {"events", std::move(events_)},
+                         {"next_before", NullIfZero(page.next_before.value_or(0))}}}});
+  }
+
+ private:
+  CommandCaller& commands_;
+  record::HistoryQuery query_;  // its views are of the texts below
+  const std::string match_;
+  std::string key_;
+  std::string owner_;
+  boost::json::array events_;
+  int steps_ = 0;
+};
+
+std::optional<Answer> RefuseSearch(const Inputs& inputs) {
+  if (auto refusal = RefuseCount(inputs, kEventsMax)) return refusal;
+  if (inputs.Number("before", 0) < 0) {
+    return Refusal(400, "ERR", "before is next_before of the page before, or 0");
+  }
+  if (inputs.Number("since", 0) < 0 || inputs.Number("until", 0) < 0) {
+    return Refusal(400, "ERR", "since and until are Unix times in milliseconds");
+  }
+  if (inputs.Find("key") != nullptr && (inputs.Find("match") || inputs.AreAllDatabases())) {
+    return Refusal(400, "ERR", "key names one key of one database: give neither match nor db=*");
+  }
+  if (inputs.Text("match").size() > kGlobBytesMax) {
+    return Refusal(400, "ERR",
+                   "match has " + std::to_string(inputs.Text("match").size()) + " bytes; up to " +
+                       std::to_string(kGlobBytesMax) + " are allowed");
+  }
+  return std::nullopt;
 }
 
 Outcome ShowHistory(const RouteCall& call) {
-  if (auto refusal = RefuseCount(call.inputs, kEventsMax)) return *std::move(refusal);
-  if (call.inputs.Number("before", 0) < 0) {
-    return Refusal(400, "ERR", "before is next_before of the page before, or 0");
+  if (auto refusal = RefuseSearch(call.inputs)) return *std::move(refusal);
+  record::EventKinds kinds = record::EventKinds::All();
+  if (const std::string* names = call.inputs.Find("event"); names && !names->empty()) {
+    const std::optional<record::EventKinds> named = KindsOf(*names);
+    if (!named) {
+      return Refusal(
+          400, "ERR",
+          "event is " + command::Quoted(*names, 64) + "; allowed are, with commas: " + KindNames());
+    }
+    kinds = *named;
   }
-  if (call.inputs.Number("since", 0) < 0 || call.inputs.Number("until", 0) < 0) {
-    return Refusal(400, "ERR", "since and until are Unix times in milliseconds");
-  }
-  call.commands.SelectDatabase(call.inputs.Database());
+  if (!call.inputs.AreAllDatabases()) call.commands.SelectDatabase(call.inputs.Database());
   const std::string* key = call.inputs.Find("key");
   // The command refuses what cannot be, and ends what is overdue; of no event it tells here.
   const protocol::Reply none =
       call.commands.Call({"HISTORY", key == nullptr ? "*" : *key, "UNTIL", "0"}, call.now);
   if (none.IsError()) return RefusalOf(none);
-  return AnswerWithEvents(call, *call.commands.dispatcher().recorder().history());
+  return std::make_unique<HistorySearch>(call, kinds);
 }
 
 constexpr auto kHistoryParameters = std::to_array<Parameter>({
-    kDatabase,
+    {"db", ValueType::kDatabases, false, "", "The database, 0 if not given; * for all"},
     {"key", ValueType::kText, false, "", "Only this key; else all of the database"},
+    {"match", ValueType::kText, false, "", "Only keys that match this glob; not with key"},
+    {"event", ValueType::kText, false, "", "Only these events, as in expired,broken"},
     {"owner", ValueType::kText, false, "", "Only this owner"},
     {"since", ValueType::kNumber, false, "", "Unix time in milliseconds"},
     {"until", ValueType::kNumber, false, "", "Unix time in milliseconds"},

@@ -48,6 +48,8 @@ std::string_view WhatFits(ValueType type) {
       return "true or false";
     case ValueType::kDatabase:
       return "0 to 15";
+    case ValueType::kDatabases:
+      return "0 to 15, or * for all,";
     case ValueType::kDuration:
       return "a duration such as 250, 10s or 5m";
     case ValueType::kText:
@@ -62,11 +64,17 @@ bool Fits(ValueType type, std::string_view value) {
       return command::ParseInteger(value).has_value();
     case ValueType::kFlag:
       return value == "true" || value == "false";
+    case ValueType::kDatabases:
+      if (value == "*") return true;
+      [[fallthrough]];
     case ValueType::kDatabase: {
       const std::optional<std::int64_t> db = command::ParseInteger(value);
       return db && *db >= 0 && *db < engine::kDatabases;
     }
-    case ValueType::kDuration:  // the command says more exactly what is wrong with it
+    case ValueType::kDuration:
+      // Else it could be taken for an option of the command, which says more exactly what is wrong
+      // with a unit.
+      return !value.empty() && value.front() >= '0' && value.front() <= '9';
     case ValueType::kText:
       break;
   }

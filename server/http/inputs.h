@@ -28,6 +28,8 @@ class Inputs {
   std::int64_t Number(std::string_view name, std::int64_t otherwise) const;
   // Of the parameter "db", a kDatabase; 0 if it was not given.
   std::uint8_t Database() const { return static_cast<std::uint8_t>(Number("db", 0)); }
+  // The parameter "db", a kDatabases, asks for all of them.
+  bool AreAllDatabases() const { return Text("db") == "*"; }
 
   // Appends each given parameter that has a word: the word and the value, of a flag the word alone.
   void AppendOptions(std::vector<std::string_view>& arguments) const;

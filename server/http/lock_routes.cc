@@ -37,15 +37,49 @@ boost::json::object RowOf(const protocol::Reply& row) {
 struct Order {
   std::string_view name;
   std::size_t column;
+  bool is_number;  // these begin with the largest, texts in the order of their bytes
 };
-constexpr auto kOrders =
-    std::to_array<Order>({{"wait", 3}, {"hold", 4}, {"waiters", 2}, {"holders", 1}});
+constexpr auto kOrders = std::to_array<Order>({{"wait", 3, true},
+                                               {"hold", 4, true},
+                                               {"waiters", 2, true},
+                                               {"holders", 1, true},
+                                               {"limit", 6, true},
+                                               {"key", 0, false},
+                                               {"label", 5, false},
+                                               {"owner", 7, false}});
 
-// The first ones of all locks in an order, the largest first.
+// Compares rows of LOCKS by one column. Rows that are equal in it are in the order of their keys,
+// and what is empty comes last, so that the same locks always give the same order.
+class RowOrder {
+ public:
+  RowOrder(const Order& order, bool is_reversed) : order_(order), is_reversed_(is_reversed) {}
+
+  bool operator()(const protocol::Reply& a, const protocol::Reply& b) const {
+    const int compared = Compare(a.elements[order_.column], b.elements[order_.column]);
+    if (compared != 0) return compared < 0;
+    const int keys = a.elements[0].text.compare(b.elements[0].text);
+    return keys != 0 ? keys < 0 : a.elements[8].integer < b.elements[8].integer;
+  }
+
+ private:
+  // Negative: `a` comes first.
+  int Compare(const protocol::Reply& a, const protocol::Reply& b) const {
+    if (a.IsNull() || b.IsNull())
+      return static_cast<int>(a.IsNull()) - static_cast<int>(b.IsNull());
+    const int rising = order_.is_number ? (a.integer > b.integer) - (a.integer < b.integer)
+                                        : a.text.compare(b.text);
+    return order_.is_number != is_reversed_ ? -rising : rising;
+  }
+
+  const Order order_;
+  const bool is_reversed_;
+};
+
+// The first ones of all locks in an order.
 class SortedLocks final : public SharedWork {
  public:
-  SortedLocks(std::vector<std::string> options, std::size_t column, std::size_t count_max)
-      : walk_(std::move(options)), column_(column), count_max_(count_max) {}
+  SortedLocks(std::vector<std::string> options, const RowOrder& order, std::size_t count_max)
+      : walk_(std::move(options)), count_max_(count_max), comes_first_(order) {}
 
   std::optional<Answer> Step(CommandCaller& commands, engine::TimeMs now) override {
     const bool is_last = walk_.Step(commands, now, [this](protocol::Reply& row) { Take(row); });
@@ -68,12 +102,8 @@ class SortedLocks final : public SharedWork {
   }
 
   LockWalk walk_;
-  const std::size_t column_;
   const std::size_t count_max_;
-  const std::function<bool(const protocol::Reply&, const protocol::Reply&)> comes_first_ =
-      [this](const protocol::Reply& a, const protocol::Reply& b) {
-        return a.elements[column_].integer > b.elements[column_].integer;
-      };
+  const RowOrder comes_first_;
   std::vector<protocol::Reply> best_;  // a heap: its front is the one to give way
   std::int64_t found_ = 0;
 };
@@ -96,12 +126,16 @@ Outcome ListLocks(const RouteCall& call) {
     const auto* order = std::find_if(kOrders.begin(), kOrders.end(),
                                      [sort](const Order& one) { return one.name == sort; });
     if (order == kOrders.end()) {
-      return Refusal(400, "ERR", "sort is one of wait, hold, waiters, holders");
+      return Refusal(400, "ERR",
+                     "sort is one of wait, hold, waiters, holders, limit, key, label, owner");
     }
-    std::string question = "locks " + std::to_string(count) + " " + std::string(sort);
+    const bool is_reversed = call.inputs.Flag("reverse");
+    std::string question = "locks " + std::to_string(count) + " " + std::string(sort) +
+                           (is_reversed ? " reversed" : "");
     for (const std::string& option : options) question.append(" ").append(command::Quoted(option));
     return call.figures.shared.Take(question, SharedAnswers::kWalkAgeMsMax, call, [&] {
-      return std::make_unique<SortedLocks>(options, order->column, static_cast<std::size_t>(count));
+      return std::make_unique<SortedLocks>(options, RowOrder(*order, is_reversed),
+                                           static_cast<std::size_t>(count));
     });
   }
   const std::string count_text = std::to_string(count);
@@ -162,7 +196,9 @@ constexpr auto kListParameters = std::to_array<Parameter>({
     {"held", ValueType::kDuration, false, "HELD", "Only those that were held so long"},
     {"no_expiry", ValueType::kFlag, false, "NOEXPIRY", "Only holds without end"},
     {"sort", ValueType::kText, false, "",
-     "wait, hold, waiters or holders: the first ones of all in this order"},
+     "wait, hold, waiters, holders or limit: the first ones of all, the largest first; or key, "
+     "label or owner"},
+    {"reverse", ValueType::kFlag, false, "", "The other way round; with sort"},
     {"count", ValueType::kNumber, false, "",
      "How many, about; 100 if not given. 1,000 at most; without sort a page looks at 250"},
     {"cursor", ValueType::kNumber, false, "", "Where the page before ended; not with sort"},

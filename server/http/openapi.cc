@@ -55,6 +55,8 @@ object TypeOf(ValueType type) {
       return {{"type", array{"string", "integer"}}, {"examples", array{"10s", "5m", 250}}};
     case ValueType::kDatabase:
       return {{"type", "integer"}, {"minimum", 0}, {"maximum", 15}};
+    case ValueType::kDatabases:
+      return {{"type", array{"string", "integer"}}, {"examples", array{0, 15, "*"}}};
     case ValueType::kFlag:
       return {{"type", "boolean"}};
     case ValueType::kText:
@@ -152,6 +154,8 @@ object TypeOf(const Field& field, object& schemas) {
       return {{"type", "boolean"}};
     case FieldType::kIntegers:
       return {{"type", "array"}, {"items", {{"type", "integer"}}}};
+    case FieldType::kTexts:
+      return {{"type", "array"}, {"items", {{"type", "string"}}}};
     case FieldType::kObject:
       return ReferenceTo(field.of->name);
     case FieldType::kObjects:

@@ -20,11 +20,12 @@ struct Route;
 struct Schema;
 
 enum class ValueType : std::uint8_t {
-  kText,      // any bytes; of a name n that is not UTF-8 in a body, n_base64
-  kNumber,    // an integer
-  kDuration,  // "250", "10s", "5m", as in commands
-  kDatabase,  // 0 to 15
-  kFlag,      // "true" or "false"
+  kText,       // any bytes; of a name n that is not UTF-8 in a body, n_base64
+  kNumber,     // an integer
+  kDuration,   // "250", "10s", "5m", as in commands
+  kDatabase,   // 0 to 15
+  kDatabases,  // the same, or "*" for all
+  kFlag,       // "true" or "false"
 };
 
 // A value in the path, the query or, of a POST, the body.

@@ -199,8 +199,24 @@ constexpr auto kClientsFields = std::to_array<Field>({
     {"next", kInteger, "Where the next page begins (after); 0: there is none"},
 });
 
+constexpr auto kOptionFields = std::to_array<Field>({
+    {"name", kText, ""},
+    {"value", kText, "As in the configuration file; a password is hidden"},
+    {"default", kText, ""},
+    {"changeable", kFlag, "It may change while the server runs"},
+    {"secret", kFlag, "It is a password"},
+    {"redis_name", kText, "The name under which Redis knows it too", kMayBeNull},
+    {"description", kText, ""},
+});
+constexpr Schema kOption = {"Option", kOptionFields};
 constexpr auto kSettingsFields = std::to_array<Field>({
-    {"settings", kObject, "Option by option", false, false, &kStatusSchema},
+    {"settings", kObject, "By all names, those of Redis too", false, false, &kStatusSchema},
+    {"options", kObjects, "Each option once", false, false, &kOption},
+});
+
+constexpr auto kAccessFields = std::to_array<Field>({
+    {"user", kText, "null: the token, which allows everything", kMayBeNull},
+    {"may", kTexts, "Of break, cancel, limits, clients and settings those that are allowed"},
 });
 
 constexpr auto kLimitFields = std::to_array<Field>({
@@ -240,6 +256,7 @@ constinit const Schema kErrorSchema = {"Error", kErrorEnvelope};
 constinit const Schema kStatusSchema = {"Status", {}, true};
 constinit const Schema kClientsSchema = {"Clients", kClientsFields};
 constinit const Schema kSettingsSchema = {"Settings", kSettingsFields};
+constinit const Schema kAccessSchema = {"Access", kAccessFields};
 constinit const Schema kLocksSchema = {"Locks", kLocksFields};
 constinit const Schema kLockSchema = {"Lock", kLockFields};
 constinit const Schema kLineSchema = {"Line", kLineFields};

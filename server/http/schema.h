@@ -14,6 +14,7 @@ enum class FieldType : std::uint8_t {
   kObject,        // of the schema
   kObjects,       // an array of such
   kIntegers,      // an array
+  kTexts,         // an array
   kTextOrNumber,  // of an option: whatever it is
 };
 
@@ -39,6 +40,7 @@ extern const Schema kErrorSchema;
 extern const Schema kStatusSchema;
 extern const Schema kClientsSchema;
 extern const Schema kSettingsSchema;
+extern const Schema kAccessSchema;
 extern const Schema kLocksSchema;
 extern const Schema kLockSchema;
 extern const Schema kLineSchema;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "json/reply_json.h"
 #include "server/command/text.h"
@@ -66,16 +67,56 @@ Outcome ShowDescription(const RouteCall& call) {
 // A password is given to nobody: the answer may lie in caches and logs of others.
 constexpr std::string_view kHidden = "(hidden)";
 
-Outcome ListSettings(const RouteCall& call) {
-  protocol::Reply settings = call.commands.Call({"CONFIG", "GET", "*"}, call.now);
-  for (const command::Setting& setting :
-       call.commands.dispatcher().environment().FindSettings("*")) {
-    if (!setting.is_secret || setting.value.empty()) continue;
-    for (std::size_t i = 0; i + 1 < settings.elements.size(); i += 2) {
-      if (settings.elements[i].text == setting.name) settings.elements[i + 1].text = kHidden;
+// Each option once, by its own name.
+boost::json::array OptionsOf(const std::vector<command::Setting>& settings) {
+  boost::json::array options;
+  for (const command::Setting& setting : settings) {
+    if (setting.name == setting.name_of_option) {
+      boost::json::object option{{"name", setting.name},
+                                 {"redis_name", nullptr},
+                                 {"default", setting.default_value},
+                                 {"changeable", setting.is_changeable},
+                                 {"secret", setting.is_secret},
+                                 {"description", setting.comment}};
+      json::AddText(option, "value", setting.value);
+      options.push_back(std::move(option));
+    } else if (!options.empty()) {
+      // The other name of an option stands behind it.
+      options.back().as_object()["redis_name"] = setting.name;
     }
   }
-  return AnswerWith("settings", settings);
+  return options;
+}
+
+Outcome ListSettings(const RouteCall& call) {
+  const protocol::Reply reply = call.commands.Call({"CONFIG", "GET", "*"}, call.now);
+  if (reply.IsError()) return RefusalOf(reply);
+  auto settings = call.commands.dispatcher().environment().FindSettings("*");
+  boost::json::object values = json::ObjectOf(reply);
+  for (command::Setting& setting : settings) {
+    if (!setting.is_secret || setting.value.empty()) continue;
+    setting.value = kHidden;
+    values[setting.name] = kHidden;
+  }
+  return JsonAnswer({{"settings", std::move(values)}, {"options", OptionsOf(settings)}});
+}
+
+Outcome ShowAccess(const RouteCall& call) {
+  const CommandCaller& commands = call.commands;
+  const access::User& user = commands.user();
+  const bool writes_keys = user.written_keys.is_all() || !user.written_keys.globs().empty();
+  boost::json::array may;
+  const auto add = [&may](std::string_view operation, bool is_allowed) {
+    if (is_allowed) may.push_back(boost::json::value(operation));
+  };
+  add("break", writes_keys && commands.MayRun("BREAK"));
+  add("cancel", writes_keys && commands.MayRun("CANCEL"));
+  add("limits", commands.Judge({"LIMIT", "SET", "*", "0"}).empty());
+  add("clients", commands.Judge({"CLIENT", "KILL", "ID", "1"}).empty());
+  add("settings", commands.Judge({"CONFIG", "SET", "name", "value"}).empty());
+  boost::json::object answer{{"user", nullptr}, {"may", std::move(may)}};
+  if (commands.has_logged_in()) json::AddText(answer, "user", user.name);
+  return JsonAnswer(answer);
 }
 
 // Whoever executes this is alive.
@@ -133,6 +174,15 @@ constexpr auto kStatusRoutes = std::to_array<Route>({
      "Every option with its value",
      {},
      &kSettingsSchema,
+     kWithoutLocks},
+    {Verb::kGet,
+     "/api/v1/access",
+     Access::kSteer,
+     ShowAccess,
+     "showAccess",
+     "Whether the credentials of the request are right, and what they allow",
+     {},
+     &kAccessSchema,
      kWithoutLocks},
     {Verb::kGet,
      "/api/v1/openapi.json",

@@ -14,6 +14,13 @@ class EventKinds {
     for (const engine::EventKind kind : kinds) bits_ |= BitOf(kind);
   }
 
+  static constexpr EventKinds All() {
+    EventKinds kinds({});
+    kinds.bits_ = ~std::uint32_t{0};
+    return kinds;
+  }
+
+  constexpr void Add(engine::EventKind kind) { bits_ |= BitOf(kind); }
   constexpr bool Has(engine::EventKind kind) const { return (bits_ & BitOf(kind)) != 0; }
 
  private:

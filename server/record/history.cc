@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "server/engine/glob.h"
+
 namespace fairlock::record {
 
 using engine::Event;
@@ -33,6 +35,9 @@ std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024);
 std::size_t RingBytes(std::size_t bytes) {
   return bytes - bytes / 100 - 2 * ChainCount(bytes) * sizeof(RecordRing::Position);
 }
+
+// So many bytes of a glob times bytes of a key cost as much as looking at one more event.
+constexpr std::size_t kGlobWorkPerLook = 64;
 
 // Of these the record has how long it was waited, of all others how long it was held.
 constexpr EventKinds kEventsOfPlaces = {EventKind::kGranted, EventKind::kCancelled,
@@ -210,21 +215,26 @@ History::Place History::Start(const HistoryQuery& query, std::size_t& looks) con
   Position position = ring_.NewestOf(ChainOf(query.key->hash));
   while (position != RecordRing::kNone && IsAfter(query, position)) {
     // A key with a long past: begin in the middle, and find the chain from there.
-    if (++looks > kLooksMax / 2) return {Newest(query), false};
+    if (++looks > query.looks_max / 2) return {Newest(query), false};
     position = ring_.BeforeInChain(position);
   }
   return {position, true};
 }
 
 bool History::IsOfKey(const HistoryQuery& query, const Record& record) {
-  return record.db() == query.db && (!query.key || record.key() == query.key->bytes);
+  return (!query.db || record.db() == *query.db) &&
+         (!query.key || record.key() == query.key->bytes);
 }
 
-bool History::IsFound(const HistoryQuery& query, Position position) const {
+bool History::IsFound(const HistoryQuery& query, Position position, std::size_t& looks) const {
   const Record& record = At(position);
-  return IsOfKey(query, record) && !IsAfter(query, position) &&
-         record.at() + record.repeated_ms() >= query.since &&
-         (!query.owner || record.owner() == *query.owner);
+  const bool fits = IsOfKey(query, record) && query.kinds.Has(record.kind()) &&
+                    !IsAfter(query, position) &&
+                    record.at() + record.repeated_ms() >= query.since &&
+                    (!query.owner || record.owner() == *query.owner);
+  if (!fits || query.match.empty()) return fits;
+  looks += query.match.size() * record.key_bytes() / kGlobWorkPerLook;
+  return engine::MatchesGlob(query.match, record.key());
 }
 
 HistoryPage History::Search(const HistoryQuery& query) const {
@@ -239,8 +249,9 @@ HistoryPage History::Search(const HistoryQuery& query) const {
     const bool is_full =
         page.events.size() >= query.count_max && (query.before || page.events.back().at != at);
     if (!first_at && !IsAfter(query, place.position)) first_at = at;
-    const bool is_found = IsFound(query, place.position);
-    if (++looks > kLooksMax || (is_found && is_full)) {
+    const bool is_over = looks++ >= query.looks_max;
+    const bool is_found = !is_over && IsFound(query, place.position, looks);
+    if (is_over || (is_found && is_full)) {
       // Else a millisecond with more events than one search looks at would never be left.
       page.next_until = first_at == at && !query.before ? at - 1 : at;
       page.next_before = place.position + 1;

@@ -33,16 +33,23 @@ struct PastEvent {
   std::string_view comment;  // and why
 };
 
+// How many events one search looks at by default; it takes less than a millisecond or two.
+inline constexpr std::size_t kHistoryLooksMax = 10'000;
+
 struct HistoryQuery {
-  std::uint8_t db = 0;
-  std::optional<engine::KeyName> key = {};  // none: all keys of the database
+  std::optional<std::uint8_t> db = 0;       // none: all databases
+  std::optional<engine::KeyName> key = {};  // none: all keys
   std::optional<std::string_view> owner = {};
+  std::string_view match = {};  // a glob that the key matches; empty: every key does
+  EventKinds kinds = EventKinds::All();
   engine::TimeMs since = 0;  // of these two: both included
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
   // Only what is older than the event of that number; 0: from the newest on. With it a page has
   // never more than count_max; without it the events of one millisecond stay together.
   std::optional<std::uint64_t> before = {};
+  // The search stops after this many; comparing a key with a long glob counts as several.
+  std::size_t looks_max = kHistoryLooksMax;
 };
 
 // The newest first, by the time of the first of those that are counted together.
@@ -69,8 +76,7 @@ class History {
  public:
   static constexpr std::size_t kBytesMin = 256 * 1024;
   static constexpr engine::DurationMs kRepeatMs = 600'000;
-  // How many events one search looks at; it takes less than a millisecond or two.
-  static constexpr std::size_t kLooksMax = 10'000;
+  static constexpr std::size_t kLooksMax = kHistoryLooksMax;
   static constexpr std::size_t kCommentBytesMax = engine::kReasonBytesMax;
   static constexpr std::size_t kByBytesMax = 512;
 
@@ -95,7 +101,7 @@ class History {
   void BeginForce(std::string_view by, std::string_view comment);
   void EndForce() { is_by_force_ = false; }
 
-  // O(kLooksMax). Of a millisecond with more events than that only `before` finds all.
+  // O(looks_max). Of a millisecond with more events than that only `before` finds all.
   HistoryPage Search(const HistoryQuery& query) const;
 
   std::size_t bytes() const { return bytes_; }
@@ -129,7 +135,8 @@ class History {
   // Newer than what is asked for.
   bool IsAfter(const HistoryQuery& query, Position position) const;
   static bool IsOfKey(const HistoryQuery& query, const Record& record);
-  bool IsFound(const HistoryQuery& query, Position position) const;
+  // Adds to `looks` what the comparison with a glob costs.
+  bool IsFound(const HistoryQuery& query, Position position, std::size_t& looks) const;
   static PastEvent Read(const Record& record);
 
   const std::size_t bytes_;

@@ -196,6 +196,13 @@ class Looking(WithServer):
         self.assertIn("worker", [client["name"] for client in answer["clients"]])
         _, answer = self.server.get("/api/v1/settings")
         self.assertEqual(answer["settings"]["http_port"], str(self.server.http_port))
+        options = {option["name"]: option for option in answer["options"]}
+        self.assertEqual(len(options), len(answer["options"]))
+        self.assertEqual(options["http_port"]["value"], str(self.server.http_port))
+        self.assertEqual(options["http_port"]["default"], "3248")
+        self.assertFalse(options["http_port"]["changeable"])
+        self.assertEqual(options["max_clients"]["redis_name"], "maxclients")
+        self.assertNotIn("maxclients", options)
         status, answer = self.server.get("/api/v1/status")
         self.assertEqual((status, answer["locks"]["locks"]), (200, 0))
 
@@ -224,9 +231,19 @@ class Looking(WithServer):
                 ("/api/v1/locks?count=0", 400, "count is from 1 to 1000"),
                 ("/api/v1/locks?count=x", 400, "count is 'x'; a whole number would be right"),
                 ("/api/v1/locks?sort=size", 400, "sort is one of wait, hold, waiters, holders"),
+                ("/api/v1/locks?waiting=abc", 400, "waiting is 'abc'; a duration such as"),
+                ("/api/v1/locks?waiting=NOEXPIRY", 400, "waiting is 'NOEXPIRY'; a duration"),
+                ("/api/v1/locks?waiting=", 400, "waiting is ''; a duration"),
+                ("/api/v1/locks?held=5y", 400, "'5y' is not a duration"),
                 ("/api/v1/locks?db=1&db=2", 400, "db is given twice"),
                 ("/api/v1/history?count=501", 400, "count is from 1 to 500"),
                 ("/api/v1/history?before=-1", 400, "before is next_before of the page before"),
+                ("/api/v1/history?db=16", 400, "0 to 15, or * for all"),
+                ("/api/v1/history?event=burst", 400, "event is 'burst'; allowed are"),
+                ("/api/v1/history?event=granted,,broken", 400, "event is 'granted,,broken'"),
+                ("/api/v1/history?key=k&match=k*", 400, "give neither match nor db=*"),
+                ("/api/v1/history?key=k&db=*", 400, "give neither match nor db=*"),
+                ("/api/v1/history?match=" + 1025 * "x", 400, "match has 1025 bytes"),
                 ("/api/v1/locks/0/k/line?count=501", 400, "count is from 1 to 500"),
                 ("/api/v1/clients?count=201", 400, "count is from 1 to 200"),
                 ("/api/v1/events", 426, "the header Upgrade: websocket is missing"),

@@ -19,6 +19,7 @@ CALLS = [
     ("showMetrics", "/metrics", None),
     ("showStatus", "/api/v1/status", None),
     ("showDescription", "/api/v1/openapi.json", None),
+    ("showAccess", "/api/v1/access", None),
     ("listClients", "/api/v1/clients", None),
     ("listClients", "/api/v1/clients?waiting=true&after=0&count=5", None),
     ("listSettings", "/api/v1/settings", None),
@@ -28,11 +29,13 @@ CALLS = [
     ("showMinutes", "/api/v1/minutes?minutes=1440", None),
     ("listLocks", "/api/v1/locks", None),
     ("listLocks", "/api/v1/locks?sort=wait&waiting=0&count=5", None),
+    ("listLocks", "/api/v1/locks?sort=owner&reverse=true", None),
     ("showLock", "/api/v1/locks/0/order:42", None),
     ("showLock", "/api/v1/locks/0/nobody", None),
     ("showLine", "/api/v1/locks/0/order:42/line", None),
     ("showHistory", "/api/v1/history", None),
     ("showHistory", "/api/v1/history?key=order:42", None),
+    ("showHistory", "/api/v1/history?db=*&match=ord*&event=granted,denied", None),
     ("watchEvents", "/api/v1/events?match=order:*", None),
     ("setLimit", "/api/v1/limits/set", {"pattern": "x*", "limit": 3, "seconds": 60, "reason": "r"}),
     ("listLimits", "/api/v1/limits", None),
@@ -141,6 +144,7 @@ class Answers(Described):
             with HttpServer("--http-bind", "0.0.0.0") as server:
                 self.check_all(401, server, token=token)
         steering = {name for name, (verb, _, _) in self.operations.items() if verb == "POST"}
+        steering.add("showAccess")
         for name in self.documenting(401):
             expected = 401 if name in steering else 426 if name == "watchEvents" else 200
             self.assertEqual(self.call(self.server, name, token=None), expected)

@@ -98,6 +98,23 @@ class Users(unittest.TestCase):
             self.assertEqual((status, answer["error"]["code"]), (403, "NOPERM"), target)
         self.assertEqual(self.own.ask("LOCKED", "order:1"), 1)
 
+    def test_a_user_learns_what_he_may_change(self):
+        everything = ["break", "cancel", "limits", "clients", "settings"]
+        for headers, user, may in ((BOSS, "boss", everything),
+                                   (SHOP, "shop", ["break", "cancel"]), (LOOK, "look", [])):
+            status, answer = self.get("access", headers)
+            self.assertEqual((status, answer), (200, {"user": user, "may": may}))
+        for headers in ({}, basic("boss", "wrong"), basic("gone", "gone-pw")):
+            self.assertEqual(self.get("access", headers)[0], 401, headers)
+
+    def test_a_search_of_all_databases_needs_all_keys(self):
+        self.own.ask("LOCK", "order:1", "me")
+        for path in ("history?db=*", "history?match=order:*", "history?db=*&match=order:*",
+                     "history?event=granted"):
+            status, answer = self.get(path, SHOP)
+            self.assertEqual((status, answer["error"]["code"]), (403, "NOPERM"), path)
+            self.assertEqual(self.get(path, LOOK)[0], 200, path)
+
     def test_each_route_refuses_as_its_command_does(self):
         with self.server.connect() as shop:
             shop.ask("AUTH", "shop", "shop-pw")

@@ -310,6 +310,43 @@ TEST_F(LongHistoryTest, AMillisecondWithMoreThanOneSearchLooksAtIsLeft) {
   EXPECT_EQ(history_.Search({.count_max = 10, .before = 0}).events.size(), 10U);
 }
 
+TEST_F(LongHistoryTest, KindsAndGlobsAndDatabasesNarrowASearch) {
+  Event event = EventOf(EventKind::kBroken, "order:7", "owner", 100'000);
+  event.key.db = 7;
+  history_.Take(event);
+  history_.Take(EventOf(EventKind::kReleased, "order:1", "owner", 100'001));
+  const auto keys = [this](const HistoryQuery& query) {
+    std::string found;
+    for (const PastEvent& one : history_.Search(query).events) {
+      found += std::string(one.key.bytes) + " ";
+    }
+    return found;
+  };
+  EXPECT_EQ(keys({.db = std::nullopt, .match = "order:*"}), "order:1 order:7 ");
+  EXPECT_EQ(keys({.db = 7, .match = "order:*"}), "order:7 ");
+  EXPECT_EQ(keys({.db = 0, .match = "o*", .since = 100'000}), "order:1 ");
+  EXPECT_EQ(keys({.db = std::nullopt, .kinds = {EventKind::kBroken, EventKind::kReleased}}),
+            "order:1 order:7 ");
+  EXPECT_EQ(keys({.db = std::nullopt, .kinds = {EventKind::kBroken}}), "order:7 ");
+}
+
+TEST_F(LongHistoryTest, LongGlobsCountAsSeveralLooksAndASearchStillGetsOn) {
+  HistoryQuery query{.match = "nothing*", .count_max = 10, .before = 0, .looks_max = 1000};
+  const HistoryPage page = history_.Search(query);
+  ASSERT_TRUE(page.next_before);
+  const std::string long_glob = std::string(1000, '?') + "*";
+  query.match = long_glob;
+  const HistoryPage shorter = history_.Search(query);
+  ASSERT_TRUE(shorter.next_before);
+  // 4 bytes of key times 1,001 of glob are 62 looks more.
+  EXPECT_GT(*shorter.next_before, *page.next_before + 40 * (1000 - 1000 / 60));
+  query.looks_max = 1;
+  query.before = shorter.next_before;
+  const HistoryPage one = history_.Search(query);
+  ASSERT_TRUE(one.next_before);
+  EXPECT_LT(*one.next_before, *shorter.next_before);
+}
+
 TEST_F(LongHistoryTest, TheChainOfAKeyIsFoundAtOnce) {
   EXPECT_EQ(CountAll(Of("rare")), (std::pair<std::size_t, int>(4, 1)));
 }
