@@ -24,7 +24,14 @@ export function setUser(user, password) {
   setAccess(`Basic ${btoa(String.fromCharCode(...bytes))}`);
 }
 
+// For an attempt with other credentials that may fail.
+export function currentAccess() { return sessionStorage.getItem(kAccessName) || ""; }
+export function restoreAccess(access) { setAccess(access); }
+
 export function hasAccess() { return Boolean(sessionStorage.getItem(kAccessName)); }
+
+// The code of a refusal of credentials that were sent.
+export const kWrongAccess = "WRONG";
 
 // Of an answer that is a refusal, or of none at all (status 0).
 export class Refusal extends Error {
@@ -52,7 +59,8 @@ async function ask(method, path, body) {
     if (answer.ok) return json;
     // What is wrong is not tried again: the server counts that.
     if (answer.status === 401 && access === sessionStorage.getItem(kAccessName)) setAccess("");
-    throw new Refusal(answer.status, json.error.code, json.error.message);
+    const isWrong = answer.status === 401 && access;
+    throw new Refusal(answer.status, isWrong ? kWrongAccess : json.error.code, json.error.message);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw new Refusal(0, "", "The server does not answer.");

@@ -10,6 +10,8 @@ Chart.register(LineController, LineElement, PointElement, LinearScale, Filler, T
 const colorOf = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+const isMissing = (value) => value === null || value === undefined;
+
 function datasets(series, at) {
   return series.map((one, index) => ({
     label: one.name,
@@ -17,7 +19,9 @@ function datasets(series, at) {
     borderColor: colorOf(one.color),
     backgroundColor: `${colorOf(one.color)}22`,
     borderWidth: 1.5,
-    pointRadius: at.length < 3 ? 2 : 0,
+    // A value between two that are missing has no line to be seen by.
+    pointRadius: one.values.map((_, i) => (isMissing(one.values[i - 1]) &&
+      isMissing(one.values[i + 1]) ? 2 : 0)),
     pointHitRadius: 8,
     fill: index === 0,
     tension: 0,
@@ -28,7 +32,7 @@ function datasets(series, at) {
 // What there is, but not less than this: a server that has just begun has hardly a line.
 const kSpanMsMin = 10 * 60000;
 
-function options(at) {
+function options(at, format) {
   const text = colorOf("muted");
   const grid = { color: colorOf("line"), drawBorder: false, tickLength: 4 };
   return {
@@ -41,29 +45,35 @@ function options(at) {
           callback: (value) => clock(value) } },
       y: { beginAtZero: true, suggestedMax: 1, grid,
         ticks: { color: text, maxTicksLimit: 4, font: { size: 11 },
-          callback: (value) => rate(value) } },
+          callback: (value) => format(value) } },
     },
     plugins: { tooltip: { callbacks: {
       title: (items) => moment(items[0].parsed.x),
-      label: (item) => ` ${item.dataset.label}: ${rate(item.parsed.y)}`,
+      label: (item) => ` ${item.dataset.label}: ${format(item.parsed.y)}`,
     } } },
   };
 }
 
-function inWords(series, at) {
+// Where a series has nothing its value is null.
+const lastOf = (values) => values.findLast((value) => value !== null) ?? null;
+
+function inWords(series, at, format) {
   return series.map((one) => {
-    const highest = Math.max(...one.values);
+    const known = one.values.filter((value) => value !== null);
+    if (known.length === 0) return `${one.name}: nothing`;
+    const highest = Math.max(...known);
     const when = at[one.values.indexOf(highest)];
-    return `${one.name}: now ${rate(one.values.at(-1))}, ` +
-      `highest ${rate(highest)} at ${clock(when)}`;
+    return `${one.name}: last ${format(lastOf(one.values))}, ` +
+      `highest ${format(highest)} at ${clock(when)}`;
   }).join("; ");
 }
 
 const Canvas = Vue.extend({
-  props: ["series", "at", "theme"],
+  props: ["series", "at", "theme", "format"],
   mounted() {
     this.chart = new Chart(this.$el.firstChild, {
-      type: "line", data: { datasets: datasets(this.series, this.at) }, options: options(this.at),
+      type: "line", data: { datasets: datasets(this.series, this.at) },
+      options: options(this.at, this.format),
     });
   },
   watch: {
@@ -74,22 +84,22 @@ const Canvas = Vue.extend({
   methods: {
     show() {
       this.chart.data = { datasets: datasets(this.series, this.at) };
-      this.chart.options = options(this.at);
+      this.chart.options = options(this.at, this.format);
       this.chart.update("none");
     },
   },
   render() {
     return el("div.canvas", el("canvas", { role: "img",
-      "aria-label": inWords(this.series, this.at) }));
+      "aria-label": inWords(this.series, this.at, this.format) }));
   },
 });
 
-// series: [{name, values, color}]
-export function chart(title, unit, series, at, theme) {
+// series: [{name, values, color}]. `format` makes a text of a value.
+export function chart(title, unit, series, at, theme, format = rate) {
   return el("figure.chart", { key: title },
     el("figcaption", el("strong", title), el("span.muted", unit),
       el("span.legend", series.map((one) => el("span", { key: one.name },
         el("i", { class: one.color, "aria-hidden": "true" }), one.name, " ",
-        el("b", rate(one.values.at(-1))))))),
-    el(Canvas, { props: { series, at, theme } }));
+        el("b", format(lastOf(one.values))))))),
+    el(Canvas, { props: { series, at, theme, format } }));
 }

@@ -1,7 +1,7 @@
 // Asks before something is done, and says first what that will be.
 import { Vue, el } from "./el.js";
-import { Refusal, hasAccess } from "./api.js";
-import { say, state } from "./state.js";
+import { Refusal } from "./api.js";
+import { forgetAccess, say, state } from "./state.js";
 
 // {title, lines: [text], keys: [text], listed: what they are, prepare(): lines,
 //  fields: [{name, label, ...}], confirm, act(values): text}
@@ -21,7 +21,7 @@ async function attempt(work) {
     return await work(dialog);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    state.mayAct = hasAccess();
+    if (error.status === 401) forgetAccess(error);
     dialog.error = error.status === 401 ? "Token or password are wrong. Enter them under Access."
       : error.message;
     return undefined;

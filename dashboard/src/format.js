@@ -54,9 +54,15 @@ export function moment(unixMs) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
+// To the millisecond, for what happens in quick succession.
+export function exactMoment(unixMs) {
+  return `${moment(unixMs)}.${String(unixMs % 1000).padStart(3, "0")}`;
+}
+
 export function plural(number, one, many) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-// Durations as the server takes them: 250, 10s, 5m.
-export const kDurationPattern = "[0-9]+(ms|s|m|h|d)?";
+// Values of filters as the server takes them.
+export const kDurationFormat = { pattern: "[0-9]+(ms|s|m|h|d)?", example: "a time like 10s or 5m" };
+export const kDatabaseFormat = { pattern: "[0-9]|1[0-5]", example: "a number from 0 to 15" };

@@ -1,19 +1,25 @@
 // The page: what is around the views, where it leads, and when it asks again.
 import { Vue, el, setCreator } from "./el.js";
-import { hasAccess, setToken, setUser, takeTokenFromAddress } from "./api.js";
-import { forgetData, kReady, linkTo, load, readRoute, say, state } from "./state.js";
+import { Refusal, currentAccess, hasAccess, restoreAccess, setToken, setUser, takeTokenFromAddress }
+  from "./api.js";
+import { forgetData, judgeAccess, kKnown, kNobody, kReady, kUnknown, kWrong, linkTo, load,
+  readRoute, say, state } from "./state.js";
 import { button } from "./parts.js";
 import { close, confirm, dialogFrame } from "./dialog.js";
 import { duration } from "./format.js";
 import overview from "./views/overview.js";
 import locks from "./views/locks.js";
 import lock from "./views/lock.js";
+import events from "./views/events.js";
 import labels from "./views/labels.js";
+import label from "./views/label.js";
 import clients from "./views/clients.js";
 import settings from "./views/settings.js";
 
-const kViews = { overview, locks, labels, clients, settings, lock };
-const kInMenu = ["overview", "locks", "labels", "clients", "settings"];
+const kViews = { overview, locks, events, labels, clients, settings, lock, label };
+const kInMenu = ["overview", "locks", "events", "labels", "clients", "settings"];
+// Those that are not in the menu stand under one that is.
+const kParents = { lock: "locks", label: "labels" };
 const kThemes = { auto: "light", light: "dark", dark: "auto" };
 const kRetryMs = 1500;
 
@@ -32,8 +38,10 @@ async function refresh() {
 }
 
 function tick() {
-  // A dialog is read in peace: what it says must not change beneath it.
-  if (isAsleep() || state.dialog) timer = setTimeout(tick, 500);
+  // A dialog is read in peace: what it says must not change beneath it. And rows must not move
+  // while some of them are being selected.
+  const isHeld = state.dialog || Object.keys(state.selected).length > 0;
+  if (isAsleep() || isHeld) timer = setTimeout(tick, 500);
   else refresh();
 }
 
@@ -45,6 +53,7 @@ function onRoute() {
     location.replace(linkTo("overview"));
     return;
   }
+  route.title = decode(kParents[route.view] ? route.path.at(-1) || "" : "");
   state.route = route;
   if (state.dialog) close();
   if (isOther) {
@@ -52,7 +61,7 @@ function onRoute() {
     scrollTo(0, 0);
     Vue.nextTick(() => document.getElementById("title").focus());
   }
-  document.title = `${route.path[1] ? decode(route.path[1]) : viewOf(route).title} · fairlock`;
+  document.title = `${route.title || viewOf(route).title} · fairlock`;
   refresh();
 }
 
@@ -74,10 +83,33 @@ function nextTheme() {
   showTheme();
 }
 
+// Judged before it is used: a wrong one leaves what was there.
+async function useAccess(user, secret) {
+  const before = currentAccess();
+  if (user) setUser(user, secret);
+  else setToken(secret.trim());
+  try {
+    await judgeAccess();
+  } catch (error) {
+    restoreAccess(before);
+    if (!(error instanceof Refusal) || error.status !== 401) throw error;
+    state.access = before ? kUnknown : kNobody;
+    throw new Refusal(400, "", user ? "User or password are wrong." : "This token is wrong.");
+  }
+}
+
+const kAccessTexts = { [kNobody]: "looks only", [kUnknown]: "being checked",
+  [kWrong]: "looks only" };
+
+function accessText() {
+  if (state.access !== kKnown) return kAccessTexts[state.access];
+  return state.may.length ? "may act" : "looks only";
+}
+
 function enterAccess() {
   confirm({
     title: "Access",
-    lines: [state.mayAct ? "This page says who you are. What is entered now takes its place; if " +
+    lines: [hasAccess() ? "This page says who you are. What is entered now takes its place; if " +
       "nothing is, it is forgotten." : "With the token (http_token_file of the server), or as a " +
       "user of it, locks can be broken and settings changed. Without, this page only looks.",
     "It is kept in this tab only, until the tab is closed."],
@@ -85,18 +117,17 @@ function enterAccess() {
       { name: "secret", label: "Password or token", type: "password" }],
     confirm: "Use it",
     act: async ({ user, secret }) => {
-      if (user) setUser(user, secret);
-      else setToken(secret.trim());
-      state.mayAct = hasAccess();
+      await useAccess(user, secret);
       state.needsAccess = false;
-      if (user) return "The user and the password are used from now on.";
-      return state.mayAct ? "The token is used from now on." : "It is forgotten.";
+      if (!hasAccess()) return "It is forgotten.";
+      const who = user ? `This page acts as ${user} from now on` : "The token is used from now on";
+      return state.may.length ? `${who}.` : `${who}, who may change nothing.`;
     },
   });
 }
 
 function showKeys() {
-  confirm({ title: "Keys", lines: ["1 to 5: the views, from left to right", "/: the filter",
+  confirm({ title: "Keys", lines: ["1 to 6: the views, from left to right", "/: the filter",
     "p: stop asking, or go on", "t: light, dark, or as the system has it", "r: ask now",
     "Escape: close what is open", "?: this"] });
 }
@@ -147,12 +178,12 @@ function bar() {
     el("div.tools",
       button(state.isPaused ? "Go on" : "Pause", togglePause, { title: "Key p" }),
       button(`Theme: ${state.theme}`, nextTheme, { title: "Key t" }),
-      button(state.mayAct ? "Access: may act" : "Access: looks only", enterAccess),
+      button(`Access: ${accessText()}`, enterAccess),
       button("?", showKeys, { "aria-label": "Keys" })));
 }
 
 function isCurrent(name) {
-  return state.route.view === name || (name === "locks" && state.route.view === "lock");
+  return (kParents[state.route.view] || state.route.view) === name;
 }
 
 function banner() {
@@ -166,8 +197,13 @@ function banner() {
       (state.loadedAt ? `${duration(state.now - state.loadedAt)} old` : "not there yet") +
       "; the page keeps asking.");
   }
+  if (state.access === kWrong) {
+    return el("div.banner", { role: "alert" }, "Token or password are wrong: this page only " +
+      "looks. ", button("Enter who you are", enterAccess));
+  }
   if (state.error && state.phase === kReady) {
-    return el("div.banner.bad", { role: "alert" }, state.error);
+    return el("div.banner.bad", { role: "alert" }, `${state.error} (What you see is ` +
+      `${duration(state.now - state.loadedAt)} old.)`);
   }
   return null;
 }
@@ -188,7 +224,7 @@ new Vue({
 });
 
 takeTokenFromAddress();
-state.mayAct = hasAccess();
+state.access = hasAccess() ? kUnknown : kNobody;
 showTheme();
 addEventListener("hashchange", onRoute);
 addEventListener("keydown", onKey);

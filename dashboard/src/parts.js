@@ -2,7 +2,7 @@
 import { el } from "./el.js";
 import { pathOf } from "./api.js";
 import { age, kFailed, kLoading, linkTo, state } from "./state.js";
-import { count, duration } from "./format.js";
+import { duration } from "./format.js";
 
 export function heading(title, ...beside) {
   return el("header.heading", el("h1", { tabindex: "-1", id: "title" }, title),
@@ -28,7 +28,8 @@ export function placeholder() {
   if (state.lostSince) {
     return empty("No connection yet", "The server does not answer. The page keeps asking.");
   }
-  return el("div.empty.wrong", { role: "alert" }, el("strong", "This cannot be shown"),
+  return el("div.empty.wrong", { role: "alert" },
+    el("strong", state.isFilterWrong ? "This filter cannot be used" : "This cannot be shown"),
     el("p", state.error));
 }
 
@@ -39,10 +40,13 @@ export function button(text, act, attributes = {}) {
 // Beneath a table: where it is, and buttons that lead on.
 export function paging(...parts) { return el("p.note.paging", ...parts); }
 
-// A button that changes something; it says why if it cannot.
-export function actButton(text, act, attributes = {}) {
-  const why = state.mayAct ? undefined : "Needs a user or the token: see Access, above";
-  return button(text, act, { class: "danger", disabled: !state.mayAct, title: why, ...attributes });
+// A button that changes something: `what` is one of what `access` lists. It says why if it cannot.
+export function actButton(what, text, act, attributes = {}) {
+  const mayAct = state.may.includes(what);
+  const why = mayAct ? undefined : state.may.length || state.user
+    ? `${state.user || "This user"} is not permitted to do this`
+    : "Needs a user or the token: see Access, above";
+  return button(text, act, { class: "danger", disabled: !mayAct, title: why, ...attributes });
 }
 
 export function keyLink(row, key = "key", db = row.db) {
@@ -62,44 +66,30 @@ export function left(ms, never) {
   return el("span.time", { class: { soon: rest < 10000 } }, rest <= 0 ? "now" : duration(rest));
 }
 
-// columns: {name, isNumber, cell(row), hint, isWide}
-export function table(caption, columns, rows, keyOf, foot) {
-  const cellClass = (column) => ({ num: column.isNumber, wide: column.isWide });
-  return el("div.scroll", { tabindex: "0", role: "region", "aria-label": caption },
-    el("table", el("caption.unseen", caption),
-      el("thead", el("tr", columns.map((column) =>
-        el("th", { key: column.name, scope: "col", class: cellClass(column), title: column.hint },
-          column.isUnseen ? el("span.unseen", column.name) : column.name)))),
-      el("tbody", rows.map((row, index) =>
-        el("tr", { key: keyOf ? keyOf(row) : index }, columns.map((column) =>
-          el("td", { class: cellClass(column), key: column.name, "data-name": column.name },
-            column.cell(row)))))),
-      foot ? el("tfoot", el("tr", columns.map((column, index) =>
-        el(index === 0 ? "th" : "td", { scope: index === 0 ? "row" : undefined,
-          class: cellClass(column), "data-name": column.name },
-        column.cell(foot))))) : null));
-}
-
 export function figure(name, value, hint, attributes = {}) {
   return el("div.figure", { title: hint, ...attributes }, el("dt", name), el("dd", value));
 }
 
-export function field(label, input) {
-  return el("label.field", el("span", label), input);
+export function field(label, input, ...beneath) {
+  return el("label.field", el("span", label), input, ...beneath);
 }
 
 // A text of the query, applied when it is left or Enter is pressed. Views are drawn anew all the
-// time: what is typed meanwhile stays.
-export function filter(label, name, apply, attributes = {}) {
-  const value = state.typed[name] === undefined ? state.route.query[name] : state.typed[name];
-  return field(label, el("input", { type: "search", value: value || "", spellcheck: "false",
-    autocomplete: "off", ...attributes,
+// time: what is typed meanwhile stays. `format`: {pattern, example} of the values that are right;
+// what is applied and does not fit is marked, and the server says what is wrong with it.
+export function filter(label, name, apply, attributes = {}, format = null) {
+  const applied = state.route.query[name] || "";
+  const value = state.typed[name] === undefined ? applied : state.typed[name];
+  const isWrong = format && applied !== "" && !new RegExp(`^(?:${format.pattern})$`).test(applied);
+  const hint = `${name}-hint`;
+  return field(label, el("input", { type: "search", value, spellcheck: "false",
+    autocomplete: "off", ...attributes, "aria-invalid": isWrong ? "true" : undefined,
+    "aria-describedby": isWrong ? hint : undefined,
     oninput: (event) => { state.typed[name] = event.target.value; },
     onchange: (event) => {
-      if (!event.target.checkValidity()) return;
       delete state.typed[name];
       apply(event.target.value.trim());
-    } }));
+    } }), isWrong ? el("small.wrong", { id: hint }, `Not ${format.example}`) : null);
 }
 
 export function choice(label, options, value, choose) {
@@ -123,8 +113,4 @@ export function client(row) {
     row.name ? `${row.name} ` : "", row.address,
     row.user && row.user !== "default" ? ` as ${row.user}` : "",
     el("span.muted", isOpen ? "" : ", gone"));
-}
-
-export function shown(number, noun, many) {
-  return el("p.muted.note", `${count(number)} ${number === 1 ? noun : many}`);
 }

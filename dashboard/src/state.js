@@ -1,17 +1,26 @@
 // What the page knows. Whatever changes here is drawn again.
 import { Vue } from "./el.js";
-import { Refusal, get, hasAccess } from "./api.js";
+import { Refusal, get, hasAccess, kWrongAccess } from "./api.js";
 
 export const kLoading = "loading";
 export const kReady = "ready";
 export const kFailed = "failed";
+
+// Of the credentials of this tab: there are none, they are not judged yet, right, or were wrong.
+export const kNobody = "nobody";
+export const kUnknown = "unknown";
+export const kKnown = "known";
+export const kWrong = "wrong";
 
 export const state = Vue.observable({
   route: { view: "overview", path: [], query: {} },
   now: Date.now(),
   isPaused: false,
   theme: localStorage.getItem("fairlock-theme") || "auto",
-  mayAct: hasAccess(),
+  // What the credentials of this tab allow, once the server has judged them, and whose they are.
+  may: [],
+  user: "",
+  access: hasAccess() ? kUnknown : kNobody,
   // The connection to the server: since when it is lost, or 0.
   lostSince: 0,
   needsAccess: false,
@@ -19,8 +28,11 @@ export const state = Vue.observable({
   // What the present view has asked for: kLoading, kReady or kFailed.
   phase: kLoading,
   error: "",
+  isFilterWrong: false,
   data: {},
   typed: {},  // into its filters, and not applied yet
+  areFiltersOpen: false,  // on a phone
+  selected: {},  // rows by their identity
   loadedAt: 0,
   dialog: null,
   said: "",
@@ -56,24 +68,56 @@ async function loadStatus() {
   state.server = { status, at, counted, rates };
 }
 
-function noteFailure(error) {
-  if (!(error instanceof Refusal)) throw error;
-  if (error.status === 0) {
-    state.lostSince = state.lostSince || Date.now();
-    if (state.phase === kLoading) state.phase = kFailed;
-  } else {
-    state.lostSince = 0;
-    state.needsAccess = error.status === 401 || error.status === 429;
-    state.mayAct = hasAccess();
-    state.phase = kFailed;
+// Asks what the credentials allow; wrong ones are forgotten, and the refusal is thrown.
+export async function judgeAccess() {
+  try {
+    const answer = hasAccess() ? await get("access") : { may: [], user: null };
+    state.may = answer.may;
+    state.user = answer.user || "";
+    state.access = hasAccess() ? kKnown : kNobody;
+  } catch (error) {
+    forgetAccess(error);
+    throw error;
   }
+}
+
+// After a refusal of credentials, which may also have become wrong meanwhile.
+export function forgetAccess(error) {
+  if (!(error instanceof Refusal) || error.status === 0 || error.status >= 429) return;
+  state.may = [];
+  state.user = "";
+  state.access = error.status === 401 ? kWrong : kKnown;
+}
+
+// Only once: the server counts log-ins that fail.
+async function judgeNewAccess() {
+  if (state.access !== kUnknown) return;
+  await judgeAccess().catch((error) => {
+    if (!(error instanceof Refusal) || error.status === 0) throw error;
+  });
+}
+
+// A server that is only short of something will answer again: what is shown stays meanwhile. What
+// it refuses for good is not to be mistaken for what was shown before.
+function showFailure(error) {
+  if (!(error instanceof Refusal)) throw error;
+  const isShort = error.status === 0 || error.status >= 500;
+  if (error.status === 0) state.lostSince = state.lostSince || Date.now();
+  else state.lostSince = 0;
+  state.needsAccess = error.status === 401 || error.status === 429;
+  if (error.status === 401 && error.code === kWrongAccess) forgetAccess(error);
+  state.isFilterWrong = error.status === 400 && Object.keys(state.route.query).length > 0;
   state.error = error.message;
+  if (isShort && state.phase === kReady) return;
+  state.phase = kFailed;
+  state.data = {};
 }
 
 // Asks for the status and what the view shows; an answer that comes too late is not shown.
 export async function load(view) {
   const mine = ++loading;
   try {
+    await judgeNewAccess();
     const [, data] = await Promise.all([loadStatus(), view.load(state.route)]);
     if (mine !== loading) return;
     state.lostSince = 0;
@@ -83,8 +127,9 @@ export async function load(view) {
     state.now = state.loadedAt;
     state.phase = kReady;
     state.error = "";
+    state.isFilterWrong = false;
   } catch (error) {
-    if (mine === loading) noteFailure(error);
+    if (mine === loading) showFailure(error);
   }
 }
 
@@ -93,6 +138,7 @@ export function forgetData() {
   state.phase = kLoading;
   state.data = {};
   state.typed = {};
+  state.selected = {};
   state.error = "";
 }
 

@@ -1,4 +1,5 @@
 // Debian's Chromium, as playwright-core drives it.
+import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import { kToken } from "./server.js";
 
@@ -6,7 +7,9 @@ export const kViews = [
   ["overview", "#/overview", "Who waits now"],
   ["locks", "#/locks", "Locks that are held or waited for"],
   ["lock", "#/lock/0/order:42", "Holders"],
+  ["events", "#/events", "What happened, the newest first"],
   ["labels", "#/labels", "By label"],
+  ["label", "#/label/shop", "By minute"],
   ["clients", "#/clients", "Connections"],
   ["settings", "#/settings", "Overrides of LIMIT"],
 ];
@@ -41,6 +44,27 @@ export async function open(browser, server, hash = "", options = {}) {
   if (hash) await page.evaluate((to) => { location.hash = to; }, hash);
   return page;
 }
+
+// A page for one test: it may have asked nobody else, and no script of it may have failed.
+export async function usePage(browser, server, hash, use, options = {}) {
+  const page = await open(browser, server, hash, options);
+  try {
+    await use(page);
+    assert.deepEqual(page.foreign, []);
+    assert.deepEqual(page.faults, []);
+  } catch (error) {
+    error.message += `\nThe page, ${page.url()}:\n${await page.innerText("body")}`;
+    throw error;
+  } finally {
+    await page.context().close();
+  }
+}
+
+export const goTo = (page, hash) => page.evaluate((to) => { location.hash = to; }, hash);
+
+// What the cells of a column say, from the top.
+export const column = (page, name) =>
+  page.locator(`tbody td[data-name="${name}"]`).allInnerTexts();
 
 // Until the view shows what it is about.
 export async function settle(page, text) {

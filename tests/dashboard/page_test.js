@@ -1,10 +1,8 @@
 // The operators' page in a browser, on a server under load.
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import http from "node:http";
-import path from "node:path";
 import { after, before, test } from "node:test";
-import { kViews, launch, open, settle } from "./browser.js";
+import { kViews, launch, open, settle, usePage } from "./browser.js";
 import { Server, fillWithTrouble, kToken, startLoad, until } from "./server.js";
 
 const kTransferMax = 150 * 1024;
@@ -30,24 +28,12 @@ after(async () => {
   await server.stop();
 });
 
-async function withPage(hash, use, options) {
-  const page = await open(browser, server, hash, options);
-  try {
-    await use(page);
-    assert.deepEqual(page.foreign, []);
-    assert.deepEqual(page.faults, []);
-  } catch (error) {
-    error.message += `\nThe page, ${page.url()}:\n${await page.innerText("body")}`;
-    throw error;
-  } finally {
-    await page.context().close();
-  }
-}
+const withPage = (hash, use, options) => usePage(browser, server, hash, use, options);
 
 for (const [name, hash, text] of kViews) {
   test(`shows ${name}`, () => withPage(hash, async (page) => {
     await settle(page, text);
-    assert.equal(await page.locator("table tbody tr").count() > 0, true);
+    assert.equal(await page.locator("table tbody tr, figure.chart").count() > 0, true);
     assert.equal(new URL(page.url()).hash.includes("token"), false);
     assert.equal(await page.locator("[role=alert]").count(), 0);
   }));
@@ -379,9 +365,9 @@ test("a user says who he is and acts", async () => {
   await page.getByLabel("User, or nothing for the token").fill("default");
   await page.getByLabel("Password or token").fill("wrong");
   await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("dialog").getByText("User or password are wrong.").waitFor();
   // What is wrong is said once: it would shut out everybody at this address.
   await until("it is forgotten", () => page.evaluate(() => sessionStorage.length === 0));
-  await page.getByRole("button", { name: "Enter who you are" }).click();
   await page.getByLabel("User, or nothing for the token").fill("default");
   await page.getByLabel("Password or token").fill("öpen sesame");
   await page.getByRole("button", { name: "Use it" }).click();
@@ -456,29 +442,4 @@ test("an empty server has an empty page that says so", async () => {
   await page.getByText("This cannot be shown").waitFor();
   await page.context().close();
   await idle.stop();
-});
-
-// SCREENSHOTS=FOLDER makes one of each view; docs/pictures has some of them.
-test("pictures", { skip: !process.env.SCREENSHOTS, timeout: 600000 }, async () => {
-  const folder = path.resolve(process.env.SCREENSHOTS);
-  fs.mkdirSync(folder, { recursive: true });
-  const shown = await Server.start();
-  const end = [await fillWithTrouble(shown), await startLoad(shown)];
-  // So that the lines have some minutes.
-  await new Promise((resolve) => { setTimeout(resolve, 200000); });
-  const shoot = async (name, hash, text, options) => {
-    const page = await open(browser, shown, hash, options);
-    await settle(page, text);
-    await page.waitForTimeout(4000);
-    await page.screenshot({ path: path.join(folder, `${name}.png`) });
-    await page.context().close();
-  };
-  for (const [name, hash, text] of kViews) {
-    for (const colorScheme of ["light", "dark"]) {
-      await shoot(`${name}-${colorScheme}`, hash, text, { colorScheme });
-    }
-    await shoot(`${name}-narrow`, hash, text, { viewport: { width: 390, height: 844 } });
-  }
-  end.forEach((one) => one());
-  await shown.stop();
 });

@@ -2,16 +2,17 @@
 import { el } from "../el.js";
 import { get, pathOf, post } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
-import { actButton, button, empty, heading, paging, panel, placeholder,
-  table } from "../parts.js";
+import { actButton, button, empty, heading, paging, panel, placeholder } from "../parts.js";
+import { orderOf, sortChoice, sorted, table } from "../table.js";
 import { count, duration } from "../format.js";
 import { confirm } from "../dialog.js";
 
 const kPage = 100;
+const kSortedMax = 200;
 
 async function load({ query }) {
   const clients = await get("clients",
-    { after: query.after, count: kPage, waiting: query.waiting === "1" });
+    { after: query.after, count: query.sort ? kSortedMax : kPage, waiting: query.waiting === "1" });
   return { clients };
 }
 
@@ -29,42 +30,60 @@ function kill(row) {
   });
 }
 
+const waitedMs = (row) => (row["wait-key"] ? row["waited-ms"] : null);
+
 const kColumns = [
-  { name: "Number", isNumber: true, cell: (row) => row.id },
-  { name: "Address", isWide: true, cell: (row) => row.addr },
-  { name: "Name", isWide: true, cell: (row) => row.name || el("span.muted", "–") },
-  { name: "User", cell: (row) => row.user },
-  { name: "Connected", isNumber: true, cell: (row) => duration(row.age * 1000) },
-  { name: "Idle", isNumber: true, cell: (row) => duration(row.idle * 1000) },
-  { name: "Last command", cell: (row) => (row.cmd === "NULL" ? "–" : row.cmd) },
-  { name: "Waits for", isWide: true, cell: (row) => (row["wait-key"]
-    ? el("a.key", { href: linkTo("lock", [row.db, pathOf(row, "wait-key")]) },
-      row["wait-key"]) : el("span.muted", "–")) },
-  { name: "Waited", isNumber: true,
+  { name: "Number", sort: "id", sortBy: (row) => -row.id, isNumber: true, line: 3,
+    cell: (row) => row.id },
+  { name: "Address", sort: "addr", sortBy: (row) => row.addr, isWide: true, line: 1, isBare: true,
+    cell: (row) => row.addr },
+  { name: "Name", sort: "name", sortBy: (row) => row.name, isWide: true, line: 1, isBare: true,
+    isEmpty: (row) => !row.name, cell: (row) => row.name || el("span.muted", "–") },
+  { name: "User", sort: "user", sortBy: (row) => row.user, line: 3, cell: (row) => row.user },
+  { name: "Connected", sort: "age", sortBy: (row) => row.age, isNumber: true, line: 3,
+    cell: (row) => duration(row.age * 1000) },
+  { name: "Idle", sort: "idle", sortBy: (row) => row.idle, isNumber: true,
+    cell: (row) => duration(row.idle * 1000) },
+  { name: "Last command", sort: "cmd", sortBy: (row) => row.cmd,
+    cell: (row) => (row.cmd === "NULL" ? "–" : row.cmd) },
+  { name: "Waits for", sort: "key", sortBy: (row) => row["wait-key"], isWide: true,
+    isEmpty: (row) => !row["wait-key"], cell: (row) => (row["wait-key"]
+      ? el("a.key", { href: linkTo("lock", [row.db, pathOf(row, "wait-key")]) },
+        row["wait-key"]) : el("span.muted", "–")) },
+  { name: "Waited", sort: "waited", sortBy: waitedMs, isNumber: true,
+    isEmpty: (row) => !row["wait-key"],
     cell: (row) => (row["wait-key"] ? duration(row["waited-ms"]) : "–") },
-  { name: "Act", isUnseen: true, cell: (row) => actButton("Close", () => kill(row),
-    { "aria-label": `Close connection ${row.id}` }) },
+  { name: "Act", isUnseen: true, line: 1, cell: (row) => actButton("clients", "Close",
+    () => kill(row), { "aria-label": `Close connection ${row.id}` }) },
 ];
+
+function pages(clients) {
+  const { query } = state.route;
+  const isPart = query.sort && (clients.next || query.after);
+  return paging(el("span.muted", `${count(clients.connected)} connected in all` +
+    `${isPart ? `; sorted are these ${count(clients.clients.length)}` : ""}`),
+  query.after ? button("First page", () => changeQuery({ after: "" })) : null,
+  clients.next ? button("Next page", () => changeQuery({ after: String(clients.next) })) : null);
+}
 
 function view() {
   const { clients } = state.data;
   const { query } = state.route;
+  const order = orderOf(query, "");
   const onlyWaiting = el("label.check", el("input", { type: "checkbox", id: "filter",
     checked: query.waiting === "1",
     onchange: (event) => changeQuery({ waiting: event.target.checked ? "1" : "", after: "" }) }),
   "only those that wait");
-  if (!clients) return [heading("Clients", onlyWaiting), placeholder()];
-  const rows = clients.clients;
+  const choices = sortChoice(kColumns, order, [["", "as they came"]]);
+  if (!clients) return [heading("Clients", choices, onlyWaiting), placeholder()];
+  const rows = sorted(kColumns, clients.clients, order);
   return [
-    heading("Clients", onlyWaiting),
+    heading("Clients", choices, onlyWaiting),
     panel("Connections", null, rows.length === 0
       ? empty("None", query.waiting === "1" ? "No connection waits for a lock."
         : "There are no further connections.")
-      : table("Connections", kColumns, rows, (row) => row.id),
-    paging(el("span.muted", `${count(clients.connected)} connected in all`),
-      query.after ? button("First page", () => changeQuery({ after: "" })) : null,
-      clients.next ? button("Next page", () => changeQuery({ after: String(clients.next) }))
-        : null)),
+      : table("Connections", kColumns, rows, (row) => row.id, { order }),
+    pages(clients)),
   ];
 }
 

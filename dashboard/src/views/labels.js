@@ -1,51 +1,100 @@
 // What happened to the locks of each label.
 import { el } from "../el.js";
-import { get } from "../api.js";
-import { changeQuery, state } from "../state.js";
-import { choice, empty, heading, labelOf, panel, placeholder, table } from "../parts.js";
+import { get, pathOf } from "../api.js";
+import { changeQuery, linkTo, state } from "../state.js";
+import { choice, empty, heading, panel, placeholder } from "../parts.js";
+import { filters, orderOf, sortChoice, sorted, table } from "../table.js";
+import { chart } from "../chart.js";
 import { count, duration, moment } from "../format.js";
+import { kMinutesMax, minutesOf, perSecond, times } from "../minutes.js";
 
 const kRanges = [["15", "last 15 minutes"], ["60", "last hour"], ["240", "last 4 hours"],
   ["1440", "last 24 hours"]];
+const kColors = ["c1", "c2", "c3", "c4"];
+const kNoLabel = "no label";
 
-async function load(route) {
-  const { statistics } = await get("statistics", { minutes: route.query.minutes || "60" });
-  return { statistics };
+const labelPath = (row) => (row.label === null ? "" : pathOf(row, "label"));
+
+async function load({ query }) {
+  const range = query.minutes || "60";
+  const { statistics } = await get("statistics", { minutes: range });
+  const busiest = statistics.labels.filter((row) => row.acquired + row.denied > 0)
+    .sort((a, b) => b.acquired + b.denied - (a.acquired + a.denied)).slice(0, kColors.length);
+  const minutes = Math.min(Number(range) || 0, kMinutesMax);
+  const drawn = await Promise.all(busiest.map(async (row) => ({ name: row.label || kNoLabel,
+    minutes: await minutesOf(labelPath(row), minutes) })));
+  return { statistics, drawn };
 }
 
 const failures = (row) => row.expired + row.timed_out + row.broken + row.disconnected;
 
-const number = (name, value, hint) => ({ name, isNumber: true, hint, cell: value });
-const counted = (name, field, hint) => number(name, (row) => count(row[field]), hint);
-const timed = (name, field, hint) => number(name, (row) => duration(row[field]), hint);
+const number = (name, sort, sortBy, hint, cell, line) =>
+  ({ name, sort, sortBy, isNumber: true, hint, cell, line });
+const counted = (name, field, hint) =>
+  number(name, field, (row) => row[field], hint, (row) => count(row[field]));
+const timed = (name, field, hint) => ({ ...number(name, field, (row) => row[field], hint,
+  (row) => duration(row[field]), 3), isEmpty: (row) => row[field] === null });
 
 const kColumns = [
-  { name: "Label", isWide: true, cell: (row) => (row.isTotal ? "Total" : labelOf(row)) },
+  { name: "Label", sort: "label", sortBy: (row) => row.label, isWide: true, line: 1,
+    isBare: true,
+    cell: (row) => (row.isTotal ? "Total"
+      : el("a.key", { href: linkTo("label", [labelPath(row)]) }, row.label || kNoLabel)) },
   counted("Acquired", "acquired"),
   counted("After a wait", "granted_after_wait"),
   counted("Denied", "denied", "Answered nil at once"),
   counted("Released", "released"),
-  number("Failures", (row) => el("span", { class: { bad: failures(row) > 0 } },
-    count(failures(row))), "Leases that ended, waits that timed out, breaks, lost sessions"),
+  number("Failures", "failures", failures, "Leases that ended, waits that timed out, breaks, " +
+    "lost sessions", (row) => el("span", { class: { bad: failures(row) > 0 } },
+    count(failures(row)))),
   timed("Wait p50", "wait_p50_ms", "Half of the waits were no longer"),
   timed("Wait p99", "wait_p99_ms", "99 of 100 waits were no longer"),
-  timed("Hold p50", "hold_p50_ms"),
-  timed("Hold p99", "hold_p99_ms"),
+  timed("Hold p50", "hold_p50_ms", "Half of the holds were no longer"),
+  timed("Hold p99", "hold_p99_ms", "99 of 100 holds were no longer"),
 ];
 
+// One time axis for all: each label has the minutes from its first one on.
+function aligned(drawn, valuesOf, nothing) {
+  const at = [...new Set(drawn.flatMap(({ minutes }) => minutes.at))].sort((a, b) => a - b);
+  const series = drawn.map(({ name, minutes }, n) => {
+    const values = valuesOf(minutes);
+    const byTime = new Map(minutes.at.map((time, i) => [time, values[i]]));
+    return { name, color: kColors[n],
+      values: at.map((time) => (byTime.has(time) ? byTime.get(time) : nothing)) };
+  });
+  return { at, series };
+}
+
+function chartsPanel(drawn, range) {
+  if (drawn.every((one) => one.minutes.at.length === 0)) return null;
+  const acquired = aligned(drawn, (one) => perSecond(one, "acquired"), 0);
+  const waits = aligned(drawn, (one) => times(one, "wait_p99_ms"), null);
+  const holds = aligned(drawn, (one) => times(one, "hold_p99_ms"), null);
+  const title = Number(range) > kMinutesMax ? `Last ${kMinutesMax / 60} hours`
+    : (kRanges.find(([value]) => value === range) || ["", "Over time"])[1].replace("last", "Last");
+  return panel(title, el("span.muted", "the labels with the most requests"),
+    el("div.charts.three",
+      chart("Acquired", "each second", acquired.series, acquired.at, state.theme),
+      chart("Wait p99", "of each minute", waits.series, waits.at, state.theme, duration),
+      chart("Hold p99", "of each minute", holds.series, holds.at, state.theme, duration)));
+}
+
 function view() {
-  const { statistics } = state.data;
+  const { statistics, drawn } = state.data;
   const range = state.route.query.minutes || "60";
   const beside = choice("Time", kRanges, range, (value) => changeQuery({ minutes: value }));
   if (!statistics) return [heading("Labels", beside), placeholder()];
-  const rows = statistics.labels;
+  const order = orderOf(state.route.query, "label");
+  const rows = sorted(kColumns, statistics.labels, order);
   const since = Math.max(statistics.complete_since, statistics.total.since);
   return [
     heading("Labels", beside),
+    chartsPanel(drawn, range),
+    el("div.narrow-only", filters("Order of labels", 0, sortChoice(kColumns, order))),
     panel("By label", null, rows.length === 0
       ? empty("Nothing happened in this time", "Locks are counted here by their LABEL.")
       : table("Counts, waits and holds by label", kColumns, rows, (row) => row.label || "",
-        rows.length > 1 ? { ...statistics.total, isTotal: true } : null),
+        { order, foot: rows.length > 1 ? { ...statistics.total, isTotal: true } : null }),
     el("p.muted.note", `Counted since ${moment(since)}.`)),
   ];
 }

@@ -3,7 +3,9 @@ import { el } from "../el.js";
 import { fieldOf, get, post } from "../api.js";
 import { age, changeQuery, state } from "../state.js";
 import { actButton, button, client, empty, heading, labelOf, left, paging, panel, placeholder,
-  running, table } from "../parts.js";
+  running } from "../parts.js";
+import { table } from "../table.js";
+import { afterOf, eventTag, whyOf } from "./events.js";
 import { count, duration, moment, plural } from "../format.js";
 import { confirm } from "../dialog.js";
 
@@ -143,45 +145,44 @@ function cancelPlace(lock, place) {
 
 function holderColumns(lock) {
   return [
-    { name: "Owner", isWide: true, cell: (row) => el("strong", row.owner) },
+    { name: "Owner", isWide: true, line: 1, isBare: true, cell: (row) => el("strong", row.owner) },
     { name: "Held for", isNumber: true, cell: (row) => running(row.held_ms) },
     { name: "Lease left", isNumber: true, cell: (row) => left(row.ttl_ms,
       row.session !== null ? "with its session" : "no end") },
-    { name: "Client", isWide: true, cell: client },
+    { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
     { name: "Token", isNumber: true, cell: (row) => row.token },
-    { name: "Label", cell: labelOf },
-    { name: "Meta", isWide: true, cell: (row) => (row.meta ? el("code", row.meta)
-      : el("span.muted", "–")) },
-    { name: "Act", isUnseen: true, cell: (row) => (lock.holder_count > 1
-      ? actButton("End", () => breakHolds(lock, row),
+    { name: "Label", line: 1, isBare: true, isEmpty: (row) => !row.label, cell: labelOf },
+    { name: "Meta", isWide: true, line: 3, isBare: true, isEmpty: (row) => !row.meta,
+      cell: (row) => (row.meta ? el("code", row.meta)
+: el("span.muted", "–")) },
+    { name: "Act", isUnseen: true, line: 1, cell: (row) => (lock.holder_count > 1
+      ? actButton("break", "End", () => breakHolds(lock, row),
         { "aria-label": `End the hold of ${row.owner}` }) : null) },
   ];
 }
 
 function placeColumns(lock) {
   return [
-    { name: "Position", isNumber: true, cell: (row) => row.position },
-    { name: "Owner", isWide: true, cell: (row) => el("strong", row.owner) },
+    { name: "Position", isNumber: true, line: 1, isBare: true, cell: (row) => row.position },
+    { name: "Owner", isWide: true, line: 1, isBare: true, cell: (row) => el("strong", row.owner) },
     { name: "Waited", isNumber: true, cell: (row) => running(row.waited_ms) },
     { name: "Gives up in", isNumber: true,
       cell: (row) => left(row.state === "waiting" ? row.wait_left_ms : row.keep_ms, "never") },
-    { name: "State", cell: (row) => el("span.tag", row.state) },
-    { name: "Client", isWide: true, cell: client },
-    { name: "Act", isUnseen: true, cell: (row) => actButton("Take out",
+    { name: "State", line: 1, isBare: true, cell: (row) => el("span.tag", row.state) },
+    { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
+    { name: "Act", isUnseen: true, line: 1, cell: (row) => actButton("cancel", "Take out",
       () => cancelPlace(lock, row), { "aria-label": `Take out ${row.owner}` }) },
   ];
 }
 
 const kEventColumns = [
-  { name: "When", cell: (row) => moment(row.last_at) },
-  { name: "Event", cell: (row) => el("span.tag", { class: { bad: row.event === "broken" ||
-    row.event === "expired" } }, row.event, row.count > 1 ? ` × ${count(row.count)}` : "") },
-  { name: "Owner", isWide: true, cell: (row) => row.owner || "–" },
-  { name: "After", isNumber: true, cell: (row) => (row.held_ms ? duration(row.held_ms)
-    : row.waited_ms ? `${duration(row.waited_ms)} wait` : "–") },
-  { name: "Why", isWide: true, cell: (row) => [row.reason, row.holder && `holder ${row.holder}`,
-    row.by && `by ${row.by}`, row.comment && `“${row.comment}”`]
-    .filter(Boolean).join(", ") || "–" },
+  { name: "When", line: 1, isBare: true, cell: (row) => moment(row.at) },
+  { name: "Event", line: 1, isBare: true, cell: eventTag },
+  { name: "Owner", isWide: true, isBare: true, cell: (row) => row.owner || "–" },
+  { name: "After", isNumber: true, isEmpty: (row) => !row.held_ms && !row.waited_ms,
+    cell: afterOf },
+  { name: "Why", isWide: true, line: 3, isBare: true, isEmpty: (row) => !whyOf(row),
+    cell: (row) => whyOf(row) || "–" },
 ];
 
 function counters(lock) {
@@ -238,7 +239,7 @@ function view() {
   const isHeld = lock.holders.length > 0 || lock.reserved > 0 || lock.cooling_ms > 0;
   return [
     heading(lock.key, lock.db ? el("span.tag", `db ${lock.db}`) : null,
-      isHeld ? actButton("Break this lock …", () => breakHolds(lock)) : null),
+      isHeld ? actButton("break", "Break this lock …", () => breakHolds(lock)) : null),
     el("p.sentence", sentence(lock)),
     holdersPanel(lock),
     linePanel(state.data),

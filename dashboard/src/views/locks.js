@@ -2,27 +2,27 @@
 import { el } from "../el.js";
 import { get, post } from "../api.js";
 import { changeQuery, state } from "../state.js";
-import { actButton, button, choice, empty, filter, heading, keyLink, labelOf, paging, panel,
-  placeholder, running, table } from "../parts.js";
-import { count, kDurationPattern, plural } from "../format.js";
+import { actButton, button, empty, filter, heading, keyLink, labelOf, paging, panel, placeholder,
+  running } from "../parts.js";
+import { filters, orderOf, sortChoice, table } from "../table.js";
+import { breakSelected, identityOf, selection } from "../selection.js";
+import { count, kDatabaseFormat, kDurationFormat, plural } from "../format.js";
 import { confirm } from "../dialog.js";
 
 const kPage = 50;
 const kRowsMax = 1000;
 // A page of a walk may be empty with others behind it.
 const kEmptyPagesMax = 10;
-const kSorts = [["wait", "longest wait"], ["hold", "longest hold"], ["waiters", "most waiters"],
-  ["holders", "most holders"], ["", "none, page by page"]];
-
-const sortOf = (query) => (query.sort === undefined ? "wait" : query.sort === "none" ? ""
-  : query.sort);
+const kUnsorted = "none";
+const kFilters = ["match", "label", "owner", "waiting", "held", "db", "endless"];
 
 async function load({ query }) {
-  const sort = sortOf(query);
+  const order = orderOf(query, "wait");
+  const sort = order.by === kUnsorted ? "" : order.by;
   const ask = (cursor) => get("locks", {
     match: query.match, label: query.label, owner: query.owner, db: query.db,
     waiting: query.waiting, held: query.held, no_expiry: query.endless === "1",
-    sort, count: query.count || kPage, cursor,
+    sort, reverse: sort && order.isReversed, count: query.count || kPage, cursor,
   });
   let locks = await ask(sort ? "" : query.cursor);
   for (let n = 1; n < kEmptyPagesMax && !locks.locks.length && locks.cursor !== "0"; ++n) {
@@ -32,41 +32,44 @@ async function load({ query }) {
 }
 
 const kColumns = [
-  { name: "Lock", isWide: true, cell: (row) => keyLink(row) },
-  { name: "Waiting", isNumber: true, cell: (row) => count(row.waiters) },
-  { name: "Longest wait", isNumber: true,
+  { name: "Lock", sort: "key", isWide: true, line: 1, isBare: true, cell: (row) => keyLink(row) },
+  { name: "Waiting", sort: "waiters", isNumber: true, cell: (row) => count(row.waiters) },
+  { name: "Longest wait", sort: "wait", isNumber: true, isEmpty: (row) => !row.waiters,
     cell: (row) => (row.waiters ? running(row.longest_wait_ms) : "–") },
-  { name: "Holders", isNumber: true,
+  { name: "Holders", sort: "holders", isNumber: true,
     cell: (row) => (row.limit > 1 ? `${count(row.holders)} of ${count(row.limit)}`
       : count(row.holders)) },
-  { name: "Held for", isNumber: true,
+  { name: "Held for", sort: "hold", isNumber: true, line: 3, isEmpty: (row) => !row.holders,
     cell: (row) => (row.holders ? running(row.oldest_hold_ms) : "–") },
-  { name: "First holder", isWide: true, cell: (row) => row.first_owner || el("span.muted", "–") },
-  { name: "Label", cell: (row) => labelOf(row) },
+  { name: "First holder", sort: "owner", isWide: true, line: 3, isBare: true,
+    cell: (row) => row.first_owner || el("span.muted", "–") },
+  { name: "Label", sort: "label", line: 1, isBare: true, isEmpty: (row) => !row.label,
+    cell: (row) => labelOf(row) },
 ];
 
-function textFilter(label, name, attributes) {
+function textFilter(label, name, attributes, format) {
   return filter(label, name, (text) => changeQuery({ [name]: text, cursor: "", count: "" }),
-    attributes);
+    attributes, format);
 }
 
-function filters() {
+function filterForm() {
   const query = state.route.query;
-  return el("form.filters", { role: "search", "aria-label": "Filter of locks",
-    onsubmit: (event) => event.preventDefault() },
-  textFilter("Key matches", "match", { placeholder: "order:*", id: "filter" }),
-  textFilter("Label", "label"),
-  textFilter("Owner", "owner"),
-  textFilter("Waited at least", "waiting", { placeholder: "10s", pattern: kDurationPattern,
-    class: "short" }),
-  textFilter("Held at least", "held", { placeholder: "5m", pattern: kDurationPattern,
-    class: "short" }),
-  textFilter("Database", "db", { placeholder: "all", pattern: "[0-9]|1[0-5]", class: "short" }),
-  choice("Sort by", kSorts, sortOf(query),
-    (value) => changeQuery({ sort: value || "none", cursor: "", count: "" })),
-  el("label.check", el("input", { type: "checkbox", checked: query.endless === "1",
-    onchange: (event) => changeQuery({ endless: event.target.checked ? "1" : "" }) }),
-  "without end"));
+  return filters("Filter of locks", kFilters.filter((name) => query[name]).length,
+    textFilter("Key matches", "match", { placeholder: "order:*", id: "filter" }),
+    textFilter("Label", "label"),
+    textFilter("Owner", "owner"),
+    textFilter("Waited at least", "waiting", { placeholder: "10s", class: "short" },
+      kDurationFormat),
+    textFilter("Held at least", "held", { placeholder: "5m", class: "short" }, kDurationFormat),
+    textFilter("Database", "db", { placeholder: "all", class: "short" }, kDatabaseFormat),
+    el("label.check", el("input", { type: "checkbox", checked: query.endless === "1",
+      onchange: (event) => changeQuery({ endless: event.target.checked ? "1" : "", cursor: "",
+        count: "" }) }), "without end"),
+    el("label.check", el("input", { type: "checkbox",
+      checked: orderOf(query, "wait").by === kUnsorted,
+      onchange: (event) => changeQuery({ sort: event.target.checked ? kUnsorted : "", reverse: "",
+        cursor: "", count: "" }) }), "unsorted, page by page"),
+    sortChoice(kColumns, orderOf(query, "wait"), [[kUnsorted, "unsorted"]]));
 }
 
 function linesOfDryRun(answer, match) {
@@ -74,7 +77,7 @@ function linesOfDryRun(answer, match) {
   const more = answer.locks - answer.keys.length;
   return [
     `${plural(answer.broken, "hold", "holds")} on ${plural(answer.locks, "lock", "locks")} would ` +
-      `end at once. Whoever waits next for each of them is granted it.`,
+      `end at once. The first in each queue is granted its lock.`,
     "The holders are not told: what they do under the lock goes on until they notice.",
     more > 0 ? `The first ${answer.keys.length} of them (${count(more)} more):` : "These:",
   ];
@@ -102,7 +105,7 @@ function breakMatching() {
 
 function pages(locks) {
   const { query } = state.route;
-  if (sortOf(query)) {
+  if (orderOf(query, "wait").by !== kUnsorted) {
     const shownNow = locks.locks.length;
     const more = Math.min(shownNow * 4, kRowsMax);
     const isMore = locks.found > shownNow && shownNow < kRowsMax;
@@ -120,33 +123,44 @@ function pages(locks) {
 
 // It knows the key and the database only: with another filter it would end what is not shown.
 function breakButton(query) {
-  if (!query.match) return null;
+  if (!query.match || selection.count()) return null;
   const isExact = query.db && !["label", "owner", "waiting", "held", "endless"]
     .some((name) => query[name]);
-  return isExact ? actButton("Break all that match …", breakMatching)
+  return isExact ? actButton("break", "Break all that match …", breakMatching)
     : el("span.muted", "To break all that match, filter by key and database only.");
+}
+
+function selectionBar() {
+  if (!selection.count()) return null;
+  return el("div.selected", { role: "group", "aria-label": "Selected locks" },
+    el("strong", `${count(selection.count())} selected`),
+    el("span.muted", selection.isFull() ? "These are the most at once."
+      : "The list stands still meanwhile."),
+    button("Clear", selection.clear),
+    actButton("break", "Break selected …", breakSelected));
+}
+
+function contentOf(locks) {
+  if (!locks) return placeholder();
+  const { query } = state.route;
+  if (locks.locks.length > 0) {
+    return [table("Locks", kColumns, locks.locks, identityOf,
+      { order: orderOf(query, "wait"), selection }), pages(locks)];
+  }
+  if (query.cursor || locks.cursor !== "0") {
+    return [locks.cursor === "0" ? empty("No further lock", "This was the last page.")
+      : empty("None so far", "The next page may have locks that pass this filter."),
+    pages(locks)];
+  }
+  return kFilters.some((name) => query[name])
+    ? empty("No lock passes this filter", "Empty a field to see more.")
+    : empty("No locks", "Nobody holds or waits for anything.");
 }
 
 function view() {
   const { locks } = state.data;
-  const { query } = state.route;
-  const breakAll = breakButton(query);
-  const isFiltered = Object.keys(query).some((name) => name !== "sort" && query[name]);
-  let content = placeholder();
-  if (locks && locks.locks.length === 0 && (query.cursor || locks.cursor !== "0")) {
-    content = [locks.cursor === "0" ? empty("No further lock", "This was the last page.")
-      : empty("None so far", "The next page may have locks that pass this filter."),
-    pages(locks)];
-  } else if (locks && locks.locks.length === 0) {
-    content = isFiltered
-      ? empty("No lock passes this filter", "Empty a field to see more.")
-      : empty("No locks", "Nobody holds or waits for anything.");
-  } else if (locks) {
-    content = [table("Locks", kColumns, locks.locks, (row) => `${row.db}/${row.key}`),
-      pages(locks)];
-  }
-  return [heading("Locks", breakAll), filters(), panel("Locks that are held or waited for", null,
-    content)];
+  return [heading("Locks", breakButton(state.route.query)), filterForm(), selectionBar(),
+    panel("Locks that are held or waited for", null, contentOf(locks))];
 }
 
 export default { title: "Locks", everyMs: 3000, load, view };

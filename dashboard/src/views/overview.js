@@ -2,8 +2,8 @@
 import { el } from "../el.js";
 import { get } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
-import { button, empty, figure, heading, keyLink, panel, placeholder, running, table }
-  from "../parts.js";
+import { button, empty, figure, heading, keyLink, panel, placeholder, running } from "../parts.js";
+import { table } from "../table.js";
 import { bytes, count, duration, plural, rate } from "../format.js";
 import { chart } from "../chart.js";
 
@@ -33,15 +33,15 @@ async function load(route) {
 }
 
 const kColumns = [
-  { name: "Lock", isWide: true, cell: (row) => keyLink(row) },
+  { name: "Lock", isWide: true, line: 1, isBare: true, cell: (row) => keyLink(row) },
   { name: "Waiting", isNumber: true, cell: (row) => count(row.waiters) },
   { name: "Longest wait", isNumber: true,
     cell: (row) => running(row.longest_wait_ms, { class: "strong" }) },
-  { name: "Held by", isWide: true, cell: (row) => (row.holders === 0
+  { name: "Held by", isWide: true, line: 3, cell: (row) => (row.holders === 0
     ? el("span.muted", "nobody: kept for the next, or drained")
     : el("span", row.first_owner,
       row.holders > 1 ? el("span.muted", ` and ${count(row.holders - 1)} more`) : null)) },
-  { name: "Held for", isNumber: true,
+  { name: "Held for", isNumber: true, line: 3, isEmpty: (row) => !row.holders,
     cell: (row) => (row.holders ? running(row.oldest_hold_ms) : "–") },
 ];
 

@@ -2,22 +2,14 @@
 import { el } from "../el.js";
 import { fieldOf, get, post } from "../api.js";
 import { changeQuery, state } from "../state.js";
-import { actButton, empty, filter, heading, left, panel, placeholder, table } from "../parts.js";
+import { actButton, empty, filter, heading, left, panel, placeholder } from "../parts.js";
+import { orderOf, sorted, table } from "../table.js";
 import { moment } from "../format.js";
 import { confirm } from "../dialog.js";
 
 async function load() {
-  const [{ limits }, { settings }] = await Promise.all([get("limits"), get("settings")]);
-  return { limits, settings };
-}
-
-// CONFIG knows some options by a second name, that of Redis.
-function withoutSecondNames(settings) {
-  const seen = new Set();
-  return Object.entries(settings).filter(([name]) => {
-    const plain = name.replace(/[-_]/g, "");
-    return !seen.has(plain) && seen.add(plain);
-  });
+  const [{ limits }, { options }] = await Promise.all([get("limits"), get("settings")]);
+  return { limits, options };
 }
 
 function whatLimitDoes({ pattern, limit }) {
@@ -65,56 +57,77 @@ function deleteLimit(row) {
   });
 }
 
-function change(name, value) {
+function change({ name, value, secret, description }) {
   confirm({
     title: `Change ${name}`,
-    lines: [`It is ${value === "" ? "empty" : value} now. The change holds until the next start; ` +
-      "what is to stay belongs into the configuration file."],
-    fields: [{ name: "value", label: "New value", value }],
+    lines: [description, `It is ${value === "" ? "empty" : value} now. The change holds until ` +
+      "the next start; to keep it, write it into the configuration file."],
+    fields: [{ name: "value", label: "New value", value: secret ? "" : value,
+      type: secret ? "password" : "text" }],
     confirm: "Change it",
     act: async (values) => {
       await post("settings", { name, value: values.value });
-      return `${name} is ${values.value} now.`;
+      return secret ? `${name} is changed.` : `${name} is ${values.value} now.`;
     },
   });
 }
 
 const kLimitColumns = [
-  { name: "Keys", isWide: true, cell: (row) => el("code", row.pattern) },
+  { name: "Keys", isWide: true, line: 1, isBare: true, cell: (row) => el("code", row.pattern) },
   { name: "Database", isNumber: true, cell: (row) => row.db },
   { name: "Limit", isNumber: true, cell: (row) => (row.limit === 0
     ? el("span.tag.bad", "drained") : row.limit) },
   { name: "Ends in", isNumber: true, cell: (row) => left(row.left_ms, "never") },
-  { name: "Since", cell: (row) => moment(row.since) },
-  { name: "By", isWide: true, cell: (row) => [row.user, row.address].filter(Boolean).join(", ") },
-  { name: "Reason", isWide: true, cell: (row) => row.reason || el("span.muted", "–") },
-  { name: "Act", isUnseen: true, cell: (row) => actButton("End", () => deleteLimit(row),
-    { "aria-label": `End the override of ${row.pattern}` }) },
+  { name: "Since", line: 3, cell: (row) => moment(row.since) },
+  { name: "By", isWide: true, line: 3,
+    cell: (row) => [row.user, row.address].filter(Boolean).join(", ") },
+  { name: "Reason", isWide: true, line: 3, isBare: true, isEmpty: (row) => !row.reason,
+    cell: (row) => row.reason || el("span.muted", "–") },
+  { name: "Act", isUnseen: true, line: 1, cell: (row) => actButton("limits", "End",
+    () => deleteLimit(row), { "aria-label": `End the override of ${row.pattern}` }) },
 ];
 
-const kSettingColumns = [
-  { name: "Option", isWide: true, cell: ([name]) => el("code", name) },
-  { name: "Value", isWide: true, cell: ([, value]) => (value === "" ? el("span.muted", "empty")
-    : String(value)) },
-  { name: "Act", isUnseen: true, cell: ([name, value]) => actButton("Change …",
-    () => change(name, String(value)), { class: "", "aria-label": `Change ${name}` }) },
+const shown = (value) => (value === "" ? el("span.muted", "empty") : value);
+
+const kOptionColumns = [
+  { name: "Option", sort: "name", sortBy: (row) => row.name, isWide: true, line: 1, isBare: true,
+    cell: (row) => [el("code.strong", row.name), row.redis_name && row.redis_name !== row.name
+      ? el("span.muted", ` in Redis ${row.redis_name}`) : null] },
+  { name: "Value", isWide: true, isBare: true, cell: (row) => [shown(row.value),
+    row.value === row.default || row.secret ? null
+      : el("span.muted", ` (default: ${row.default === "" ? "empty" : row.default})`)] },
+  { name: "Meaning", isWide: true, line: 3, isBare: true,
+    cell: (row) => el("span.muted", row.description) },
+  { name: "Changes", sort: "changeable", sortBy: (row) => (row.changeable ? "at once" : "restart"),
+    line: 1, isEmpty: (row) => row.changeable,
+    cell: (row) => el("span.muted", row.changeable ? "at once" : "with a restart") },
+  { name: "Act", isUnseen: true, line: 1, isEmpty: (row) => !row.changeable,
+    cell: (row) => (row.changeable ? actButton("settings", "Change …", () => change(row),
+      { class: "", "aria-label": `Change ${row.name}` }) : null) },
 ];
+
+function optionsPanel(options) {
+  const { query } = state.route;
+  const wanted = (query.match || "").toLowerCase();
+  const isFound = (row) => [row.name, row.redis_name || ""].some((name) => name.includes(wanted));
+  const order = orderOf(query, "");
+  const rows = sorted(kOptionColumns, options.filter(isFound), order);
+  const find = filter("Find", "match", (match) => changeQuery({ match }), { id: "filter" });
+  return panel("Options", find, rows.length === 0 ? empty("No option has such a name", "")
+    : table("Options of the server", kOptionColumns, rows, (row) => row.name, { order }));
+}
 
 function view() {
-  const { limits, settings } = state.data;
-  if (!settings) return [heading("Settings and limits"), placeholder()];
-  const wanted = (state.route.query.match || "").toLowerCase();
-  const rows = withoutSecondNames(settings).filter(([name]) => name.includes(wanted));
-  const find = filter("Find", "match", (match) => changeQuery({ match }), { id: "filter" });
+  const { limits, options } = state.data;
+  if (!options) return [heading("Settings and limits"), placeholder()];
   return [
     heading("Settings and limits"),
-    panel("Overrides of LIMIT", actButton("Set a limit …", setLimit, { class: "" }),
+    panel("Overrides of LIMIT", actButton("limits", "Set a limit …", setLimit, { class: "" }),
       limits.length === 0
         ? empty("None is in force", "Each lock has the limit that its clients ask for.")
         : table("Overrides that are in force", kLimitColumns, limits,
           (row) => `${row.db}/${row.pattern}`)),
-    panel("Options", find, rows.length === 0 ? empty("No option has such a name", "")
-      : table("Options of the server", kSettingColumns, rows, ([name]) => name)),
+    optionsPanel(options),
   ];
 }
 

@@ -1,0 +1,51 @@
+// Minutes of one label, in order and without gaps, for charts.
+import { get } from "./api.js";
+
+const kMinuteMs = 60000;
+const kEveryMs = 15000;
+// The server gives a row for each of so many minutes at most.
+export const kMinutesMax = 180;
+
+const loaded = new Map();
+
+function withoutGaps(rows, minutes) {
+  if (rows.length === 0) return { at: [], rows: [], spans: [] };
+  const last = rows.at(-1).since;
+  const end = Math.max(last, last + Math.floor((Date.now() - last) / kMinuteMs) * kMinuteMs);
+  const begin = Math.max(rows[0].since, end - (minutes - 1) * kMinuteMs);
+  const byMinute = new Map(rows.map((row) => [Math.round((row.since - begin) / kMinuteMs), row]));
+  const at = [];
+  const filled = [];
+  const spans = [];
+  for (let n = 0; begin + n * kMinuteMs <= end; ++n) {
+    at.push(begin + n * kMinuteMs);
+    filled.push(byMinute.get(n) || null);
+    // The present minute is not over.
+    spans.push(Math.min(kMinuteMs, Math.max(Date.now() - at[n], 1000)));
+  }
+  return { at, rows: filled, spans };
+}
+
+// `label` as it stands in a path; empty: locks without a label. {at, rows: row or null, spans}
+export async function minutesOf(label, minutes) {
+  const question = `${label} ${minutes}`;
+  const before = loaded.get(question);
+  if (before && Date.now() - before.loadedAt < kEveryMs) return before.minutes;
+  const { statistics } =
+    await get(`statistics?by_minute=true&minutes=${minutes}&label=${label}`);
+  const answer = withoutGaps(statistics.labels, minutes);
+  // Only what the present view shows is asked for again.
+  for (const [name, { loadedAt }] of loaded) {
+    if (Date.now() - loadedAt > 4 * kEveryMs) loaded.delete(name);
+  }
+  loaded.set(question, { minutes: answer, loadedAt: Date.now() });
+  return answer;
+}
+
+export const perSecond = ({ rows, spans }, field) =>
+  rows.map((row, n) => (row === null ? 0 : (row[field] * 1000) / spans[n]));
+
+export const perMinute = ({ rows }, field) => rows.map((row) => (row === null ? 0 : row[field]));
+
+// Nothing was waited for or held: there is no such time.
+export const times = ({ rows }, field) => rows.map((row) => (row === null ? null : row[field]));

@@ -1,0 +1,131 @@
+// What happens to all locks, the newest first, as it happens.
+import { el } from "../el.js";
+import { get } from "../api.js";
+import { changeQuery, state } from "../state.js";
+import { button, choice, empty, filter, heading, keyLink, paging, panel, placeholder }
+  from "../parts.js";
+import { filters, table } from "../table.js";
+import { count, duration, exactMoment, kDatabaseFormat, moment } from "../format.js";
+
+const kPage = 100;
+const kWrongKinds = ["denied", "expired", "disconnected", "broken", "undone", "cancelled",
+  "timeout", "lapsed", "refused"];
+const kKinds = ["granted", "reacquired", "denied", "queued", "released", "expired", "disconnected",
+  "renewed", "broken", "transferred", "undone", "cancelled", "timeout", "lapsed", "vacated",
+  "refused"];
+const kChoices = [["", "all"], [kWrongKinds.join(","), "what did not go well"],
+  ["granted,reacquired,transferred,released", "grants and releases"],
+  ["broken,cancelled,vacated", "by force"], ...kKinds.map((kind) => [kind, kind])];
+// A denial is a common answer, and cancelling is wanted.
+const kBad = new Set(kWrongKinds.filter((kind) => kind !== "denied" && kind !== "cancelled"));
+const kFilters = ["match", "owner", "event", "db"];
+
+// Those of the last answer, so that new ones can be shown as such.
+let known = null;
+let knownFilter = "";
+
+const identityOf = (row) => [row.at, row.event, row.db, row.key, row.owner, row.token,
+  row.holder_token, row.waited_ms, row.held_ms].join("/");
+
+// An event of the same kind, key and owner in the same millisecond is numbered.
+function numbered(events) {
+  const seen = new Map();
+  return events.map((row) => {
+    const identity = identityOf(row);
+    const times = seen.get(identity) || 0;
+    seen.set(identity, times + 1);
+    return { ...row, identity: `${identity}/${times}` };
+  });
+}
+
+async function load({ query }) {
+  const { history } = await get("history", { db: query.db || "*", match: query.match,
+    owner: query.owner, event: query.event, before: query.before, count: kPage });
+  const events = numbered(history.events);
+  const asked = JSON.stringify(query);
+  const isFresh = (row) => known !== null && knownFilter === asked && !known.has(row.identity);
+  const fresh = new Set(events.filter(isFresh).map((row) => row.identity));
+  known = new Set(events.map((row) => row.identity));
+  knownFilter = asked;
+  return { history, events, fresh };
+}
+
+// Events are in the order of their first time; what was counted together says when it ended.
+export function whyOf(row) {
+  return [row.reason, row.holder && `holder ${row.holder}`, row.by && `by ${row.by}`,
+    row.comment && `“${row.comment}”`, row.count > 1 && `the last at ${moment(row.last_at)}`]
+    .filter(Boolean).join(", ");
+}
+
+export function afterOf(row) {
+  if (row.held_ms) return duration(row.held_ms);
+  return row.waited_ms ? `${duration(row.waited_ms)} wait` : "–";
+}
+
+export function eventTag(row) {
+  return el("span.tag", { class: { bad: kBad.has(row.event) } }, row.event,
+    row.count > 1 ? ` × ${count(row.count)}` : "");
+}
+
+const kColumns = [
+  { name: "When", line: 1, isBare: true, cell: (row) => el("span.time", exactMoment(row.at)) },
+  { name: "Event", line: 1, isBare: true, cell: eventTag },
+  { name: "Lock", isWide: true, isBare: true, cell: (row) => keyLink(row) },
+  { name: "Owner", isWide: true, line: 3, isBare: true, isEmpty: (row) => !row.owner,
+    cell: (row) => row.owner || el("span.muted", "–") },
+  { name: "After", isNumber: true, line: 3, isEmpty: (row) => !row.held_ms && !row.waited_ms,
+    cell: afterOf },
+  { name: "Token", isNumber: true, line: 3, isEmpty: (row) => row.token === null,
+    cell: (row) => (row.token === null ? "–" : row.token) },
+  { name: "Why", isWide: true, line: 3, isBare: true, isEmpty: (row) => !whyOf(row),
+    cell: (row) => whyOf(row) || el("span.muted", "–") },
+];
+
+const change = (name) => (value) => changeQuery({ [name]: value, before: "" });
+
+function filterForm() {
+  const { query } = state.route;
+  const chosen = query.event || "";
+  const choices = kChoices.some(([value]) => value === chosen) ? kChoices
+    : [...kChoices, [chosen, chosen]];
+  return filters("Filter of events", kFilters.filter((name) => query[name]).length,
+    filter("Key matches", "match", change("match"), { placeholder: "order:*", id: "filter" }),
+    filter("Owner", "owner", change("owner")),
+    filter("Database", "db", change("db"), { placeholder: "all", class: "short" },
+      kDatabaseFormat),
+    choice("Events", choices, chosen, change("event")));
+}
+
+// Only a part of the history is searched at once: what few events pass may be further back.
+function pages(history, events) {
+  const { query } = state.route;
+  const isMore = history.next_before !== null;
+  const searchedTo = isMore && events.length < kPage && history.next_until
+    ? `Searched back to ${moment(history.next_until)}.` : "";
+  return paging(
+    el("span.muted", searchedTo || (isMore || query.before ? ""
+      : `${count(events.length)} events: all that the history has.`)),
+    query.before ? button("Newest", () => changeQuery({ before: "" })) : null,
+    isMore ? button("Older", () => changeQuery({ before: String(history.next_before) })) : null);
+}
+
+function contentOf({ history, events, fresh }) {
+  if (!history) return placeholder();
+  if (events.length === 0) {
+    const isFiltered = kFilters.some((name) => state.route.query[name]);
+    return [empty(isFiltered ? "No event passes this filter" : "Nothing is remembered",
+      isFiltered ? "Older ones may, or those to come." : "What happens to locks appears here."),
+    pages(history, events)];
+  }
+  return [table("Events", kColumns, events, (row) => row.identity,
+    { rowClass: (row) => (fresh.has(row.identity) ? "fresh" : "") }), pages(history, events)];
+}
+
+function view() {
+  const live = state.route.query.before ? "Older events" : state.isPaused ? "Paused" : "Live";
+  return [heading("Events", el("span.pill", { class: live === "Live" ? "good" : "soon" },
+    el("span.dot", { class: live === "Live" ? "good" : "soon", "aria-hidden": "true" }), live)),
+  filterForm(), panel("What happened, the newest first", null, contentOf(state.data))];
+}
+
+export default { title: "Events", everyMs: 1000, load, view };
