@@ -26,7 +26,7 @@ class Lists(WithServer):
         self.assertEqual(self.events_of("db=*&event=granted"),
                          [(7, "order:7", "granted"), (0, "stock:1", "granted"),
                           (0, "order:1", "granted")])
-        self.assertEqual(self.events_of("db=*&match=*:[17]&event=broken,denied"),
+        self.assertEqual(self.events_of("db=*&match=*:%5B17%5D&event=broken,denied"),
                          [(7, "order:7", "broken"), (0, "order:1", "denied")])
         self.assertEqual(self.events_of("db=7&owner=q&event=denied"), [])
 
