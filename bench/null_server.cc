@@ -63,7 +63,7 @@ class NullEnvironment final : public command::Environment {
   std::int64_t UnixTimeUs() const override { return 0; }
   std::uint64_t MonotonicNs() const override { return 0; }
   command::ResourceUse Resources() const override { return {}; }
-  std::vector<command::Setting> FindSettings(std::string_view) const override { return {}; }
+  std::vector<command::Setting> FindSettings(const engine::Glob&) const override { return {}; }
   std::string ChangeSetting(std::string_view, std::string_view) override {
     return "nothing to set";
   }

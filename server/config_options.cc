@@ -404,11 +404,12 @@ std::string DescribeValues(const Option& option) {
     case OptionType::kList:
       return "one or more texts with commas between them";
     case OptionType::kLabelRules:
-      return "GLOB=LABEL with commas between them, a label of 1 to 64 of A-Z a-z 0-9 _ . : -";
+      return "GLOB=LABEL with commas between them, a glob of 1 to 1024 bytes and a label of 1 to "
+             "64 of A-Z a-z 0-9 _ . : -";
     case OptionType::kKeepRules:
       return "a duration (ms, s, m, h, d) for all keys, or GLOB=DURATION with commas between "
-             "them, " +
-             std::string("each up to ") + FormatDurationMs(kKeepRuleMsMax);
+             "them, a glob of 1 to 1024 bytes and a duration up to " +
+             FormatDurationMs(kKeepRuleMsMax);
     case OptionType::kChoice:
       return "one of " + Join(option.choices, ", ");
     case OptionType::kKeyEvents:

@@ -83,7 +83,7 @@ std::string FormatPermissions(std::int64_t permissions) {
 
 std::optional<engine::LabelRule> ParseLabelRule(std::string_view text) {
   const std::size_t at = text.rfind('=');
-  if (at == std::string_view::npos || at == 0) return std::nullopt;
+  if (at == std::string_view::npos || at == 0 || at > engine::kGlobBytesMax) return std::nullopt;
   const std::string_view label = text.substr(at + 1);
   if (!engine::IsLabel(label)) return std::nullopt;
   return engine::LabelRule{std::string(text.substr(0, at)), std::string(label)};
@@ -92,7 +92,7 @@ std::optional<engine::LabelRule> ParseLabelRule(std::string_view text) {
 std::optional<engine::KeepRule> ParseKeepRule(std::string_view text) {
   const std::size_t at = text.rfind('=');
   const bool has_glob = at != std::string_view::npos;
-  if (at == 0) return std::nullopt;
+  if (at == 0 || (has_glob && at > engine::kGlobBytesMax)) return std::nullopt;
   const auto keep_ms = ParseDurationMs(has_glob ? text.substr(at + 1) : text);
   if (!keep_ms || *keep_ms < 0 || *keep_ms > kKeepRuleMsMax) return std::nullopt;
   return engine::KeepRule{std::string(has_glob ? text.substr(0, at) : "*"), *keep_ms};

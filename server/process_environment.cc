@@ -63,10 +63,11 @@ std::uint64_t ProcessEnvironment::MemoryInUse(bool asks_anew) {
   return asks_anew ? memory_.Measure() : memory_.Estimate();
 }
 
-std::vector<command::Setting> ProcessEnvironment::FindSettings(std::string_view name_glob) const {
+std::vector<command::Setting> ProcessEnvironment::FindSettings(
+    const engine::Glob& name_glob) const {
   std::vector<command::Setting> found;
   for (const Option& option : AllOptions()) {
-    if (command::MatchesGlob(name_glob, option.name)) {
+    if (name_glob.Matches(option.name)) {
       found.push_back({.name = std::string(option.name),
                        .value = ShowOption(option, config_),
                        .is_secret = option.is_secret,
@@ -76,7 +77,7 @@ std::vector<command::Setting> ProcessEnvironment::FindSettings(std::string_view 
                        .is_changeable = option.is_changeable});
     }
     const bool has_other_name = !option.redis_name.empty() && option.redis_name != option.name;
-    if (has_other_name && command::MatchesGlob(name_glob, option.redis_name)) {
+    if (has_other_name && name_glob.Matches(option.redis_name)) {
       found.push_back({.name = std::string(option.redis_name),
                        .value = ShowOptionAsRedis(option, config_),
                        .is_secret = option.is_secret,

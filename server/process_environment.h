@@ -44,7 +44,7 @@ class ProcessEnvironment final : public command::Environment {
   std::uint64_t Ticks() const override;
   double NsPerTick() const override;
   command::ResourceUse Resources() const override;
-  std::vector<command::Setting> FindSettings(std::string_view name_glob) const override;
+  std::vector<command::Setting> FindSettings(const engine::Glob& name_glob) const override;
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   command::PersistenceReport Persistence() const override { return hooks_.persistence(); }
   std::string StartBackup(const std::string& path, std::uint64_t client_id) override {

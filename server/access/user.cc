@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
-#include "server/engine/glob.h"
-
 namespace fairlock::access {
 
-bool Globs::Match(std::string_view text) const {
-  return is_all_ || std::any_of(globs_.begin(), globs_.end(), [&](const std::string& glob) {
-           return engine::MatchesGlob(glob, text);
-         });
+bool Globs::Match(std::string_view text, std::uint64_t& compared) const {
+  if (is_all_) return true;
+  // Nothing that has a name has a longer one; the text may be any argument of a request.
+  if (text.size() > kTextBytesMax) return false;
+  return std::any_of(parsed_.begin(), parsed_.end(), [&](const engine::Glob& glob) {
+    ++compared;
+    return glob.Matches(text, compared);
+  });
 }
 
 bool Globs::Have(std::string_view glob) const {
@@ -22,6 +24,7 @@ bool Globs::Add(std::string_view glob) {
     SetAll();
   } else if (!Have(glob)) {
     globs_.emplace_back(glob);
+    parsed_.emplace_back(glob);
     is_all_ = false;
   }
   is_given_ = true;
@@ -32,16 +35,19 @@ void Globs::SetAll() {
   is_all_ = true;
   is_given_ = true;
   globs_.clear();
+  parsed_.clear();
 }
 
 void Globs::SetNone() {
   is_all_ = false;
   is_given_ = true;
   globs_.clear();
+  parsed_.clear();
 }
 
-bool User::MayUse(std::string_view key, KeyUse use) const {
-  return read_keys.Match(key) && (use == KeyUse::kRead || written_keys.Match(key));
+bool User::MayUse(std::string_view key, KeyUse use, std::uint64_t& compared) const {
+  return read_keys.Match(key, compared) &&
+         (use == KeyUse::kRead || written_keys.Match(key, compared));
 }
 
 bool User::IsUnlimited() const {

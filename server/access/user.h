@@ -9,6 +9,8 @@
 
 #include "server/access/digest.h"
 #include "server/access/vocabulary.h"
+#include "server/engine/glob.h"
+#include "server/engine/types.h"
 
 namespace fairlock::access {
 
@@ -21,11 +23,19 @@ struct StoredPassword {
 // Texts that match one of several globs, or all texts.
 class Globs {
  public:
+  // Longer texts match no glob but the one for all: no key, owner or channel is that long.
+  static constexpr std::size_t kTextBytesMax = engine::kOwnerBytesMax;
+
   // `is_all`: until something is added.
   explicit Globs(bool is_all) : is_all_(is_all) {}
 
   bool is_all() const { return is_all_; }
-  bool Match(std::string_view text) const;
+  bool Match(std::string_view text) const {
+    std::uint64_t compared = 0;
+    return Match(text, compared);
+  }
+  // The same; adds how many bytes it compared.
+  bool Match(std::string_view text, std::uint64_t& compared) const;
   // One of the globs is exactly this one.
   bool Have(std::string_view glob) const;
   const std::vector<std::string>& globs() const { return globs_; }
@@ -39,6 +49,7 @@ class Globs {
   bool is_all_;
   bool is_given_ = false;  // by a rule
   std::vector<std::string> globs_;
+  std::vector<engine::Glob> parsed_;  // the same
 };
 
 enum class KeyUse : std::uint8_t { kRead, kWrite };
@@ -57,7 +68,12 @@ struct User {
   Globs owners{true};
 
   // To write is also to learn what is there, so it takes both.
-  bool MayUse(std::string_view key, KeyUse use) const;
+  bool MayUse(std::string_view key, KeyUse use) const {
+    std::uint64_t compared = 0;
+    return MayUse(key, use, compared);
+  }
+  // The same; adds how many bytes were compared.
+  bool MayUse(std::string_view key, KeyUse use, std::uint64_t& compared) const;
   // Nothing that a client may ask for is refused to it.
   bool IsUnlimited() const;
 };

@@ -10,7 +10,8 @@ namespace fairlock::access {
 
 namespace {
 
-constexpr std::size_t kRuleBytesMax = 1024;
+// So a pattern has fewer bytes than one in a request may have.
+constexpr std::size_t kRuleBytesMax = engine::kGlobBytesMax;
 constexpr std::size_t kRulesOfAKindMax = 1000;
 
 void AllowAll(User& user) {
@@ -170,7 +171,10 @@ std::string DescribeGlobs(const Globs& globs, std::string_view before, std::stri
 
 std::string ApplyRule(std::string_view rule, const Vocabulary& vocabulary, User& user) {
   constexpr std::string_view kOwner = "owner:";
-  if (rule.empty() || rule.size() > kRuleBytesMax) return "a rule has 1 to 1024 bytes";
+  if (rule.empty() || rule.size() > kRuleBytesMax) {
+    return "a rule must have 1 to " + std::to_string(kRuleBytesMax) + " bytes, got " +
+           std::to_string(rule.size());
+  }
   const std::string word = Lowered(rule);
   for (const Word& row : kWords) {
     if (row.word != word) continue;

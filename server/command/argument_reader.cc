@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/command/duration_text.h"
+#include "server/command/glob_walk.h"
 #include "server/command/nearest_word.h"
 #include "server/command/text.h"
 #include "server/engine/label_table.h"
@@ -167,6 +168,14 @@ std::string_view ArgumentReader::Label() {
 std::string_view ArgumentReader::Reason() { return Bytes("REASON", 0, engine::kReasonBytesMax); }
 
 std::string_view ArgumentReader::Pattern() { return Bytes("pattern", 1, engine::kKeyBytesMax); }
+
+engine::Glob ArgumentReader::PatternOf(std::string_view name) {
+  const std::string_view glob = Next(name);
+  std::string mistake = DescribeLongGlob(name, glob);
+  if (mistake.empty()) return engine::Glob(glob);
+  Fail(std::move(mistake));
+  return {};
+}
 
 bool ArgumentReader::Take(std::string_view option) {
   if (!has_more() || !EqualsIgnoreCase(arguments_[next_], option)) return false;

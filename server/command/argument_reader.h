@@ -9,6 +9,7 @@
 #include "protocol/arguments.h"
 #include "protocol/reply_writer.h"
 #include "server/command/unit_warnings.h"
+#include "server/engine/glob.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
@@ -51,7 +52,9 @@ class ArgumentReader {
   std::string_view Label();
   // The value of REASON: text for people.
   std::string_view Reason();
-  // A glob of keys.
+  // A glob, the value of the option of that name; it may be empty.
+  engine::Glob PatternOf(std::string_view name);
+  // A glob of keys, as it is written; not empty.
   std::string_view Pattern();
 
   // If the next argument is that word, takes it. Names are case-insensitive.

@@ -37,8 +37,9 @@ std::size_t Channels::NameHash::operator()(std::string_view name) const {
   return XXH3_64bits_withSeed(name.data(), name.size(), seed);
 }
 
-Channels::Channels(std::uint64_t hash_seed)
-    : names_{Names(0, NameHash{hash_seed}), Names(0, NameHash{hash_seed}),
+Channels::Channels(std::uint64_t hash_seed, MatchingMeter& meter)
+    : meter_(meter),
+      names_{Names(0, NameHash{hash_seed}), Names(0, NameHash{hash_seed}),
              Names(0, NameHash{hash_seed})} {}
 
 bool Channels::Subscribe(Client& client, ChannelKind kind, std::string_view name) {
@@ -48,10 +49,19 @@ bool Channels::Subscribe(Client& client, ChannelKind kind, std::string_view name
   if (is_first) {
     found = names.emplace(std::string(name), Channel()).first;
     found->second.name = found->first;
+    if (kind == ChannelKind::kPattern) {
+      found->second.glob = std::make_unique<const engine::Glob>(name);
+      patterns_.Add(found->second);
+    }
   }
   Channel& channel = found->second;
   if (!channel.subscribers.insert(&client).second) return false;
-  client.NeedSubscriptions().by_kind[static_cast<std::size_t>(kind)].insert(&channel);
+  Subscriptions& subscriptions = client.NeedSubscriptions();
+  subscriptions.by_kind[static_cast<std::size_t>(kind)].insert(&channel);
+  if (kind == ChannelKind::kPattern) {
+    subscriptions.pattern_bytes += name.size();
+    subscriptions.pattern_cost += PatternList::CostOf(*channel.glob);
+  }
   if (!is_first) return true;
   for (ChannelObserver* observer : observers_) observer->NoticeFirstSubscriber(channel.name, kind);
   return true;
@@ -66,7 +76,12 @@ bool Channels::Unsubscribe(Client& client, ChannelKind kind, std::string_view na
   const auto found = NamesOf(kind).find(name);
   if (found == NamesOf(kind).end() || !found->second.subscribers.contains(&client)) return false;
   Channel& channel = found->second;
-  client.NeedSubscriptions().by_kind[static_cast<std::size_t>(kind)].erase(&channel);
+  Subscriptions& subscriptions = client.NeedSubscriptions();
+  subscriptions.by_kind[static_cast<std::size_t>(kind)].erase(&channel);
+  if (kind == ChannelKind::kPattern) {
+    subscriptions.pattern_bytes -= name.size();
+    subscriptions.pattern_cost -= PatternList::CostOf(*channel.glob);
+  }
   client.DropEmptySubscriptions();
   Remove(client, kind, channel);
   return true;
@@ -84,21 +99,34 @@ void Channels::Remove(Client& client, ChannelKind kind, Channel& channel) {
   channel.subscribers.erase(&client);
   if (!channel.subscribers.empty()) return;
   const std::string name(channel.name);
+  if (kind == ChannelKind::kPattern) patterns_.Remove(channel);
   NamesOf(kind).erase(name);
   for (ChannelObserver* observer : observers_) observer->NoticeLastSubscriberGone(name, kind);
 }
 
-template <typename Visit>
-void Channels::VisitPatternsOf(std::string_view channel, Visit visit) const {
+void Channels::VisitPatternsOf(std::string_view channel,
+                               const std::function<bool(const Channel& pattern)>& visit) {
   const bool is_hidden = !lock_events_to_all_patterns_ && channel.starts_with(kLockChannelPrefix);
-  for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
-    if (is_hidden && !name.starts_with(kLockChannelPrefix)) continue;
-    if (MatchesGlob(name, channel) && !visit(pattern)) return;
-  }
+  const std::size_t head_bytes_min = is_hidden ? kLockChannelPrefix.size() : 0;
+  std::uint64_t compared = 0;
+  patterns_.VisitMatches(channel, head_bytes_min, compared, [&](const Channel& pattern) {
+    // Its head may be written with a backslash.
+    if (is_hidden && !pattern.name.starts_with(kLockChannelPrefix)) return true;
+    return visit(pattern);
+  });
+  matched_in_turn_ += compared;
+  meter_.Charge(compared);
 }
 
 std::size_t Channels::Publish(std::string_view channel, std::string_view message) {
-  return Publish(channel, message, {});
+  const std::size_t receivers = PublishByName(channel, message);
+  // Before it there are messages that this one must not overtake.
+  if (has_deferred()) {
+    const std::size_t by_pattern = CountReceivers(channel) - receivers;
+    PublishOrDefer(channel, message);
+    return receivers + by_pattern;
+  }
+  return receivers + PublishByPattern(channel, message);
 }
 
 std::size_t Channels::PublishToShard(std::string_view channel, std::string_view message) {
@@ -109,20 +137,56 @@ std::size_t Channels::PublishToShard(std::string_view channel, std::string_view 
   return Deliver(found->second, encoding);
 }
 
-std::size_t Channels::Publish(std::string_view channel, std::string_view message,
-                              const DeliveredGrant& grant) {
-  std::size_t receivers = 0;
+std::size_t Channels::PublishByName(std::string_view channel, std::string_view message,
+                                    const DeliveredGrant& grant) {
   const Names& exact = NamesOf(ChannelKind::kExact);
-  if (const auto found = exact.find(channel); found != exact.end()) {
-    Encoding encoding{"message", nullptr, channel, message};
-    receivers += Deliver(found->second, encoding, grant);
-  }
+  const auto found = exact.find(channel);
+  if (found == exact.end()) return 0;
+  Encoding encoding{"message", nullptr, channel, message};
+  return Deliver(found->second, encoding, grant);
+}
+
+std::size_t Channels::PublishByPattern(std::string_view channel, std::string_view message) {
+  std::size_t receivers = 0;
   VisitPatternsOf(channel, [&](const Channel& pattern) {
     Encoding encoding{"pmessage", &pattern.name, channel, message};
     receivers += Deliver(pattern, encoding);
     return true;
   });
   return receivers;
+}
+
+void Channels::PublishOrDefer(std::string_view channel, std::string_view message) {
+  if (patterns_.empty()) return;
+  if (!IsTurnSpent()) {
+    PublishByPattern(channel, message);
+    return;
+  }
+  deferred_.push_back({std::string(channel), std::string(message)});
+  deferred_bytes_ += sizeof(DeferredMessage) + channel.size() + message.size();
+}
+
+void Channels::PublishDeferred() {
+  matched_in_turn_ = 0;
+  while (has_deferred() && matched_in_turn_ < kMatchingPerTurn) {
+    const DeferredMessage deferred = std::move(deferred_.front());
+    deferred_.pop_front();
+    deferred_bytes_ -= sizeof(DeferredMessage) + deferred.channel.size() + deferred.message.size();
+    PublishByPattern(deferred.channel, deferred.message);
+  }
+  if (deferred_bytes_ > kDeferredBytesMax) CloseCostliest();
+}
+
+// It cannot keep up, as a subscriber that does not read its messages.
+void Channels::CloseCostliest() {
+  Client* costliest = nullptr;
+  const auto cost_of = [](const Client& client) { return client.subscriptions()->pattern_cost; };
+  for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
+    for (Client* client : pattern.subscribers) {
+      if (costliest == nullptr || cost_of(*client) > cost_of(*costliest)) costliest = client;
+    }
+  }
+  if (costliest != nullptr) costliest->transport().CloseNow();
 }
 
 std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding,
@@ -159,7 +223,8 @@ void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
     if (waiting.kind == ChannelKind::kShard) {
       PublishToShard(channel, message);
     } else {
-      Publish(channel, message, waiting.grant);
+      PublishByName(channel, message, waiting.grant);
+      PublishOrDefer(channel, message);
     }
     begin += size;
   }
@@ -173,7 +238,7 @@ void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
   waiting_bytes_.clear();
 }
 
-std::size_t Channels::CountReceivers(std::string_view channel) const {
+std::size_t Channels::CountReceivers(std::string_view channel) {
   std::size_t receivers = CountSubscribers(channel);
   VisitPatternsOf(channel, [&](const Channel& pattern) {
     receivers += pattern.subscribers.size();
@@ -182,14 +247,17 @@ std::size_t Channels::CountReceivers(std::string_view channel) const {
   return receivers;
 }
 
-bool Channels::HasListener(std::string_view channel) const {
+bool Channels::MayHaveListener(std::string_view channel) {
   if (NamesOf(ChannelKind::kExact).contains(channel)) return true;
-  bool has_listener = false;
+  if (patterns_.empty()) return false;
+  const std::size_t unmatched_bytes = deferred_bytes_ + waiting_bytes_.size();
+  if (IsTurnSpent() && unmatched_bytes < kDeferredBytesMax) return true;
+  bool is_any = false;
   VisitPatternsOf(channel, [&](const Channel& /*pattern*/) {
-    has_listener = true;
+    is_any = true;
     return false;
   });
-  return has_listener;
+  return is_any;
 }
 
 std::size_t Channels::CountSubscribers(std::string_view channel, ChannelKind kind) const {
@@ -199,8 +267,10 @@ std::size_t Channels::CountSubscribers(std::string_view channel, ChannelKind kin
 }
 
 void Channels::VisitNames(ChannelKind kind,
-                          const std::function<void(std::string_view name)>& visit) const {
-  for (const auto& [name, channel] : NamesOf(kind)) visit(name);
+                          const std::function<bool(std::string_view name)>& visit) const {
+  for (const auto& [name, channel] : NamesOf(kind)) {
+    if (!visit(name)) return;
+  }
 }
 
 }  // namespace fairlock::command

@@ -4,12 +4,17 @@
 #include <array>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "server/command/glob_walk.h"
+#include "server/command/pattern_list.h"
+#include "server/engine/glob.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
@@ -33,13 +38,16 @@ struct DeliveredGrant {
 
 // A name of one kind to which somebody is subscribed.
 struct Channel {
-  std::string_view name;  // that of its map
+  std::string_view name;                     // that of its map
+  std::unique_ptr<const engine::Glob> glob;  // null: it is no pattern
   boost::unordered_flat_set<Client*> subscribers;
 };
 
 // What one client is subscribed to, by kind. There is none while it is subscribed to nothing.
 struct Subscriptions {
   std::array<boost::unordered_flat_set<Channel*>, kChannelKinds> by_kind;
+  std::size_t pattern_bytes = 0;   // of all its patterns
+  std::uint64_t pattern_cost = 0;  // what they cost each message at most
 
   const boost::unordered_flat_set<Channel*>& of(ChannelKind kind) const {
     return by_kind[static_cast<std::size_t>(kind)];
@@ -62,17 +70,31 @@ class ChannelObserver {
   ~ChannelObserver() = default;
 };
 
-// Exact channels are found by their name; patterns stand in a list and are tried one after the
-// other. A message is put into the outputs of those who are subscribed at that moment, once for
-// each name of theirs that matches, and kept for nobody.
+// Exact channels are found by their name; of the patterns those are tried whose literal beginning
+// is that of the channel. A message is put into the outputs of those who are subscribed at that
+// moment, once for each name of theirs that matches, and kept for nobody.
 //
-// Loop-confined. To subscribe and to unsubscribe are O(1); to publish is O(patterns + receivers).
+// What the server itself publishes in a turn is matched with patterns only up to
+// kMatchingPerTurn; the rest is deferred to the next turns, in order, so that neither many events
+// nor costly patterns make a turn long.
+//
+// Loop-confined. To subscribe and to unsubscribe are O(log patterns); to publish is O(patterns with
+// the channel's beginning + receivers).
 class Channels {
  public:
-  // Of a name to which a client subscribes.
+  // Of the name of a channel; a pattern is a glob, which has a bound of its own.
   static constexpr std::size_t kNameBytesMax = 4096;
+  // Of all patterns of one connection.
+  static constexpr std::size_t kPatternBytesMax = 512 * 1024;
+  // What they may cost a message, and what the patterns of all connections may, in compared bytes.
+  static constexpr std::uint64_t kPatternCostMax = 1'000'000;
+  static constexpr std::uint64_t kAllPatternsCostMax = 4 * kPatternCostMax;
+  // Compared for messages of the server in one turn, and no more than one message beyond it.
+  static constexpr std::uint64_t kMatchingPerTurn = 2'000'000;
+  // When deferred messages take more memory, the connection whose patterns cost most is closed.
+  static constexpr std::size_t kDeferredBytesMax = 64 * 1024 * 1024;
 
-  explicit Channels(std::uint64_t hash_seed);
+  Channels(std::uint64_t hash_seed, MatchingMeter& meter);
 
   // False: it was subscribed before.
   bool Subscribe(Client& client, ChannelKind kind, std::string_view name);
@@ -94,17 +116,25 @@ class Channels {
   bool has_waiting() const { return !waiting_.empty(); }
   // Adds the grants that nobody was there for.
   void PublishWaiting(std::vector<DeliveredGrant>& undelivered);
+  // A turn begins: matches the messages that were deferred, as many as fit into it.
+  void PublishDeferred();
+  bool has_deferred() const { return !deferred_.empty(); }
 
-  // How many would receive a message on that channel. O(patterns).
-  std::size_t CountReceivers(std::string_view channel) const;
-  // Whether anybody would receive a message on that channel. O(patterns).
-  bool HasListener(std::string_view channel) const;
+  // How many would receive a message on that channel.
+  std::size_t CountReceivers(std::string_view channel);
+  // Whether anybody would receive a message of the server on that channel; true as well if it is
+  // too much to find out in this turn.
+  bool MayHaveListener(std::string_view channel);
   // Without the subscribers of patterns. REQUIRES: not kPattern.
   std::size_t CountSubscribers(std::string_view channel,
                                ChannelKind kind = ChannelKind::kExact) const;
-  void VisitNames(ChannelKind kind, const std::function<void(std::string_view name)>& visit) const;
+  // Until `visit` returns false.
+  void VisitNames(ChannelKind kind, const std::function<bool(std::string_view name)>& visit) const;
   // How many names of that kind have subscribers.
   std::size_t CountNames(ChannelKind kind) const { return NamesOf(kind).size(); }
+
+  // What the patterns of all connections cost a message at most.
+  std::uint64_t all_patterns_cost() const { return patterns_.cost_max(); }
 
   // Observers outlive it.
   void AddObserver(ChannelObserver& observer) { observers_.push_back(&observer); }
@@ -131,21 +161,35 @@ class Channels {
     DeliveredGrant grant;
     ChannelKind kind = ChannelKind::kExact;
   };
+  struct DeferredMessage {
+    std::string channel;
+    std::string message;
+  };
   // The same message for both versions of the protocol, made when it is first needed.
   struct Encoding;
 
   Names& NamesOf(ChannelKind kind) { return names_[static_cast<std::size_t>(kind)]; }
   const Names& NamesOf(ChannelKind kind) const { return names_[static_cast<std::size_t>(kind)]; }
   void Remove(Client& client, ChannelKind kind, Channel& channel);
-  // The patterns whose subscribers get a message on that channel, until `visit` answers false.
-  template <typename Visit>
-  void VisitPatternsOf(std::string_view channel, Visit visit) const;
-  std::size_t Publish(std::string_view channel, std::string_view message,
-                      const DeliveredGrant& grant);
+  // The patterns whose subscribers get a message on that channel, until `visit` returns false.
+  // Charges what is compared.
+  void VisitPatternsOf(std::string_view channel,
+                       const std::function<bool(const Channel& pattern)>& visit);
+  std::size_t PublishByName(std::string_view channel, std::string_view message,
+                            const DeliveredGrant& grant = {});
+  std::size_t PublishByPattern(std::string_view channel, std::string_view message);
+  bool IsTurnSpent() const { return matched_in_turn_ >= kMatchingPerTurn || has_deferred(); }
+  void PublishOrDefer(std::string_view channel, std::string_view message);
+  void CloseCostliest();
   static std::size_t Deliver(const Channel& channel, Encoding& encoding,
                              const DeliveredGrant& grant = {});
 
+  MatchingMeter& meter_;
   std::array<Names, kChannelKinds> names_;
+  PatternList patterns_;  // those of names_
+  std::deque<DeferredMessage> deferred_;
+  std::size_t deferred_bytes_ = 0;
+  std::uint64_t matched_in_turn_ = 0;
   std::vector<WaitingMessage> waiting_;
   std::string waiting_bytes_;
   std::vector<ChannelObserver*> observers_;

@@ -18,6 +18,8 @@ namespace {
 
 // With more output than this the next request waits until others had their turn.
 constexpr std::size_t kOutputBytesAtOnce = 16 * 1024;
+// The same with more matching of globs, in compared bytes.
+constexpr std::uint64_t kMatchingAtOnce = kOutputBytesAtOnce * MatchingMeter::kWorkPerByte;
 
 }  // namespace
 
@@ -42,11 +44,12 @@ std::size_t Client::Consume(std::string_view input, std::size_t requests_max, en
   bool is_used_up = false;
   bool is_much = false;
   bool is_cut_short = false;  // by that
+  const std::uint64_t matched_max = dispatcher_.matching().total() + kMatchingAtOnce;
   while (!is_waiting() && !is_closing_ && !is_used_up && !is_much && requests < requests_max) {
     ReadAhead(input.substr(consumed), requests_max - requests, window);
-    const std::size_t executed = ExecuteAhead(window, now);
+    const std::size_t executed = ExecuteAhead(window, matched_max, now);
     requests += executed;
-    is_much = output_.size() > kOutputBytesAtOnce;
+    is_much = HasDoneMuch(matched_max);
     is_used_up = window.last.status != ParseStatus::kRequest;
     const bool is_stopped = is_waiting() || is_closing_;
     if (executed < window.count || (is_stopped && window.last.status == ParseStatus::kError)) {
@@ -87,13 +90,18 @@ void Client::ReadAhead(std::string_view input, std::size_t requests_max, Request
   window.last.status = ParseStatus::kRequest;
 }
 
-std::size_t Client::ExecuteAhead(const RequestWindow& window, engine::TimeMs now) {
+bool Client::HasDoneMuch(std::uint64_t matched_max) const {
+  return output_.size() > kOutputBytesAtOnce || dispatcher_.matching().total() > matched_max;
+}
+
+std::size_t Client::ExecuteAhead(const RequestWindow& window, std::uint64_t matched_max,
+                                 engine::TimeMs now) {
   for (std::size_t i = 0; i < window.count; ++i) dispatcher_.PrefetchLock(window.requests[i]);
   std::size_t executed = 0;
   while (executed < window.count && !is_waiting() && !is_closing_) {
     dispatcher_.Execute(*this, window.requests[executed], now);
     ++executed;
-    if (output_.size() > kOutputBytesAtOnce) break;
+    if (HasDoneMuch(matched_max)) break;
   }
   dispatcher_.statistics().TurnTo(CommandTable::kNone);
   return executed;

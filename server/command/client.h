@@ -122,7 +122,13 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // Its requests are to be judged.
   bool is_limited() const { return is_limited_; }
   bool MayRead(std::string_view key) const {
-    return !is_limited_ || (user_ != nullptr && user_->MayUse(key, access::KeyUse::kRead));
+    std::uint64_t compared = 0;
+    return MayRead(key, compared);
+  }
+  // The same; adds how many bytes were compared.
+  bool MayRead(std::string_view key, std::uint64_t& compared) const {
+    return !is_limited_ ||
+           (user_ != nullptr && user_->MayUse(key, access::KeyUse::kRead, compared));
   }
   // Its password is compared off the loop.
   void WaitForLogIn(PendingLogIn log_in);
@@ -197,7 +203,9 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   void ReadAhead(std::string_view input, std::size_t requests_max, RequestWindow& window);
   // Returns how many were executed: all, unless one waits or closes the connection.
-  std::size_t ExecuteAhead(const RequestWindow& window, engine::TimeMs now);
+  std::size_t ExecuteAhead(const RequestWindow& window, std::uint64_t matched_max,
+                           engine::TimeMs now);
+  bool HasDoneMuch(std::uint64_t matched_max) const;
   void RefuseInput(const protocol::WireError& error);
   // A grant whose reply ends at that byte of all that was ever written.
   struct UnsentGrant {

@@ -22,7 +22,7 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       commands_(std::move(commands)),
       engine_(engine_options),
       recorder_(recorder_options, now),
-      channels_(engine_options.hash_seed),
+      channels_(engine_options.hash_seed, matching_),
       event_publisher_(*this),
       notifier_(*this),
       watched_keys_(*this),
@@ -39,9 +39,10 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
 
 bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
   if (newcomers_.NextDeadline() <= now) newcomers_.CloseDue(now);
+  channels_.PublishDeferred();
   const bool is_more_due = engine_.Advance(now, steps_max, effects_);
   DeliverEffects(now);
-  return is_more_due;
+  return is_more_due || channels_.has_deferred();
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include "server/command/command_table.h"
 #include "server/command/environment.h"
 #include "server/command/event_publisher.h"
+#include "server/command/glob_walk.h"
 #include "server/command/log_ins.h"
 #include "server/command/memory_bound.h"
 #include "server/command/monitors.h"
@@ -164,6 +165,7 @@ class Dispatcher {
   Newcomers& newcomers() { return newcomers_; }
   UnitWarnings& unit_warnings() { return unit_warnings_; }
   MemoryBound& memory() { return memory_; }
+  MatchingMeter& matching() { return matching_; }
   // Before something is executed that may take memory.
   void LookAtMemory(engine::TimeMs now) {
     if (memory_.is_on() && memory_.Look(now)) NoteMemory();
@@ -220,6 +222,7 @@ class Dispatcher {
   engine::Effects effects_;
   record::Recorder recorder_;
   mutable std::int64_t unix_offset_ms_ = 0;  // of the engine's clock
+  MatchingMeter matching_;
   Channels channels_;
   EventPublisher event_publisher_;
   Notifier notifier_;

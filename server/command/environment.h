@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/glob.h"
 #include "server/engine/types.h"
 #include "server/script/host.h"
 
@@ -88,7 +89,7 @@ class Environment {
   virtual ResourceUse Resources() const = 0;
 
   // Settings whose name matches the glob, in the order of their table.
-  virtual std::vector<Setting> FindSettings(std::string_view name_glob) const = 0;
+  virtual std::vector<Setting> FindSettings(const engine::Glob& name_glob) const = 0;
   // Empty: done. Else what was wrong, as the text of an error.
   virtual std::string ChangeSetting(std::string_view name, std::string_view value) = 0;
 

@@ -91,7 +91,7 @@ void EventPublisher::Take(const engine::Event& event) {
 void EventPublisher::PublishLockEvent(const engine::Event& event) {
   Channels& channels = dispatcher_.channels();
   const std::string& channel = NameChannel(kLock, event.key.db, event.key.bytes);
-  if (!channels.HasListener(channel)) return;
+  if (!channels.MayHaveListener(channel)) return;
   message_.clear();
   AppendLockMessage(message_, {.event = EventName(event.kind),
                                .key = event.key,
@@ -109,11 +109,11 @@ void EventPublisher::PublishKeyEvent(const engine::KeyName& key, std::string_vie
   Channels& channels = dispatcher_.channels();
   if ((classes & kToKeySpace) != 0 && listeners_[kKeySpace] > 0) {
     const std::string& channel = NameChannel(kKeySpace, key.db, key.bytes);
-    if (channels.HasListener(channel)) channels.PublishLater(channel, word);
+    if (channels.MayHaveListener(channel)) channels.PublishLater(channel, word);
   }
   if ((classes & kToKeyEvent) != 0 && listeners_[kKeyEvent] > 0) {
     const std::string& channel = NameChannel(kKeyEvent, key.db, word);
-    if (channels.HasListener(channel)) channels.PublishLater(channel, key.bytes);
+    if (channels.MayHaveListener(channel)) channels.PublishLater(channel, key.bytes);
   }
 }
 

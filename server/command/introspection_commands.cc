@@ -9,6 +9,7 @@
 #include "server/command/command_docs.h"
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
+#include "server/command/glob_walk.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
 
@@ -67,24 +68,30 @@ void Document(Invocation& call) {
   for (const CommandSpec* spec : specs) WriteCommandDocs(call.reply, table, *spec);
 }
 
-bool AcceptAll(const CommandSpec& /*spec*/, std::string_view /*value*/) { return true; }
+// What is given to a filter.
+struct FilterValue {
+  std::string_view text;
+  engine::Glob glob;  // the same, in lower case
+};
 
-bool MatchesPattern(const CommandSpec& spec, std::string_view glob) {
-  return MatchesGlob(Lowered(glob), Lowered(spec.name));
+bool AcceptAll(const CommandSpec& /*spec*/, const FilterValue& /*value*/) { return true; }
+
+bool MatchesPattern(const CommandSpec& spec, const FilterValue& pattern) {
+  return pattern.glob.Matches(Lowered(spec.name));
 }
 
-bool IsInCategory(const CommandSpec& spec, std::string_view category) {
+bool IsInCategory(const CommandSpec& spec, const FilterValue& category) {
   const auto categories = CategoriesOf(spec);
   return std::any_of(categories.begin(), categories.end(),
-                     [&](std::string_view name) { return EqualsIgnoreCase(name, category); });
+                     [&](std::string_view name) { return EqualsIgnoreCase(name, category.text); });
 }
 
 // There are no modules.
-bool IsOfModule(const CommandSpec& /*spec*/, std::string_view /*module*/) { return false; }
+bool IsOfModule(const CommandSpec& /*spec*/, const FilterValue& /*module*/) { return false; }
 
 struct ListFilter {
   std::string_view name;
-  bool (*accepts)(const CommandSpec&, std::string_view value);
+  bool (*accepts)(const CommandSpec&, const FilterValue& value);
 };
 
 constexpr auto kListFilters = std::to_array<ListFilter>({
@@ -96,7 +103,7 @@ constexpr auto kListFilters = std::to_array<ListFilter>({
 void ListNames(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
   ListFilter filter{"", AcceptAll};
-  std::string_view value;
+  FilterValue value;
   if (arguments.size() > 2) {
     if (arguments.size() != 5 || !EqualsIgnoreCase(arguments[2], "FILTERBY")) {
       return RefuseSyntax(call.reply);
@@ -106,7 +113,9 @@ void ListNames(Invocation& call) {
         [&](const ListFilter& row) { return EqualsIgnoreCase(row.name, arguments[3]); });
     if (found == kListFilters.end()) return RefuseSyntax(call.reply);
     filter = *found;
-    value = arguments[4];
+    auto glob = ReadGlob(call, "COMMAND LIST", Lowered(arguments[4]));
+    if (!glob) return;
+    value = {.text = arguments[4], .glob = *std::move(glob)};
   }
   std::vector<std::string> names;
   for (const CommandSpec* spec : call.dispatcher.commands().rows()) {

@@ -15,6 +15,16 @@ namespace fairlock::command {
 
 namespace {
 
+// What all overrides together may compare with one key, which every request for a lock does.
+constexpr std::uint64_t kOverridesCostMax = 128 * 1024;
+
+bool WouldCostTooMuch(Invocation& call, std::string_view pattern) {
+  const engine::LimitOverrides& present = call.dispatcher.engine().Limits(call.now);
+  if (present.Has(call.client.database(), pattern)) return false;
+  return present.CostMax() + engine::Glob(pattern).CostMax(engine::kKeyBytesMax) >
+         kOverridesCostMax;
+}
+
 enum LimitOption : std::uint32_t { kEnd = 1U << 0, kReason = 1U << 1 };
 
 engine::LimitOverride ReadOverride(Invocation& call, ArgumentReader& arguments) {
@@ -42,7 +52,11 @@ void LimitSet(Invocation& call) {
   ArgumentReader arguments(call.arguments, 2);
   engine::LimitOverride row = ReadOverride(call, arguments);
   if (!arguments.Finish(call.reply)) return;
-  if (call.dispatcher.engine().SetLimit(std::move(row), call.now)) {
+  if (WouldCostTooMuch(call, row.pattern)) {
+    call.reply.Error(protocol::ErrorCode::kFull,
+                     "the patterns of all overrides together would take too long to match with "
+                     "each key; use fewer patterns with two or more stars");
+  } else if (call.dispatcher.engine().SetLimit(std::move(row), call.now)) {
     call.reply.Simple("OK");
   } else {
     RefuseTooMany(call.reply, "overrides of LIMIT (max_limit_overrides)");

@@ -9,6 +9,7 @@
 #include "server/command/argument_reader.h"
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
+#include "server/command/glob_walk.h"
 #include "server/command/lock_replies.h"
 #include "server/command/text.h"
 
@@ -90,7 +91,8 @@ void Position(Invocation& call) {
 struct LocksQuery {
   std::uint64_t cursor = 0;
   std::size_t count = 10;
-  engine::LockFilter filter;
+  engine::LockFilter filter;  // without the glob
+  std::optional<engine::Glob> glob;
 };
 
 enum LocksOption : std::uint32_t {
@@ -126,7 +128,7 @@ LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
     if (arguments.TakeOnce("MATCH", kMatchFilter, seen)) {
-      filter.glob = arguments.Next("MATCH");
+      query.glob = arguments.PatternOf("MATCH");
     } else if (arguments.TakeOnce("COUNT", kCountFilter, seen)) {
       const auto count = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kScanCountMax));
       query.count = std::min(count, kLocksOfAPageMax);
@@ -165,12 +167,15 @@ void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock)
 
 void Locks(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const LocksQuery query = ReadLocksQuery(arguments, call.client.database());
-  if (!arguments.Finish(call.reply)) return;
+  LocksQuery query = ReadLocksQuery(arguments, call.client.database());
+  if (!arguments.Finish(call.reply) || RefusesToMatch(call)) return;
   std::vector<engine::LockSummary> found;
+  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kPageWorkMax);
+  query.filter.glob = query.glob ? &*query.glob : nullptr;
+  query.filter.budget = &walk;
   const std::uint64_t cursor = call.dispatcher.engine().Scan(
       query.cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
-        if (call.client.MayRead(lock.key.bytes)) found.push_back(lock);
+        if (call.client.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
       });
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));

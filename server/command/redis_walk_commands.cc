@@ -9,6 +9,7 @@
 
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
+#include "server/command/glob_walk.h"
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
 #include "server/command/text.h"
@@ -22,13 +23,15 @@ using protocol::ErrorCode;
 constexpr std::int64_t kKeysCountMax = 100'000;
 // What one KEYS or RANDOMKEY looks at: nobody else is served meanwhile.
 constexpr std::size_t kLocksLookedAtMax = 100'000;
+// As many bytes are copied in the time in which one is compared.
+constexpr std::size_t kCopiedPerCompared = 8;
 
 std::string_view TypeOfKey(bool is_semaphore) { return is_semaphore ? "semaphore" : "string"; }
 
 struct ScanQuery {
   std::uint64_t cursor = 0;
   std::size_t count = 10;
-  std::string_view glob = "*";
+  engine::Glob glob = engine::Glob("*");
   std::optional<std::string_view> type = {};
 };
 
@@ -58,7 +61,9 @@ std::optional<ScanQuery> ReadScanQuery(Invocation& call) {
     const std::string_view option = arguments[i];
     const bool has_value = i + 1 < arguments.size();
     if (has_value && EqualsIgnoreCase(option, "MATCH")) {
-      query.glob = arguments[i + 1];
+      auto glob = ReadGlob(call, "MATCH", arguments[i + 1]);
+      if (!glob) return std::nullopt;
+      query.glob = *std::move(glob);
     } else if (has_value && EqualsIgnoreCase(option, "TYPE")) {
       query.type = arguments[i + 1];
     } else if (has_value && EqualsIgnoreCase(option, "COUNT")) {
@@ -84,13 +89,15 @@ void WriteKeys(Invocation& call, const std::vector<std::string_view>& keys) {
 
 void Scan(Invocation& call) {
   const auto query = ReadScanQuery(call);
-  if (!query) return;
+  if (!query || RefusesToMatch(call)) return;
   std::vector<std::string_view> found;
+  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kPageWorkMax);
   const std::uint64_t cursor = LocksOf(call).Scan(
-      query->cursor, query->count, call.client.database(),
+      query->cursor, query->count, call.client.database(), walk,
       [&](const engine::KeyName& key, bool is_semaphore) {
         if (query->type && !EqualsIgnoreCase(*query->type, TypeOfKey(is_semaphore))) return;
-        if (MatchesGlob(query->glob, key.bytes) && call.client.MayRead(key.bytes)) {
+        if (query->glob.Matches(key.bytes, walk.compared()) &&
+            call.client.MayRead(key.bytes, walk.compared())) {
           found.push_back(key.bytes);
         }
       });
@@ -105,14 +112,24 @@ void RefuseToWalk(Invocation& call) {
 }
 
 void Keys(Invocation& call) {
-  const std::string_view glob = call.arguments[1];
+  const auto glob = ReadGlob(call, "KEYS", call.arguments[1]);
+  if (!glob || RefusesToMatch(call)) return;
   std::vector<std::string_view> found;
+  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
   const std::uint64_t cursor = LocksOf(call).Scan(
-      0, kLocksLookedAtMax, call.client.database(), [&](const engine::KeyName& key, bool) {
-        if (MatchesGlob(glob, key.bytes) && call.client.MayRead(key.bytes)) {
+      0, kLocksLookedAtMax, call.client.database(), walk, [&](const engine::KeyName& key, bool) {
+        if (glob->Matches(key.bytes, walk.compared()) &&
+            call.client.MayRead(key.bytes, walk.compared())) {
           found.push_back(key.bytes);
+          // It is copied into the reply.
+          walk.Charge(key.bytes.size() / kCopiedPerCompared);
         }
       });
+  if (cursor != 0 && walk.is_spent()) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "KEYS would take too long with this pattern and these keys; use SCAN "
+                            "with MATCH, which goes in pages");
+  }
   if (cursor != 0) return RefuseToWalk(call);
   WriteKeys(call, found);
 }
@@ -126,12 +143,14 @@ void RandomKey(Invocation& call) {
   std::string_view found;
   std::size_t steps = 0;
   bool is_second_round = false;
+  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
   while (found.empty() && !(is_second_round && cursor == 0)) {
     if (cursor == 0) is_second_round = true;
-    if (++steps > kLocksLookedAtMax) return RefuseToWalk(call);
-    cursor = LocksOf(call).Scan(cursor, 1, call.client.database(),
+    if (++steps > kLocksLookedAtMax || walk.is_spent()) return RefuseToWalk(call);
+    cursor = LocksOf(call).Scan(cursor, 1, call.client.database(), walk,
                                 [&](const engine::KeyName& key, bool) {
-                                  if (call.client.MayRead(key.bytes)) found = key.bytes;
+                                  if (call.client.MayRead(key.bytes, walk.compared()))
+                                    found = key.bytes;
                                 });
   }
   if (found.empty()) {
@@ -175,7 +194,8 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      {},
      "redis",
      "glob",
-     "All keys that match; with more than 100,000 locks an error that names SCAN",
+     "All keys that match; with more than 100,000 locks, or where matching would take too long, an "
+     "error that names SCAN",
      "O(locks)"},
     {"RANDOMKEY",
      RandomKey,

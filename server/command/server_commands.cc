@@ -10,6 +10,7 @@
 #include "server/command/command_docs.h"
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
+#include "server/command/glob_walk.h"
 #include "server/command/info_report.h"
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
@@ -57,7 +58,12 @@ const std::array<Setting, 4> kFixedSettings = {{
 // Redis lets nobody change it, not even to what it is.
 constexpr std::string_view kImmutableSetting = "databases";
 
-void AddMatchingSettings(Environment& environment, std::string_view glob,
+// More than any client asks for; each pattern is matched with the names of all settings.
+constexpr std::size_t kSettingPatternsMax = 50;
+// What that costs, in compared bytes.
+constexpr std::uint64_t kSettingPatternCost = 20'000;
+
+void AddMatchingSettings(Environment& environment, const engine::Glob& glob,
                          std::vector<Setting>& found) {
   const auto add = [&](Setting setting) {
     const bool is_there = std::any_of(found.begin(), found.end(), [&](const Setting& other) {
@@ -67,14 +73,25 @@ void AddMatchingSettings(Environment& environment, std::string_view glob,
   };
   for (Setting& setting : environment.FindSettings(glob)) add(std::move(setting));
   for (const Setting& setting : kFixedSettings) {
-    if (MatchesGlob(glob, setting.name)) add(setting);
+    if (glob.Matches(setting.name)) add(setting);
   }
 }
 
 void ConfigGet(Invocation& call) {
+  const auto patterns = call.arguments.views().subspan(2);
+  if (patterns.size() > kSettingPatternsMax) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "CONFIG GET takes 1 to " + std::to_string(kSettingPatternsMax) +
+                                " patterns, got " + std::to_string(patterns.size()));
+  }
+  if (RefusesToMatch(call)) return;
+  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
   std::vector<Setting> found;
-  for (const std::string_view glob : call.arguments.views().subspan(2)) {
-    AddMatchingSettings(call.dispatcher.environment(), Lowered(glob), found);
+  for (const std::string_view pattern : patterns) {
+    const auto glob = ReadGlob(call, "CONFIG GET", Lowered(pattern));
+    if (!glob) return;
+    walk.Charge(kSettingPatternCost);
+    AddMatchingSettings(call.dispatcher.environment(), *glob, found);
   }
   call.reply.MapHeader(found.size());
   for (const Setting& setting : found) {
@@ -89,8 +106,9 @@ const Setting* FindFixedSetting(std::string_view name) {
 }
 
 std::optional<Setting> FindSetting(const Environment& environment, const std::string& name) {
+  if (name.size() > engine::kGlobBytesMax) return std::nullopt;
   if (const Setting* fixed = FindFixedSetting(name)) return *fixed;
-  for (Setting& setting : environment.FindSettings(name)) {
+  for (Setting& setting : environment.FindSettings(engine::Glob(name))) {
     if (setting.name == name) return std::move(setting);
   }
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include "server/command/command_docs.h"
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
+#include "server/command/glob_walk.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -42,13 +43,52 @@ void Confirm(Invocation& call, ChannelKind kind, std::string_view word,
   call.reply.Integer(CountConfirmed(call.client, kind));
 }
 
+// Empty: the name is not too long.
+std::string DescribeLongName(ChannelKind kind, std::string_view name) {
+  if (kind == ChannelKind::kPattern) return DescribeLongGlob("PSUBSCRIBE", name);
+  if (name.size() <= Channels::kNameBytesMax) return "";
+  return "channel must have at most " + std::to_string(Channels::kNameBytesMax) + " bytes, got " +
+         std::to_string(name.size());
+}
+
+// False: the error is answered.
+bool MayAddPatterns(Invocation& call, std::span<const std::string_view> patterns) {
+  const Channels& channels = call.dispatcher.channels();
+  const Subscriptions* present = call.client.subscriptions();
+  std::size_t bytes = present == nullptr ? 0 : present->pattern_bytes;
+  std::uint64_t cost = present == nullptr ? 0 : present->pattern_cost;
+  const std::uint64_t present_cost = cost;
+  std::set<std::string_view> seen;
+  for (const std::string_view pattern : patterns) {
+    const bool is_new = seen.insert(pattern).second &&
+                        !channels.IsSubscribed(call.client, ChannelKind::kPattern, pattern);
+    if (!is_new) continue;
+    bytes += pattern.size();
+    cost += PatternList::CostOf(engine::Glob(pattern));
+    if (bytes > Channels::kPatternBytesMax) {
+      call.reply.Error(ErrorCode::kFull, "the patterns of one connection must have at most " +
+                                             std::to_string(Channels::kPatternBytesMax) +
+                                             " bytes together");
+      return false;
+    }
+  }
+  const bool is_too_much_of_all =
+      channels.all_patterns_cost() + cost - present_cost > Channels::kAllPatternsCostMax;
+  if (cost <= Channels::kPatternCostMax && !is_too_much_of_all) return true;
+  call.reply.Error(ErrorCode::kFull,
+                   std::string("the patterns of ") +
+                       (is_too_much_of_all ? "all connections" : "one connection") +
+                       " together would take too long to match with each message; use fewer "
+                       "patterns with two or more stars");
+  return false;
+}
+
 // False: the error is answered, and nothing changed.
 bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
-    if (name.size() <= Channels::kNameBytesMax) continue;
-    call.reply.Error(ErrorCode::kErr, (kind == ChannelKind::kPattern ? "pattern: " : "channel: ") +
-                                          std::to_string(name.size()) + " bytes; at most " +
-                                          std::to_string(Channels::kNameBytesMax) + " are allowed");
+    const std::string mistake = DescribeLongName(kind, name);
+    if (mistake.empty()) continue;
+    call.reply.Error(ErrorCode::kErr, mistake);
     return false;
   }
   const Channels& channels = call.dispatcher.channels();
@@ -72,6 +112,7 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
 void SubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
   const auto names = call.arguments.views().subspan(1);
   if (!HaveRoom(call, kind, names)) return;
+  if (kind == ChannelKind::kPattern && !MayAddPatterns(call, names)) return;
   for (const std::string_view name : names) {
     call.dispatcher.channels().Subscribe(call.client, kind, name);
     Confirm(call, kind, word, &name);
@@ -123,6 +164,10 @@ void Publish(Invocation& call) {
                                 " begins with '__', under which only the server publishes; choose "
                                 "another name");
   }
+  if (channel.size() > Channels::kNameBytesMax) {
+    return call.reply.Error(ErrorCode::kErr, DescribeLongName(ChannelKind::kExact, channel));
+  }
+  if (RefusesToMatch(call)) return;
   Channels& channels = call.dispatcher.channels();
   std::size_t receivers = 0;
   if (call.dispatcher.is_in_step()) {
@@ -155,13 +200,26 @@ void ListNamesOf(Invocation& call, ChannelKind kind) {
                             "unknown subcommand or wrong number of arguments for " +
                                 Quoted(call.arguments[1], 128) + ". Try PUBSUB HELP.");
   }
-  const std::string_view glob = call.arguments.size() == 3 ? call.arguments[2] : "*";
+  const std::string command =
+      kind == ChannelKind::kShard ? "PUBSUB SHARDCHANNELS" : "PUBSUB CHANNELS";
+  const auto glob = ReadGlob(call, command, call.arguments.size() == 3 ? call.arguments[2] : "*");
+  if (!glob || RefusesToMatch(call)) return;
+  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
   std::vector<std::string_view> names;
   call.dispatcher.channels().VisitNames(kind, [&](std::string_view name) {
-    const bool is_known =
-        !call.client.is_limited() || AccessControl::MayHear(*call.client.user(), kind, name);
-    if (is_known && MatchesGlob(glob, name)) names.push_back(name);
+    const auto is_known = [&] {
+      return !call.client.is_limited() || AccessControl::MayHear(*call.client.user(), kind, name);
+    };
+    walk.ChargeLook();
+    if (glob->Matches(name, walk.compared()) && is_known()) names.push_back(name);
+    return !walk.is_spent();
   });
+  if (walk.is_spent()) {
+    return call.reply.Error(ErrorCode::kErr,
+                            command +
+                                " would take too long with this pattern and these channels; "
+                                "PUBSUB NUMSUB looks at the channels that it names");
+  }
   call.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) call.reply.Bulk(name);
 }

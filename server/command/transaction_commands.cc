@@ -59,6 +59,7 @@ void ExecuteAll(Invocation& call, Transaction& transaction) {
   protocol::Arguments arguments;
   call.dispatcher.BeginStep(call.now);
   const std::string& output = call.client.output();
+  call.dispatcher.matching().BeginTransaction();
   while (const auto row = transaction.TakeNext(arguments)) {
     Invocation each{call.dispatcher, call.client, arguments, call.client.writer(), call.now};
     const std::size_t output_before = output.size();
@@ -69,6 +70,7 @@ void ExecuteAll(Invocation& call, Transaction& transaction) {
                                               std::string_view(output).substr(output_before));
     }
   }
+  call.dispatcher.matching().EndTransaction();
   call.dispatcher.EndStep(call.now);
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "server/engine/client_table.h"
+#include "server/engine/glob.h"
+#include "server/engine/match_budget.h"
 #include "server/engine/types.h"
 
 namespace fairlock::engine {
@@ -81,15 +83,17 @@ struct LockSummary {
   std::string_view first_owner;
 };
 
-// Which locks a walk visits; what is not given does not matter. Views are to live for the call.
+// Which locks a walk visits; what is not given does not matter. Views and what is pointed to are to
+// live for the call.
 struct LockFilter {
   std::optional<std::uint8_t> db = {};
-  std::string_view glob = "*";                 // of the key
+  const Glob* glob = nullptr;                  // of the key
   std::optional<std::string_view> label = {};  // as in the summary
   std::optional<std::string_view> owner = {};  // who holds it, or has a place in its line
   std::optional<DurationMs> wait_ms_min = {};  // it has a line, in which is waited so long
   std::optional<DurationMs> hold_ms_min = {};  // the oldest hold lasts so long
   bool is_endless = false;                     // one of its holds has no end
+  MatchBudget* budget = nullptr;               // charged; once it is spent the walk pauses
 };
 
 // What a request waits for; of MLOCK its first key.

@@ -4,17 +4,14 @@
 #include <utility>
 
 #include "server/engine/faults.h"
-#include "server/engine/glob.h"
 
 namespace fairlock::engine {
 
 namespace {
 
-bool IsMoreSpecific(const LimitOverride& one, const LimitOverride& other) {
-  const GlobShape shape = ShapeOf(one.pattern);
-  const GlobShape other_shape = ShapeOf(other.pattern);
-  if (shape.is_exact != other_shape.is_exact) return shape.is_exact;
-  return shape.literal_bytes > other_shape.literal_bytes;
+bool IsMoreSpecific(const Glob& one, const Glob& other) {
+  if (one.is_exact() != other.is_exact()) return one.is_exact();
+  return one.literal_bytes() > other.literal_bytes();
 }
 
 auto IsOf(std::uint8_t db, std::string_view pattern) {
@@ -34,20 +31,22 @@ void LimitOverrides::DrainAllUntil(TimeMs end) {
 
 std::optional<std::uint32_t> LimitOverrides::Find(const KeyName& key) const {
   if (are_all_drained()) return 0;
-  for (const LimitOverride& row : rows_) {
-    if (row.db == key.db && MatchesGlob(row.pattern, key.bytes)) return row.limit;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].db == key.db && globs_[i].Matches(key.bytes)) return rows_[i].limit;
   }
   return std::nullopt;
 }
 
 void LimitOverrides::Set(LimitOverride row) {
   std::erase_if(rows_, IsOf(row.db, row.pattern));
+  Sum();
+  const Glob glob(row.pattern);
   // The newest goes before those that are as specific.
-  const auto behind = std::find_if(rows_.begin(), rows_.end(), [&](const LimitOverride& other) {
-    return IsFaulty(Fault::kOverrideOldestWins) ? IsMoreSpecific(row, other)
-                                                : !IsMoreSpecific(other, row);
+  const auto after = std::find_if(globs_.begin(), globs_.end(), [&](const Glob& other) {
+    return IsFaulty(Fault::kOverrideOldestWins) ? IsMoreSpecific(glob, other)
+                                                : !IsMoreSpecific(other, glob);
   });
-  rows_.insert(behind, std::move(row));
+  rows_.insert(rows_.begin() + (after - globs_.begin()), std::move(row));
   Sum();
 }
 
@@ -63,7 +62,15 @@ void LimitOverrides::DropEnded(TimeMs last_tick) {
   Sum();
 }
 
+std::uint64_t LimitOverrides::CostMax() const {
+  std::uint64_t cost = 0;
+  for (const Glob& glob : globs_) cost += glob.CostMax(kKeyBytesMax);
+  return cost;
+}
+
 void LimitOverrides::Sum() {
+  globs_.clear();
+  for (const LimitOverride& row : rows_) globs_.emplace_back(row.pattern);
   is_any_ = !rows_.empty() || are_all_drained();
   next_end_ = are_all_drained() ? all_drained_until_ : kNever;
   if (IsFaulty(Fault::kOverrideStays)) return;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/glob.h"
 #include "server/engine/types.h"
 
 namespace fairlock::engine {
@@ -39,6 +40,8 @@ class LimitOverrides {
   const std::vector<LimitOverride>& all() const { return rows_; }
 
   bool Has(std::uint8_t db, std::string_view pattern) const;
+  // How many bytes Find compares at most.
+  std::uint64_t CostMax() const;
   // All keys are drained until then, whatever the rows say: after a start that may have lost
   // leases.
   void DrainAllUntil(TimeMs end);
@@ -56,6 +59,7 @@ class LimitOverrides {
   void Sum();
 
   std::vector<LimitOverride> rows_;
+  std::vector<Glob> globs_;       // of the rows, in their order
   TimeMs all_drained_until_ = 0;  // 0: they are not
   TimeMs next_end_ = kNever;
   bool is_any_ = false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/glob.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::engine {
@@ -260,7 +259,11 @@ bool LockEngine::Passes(const LockFilter& filter, const LockEntry& lock,
     VisitHolds(lock, [&](const Hold& hold) { is_any_endless |= LeaseEndOf(hold) >= kNever; });
     if (!is_any_endless) return false;
   }
-  return MatchesGlob(filter.glob, summary.key.bytes);
+  if (filter.glob == nullptr) return true;
+  std::uint64_t compared = 0;
+  const bool matches = filter.glob->Matches(summary.key.bytes, compared);
+  if (filter.budget != nullptr) filter.budget->Charge(compared);
+  return matches;
 }
 
 std::uint64_t LockEngine::Scan(std::uint64_t cursor, std::size_t count, const LockFilter& filter,
@@ -269,19 +272,23 @@ std::uint64_t LockEngine::Scan(std::uint64_t cursor, std::size_t count, const Lo
   std::size_t looked_at = 0;
   const auto look_at = [&](const LockEntry& lock) {
     ++looked_at;
+    if (filter.budget != nullptr) filter.budget->ChargeLook();
     const LockSummary summary = Summarize(lock, now);
     if (Passes(filter, lock, summary)) visit(summary);
   };
+  const auto is_page_full = [&] {
+    return looked_at >= count || (filter.budget != nullptr && filter.budget->is_spent());
+  };
   if (filter.wait_ms_min) {
     for (auto line = lines_.lower_bound(cursor); line != lines_.end(); ++line) {
-      if (looked_at >= count) return line->line_number;
+      if (looked_at > 0 && is_page_full()) return line->line_number;
       look_at(line->line.front().lock);
     }
     return 0;
   }
   do {
     cursor = table_.ScanGroup(cursor, look_at);
-  } while (cursor != 0 && looked_at < count);
+  } while (cursor != 0 && !is_page_full());
   return cursor;
 }
 

@@ -403,16 +403,17 @@ KeyLook RedisLocks::Look(const KeyName& key, TimeMs now, Effects& effects) {
 }
 
 std::uint64_t RedisLocks::Scan(
-    std::uint64_t cursor, std::size_t count, std::uint8_t db,
+    std::uint64_t cursor, std::size_t count, std::uint8_t db, MatchBudget& budget,
     const std::function<void(const KeyName&, bool is_semaphore)>& visit) const {
   std::size_t looked_at = 0;
   do {
     cursor = engine_.table_.ScanGroup(cursor, [&](const LockEntry& lock) {
       ++looked_at;
+      budget.ChargeLook();
       const KeyName key = lock.key();
       if (key.db == db && Exists(lock)) visit(key, IsSemaphore(lock));
     });
-  } while (cursor != 0 && looked_at < count);
+  } while (cursor != 0 && looked_at < count && !budget.is_spent());
   return cursor;
 }
 

@@ -39,8 +39,8 @@ class RedisLocks {
   KeyLook Look(const KeyName& key, TimeMs now, Effects& effects);
   // Whether what holds the key may be ended or changed by who is not its owner; false is told.
   bool MayChange(const KeyName& key, const Attachment& from, TimeMs now, Effects& effects);
-  // Keys that exist, as LockEngine::Scan walks.
-  std::uint64_t Scan(std::uint64_t cursor, std::size_t count, std::uint8_t db,
+  // Keys that exist, as LockEngine::Scan walks; pauses early once the budget is spent.
+  std::uint64_t Scan(std::uint64_t cursor, std::size_t count, std::uint8_t db, MatchBudget& budget,
                      const std::function<void(const KeyName&, bool is_semaphore)>& visit) const;
 
  private:

@@ -40,6 +40,13 @@ EventFeed::EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, en
   client_.LogIn(watcher.user);
   client_.profile().name = "http-events";
   client_.set_version(protocol::RespVersion::kResp3);
+  ++dispatcher_.gauges().http_clients;
+  if (watcher.match.size() > kMatchBytesMax) {
+    error_ = {.type = protocol::ReplyType::kError,
+              .text = "ERR match pattern must have at most " + std::to_string(kMatchBytesMax) +
+                      " bytes, got " + std::to_string(watcher.match.size())};
+    return;
+  }
   const std::vector<std::string> subscription = Subscription(watcher.user, watcher.match);
   std::string request;
   protocol::AppendRequest(request,

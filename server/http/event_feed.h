@@ -18,6 +18,8 @@ class EventFeed final : private command::Transport {
  public:
   // What may gather before it is taken.
   static constexpr std::size_t kBytesMax = 1024 * 1024;
+  // The glob of the channels begins with "__lock@15__:" and has the bytes of any glob.
+  static constexpr std::size_t kMatchBytesMax = engine::kGlobBytesMax - 12;
 
   struct Watcher {
     command::ClientAddress address;

@@ -173,13 +173,17 @@ std::size_t RespConnection::Execute() {
   if (is_closed_) return 0;
   const std::uint64_t executed_before = client_.profile().commands_processed;
   const std::uint64_t written_before = client_.written_bytes();
+  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  const std::uint64_t matched_before = matching.total();
   const std::size_t work = CanExecute() ? ConsumeInput() : 0;
   KeepArrived();
   FollowPartialRequest(client_.profile().commands_processed != executed_before);
   const auto written = static_cast<std::size_t>(client_.written_bytes() - written_before);
-  work_.Charge(written, turn_.now);
+  const std::size_t matched =
+      (matching.total() - matched_before) / command::MatchingMeter::kWorkPerByte;
+  work_.Charge(written + matched, turn_.now);
   NoticeOutput();
-  return work + written;
+  return work + written + matched;
 }
 
 // Its time runs from the turn in which the request before it was executed.
@@ -218,13 +222,17 @@ std::size_t RespConnection::ConsumeInput() {
   std::size_t consumed = 0;
   std::size_t requests_left = turn_.limits.requests_max;
   const std::uint64_t written_max = client_.written_bytes() + turn_.limits.behind_bytes_max;
+  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  const std::uint64_t matched_max =
+      matching.total() + turn_.limits.behind_bytes_max * command::MatchingMeter::kWorkPerByte;
   do {
     const std::size_t slice = std::min(requests_left, kRequestsPerSlice);
     has_unseen_input_ = false;
     consumed += client_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
-    // After long replies it is the turn of others.
-  } while (requests_left > 0 && CanExecute() && client_.written_bytes() <= written_max);
+    // After long replies, or much matching of globs, it is the turn of others.
+  } while (requests_left > 0 && CanExecute() && client_.written_bytes() <= written_max &&
+           matching.total() <= matched_max);
   if (is_in_arena) {
     arrived_.remove_prefix(consumed);
   } else {

@@ -318,9 +318,13 @@ void TurnLoop::CloseThoseWithMost(std::size_t (RespConnection::*bytes_of)() cons
 void TurnLoop::ServeGuests() {
   // What they change now would not be kept.
   if (is_stopping_) turn_.guests.clear();
-  // Whoever enters itself meanwhile is for the next turn.
+  // Whoever enters itself meanwhile is for the next turn. The next turn goes on with those that
+  // are left when much has been matched for those before them.
+  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  const std::uint64_t matched_max =
+      matching.total() + turn_.limits.ahead_bytes_max * command::MatchingMeter::kWorkPerByte;
   std::size_t left = turn_.guests.size();
-  for (; left > 0 && !turn_.guests.empty(); --left) {
+  for (; left > 0 && !turn_.guests.empty() && matching.total() <= matched_max; --left) {
     TurnGuest* const guest = turn_.guests.front();
     turn_.guests.erase(turn_.guests.begin());
     guest->TakeTurn(turn_.now);

@@ -198,9 +198,9 @@ TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
 TEST_F(ChannelsTest, ANameHasABoundedLength) {
   const std::string longest(Channels::kNameBytesMax, 'x');
   EXPECT_EQ(other_.Say({"SUBSCRIBE", "a", longest + "x"}),
-            "-ERR channel: 4097 bytes; at most 4096 are allowed");
-  EXPECT_EQ(other_.Say({"PSUBSCRIBE", longest + "x"}),
-            "-ERR pattern: 4097 bytes; at most 4096 are allowed");
+            "-ERR channel must have at most 4096 bytes, got 4097");
+  EXPECT_EQ(other_.Say({"PUBLISH", longest + "x", "message"}),
+            "-ERR channel must have at most 4096 bytes, got 4097");
   EXPECT_EQ(other_.client().subscriptions(), nullptr);
   EXPECT_EQ(other_.Say({"SUBSCRIBE", longest}), "[\"subscribe\" \"" + longest + "\" 1]");
 }

@@ -80,10 +80,10 @@ void FakeEnvironment::LogFromScript(script::LogLevel level, std::string_view tex
   script_log += std::to_string(static_cast<int>(level)) + " " + std::string(text) + "\n";
 }
 
-std::vector<Setting> FakeEnvironment::FindSettings(std::string_view name_glob) const {
+std::vector<Setting> FakeEnvironment::FindSettings(const engine::Glob& name_glob) const {
   std::vector<Setting> found;
   for (const Setting& setting : settings) {
-    if (MatchesGlob(name_glob, setting.name)) found.push_back(setting);
+    if (name_glob.Matches(setting.name)) found.push_back(setting);
   }
   return found;
 }

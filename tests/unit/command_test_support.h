@@ -29,7 +29,7 @@ class FakeEnvironment final : public Environment {
   }
   void LogFromScript(script::LogLevel level, std::string_view text) override;
   ResourceUse Resources() const override { return resources; }
-  std::vector<Setting> FindSettings(std::string_view name_glob) const override;
+  std::vector<Setting> FindSettings(const engine::Glob& name_glob) const override;
   // Refuses the value "bad" with the text "bad value".
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   void RequestShutdown() override { is_shutdown_requested = true; }

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "server/engine/glob.h"
 #include "server/engine/limit_overrides.h"
 #include "tests/unit/engine_test_support.h"
 
@@ -16,18 +15,6 @@ LimitOverride Row(std::string_view pattern, std::uint32_t limit, TimeMs end = kN
   row.limit = limit;
   row.end = end;
   return row;
-}
-
-TEST(Glob, ShapeTellsWhetherOneTextMatchesAndHowMuchIsLiteral) {
-  EXPECT_TRUE(ShapeOf("order:42").is_exact);
-  EXPECT_EQ(ShapeOf("order:42").literal_bytes, 8U);
-  EXPECT_TRUE(ShapeOf(R"(a\*b)").is_exact);
-  EXPECT_EQ(ShapeOf(R"(a\*b)").literal_bytes, 3U);
-  EXPECT_FALSE(ShapeOf("order:*").is_exact);
-  EXPECT_EQ(ShapeOf("order:*").literal_bytes, 6U);
-  EXPECT_FALSE(ShapeOf("a?c").is_exact);
-  EXPECT_FALSE(ShapeOf("a[xyz]c").is_exact);
-  EXPECT_EQ(ShapeOf("a[xyz]c").literal_bytes, 2U);
 }
 
 TEST(LimitOverrides, TheMostSpecificIsInForce) {

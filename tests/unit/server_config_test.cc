@@ -126,6 +126,9 @@ TEST(ConfigOptions, LabelsAreRulesOfAGlobAndALabel) {
   for (const char* wrong : {"order:*", "=orders", "order:*=", "order:*=a/b"}) {
     EXPECT_EQ(SetOption(labels, wrong, config), DescribeValues(labels)) << wrong;
   }
+  EXPECT_EQ(SetOption(labels, std::string(1024, 'x') + "=mail", config), "");
+  EXPECT_THAT(SetOption(labels, std::string(1025, 'x') + "=mail", config),
+              HasSubstr("a glob of 1 to 1024 bytes"));
   EXPECT_EQ(SetOption(labels, "", config), "");
   EXPECT_EQ(ShowOption(labels, config), "");
 }

@@ -17,7 +17,7 @@ class ProcessEnvironmentTest : public testing::Test {
  protected:
   std::vector<std::string> Find(std::string_view glob) const {
     std::vector<std::string> found;
-    for (const command::Setting& setting : environment_.FindSettings(glob)) {
+    for (const command::Setting& setting : environment_.FindSettings(engine::Glob(glob))) {
       found.push_back(setting.name + "=" + setting.value);
     }
     return found;

@@ -1,0 +1,45 @@
+// The patterns that have subscribers, and which of them match a channel.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/glob.h"
+
+namespace fairlock::command {
+
+struct Channel;
+
+// A message is matched only with patterns whose literal beginning is that of its channel: with a
+// million patterns for other keys, a message costs no more than without them.
+//
+// Invariant: cost_max() is the sum of CostOf all patterns. Loop-confined.
+class PatternList {
+ public:
+  // How many bytes are compared at most to match the longest channel of a lock with the glob.
+  static std::uint64_t CostOf(const engine::Glob& glob);
+
+  // REQUIRES: the channel is a pattern, and not (Remove: is) in the list. It keeps its address.
+  void Add(const Channel& pattern);
+  void Remove(const Channel& pattern);
+
+  // Visits the patterns that match, and have a literal beginning of at least so many bytes, until
+  // `visit` returns false; adds how many bytes were compared.
+  void VisitMatches(std::string_view channel, std::size_t head_bytes_min, std::uint64_t& compared,
+                    const std::function<bool(const Channel& pattern)>& visit) const;
+  bool empty() const { return by_head_.empty(); }
+  // What a message costs at most.
+  std::uint64_t cost_max() const { return cost_max_; }
+
+ private:
+  using ByHead = std::map<std::string, std::vector<const Channel*>, std::less<>>;
+
+  ByHead by_head_;
+  std::uint64_t cost_max_ = 0;
+};
+
+}  // namespace fairlock::command
