@@ -13,19 +13,37 @@ namespace {
 
 // A text by which CLI11 says that a value is wrong; it puts the name of the option in front.
 std::string WrongValue(const std::string& value, std::string_view right) {
-  return Quoted(value) + " is wrong; " + std::string(right) + " would be right";
+  return "must be " + std::string(right) + ", got " + Quoted(value);
 }
+
+std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bounds bounds) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool is_whole = error == std::errc() && end == word.data() + word.size();
+  if (!is_whole || number < bounds.low || number > bounds.high) return std::nullopt;
+  return number;
+}
+
+// A number alone is the most likely mistake: seconds for some tools, milliseconds for others.
+std::string WrongDuration(const std::string& value, std::string_view right) {
+  const bool is_number = ReadNumber(value, {.low = 1}).has_value();
+  if (!is_number) return WrongValue(value, right);
+  return "needs a unit: " + value + "s or " + value + "ms, got " + Quoted(value);
+}
+
+using ExplainValue = std::string (*)(const std::string& value, std::string_view right);
 
 // An option whose value is read by `read` (none: wrong). The last one given counts.
 template <typename Value, typename Read>
 CLI::Option* AddRead(CLI::App& app, const std::string& names, std::optional<Value>& target,
-                     std::string right, const std::string& help, Read read) {
+                     std::string right, const std::string& help, Read read,
+                     ExplainValue explain = WrongValue) {
   const CLI::callback_t take = [&target, read](const CLI::results_t& words) {
     target = read(words.back());
     return target.has_value();
   };
-  const auto check = [read, right = std::move(right)](const std::string& word) {
-    return read(word).has_value() ? std::string() : WrongValue(word, right);
+  const auto check = [read, explain, right = std::move(right)](const std::string& word) {
+    return read(word).has_value() ? std::string() : explain(word, right);
   };
   return app.add_option(names, take, help)
       ->check(CLI::Validator(check, ""))
@@ -46,19 +64,19 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& names, std::string& tar
 
 std::optional<std::string> ReadText(const std::string& word) { return word; }
 
-std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bounds bounds) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  const bool is_whole = error == std::errc() && end == word.data() + word.size();
-  if (!is_whole || number < bounds.low || number > bounds.high) return std::nullopt;
-  return number;
-}
-
 // Once the step or more, and nothing in between.
-std::optional<DurationMs> ReadMultiple(const std::string& word, DurationMs step_ms) {
+std::optional<DurationMs> ReadMultiple(std::string_view word, DurationMs step_ms) {
   const auto duration_ms = ParseDuration(word);
   const bool is_multiple = duration_ms && *duration_ms > 0 && *duration_ms % step_ms == 0;
   return is_multiple ? duration_ms : std::nullopt;
+}
+
+template <typename Read>
+CLI::Option* AddDurationOption(CLI::App& app, const std::string& names,
+                               std::optional<DurationMs>& target, std::string_view right,
+                               const std::string& help, Read read) {
+  return AddRead(app, names, target, std::string(right), help, read, WrongDuration)
+      ->type_name("DURATION");
 }
 
 std::string Describe(Arguments::Bounds bounds) {
@@ -77,13 +95,18 @@ void Arguments::Optional(const std::string& name, std::optional<std::string>& ta
   AddRead(app_, name, target, "a text", help, ReadText)->type_name("");
 }
 
-void Arguments::RequiredFromAnywhere(const std::string& name, const std::string& variable,
-                                     std::string& target, const std::string& help) {
-  std::string option = "--" + name;
-  std::ranges::transform(option, option.begin(), [](unsigned char c) { return std::tolower(c); });
-  app_.add_option(name + "," + option, target, help)
-      ->required()
-      ->envname(variable)
+void Arguments::Words(const std::string& name, std::vector<std::string>& target,
+                      const std::string& help) {
+  app_.add_option(name, target, help)->type_name("");
+}
+
+void Arguments::Texts(const std::string& names, std::vector<std::string>& target,
+                      const std::string& help) {
+  // One word each: what follows it is for others.
+  app_.add_option(names, target, help)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
 }
 
@@ -123,39 +146,28 @@ void Arguments::RequiredNumber(const std::string& name, std::int64_t& target, Bo
 
 void Arguments::Duration(const std::string& names, std::optional<DurationMs>& target,
                          const std::string& help) {
-  AddRead(app_, names, target, std::string(kRightDuration), help, [](const std::string& word) {
-    return ParseDuration(word);
-  })->type_name("DURATION");
+  AddDurationOption(app_, names, target, kRightDuration, help, ParseDuration);
 }
 
 void Arguments::Lease(const std::string& names, std::optional<DurationMs>& target,
                       const std::string& help) {
-  AddRead(app_, names, target, std::string(kRightDuration) + ", from 1ms on", help,
-          [](const std::string& word) { return ReadMultiple(word, 1); })
-      ->type_name("DURATION");
+  AddDurationOption(app_, names, target, std::string(kRightDuration) + ", from 1ms on", help,
+                    [](std::string_view word) { return ReadMultiple(word, 1); });
 }
 
 void Arguments::WholeSeconds(const std::string& names, std::optional<DurationMs>& target,
                              const std::string& help) {
-  AddRead(app_, names, target, "a duration of whole seconds such as 30s, 1h30m or 2d", help,
-          [](const std::string& word) { return ReadMultiple(word, 1000); })
-      ->type_name("DURATION");
+  AddDurationOption(app_, names, target, "a duration of whole seconds such as 30s, 1h30m or 2d",
+                    help, [](std::string_view word) { return ReadMultiple(word, 1000); });
 }
 
 void Arguments::DurationOrForever(const std::string& names, std::optional<DurationMs>& target,
                                   const std::string& help) {
-  AddRead(app_, names, target, std::string(kRightDuration) + ", or forever", help,
-          [](const std::string& word) {
-            return word == "forever" ? std::optional(kForever) : ParseDuration(word);
-          })
+  AddDurationOption(app_, names, target, std::string(kRightDuration) + ", or forever", help,
+                    [](std::string_view word) {
+                      return word == "forever" ? std::optional(kForever) : ParseDuration(word);
+                    })
       ->type_name("DURATION|forever");
-}
-
-void Arguments::Seconds(const std::string& names, std::optional<DurationMs>& target,
-                        const std::string& help) {
-  AddRead(app_, names, target, "seconds such as 10 or 0.5", help, [](const std::string& word) {
-    return ParseSeconds(word);
-  })->type_name("SECONDS");
 }
 
 }  // namespace fairlock::cli

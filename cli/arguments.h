@@ -26,15 +26,16 @@ class Arguments {
   void Optional(const std::string& name, std::optional<std::string>& target,
                 const std::string& help);
 
-  // Positional, by option (`--NAME`, in small letters) or by environment variable.
-  void RequiredFromAnywhere(const std::string& name, const std::string& variable,
-                            std::string& target, const std::string& help);
+  // Positional, as many as are given.
+  void Words(const std::string& name, std::vector<std::string>& target, const std::string& help);
 
   void RequiredChoice(const std::string& name, std::string& target,
                       const std::vector<std::string>& words, const std::string& help);
 
   void Flag(const std::string& names, bool& target, const std::string& help);
   void Text(const std::string& names, std::optional<std::string>& target, const std::string& help);
+  // May be given several times.
+  void Texts(const std::string& names, std::vector<std::string>& target, const std::string& help);
   void Choice(const std::string& names, std::string& target, const std::vector<std::string>& words,
               const std::string& help);
 
@@ -57,9 +58,6 @@ class Arguments {
   // Also `forever`, which is kForever.
   void DurationOrForever(const std::string& names, std::optional<DurationMs>& target,
                          const std::string& help);
-  // Seconds without a unit, as flock(1) takes them.
-  void Seconds(const std::string& names, std::optional<DurationMs>& target,
-               const std::string& help);
 
  private:
   CLI::App& app_;

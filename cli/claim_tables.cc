@@ -51,14 +51,14 @@ std::string ShowOrigin(const ClaimantView& who, const Screen& screen) {
 
 std::string HoldersTable(const std::vector<HolderView>& holders, const Screen& screen) {
   Table table({{.title = "HOLDER", .may_shrink = true},
-               {.title = "TOKEN", .is_right_aligned = true},
-               {.title = "MODE"},
+               {.title = "TOKEN", .is_right_aligned = true, .drop_order = 5},
+               {.title = "MODE", .drop_order = 4},
                {.title = "HELD FOR", .is_right_aligned = true},
                {.title = "LEASE LEFT", .is_right_aligned = true},
-               {.title = "SESSION"},
-               {.title = "FROM", .may_shrink = true},
-               {.title = "LABEL", .may_shrink = true},
-               {.title = "META", .may_shrink = true}},
+               {.title = "SESSION", .drop_order = 2},
+               {.title = "FROM", .may_shrink = true, .drop_order = 6},
+               {.title = "LABEL", .may_shrink = true, .drop_order = 3},
+               {.title = "META", .may_shrink = true, .drop_order = 1}},
               screen);
   for (const HolderView& holder : holders) {
     table.Add({{screen.Printable(holder.who.owner), Tint::kGood},
@@ -77,13 +77,13 @@ std::string HoldersTable(const std::vector<HolderView>& holders, const Screen& s
 std::string PlacesTable(const std::vector<PlaceView>& places, const Screen& screen) {
   Table table({{.title = "PLACE", .is_right_aligned = true},
                {.title = "OWNER", .may_shrink = true},
-               {.title = "MODE"},
+               {.title = "MODE", .drop_order = 4},
                {.title = "WAITED", .is_right_aligned = true},
-               {.title = "WAITS STILL", .is_right_aligned = true},
-               {.title = "STATE"},
-               {.title = "FROM", .may_shrink = true},
-               {.title = "LABEL", .may_shrink = true},
-               {.title = "META", .may_shrink = true}},
+               {.title = "WAITS STILL", .is_right_aligned = true, .drop_order = 7},
+               {.title = "STATE", .drop_order = 5},
+               {.title = "FROM", .may_shrink = true, .drop_order = 6},
+               {.title = "LABEL", .may_shrink = true, .drop_order = 3},
+               {.title = "META", .may_shrink = true, .drop_order = 1}},
               screen);
   for (const PlaceView& place : places) {
     table.Add({{std::to_string(place.position)},

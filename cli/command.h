@@ -1,6 +1,7 @@
 // One command of the tool, and what it is given when it runs.
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <functional>
 #include <span>
 #include <string>
@@ -27,6 +28,10 @@ struct Context {
 
   // To standard output, as it is. False: nobody reads it any more.
   bool Print(std::string_view text) const;
+  // JSON, in one line. What a terminal would obey is escaped there; elsewhere it stays as it is.
+  bool PrintJson(const boost::json::value& value) const;
+  // A part of a document that is printed in pieces, or a document that the server has written.
+  bool PrintJsonText(std::string_view text) const;
   // To standard error: "fairlockctl: TEXT" and a line end.
   void Say(std::string_view text) const;
 };

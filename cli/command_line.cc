@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <sstream>
-#include <utility>
 
 #include "cli/commands/all_commands.h"
+#include "cli/nearest_word.h"
 #include "cli/printable.h"
 #include "cli/version.h"
 
@@ -19,6 +18,8 @@ namespace {
 constexpr std::string_view kFooter =
     "Settings also come from the environment (FAIRLOCK_HOST, ...) and from\n"
     "~/.config/fairlock/ctl.yaml. fairlockctl(1) has examples and the exit statuses.";
+
+constexpr std::string_view kHelpCommand = "help";
 
 // What CLI11 fills; it must stay where it is until the line is read.
 struct Given {
@@ -89,11 +90,21 @@ std::vector<std::string> SplitChoices(const std::string& type_name) {
   return are_words ? choices : std::vector<std::string>();
 }
 
+// By the name of a positional argument or the long one of an option.
+std::string KindOf(const CLI::Option& option) {
+  const std::string place = option.get_name(true);
+  if (place.find("KEY") != std::string::npos || place == "GLOB") return "keys";
+  if (place == "OPTION") return "options";
+  if (option.check_lname("label")) return "labels";
+  return option.check_lname("key") && option.get_type_name() == "TEXT" ? "keys" : "";
+}
+
 OptionModel ModelOf(const CLI::Option& option) {
   OptionModel model{.names = {},
                     .help = option.get_description(),
                     .value = option.get_type_name(),
-                    .choices = SplitChoices(option.get_type_name())};
+                    .choices = SplitChoices(option.get_type_name()),
+                    .known_to_server = KindOf(option)};
   for (const std::string& name : option.get_lnames()) model.names.push_back("--" + name);
   for (const std::string& name : option.get_snames()) model.names.push_back("-" + name);
   if (option.get_expected_max() == 0) model.value.clear();
@@ -150,29 +161,14 @@ bool WantsDashes(std::string_view name) {
       AllCommands(), [&](const CommandRow& row) { return row.name == name && row.wants_dashes; });
 }
 
-// How many letters must be put in, left out or changed to make one word of the other.
-std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({changed, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row.back();
-}
-
 // Empty: there is such a command.
 std::string ExplainUnknownCommand(std::string_view word) {
   const auto rows = AllCommands();
   if (word.empty() || std::ranges::find(rows, word, &CommandRow::name) != rows.end()) return "";
-  std::string text = Quoted(word) + " is not a command; ";
-  const auto nearest = std::ranges::min_element(
-      rows, {}, [word](const CommandRow& row) { return Distance(word, row.name); });
-  if (Distance(word, nearest->name) <= 2) text.append(nearest->name).append(" would be right; ");
-  return text + "`fairlockctl --help` lists them";
+  std::vector<std::string> names;
+  for (const CommandRow& row : rows) names.emplace_back(row.name);
+  return Quoted(word) + " is not a command; " + Suggestion(SuggestCommand(word, names)) +
+         "`fairlockctl --help` lists them";
 }
 
 // The command that CLI11 was busy with, as it is typed.
@@ -185,29 +181,69 @@ std::string BusyWith(const CLI::App& app) {
   return words;
 }
 
-// Something is missing, perhaps because a word was not understood: then that is what to tell.
-// Empty: all words were.
+// The names that CLI11 would have understood where it was busy.
+std::vector<std::string> KnownNames(const CLI::App& app, bool are_options) {
+  std::vector<std::string> names;
+  const CLI::App* at = &app;
+  while (true) {
+    for (const OptionModel& option : are_options ? OptionsOf(*at) : std::vector<OptionModel>()) {
+      names.insert(names.end(), option.names.begin(), option.names.end());
+    }
+    if (at->get_subcommands().empty()) break;
+    at = at->get_subcommands().front();
+  }
+  for (const CommandModel& command : are_options ? std::vector<CommandModel>() : CommandsOf(*at)) {
+    names.push_back(command.name);
+  }
+  return names;
+}
+
+// A word that was not understood; empty: all were.
 std::string ExplainUnknownWord(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(true);
   const auto word = std::ranges::find_if(words, [](const auto& text) { return text != "--"; });
   if (word == words.end()) return "";
   const std::string command = BusyWith(app);
-  return Quoted(*word) +
-         (word->starts_with('-')
-              ? " is not an option; a name that begins with a dash stands behind `--`"
-              : " is not a command of `" + command + "`") +
-         "; `" + command + " --help` tells what is possible";
+  const bool is_option = word->starts_with('-');
+  const std::vector<std::string> names = KnownNames(app, is_option);
+  std::string text = Quoted(*word);
+  if (is_option) {
+    // Every letter is near every other.
+    const bool is_long = word->starts_with("--");
+    const std::string name = is_long ? word->substr(0, word->find('=')) : std::string();
+    text += " is not an option; " + Suggestion(Nearest(name, names)) +
+            "a name that begins with a dash stands behind `--`";
+  } else if (!names.empty()) {
+    return text + " is not a command of `" + command + "`; " + Suggestion(Nearest(*word, names)) +
+           "`" + command + " --help` lists them";
+  } else {
+    text += " is one word more than `" + command + "` takes";
+  }
+  return text + "; `" + command + " --help` lists what it takes";
 }
 
 Failure Explain(const CLI::App& app, const CLI::ParseError& error) {
   return {kExitWrongUse, PrintableText(error.what(), Charset::kUtf8) + "; `" + BusyWith(app) +
-                             " --help` tells what is possible"};
+                             " --help` lists what it takes"};
+}
+
+// `help limit set` is `limit set --help`.
+std::vector<const char*> TakeHelp(std::span<const char* const> arguments) {
+  std::vector<const char*> words(arguments.begin(), arguments.end());
+  const std::string_view word = FindCommandWord(words);
+  const bool has_flag = std::ranges::find(words, std::string_view("--help")) != words.end();
+  if (word != kHelpCommand || has_flag) return words;
+  std::erase_if(words, [&](const char* candidate) { return candidate == word.data(); });
+  words.push_back("--help");
+  return words;
 }
 
 }  // namespace
 
-Result<CommandLine> ReadCommandLine(std::span<const char* const> arguments) {
+Result<CommandLine> ReadCommandLine(std::span<const char* const> given_words) {
   CommandLine line;
+  const std::vector<const char*> words = TakeHelp(given_words);
+  std::span<const char* const> arguments = words;
   const std::string_view word = FindCommandWord(arguments);
   const std::string unknown = ExplainUnknownCommand(word);
   if (!unknown.empty()) return Failure{kExitWrongUse, unknown};
@@ -229,9 +265,11 @@ Result<CommandLine> ReadCommandLine(std::span<const char* const> arguments) {
     line.text_to_show = text.str();
     return line;
   } catch (const CLI::ParseError& error) {
-    const bool is_missing =
-        error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
-    const std::string not_understood = is_missing ? ExplainUnknownWord(app) : "";
+    // Of something that is missing the cause may be a word that was not understood.
+    const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+    const bool may_be_word =
+        code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::ExtrasError;
+    const std::string not_understood = may_be_word ? ExplainUnknownWord(app) : "";
     if (!not_understood.empty()) return Failure{kExitWrongUse, not_understood};
     if (word.empty())
       return Failure{kExitWrongUse, "which command? `fairlockctl --help` lists them"};

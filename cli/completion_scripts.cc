@@ -56,22 +56,33 @@ std::vector<std::string> WordsBehind(const CommandModel& command) {
   return words;
 }
 
+// What `complete` finds for the words behind a command that are no options.
+std::string KindBehind(const CommandModel& command) {
+  for (const OptionModel& option : command.options) {
+    if (IsPositional(option) && !option.known_to_server.empty()) return option.known_to_server;
+  }
+  return "";
+}
+
 // "--sort|-s)" lines of a `case` in bash: what follows an option that has choices.
 std::string BashChoices(const ProgramModel& model) {
   std::string text;
   for (const CommandModel& command : model.commands) {
     for (const OptionModel& option : command.options) {
-      if (option.choices.empty() || IsPositional(option)) continue;
-      text +=
-          "    " + Joined(option.names, "|") + ") choices='" + Joined(option.choices) + "' ;;\n";
+      if (IsPositional(option)) continue;
+      const std::string names = "    " + Joined(option.names, "|") + ") ";
+      if (!option.choices.empty()) text += names + "choices='" + Joined(option.choices) + "' ;;\n";
+      if (!option.known_to_server.empty()) {
+        text += names + "kind=" + option.known_to_server + " is_value='' words='' ;;\n";
+      }
     }
   }
   return text;
 }
 
 std::string BashCase(const CommandModel& command, const std::string& path) {
-  std::string text =
-      "    " + InQuotes(path) + ") words='" + Joined(WordsBehind(command)) + "' ;;\n";
+  std::string text = "    " + InQuotes(path) + ") words='" + Joined(WordsBehind(command)) + "'" +
+                     " kind='" + KindBehind(command) + "' ;;\n";
   for (const CommandModel& below : command.commands) {
     text += BashCase(below, path.empty() ? below.name : path + " " + below.name);
   }
@@ -105,6 +116,7 @@ std::string ZshOption(const OptionModel& option, const std::string& name) {
   if (!option.value.empty()) {
     text += ":" + ZshEscaped(option.value) + ":";
     if (!option.choices.empty()) text += "(" + Joined(option.choices) + ")";
+    if (!option.known_to_server.empty()) text += "_fairlockctl_known " + option.known_to_server;
   }
   return "      " + InQuotes(text) + " \\\n";
 }
@@ -136,11 +148,21 @@ std::string ZshFunction(const CommandModel& command, const ProgramModel& model) 
   }
   text += "    _arguments \\\n" + ZshArguments(command.options);
   for (const CommandModel& below : command.commands) text += ZshArguments(below.options);
-  return text + ZshArguments(model.options) + "      '*:: :_files'\n    ;;\n";
+  std::string kind = KindBehind(command);
+  for (const CommandModel& below : command.commands) kind += kind.empty() ? KindBehind(below) : "";
+  const std::string rest = kind.empty() ? "_files" : "_fairlockctl_known " + kind;
+  return text + ZshArguments(model.options) + "      '*: :" + rest + "'\n    ;;\n";
+}
+
+std::string FishKnown(const OptionModel& option) {
+  return " -a '(__fairlockctl_known " + option.known_to_server + ")'";
 }
 
 std::string FishOption(const OptionModel& option, const std::string& condition) {
   if (IsPositional(option)) {
+    if (!option.known_to_server.empty()) {
+      return "complete -c fairlockctl" + condition + " -f" + FishKnown(option) + "\n";
+    }
     if (option.choices.empty()) return "";
     return "complete -c fairlockctl" + condition + " -f -a " + FishQuotes(Joined(option.choices)) +
            "\n";
@@ -151,6 +173,7 @@ std::string FishOption(const OptionModel& option, const std::string& condition) 
   }
   if (!option.value.empty()) text += " -x";
   if (!option.choices.empty()) text += " -a " + FishQuotes(Joined(option.choices));
+  if (!option.known_to_server.empty()) text += FishKnown(option);
   return text + " -d " + FishQuotes(option.help) + "\n";
 }
 
@@ -187,6 +210,26 @@ std::string FishFunctions(const ProgramModel& model) {
          "    end\n"
          "  end\n"
          "end\n"
+         // The options in front of the command, which say where the server is.
+         "function __fairlockctl_known\n"
+         "  set -l settings\n"
+         "  set -l is_value no\n"
+         "  for word in (commandline -opc)[2..-1]\n"
+         "    if test $is_value = yes\n"
+         "      set -a settings $word\n"
+         "      set is_value no\n"
+         "      continue\n"
+         "    end\n"
+         "    switch $word\n"
+         "      case " +
+         Joined(NamesBeforeValues(model)) +
+         "\n"
+         "        set is_value yes\n"
+         "        set -a settings $word\n"
+         "    end\n"
+         "  end\n"
+         "  fairlockctl --timeout 1s $settings complete $argv[1] -- (commandline -ct) 2>/dev/null\n"
+         "end\n"
          "function __fairlockctl_begins\n"
          "  set -l words (__fairlockctl_words)\n"
          "  string match -q -- \"$argv *\" \"$words \"\n"
@@ -202,24 +245,29 @@ std::string FishFunctions(const ProgramModel& model) {
 std::string BashCompletion(const ProgramModel& model) {
   return "# Completes fairlockctl in bash.\n"
          "_fairlockctl() {\n"
-         "  local words='' choices='' path='' word is_value='' groups=' " +
+         "  local words='' choices='' path='' kind='' word is_value='' groups=' " +
          Groups(model) +
          " '\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+         // The word with its colons and equals signs, at which bash takes it apart.
+         "  local whole=$current known; local -a settings=() found=()\n"
+         "  if [ -n \"$COMP_LINE\" ]; then whole=${COMP_LINE:0:COMP_POINT}; "
+         "whole=${whole##*[[:space:]]}; fi\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
          // Bash takes --port=1 and ::1 apart.
          "    case $word in [=:]*) is_value=1; continue ;; esac\n"
-         "    if [ -n \"$is_value\" ]; then is_value=''; continue; fi\n"
+         "    if [ -n \"$is_value\" ]; then settings+=(\"$word\"); is_value=''; continue; fi\n"
          "    case $word in\n"
          "      --) return ;;\n"
          "      " +
          Joined(NamesBeforeValues(model), "|") +
-         ") is_value=1 ;;\n"
+         ") is_value=1; settings+=(\"$word\") ;;\n"
          "      -*) ;;\n"
          "      *) if [ -z \"$path\" ]; then path=$word; "
          "elif [[ $groups == *\" $path \"* ]]; then path=\"$path $word\"; fi ;;\n"
          "    esac\n"
          "  done\n"
+         "  case $whole in -*) ;; *:*) is_value='' ;; esac\n"
          "  case $path in\n" +
          BashCase(Root(model), "") +
          "  esac\n"
@@ -231,17 +279,36 @@ std::string BashCompletion(const ProgramModel& model) {
          "  if [ -n \"$choices\" ]; then words=$choices; elif [ -n \"$is_value\" ]; then return; "
          "fi\n"
          "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+         "  case $whole in -*) kind='' ;; esac\n"
+         "  if [ -z \"$kind\" ]; then return; fi\n"
+         "  mapfile -t found < <(fairlockctl --timeout 1s \"${settings[@]}\" complete \"$kind\" "
+         "-- \"$whole\" 2>/dev/null)\n"
+         "  known=${whole%\"${whole##*[:=]}\"}\n"
+         "  for word in \"${found[@]}\"; do COMPREPLY+=(\"${word#\"$known\"}\"); done\n"
          "}\n"
          "complete -o default -F _fairlockctl fairlockctl\n";
 }
 
 std::string ZshCompletion(const ProgramModel& model) {
+  const std::string names = Joined(NamesBeforeValues(model));
   std::string text =
       "#compdef fairlockctl\n"
       "# Completes fairlockctl in zsh.\n"
+      // With the options in front of the command and behind it, which say where the server is.
+      "_fairlockctl_known() {\n"
+      "  local name; local -a found\n"
+      "  for name in " +
+      names +
+      "; do\n"
+      "    if (( ${+opt_args[$name]} )); then settings+=($name $opt_args[$name]); fi\n"
+      "  done\n"
+      "  found=(${(f)\"$(fairlockctl --timeout 1s $settings complete $1 -- \"$PREFIX\" "
+      "2>/dev/null)\"})\n"
+      "  compadd -a found\n"
+      "}\n"
       "_fairlockctl() {\n"
-      "  local -a commands\n"
-      "  local context state state_descr line\n"
+      "  local -a commands settings\n"
+      "  local context state state_descr line name\n"
       "  typeset -A opt_args\n"
       "  commands=(\n" +
       ZshDescriptions(model.commands) +
@@ -250,6 +317,11 @@ std::string ZshCompletion(const ProgramModel& model) {
       ZshArguments(model.options) +
       "      '1: :->command' '*:: :->rest'\n"
       "  if [[ $state == command ]]; then _describe command commands; return; fi\n"
+      "  for name in " +
+      names +
+      "; do\n"
+      "    if (( ${+opt_args[$name]} )); then settings+=($name $opt_args[$name]); fi\n"
+      "  done\n"
       "  case $line[1] in\n";
   for (const CommandModel& command : model.commands) text += ZshFunction(command, model);
   return text +

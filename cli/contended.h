@@ -21,11 +21,12 @@ struct ContentionQuery {
   std::optional<int> database = {};  // none: all
   Contention by = Contention::kWaiters;
   std::size_t count = 0;
-  int pages_max = 0;  // of 1000 locks: a look must not take long
+  int pages_max = 0;   // of 1000 locks: a look must not take long
+  int more_pages = 0;  // of locks for which nobody waits, if there is room left for some
 };
 
 struct Contended {
-  std::vector<LockRow> rows;  // the worst first; only locks for which somebody waits
+  std::vector<LockRow> rows;  // the worst first; then those for which nobody waits
   bool is_whole = true;       // all locks were looked at
 };
 

@@ -75,12 +75,6 @@ std::optional<DurationMs> ParseDuration(std::string_view text) {
   return std::llround(sum_ms);
 }
 
-std::optional<DurationMs> ParseSeconds(std::string_view text) {
-  const auto seconds = ReadNumber(text);
-  if (!seconds || !text.empty() || *seconds * 1000 > kLongestMs) return std::nullopt;
-  return std::llround(*seconds * 1000);
-}
-
 std::string ShowDuration(DurationMs duration_ms) {
   if (duration_ms < 0) return "-" + ShowDuration(-duration_ms);
   if (duration_ms < 1000) return std::to_string(duration_ms) + "ms";

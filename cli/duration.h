@@ -16,9 +16,6 @@ inline constexpr std::string_view kRightDuration = "a duration such as 500ms, 30
 // last may have a fraction (`1.5s`). Only 0 goes without a unit. None: it is something else.
 std::optional<DurationMs> ParseDuration(std::string_view text);
 
-// Seconds with or without a fraction, as flock(1) takes them; none: something else.
-std::optional<DurationMs> ParseSeconds(std::string_view text);
-
 // Short, at most two units: 412ms, 4.2s, 1m32s, 3h04m, 2d05h. Cut, never rounded up.
 std::string ShowDuration(DurationMs duration_ms);
 

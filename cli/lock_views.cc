@@ -1,10 +1,16 @@
 #include "cli/lock_views.h"
 
+#include "cli/printable.h"
 #include "cli/reply_fields.h"
 
 namespace fairlock::cli {
 
 namespace {
+
+// A word of the server's own, printable whatever server it is.
+std::string WordField(const protocol::Reply& map, std::string_view name) {
+  return Printable(TextField(map, name), Charset::kAscii);
+}
 
 ClaimantView ReadClaimant(const protocol::Reply& map) {
   return {.owner = TextField(map, "owner"),
@@ -15,7 +21,7 @@ ClaimantView ReadClaimant(const protocol::Reply& map) {
           .client_name = TextField(map, "name"),
           .user = TextField(map, "user"),
           .is_connected = IntegerOr(map, "connected") != 0,
-          .mode = TextField(map, "mode"),
+          .mode = WordField(map, "mode"),
           .limit = IntegerOr(map, "limit", 1)};
 }
 
@@ -34,7 +40,7 @@ HolderView ReadHolder(const protocol::Reply& map) {
           .token = IntegerOr(map, "token"),
           .held_ms = IntegerOr(map, "held_ms"),
           .ttl_ms = IntegerField(map, "ttl_ms"),
-          .session = TextField(map, "session")};
+          .session = WordField(map, "session")};
 }
 
 PlaceView ReadPlace(const protocol::Reply& map) {
@@ -43,11 +49,11 @@ PlaceView ReadPlace(const protocol::Reply& map) {
           .waited_ms = IntegerOr(map, "waited_ms"),
           .wait_left_ms = IntegerField(map, "wait_left_ms"),
           .keep_ms = IntegerField(map, "keep_ms"),
-          .state = TextField(map, "state")};
+          .state = WordField(map, "state")};
 }
 
 LockView ReadLock(const protocol::Reply& map) {
-  LockView lock{.mode = TextField(map, "mode"),
+  LockView lock{.mode = WordField(map, "mode"),
                 .limit = IntegerOr(map, "limit", 1),
                 .holders = {},
                 .waiter_count = IntegerOr(map, "waiters"),

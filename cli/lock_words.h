@@ -9,6 +9,7 @@
 
 #include "cli/arguments.h"
 #include "cli/clock.h"
+#include "cli/screen.h"
 
 namespace fairlock::cli {
 
@@ -27,7 +28,14 @@ void AddLockWords(Arguments& arguments, LockWords& words);
 // "KEEP 1500": in ms, or FOREVER.
 void AddDuration(std::vector<std::string>& words, std::string_view name, DurationMs duration_ms);
 
-std::vector<std::string> LockRequest(const std::string& key, const std::string& owner,
+// "LOCK key" or, of several keys, "MLOCK 2 a b": a command on all of them, which for several begins
+// with an M. What follows the keys is the same.
+std::vector<std::string> RequestOn(std::string_view command, const std::vector<std::string>& keys);
+
+std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,
                                      const LockWords& words);
+
+// "'a', 'b' and 'c'", for messages.
+std::string NameKeys(const std::vector<std::string>& keys, const Screen& screen);
 
 }  // namespace fairlock::cli

@@ -22,6 +22,8 @@ std::vector<std::string> RequestOf(const PastQuery& query, std::int64_t count) {
   if (query.since) words.insert(words.end(), {"SINCE", *query.since});
   if (query.until) words.insert(words.end(), {"UNTIL", *query.until});
   words.insert(words.end(), {"COUNT", std::to_string(std::min(count, kEventsPerPage))});
+  // By number a page has no more than COUNT; by time the events of one millisecond come together.
+  words.insert(words.end(), {"BEFORE", std::to_string(query.before)});
   return words;
 }
 
@@ -45,8 +47,9 @@ Result<PastPage> AskForPast(Client& client, PastQuery query) {
     if (const protocol::Reply* const events = FindField(*reply, "events")) {
       page.events.insert(page.events.end(), events->elements.begin(), events->elements.end());
     }
-    if (!page.next_until) break;
-    query.until = std::to_string(*page.next_until);
+    page.next_before = IntegerField(*reply, "next_before");
+    if (!page.next_before) break;
+    query.before = *page.next_before;
   }
   return page;
 }
@@ -84,13 +87,13 @@ std::string PastText(const std::vector<protocol::Reply>& events, bool has_keys,
   std::vector<Column> columns = {{.title = "AT"}, {.title = "EVENT"}};
   if (has_keys) columns.push_back({.title = "KEY", .may_shrink = true});
   columns.push_back({.title = "OWNER", .may_shrink = true});
-  for (const char* const title : {"TOKEN", "WAITED", "HELD"}) {
-    columns.push_back({.title = title, .is_right_aligned = true});
-  }
-  columns.push_back({.title = "DETAILS", .may_shrink = true});
+  columns.push_back({.title = "TOKEN", .is_right_aligned = true, .drop_order = 1});
+  columns.push_back({.title = "WAITED", .is_right_aligned = true, .drop_order = 4});
+  columns.push_back({.title = "HELD", .is_right_aligned = true, .drop_order = 3});
+  columns.push_back({.title = "DETAILS", .may_shrink = true, .drop_order = 2});
   Table table(columns, screen);
   for (const protocol::Reply& event : std::views::reverse(events)) {
-    const std::string name = TextField(event, "event");
+    const std::string name = screen.Printable(TextField(event, "event"));
     const auto token = IntegerField(event, "token");
     std::vector<Cell> cells = {{ShowMoment(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
     if (has_keys) cells.push_back({screen.Printable(TextField(event, "key"))});
@@ -112,6 +115,8 @@ boost::json::object ObjectOf(const PastPage& page) {
       page.oldest_unix_ms ? boost::json::value(*page.oldest_unix_ms) : boost::json::value(nullptr);
   object["next_until"] =
       page.next_until ? boost::json::value(*page.next_until) : boost::json::value(nullptr);
+  object["next_before"] =
+      page.next_before ? boost::json::value(*page.next_before) : boost::json::value(nullptr);
   object["events"] = events;
   return object;
 }

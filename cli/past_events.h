@@ -19,13 +19,15 @@ struct PastQuery {
   std::optional<std::string> owner = {};
   std::optional<std::string> since = {};  // as HISTORY takes them
   std::optional<std::string> until = {};
+  std::int64_t before = 0;  // older than the event with this number; 0: from the newest on
   std::int64_t count = 0;
 };
 
 struct PastPage {
   std::vector<protocol::Reply> events;  // maps, the newest first
   std::optional<std::int64_t> oldest_unix_ms;
-  std::optional<std::int64_t> next_until;  // none: that was all
+  std::optional<std::int64_t> next_until;   // none: that was all
+  std::optional<std::int64_t> next_before;  // the same as a number
 };
 
 Result<PastPage> AskForPast(Client& client, PastQuery query);

@@ -22,13 +22,26 @@ struct Range {
   char32_t last;
 };
 
-// They draw nothing and change how their neighbours are drawn. Combining marks are not among them.
-constexpr std::array<Range, 6> kInvisible = {{{0xad, 0xad},
-                                              {0x61c, 0x61c},
-                                              {0x200b, 0x200f},
-                                              {0x2028, 0x202e},
-                                              {0x2060, 0x206f},
-                                              {0xfeff, 0xfeff}}};
+// They draw nothing, and change how their neighbours are drawn or make two texts look the same:
+// direction marks, joiners, fillers, variation selectors, tags. Combining marks are not among them.
+constexpr auto kInvisible = std::to_array<Range>({{0xad, 0xad},
+                                                  {0x34f, 0x34f},
+                                                  {0x61c, 0x61c},
+                                                  {0x115f, 0x1160},
+                                                  {0x17b4, 0x17b5},
+                                                  {0x180b, 0x180f},
+                                                  {0x200b, 0x200f},
+                                                  {0x2028, 0x202e},
+                                                  {0x2060, 0x206f},
+                                                  {0x3164, 0x3164},
+                                                  {0xfe00, 0xfe0f},
+                                                  {0xfeff, 0xfeff},
+                                                  {0xffa0, 0xffa0},
+                                                  {0xfff0, 0xfffb},
+                                                  {0x13430, 0x13455},
+                                                  {0x1bca0, 0x1bca3},
+                                                  {0x1d173, 0x1d17a},
+                                                  {0xe0000, 0xe0fff}});
 
 // Of a character that json::Utf8CharacterBytes() has found.
 char32_t Decode(std::string_view character) {
@@ -50,7 +63,7 @@ bool IsDrawn(char32_t code) {
   const auto holds = [code](const Range& range) {
     return code >= range.first && code <= range.last;
   };
-  return CharacterWidth(code) >= 0 && std::none_of(kInvisible.begin(), kInvisible.end(), holds);
+  return CharacterWidth(code) >= 0 && std::ranges::none_of(kInvisible, holds);
 }
 
 void AppendEscapedByte(std::string& out, char c) {
@@ -91,6 +104,17 @@ void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset)
   }
 }
 
+void AppendJsonUnit(std::string& out, std::uint32_t unit) {
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[unit >> shift & 15U];
+}
+
+void AppendJsonEscape(std::string& out, char32_t code) {
+  if (code < 0x10000) return AppendJsonUnit(out, code);
+  AppendJsonUnit(out, 0xd800 + ((code - 0x10000) >> 10));
+  AppendJsonUnit(out, 0xdc00 + ((code - 0x10000) & 0x3ffU));
+}
+
 }  // namespace
 
 Charset AdoptLocale() {
@@ -113,6 +137,25 @@ std::string PrintableText(std::string_view bytes, Charset charset) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) AppendCharacter(out, bytes, charset);
+  return out;
+}
+
+std::string PrintableJson(std::string_view json, Charset charset) {
+  constexpr char32_t kReplacement = 0xfffd;
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const std::size_t size = json::Utf8CharacterBytes(json);
+    const std::string_view character = json.substr(0, std::max<std::size_t>(size, 1));
+    json.remove_prefix(character.size());
+    const char32_t code = size == 0 ? kReplacement : Decode(character);
+    const bool is_shown = IsDrawn(code) && (size == 1 || charset == Charset::kUtf8);
+    if (code == U'\n' || (is_shown && size > 0)) {
+      out += character;
+    } else {
+      AppendJsonEscape(out, code);
+    }
+  }
   return out;
 }
 

@@ -21,6 +21,9 @@ std::string Printable(std::string_view bytes, Charset charset);
 // The same, but a `\` stays one: for texts in which it already escapes.
 std::string PrintableText(std::string_view bytes, Charset charset);
 
+// A JSON text that says the same, in which all that a terminal would obey is escaped as \uHHHH.
+std::string PrintableJson(std::string_view json, Charset charset);
+
 // As Printable(), in single quotes, cut with an ellipsis after `bytes_max` bytes: for messages.
 std::string Quoted(std::string_view bytes, Charset charset = Charset::kAscii,
                    std::size_t bytes_max = 64);

@@ -11,6 +11,7 @@ struct OptionModel {
   std::string help;
   std::string value;                 // "DURATION"; empty: a flag
   std::vector<std::string> choices;  // the only values, if there are so few
+  std::string known_to_server;       // what `complete` finds: "keys", "labels", "options" or empty
 };
 
 struct CommandModel {

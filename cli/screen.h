@@ -15,6 +15,8 @@ struct Screen {
   bool is_terminal = false;
   bool has_colours = false;
   std::size_t columns = 0;  // 0: without end
+  // A table may leave columns out rather than make the others too narrow to be read.
+  bool may_drop_columns = false;
   Charset charset = Charset::kAscii;
 
   // With the codes of the tint, if there are colours.

@@ -12,7 +12,7 @@ std::vector<CommandRow> Gather() {
        {StatusCommands(), LocksCommands(), TopCommands(), ShowCommands(), WhyCommands(),
         OwnerCommands(), PastCommands(), WatchCommands(), RunCommands(), LockCommands(),
         BreakCommands(), LimitCommands(), ServerCommands(), ClientCommands(), BenchCommands(),
-        CompletionCommands()}) {
+        CompletionCommands(), CompleteCommands(), HelpCommands()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   return rows;

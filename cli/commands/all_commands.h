@@ -28,5 +28,7 @@ std::span<const CommandRow> ClientCommands();
 std::span<const CommandRow> ServerCommands();
 std::span<const CommandRow> BenchCommands();
 std::span<const CommandRow> CompletionCommands();
+std::span<const CommandRow> CompleteCommands();
+std::span<const CommandRow> HelpCommands();
 
 }  // namespace fairlock::cli

@@ -125,7 +125,7 @@ Result<int> Bench(const BenchOptions& options, Context& context) {
         {"server", context.client.ServerName()},
         {"connections", connections},
         {"loads", {MeasuredObject(*apart), MeasuredObject(*together)}}};
-    context.Print(json::Written(object) + "\n");
+    context.PrintJson(object);
   } else {
     context.Print(MeasuredText(*apart, context.out) + MeasuredText(*together, context.out));
   }
@@ -141,7 +141,7 @@ Action DescribeBench(Arguments& arguments) {
   return [options](Context& context) -> Result<int> {
     if (options->duration_ms &&
         (*options->duration_ms <= 0 || *options->duration_ms > kDurationMaxMs)) {
-      return Failure{kExitWrongUse, "--for: more than 0 and at most 10m would be right"};
+      return Failure{kExitWrongUse, "--for must be more than 0 and at most 10m"};
     }
     return Bench(*options, context);
   };

@@ -9,6 +9,7 @@
 #include "cli/force.h"
 #include "cli/lock_walk.h"
 #include "cli/question.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
@@ -24,6 +25,7 @@ struct BreakOptions {
   bool is_exact = false;
   bool is_dry = false;
   bool is_yes = false;
+  bool is_json = false;
 };
 
 // One key, as it was when the question was asked.
@@ -50,8 +52,8 @@ Result<std::vector<std::string>> MatchingKeys(const BreakOptions& options, Conte
     if (!page) return page.failure();
     for (const LockRow& row : *page) keys.insert(row.key);
     if (keys.size() > kKeysMax) {
-      return Failure{kExitWrongUse, "more than " + std::to_string(kKeysMax) +
-                                        " keys match; a narrower glob would be right"};
+      return Failure{kExitWrongUse,
+                     "more than " + std::to_string(kKeysMax) + " keys match; give a narrower glob"};
     }
   }
   return std::vector<std::string>(keys.begin(), keys.end());
@@ -120,6 +122,39 @@ std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen
          "The holders are not asked: what they do under the lock goes on until they notice.\n";
 }
 
+boost::json::object ObjectOf(const Target& target) {
+  boost::json::array holders;
+  for (const HolderView& holder : target.lock.holders) {
+    boost::json::object object;
+    json::AddText(object, "owner", holder.who.owner);
+    object["token"] = holder.token;
+    object["held_ms"] = holder.held_ms;
+    object["ttl_ms"] = holder.ttl_ms ? boost::json::value(*holder.ttl_ms) : nullptr;
+    holders.push_back(object);
+  }
+  boost::json::object object;
+  json::AddText(object, "key", target.key);
+  object["holders"] = holders;
+  object["waiters"] = target.lock.waiter_count;
+  object["reserved"] = target.lock.reserved_count;
+  object["cooling_ms"] = target.lock.cooling_ms;
+  return object;
+}
+
+// `ended` none: a dry run.
+void PrintOutcome(const std::vector<Target>& targets, const std::optional<Ended>& ended,
+                  const Context& context) {
+  boost::json::array found;
+  for (const Target& target : targets) found.push_back(ObjectOf(target));
+  boost::json::object object = {{"targets", found}, {"is_dry_run", !ended.has_value()}};
+  if (ended) {
+    object["ended"] = boost::json::object{{"holds", ended->holds},
+                                          {"reservations", ended->reservations},
+                                          {"coolings", ended->coolings}};
+  }
+  context.PrintJson(object);
+}
+
 Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& targets,
                      Context& context) {
   Ended ended;
@@ -133,17 +168,30 @@ Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& tar
                   " has changed hands meanwhile and was left alone");
     }
   }
-  context.Print(EndedText(ended) + " ended by force.\n");
+  if (options.is_json) {
+    PrintOutcome(targets, ended, context);
+  } else {
+    context.Print(EndedText(ended) + " ended by force.\n");
+  }
   return kExitDone;
 }
 
 Result<int> Break(const BreakOptions& options, Context& context) {
+  if (options.is_json && !options.is_dry && !options.is_yes) {
+    return Failure{kExitWrongUse, "--json asks no questions: give --yes or --dry-run as well"};
+  }
   const Result<std::vector<Target>> targets = FindTargets(options, context);
   if (!targets) return targets.failure();
   if (targets->empty()) {
+    if (options.is_json)
+      PrintOutcome({}, options.is_dry ? std::nullopt : std::optional(Ended()), context);
     context.Say("nothing to break: " + context.errors.Quoted(options.glob) + " is not held" +
                 (options.owner ? " by " + context.errors.Quoted(*options.owner) : ""));
     return kExitNo;
+  }
+  if (options.is_dry && options.is_json) {
+    PrintOutcome(*targets, std::nullopt, context);
+    return kExitDone;
   }
   if (options.is_dry || !options.is_yes) context.Print(DescribeAll(*targets, context.out));
   if (options.is_dry) {
@@ -168,6 +216,8 @@ Action DescribeBreak(Arguments& arguments) {
   arguments.Flag("--exact", options->is_exact, "The name is no glob, whatever is in it");
   arguments.Flag("--dry-run", options->is_dry, "Only say what would happen");
   arguments.Flag("--yes,-y", options->is_yes, "Do not ask");
+  arguments.Flag("--json", options->is_json,
+                 "As JSON: what was found and how much of it ended; with --yes or --dry-run");
   return [options](Context& context) { return Break(*options, context); };
 }
 

@@ -111,7 +111,7 @@ Result<int> ListClients(const ClientOptions& options, Context& context) {
   if (options.is_json) {
     boost::json::array array;
     for (const ClientLine& line : lines) array.push_back(line.Object());
-    context.Print(json::Written(boost::json::object{{"clients", array}}) + "\n");
+    context.PrintJson(boost::json::object{{"clients", array}});
   } else if (lines.empty()) {
     context.Print("No client waits.\n");
   } else {
@@ -124,6 +124,9 @@ Result<int> Kill(const ClientOptions& options, Context& context) {
   const std::string id = std::to_string(options.id);
   const Result<protocol::Reply> reply = context.client.Ask({"CLIENT", "KILL", "ID", id});
   if (!reply) return reply.failure();
+  if (options.is_json) {
+    context.PrintJson(boost::json::object{{"id", options.id}, {"closed", reply->integer}});
+  }
   if (reply->integer > 0) return kExitDone;
   context.Say("there is no connection " + id + "; `fairlockctl clients` lists them");
   return kExitNo;
@@ -139,6 +142,7 @@ Action DescribeClients(Arguments& arguments) {
 Action DescribeKill(Arguments& arguments) {
   auto options = std::make_shared<ClientOptions>();
   arguments.RequiredNumber("ID", options->id, {1, kIdMax}, "The first column of `clients`");
+  arguments.Flag("--json", options->is_json, "As JSON: whether it was there");
   return [options](Context& context) { return Kill(*options, context); };
 }
 

@@ -24,7 +24,15 @@ struct LimitOptions {
   bool is_json = false;
 };
 
-Result<int> Set(const LimitOptions& options, Context& context) {
+// With the database, which the pattern does not name.
+boost::json::object ObjectOf(const LimitOptions& options, const Context& context) {
+  boost::json::object object;
+  json::AddText(object, "pattern", options.pattern);
+  object["db"] = context.settings.database_or_first();
+  return object;
+}
+
+Result<int> Change(const LimitOptions& options, Context& context) {
   const std::string limit = std::to_string(options.limit);
   std::vector<std::string_view> words = {"LIMIT", "SET", options.pattern, limit};
   const std::string seconds = std::to_string(options.duration_ms.value_or(0) / 1000);
@@ -35,9 +43,23 @@ Result<int> Set(const LimitOptions& options, Context& context) {
   return kExitDone;
 }
 
+Result<int> Set(const LimitOptions& options, Context& context) {
+  const Result<int> done = Change(options, context);
+  if (!done || !options.is_json) return done;
+  boost::json::object object = ObjectOf(options, context);
+  object["limit"] = options.limit;
+  context.PrintJson(object);
+  return done;
+}
+
 Result<int> Delete(const LimitOptions& options, Context& context) {
   const Result<protocol::Reply> reply = context.client.Ask({"LIMIT", "DEL", options.pattern});
   if (!reply) return reply.failure();
+  if (options.is_json) {
+    boost::json::object object = ObjectOf(options, context);
+    object["deleted"] = reply->integer;
+    context.PrintJson(object);
+  }
   if (reply->integer != 0) return kExitDone;
   context.Say("there is no override of " + context.errors.Quoted(options.pattern) +
               " in database " + std::to_string(context.settings.database_or_first()) +
@@ -76,7 +98,7 @@ Result<int> List(const LimitOptions& options, Context& context) {
   if (options.is_json) {
     boost::json::array array;
     for (const protocol::Reply& row : rows->elements) array.push_back(json::ObjectOf(row));
-    context.Print(json::Written(boost::json::object{{"overrides", array}}) + "\n");
+    context.PrintJson(boost::json::object{{"overrides", array}});
   } else if (rows->elements.empty()) {
     context.Print("No override is in force.\n");
   } else {
@@ -107,10 +129,17 @@ Result<Matching> CountMatching(const std::string& glob, Context& context) {
 }
 
 Result<int> Drain(const LimitOptions& options, Context& context) {
-  const Result<int> done = Set(options, context);
+  const Result<int> done = Change(options, context);
   if (!done) return done;
   const Result<Matching> matching = CountMatching(options.pattern, context);
   if (!matching) return matching.failure();
+  if (options.is_json) {
+    boost::json::object object = ObjectOf(options, context);
+    object["held"] = matching->held;
+    object["waited_for"] = matching->waited_for;
+    context.PrintJson(object);
+    return kExitDone;
+  }
   const std::string pattern = context.out.Printable(options.pattern);
   context.Print("Nobody new gets " + pattern +
                 (options.duration_ms ? " for " + ShowDuration(*options.duration_ms)
@@ -128,6 +157,11 @@ Result<int> Resume(const LimitOptions& options, Context& context) {
            IntegerOr(candidate, "db") == context.settings.database_or_first();
   });
   if (row != rows->elements.end() && IntegerOr(*row, "limit") != 0) {
+    if (options.is_json) {
+      boost::json::object object = ObjectOf(options, context);
+      object["deleted"] = 0;
+      context.PrintJson(object);
+    }
     context.Say(context.errors.Quoted(options.pattern) + " is not drained, but has LIMIT " +
                 std::to_string(IntegerOr(*row, "limit")) +
                 " by an override; `fairlockctl limit del` ends it");
@@ -148,12 +182,14 @@ Action DescribeChange(Arguments& arguments, bool has_limit, Run run) {
   arguments.WholeSeconds("--for", options->duration_ms,
                          "It ends by itself after so long, in whole seconds");
   arguments.Text("--reason", options->reason, "Why; the list shows it");
+  arguments.Flag("--json", options->is_json, "As JSON: what is now in force");
   return [options, run](Context& context) { return run(*options, context); };
 }
 
 Action DescribeEnd(Arguments& arguments, Run run) {
   auto options = std::make_shared<LimitOptions>();
   arguments.Required("GLOB", options->pattern, "As it was given when it was set");
+  arguments.Flag("--json", options->is_json, "As JSON: whether there was one");
   return [options, run](Context& context) { return run(*options, context); };
 }
 

@@ -5,6 +5,7 @@
 #include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
 #include "cli/duration.h"
+#include "cli/hold_words.h"
 #include "cli/lock_words.h"
 #include "cli/reply_fields.h"
 #include "json/reply_json.h"
@@ -13,17 +14,12 @@ namespace fairlock::cli {
 
 namespace {
 
-constexpr std::string_view kOwnerVariable = "FAIRLOCK_OWNER";
-constexpr std::string_view kOwnerHelp = "Who holds or waits; the environment's FAIRLOCK_OWNER";
 constexpr std::int64_t kTokenMax = std::int64_t{1} << 53;
 constexpr std::int64_t kWaitersMax = 1'000'000;
 // What the server may take beyond the time that it was asked to wait.
 constexpr DurationMs kSlackMs = 10'000;
 
-void AddOwner(Arguments& arguments, std::string& owner) {
-  arguments.RequiredFromAnywhere("OWNER", std::string(kOwnerVariable), owner,
-                                 std::string(kOwnerHelp));
-}
+constexpr std::string_view kJsonHelp = "As JSON: what was asked and what came of it";
 
 DurationMs PatienceFor(const std::optional<DurationMs>& wait_ms, const Context& context) {
   if (!wait_ms) return 0;
@@ -33,8 +29,7 @@ DurationMs PatienceFor(const std::optional<DurationMs>& wait_ms, const Context& 
 // LOCK
 
 struct LockOptions {
-  std::string key;
-  std::string owner;
+  HoldWords given;
   LockWords words;
   std::optional<DurationMs> keep_ms;
   std::optional<std::int64_t> max_waiters;
@@ -44,8 +39,8 @@ struct LockOptions {
   bool is_json = false;
 };
 
-std::vector<std::string> RequestOf(const LockOptions& options) {
-  std::vector<std::string> words = LockRequest(options.key, options.owner, options.words);
+std::vector<std::string> RequestOf(const LockOptions& options, const HoldNames& names) {
+  std::vector<std::string> words = LockRequest(names.keys, names.owner, options.words);
   if (options.keep_ms) AddDuration(words, "KEEP", *options.keep_ms);
   if (options.max_waiters) {
     words.insert(words.end(), {"MAXWAITERS", std::to_string(*options.max_waiters)});
@@ -57,13 +52,17 @@ std::vector<std::string> RequestOf(const LockOptions& options) {
   return words;
 }
 
-std::string ExplainDenial(const LockOptions& options, const protocol::Reply& reply,
+std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
                           const Context& context) {
   const Screen& screen = context.errors;
   const bool is_over = TextField(reply, "status") == "timeout";
-  std::string text = screen.Quoted(options.key) + " was not obtained" + (is_over ? " in time" : "");
+  std::string text = NameKeys(names.keys, screen) + (names.keys.size() == 1 ? " was" : " were") +
+                     " not obtained" + (is_over ? " in time" : "");
   const std::string reason = TextField(reply, "reason");
-  if (!reason.empty()) text += ": " + reason;
+  if (names.keys.size() > 1) text += ": " + screen.Quoted(TextField(reply, "key"));
+  if (!reason.empty()) {
+    text += (names.keys.size() > 1 ? " is " : ": ") + screen.Printable(reason);
+  }
   const protocol::Reply* const holders = FindField(reply, "holders");
   if (holders != nullptr && !holders->elements.empty()) {
     const HolderView holder = ReadHolder(holders->elements.front());
@@ -81,26 +80,27 @@ Result<int> Lock(const LockOptions& options, Context& context) {
   if (options.is_replace && !options.max_waiters) {
     return Failure{kExitWrongUse, "--replace is that of --max-waiters"};
   }
-  const std::vector<std::string> words = RequestOf(options);
+  const Result<HoldNames> names = NamesOf(options.given);
+  if (!names) return names.failure();
+  const std::vector<std::string> words = RequestOf(options, *names);
   const std::vector<std::string_view> views(words.begin(), words.end());
   const Result<protocol::Reply> reply =
       context.client.Ask(views, PatienceFor(options.words.wait_ms, context));
   if (!reply) return reply.failure();
   const auto token = IntegerField(*reply, "token");
   if (options.is_json) {
-    context.Print(json::Written(json::ObjectOf(*reply)) + "\n");
+    context.PrintJson(json::ObjectOf(*reply));
   } else if (token) {
     context.Print(std::to_string(*token) + "\n");
   } else {
-    context.Say(ExplainDenial(options, *reply, context));
+    context.Say(ExplainDenial(*names, *reply, context));
   }
   return token ? kExitDone : kExitNotObtained;
 }
 
 Action DescribeLock(Arguments& arguments) {
   auto options = std::make_shared<LockOptions>();
-  arguments.Required("KEY", options->key, "The lock's name");
-  AddOwner(arguments, options->owner);
+  AddHoldWords(arguments, options->given);
   AddLockWords(arguments, options->words);
   arguments.DurationOrForever("--wait,-w", options->words.wait_ms,
                               "Wait in line for so long; without it only try");
@@ -119,96 +119,141 @@ Action DescribeLock(Arguments& arguments) {
 // The others ask one question and get a number.
 
 struct HoldOptions {
-  std::string key;
-  std::string owner;
+  HoldWords given;
+  std::string key;  // of `wait`, which has no owner
   std::optional<std::int64_t> token;
   std::optional<DurationMs> duration_ms;
+  bool is_json = false;
 };
 
-Result<int> AnswerYesOrNo(const std::vector<std::string>& words, Context& context,
-                          const std::string& if_no, DurationMs patience_ms = 0) {
-  const std::vector<std::string_view> views(words.begin(), words.end());
-  const Result<protocol::Reply> reply = context.client.Ask(views, patience_ms);
+// Which number means yes, and what is said of another one.
+struct Question {
+  std::vector<std::string> words;
+  std::int64_t yes = 1;
+  std::string if_no;
+  std::string_view field;  // of the number, in JSON
+  DurationMs patience_ms = 0;
+};
+
+Result<int> Answer(const Question& question, boost::json::object asked, bool is_json,
+                   Context& context) {
+  const std::vector<std::string_view> views(question.words.begin(), question.words.end());
+  const Result<protocol::Reply> reply = context.client.Ask(views, question.patience_ms);
   if (!reply) return reply.failure();
-  if (reply->integer != 0) return kExitDone;
-  context.Say(if_no);
-  return kExitNo;
+  if (is_json) {
+    asked[question.field] = reply->integer;
+    context.PrintJson(asked);
+  } else if (reply->integer < question.yes) {
+    context.Say(question.if_no);
+  }
+  return reply->integer >= question.yes ? kExitDone : kExitNo;
 }
 
-void AddToken(std::vector<std::string>& words, const HoldOptions& options) {
-  if (options.token) words.insert(words.end(), {"TOKEN", std::to_string(*options.token)});
+boost::json::object ObjectOf(const HoldNames& names) {
+  protocol::Reply keys{.type = protocol::ReplyType::kArray};
+  for (const std::string& key : names.keys) {
+    keys.elements.push_back({.type = protocol::ReplyType::kBulk, .text = key});
+  }
+  boost::json::object object;
+  json::AddReply(object, "keys", keys);
+  json::AddText(object, "owner", names.owner);
+  return object;
 }
 
-std::string NotHeld(const HoldOptions& options, const Context& context) {
-  return context.errors.Quoted(options.owner) + " does not hold " +
-         context.errors.Quoted(options.key) + (options.token ? " with that token" : "");
+// Asks of all keys as one.
+Result<int> AnswerOnKeys(std::string_view command, std::string_view field,
+                         const HoldOptions& options, std::int64_t HoldCount(const HoldNames&),
+                         Context& context) {
+  const Result<HoldNames> names = NamesOf(options.given);
+  if (!names) return names.failure();
+  Question question{.words = RequestOn(command, names->keys),
+                    .yes = HoldCount(*names),
+                    .if_no = context.errors.Quoted(names->owner) + " does not hold " +
+                             NameKeys(names->keys, context.errors) +
+                             (options.token ? " with that token" : ""),
+                    .field = field};
+  question.words.push_back(names->owner);
+  if (options.duration_ms) AddDuration(question.words, "PX", *options.duration_ms);
+  if (options.token) {
+    question.words.insert(question.words.end(), {"TOKEN", std::to_string(*options.token)});
+  }
+  return Answer(question, ObjectOf(*names), options.is_json, context);
 }
 
+// The server answers how many it has released.
 Result<int> Unlock(const HoldOptions& options, Context& context) {
-  std::vector<std::string> words = {"UNLOCK", options.key, options.owner};
-  AddToken(words, options);
-  return AnswerYesOrNo(words, context, NotHeld(options, context));
+  const auto all = [](const HoldNames& names) {
+    return static_cast<std::int64_t>(names.keys.size());
+  };
+  return AnswerOnKeys("UNLOCK", "released", options, all, context);
 }
 
 Result<int> Renew(const HoldOptions& options, Context& context) {
-  std::vector<std::string> words = {"RENEW", options.key, options.owner};
-  if (options.duration_ms) AddDuration(words, "PX", *options.duration_ms);
-  AddToken(words, options);
-  return AnswerYesOrNo(words, context, NotHeld(options, context));
+  const auto one = [](const HoldNames&) { return std::int64_t{1}; };
+  return AnswerOnKeys("RENEW", "renewed", options, one, context);
 }
 
+// The place of a request for several keys ends as a whole, whichever of them is named.
 Result<int> Cancel(const HoldOptions& options, Context& context) {
-  return AnswerYesOrNo({"CANCEL", options.key, options.owner}, context,
-                       context.errors.Quoted(options.owner) + " has no place in the line of " +
-                           context.errors.Quoted(options.key));
+  const Result<HoldNames> names = NamesOf(options.given);
+  if (!names) return names.failure();
+  const std::string& key = names->keys.front();
+  return Answer({.words = {"CANCEL", key, names->owner},
+                 .if_no = context.errors.Quoted(names->owner) + " has no place in the line of " +
+                          context.errors.Quoted(key),
+                 .field = "cancelled"},
+                ObjectOf(*names), options.is_json, context);
 }
 
 Result<int> Wait(const HoldOptions& options, Context& context) {
-  std::vector<std::string> words = {"WAIT", options.key};
   const DurationMs wait_ms = options.duration_ms.value_or(kForever);
-  AddDuration(words, "TIMEOUT", wait_ms);
-  const Result<int> status =
-      AnswerYesOrNo(words, context, context.errors.Quoted(options.key) + " is still held",
-                    PatienceFor(wait_ms, context));
+  Question question{.words = {"WAIT", options.key},
+                    .if_no = context.errors.Quoted(options.key) + " is still held",
+                    .field = "free",
+                    .patience_ms = PatienceFor(wait_ms, context)};
+  AddDuration(question.words, "TIMEOUT", wait_ms);
+  boost::json::object asked;
+  json::AddText(asked, "key", options.key);
+  const Result<int> status = Answer(question, std::move(asked), options.is_json, context);
   if (status && *status == kExitNo) return kExitNotObtained;
   return status;
 }
 
-Action DescribeUnlock(Arguments& arguments) {
+using RunHold = Result<int> (*)(const HoldOptions&, Context&);
+
+Action DescribeHold(Arguments& arguments, bool has_token, bool has_lease, RunHold run) {
   auto options = std::make_shared<HoldOptions>();
-  arguments.Required("KEY", options->key, "The lock's name");
-  AddOwner(arguments, options->owner);
-  arguments.Number("--token", options->token, {1, kTokenMax}, "Only the hold with this token");
-  return [options](Context& context) { return Unlock(*options, context); };
+  AddHoldWords(arguments, options->given);
+  if (has_lease) {
+    arguments.Lease("--ttl", options->duration_ms,
+                    "The lease ends so long from now; without it, as long as before");
+  }
+  if (has_token) {
+    arguments.Number("--token", options->token, {1, kTokenMax}, "Only the hold with this token");
+  }
+  arguments.Flag("--json", options->is_json, std::string(kJsonHelp));
+  return [options, run](Context& context) { return run(*options, context); };
 }
 
-Action DescribeRenew(Arguments& arguments) {
-  auto options = std::make_shared<HoldOptions>();
-  arguments.Required("KEY", options->key, "The lock's name");
-  AddOwner(arguments, options->owner);
-  arguments.Lease("--ttl", options->duration_ms,
-                  "The lease ends so long from now; without it, as long as before");
-  arguments.Number("--token", options->token, {1, kTokenMax}, "Only the hold with this token");
-  return [options](Context& context) { return Renew(*options, context); };
+Action DescribeUnlock(Arguments& arguments) { return DescribeHold(arguments, true, false, Unlock); }
+
+Action DescribeRenew(Arguments& arguments) { return DescribeHold(arguments, true, true, Renew); }
+
+Action DescribeCancel(Arguments& arguments) {
+  return DescribeHold(arguments, false, false, Cancel);
 }
 
 Action DescribeWait(Arguments& arguments) {
   auto options = std::make_shared<HoldOptions>();
   arguments.Required("KEY", options->key, "The lock's name");
-  arguments.DurationOrForever("--timeout,-w", options->duration_ms,
+  arguments.DurationOrForever("--timeout,--wait,-w", options->duration_ms,
                               "No longer than that (forever)");
+  arguments.Flag("--json", options->is_json, std::string(kJsonHelp));
   return [options](Context& context) { return Wait(*options, context); };
 }
 
-Action DescribeCancel(Arguments& arguments) {
-  auto options = std::make_shared<HoldOptions>();
-  arguments.Required("KEY", options->key, "The lock's name");
-  AddOwner(arguments, options->owner);
-  return [options](Context& context) { return Cancel(*options, context); };
-}
-
 constexpr auto kLockCommands = std::to_array<CommandRow>({
-    {"lock", kLocking, "Takes a lock and prints its token", DescribeLock},
+    {"lock", kLocking, "Takes a lock, or several as one, and prints the token", DescribeLock},
     {"unlock", kLocking, "Releases a lock, or leaves its line", DescribeUnlock},
     {"renew", kLocking, "Lets a lease begin anew", DescribeRenew},
     {"wait", kLocking, "Waits until nobody holds the lock, without taking it", DescribeWait},

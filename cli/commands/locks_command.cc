@@ -66,7 +66,8 @@ class LocksPrinter {
       }
       ++shown_;
     }
-    return context_.Print(text + table_.Flush());
+    text += table_.Flush();
+    return is_json_ ? context_.PrintJsonText(text) : context_.Print(text);
   }
 
   void Finish(std::int64_t found) {

@@ -101,7 +101,7 @@ Result<int> ShowOwner(const OwnerOptions& options, Context& context) {
   if (options.is_json) {
     boost::json::array array;
     for (const Claim& claim : *claims) array.push_back(ObjectOf(claim));
-    context.Print(json::Written(boost::json::object{{"claims", array}}) + "\n");
+    context.PrintJson(boost::json::object{{"claims", array}});
   } else if (claims->empty()) {
     context.Print(context.out.Printable(options.owner) + " holds nothing and waits for nothing.\n");
   } else {

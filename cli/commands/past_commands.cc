@@ -19,20 +19,23 @@ namespace {
 constexpr std::int64_t kEventsDefault = 50;
 constexpr std::int64_t kEventsMax = 100'000;
 constexpr std::int64_t kMinutesMax = 1440;
+constexpr std::int64_t kNumberMax = std::int64_t{1} << 53;
 
 struct HistoryOptions {
   PastQuery query;
   std::optional<std::int64_t> count;
+  std::optional<std::int64_t> before;
   bool is_json = false;
 };
 
 Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
   PastQuery query = options.query;
   query.count = options.count.value_or(kEventsDefault);
+  query.before = options.before.value_or(0);
   const Result<PastPage> page = AskForPast(context.client, query);
   if (!page) return page.failure();
   if (options.is_json) {
-    context.Print(json::Written(ObjectOf(*page)) + "\n");
+    context.PrintJson(ObjectOf(*page));
     return kExitDone;
   }
   if (page->events.empty()) {
@@ -44,8 +47,8 @@ Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
     return kExitDone;
   }
   context.Print(PastText(page->events, query.key == "*", context.out));
-  if (page->next_until) {
-    context.Say("there is more: --until " + std::to_string(*page->next_until) +
+  if (page->next_before) {
+    context.Say("there is more: --before " + std::to_string(*page->next_before) +
                 " shows what came before, --count N more at once");
   }
   return kExitDone;
@@ -57,6 +60,8 @@ Action DescribeHistory(Arguments& arguments) {
   arguments.Text("--owner,-o", options->query.owner, "Only what this owner did");
   arguments.Text("--since", options->query.since, "Not older: 2h (ago), or Unix milliseconds");
   arguments.Text("--until", options->query.until, "Not newer, the same way");
+  arguments.Number("--before", options->before, {0, kNumberMax},
+                   "Older than the event with this number, which a page before has named");
   arguments.Number("--count,-n", options->count, {1, kEventsMax}, "At most so many events (50)");
   arguments.Flag("--json", options->is_json, "As JSON, the newest first");
   return [options](Context& context) { return ShowHistory(*options, context); };
@@ -123,7 +128,7 @@ Result<int> ShowStats(const StatsOptions& options, Context& context) {
   if (!reply) return reply.failure();
   const protocol::Reply* const rows = FindField(*reply, "labels");
   if (options.is_json) {
-    context.Print(json::Written(json::ObjectOf(*reply)) + "\n");
+    context.PrintJson(json::ObjectOf(*reply));
   } else if (rows == nullptr || rows->elements.empty()) {
     context.Print("Nothing was counted in that time.\n");
   } else {

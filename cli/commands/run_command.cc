@@ -16,13 +16,15 @@ namespace {
 
 constexpr DurationMs kDefaultTtlMs = 30'000;
 constexpr DurationMs kDefaultKillAfterMs = 10'000;
+constexpr DurationMs kDefaultReportEveryMs = 60'000;
 
 struct RunArguments {
   RunOptions run;
   std::optional<std::string> owner;
   std::optional<DurationMs> grace_ms;
   std::optional<DurationMs> kill_after_ms;
-  std::optional<DurationMs> wait_seconds_ms;
+  std::optional<DurationMs> report_every_ms;
+  std::vector<std::string> more_keys;
   std::optional<std::int64_t> conflict_exit_code;
   bool is_nonblocking = false;
 };
@@ -42,10 +44,13 @@ std::string FindMistake(const RunArguments& given, const Context& context) {
   if (context.behind_dashes.empty()) {
     return "which command? It stands behind `--`: fairlockctl run KEY -- COMMAND ARGS";
   }
-  const int waits = (given.run.words.wait_ms ? 1 : 0) + (given.wait_seconds_ms ? 1 : 0) +
-                    (given.is_nonblocking ? 1 : 0);
-  if (waits > 1) return "--wait, -w and -n say the same; one of them would be right";
-  if (given.grace_ms && !given.run.is_session) return "--grace is that of a --session";
+  if (given.run.keys.empty() && given.more_keys.empty()) {
+    return "KEY is required: in front of `--`, or with --key";
+  }
+  if (given.run.words.wait_ms && given.is_nonblocking) {
+    return "--wait and --nonblock exclude each other";
+  }
+  if (given.grace_ms && !given.run.is_session) return "--grace needs --session";
   if (given.run.words.is_shared && given.run.words.limit) {
     return "--shared and --limit exclude each other";
   }
@@ -55,14 +60,15 @@ std::string FindMistake(const RunArguments& given, const Context& context) {
 RunOptions Complete(const RunArguments& given, const Context& context) {
   RunOptions run = given.run;
   run.command = context.behind_dashes;
+  run.keys.insert(run.keys.end(), given.more_keys.begin(), given.more_keys.end());
   run.is_owner_given = given.owner.has_value();
   run.owner = given.owner ? *given.owner : MakeOwner();
-  if (given.wait_seconds_ms) run.words.wait_ms = given.wait_seconds_ms;
   if (given.is_nonblocking) run.words.wait_ms = 0;
   if (!run.words.wait_ms) run.words.wait_ms = kForever;
   if (!run.words.ttl_ms && !run.is_session) run.words.ttl_ms = kDefaultTtlMs;
   run.grace_ms = given.grace_ms.value_or(0);
   run.kill_after_ms = given.kill_after_ms.value_or(kDefaultKillAfterMs);
+  run.report_every_ms = given.report_every_ms.value_or(kDefaultReportEveryMs);
   run.conflict_exit_code = static_cast<int>(given.conflict_exit_code.value_or(kExitNotObtained));
   return run;
 }
@@ -75,11 +81,11 @@ Result<int> RunUnderLock(const RunArguments& given, Context& context) {
 
 Action DescribeRun(Arguments& arguments) {
   auto given = std::make_shared<RunArguments>();
-  arguments.Required("KEY", given->run.key, "The lock's name");
+  arguments.Words("KEY", given->run.keys, "The lock's name, or several: all of them or none");
+  arguments.Texts("--key", given->more_keys, "The same as an option; once for each key");
   AddLockWords(arguments, given->run.words);
-  arguments.DurationOrForever("--wait", given->run.words.wait_ms,
-                              "How long to stand in line (forever); 0 only tries");
-  arguments.Seconds("-w", given->wait_seconds_ms, "The same in seconds, as flock takes it");
+  arguments.DurationOrForever("--wait,-w", given->run.words.wait_ms,
+                              "How long to wait in the queue (forever); 0 only tries");
   arguments.Flag("-n,--nonblock", given->is_nonblocking, "Only try: --wait 0");
   arguments.Number("-E,--conflict-exit-code", given->conflict_exit_code, {0, 255},
                    "The exit status if the lock is not obtained (75)");
@@ -88,7 +94,11 @@ Action DescribeRun(Arguments& arguments) {
   arguments.Duration("--grace", given->grace_ms, "With --session: outlives its connection by that");
   arguments.Duration("--kill-after", given->kill_after_ms,
                      "After a lost lock: from SIGTERM to SIGKILL (10s)");
-  arguments.Text("--owner", given->owner, "Who holds it (HOST:PID:RANDOM)");
+  arguments.Duration("--report-every", given->report_every_ms,
+                     "Off a terminal: how often it says what it waits for (1m); 0 never");
+  arguments.Flag("--json", given->run.is_json,
+                 "What it says itself, on standard error, is one JSON object a line");
+  arguments.Text("--owner,-o", given->owner, "Who holds it (HOST:PID:RANDOM)");
   return [given](Context& context) { return RunUnderLock(*given, context); };
 }
 

@@ -49,7 +49,7 @@ Result<int> Ping(const ServerOptions& options, Context& context) {
     const boost::json::object object = {
         {"server", context.client.ServerName()},
         {"times_us", boost::json::array(times_us.begin(), times_us.end())}};
-    context.Print(json::Written(object) + "\n");
+    context.PrintJson(object);
   } else {
     context.Print(PingText(times_us, context.client.ServerName()));
   }
@@ -70,7 +70,7 @@ Result<int> GetSettings(const ServerOptions& options, Context& context) {
   const Result<protocol::Reply> reply = context.client.Ask({"CONFIG", "GET", glob});
   if (!reply) return reply.failure();
   if (options.is_json) {
-    context.Print(json::Written(json::ObjectOf(*reply)) + "\n");
+    context.PrintJson(json::ObjectOf(*reply));
     return kExitDone;
   }
   if (reply->elements.empty()) {
@@ -86,6 +86,12 @@ Result<int> SetSetting(const ServerOptions& options, Context& context) {
   const Result<protocol::Reply> reply =
       context.client.Ask({"CONFIG", "SET", options.name, options.value});
   if (!reply) return reply.failure();
+  if (options.is_json) {
+    boost::json::object object;
+    json::AddText(object, "option", options.name);
+    json::AddText(object, "value", options.value);
+    context.PrintJson(object);
+  }
   return kExitDone;
 }
 
@@ -122,6 +128,7 @@ Action DescribeSet(Arguments& arguments) {
   auto options = std::make_shared<ServerOptions>();
   arguments.Required("OPTION", options->name, "Its name");
   arguments.Required("VALUE", options->value, "As in the server's file");
+  arguments.Flag("--json", options->is_json, "As JSON: the option and its value");
   return [options](Context& context) { return SetSetting(*options, context); };
 }
 

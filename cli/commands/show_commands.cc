@@ -95,7 +95,7 @@ Result<int> Show(const ShowOptions& options, Context& context) {
     object["db"] = context.settings.database_or_first();
     for (const auto& field : json::ObjectOf(*info)) object.insert(field);
     object["queue"] = QueueArray(*places);
-    context.Print(json::Written(object) + "\n");
+    context.PrintJson(object);
     return kExitDone;
   }
   const LockView lock = ReadLock(*info);
@@ -111,7 +111,7 @@ Result<int> ShowQueue(const ShowOptions& options, Context& context) {
       AskForPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
   if (!places) return places.failure();
   if (options.is_json) {
-    context.Print(json::Written(boost::json::object{{"queue", QueueArray(*places)}}) + "\n");
+    context.PrintJson(boost::json::object{{"queue", QueueArray(*places)}});
   } else if (places->empty()) {
     context.Print("Nobody waits for " + context.out.Printable(options.key) + ".\n");
   } else {

@@ -47,13 +47,13 @@ struct Line {
 
 std::vector<Line> Lines(const InfoReport& info, std::int64_t ping_us, const Context& context) {
   const auto count = [&](std::string_view name) { return ShowCount(info.Number(name)); };
+  const auto text = [&](std::string_view name) { return context.out.Printable(info.Text(name)); };
   const std::int64_t uptime_s = info.Number("uptime_in_seconds");
   std::string overrides = count("limit_overrides");
   if (info.Number("limit_overrides") > 0) overrides += " in force; `fairlockctl limit list`";
   return {
-      {"server", "fairlockd " + info.Text("fairlock_version") + " at " +
-                     context.client.ServerName() + ", process " + info.Text("process_id") + ", " +
-                     info.Text("role")},
+      {"server", "fairlockd " + text("fairlock_version") + " at " + context.client.ServerName() +
+                     ", process " + text("process_id") + ", " + text("role")},
       {"up for", uptime_s == 0 ? "less than 1s" : ShowDuration(uptime_s * 1000)},
       {"answers in", std::to_string(ping_us) + " us, the way there and back included"},
       {"clients", count("connected_clients") + " of " + count("maxclients") + ", " +
@@ -87,17 +87,16 @@ boost::json::array ContendedArray(const Contended& contended) {
   return array;
 }
 
-std::string JsonText(const InfoReport& info, std::int64_t ping_us, const Contended& contended,
-                     const Context& context) {
+boost::json::object ObjectOf(const InfoReport& info, std::int64_t ping_us,
+                             const Contended& contended, const Context& context) {
   boost::json::object fields;
   for (const InfoReport::Field& field : info.fields())
     json::AddText(fields, field.name, field.value);
-  const boost::json::object object = {{"server", context.client.ServerName()},
-                                      {"ping_us", ping_us},
-                                      {"info", fields},
-                                      {"contended", ContendedArray(contended)},
-                                      {"contended_is_whole", contended.is_whole}};
-  return json::Written(object) + "\n";
+  return {{"server", context.client.ServerName()},
+          {"ping_us", ping_us},
+          {"info", fields},
+          {"contended", ContendedArray(contended)},
+          {"contended_is_whole", contended.is_whole}};
 }
 
 Result<int> ShowStatus(const StatusOptions& options, Context& context) {
@@ -112,9 +111,11 @@ Result<int> ShowStatus(const StatusOptions& options, Context& context) {
       context.client,
       {.database = context.settings.database, .count = kContendedShown, .pages_max = kPagesMax});
   if (!contended) return contended.failure();
-  context.Print(options.is_json
-                    ? JsonText(*info, ping_us, *contended, context)
-                    : InfoText(*info, ping_us, context) + MostWaitedFor(*contended, context.out));
+  if (options.is_json) {
+    context.PrintJson(ObjectOf(*info, ping_us, *contended, context));
+  } else {
+    context.Print(InfoText(*info, ping_us, context) + MostWaitedFor(*contended, context.out));
+  }
   return kExitDone;
 }
 

@@ -23,7 +23,7 @@ Result<int> ShowTop(const TopArguments& given, Context& context) {
   options.glob = given.glob.value_or(options.glob);
   options.every_ms = given.every_ms.value_or(options.every_ms);
   if (options.every_ms < kEveryMinMs) {
-    return Failure{kExitWrongUse, "--every: at least 100ms would be right"};
+    return Failure{kExitWrongUse, "--every must be at least 100ms"};
   }
   if (::isatty(STDIN_FILENO) != 1 || !context.out.is_terminal) {
     return Failure{kExitWrongUse,

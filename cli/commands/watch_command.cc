@@ -1,10 +1,10 @@
 // `watch`: what happens to locks, as it happens.
 #include <array>
-#include <boost/json/parse.hpp>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
 #include "cli/duration.h"
+#include "cli/lock_message.h"
 #include "cli/past_events.h"
 #include "cli/server_errors.h"
 
@@ -33,31 +33,8 @@ std::string MessageOf(const protocol::Reply& push) {
   return is_message ? push.elements[3].text : "";
 }
 
-// Fields of a message; one that is missing or null counts as empty or 0.
-class Message {
- public:
-  explicit Message(const std::string& text) {
-    boost::system::error_code error;
-    const boost::json::value value = boost::json::parse(text, error);
-    if (!error && value.is_object()) object_ = value.get_object();
-  }
-
-  std::string Text(std::string_view name) const {
-    const boost::json::value* const value = object_.if_contains(name);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-  }
-
-  std::int64_t Number(std::string_view name) const {
-    const boost::json::value* const value = object_.if_contains(name);
-    return value != nullptr && value->is_int64() ? value->get_int64() : 0;
-  }
-
- private:
-  boost::json::object object_;
-};
-
-std::string EventLine(const Message& message, const Screen& screen) {
-  std::string event = message.Text("event");
+std::string EventLine(const LockMessage& message, const Screen& screen) {
+  std::string event = screen.Printable(message.Text("event"));
   const Tint tint = TintOfEvent(event);
   event.resize(std::max(event.size(), kEventWidth), ' ');
   std::string line = ShowTimeOfDay(message.Number("at")) + "  " + screen.Tinted(event, tint) +
@@ -86,8 +63,8 @@ Result<int> Watch(const WatchOptions& options, Context& context) {
     const std::string text = MessageOf(**push);
     if (text.empty()) continue;
     --left;
-    const bool is_read =
-        context.Print(options.is_json ? text + "\n" : EventLine(Message(text), context.out));
+    const bool is_read = options.is_json ? context.PrintJsonText(text + "\n")
+                                         : context.Print(EventLine(LockMessage(text), context.out));
     if (!is_read) break;
   }
   return kExitDone;

@@ -165,7 +165,7 @@ std::string PastSentences(const Findings& findings, const Screen& screen) {
   return "\n" + PastText(findings.past.events, false, screen);
 }
 
-std::string JsonText(const WhyOptions& options, const Findings& findings) {
+boost::json::object ObjectOf(const WhyOptions& options, const Findings& findings) {
   boost::json::object object;
   json::AddText(object, "key", options.key);
   const std::string_view reason = ReasonOf(findings.lock);
@@ -180,16 +180,19 @@ std::string JsonText(const WhyOptions& options, const Findings& findings) {
                                      : boost::json::value(nullptr);
   }
   object["events"] = ObjectOf(findings.past)["events"];
-  return json::Written(object) + "\n";
+  return object;
 }
 
 Result<int> ShowWhy(const WhyOptions& options, Context& context) {
   const Result<Findings> findings = Investigate(options, context);
   if (!findings) return findings.failure();
-  context.Print(options.is_json ? JsonText(options, *findings)
-                                : StateSentences(findings->lock, context.out) +
-                                      OwnerSentence(options, *findings, context.out) +
-                                      PastSentences(*findings, context.out));
+  if (options.is_json) {
+    context.PrintJson(ObjectOf(options, *findings));
+    return kExitDone;
+  }
+  context.Print(StateSentences(findings->lock, context.out) +
+                OwnerSentence(options, *findings, context.out) +
+                PastSentences(*findings, context.out));
   return kExitDone;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/duration.h"
+#include "cli/lock_message.h"
 #include "cli/reply_fields.h"
 #include "cli/server_errors.h"
 
@@ -10,7 +11,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// How often the server is asked, beside what the lease demands, so that a BREAK is noticed.
+// How often the server is asked, beside what the lease demands: finds a BREAK that was not heard.
 constexpr DurationMs kAskEveryMs = 5000;
 constexpr DurationMs kBackoffFirstMs = 20;
 constexpr DurationMs kBackoffMaxMs = 1000;
@@ -45,6 +46,15 @@ void LockKeeper::BeginRelease(TimeMs now) {
   // On a connection that waits nothing else is executed.
   if (is_behind_wait) return was_connected_ ? Reopen(now) : void(state_ = State::kReleased);
   if (wire_.state() != Wire::State::kClosed) AskToUnlock(now);
+}
+
+void LockKeeper::BeginReleaseOfRest(TimeMs now) {
+  if (state_ != State::kLost || options_.keys.size() == 1 || !wire_.is_ready()) return;
+  is_rest_ = true;
+  release_until_ = now + settings_.timeout_ms;
+  state_ = State::kReleasing;
+  reason_.clear();
+  AskToUnlock(now);
 }
 
 TimeMs LockKeeper::HeldUntil() const {
@@ -113,6 +123,7 @@ void LockKeeper::OnDisconnect(const Failure& why, TimeMs now) {
 void LockKeeper::Reopen(TimeMs now) {
   reopen_at_ = kForever;
   sent_.clear();
+  is_listening_ = false;
   opened_at_ = now;
   wire_.Open(now);
   switch (state_) {
@@ -166,7 +177,7 @@ std::vector<std::string> LockKeeper::LockWordsNow(TimeMs now) const {
   LockWords words = options_.words;
   words.wait_ms = wait_until_ >= kForever ? kForever : std::max<DurationMs>(wait_until_ - now, 0);
   if (state_ != State::kAsking) words.wait_ms.reset();
-  std::vector<std::string> request = LockRequest(options_.key, options_.owner, words);
+  std::vector<std::string> request = LockRequest(options_.keys, options_.owner, words);
   if (options_.is_session) {
     request.emplace_back("SESSION");
     if (options_.grace_ms > 0) AddDuration(request, "GRACE", options_.grace_ms);
@@ -190,16 +201,29 @@ void LockKeeper::AskToRejoin(TimeMs now) {
 }
 
 void LockKeeper::AskWhetherHeld(TimeMs now) {
-  std::vector<std::string> words = {"CHECK", options_.key, Number(token_)};
-  if (options_.words.ttl_ms) {
-    words = {"RENEW", options_.key, options_.owner, "TOKEN", Number(token_)};
-    AddDuration(words, "PX", *options_.words.ttl_ms);
+  if (!is_listening_) Listen(now);
+  std::vector<std::string> words = {"CHECK", options_.keys.front(), Number(token_)};
+  // Without a lease a renewal of several keys is their check.
+  if (options_.words.ttl_ms || options_.keys.size() > 1) {
+    words = RequestOn("RENEW", options_.keys);
+    words.insert(words.end(), {options_.owner, "TOKEN", Number(token_)});
+    if (options_.words.ttl_ms) AddDuration(words, "PX", *options_.words.ttl_ms);
   }
   Send(Request::kConfirm, words, now, now + settings_.timeout_ms);
 }
 
+// Before the hold is confirmed, so that its end is either answered or heard.
+void LockKeeper::Listen(TimeMs now) {
+  is_listening_ = true;
+  const std::string channel = "__lock@" + Number(settings_.database_or_first()) + "__:";
+  for (const std::string& key : options_.keys) {
+    Send(Request::kSubscribe, {"SUBSCRIBE", channel + key}, now, now + settings_.timeout_ms);
+  }
+}
+
 void LockKeeper::AskToUnlock(TimeMs now) {
-  std::vector<std::string> words = {"UNLOCK", options_.key, options_.owner};
+  std::vector<std::string> words = RequestOn("UNLOCK", options_.keys);
+  words.push_back(options_.owner);
   if (token_ != 0) words.insert(words.end(), {"TOKEN", Number(token_)});
   Send(Request::kUnlock, words, now, now + settings_.timeout_ms);
 }
@@ -207,13 +231,16 @@ void LockKeeper::AskToUnlock(TimeMs now) {
 // Answers
 
 void LockKeeper::TakeReply(const protocol::Reply& reply, TimeMs now) {
-  if (reply.type == protocol::ReplyType::kPush || sent_.empty()) return;
+  if (reply.type == protocol::ReplyType::kPush) return TakePush(reply, now);
+  if (sent_.empty()) return;
   const Sent sent = sent_.front();
   sent_.pop_front();
   if (reply.IsError()) return TakeError(reply, sent.request, now);
   switch (sent.request) {
     case Request::kLock:
       return TakeLock(reply, now);
+    case Request::kSubscribe:
+      return;
     case Request::kConfirm:
       return TakeConfirmation(reply, sent, now);
     case Request::kRejoin:
@@ -223,7 +250,23 @@ void LockKeeper::TakeReply(const protocol::Reply& reply, TimeMs now) {
   }
 }
 
+// A push that confirms a subscription is the answer to its request.
+void LockKeeper::TakePush(const protocol::Reply& push, TimeMs now) {
+  const auto& parts = push.elements;
+  if (parts.size() != 3) return;
+  const bool is_answer = !sent_.empty() && sent_.front().request == Request::kSubscribe;
+  if (is_answer && parts[0].text == "subscribe") return sent_.pop_front();
+  if (parts[0].text != "message" || state_ != State::kHeld) return;
+  const LockMessage message(parts[2].text);
+  // It names only the new owner: whose hold it was the server must say.
+  if (message.Text("event") == "transferred") return AskWhetherHeld(now);
+  if (message.Number("token") != token_ || !message.EndsHold()) return;
+  Lose("its hold was " + message.Text("event"));
+}
+
 void LockKeeper::TakeError(const protocol::Reply& reply, Request request, TimeMs now) {
+  // Who may not listen has to ask.
+  if (request == Request::kSubscribe) return;
   if (state_ == State::kReleasing) {
     if (request != Request::kUnlock) return;
     state_ = State::kReleased;
@@ -271,13 +314,16 @@ void LockKeeper::TakeRejoined(const protocol::Reply& reply, TimeMs now) {
   if (token && *token == token_) return AskWhetherHeld(now);
   if (token) {
     // A new grant: others may have held it in between. It is given back, and nobody waits for that.
-    wire_.Send({"UNLOCK", options_.key, options_.owner, "TOKEN", Number(*token)});
+    std::vector<std::string> words = RequestOn("UNLOCK", options_.keys);
+    words.insert(words.end(), {options_.owner, "TOKEN", Number(*token)});
+    wire_.Send(std::vector<std::string_view>(words.begin(), words.end()));
   }
   Lose("the session ended while " + wire_.ServerName() + " was not connected");
 }
 
 void LockKeeper::TakeUnlocked(const protocol::Reply& reply) {
-  if (token_ != 0 && reply.integer == 0) {
+  const auto all = static_cast<std::int64_t>(options_.keys.size());
+  if (token_ != 0 && reply.integer < all && !is_rest_) {
     return Lose(wire_.ServerName() + " says that it was not held any more at the end");
   }
   state_ = State::kReleased;

@@ -22,6 +22,9 @@ namespace fairlock::cli {
 // What it says of the hold is never too good. A lease counts from the moment at which it was asked
 // for, a session only while its connection lives, and a grant that came out of a wait is confirmed
 // before it counts: its token may have lain in the socket for longer than the lease.
+//
+// The end of a hold is heard on the channels of its keys, on the same connection. Asking again and
+// again finds it too, if later: a user may be allowed to lock a key and not to listen to it.
 class LockKeeper {
  public:
   enum class State : std::uint8_t {
@@ -39,8 +42,10 @@ class LockKeeper {
   LockKeeper(const RunOptions& options, const Settings& settings, Login login);
 
   void Start(TimeMs now);
-  // Gives up the hold, or the place in line.
+  // Gives up the hold, or the place in the queue.
   void BeginRelease(TimeMs now);
+  // After a loss: gives up what is left of several keys. Does nothing if there was but one.
+  void BeginReleaseOfRest(TimeMs now);
 
   pollfd Interest() const { return wire_.Interest(); }
   TimeMs WakeAt() const;
@@ -54,7 +59,7 @@ class LockKeeper {
   std::string ServerName() const { return wire_.ServerName(); }
 
  private:
-  enum class Request : std::uint8_t { kLock, kConfirm, kRejoin, kUnlock };
+  enum class Request : std::uint8_t { kLock, kSubscribe, kConfirm, kRejoin, kUnlock };
   struct Sent {
     Request request;
     TimeMs at;
@@ -69,11 +74,13 @@ class LockKeeper {
   void Send(Request request, const std::vector<std::string>& words, TimeMs now, TimeMs due_at);
   void AskForLock(TimeMs now);
   void AskWhetherHeld(TimeMs now);
+  void Listen(TimeMs now);
   void AskToRejoin(TimeMs now);
   void AskToUnlock(TimeMs now);
   std::vector<std::string> LockWordsNow(TimeMs now) const;
 
   void TakeReply(const protocol::Reply& reply, TimeMs now);
+  void TakePush(const protocol::Reply& push, TimeMs now);
   void TakeError(const protocol::Reply& reply, Request request, TimeMs now);
   void TakeLock(const protocol::Reply& reply, TimeMs now);
   void TakeConfirmation(const protocol::Reply& reply, const Sent& sent, TimeMs now);
@@ -105,6 +112,8 @@ class LockKeeper {
   std::int64_t token_ = 0;
   TimeMs lease_until_ = kForever;  // without a lease: for ever
   TimeMs ask_at_ = kForever;       // the next request, of the kind that the state needs
+  bool is_listening_ = false;      // on this connection
+  bool is_rest_ = false;           // what is released is what a loss has left
   TimeMs release_until_ = kForever;
 
   std::string reason_;

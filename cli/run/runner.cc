@@ -17,26 +17,31 @@ constexpr DurationMs kSleepMsMax = 60'000;
 }  // namespace
 
 Runner::Runner(const RunOptions& options, const Context& context)
-    : options_(options), context_(context), keeper_(options, context.settings, context.login) {}
+    : options_(options),
+      context_(context),
+      report_(context_, options_),
+      keeper_(options, context.settings, context.login) {}
 
 Result<int> Runner::Run() {
   const TimeMs begin = NowMs();
   keeper_.Start(begin);
-  line_watch_.emplace(context_, options_.key, options_.owner, begin);
+  queue_watch_.emplace(context_, options_, report_, begin);
   while (!is_over_) {
     WaitForNews();
     while (const auto signal = signals_.Take()) TakeSignal(*signal);
     const TimeMs now = NowMs();
-    if (line_watch_) line_watch_->Advance(now);
+    if (queue_watch_) queue_watch_->Advance(now);
     keeper_.Advance(now);
     LookAtLock(now);
   }
-  return outcome_;
+  return report_.Conclude(std::move(outcome_));
 }
+
+std::string Runner::Keys() const { return NameKeys(options_.keys, context_.errors); }
 
 TimeMs Runner::WakeAt() const {
   TimeMs at = std::min(kill_at_, keeper_.WakeAt());
-  if (line_watch_) at = std::min(at, line_watch_->WakeAt());
+  if (queue_watch_) at = std::min(at, queue_watch_->WakeAt());
   return at;
 }
 
@@ -44,7 +49,7 @@ void Runner::WaitForNews() {
   std::array<pollfd, 3> news = {{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
                                  keeper_.Interest(),
                                  {.fd = -1, .events = 0, .revents = 0}}};
-  if (line_watch_) news[2] = line_watch_->Interest();
+  if (queue_watch_) news[2] = queue_watch_->Interest();
   const DurationMs left = std::clamp<DurationMs>(WakeAt() - NowMs(), 0, kSleepMsMax);
   ::poll(news.data(), news.size(), static_cast<int>(left));
 }
@@ -82,52 +87,60 @@ void Runner::LookAtObtaining() {
     case LockKeeper::State::kHeld:
       return StartCommand();
     case LockKeeper::State::kDenied:
-      outcome_ = Failure{options_.conflict_exit_code, context_.errors.Quoted(options_.key) +
-                                                          " was not obtained: " + keeper_.reason() +
-                                                          "; `fairlockctl why` tells more"};
+      outcome_ =
+          Failure{options_.conflict_exit_code,
+                  Keys() + (options_.keys.size() == 1 ? " was" : " were") +
+                      " not obtained: " + keeper_.reason() + "; `fairlockctl why` tells more"};
       break;
     case LockKeeper::State::kFailed:
       outcome_ = keeper_.failure();
       break;
     case LockKeeper::State::kLost:
-      outcome_ = Failure{kExitLost, "lost " + context_.errors.Quoted(options_.key) +
-                                        " before the command began: " + keeper_.reason()};
+      outcome_ =
+          Failure{kExitLost, "lost " + Keys() + " before the command began: " + keeper_.reason()};
       break;
     default:
       return;
   }
-  line_watch_.reset();
+  queue_watch_.reset();
   is_over_ = true;
 }
 
 void Runner::StartCommand() {
-  line_watch_.reset();
+  queue_watch_.reset();
+  std::string keys;
+  for (const std::string& key : options_.keys) keys += (keys.empty() ? "" : "\n") + key;
   Result<ChildProcess> command = ChildProcess::Start(
       {.command = options_.command,
-       .variables = {"FAIRLOCK_KEY=" + options_.key, "FAIRLOCK_OWNER=" + options_.owner,
+       .variables = {"FAIRLOCK_KEY=" + options_.keys.front(), "FAIRLOCK_KEYS=" + keys,
+                     "FAIRLOCK_OWNER=" + options_.owner,
                      "FAIRLOCK_TOKEN=" + std::to_string(keeper_.token())},
        // A session ends with us, so the command must end at once; a lease leaves it some time.
        .signal_if_orphaned = options_.is_session ? SIGKILL : SIGTERM});
   if (!command) return Release(command.failure());
   command_.emplace(std::move(*command));
+  report_.Count("granted", "token", keeper_.token());
   phase_ = Phase::kRunning;
 }
 
 void Runner::StopCommand(TimeMs now) {
-  context_.Say("lost " + context_.errors.Quoted(options_.key) + ": " + keeper_.reason() +
-               "; the command is ended");
+  // Before a word is said: standard error may be a pipe that nobody reads.
   phase_ = Phase::kStopping;
   kill_at_ = now + options_.kill_after_ms;
   command_->SignalAll(SIGTERM);
   command_->SignalAll(SIGCONT);  // one that is stopped could not end
+  report_.Say("lost", "lost " + Keys() + ": " + keeper_.reason() + "; the command is ended");
 }
 
 void Runner::OnCommandEnded(int status) {
+  report_.Count("ended", "status", status);
   if (phase_ == Phase::kStopping) {
     command_->SignalAll(SIGKILL);  // what it has left behind holds no lock either
     command_.reset();
     outcome_ = kExitLost;
-    is_over_ = true;
+    keeper_.BeginReleaseOfRest(NowMs());
+    is_over_ = keeper_.state() != LockKeeper::State::kReleasing;
+    phase_ = Phase::kReleasing;
     return;
   }
   command_.reset();
@@ -135,7 +148,7 @@ void Runner::OnCommandEnded(int status) {
 }
 
 void Runner::Release(Result<int> outcome) {
-  line_watch_.reset();
+  queue_watch_.reset();
   outcome_ = std::move(outcome);
   phase_ = Phase::kReleasing;
   keeper_.BeginRelease(NowMs());
@@ -144,11 +157,11 @@ void Runner::Release(Result<int> outcome) {
 void Runner::LookAtReleasing() {
   switch (keeper_.state()) {
     case LockKeeper::State::kReleased:
-      if (!keeper_.reason().empty()) context_.Say(keeper_.reason());
+      if (!keeper_.reason().empty()) report_.Say("unconfirmed", keeper_.reason());
       break;
     case LockKeeper::State::kLost:
-      outcome_ = Failure{kExitLost, "lost " + context_.errors.Quoted(options_.key) +
-                                        " while the command ran: " + keeper_.reason()};
+      outcome_ =
+          Failure{kExitLost, "lost " + Keys() + " while the command ran: " + keeper_.reason()};
       break;
     case LockKeeper::State::kDenied:
     case LockKeeper::State::kFailed:

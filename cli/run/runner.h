@@ -8,9 +8,10 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "cli/run/child_process.h"
-#include "cli/run/line_watch.h"
 #include "cli/run/lock_keeper.h"
+#include "cli/run/queue_watch.h"
 #include "cli/run/run_options.h"
+#include "cli/run/run_report.h"
 #include "cli/run/signal_inbox.h"
 
 namespace fairlock::cli {
@@ -32,6 +33,7 @@ class Runner {
 
   void WaitForNews();
   TimeMs WakeAt() const;
+  std::string Keys() const;  // for messages
   void TakeSignal(int signal);
   void LookAtLock(TimeMs now);
   void LookAtObtaining();
@@ -43,10 +45,11 @@ class Runner {
 
   RunOptions options_;
   const Context& context_;
+  RunReport report_;
   SignalInbox signals_;
   LockKeeper keeper_;
-  std::optional<LineWatch> line_watch_;  // while it waits
-  std::optional<ChildProcess> command_;  // while it runs
+  std::optional<QueueWatch> queue_watch_;  // while it waits
+  std::optional<ChildProcess> command_;    // while it runs
   Phase phase_ = Phase::kObtaining;
   TimeMs kill_at_ = kForever;
   Result<int> outcome_ = 0;  // what is to be returned after the release

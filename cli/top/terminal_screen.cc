@@ -9,6 +9,8 @@ namespace fairlock::cli {
 namespace {
 
 constexpr int kEscape = 27;
+constexpr int kBackspace = 8;
+constexpr int kDelete = 127;
 constexpr int kAlarmPair = 1;
 
 int AttributesOf(Emphasis emphasis) {
@@ -79,6 +81,9 @@ Keystroke TerminalScreen::ReadKey(DurationMs patience_ms) {
     case '\r':
       return {.special = SpecialKey::kEnter};
     case KEY_BACKSPACE:
+    case kBackspace:
+    case kDelete:
+      return {.special = SpecialKey::kErase};
     case KEY_LEFT:
     case kEscape:
       return {.special = SpecialKey::kBack};

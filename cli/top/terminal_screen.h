@@ -11,7 +11,7 @@
 namespace fairlock::cli {
 
 // Keys that are no character.
-enum class SpecialKey : std::uint8_t { kNone, kUp, kDown, kEnter, kBack };
+enum class SpecialKey : std::uint8_t { kNone, kUp, kDown, kEnter, kBack, kErase };
 
 struct Keystroke {
   SpecialKey special = SpecialKey::kNone;

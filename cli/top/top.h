@@ -32,10 +32,15 @@ class Top {
   void Look();
   void LookAtOverview();
   void LookAtKey();
+  void LookAtPast();
   void Draw();
   Frame Picture() const;
   void Take(const Keystroke& key);
+  void TakeCommand(const Keystroke& key);
   void TakeAnswer(char answer);
+  void TakeFilter(const Keystroke& key);
+  void GoBack();
+  FrameLine Bottom() const;
   void Move(int by);
   void Sort();
   void Ask();
@@ -53,6 +58,11 @@ class Top {
   std::optional<TopKey> selected_;  // in the overview
   std::optional<TopKey> opened_;    // the key that is looked at
   std::optional<OneKey> one_key_;
+  std::optional<TopKey> past_of_;  // the key whose history is looked at
+  std::optional<KeyPast> past_;
+  std::string filter_;                 // as it was typed
+  std::optional<std::string> typing_;  // the filter that is being typed
+  bool is_helping_ = false;
   std::optional<Question> question_;
   std::string note_;     // what was done last
   std::string trouble_;  // why nothing newer can be shown

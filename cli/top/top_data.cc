@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "cli/past_events.h"
 #include "cli/reply_fields.h"
 
 namespace fairlock::cli {
@@ -56,6 +57,16 @@ Result<OneKey> AskForKey(Client& client, const TopKey& key, std::int64_t places_
   OneKey found{.lock = std::move(*lock), .places = {}};
   for (const protocol::Reply& place : places->elements) found.places.push_back(ReadPlace(place));
   return found;
+}
+
+Result<KeyPast> AskForKeyPast(Client& client, const TopKey& key, std::int64_t events_max) {
+  const Result<protocol::Reply> selected = client.Ask({"SELECT", std::to_string(key.database)});
+  if (!selected) return selected.failure();
+  Result<PastPage> page = AskForPast(client, {.key = key.key, .count = events_max});
+  if (page) return KeyPast{.events = std::move(page->events), .refusal = {}};
+  // A server that keeps no history says so.
+  if (page.failure().exit_code == kExitUnreachable) return page.failure();
+  return KeyPast{.events = {}, .refusal = page.failure().text};
 }
 
 }  // namespace fairlock::cli

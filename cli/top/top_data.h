@@ -42,7 +42,13 @@ struct OneKey {
   std::vector<PlaceView> places;
 };
 
+struct KeyPast {
+  std::vector<protocol::Reply> events;  // the newest first
+  std::string refusal;                  // why there are none to show
+};
+
 Result<Overview> AskForOverview(Client& client, const ContentionQuery& query);
 Result<OneKey> AskForKey(Client& client, const TopKey& key, std::int64_t places_max);
+Result<KeyPast> AskForKeyPast(Client& client, const TopKey& key, std::int64_t events_max);
 
 }  // namespace fairlock::cli

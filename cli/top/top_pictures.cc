@@ -1,16 +1,31 @@
 #include "cli/top/top_pictures.h"
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "cli/claim_tables.h"
 #include "cli/duration.h"
+#include "cli/past_events.h"
 #include "cli/table.h"
 
 namespace fairlock::cli {
 
 namespace {
 
+// Beside as many locks as there is room for.
 constexpr std::size_t kLabelsShown = 5;
+// Title, counts, rates, a blank, the headings of both tables with a blank between them, the help.
+constexpr std::size_t kOtherLines = 8;
+constexpr std::size_t kLocksMin = 3;
+
+// The longest of the texts that fits: a line of keys that is cut helps nobody.
+std::string KeysLine(std::initializer_list<std::string_view> texts, const Screen& screen) {
+  for (const std::string_view text : texts) {
+    if (screen.columns == 0 || text.size() <= screen.columns) return std::string(text);
+  }
+  return std::string(*(texts.end() - 1));
+}
 
 std::string Rate(const OverviewPicture& picture, std::string_view field) {
   if (picture.before == nullptr) return "-";
@@ -33,15 +48,16 @@ std::string_view TitleOf(Contention by) {
   return "";
 }
 
-std::string LabelsText(const std::vector<LabelRow>& labels, const Screen& screen) {
+std::string LabelsText(const std::vector<LabelRow>& labels, std::size_t shown,
+                       const Screen& screen) {
   Table table({{.title = "BUSIEST LABELS, 5 MINUTES", .may_shrink = true},
                {.title = "ACQUIRED", .is_right_aligned = true},
-               {.title = "AFTER WAIT", .is_right_aligned = true},
-               {.title = "DENIED", .is_right_aligned = true},
-               {.title = "WAIT P99", .is_right_aligned = true},
-               {.title = "HOLD P50", .is_right_aligned = true}},
+               {.title = "AFTER WAIT", .is_right_aligned = true, .drop_order = 1},
+               {.title = "DENIED", .is_right_aligned = true, .drop_order = 2},
+               {.title = "WAIT P99", .is_right_aligned = true, .drop_order = 4},
+               {.title = "HOLD P50", .is_right_aligned = true, .drop_order = 3}},
               screen);
-  for (std::size_t i = 0; i < labels.size() && i < kLabelsShown; ++i) {
+  for (std::size_t i = 0; i < labels.size() && i < shown; ++i) {
     const LabelRow& row = labels[i];
     table.Add({{row.label.empty() ? "(none)" : screen.Printable(row.label)},
                {ShowCount(row.acquired)},
@@ -59,8 +75,9 @@ Frame DrawOverview(const OverviewPicture& picture, const Screen& screen) {
   const InfoReport& info = picture.now.info;
   const auto count = [&](std::string_view field) { return ShowCount(info.Number(field)); };
   Frame frame;
-  frame.Add("fairlockd " + info.Text("fairlock_version") + " at " + picture.server_name +
-                ", since " + ShowMoment(UnixTimeMs() - info.Number("uptime_in_seconds") * 1000),
+  frame.Add("fairlockd " + screen.Printable(info.Text("fairlock_version")) + " at " +
+                picture.server_name + ", since " +
+                ShowMoment(UnixTimeMs() - info.Number("uptime_in_seconds") * 1000),
             Emphasis::kTitle);
   frame.Add(count("locks") + " locks, " + count("holders") + " holders, " + count("waiters") +
             " waiters; " + count("connected_clients") + " clients, " +
@@ -69,8 +86,11 @@ Frame DrawOverview(const OverviewPicture& picture, const Screen& screen) {
             Rate(picture, "granted_after_wait") + " hand-overs, " + Rate(picture, "denied") +
             " denials, " + Rate(picture, "expired") + " expired");
   frame.Add("");
+  if (!picture.filter.empty()) {
+    frame.lines.back().text = "only keys that match " + screen.Printable(picture.filter);
+  }
   if (picture.now.contended.rows.empty()) {
-    frame.Add("Nobody waits for a lock.", Emphasis::kFaint);
+    frame.Add("No lock is held or waited for.", Emphasis::kFaint);
   } else {
     frame.AddTable(
         ContendedText(picture.now.contended, std::string(TitleOf(picture.sorted_by)), screen),
@@ -78,8 +98,18 @@ Frame DrawOverview(const OverviewPicture& picture, const Screen& screen) {
   }
   if (!picture.now.contended.is_whole) frame.Add("(of a part of the locks)", Emphasis::kFaint);
   frame.Add("");
-  if (!picture.now.labels.empty()) frame.AddTable(LabelsText(picture.now.labels, screen));
-  frame.bottom = {"up/down choose   enter look   b break   s sort   q quit", Emphasis::kFaint};
+  // The labels get what the locks leave.
+  const std::size_t used = frame.lines.size() + 2;
+  if (!picture.now.labels.empty() && picture.rows > used) {
+    frame.AddTable(LabelsText(picture.now.labels, picture.rows - used, screen));
+  }
+  frame.bottom = {
+      KeysLine({"up/down choose   enter look   h history   / filter   s sort   b break   "
+                "? help   q quit",
+                "enter look  h history  / filter  s sort  b break  ? help  q quit",
+                "enter look  h history  / filter  ? help  q quit", "? help  q quit"},
+               screen),
+      Emphasis::kFaint};
   return frame;
 }
 
@@ -102,8 +132,49 @@ Frame DrawKey(const KeyPicture& picture, const Screen& screen) {
   }
   frame.Add("");
   if (!picture.found.places.empty()) frame.AddTable(PlacesTable(picture.found.places, screen));
-  frame.bottom = {"esc back   b break   q quit", Emphasis::kFaint};
+  frame.bottom = {
+      KeysLine({"esc back   h history   b break   ? help   q quit", "esc back  ? help"}, screen),
+      Emphasis::kFaint};
   return frame;
+}
+
+Frame DrawPast(const TopKey& key, const KeyPast& past, const Screen& screen) {
+  Frame frame;
+  frame.Add(
+      "History of " + screen.Printable(key.key) + ", database " + std::to_string(key.database),
+      Emphasis::kTitle);
+  frame.Add("");
+  if (!past.refusal.empty()) {
+    frame.Add(past.refusal, Emphasis::kFaint);
+  } else if (past.events.empty()) {
+    frame.Add("Nothing is known of it.", Emphasis::kFaint);
+  } else {
+    frame.AddTable(PastText(past.events, false, screen));
+  }
+  frame.bottom = {"esc back   ? help   q quit", Emphasis::kFaint};
+  return frame;
+}
+
+Frame DrawHelp(const Screen&) {
+  Frame frame;
+  frame.Add("Keys", Emphasis::kTitle);
+  frame.Add("");
+  for (const char* const line :
+       {"up, k       the lock above", "down, j     the lock below",
+        "enter       its holders and its queue", "h           its history",
+        "b           end its holds by force, after a question",
+        "/           show only keys that match",
+        "s           sort: waiters, longest wait, oldest hold", "esc         back, or no filter",
+        "?           this help", "q           quit"}) {
+    frame.Add(line);
+  }
+  frame.bottom = {"esc back   q quit", Emphasis::kFaint};
+  return frame;
+}
+
+std::size_t LockLines(std::size_t rows, std::size_t label_count) {
+  const std::size_t others = kOtherLines + std::min(label_count, kLabelsShown);
+  return rows > others + kLocksMin ? rows - others : kLocksMin;
 }
 
 }  // namespace fairlock::cli

@@ -15,6 +15,8 @@ struct OverviewPicture {
   const Overview* before = nullptr;  // for what happens in a second; null: unknown
   Contention sorted_by = Contention::kWaiters;
   std::size_t selected = 0;
+  std::size_t rows = 0;  // of the terminal
+  std::string filter;    // as it was typed; empty: none
   std::string server_name;
 };
 
@@ -26,5 +28,10 @@ struct KeyPicture {
 };
 
 Frame DrawKey(const KeyPicture& picture, const Screen& screen);
+Frame DrawPast(const TopKey& key, const KeyPast& past, const Screen& screen);
+Frame DrawHelp(const Screen& screen);
+
+// How many locks the overview has lines for, beside so many labels.
+std::size_t LockLines(std::size_t rows, std::size_t label_count);
 
 }  // namespace fairlock::cli

@@ -82,6 +82,31 @@ class Locking(WithServer):
         ctl.text("lock", "k")
         self.assertEqual(self.own.ask("LOCKED", "k", "me"), 1)
         ctl.text("unlock", "k", "--owner", "me")
+        ctl.text("lock", "k", "you")  # the last word goes before the environment
+        self.assertEqual(self.own.ask("LOCKED", "k", "you"), 1)
+        either = ctl.run("lock", "a", "b", "c")
+        self.assertEqual(either.returncode, WRONG_USE)
+        self.assertIn("is 'c' a key or the owner? FAIRLOCK_OWNER is set", either.stderr)
+
+    def test_several_keys_are_one_lock(self):
+        token = self.ctl.json("lock", "a", "b", "c", "--owner", "me")["token"]
+        self.assertEqual([self.own.ask("CHECK", key, token) for key in "abc"], [1, 1, 1])
+        self.assertEqual(self.ctl.text("renew", "a", "b", "c", "me", "--ttl", "2h"), "")
+        denied = self.ctl.run("lock", "--key", "x", "--key", "b", "you")
+        self.assertEqual((denied.returncode, denied.stdout), (NOT_OBTAINED, ""))
+        self.assertIn("'x' and 'b' were not obtained: 'b' is held; 'me' has held it",
+                      denied.stderr)
+        self.assertEqual(self.own.ask("LOCKED", "x"), 0)
+        released = self.ctl.json("unlock", "a", "b", "c", "me")
+        self.assertEqual(released, {"keys": ["a", "b", "c"], "owner": "me", "released": 3})
+        again = self.ctl.run("unlock", "a", "b", "me")
+        self.assertEqual((again.returncode, again.stderr),
+                         (NO, "fairlockctl: 'me' does not hold 'a' and 'b'\n"))
+        for words, missing in ((("lock",), "KEY is required"),
+                               (("lock", "k"), "OWNER is required")):
+            wrong = self.ctl.run(*words)
+            self.assertEqual(wrong.returncode, WRONG_USE)
+            self.assertIn(missing, wrong.stderr)
 
     def test_modes_and_labels_arrive(self):
         self.ctl.text("lock", "k", "a", "--limit", "2", "--label", "kind", "--min-hold", "1m")
@@ -109,10 +134,12 @@ class Locking(WithServer):
     def test_a_mistake_is_told_before_the_server_is_asked(self):
         for words, text in (
                 (("lock", "k", "me", "--replace"), "--replace is that of --max-waiters"),
-                (("lock", "k", "me", "--ttl", "0"), "--ttl: '0' is wrong"),
-                (("renew", "k", "me", "--ttl", "0s"), "--ttl: '0s' is wrong"),
-                (("run", "k", "--ttl", "0.4ms", "--", "true"), "--ttl: '0.4ms' is wrong"),
-                (("limit", "set", "a", "5", "--for", "0"), "--for: '0' is wrong"),
+                (("lock", "k", "me", "--ttl", "0"),
+                 "--ttl: must be a duration such as 500ms, 30s, 1h30m or 2d, from 1ms on, got '0'"),
+                (("renew", "k", "me", "--ttl", "0s"), "--ttl: must be "),
+                (("run", "k", "--ttl", "0.4ms", "--", "true"), "from 1ms on, got '0.4ms'"),
+                (("limit", "set", "a", "5", "--for", "0"),
+                 "whole seconds such as 30s, 1h30m or 2d, got '0'"),
                 (("limit", "set", "a", "5", "--for", "1ms"), "whole seconds"),
                 (("drain", "a", "--for", "1.5s"), "whole seconds")):
             wrong = self.ctl.run(*words)
@@ -384,7 +411,7 @@ class WhichServer(unittest.TestCase):
         self.assertIn("cannot connect to no.such.name.invalid:3247", failed.stderr)
 
     def test_a_wrong_command_line_is_explained(self):
-        for words, text in ((("lcks",), "locks would be right"), (("show",), "KEY is required"),
+        for words, text in ((("lcks",), "did you mean `locks`?"), (("show",), "KEY is required"),
                             (("locks", "--held", "soon"), "a duration such as")):
             failed = Fairlockctl().run(*words)
             self.assertEqual((failed.returncode, failed.stdout), (WRONG_USE, ""))

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from fairlockctl import DONE, NO, REFUSED, WRONG_USE, Fairlockctl
+from fairlockctl import DONE, NO, PROGRAM, REFUSED, WRONG_USE, Fairlockctl
 from kept_server import KeptServer
 from own_server import Server
 
@@ -115,11 +115,11 @@ class ThePast(WithServer):
         for number in range(300):
             self.own.ask("LOCK", f"k{number}", "a")
         cut = self.ctl.run("history", "*", "--count", "10")
-        # Events of one millisecond stay together.
-        self.assertGreaterEqual(len(cut.stdout.splitlines()), 11)
-        until = cut.stderr.split("--until ")[1].split()[0]
-        older = self.ctl.json("history", "*", "--until", until, "-n", "1000")["events"]
-        self.assertEqual(len(older) + len(cut.stdout.splitlines()), 301)
+        self.assertEqual(len(cut.stdout.splitlines()), 1 + 10)
+        before = cut.stderr.split("--before ")[1].split()[0]
+        older = self.ctl.json("history", "*", "--before", before, "-n", "1000")["events"]
+        self.assertEqual([event["key"] for event in older],
+                         [f"k{number}" for number in reversed(range(290))])
         keys = [event["key"] for event in self.ctl.json("history", "*", "-n", "1000")["events"]]
         self.assertEqual(keys, [f"k{number}" for number in reversed(range(300))])
 
@@ -233,14 +233,15 @@ class TheServer(WithServer):
 
 class Completion(unittest.TestCase):
 
-    def complete(self, *words):
+    def complete(self, *words, line=""):
         """What bash offers behind these words, of which the last is being typed."""
         script = Fairlockctl().text("completion", "bash")
         words = " ".join(f"'{word}'" for word in ("fairlockctl", *words))
-        script += f'\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _fairlockctl\n'
+        script += f'\nCOMP_LINE="{line}"; COMP_POINT={len(line)}; COMP_WORDS=({words})\n'
+        script += "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _fairlockctl\n"
         script += 'printf "%s\\n" "${COMPREPLY[@]}"\n'
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20,
-                              check=True)
+                              check=True, env=self.shell_environment())
         return done.stdout.split()
 
     def test_bash_completes_commands_options_and_choices(self):
@@ -251,6 +252,37 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("show", "limit", "--pl"), ["--places"])
         self.assertEqual(self.complete("--po"), ["--port"])
         self.assertEqual(self.complete("run", "k", "--", "l"), [])
+
+    def test_names_that_the_server_knows_are_offered(self):
+        with Server() as server, server.connect() as own:
+            own.ask("LOCK", "order:42", "a", "LABEL", "orders")
+            own.ask("LOCK", "order:43", "a")
+            own.ask("LOCK", "order:4 4", "a")  # a shell would need quotes
+            own.ask("LOCK", "job", "a")
+            port = ("-p", str(server.port))
+            self.assertEqual(self.complete(*port, "show", "jo"), ["job"])
+            self.assertEqual(self.complete(*port, "unlock", "order"), ["order:42", "order:43"])
+            # Bash takes a word apart at its colon, and wants the rest.
+            self.assertEqual(self.complete(*port, "why", "order", ":", "4", line="why order:4"),
+                             ["42", "43"])
+            self.assertEqual(self.complete(*port, "lock", "k", "--label", "o"), ["orders"])
+            self.assertEqual(self.complete(*port, "config", "set", "max_ke"), ["max_keep"])
+            self.assertEqual(self.complete(*port, "show", "--pl"), ["--places"])
+            with tempfile.TemporaryDirectory() as folder:
+                script = (Fairlockctl().text("completion", "fish") + "\ncomplete --do-complete "
+                          f"'fairlockctl -p {server.port} show order:'\n")
+                done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True,
+                                      text=True, timeout=20, check=True, cwd=folder,
+                                      env={**self.shell_environment(), "HOME": folder})
+                self.assertEqual(sorted(done.stdout.splitlines()), ["order:42", "order:43"])
+        # Without a server there is nothing more, and no error.
+        self.assertEqual(self.complete("-p", "1", "show", "or"), [])
+
+    @staticmethod
+    def shell_environment():
+        environment = dict(Fairlockctl().environment)
+        environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"
+        return environment
 
     def test_bash_takes_no_value_for_the_command(self):
         self.assertEqual(self.complete("-p", "6391", "sh"), ["show"])

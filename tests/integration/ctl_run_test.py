@@ -1,5 +1,6 @@
 """fairlockctl run: a command under a lock, in good and in bad times."""
 
+import json
 import os
 import pathlib
 import signal
@@ -47,6 +48,11 @@ class WithServer(unittest.TestCase):
             self.assertLess(time.monotonic(), give_up, what)
             time.sleep(0.002)
 
+    def close_connections(self):
+        """Of the runners: the one that holds a lock listens to what becomes of it."""
+        for kind in ("normal", "pubsub"):
+            self.own.ask("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+
     def wait_for_holder(self, count=1):
         self.wait_until(lambda: self.own.ask("LOCKED", "k") == count, f"{count} holders")
 
@@ -91,11 +97,58 @@ class InLine(WithServer):
     def test_the_wait_ends_as_flock_would_have_it(self):
         self.own.ask("LOCK", "k", "other")
         for words, status in ((["-n"], NOT_OBTAINED), (["--wait", "0"], NOT_OBTAINED),
-                              (["-w", "0.05"], NOT_OBTAINED), (["--wait", "50ms"], NOT_OBTAINED),
-                              (["-n", "-E", "3"], 3), (["-w", "0.05", "-E", "0"], 0)):
+                              (["-w", "50ms"], NOT_OBTAINED), (["--wait", "0.05s"], NOT_OBTAINED),
+                              (["-n", "-E", "3"], 3), (["-w", "50ms", "-E", "0"], 0)):
             done = self.run_shell("echo ran", *words)
             self.assertEqual((done.returncode, done.stdout), (status, ""), words)
             self.assertIn("'k' was not obtained", done.stderr)
+
+    def test_a_wait_without_a_unit_is_refused_here_as_everywhere(self):
+        for words in (("run", "k", "-w", "300", "--", "true"), ("lock", "k", "me", "-w", "300")):
+            done = self.ctl.run(*words)
+            self.assertEqual((done.returncode, done.stdout), (WRONG_USE, ""), words)
+            self.assertIn("needs a unit: 300s or 300ms, got '300'", done.stderr)
+
+    def test_off_a_terminal_it_says_now_and_then_what_it_waits_for(self):
+        self.own.ask("LOCK", "k", "other")
+        runner = self.start("k", "--report-every", "100ms", "--", "true")
+        self.assertRegex(runner.stderr.readline(),
+                         r"^fairlockctl: waiting for 'k' since \d+ms, place 1, next; held by "
+                         r"'other' for \S+, lease left 2\d\.?\d?s$")
+        self.own.ask("UNLOCK", "k", "other")
+        self.assertEqual(self.outcome(runner)[0], DONE)
+        self.own.ask("LOCK", "k", "third")
+        quiet = self.ctl.run("run", "k", "--wait", "300ms", "--report-every", "0", "--", "true")
+        self.assertEqual(len(quiet.stderr.splitlines()), 1)
+
+    def test_several_keys_are_held_as_one(self):
+        for words in (("a", "b"), ("--key", "a", "--key", "b")):
+            script = (f'echo "$FAIRLOCK_KEY|$FAIRLOCK_KEYS"; '
+                      f'{PROGRAM} owner $FAIRLOCK_OWNER')
+            done = self.ctl.run("run", *words, "--", "sh", "-c", script)
+            self.assertEqual(done.stdout.splitlines()[:2], ["a|a", "b"])
+            for key in ("a", "b"):
+                self.assertRegex(done.stdout, rf"\n{key} +0 +holds ")
+            self.assertEqual((self.own.ask("LOCKED", "a"), self.own.ask("LOCKED", "b")), (0, 0))
+        self.own.ask("LOCK", "b", "other")
+        done = self.ctl.run("run", "a", "b", "-n", "--", "true")
+        self.assertEqual(done.returncode, NOT_OBTAINED)
+        self.assertIn("'a' and 'b' were not obtained", done.stderr)
+        self.assertEqual(self.own.ask("LOCKED", "a"), 0)
+
+    def test_what_it_says_can_be_json(self):
+        self.own.ask("LOCK", "k", "other")
+        runner = self.start("k", "--owner", "me", "--json", "--report-every", "50ms", "--",
+                            "sh", "-c", "exit 3")
+        first = json.loads(runner.stderr.readline())
+        self.assertEqual((first["event"], first["keys"], first["owner"]),
+                         ("waiting", ["k"], "me"))
+        self.own.ask("UNLOCK", "k", "other")
+        status, errors = self.outcome(runner)
+        events = [json.loads(line) for line in errors.splitlines()]
+        events = [event for event in events if event["event"] != "waiting"]
+        self.assertEqual((status, [event["event"] for event in events]), (3, ["granted", "ended"]))
+        self.assertEqual((type(events[0]["token"]), events[1]["status"]), (int, 3))
 
     def test_a_signal_while_it_waits_ends_it_and_its_place(self):
         self.own.ask("LOCK", "k", "other")
@@ -109,7 +162,7 @@ class InLine(WithServer):
         self.own.ask("LOCK", "k", "other")
         runner = self.start("k", "--", "true")
         self.wait_for_line(1)
-        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.close_connections()
         later = self.start("k", "--", "true")
         self.wait_for_line(2)
         places = self.ctl.json("queue", "k")["queue"]
@@ -126,8 +179,10 @@ class InLine(WithServer):
         with Terminal(str(PROGRAM), "run", "k", "--", "echo", "my turn",
                       environment=self.ctl.environment) as terminal:
             terminal.wait_for("waiting for 'k' since ")
-            terminal.wait_for("place 1, next")
-            self.own.ask("UNLOCK", "k", "other")
+            terminal.wait_for("place 1, next; held by 'other' for ")
+            self.own.ask("TRANSFER", "k", "other", "another")
+            terminal.wait_for("held by 'another' for ")
+            self.own.ask("UNLOCK", "k", "another")
             terminal.wait_for("my turn")
 
     def test_what_is_asked_arrives(self):
@@ -220,7 +275,7 @@ class TheCommand(WithServer):
     def test_without_a_server_it_does_not_run(self):
         done = Fairlockctl().run("run", "k", "-p", str(free_port()), "--", "echo", "ran")
         self.assertEqual((done.returncode, done.stdout), (UNREACHABLE, ""))
-        for words in (["run", "k"], ["run", "k", "-n", "-w", "1", "--", "true"],
+        for words in (["run", "k"], ["run", "k", "-n", "-w", "1s", "--", "true"],
                       ["run", "k", "--grace", "1s", "--", "true"],
                       ["run", "k", "--shared", "--limit", "2", "--", "true"]):
             self.assertEqual(self.ctl.run(*words).returncode, WRONG_USE, words)
@@ -270,7 +325,7 @@ class BadTimes(WithServer):
 
     def test_a_server_that_is_back_within_the_lease_is_forgiven(self):
         runner = self.start_sleep(1.5, "--ttl", "20s", "--timeout", "200ms")
-        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.close_connections()
         self.server.process.send_signal(signal.SIGSTOP)
         time.sleep(0.7)
         self.server.process.send_signal(signal.SIGCONT)
@@ -280,10 +335,10 @@ class BadTimes(WithServer):
     def test_a_server_without_memory_of_the_lock_ends_the_command(self):
         runner = self.start_sleep(60, "--ttl", "20s")
         self.own.ask("BREAK", "k")
-        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.close_connections()
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
-        self.assertIn("says that this token holds it no more", errors)
+        self.assertRegex(errors, "lost 'k': (its hold was broken|.* says that this token holds)")
 
     def test_a_broken_lease_ends_the_command_and_all_that_it_started(self):
         script = f'trap "" TERM; sleep 60 & echo $$ $! > {self.folder}/pids; wait'
@@ -301,7 +356,7 @@ class BadTimes(WithServer):
     def test_a_session_is_taken_up_again_within_its_grace(self):
         runner = self.start_sleep(2, "--session", "--grace", "10s")
         token = self.own.ask_map("LOCKINFO", "k")[b"holders"][0][3]
-        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.close_connections()
         self.wait_until(lambda: self.ctl.json("show", "k")["holders"][0]["session"] == "open",
                         "the return")
         self.assertEqual(self.own.ask_map("LOCKINFO", "k")[b"holders"][0][3], token)
@@ -310,7 +365,7 @@ class BadTimes(WithServer):
 
     def test_a_session_without_grace_ends_with_its_connection(self):
         runner = self.start_sleep(60, "--session")
-        self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        self.close_connections()
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
         self.assertIn("the session ended while ", errors)
@@ -319,7 +374,11 @@ class BadTimes(WithServer):
 
     def test_a_lock_that_was_lost_while_the_command_ended_well_is_told(self):
         runner = self.start_sleep(1, "--ttl", "60s")
+        # It reads nothing until its command has ended.
+        runner.send_signal(signal.SIGSTOP)
         self.own.ask("BREAK", "k")
+        time.sleep(1.5)
+        runner.send_signal(signal.SIGCONT)
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
         self.assertIn("not held any more at the end", errors)

@@ -82,7 +82,8 @@ class TopTest(unittest.TestCase):
         text = screen.wait_for("MOST WAITED FOR", "busy", "BUSIEST LABELS", "jobs")
         self.assertRegex(text, r"\nbusy +0 +5 +\S+ +\S+ +w0 *\n")
         self.assertIn("2 locks, 2 holders, 5 waiters", text)
-        self.assertNotIn("quiet", text)
+        # Below it, where there is room, what nobody waits for.
+        self.assertRegex(text, r"\nbusy .*\nquiet +0 +0 +- ")
         screen.type("Enter")
         text = screen.wait_for("busy, database 0: 1 hold it, 5 wait")
         self.assertRegex(text, r"\n +1 +w1 .*\n +2 +w2 .*\n +3 +w3 ")
@@ -94,6 +95,7 @@ class TopTest(unittest.TestCase):
         self.assertRegex(text, r"\n +1 +w4 .*\n +2 +w5 ")
         screen.type("Escape")
         self.assertRegex(screen.wait_for("MOST WAITED FOR"), r"\nbusy +0 +2 ")
+        self.assertIn("h history   / filter   s sort   b break   ? help", screen.text())
 
     def test_lines_are_cut_to_a_narrow_terminal(self):
         self.own.ask("LOCK", "busy", "a")
@@ -103,7 +105,60 @@ class TopTest(unittest.TestCase):
         self.assertRegex(lines[0], r"^fairlockd .*…$")
         self.assertRegex(lines[1], r"^1 locks, 1 holders, 1 waiters; .*…$")
         self.assertRegex(lines[2], r"^a second: .*…$")
-        self.assertRegex(lines[11], r"^up/down choose .*…$")
+        self.assertEqual(lines[11], "? help  q quit")
+
+    def test_columns_can_be_read_at_80_and_at_50(self):
+        key, owner = "reports:nightly:eu-west-1", "worker-17:4711:0a1b2c"
+        self.own.ask("LOCK", key, owner, "LABEL", "reports")
+        self.wait_in_line(key, "b")
+        for columns, has, lacks in ((80, ("LONGEST WAIT", "HELD FOR", key[:18], owner[:18]), ()),
+                                    (50, ("WAITING", key[:15], owner[:11]), ("LONGEST WAIT",))):
+            screen = self.start(columns=columns, rows=20)
+            text = screen.wait_for("BUSIEST LABELS", "q quit", *has)
+            for title in lacks:
+                self.assertNotIn(title, text)
+            self.assertLessEqual(max(len(line) for line in text.splitlines()), columns)
+            screen.type("Enter")
+            screen.wait_for("HOLDER", "LEASE LEFT", "PLACE", "WAITED", owner[:11])
+
+    def test_the_height_is_used(self):
+        for number in range(60):
+            self.own.ask("LOCK", f"key-{number:02}", "a")
+        for rows in (20, 50):
+            text = self.start(rows=rows).wait_for("key-00", "BUSIEST LABELS", "q quit")
+            self.assertEqual(sum(line.startswith("key-") for line in text.splitlines()),
+                             rows - 9, text)
+
+    def test_keys_are_filtered(self):
+        for key in ("orders:1", "orders:2", "jobs:1"):
+            self.own.ask("LOCK", key, "a")
+        screen = self.start()
+        screen.wait_for("orders:1", "jobs:1")
+        screen.type("/", "o", "r", "x", "BSpace")
+        screen.wait_for("/or_")
+        screen.type("Enter")
+        text = screen.wait_for("only keys that match or", "orders:2")
+        self.assertNotIn("jobs:1", text)
+        screen.type("Escape")
+        screen.wait_for("jobs:1")
+        screen.type("/", "*", ":", "1", "Enter")
+        self.assertNotIn("orders:2", screen.wait_for("only keys that match *:1", "jobs:1"))
+
+    def test_the_history_of_a_key_and_the_help_are_a_key_away(self):
+        self.own.ask("LOCK", "k", "a")
+        self.own.ask("LOCK", "k", "b")
+        screen = self.start()
+        screen.wait_for("k ")
+        screen.type("h")
+        screen.wait_for("History of k, database 0", "granted", "denied")
+        self.own.ask("UNLOCK", "k", "a")
+        screen.wait_for("released")
+        screen.type("?")
+        screen.wait_for("show only keys that match")
+        screen.type("Escape")
+        screen.wait_for("History of k")
+        screen.type("Escape")
+        screen.wait_for("No lock is held or waited for.")
 
     def test_a_lease_is_broken_after_a_question(self):
         self.own.ask("SELECT", "3")
@@ -119,8 +174,9 @@ class TopTest(unittest.TestCase):
         screen.type("b")
         screen.wait_for("[y/N]")
         screen.type("y")
-        screen.wait_for("1 hold on stuck ended by force", "Nobody waits for a lock.")
+        screen.wait_for("1 hold on stuck ended by force")
         self.assertIsInstance(waiter.reply(), int)
+        self.assertRegex(screen.wait_for("stuck ", " b"), r"\nstuck +3 +0 ")
 
     def test_rows_are_chosen_and_sorted(self):
         self.own.ask("LOCK", "older", "a")
@@ -140,7 +196,7 @@ class TopTest(unittest.TestCase):
 
     def test_a_server_that_goes_away_is_told_and_found_again(self):
         screen = self.start()
-        screen.wait_for("Nobody waits for a lock.")
+        screen.wait_for("No lock is held or waited for.")
         self.own.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         self.own.ask("LOCK", "k", "a")
         self.wait_in_line("k", "b")

@@ -63,6 +63,31 @@ TEST(CommandLine, EveryCommandHasAHelpOfItsOwn) {
   }
 }
 
+TEST(CommandLine, HelpOfACommandIsItsOwnOption) {
+  const auto text = [](std::initializer_list<const char*> words) {
+    return Read(words)->text_to_show;
+  };
+  EXPECT_EQ(text({"help", "lock"}), text({"lock", "--help"}));
+  EXPECT_EQ(text({"-p", "1", "help", "limit", "set"}), text({"limit", "set", "--help"}));
+  EXPECT_EQ(text({"help"}), text({"--help"}));
+  EXPECT_THAT(WrongIn({"help", "lcok"}), HasSubstr("did you mean `lock`?"));
+}
+
+TEST(CommandLine, EveryCommandCanAnswerPrograms) {
+  const std::set<std::string> without = {"top", "completion", "help", "backup"};
+  const std::vector<CommandModel> commands = Read({"status"})->model.commands;
+  for (const CommandModel& command : commands) {
+    std::vector<CommandModel> leaves = command.commands;
+    if (leaves.empty()) leaves.push_back(command);
+    for (const CommandModel& leaf : leaves) {
+      const bool has_json = std::ranges::any_of(leaf.options, [](const OptionModel& option) {
+        return std::ranges::find(option.names, "--json") != option.names.end();
+      });
+      EXPECT_EQ(has_json, !without.contains(leaf.name)) << leaf.name;
+    }
+  }
+}
+
 TEST(CommandLine, NamesOfCommandsAreDifferent) {
   std::set<std::string_view> names;
   for (const CommandRow& row : AllCommands())
@@ -81,7 +106,13 @@ TEST(CommandLine, HelpListsTheCommandsAndVersionIsShown) {
 
 TEST(CommandLine, UnknownCommandIsNamedWithItsNearest) {
   EXPECT_EQ(WrongIn({"lcks"}),
-            "'lcks' is not a command; locks would be right; `fairlockctl --help` lists them");
+            "'lcks' is not a command; did you mean `locks`? `fairlockctl --help` lists them");
+  EXPECT_THAT(WrongIn({"locsk"}), HasSubstr("did you mean `locks`?"));
+  EXPECT_THAT(WrongIn({"lokc"}), HasSubstr("did you mean `lock`?"));
+  EXPECT_THAT(WrongIn({"stauts"}), HasSubstr("did you mean `status`?"));
+  EXPECT_THAT(WrongIn({"acquire"}), HasSubstr("did you mean `lock`?"));
+  EXPECT_THAT(WrongIn({"limit", "lsit"}), HasSubstr("did you mean `list`?"));
+  EXPECT_THAT(WrongIn({"lock", "k", "o", "--wiat", "1s"}), HasSubstr("did you mean `--wait`?"));
   EXPECT_EQ(WrongIn({"-p", "1", "zzzzzzzz"}),
             "'zzzzzzzz' is not a command; `fairlockctl --help` lists them");
   EXPECT_EQ(WrongIn({}), "which command? `fairlockctl --help` lists them");
@@ -89,7 +120,9 @@ TEST(CommandLine, UnknownCommandIsNamedWithItsNearest) {
 
 TEST(CommandLine, WrongValueIsNamedWithWhatWouldBeRight) {
   EXPECT_THAT(WrongIn({"locks", "--held", "3x"}),
-              HasSubstr("--held: '3x' is wrong; a duration such as 500ms"));
+              HasSubstr("--held: must be a duration such as 500ms, 30s, 1h30m or 2d, got '3x'"));
+  EXPECT_THAT(WrongIn({"run", "k", "--wait", "30", "--", "true"}),
+              HasSubstr("--wait: needs a unit: 30s or 30ms, got '30'"));
   EXPECT_THAT(WrongIn({"locks", "--count", "0"}), HasSubstr("a number from 1 to 100000"));
   EXPECT_THAT(WrongIn({"locks", "--sort", "age"}), HasSubstr("one of wait|held|waiters"));
   EXPECT_THAT(WrongIn({"show"}), HasSubstr("KEY is required; `fairlockctl show --help`"));
@@ -99,7 +132,7 @@ TEST(CommandLine, WrongValueIsNamedWithWhatWouldBeRight) {
 TEST(CommandLine, WordThatIsNotUnderstoodIsNamedBeforeWhatIsMissing) {
   EXPECT_THAT(WrongIn({"--nosuch"}), HasSubstr("'--nosuch' is not an option; "));
   EXPECT_THAT(WrongIn({"-p", "1", "-y"}), HasSubstr("'-y' is not an option; "));
-  EXPECT_THAT(WrongIn({"lock", "-k", "o"}), HasSubstr("'-k' is not an option; "));
+  EXPECT_THAT(WrongIn({"wait", "-k", "o"}), HasSubstr("'-k' is not an option; "));
   EXPECT_THAT(WrongIn({"show", "-x"}), HasSubstr("'-x' is not an option; "));
   EXPECT_THAT(WrongIn({"limit", "foo"}),
               HasSubstr("'foo' is not a command of `fairlockctl limit`"));

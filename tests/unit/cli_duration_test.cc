@@ -28,15 +28,6 @@ TEST(Duration, IsNothingElse) {
   }
 }
 
-TEST(Duration, OfFlockIsSecondsWithoutUnit) {
-  EXPECT_EQ(ParseSeconds("0"), 0);
-  EXPECT_EQ(ParseSeconds("10"), 10'000);
-  EXPECT_EQ(ParseSeconds("0.25"), 250);
-  EXPECT_EQ(ParseSeconds("10s"), std::nullopt);
-  EXPECT_EQ(ParseSeconds("-1"), std::nullopt);
-  EXPECT_EQ(ParseSeconds(""), std::nullopt);
-}
-
 TEST(Duration, IsShownWithTwoUnitsAtMostAndNeverRoundedUp) {
   EXPECT_EQ(ShowDuration(0), "0ms");
   EXPECT_EQ(ShowDuration(999), "999ms");

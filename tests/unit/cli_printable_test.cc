@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -33,6 +34,36 @@ TEST(Printable, ControlCharactersAndEscapesAreWrittenOut) {
 TEST_F(PrintableText8, CharactersThatHideOrTurnTheirNeighboursAreWrittenOut) {
   EXPECT_EQ(Printable("a\u202eb\u200bc\ufeff\u0085", Charset::kUtf8),
             "a\\u{202e}b\\u{200b}c\\u{feff}\\u{85}");
+}
+
+TEST_F(PrintableText8, InvisibleCharactersOfAllKindsAreWrittenOut) {
+  for (const char32_t code : {0x80, 0x9b, 0x9f, 0xad, 0x34f, 0x61c, 0x115f, 0x180e, 0x200d, 0x2028,
+                              0x2066, 0x3164, 0xfe0f, 0xffa0, 0xfff9, 0x1d173, 0xe0041}) {
+    std::string text = "a";
+    if (code < 0x800) {
+      text += static_cast<char>(0xc0 | code >> 6);
+    } else if (code < 0x10000) {
+      text += static_cast<char>(0xe0 | code >> 12);
+      text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+    } else {
+      text += static_cast<char>(0xf0 | code >> 18);
+      text += static_cast<char>(0x80 | (code >> 12 & 0x3f));
+      text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+    }
+    text += static_cast<char>(0x80 | (code & 0x3f));
+    EXPECT_THAT(Printable(text, Charset::kUtf8), testing::StartsWith("a\\u{"))
+        << std::hex << static_cast<int>(code);
+    EXPECT_THAT(PrintableJson(text, Charset::kUtf8), testing::StartsWith("a\\u"))
+        << static_cast<int>(code);
+  }
+}
+
+TEST_F(PrintableText8, JsonSaysTheSameWithEscapes) {
+  EXPECT_EQ(PrintableJson("{\"k\":\"a\u009b2J\u202e ü 鍵\"}\n", Charset::kUtf8),
+            "{\"k\":\"a\\u009b2J\\u202e ü 鍵\"}\n");
+  EXPECT_EQ(PrintableJson("\U000e0041\x7f\xff", Charset::kUtf8), "\\udb40\\udc41\\u007f\\ufffd");
+  EXPECT_EQ(PrintableJson("ü", Charset::kAscii), "\\u00fc");
+  EXPECT_EQ(PrintableJson("\\u001b\\n", Charset::kUtf8), "\\u001b\\n");
 }
 
 TEST_F(PrintableText8, OtherAlphabetsStayWhereTheTerminalHasThem) {

@@ -47,6 +47,23 @@ TEST(Table, LineIsNeverWiderThanTheScreen) {
   }
 }
 
+TEST(Table, ColumnsAreLeftOutInTheirOrderRatherThanMakeAKeyUnreadable) {
+  const std::vector<Column> columns = {{.title = "KEY", .may_shrink = true},
+                                       {.title = "DB", .drop_order = 2},
+                                       {.title = "LONGEST WAIT", .drop_order = 1},
+                                       {.title = "OWNER", .may_shrink = true}};
+  const auto titles = [&](std::size_t width, bool may_drop) {
+    Table table(columns, Screen{.columns = width, .may_drop_columns = may_drop});
+    table.Add({{std::string(30, 'k')}, {"0"}, {"1s"}, {std::string(30, 'o')}});
+    return LinesOf(table.Flush()).front();
+  };
+  EXPECT_THAT(titles(80, true), HasSubstr("LONGEST WAIT"));
+  EXPECT_THAT(titles(50, true), Not(HasSubstr("LONGEST")));
+  EXPECT_THAT(titles(50, true), HasSubstr("DB"));
+  EXPECT_THAT(titles(35, true), Not(HasSubstr("DB")));
+  EXPECT_THAT(titles(50, false), HasSubstr("LONGEST WAIT"));
+}
+
 TEST(Table, WidestColumnShrinksFirstAndNumbersStayWhole) {
   Table table(Columns(), Screen{.columns = 30});
   table.Add({{"short"}, {"123456"}, {std::string(50, 'o')}});

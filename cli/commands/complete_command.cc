@@ -1,0 +1,118 @@
+// `complete`: names that the server knows, for the completion of a shell.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+
+#include "cli/commands/all_commands.h"
+#include "cli/lock_walk.h"
+#include "cli/reply_fields.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+// A shell must not wait, and nobody chooses among more.
+constexpr std::size_t kNamesMax = 200;
+constexpr int kPagesWalked = 20;
+
+using FoundNames = std::set<std::string>;
+
+struct CompleteOptions {
+  std::string kind;
+  std::optional<std::string> prefix;
+  bool is_json = false;
+};
+
+// What a shell takes for one word without quotes.
+bool IsOneWord(std::string_view name) {
+  constexpr std::string_view kOthers = "_.:/@%+=,-";
+  return !name.empty() && std::ranges::all_of(name, [&](char c) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return is_letter || (c >= '0' && c <= '9') || kOthers.find(c) != std::string_view::npos;
+  });
+}
+
+std::string PrefixGlob(std::string_view prefix) {
+  std::string glob;
+  for (const char c : prefix) {
+    if (std::string_view("*?[]^\\").find(c) != std::string_view::npos) glob += '\\';
+    glob += c;
+  }
+  return glob + "*";
+}
+
+Result<FoundNames> FindKeys(const std::string& prefix, Context& context) {
+  LockWalk walk(context.client,
+                {.glob = PrefixGlob(prefix), .database = context.settings.database});
+  FoundNames names;
+  for (int page = 0; page < kPagesWalked && names.size() < kNamesMax && !walk.is_over(); ++page) {
+    const Result<std::vector<LockRow>> rows = walk.NextPage();
+    if (!rows) return rows.failure();
+    for (const LockRow& row : *rows) names.insert(row.key);
+  }
+  return names;
+}
+
+Result<FoundNames> FindLabels(Context& context) {
+  const Result<protocol::Reply> stats = context.client.Ask({"STATS", "MINUTES", "1440"});
+  if (!stats) return stats.failure();
+  FoundNames names;
+  const protocol::Reply* const rows = FindField(*stats, "labels");
+  if (rows == nullptr) return names;
+  for (const protocol::Reply& row : rows->elements) names.insert(TextField(row, "label"));
+  return names;
+}
+
+Result<FoundNames> FindOptions(Context& context) {
+  const Result<protocol::Reply> options = context.client.Ask({"CONFIG", "GET", "*"});
+  if (!options) return options.failure();
+  FoundNames names;
+  for (std::size_t i = 0; i < options->elements.size(); i += 2) {
+    names.insert(options->elements[i].text);
+  }
+  return names;
+}
+
+Result<int> Complete(const CompleteOptions& options, Context& context) {
+  const std::string prefix = options.prefix.value_or("");
+  Result<FoundNames> names = options.kind == "keys"     ? FindKeys(prefix, context)
+                             : options.kind == "labels" ? FindLabels(context)
+                                                        : FindOptions(context);
+  if (!names) return names.failure();
+  boost::json::array array;
+  std::string text;
+  std::size_t count = 0;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(prefix) || !IsOneWord(name) || ++count > kNamesMax) continue;
+    array.emplace_back(name);
+    text += name + "\n";
+  }
+  if (options.is_json) {
+    context.PrintJson(boost::json::object{{"names", array}});
+  } else {
+    context.Print(text);
+  }
+  return kExitDone;
+}
+
+Action DescribeComplete(Arguments& arguments) {
+  auto options = std::make_shared<CompleteOptions>();
+  arguments.RequiredChoice("KIND", options->kind, {"keys", "labels", "options"},
+                           "Of what: keys, labels or options");
+  arguments.Optional("PREFIX", options->prefix, "With which letters they begin");
+  arguments.Flag("--json", options->is_json, "As JSON");
+  return [options](Context& context) { return Complete(*options, context); };
+}
+
+constexpr auto kCompleteCommands = std::to_array<CommandRow>({
+    {"complete", kServing, "Names that the server knows, for the completion of a shell",
+     DescribeComplete},
+});
+
+}  // namespace
+
+std::span<const CommandRow> CompleteCommands() { return kCompleteCommands; }
+
+}  // namespace fairlock::cli

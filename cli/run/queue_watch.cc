@@ -1,0 +1,117 @@
+#include "cli/run/queue_watch.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/duration.h"
+#include "cli/lock_views.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+// A request that is granted at once leaves nothing to read.
+constexpr DurationMs kFirstOnTerminalMs = 300;
+constexpr DurationMs kEveryOnTerminalMs = 1000;
+
+}  // namespace
+
+QueueWatch::QueueWatch(const Context& context, const RunOptions& options, const RunReport& report,
+                       TimeMs now)
+    : context_(context),
+      report_(report),
+      rewrites_line_(context.errors.is_terminal && !options.is_json),
+      wire_(context.settings, context.login),
+      keys_(options.keys),
+      owner_(options.owner),
+      every_ms_(rewrites_line_ ? kEveryOnTerminalMs : options.report_every_ms),
+      begun_at_(now),
+      ask_at_(kForever),
+      findings_(options.keys.size()) {
+  if (rewrites_line_) {
+    ask_at_ = now + kFirstOnTerminalMs;
+  } else if (every_ms_ > 0 && every_ms_ < kForever) {
+    ask_at_ = now + every_ms_;
+  }
+}
+
+TimeMs QueueWatch::WakeAt() const { return std::min(ask_at_, wire_.WakeAt()); }
+
+void QueueWatch::Advance(TimeMs now) {
+  wire_.Advance(now);
+  while (const auto reply = wire_.Take()) {
+    if (reply->type == protocol::ReplyType::kPush || sent_.empty()) continue;
+    Take(*reply);
+    if (sent_.empty()) Show(now);
+  }
+  if (now >= ask_at_) Ask(now);
+}
+
+void QueueWatch::Ask(TimeMs now) {
+  ask_at_ = now + every_ms_;
+  if (wire_.state() == Wire::State::kClosed) {
+    sent_.clear();
+    wire_.Open(now);
+  }
+  if (!sent_.empty()) return;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    wire_.Send({"POSITION", keys_[i], owner_});
+    sent_.push_back({Request::kPosition, i});
+    wire_.Send({"LOCKINFO", keys_[i]});
+    sent_.push_back({Request::kLockInfo, i});
+  }
+}
+
+void QueueWatch::Take(const protocol::Reply& reply) {
+  const Sent sent = sent_.front();
+  sent_.pop_front();
+  Finding& finding = findings_[sent.key];
+  if (sent.request == Request::kPosition) {
+    finding.position = reply.type == protocol::ReplyType::kInteger ? reply.integer : 0;
+  } else {
+    finding.holders = reply.IsError() ? "" : HoldersText(reply);
+  }
+}
+
+std::string QueueWatch::HoldersText(const protocol::Reply& info) const {
+  const LockView lock = ReadLock(info);
+  if (lock.override_limit == 0) return "; an operator drains it";
+  if (lock.holders.empty()) {
+    if (lock.cooling_ms > 0) return "; cooling for " + ShowDuration(lock.cooling_ms);
+    return lock.reserved_count > 0 ? "; reserved for an owner that is away" : "; held by nobody";
+  }
+  const HolderView& first = lock.holders.front();
+  std::string text = "; held by " + context_.errors.Quoted(first.who.owner) + " for " +
+                     ShowDuration(first.held_ms);
+  if (first.ttl_ms) text += ", lease left " + ShowDuration(*first.ttl_ms);
+  const std::size_t more = lock.holders.size() - 1;
+  if (more > 0) text += ", and by " + std::to_string(more) + (more == 1 ? " other" : " others");
+  return text;
+}
+
+std::string QueueWatch::Text(TimeMs now) const {
+  const auto furthest = std::ranges::max_element(findings_, {}, &Finding::position);
+  const auto index = static_cast<std::size_t>(furthest - findings_.begin());
+  std::string text = "waiting for " + context_.errors.Quoted(keys_[index]);
+  if (keys_.size() > 1) text += " of " + std::to_string(keys_.size()) + " keys";
+  text += " since " + ShowDuration(now - begun_at_);
+  if (furthest->position > 0) text += ", place " + std::to_string(furthest->position);
+  if (furthest->position == 1) text += ", next";
+  return text + furthest->holders;
+}
+
+void QueueWatch::Show(TimeMs now) {
+  if (!rewrites_line_) return report_.Say("waiting", Text(now));
+  const std::size_t columns = std::max<std::size_t>(context_.errors.columns, 2) - 1;
+  const std::string line =
+      CutToWidth("fairlockctl: " + Text(now), columns, context_.errors.charset);
+  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
+  has_shown_ = true;
+}
+
+void QueueWatch::Erase() {
+  if (has_shown_) std::fputs("\r\x1b[K", stderr);
+  has_shown_ = false;
+}
+
+}  // namespace fairlock::cli
