@@ -16,7 +16,7 @@ struct Advice {
 };
 
 constexpr auto kAdvice = std::to_array<Advice>({
-    {"NOAUTH", kExitNotAllowed, "give --user and --password-file"},
+    {"NOAUTH", kExitNotAllowed, "give --password-file, and --user for a user other than default"},
     {"WRONGPASS", kExitNotAllowed, "see --user and --password-file"},
     {"NOPERM", kExitNotAllowed, "another --user may be allowed to"},
     {"FULL", kExitNotObtained, ""},

@@ -1,18 +1,34 @@
-"""Writes what a package has beside the programs: man pages, completions, the configuration.
+"""Writes what a package has beside the programs: man pages, completions, the configuration, docs.
 
     make_package_files.py FAIRLOCKD FAIRLOCKCTL FOLDER
 
 Options and commands come from the programs' own --help and --print-config; what stands around them
-from deploy/man.
+from deploy/man. FOLDER/doc becomes /usr/share/doc/fairlock, FOLDER/share /usr/share/fairlock.
 """
 
 import gzip
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
+TOP = HERE.parent
+
+# Where a package puts what the docs and the alerts call by its path in the tree. The first that
+# matches counts.
+INSTALLED_PATHS = {
+    "../conf/users.acl": "/usr/share/doc/fairlock-server/examples/users.acl",
+    "conf/users.acl": "/usr/share/doc/fairlock-server/examples/users.acl",
+    "conf/fairlock.yaml": "/etc/fairlock/fairlock.yaml",
+    "deploy/prometheus": "/usr/share/fairlock/prometheus",
+    "deploy/grafana": "/usr/share/fairlock/grafana",
+    "deploy/systemd": "/lib/systemd/system",
+    "docs/": "/usr/share/doc/fairlock/",
+}
+IN_TREE = re.compile("|".join(rf"(?<![\w/]){re.escape(path)}" for path in INSTALLED_PATHS))
+LINK = re.compile(r"\]\(([^)#\s]+)")
 
 
 def output(*words):
@@ -71,8 +87,46 @@ def compressed(path, text):
         packed.write(text.encode())
 
 
+def installed(text):
+    return IN_TREE.sub(lambda match: INSTALLED_PATHS[match.group()], text)
+
+
+def copy(source, target):
+    """The file, or all files below the folder, with the paths that they have once installed."""
+    if source.is_dir():
+        for below in sorted(source.iterdir()):
+            copy(below, target / below.name)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.suffix == ".png":
+        shutil.copyfile(source, target)
+    else:
+        target.write_text(installed(source.read_text()))
+
+
+def check_links(folder):
+    for page in sorted(folder.rglob("*.md")):
+        for link in LINK.findall(page.read_text()):
+            link = link.replace(INSTALLED_PATHS["docs/"], f"{folder}/")
+            if not re.match(r"[a-z]+:|/usr/|/etc/", link) and not (page.parent / link).exists():
+                sys.exit(f"{page.relative_to(folder)}: nothing is installed at the link {link}")
+
+
+def write_docs(folder):
+    shutil.rmtree(folder / "doc", ignore_errors=True)
+    shutil.rmtree(folder / "share", ignore_errors=True)
+    copy(TOP / "docs", folder / "doc")
+    (folder / "doc" / "commands_intro.md").unlink()  # COMMANDS.md begins with it
+    copy(TOP / "CHANGELOG.md", folder / "doc" / "CHANGELOG.md")
+    check_links(folder / "doc")
+    for name in ("grafana/fairlock.json", "prometheus/fairlock-alerts.yaml",
+                 "prometheus/prometheus.yaml"):
+        copy(HERE / name, folder / "share" / name)
+
+
 def write_all(server, tool, folder):
     folder.mkdir(parents=True, exist_ok=True)
+    write_docs(folder)
     config = output(server, "--print-config")
     (folder / "fairlock.yaml").write_text(config)
     for shell in ("bash", "zsh", "fish"):
@@ -91,4 +145,4 @@ def write_all(server, tool, folder):
 
 
 if __name__ == "__main__":
-    write_all(sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]))
+    write_all(sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).resolve())

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds fairlockd and runs it; Ctrl-C stops it.
+# Installs what is missing, builds fairlockd and fairlockctl, and runs the server; Ctrl-C stops it.
 #
 #   deploy/run.sh [OPTION...]    the options are fairlockd's (see fairlockd --help)
 #
-# Its data is in ./data of the checkout. Once it answers, three commands to try are printed,
-# and the address of the page.
+# Its data is in ./data of the checkout, fairlockctl in build/release/bin. Once the server answers,
+# commands to try are printed, and the address of the page.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ deploy/install-packages.sh build run
 if [ ! -f build/release/build.ninja ]; then
   cmake --preset release -DFAIRLOCK_TESTS=OFF -DFAIRLOCK_BENCH=OFF
 fi
-cmake --build build/release --target fairlockd
+cmake --build build/release --target fairlockd fairlockctl
 mkdir -p data
 
 # Where the server will answer: the options decide, else the defaults.
@@ -73,15 +73,17 @@ IsReady() {
 }
 
 PrintCommandsWhenReady() {
-  local server=$1 cli="redis-cli -p $port" tries
-  [ "$host" = 127.0.0.1 ] || cli="redis-cli -h $host -p $port"
+  local server=$1 cli="redis-cli -p $port" ctl=build/release/bin/fairlockctl tries
+  [ "$port" = 3247 ] || ctl+=" --port $port"
+  [ "$host" = 127.0.0.1 ] || { cli="redis-cli -h $host -p $port" && ctl+=" --host $host"; }
   for ((tries = 0; tries < 600; tries++)); do
     kill -0 "$server" 2>/dev/null || return 0
     if IsReady "$server"; then
       printf '%s\n' "" "fairlock is ready. Open two terminals and paste:" "" \
         "  first    $cli LOCK order:42 worker-1 EX 300" \
         "  second   $cli LOCK order:42 worker-2 WAIT 300s    (waits for worker-1)" \
-        "  first    $cli UNLOCK order:42 worker-1            (worker-2 gets its token)" ""
+        "  first    $cli UNLOCK order:42 worker-1            (worker-2 gets its token)" "" \
+        "Who holds what and who waits for it, live:" "" "  $ctl top" ""
       [ "$http_port" = 0 ] || printf '%s\n' "Who waits, and for whom, in a browser:" "" \
         "  $http_scheme://$http_host:$http_port/${token_file:+#token=$(cat "$token_file")}" ""
       return 0

@@ -2,6 +2,7 @@
 # Installs what is missing, builds everything and runs every test.
 #
 #   deploy/test.sh [PRESET...]    release when none is named; asan and tsan leave out the figures
+#   deploy/test.sh --prepare      only installs and configures the preset release
 #
 # Ends with what failed or missed its bar, by name, and the line "N passed, N failed"; and with 1
 # if a test failed or nothing could be built.
@@ -10,6 +11,10 @@ cd "$(dirname "$0")/.."
 
 deploy/install-packages.sh build run test
 deploy/install-node-modules.sh || true
+
+if [ "${1:-}" = --prepare ]; then
+  exec cmake --preset release -DFAIRLOCK_TESTS=ON -DFAIRLOCK_BENCH=ON
+fi
 
 passed=0
 failed=0

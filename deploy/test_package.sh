@@ -1,85 +1,177 @@
 #!/usr/bin/env bash
-# Builds the packages, and tries them in a bare Debian 12: install, serve, upgrade, remove, purge.
+# Tries the packages in a Debian 12 of its own whose process 1 is systemd: install, upgrade with
+# locks held and waited for, reload, crash, another boot, remove, purge.
 #
-#   deploy/test_package.sh ROOT    a folder; debootstrap puts a bare Debian there if it is empty
+#   deploy/test_package.sh [OPTION...] ROOT     in a bare Debian, which debootstrap puts into the
+#                                               folder ROOT if that is empty
+#   deploy/test_package.sh --short [OPTION...] BUILD
+#                                               in a copy of this machine's files, with what the
+#                                               build folder BUILD has; less is tried
 #
-# As root; needs debootstrap and a mirror of Debian (MIRROR, else the usual one). What is in ROOT is
-# changed. Ends with "the packages are right", or with the step that failed.
+#   --now FOLDER      tries the packages in this folder, and builds none
+#   --before FOLDER   the upgrade begins from the packages in this folder; else from those under
+#                     test, with a smaller number
+#
+# ROOT needs a mirror of Debian (MIRROR, else the usual one). What is installed there stays as it
+# is; downloaded packages are added.
+#
+# As root, with the packages debootstrap, lintian and systemd-container. deploy/package_steps.sh
+# has the steps. Ends with "the packages are right", or with the step that failed. --short ends with
+# the status 77, and the reason, where no system can be booted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-root=$(realpath -m "${1:?Which folder? deploy/test_package.sh ROOT}")
-rm -rf build/package
-deploy/package.sh 0.1.0 >/dev/null
-deploy/package.sh 0.1.1 >/dev/null
-for package in build/package/*_0.1.0_*.deb; do
-  lintian --fail-on error "$package"
+form=full
+before=
+now=
+while [ $# -gt 1 ]; do
+  case $1 in
+    --short) form=short ;;
+    --before) before=$(realpath "$2") && shift ;;
+    --now) now=$(realpath "$2") && shift ;;
+    *) break ;;
+  esac
+  shift
 done
+folder=$(realpath -m "${1:?Which folder? deploy/test_package.sh ROOT}")
 
-if [ ! -d "$root/usr" ]; then
-  mirror=${MIRROR:-http://deb.debian.org/debian}
-  debootstrap --variant=minbase bookworm "$root" "$mirror" >/dev/null
-fi
-rm -rf "$root/packages"
-mkdir "$root/packages"
-cp build/package/*.deb "$root/packages"
-mount --bind /proc "$root/proc"
-mount --bind /dev "$root/dev"
-trap 'umount "$root/dev" "$root/proc"' EXIT
+work=$(mktemp -d)
+CleanUp() {
+  umount -R "$work/root" 2>/dev/null || true
+  umount "$work" 2>/dev/null || true
+  rmdir "$work" "/run/systemd/nspawn/propagate/${work##*.}" 2>/dev/null || true
+}
+trap CleanUp EXIT
 
-chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
-  ${http_proxy:+http_proxy="$http_proxy"} bash -euo pipefail -s <<'INSIDE'
-Step() { printf '%s\n' "$*"; step=$*; }
-trap '[ $? = 0 ] || echo "FAILED: $step"' EXIT
+Skip() {
+  echo "not tried here: $*"
+  [ "$form" = short ] || exit 1
+  exit 77
+}
 
-# As systemd would start it, which does not run here.
-Start() {
-  (cd /var/lib/fairlock && exec setpriv --reuid fairlock --regid fairlock --clear-groups \
-    fairlockd --config /etc/fairlock/fairlock.yaml 2>/tmp/log) &
-  server=$!
-  for _ in $(seq 100); do
-    if fairlockctl ping >/dev/null 2>&1; then return; fi
-    sleep 0.1
+CheckTools() {
+  local tool
+  [ "$(id -u)" = 0 ] || Skip "only root may boot a system"
+  grep -qs '^VERSION_ID="12"' /etc/os-release || Skip "this is not Debian 12"
+  for tool in systemd-nspawn dpkg-deb dpkg-shlibdeps cpack redis-cli; do
+    command -v $tool >/dev/null || Skip "$tool is missing"
   done
-  cat /tmp/log
-  return 1
-}
-Stop() {
-  kill "$server"
-  wait "$server"
+  ! dpkg-query -W fairlock-server >/dev/null 2>&1 || Skip "the packages are installed here"
+  # The files of the systems that are booted are in memory, above those of ROOT or this machine.
+  mount -t tmpfs -o mode=755 fairlock "$work" || Skip "this user may not mount"
 }
 
-Step install
-apt-get -q update >/dev/null
-apt-get -q -y install redis-tools ./packages/*_0.1.0_*.deb >/tmp/apt.log 2>&1 || cat /tmp/apt.log
-[ "$(stat -c '%U %a' /var/lib/fairlock)" = "fairlock 700" ]
+# Variant FROM TO VERSION: the packages in the folder FROM as those of another version, whose
+# default configuration differs.
+Variant() {
+  local package tree=$work/tree
+  mkdir -p "$2"
+  for package in "$1"/*.deb; do
+    rm -rf "$tree"
+    dpkg-deb -R "$package" "$tree"
+    sed -i "s/^Version: .*/Version: $3/" "$tree/DEBIAN/control"
+    [ ! -d "$tree/etc" ] || echo "# The default of the version $3." >>"$tree/etc/fairlock/fairlock.yaml"
+    dpkg-deb --root-owner-group -Znone -b "$tree" "$2/$(basename "$package")" >/dev/null
+  done
+  rm -rf "$tree"
+}
 
-Step serve redis-cli
-Start
-token=$(redis-cli -p 3247 LOCK order:42 worker-1 EX 3600)
-[ "$token" -gt 0 ]
-fairlockctl show order:42 | grep worker-1 >/dev/null
-[ "$(fairlockctl run k -- echo ran)" = ran ]
-Stop
+MakePackages() {
+  local packages=$work/packages
+  mkdir -p "$packages/now"
+  if [ -z "$now" ] && [ $form = full ]; then
+    rm -rf build/package
+    deploy/package.sh >/dev/null
+    now=build/package
+  elif [ -z "$now" ]; then
+    cmake --build "$folder" --target package_files >/dev/null
+    (cd "$folder" && cpack -B "$work/cpack" -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip >/dev/null)
+    now=$work/cpack
+  fi
+  [ $form = short ] || lintian --fail-on error,warning "$now"/*.deb
+  cp "$now"/*.deb "$packages/now"
+  if [ -n "$before" ]; then
+    mkdir "$packages/before"
+    cp "$before"/*.deb "$packages/before"
+  else
+    Variant "$packages/now" "$packages/before" 0.0.9
+  fi
+  Variant "$packages/now" "$packages/after" 999.0
+  cp deploy/package_steps.sh "$packages"
+}
 
-Step upgrade: data and configuration are kept
-sed -i 's/^max_clients: .*/max_clients: 77/' /etc/fairlock/fairlock.yaml
-apt-get -q -y install ./packages/*_0.1.1_*.deb >/tmp/apt.log 2>&1 || cat /tmp/apt.log
-grep -qx 'max_clients: 77' /etc/fairlock/fairlock.yaml
-Start
-[ "$(redis-cli -p 3247 CHECK order:42 "$token")" = 1 ]
-[ "$(redis-cli -p 3247 CONFIG GET max_clients | tail -1)" = 77 ]
-Stop
+InRoot() {
+  chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+    ${http_proxy:+http_proxy="$http_proxy"} "${@:2}" </dev/null >"$work/log" 2>&1 ||
+    { cat "$work/log" >&2 && return 1; }
+}
 
-Step remove: data and configuration stay
-apt-get -q -y remove fairlock-server fairlock-tools >/tmp/apt.log 2>&1 || cat /tmp/apt.log
-[ ! -e /usr/bin/fairlockd ]
-[ -d /var/lib/fairlock/data ]
-[ -f /etc/fairlock/fairlock.yaml ]
+# A bare Debian with systemd, and, to be installed without a network, what the packages need.
+MakeBareSystem() {
+  local bare=$folder mirror=${MIRROR:-http://deb.debian.org/debian}
+  if [ ! -d "$bare/usr" ]; then
+    debootstrap --variant=minbase --include=systemd,systemd-sysv,redis-tools bookworm "$bare" \
+      "$mirror" >"$work/log" || { tail -n 20 "$work/log" >&2 && return 1; }
+  fi
+  mkdir -p "$bare/packages"
+  cp "$work"/packages/now/*.deb "$bare/packages"
+  InRoot "$bare" apt-get -q update
+  InRoot "$bare" sh -c 'apt-get -q -y --download-only install /packages/*.deb'
+  rm -rf "$bare/packages"
+}
 
-Step purge: nothing stays
-apt-get -q -y purge fairlock-server >/tmp/apt.log 2>&1 || cat /tmp/apt.log
-[ ! -e /var/lib/fairlock ]
-[ ! -e /etc/fairlock ]
-echo the packages are right
-INSIDE
+MountRoot() {
+  local lower=/
+  [ $form = short ] || lower=$folder
+  mkdir "$work/upper" "$work/scratch" "$work/root"
+  mount -t overlay -o "lowerdir=$lower,upperdir=$work/upper,workdir=$work/scratch" fairlock \
+    "$work/root" || Skip "there is no overlay file system"
+  mv "$work/packages" "$work/root/packages"
+  [ $form = full ] && return
+  # Only what systemd itself needs is started, and apt and dpkg do nothing beside their work.
+  local root=$work/root
+  rm -rf "$root"/etc/systemd/system/* "$root"/etc/apt/apt.conf.d/* "$root/etc/fstab" \
+    "$root/usr/sbin/policy-rc.d" "$root/var/lib/man-db/auto-update"
+  mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
+  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fairlock-test"
+}
+
+# Boot PART: boots the system, in which the steps of this part run; ends when they have.
+Boot() {
+  local root=$work/root target=multi-user.target
+  [ $form = full ] || target=basic.target
+  cat >"$root/etc/systemd/system/package-steps.service" <<UNIT
+[Unit]
+Description=The steps of deploy/test_package.sh
+Wants=$target
+After=$target
+SuccessAction=exit
+FailureAction=exit
+[Service]
+Type=oneshot
+Environment=FORM=$form LC_ALL=C.UTF-8
+ExecStart=/packages/package_steps.sh $1
+StandardOutput=file:/packages/output
+StandardError=inherit
+TimeoutStartSec=10min
+UNIT
+  : >"$root/packages/output"
+  timeout 660 systemd-nspawn -q -D "$root" --machine="${work##*.}" --register=no --keep-unit \
+    --private-network --console=pipe -b -- --unit=package-steps.service \
+    </dev/null >"$work/boot.log" 2>&1 || true
+  if [ ! -e "$root/packages/booted" ]; then
+    tail -n 5 "$work/boot.log"
+    Skip "systemd-nspawn cannot boot a system"
+  fi
+  cat "$root/packages/output"
+  [ -e "$root/packages/$1-is-right" ]
+}
+
+CheckTools
+MakePackages
+[ $form = short ] || MakeBareSystem
+MountRoot
+Boot first
+[ $form = short ] || Boot second
+echo
+echo "the packages are right"

@@ -1,0 +1,311 @@
+#!/usr/bin/env bash
+# The steps of deploy/test_package.sh. They run as a service of a Debian whose process 1 is systemd;
+# deploy/test_package.sh boots it, with these packages below /packages:
+#
+#   before   the version before the one under test, with another default configuration
+#   now      the version under test
+#   after    a later version, with another default configuration
+#
+# FORM is short or full. Prints each step and what it saw; the exit status is 0 if all was right.
+set -euo pipefail
+cd /packages
+
+config=/etc/fairlock/fairlock.yaml
+log=/packages/apt.log
+password=
+step=
+trap 'OnEnd $?' EXIT
+
+OnEnd() {
+  [ "$1" = 0 ] && return
+  echo "FAILED: $step"
+  systemctl --no-pager status fairlockd || true
+  journalctl --no-pager -q -o cat -u fairlockd | tail -n 30 || true
+  tail -n 30 "$log" || true
+}
+
+Step() {
+  step=$*
+  printf '\n%s\n' "== $step"
+}
+
+# Is WHAT ACTUAL EXPECTED
+Is() {
+  printf '  %s: %s\n' "$1" "${2:-(nothing)}"
+  [ "$2" = "$3" ] && return
+  printf '  expected: %s\n' "${3:-(nothing)}"
+  return 1
+}
+
+Apt() { apt-get -q -y "$@" >>"$log" 2>&1 </dev/null; }
+Install() { Apt "${@:2}" install "/packages/$1"/*.deb; }
+
+# Try COMMAND...: until it succeeds, for 20 s at most.
+Try() {
+  local tries
+  for ((tries = 0; tries < 200; tries++)); do
+    if "$@" >/dev/null 2>&1; then return; fi
+    sleep 0.1
+  done
+  echo "  not within 20 s: $*"
+  return 1
+}
+
+# Becomes EXPECTED COMMAND...: tries until the command prints that.
+Prints() { [ "$("${@:2}")" = "$1" ]; }
+Becomes() { Try Prints "$@"; }
+
+Ask() { env ${password:+REDISCLI_AUTH="$password"} redis-cli -p 3247 "$@"; }
+Process() { systemctl show -P MainPID fairlockd; }
+IsReplaced() { [ "$(Process)" != 0 ] && [ "$(Process)" != "$1" ]; }
+Access() { stat -c '%U:%G %a' "$1"; }
+Queue() { Ask QUEUE "$1" | grep -oxE 'w[1-9]' | paste -sd ' '; }
+QueueIs() { [ "$(Queue "$1")" = "$2" ]; }
+As() { setpriv --reuid "$1" --regid "$(id -g "$1")" --clear-groups "${@:2}"; }
+
+CheckService() {
+  Is "enabled, active" "$(systemctl is-enabled fairlockd), $(systemctl is-active fairlockd)" \
+    "enabled, active"
+  Is "runs as" "$(stat -c %U "/proc/$(Process)")" fairlock
+  Is "access to the data" "$(Access /var/lib/fairlock)" "fairlock:fairlock 700"
+  Is "program of the process" "$(readlink "/proc/$(Process)/exe")" /usr/bin/fairlockd
+}
+
+# Waits OWNER: waits for the lock plain, as a client that asks again when it has lost its connection.
+Waits() {
+  until fairlockctl lock plain "$1" --wait 10m --ttl 1h >"$1" 2>>"$1-errors"; do sleep 0.1; done
+}
+
+# What is held and waited for before the upgrades; replies go to files.
+TakeLocks() {
+  Ask CONFIG SET max_keep 10m >/dev/null
+  Ask LOCK plain holder EX 3600 >plain
+  Ask LOCK read reader-1 EX 3600 SHARED >reader-1
+  Ask LOCK read reader-2 EX 3600 SHARED >reader-2
+  Ask LOCK slots slot-1 EX 3600 LIMIT 3 >slot-1
+  Ask LOCK slots slot-2 EX 3600 LIMIT 3 >slot-2
+  Ask MLOCK 2 pair-1 pair-2 both EX 3600 >both
+  Ask SET old-way value NX EX 3600 >/dev/null
+  # w1 and w3 wait on a connection. w2 has given up its request, and keeps its place.
+  Waits w1 &
+  first=$!
+  Try QueueIs plain "w1"
+  Ask LOCK plain w2 EX 3600 WAIT 50ms KEEP 10m >w2
+  Waits w3 &
+  third=$!
+  Try QueueIs plain "w1 w2 w3"
+  Is "the queue" "$(Queue plain)" "w1 w2 w3"
+  # A command that works under a lock, and must not notice anything.
+  rm -f end
+  fairlockctl run under-run -- \
+    sh -c 'while [ ! -e /packages/end ]; do sleep 0.1; done; echo worked' >ran 2>run-errors &
+  run=$!
+  Becomes 1 Ask LOCKED under-run
+}
+
+CheckHolds() {
+  Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
+  Is "shared holds" "$(Ask CHECK read "$(cat reader-1)") $(Ask CHECK read "$(cat reader-2)")" "1 1"
+  Is "holds of a semaphore" \
+    "$(Ask CHECK slots "$(cat slot-1)") $(Ask CHECK slots "$(cat slot-2)")" "1 1"
+  Is "multi-lock" "$(Ask CHECK pair-1 "$(cat both)") $(Ask CHECK pair-2 "$(cat both)")" "1 1"
+  Is "hold of SET NX" "$(Ask GET old-way)" value
+  Is "token of a newcomer" "$(Ask LOCK plain newcomer EX 10)" ""
+}
+
+ConnectedWaiters() { Ask CLIENT LIST | grep -c "wait-key=plain"; }
+
+CheckQueue() {
+  Becomes 2 ConnectedWaiters
+  Is "waiters that came back" "$(ConnectedWaiters)" 2
+  Is "the queue" "$(Queue plain)" "w1 w2 w3"
+  Is "the lock of the command under run is held" "$(Ask LOCKED under-run)" 1
+  kill -0 "$run"
+}
+
+# Ends what TakeLocks began: the queue moves on in its order, with rising tokens.
+EndLocks() {
+  Ask LOCK plain w2 EX 3600 WAIT 60s >w2 &
+  second=$!
+  Ask UNLOCK plain holder >/dev/null
+  wait "$first"
+  Ask UNLOCK plain w1 >/dev/null
+  wait "$second"
+  Ask UNLOCK plain w2 >/dev/null
+  wait "$third"
+  Is "tokens rise from the holder to w3" \
+    "$(($(cat plain) < $(cat w1) && $(cat w1) < $(cat w2) && $(cat w2) < $(cat w3)))" 1
+  touch end
+  wait "$run"
+  Is "the command under run" "$(cat ran)" worked
+}
+
+# NotThere PATH...
+NotThere() {
+  local path
+  for path in "$@"; do
+    Is "$path" "$(ls -d "$path" 2>/dev/null || echo gone)" gone
+  done
+}
+
+# Says USER COMMAND...: what the command says to this user, and its exit status.
+Says() {
+  local status=0
+  As "$@" >said 2>&1 || status=$?
+  printf '%s\n' "$(cat said) (status $status)"
+}
+
+InstallAndUpgrade() {
+  local process
+  Step "install the version before: $(ls before | paste -sd ' ')"
+  Install before
+  CheckService
+  Is "a command under a lock" "$(fairlockctl run nightly -- echo ran)" ran
+  TakeLocks
+
+  Step "upgrade with locks held and waited for; the configuration is as it was installed"
+  # As versions left it whose archives had it so.
+  chown root:root $config
+  chmod 644 $config
+  process=$(Process)
+  Install now
+  CheckService
+  Is "it was restarted" "$(($(Process) != process))" 1
+  Is "lines of the old configuration" "$(grep -c "version before" $config || true)" 0
+  Is "access to the configuration" "$(Access $config)" "root:fairlock 640"
+  CheckHolds
+  CheckQueue
+
+  Step "upgrade with the same locks; the configuration was edited and is kept"
+  sed -i 's/^max_clients: .*/max_clients: 77/' $config
+  process=$(Process)
+  Install after -o Dpkg::Options::=--force-confold
+  CheckService
+  Is "it was restarted" "$(($(Process) != process))" 1
+  Is "max_clients" "$(Ask CONFIG GET max_clients | tail -n 1)" 77
+  Is "access to the configuration" "$(Access $config)" "root:fairlock 640"
+  Is "access to the new default beside it" "$(Access $config.dpkg-dist)" "root:fairlock 640"
+  CheckHolds
+  CheckQueue
+  EndLocks
+}
+
+SetPassword() {
+  Step "a password in the configuration, then a reload"
+  sed -i 's/^requirepass: .*/requirepass: "a secret of the test"/' $config
+  systemctl reload fairlockd
+  password="a secret of the test"
+  Becomes OK Ask CONFIG SET max_keep 1m
+  Is "user nobody: cat" "$(Says nobody cat $config)" "cat: $config: Permission denied (status 1)"
+  echo "  user nobody: $(Says nobody fairlockd --config $config --check-config)"
+  grep -q "$config: Permission denied" said
+  Says nobody fairlockctl status >said-with-status
+  echo "  user nobody: $(cat said-with-status)"
+  grep -q -- "NOAUTH.*--password-file.*(status 77)" said-with-status
+  (umask 077 && echo "$password" >/root/fairlock-password)
+  export FAIRLOCK_PASSWORD_FILE=/root/fairlock-password
+  Is "root, with a file of the password" "$(fairlockctl run nightly -- echo ran)" ran
+}
+
+KillIt() {
+  local process
+  Step "the process is killed: systemd starts it again"
+  process=$(Process)
+  Ask LOCK plain holder EX 3600 >plain
+  kill -KILL "$process"
+  Try IsReplaced "$process"
+  Try fairlockctl ping
+  CheckService
+  Is "another process" "$(($(Process) != process))" 1
+  Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
+}
+
+StopItsLoop() {
+  local process
+  Step "the process stands still: the watchdog ends it, and systemd starts it again"
+  process=$(Process)
+  kill -STOP "$process"
+  Try IsReplaced "$process"
+  Try fairlockctl ping
+  CheckService
+  Is "another process" "$(($(Process) != process))" 1
+  Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
+}
+
+UseItsSocket() {
+  local tries
+  Step "with fairlockd.socket, clients that come while the service restarts are not refused"
+  systemctl stop fairlockd
+  systemctl enable --now fairlockd.socket 2>/dev/null
+  Is "started by its first client" "$(Ask PING)" PONG
+  for ((tries = 0; tries < 100; tries++)); do
+    Ask PING || true
+  done >pings 2>&1 &
+  systemctl restart fairlockd
+  wait $!
+  Is "replies" "$(sed 's/^LOADING.*/PONG/' pings | sort | uniq -c | xargs)" "100 PONG"
+  Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
+}
+
+CheckFiles() {
+  Step "what is installed"
+  Is "dpkg --verify" "$(dpkg --verify fairlock-server fairlock-tools)" "??5?????? c $config"
+  ls -d /usr/share/fairlock/*/* /usr/share/doc/fairlock/{*.md,recipes}
+  man -w fairlockd >/dev/null 2>&1 || ls /usr/share/man/man8/fairlockd.8.gz >/dev/null
+  systemd-analyze verify fairlockd.service fairlockd.socket
+  systemd-analyze security fairlockd.service | tail -n 1
+}
+
+Remove() {
+  Step "remove: the data and the configuration stay"
+  Apt remove fairlock-server fairlock-tools
+  Is "state of the service" "$(systemctl is-active fairlockd || true)" inactive
+  NotThere /usr/bin/fairlockd /usr/bin/fairlockctl /lib/systemd/system/fairlock*
+  Is "data" "$(ls /var/lib/fairlock)" $'data\ndata.initialised'
+  Is "access to the configuration" "$(Access $config)" "root:fairlock 640"
+
+  Step "install again: the locks of before are held, what the administrator chose stays"
+  chown fairlock:fairlock $config
+  chmod 600 $config
+  Install after -o Dpkg::Options::=--force-confold
+  CheckService
+  Is "access to the configuration" "$(Access $config)" "fairlock:fairlock 600"
+  Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
+}
+
+Purge() {
+  Step "purge: nothing stays but the user"
+  Apt purge fairlock-server fairlock-tools
+  NotThere /var/lib/fairlock /etc/fairlock /run/fairlock /usr/share/fairlock \
+    /usr/share/doc/fairlock* /lib/systemd/system/fairlock*
+  Is "links and states of units" \
+    "$(find /etc/systemd /var/lib/systemd -name '*fairlock*' ! -name package-steps.service)" ""
+  Is "units that failed" "$(systemctl --no-legend --plain list-units --state failed 'fairlock*')" ""
+  Is "user" "$(getent passwd fairlock | cut -d : -f 1)" fairlock
+}
+
+BootAgain() {
+  Step "another boot: the service was started by it"
+  password="a secret of the test"
+  export FAIRLOCK_PASSWORD_FILE=/root/fairlock-password
+  CheckService
+  Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
+}
+
+if [ "$1" = first ]; then
+  touch booted
+  InstallAndUpgrade
+  SetPassword
+  KillIt
+fi
+if [ "$1" = second ]; then
+  BootAgain
+  StopItsLoop
+  UseItsSocket
+fi
+if [ "$1" = second ] || [ "$FORM" = short ]; then
+  CheckFiles
+  Remove
+  Purge
+fi
+touch "$1-is-right"
