@@ -6,6 +6,7 @@
 
 #include "server/command/text.h"
 #include "server/http/answers.h"
+#include "server/http/host.h"
 #include "server/http/inputs.h"
 
 namespace fairlock::http {
@@ -21,21 +22,6 @@ bool IsEqual(std::string_view given, std::string_view right) {
     difference |= static_cast<unsigned char>(given[i] ^ right[i % right.size()]);
   }
   return difference == 0;
-}
-
-// "host:port" without the port; an IPv6 address keeps its brackets.
-std::string_view WithoutPort(std::string_view host) {
-  const std::size_t colon = host.rfind(':');
-  const std::size_t bracket = host.rfind(']');
-  const bool has_port =
-      colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
-  return has_port ? host.substr(0, colon) : host;
-}
-
-// A name is resolved by somebody, who may be hostile; an address is not.
-bool IsNumericAddress(std::string_view host) {
-  if (host.starts_with('[') && host.ends_with(']')) return true;
-  return !host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 bool IsJson(std::string_view content_type) {
@@ -177,12 +163,14 @@ const access::User* Api::Admit(const Request& request, Access access, CommandCal
   return nullptr;
 }
 
-bool Api::IsOurHost(std::string_view host) const {
-  const std::string_view name = WithoutPort(host);
-  if (IsNumericAddress(name)) return true;
-  return std::any_of(
-      options_.host_names.begin(), options_.host_names.end(),
-      [name](const std::string& ours) { return command::EqualsIgnoreCase(name, ours); });
+bool Api::IsOurHost(std::string_view named) const {
+  const std::optional<Host> host = ParseHost(named);
+  if (!host) return false;
+  // A name is resolved by a server that may be hostile; an address is not.
+  return host->is_address || std::any_of(options_.host_names.begin(), options_.host_names.end(),
+                                         [&](const std::string& ours) {
+                                           return command::EqualsIgnoreCase(host->name, ours);
+                                         });
 }
 
 bool Api::HasToken(std::string_view authorization) const {

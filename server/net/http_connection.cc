@@ -115,6 +115,10 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
   if (commands_.is_killed()) return Close();
   if (answer_) return SendWhenKept();
   if (job_ == nullptr) {
+    if (auto refusal = RefusalOfHeaders(parser_->get())) {
+      is_kept_alive_ = false;
+      return Send(*std::move(refusal));
+    }
     const http::Request request = ToRequest(parser_->get());
     if (!Identify(request, now)) return;
     if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(request, now);

@@ -3,8 +3,12 @@
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/verb.hpp>
+#include <string>
 #include <string_view>
 #include <utility>
+
+#include "server/command/text.h"
+#include "server/http/host.h"
 
 namespace fairlock::net {
 
@@ -24,6 +28,10 @@ http::Verb VerbOf(beast_http::verb verb) {
   }
 }
 
+constexpr std::size_t kShownHostBytes = 64;
+
+http::Answer BadHeader(const std::string& what) { return http::Refusal(400, "ERR", what); }
+
 // The page loads nothing from elsewhere, runs no script that is not in its files, and stands in
 // nobody's frame.
 constexpr std::string_view kContentSecurityPolicy =
@@ -31,6 +39,21 @@ constexpr std::string_view kContentSecurityPolicy =
     "frame-ancestors 'none'";
 
 }  // namespace
+
+std::optional<http::Answer> RefusalOfHeaders(const beast_http::fields& headers) {
+  using beast_http::field;
+  // Of two values a proxy in between may look at the other one than this server.
+  for (const field name : {field::host, field::origin, field::content_type, field::authorization}) {
+    if (headers.count(name) < 2) continue;
+    return BadHeader("the header " + std::string(beast_http::to_string(name)) +
+                     " is given more than once; once is allowed");
+  }
+  const std::string host(headers[field::host]);
+  if (host.empty()) return BadHeader("the header Host is missing");
+  if (http::ParseHost(host)) return std::nullopt;
+  return BadHeader("Host must be a name or an address, with an optional port, got " +
+                   command::Quoted(host, kShownHostBytes));
+}
 
 http::Request ToRequest(const beast_http::request<beast_http::string_body>& message) {
   return {.verb = VerbOf(message.method()),

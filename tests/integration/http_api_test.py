@@ -391,6 +391,26 @@ class Strangers(WithServer):
         self.assertIn("http_hosts", answer["error"]["message"])
         for host in ("localhost", "LOCALHOST:1", "127.0.0.1:80", "[::1]:80", "10.0.0.1"):
             self.assertEqual(self.server.get("/api/v1/locks", headers={"Host": host})[0], 200)
+        # The resolver of names takes it for an address, and RFC 3986 does not.
+        self.assertEqual(self.server.get("/api/v1/locks", headers={"Host": "127.1"})[0], 421)
+
+    def test_a_request_without_one_valid_host_is_refused_and_ends_the_connection(self):
+        for target in ("/api/v1/locks", "/healthz", "/metrics", "/", "/api/v1/events?match=*"):
+            for headers in ("Host: localhost\r\nHost: evil.example\r\n",
+                            "Host: evil.example\r\nHost: localhost\r\n",
+                            "Host: localhost\r\nHost: localhost\r\n",
+                            "Host: [evil]\r\n", "Host: [evil]:80\r\n", "Host: me@127.0.0.1\r\n",
+                            "Host: 127.0.0.1:port\r\n", "Host: 127.0.0.1/\r\n",
+                            "Host: localhost, evil.example\r\n", "Host:\r\n", "",
+                            "Host: localhost\r\nOrigin: http://localhost\r\n"
+                            "Origin: http://evil.example\r\n",
+                            "Host: localhost\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
+                            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                            "Sec-WebSocket-Version: 13\r\nHost: localhost\r\n"):
+                with self.subTest(target=target, headers=headers):
+                    # It ends when the server closes, though the request does not ask for that.
+                    self.assertEqual(self.send(f"GET {target} HTTP/1.1\r\n{headers}\r\n".encode()),
+                                     b"HTTP/1.1 400 Bad Request")
 
     def test_pages_from_elsewhere_are_refused(self):
         status, answer = self.server.get("/api/v1/locks",

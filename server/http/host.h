@@ -1,0 +1,18 @@
+// The host that a request names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlock::http {
+
+struct Host {
+  std::string name;         // without the port; an IPv6 address keeps its brackets
+  bool is_address = false;  // numeric, so no resolver of names was involved
+};
+
+// None: the text is not a host of RFC 3986, section 3.2.2, with an optional port.
+std::optional<Host> ParseHost(std::string_view text);
+
+}  // namespace fairlock::http
