@@ -21,6 +21,7 @@ struct Source {
   const PersistenceReport persistence;
   const std::int64_t unix_us;
   const std::int64_t uptime_s;
+  const bool shows_patterns;
   const engine::TimeMs now;
 };
 
@@ -240,6 +241,7 @@ void AddLine(std::string& report, std::string_view name, std::string_view value)
 void AddOverrides(std::string& report, const Source& source) {
   const auto& rows = source.dispatcher.engine().Limits(source.now).all();
   AddLine(report, "limit_overrides", std::to_string(rows.size()));
+  if (!source.shows_patterns) return;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::string text = "pattern=" + Quoted(rows[i].pattern);
     text.append(",db=").append(std::to_string(rows[i].db));
@@ -321,7 +323,7 @@ bool IsAskedFor(const Section& section, std::span<const std::string_view> asked)
 }  // namespace
 
 std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& dispatcher,
-                       engine::TimeMs now) {
+                       bool shows_patterns, engine::TimeMs now) {
   const Source source{.dispatcher = dispatcher,
                       .facts = dispatcher.environment().Facts(),
                       .counters = dispatcher.counters(),
@@ -330,6 +332,7 @@ std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& d
                       .persistence = dispatcher.environment().Persistence(),
                       .unix_us = dispatcher.environment().UnixTimeUs(),
                       .uptime_s = (now - dispatcher.started_at()) / 1000,
+                      .shows_patterns = shows_patterns,
                       .now = now};
   std::string report;
   for (const Section& section : kSections) {

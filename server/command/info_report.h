@@ -12,8 +12,9 @@ namespace fairlock::command {
 
 // Lines of "name:value" under a heading for each section asked for, whatever its case; none asked
 // for: those that Redis' clients expect. "all" and "everything" add what is long. Unknown sections
-// are left out.
+// are left out. `shows_patterns`: overrides of LIMIT, which name keys, are listed; else only
+// counted.
 std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& dispatcher,
-                       engine::TimeMs now);
+                       bool shows_patterns, engine::TimeMs now);
 
 }  // namespace fairlock::command

@@ -1,7 +1,10 @@
 #include "server/command/lock_answer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "server/command/dispatcher.h"
 #include "server/command/lock_replies.h"
@@ -28,15 +31,33 @@ std::string_view StatusName(engine::LockStatus status) {
   }
 }
 
-// "a waits for k2 held by b, b waits for k1 held by a". Keys of others stay unknown.
+// Those that the client could learn by other commands: who asks, and who holds or waits for a key
+// that the client may read.
+std::vector<std::string_view> OwnersToName(const Client& client, const engine::Deadlock& deadlock) {
+  std::vector<std::string_view> owners;
+  for (const engine::DeadlockLink& link : deadlock.links) {
+    const bool is_readable = client.MayRead(link.key.bytes);
+    if (is_readable || owners.empty()) owners.push_back(link.waiter);
+    if (is_readable) owners.push_back(link.blocker);
+  }
+  return owners;
+}
+
+// "a waits for k2 held by b, b waits for k1 held by a". Keys and owners that the client may not
+// learn are shown as "?".
 void RefuseDeadlock(const Client& client, protocol::ReplyWriter& reply,
                     const engine::Deadlock& deadlock) {
+  const std::vector<std::string_view> owners = OwnersToName(client, deadlock);
+  const auto owner_text = [&](std::string_view owner) {
+    const bool is_known = std::ranges::find(owners, owner) != owners.end();
+    return Escaped(is_known ? owner : "?");
+  };
   std::string text;
   for (const engine::DeadlockLink& link : deadlock.links) {
     if (!text.empty()) text += ", ";
-    const bool is_known = client.MayRead(link.key.bytes);
-    text += Escaped(link.waiter) + " waits for " + Escaped(is_known ? link.key.bytes : "?") +
-            (link.is_held ? " held by " : " behind ") + Escaped(link.blocker);
+    const bool is_readable = client.MayRead(link.key.bytes);
+    text += owner_text(link.waiter) + " waits for " + Escaped(is_readable ? link.key.bytes : "?") +
+            (link.is_held ? " held by " : " behind ") + owner_text(link.blocker);
   }
   const std::size_t left_out = deadlock.link_count - deadlock.links.size();
   if (left_out > 0) text += ", and " + std::to_string(left_out) + " more";

@@ -44,7 +44,8 @@ void Role(Invocation& call) {
 
 void Info(Invocation& call) {
   const auto sections = call.arguments.views().subspan(1);
-  call.reply.Verbatim("txt", InfoReport(sections, call.dispatcher, call.now));
+  const bool may_read_all = !call.client.is_limited() || call.client.user()->read_keys.is_all();
+  call.reply.Verbatim("txt", InfoReport(sections, call.dispatcher, may_read_all, call.now));
 }
 
 // Settings of Redis that clients ask for and that are the same on every server of ours.

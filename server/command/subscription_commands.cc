@@ -194,6 +194,11 @@ void SPublish(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(receivers));
 }
 
+// Whether the client may learn that somebody is subscribed to that channel.
+bool MayKnow(const Client& client, ChannelKind kind, std::string_view channel) {
+  return !client.is_limited() || AccessControl::MayHear(*client.user(), kind, channel);
+}
+
 void ListNamesOf(Invocation& call, ChannelKind kind) {
   if (call.arguments.size() > 3) {
     return call.reply.Error(ErrorCode::kErr,
@@ -207,11 +212,10 @@ void ListNamesOf(Invocation& call, ChannelKind kind) {
   GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
   std::vector<std::string_view> names;
   call.dispatcher.channels().VisitNames(kind, [&](std::string_view name) {
-    const auto is_known = [&] {
-      return !call.client.is_limited() || AccessControl::MayHear(*call.client.user(), kind, name);
-    };
     walk.ChargeLook();
-    if (glob->Matches(name, walk.compared()) && is_known()) names.push_back(name);
+    if (glob->Matches(name, walk.compared()) && MayKnow(call.client, kind, name)) {
+      names.push_back(name);
+    }
     return !walk.is_spent();
   });
   if (walk.is_spent()) {
@@ -232,7 +236,9 @@ void CountByName(Invocation& call, ChannelKind kind) {
   call.reply.ArrayHeader(names.size() * 2);
   for (const std::string_view name : names) {
     call.reply.Bulk(name);
-    const std::size_t subscribers = call.dispatcher.channels().CountSubscribers(name, kind);
+    const std::size_t subscribers =
+        MayKnow(call.client, kind, name) ? call.dispatcher.channels().CountSubscribers(name, kind)
+                                         : 0;
     call.reply.Integer(static_cast<std::int64_t>(subscribers));
   }
 }

@@ -21,6 +21,7 @@ user default on >default-pw ~* &* +@all
 user boss on >boss-pw ~* &* +@all
 user shop on >shop-pw ~order:* {channels} +@read +@lock +psubscribe
 user look on >look-pw %R~* &* +@read +@connection
+user keyed on >keyed-pw ~order:* &* +@all
 user open on nopass ~* &* +@all
 user gone off >gone-pw ~* &* +@all
 """
@@ -34,6 +35,7 @@ def basic(user, password):
 BOSS = basic("boss", "boss-pw")
 SHOP = basic("shop", "shop-pw")
 LOOK = basic("look", "look-pw")
+KEYED = basic("keyed", "keyed-pw")
 
 
 class Users(unittest.TestCase):
@@ -81,11 +83,12 @@ class Users(unittest.TestCase):
     def test_a_limited_user_may_what_he_may_by_commands(self):
         for key in ("order:1", "stock:1"):
             self.own.ask("LOCK", key, "me", "LABEL", "x")
-        may = ("locks/0/order:1", "locks/0/order:1/line", "history?key=order:1", "statistics")
+        may = ("locks/0/order:1", "locks/0/order:1/line", "history?key=order:1")
         for path in may:
             self.assertEqual(self.get(path, SHOP)[0], 200, path)
         may_not = ("locks/0/stock:1", "locks/0/stock:1/line", "history", "history?key=stock:1",
-                   "history?key=*", "settings", "clients", "clients?waiting=true", "limits")
+                   "history?key=*", "settings", "clients", "clients?waiting=true", "limits",
+                   "statistics", "statistics?label=x")
         for path in may_not:
             status, answer = self.get(path, SHOP)
             self.assertEqual((status, answer["error"]["code"]), (403, "NOPERM"), path)
@@ -114,6 +117,33 @@ class Users(unittest.TestCase):
             status, answer = self.get(path, SHOP)
             self.assertEqual((status, answer["error"]["code"]), (403, "NOPERM"), path)
             self.assertEqual(self.get(path, LOOK)[0], 200, path)
+
+    def test_no_route_shows_locks_of_others_to_a_user_of_few_keys(self):
+        friend = self.enterContext(self.server.connect())
+        friend.ask("AUTH", "boss", "boss-pw")
+        friend.ask("LOCK", "order:1", "me")
+        self.own.ask("CLIENT", "SETNAME", "secret-client")
+        for command in (["LOCK", "stock:secret", "secret-owner", "LABEL", "secret-label"],
+                        ["LOCK", "stock:broken-secret", "secret-owner"],
+                        ["BREAK", "stock:broken-secret", "REASON", "secret-reason"],
+                        ["LIMIT", "SET", "stock:secret*", "3"]):
+            self.own.ask(*command)
+        routes = self.get("openapi.json", BOSS)[1]["paths"]
+        asked = [path.replace("{db}", "0").replace("{key}", "order:1")
+                 for path, verbs in routes.items() if "get" in verbs]
+        asked += ["/api/v1/locks?sort=hold", "/api/v1/locks?match=*&count=1000",
+                  "/api/v1/locks?label=secret-label", "/api/v1/locks?owner=secret-owner"]
+        # What monitoring reads without being a user.
+        asked.remove("/metrics")
+        self.assertGreater(len(asked), 12)
+        for path in asked:
+            with self.subTest(path):
+                _, _, body = self.server.ask("GET", path, headers=KEYED)
+                self.assertNotIn(b"secret", body)
+        # They are there to be seen.
+        for path in ("/api/v1/locks", "/api/v1/status", "/api/v1/statistics", "/api/v1/history",
+                     "/api/v1/clients", "/api/v1/limits"):
+            self.assertIn(b"secret", self.server.ask("GET", path, headers=BOSS)[2], path)
 
     def test_each_route_refuses_as_its_command_does(self):
         with self.server.connect() as shop:

@@ -68,6 +68,7 @@ const std::vector<Person>& People() {
        [](const CommandSpec& spec, bool is_set_new) {
          return !IsIn(spec, "unowned") || is_set_new;
        }},
+      {"keyed", "~jobs:* +@all", MayAll, "jobs:*"},
       {"narrow", "~jobs:* owner:me-* &c -@all +@all -@dangerous",
        [](const CommandSpec& spec, bool) { return !IsIn(spec, "dangerous") || IsWay(spec); },
        "jobs:*", "me-*", "c"},
@@ -76,7 +77,8 @@ const std::vector<Person>& People() {
 }
 
 constexpr auto kOfAllKeys = std::to_array<std::string_view>(
-    {"FLUSHDB", "FLUSHALL", "LIMIT|SET", "LIMIT|DEL", "LIMIT|LIST", "MONITOR", "CLIENT|LIST"});
+    {"FLUSHDB", "FLUSHALL", "LIMIT|SET", "LIMIT|DEL", "LIMIT|LIST", "MONITOR", "CLIENT|LIST",
+     "CLIENT|KILL", "CLIENT|UNBLOCK", "STATS", "DBSIZE", "BACKUP", "SHUTDOWN"});
 // They make the name of the owner themselves.
 constexpr auto kNameAnyOwner =
     std::to_array<std::string_view>({"INCR", "DECR", "INCRBY", "DECRBY"});
