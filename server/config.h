@@ -88,6 +88,7 @@ struct Config {
 
   std::string durability;
   std::string data_dir;
+  std::string backup_dir;
   std::int64_t flush_interval = 0;
   std::int64_t min_free_disk = 0;
   std::int64_t restart_grace = 0;

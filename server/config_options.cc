@@ -240,6 +240,9 @@ constexpr auto kOptions = std::to_array<Option>({
     {"data_dir", OptionType::kText, "", 0, 0, false, "dir", &Config::data_dir,
      "Folder of the data, of this server alone. Empty: ./data; with durability none no folder is "
      "used then, and tokens begin by the clock."},
+    {"backup_dir", OptionType::kText, "", 0, 0, false, "", &Config::backup_dir,
+     "Folder in which BACKUP makes folders with the time as their name. Empty: `backups` beside "
+     "data_dir."},
     {"flush_interval", OptionType::kDuration, "100ms", kMs, 60 * kSecond, false, "",
      &Config::flush_interval,
      "With durability async, how long what was written may stay in the memory of the machine."},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "server/config.h"
 
@@ -9,6 +10,12 @@ namespace fairlock::server {
 
 // Empty: none is used.
 std::string DataFolderOf(const Config& config);
+
+// Makes the folder, in which sockets may be wanted before it is opened. What fails is said then.
+void MakeDataFolder(const Config& config);
+
+// The files that the options name, which may be in the data folder before there is data.
+std::vector<std::string> FilesOf(const Config& config, const std::string& config_file);
 
 // --check-data: prints what is in it. False: it is damaged, or cannot be examined.
 [[nodiscard]] bool PrintDataReport(const Config& config);

@@ -50,7 +50,9 @@ LockKeeping::~LockKeeping() {
   database_log_->Close();
 }
 
-void LockKeeping::Start(const Config& config, bool initialises) {
+void LockKeeping::Start(const Config& config, bool initialises,
+                        std::vector<std::string> own_files) {
+  backup_folder_ = config.backup_dir;
   options_ = {.durability = DurabilityOf(config),
               .path = DataFolderOf(config),
               .flush_interval_ms = config.flush_interval,
@@ -67,10 +69,11 @@ void LockKeeping::Start(const Config& config, bool initialises) {
     return hooks_.ready();
   }
   dispatcher_.set_service(command::Service::kLoading);
-  reader_ = std::thread([this, initialises] {
+  reader_ = std::thread([this, initialises, own_files = std::move(own_files)] {
     auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(persist::OpenLocks(
         {.path = options_.path,
          .initialise = initialises,
+         .own_files = own_files,
          .durability = persist::StorageDurabilityOf(options_.durability),
          .log = [database_log = database_log_](bool is_error, std::string_view message) {
            database_log->Write(is_error, message);
@@ -143,29 +146,40 @@ command::PersistenceReport LockKeeping::Report() const {
   return report;
 }
 
-std::string LockKeeping::StartBackup(const std::string& path, std::uint64_t client_id) {
+std::string LockKeeping::StartBackup(const command::BackupRequest& request,
+                                     std::uint64_t client_id) {
   if (options_.durability == persist::Durability::kNone) {
     return "locks are not kept, durability is none";
   }
   if (!keeper_) return "the locks are still being read; ask again soon";
   if (backup_.joinable()) return "another one is being made";
-  backup_ = std::thread([this, path, client_id] {
-    const std::string error = keeper_->BackUp(path).message();
-    boost::asio::post(loop_.io_context(),
-                      [this, path, error, client_id] { EndBackup(path, error, client_id); });
+  backup_ = std::thread([this, request, client_id] {
+    auto made = std::make_shared<BackupMade>(MakeBackup(request));
+    boost::asio::post(loop_.io_context(), [this, made, client_id] { EndBackup(*made, client_id); });
   });
   return "";
 }
 
-void LockKeeping::EndBackup(const std::string& path, const std::string& error,
-                            std::uint64_t client_id) {
-  backup_.join();
-  if (error.empty()) {
-    log_.Info("backup made: {}", path);
-  } else {
-    log_.Error("no backup made: {}", error);
+// On a thread of its own.
+LockKeeping::BackupMade LockKeeping::MakeBackup(const command::BackupRequest& request) const {
+  if (!request.path.empty()) {
+    const storage::Status status = keeper_->BackUp(request.path);
+    return {.path = status.ok() ? request.path : "", .error = status.message()};
   }
-  if (command::Client* client = dispatcher_.FindClient(client_id)) client->AnswerBackup(error);
+  const std::string& folder = request.folder.empty() ? backup_folder_ : request.folder;
+  storage::DatedBackup made = keeper_->BackUpDated(
+      {.folder = folder, .unix_seconds = options_.unix_ms() / 1000, .kept_max = request.kept_max});
+  return {.path = std::move(made.path), .error = made.status.message(), .is_named_here = true};
+}
+
+void LockKeeping::EndBackup(const BackupMade& made, std::uint64_t client_id) {
+  backup_.join();
+  if (!made.path.empty()) log_.Info("backup made: {}", made.path);
+  if (!made.error.empty()) log_.Error("backup: {}", made.error);
+  command::Client* const client = dispatcher_.FindClient(client_id);
+  if (client == nullptr) return;
+  const std::string error = made.path.empty() ? "no backup was made: " + made.error : made.error;
+  client->AnswerBackup(error, made.is_named_here ? made.path : "");
 }
 
 void LockKeeping::OnChange() {

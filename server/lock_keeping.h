@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "server/command/dispatcher.h"
 #include "server/config.h"
@@ -44,29 +45,37 @@ class LockKeeping {
   LockKeeping& operator=(const LockKeeping&) = delete;
   ~LockKeeping();
 
-  void Start(const Config& config, bool initialises);
+  // `own_files` may be in a new data folder.
+  void Start(const Config& config, bool initialises, std::vector<std::string> own_files);
   void Apply(const Config& config);
 
   // A write failed: nothing more was acknowledged.
   bool has_failed() const { return keeper_ && keeper_->has_failed(); }
   // Why the data could not be read or written; empty: it could.
-  const std::string& error() const { return error_; }
+  std::string error() const { return has_failed() ? keeper_->failure() : error_; }
 
   // For the commands.
   command::PersistenceReport Report() const;
   // One at a time. Empty: it is made by a thread of its own, and the client is answered.
-  std::string StartBackup(const std::string& path, std::uint64_t client_id);
+  std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id);
 
  private:
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
   void OnChange();
-  void EndBackup(const std::string& path, const std::string& error, std::uint64_t client_id);
+  struct BackupMade {
+    std::string path;   // empty: none was made
+    std::string error;  // empty: all is done
+    bool is_named_here = false;
+  };
+  BackupMade MakeBackup(const command::BackupRequest& request) const;
+  void EndBackup(const BackupMade& made, std::uint64_t client_id);
 
   command::Dispatcher& dispatcher_;
   net::TurnLoop& loop_;
   Log& log_;
   const KeepingHooks hooks_;
   persist::KeeperOptions options_;
+  std::string backup_folder_;  // of the options; empty: one beside the data folder
   std::optional<persist::Keeper> keeper_;
   std::string error_;
   bool was_ready_ = false;

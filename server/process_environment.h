@@ -20,7 +20,8 @@ struct EnvironmentHooks {
   std::function<command::PersistenceReport()> persistence = [] {
     return command::PersistenceReport{};
   };
-  std::function<std::string(const std::string& path, std::uint64_t client_id)> start_backup = {};
+  std::function<std::string(const command::BackupRequest&, std::uint64_t client_id)> start_backup =
+      {};
   std::function<void(std::string_view)> log_warning = [](std::string_view) {};
   std::function<void(script::LogLevel, std::string_view)> log_from_script = {};
   std::function<bool(command::PasswordQuestion, std::uint64_t comparison_id)> start_password_check =
@@ -47,8 +48,8 @@ class ProcessEnvironment final : public command::Environment {
   std::vector<command::Setting> FindSettings(const engine::Glob& name_glob) const override;
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   command::PersistenceReport Persistence() const override { return hooks_.persistence(); }
-  std::string StartBackup(const std::string& path, std::uint64_t client_id) override {
-    return hooks_.start_backup(path, client_id);
+  std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id) override {
+    return hooks_.start_backup(request, client_id);
   }
   void LogWarning(std::string_view text) override { hooks_.log_warning(text); }
   void LogFromScript(script::LogLevel level, std::string_view text) override {

@@ -11,6 +11,7 @@
 
 #include "server/config_options.h"
 #include "server/config_values.h"
+#include "server/data_tools.h"
 #include "server/net/clock.h"
 #include "server/net/descriptor_limit.h"
 #include "server/net/listening_socket.h"
@@ -145,8 +146,8 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
            .request_shutdown = [this] { RequestStop("SHUTDOWN"); },
            .persistence = [this] { return keeping_.Report(); },
            .start_backup =
-               [this](const std::string& path, std::uint64_t client_id) {
-                 return keeping_.StartBackup(path, client_id);
+               [this](const command::BackupRequest& request, std::uint64_t client_id) {
+                 return keeping_.StartBackup(request, client_id);
                },
            .log_warning = [this](std::string_view text) { log_.Warning("{}", text); },
            .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); },
@@ -188,6 +189,7 @@ std::string Server::Start(bool initialises) {
   StopOnSignals();
   if (std::string error = tls_.Start(config, http_.connections()); !error.empty()) return error;
   if (std::string error = http_.Start(config, tls_.http_entrance()); !error.empty()) return error;
+  MakeDataFolder(config);
   net::ListenResult listening = OpenSockets();
   if (!listening.error.empty()) return listening.error;
   if (std::string error = users_.GuardDoor(listening.sockets, config); !error.empty()) return error;
@@ -198,7 +200,7 @@ std::string Server::Start(bool initialises) {
     log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
   // Until the data is read, requests are answered by -LOADING.
-  keeping_.Start(config, initialises);
+  keeping_.Start(config, initialises, FilesOf(config, environment_.Facts().config_file));
   StartListening(std::move(listening.sockets));
   systemd_.StartWatchdog();
   return "";

@@ -42,7 +42,7 @@ class Server {
   // signal ends the process at once.
   [[nodiscard]] RunEnd Run();
   // Of a run that did not end as it was told to.
-  const std::string& end_reason() const { return keeping_.error(); }
+  std::string end_reason() const { return keeping_.error(); }
 
  private:
   void StopOnSignals();

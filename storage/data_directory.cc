@@ -76,19 +76,29 @@ bool ParseLogId(std::string_view hex, LogId& id) {
   return Hex(View(id)) == hex;
 }
 
-// Whether nothing is in the folder that a process of ours, or a file system, has not put there
-// before any data.
-Result<bool> IsEmpty(const std::string& path) {
+// Whether a process of ours, or a file system, has put it there before any data. The sockets of a
+// server are opened before its data is read.
+bool IsNoData(const fs::directory_entry& entry, const std::vector<std::string>& own_files) {
+  const std::string name = entry.path().filename().string();
+  if (name == kLockFile || name == std::string(kIdFile) + ".new" || name == "lost+found") {
+    return true;
+  }
+  std::error_code error;
+  return entry.is_socket(error) || std::ranges::any_of(own_files, [&](const std::string& own) {
+           return fs::equivalent(entry.path(), own, error);
+         });
+}
+
+// The name of a file in the folder that is not one of the server's own; empty: there is none.
+Result<std::string> FindStrangeFile(const std::string& path,
+                                    const std::vector<std::string>& own_files) {
   std::error_code error;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name != kLockFile && name != std::string(kIdFile) + ".new" && name != "lost+found") {
-      return false;
-    }
+    if (!IsNoData(*entry, own_files)) return entry->path().filename().string();
   }
   if (error) return Failed("cannot read " + path + ": " + error.message());
-  return true;
+  return std::string();
 }
 
 }  // namespace
@@ -120,7 +130,7 @@ Result<DataDirectory> DataDirectory::Open(const DirectoryOptions& options) {
   Status status = directory.Lock();
   if (!status.ok()) return status;
   if (!fs::exists(id_path, error)) {
-    status = directory.BeginAnew(options.initialise);
+    status = directory.BeginAnew(options);
   } else {
     status = directory.ReadId(id_path);
     if (status.ok() && options.initialise && !directory.is_new_) {
@@ -149,14 +159,15 @@ Status DataDirectory::Lock() {
   return {};
 }
 
-Status DataDirectory::BeginAnew(bool is_meant) {
-  const auto is_empty = IsEmpty(path_);
-  if (!is_empty.ok()) return is_empty.status();
-  if (!is_empty.value()) {
-    return Refused(path_ + " has files, but not " + kIdFile + ": it is no data folder of fairlock");
+Status DataDirectory::BeginAnew(const DirectoryOptions& options) {
+  const auto strange = FindStrangeFile(path_, options.own_files);
+  if (!strange.ok()) return strange.status();
+  if (!strange->empty()) {
+    return Refused(path_ + " has files, such as " + strange.value() + ", but not " + kIdFile +
+                   ": it is no data folder of fairlock");
   }
   std::error_code error;
-  if (fs::exists(mark_path(), error) && !is_meant) {
+  if (fs::exists(mark_path(), error) && !options.initialise) {
     return Refused(path_ + " is empty, but " + mark_path() +
                    " says that it had data: is its file system mounted? To begin anew, without "
                    "any lock, start with --init");
@@ -247,6 +258,11 @@ Status DataDirectory::Settle() {
 
 Status WriteIdOfBackup(const std::string& path, const LogId& log_id) {
   return FileInTheMaking(path + "/" + kIdFile).Finish(IdText(log_id, kCopy, {}));
+}
+
+bool IsBackupOf(const std::string& path, const LogId& log_id) {
+  const auto text = ReadSmallFile(path + "/" + kIdFile);
+  return text.ok() && text.value() == IdText(log_id, kCopy, {});
 }
 
 }  // namespace fairlock::storage

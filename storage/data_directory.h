@@ -23,6 +23,8 @@ struct DirectoryOptions {
   // An operator's word that an empty folder is meant to be empty although data was there (--init).
   bool initialise = false;
   bool only_look = false;  // nothing is made or changed but the lock file
+  // That the server itself was told to use, such as its log. A folder with only these is empty.
+  std::vector<std::string> own_files = {};
 };
 
 // Locks the folder until it is destroyed. Movable, not thread-safe.
@@ -35,6 +37,7 @@ class DataDirectory {
   DataDirectory& operator=(DataDirectory&&) = delete;
   ~DataDirectory();
 
+  const std::string& path() const { return path_; }  // absolute
   const LogId& log_id() const { return log_id_; }
   std::string database_path() const { return path_ + "/db"; }
   // Whether a path, of which not all need be there, is within the folder, links followed.
@@ -59,7 +62,7 @@ class DataDirectory {
 
   Status Lock();
   Status ReadId(const std::string& id_path);
-  Status BeginAnew(bool is_meant);
+  Status BeginAnew(const DirectoryOptions& options);
   Status CheckMark();
   Status WriteId(std::string_view state);
   void WriteMark();
@@ -76,5 +79,8 @@ class DataDirectory {
 
 // Makes a backup's id file, so that whoever starts on the backup knows it for a copy.
 Status WriteIdOfBackup(const std::string& path, const LogId& log_id);
+
+// Whether the folder is a whole backup of that log, on which no server has started.
+bool IsBackupOf(const std::string& path, const LogId& log_id);
 
 }  // namespace fairlock::storage

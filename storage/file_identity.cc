@@ -31,6 +31,8 @@ Result<FileIdentity> IdentityOfOpen(int fd, const std::string& path) {
       .file_system = system.f_fsid};
 }
 
+}  // namespace
+
 bool SyncFolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -39,8 +41,6 @@ bool SyncFolderOf(const std::string& path) {
   close(fd);
   return is_synced;
 }
-
-}  // namespace
 
 Status SystemFailure(const std::string& what, const std::string& path) {
   const int error = errno;

@@ -42,6 +42,9 @@ class FileInTheMaking {
   int fd_;
 };
 
+// Makes what was created or renamed in the folder of that file durable. False: it is not.
+bool SyncFolderOf(const std::string& path);
+
 Result<std::string> ReadSmallFile(const std::string& path);
 
 }  // namespace fairlock::storage

@@ -113,6 +113,9 @@ class Journal {
   // complete yet; so this is to be called again when Look has seen that they are.
   void Begin();
 
+  // Nothing is written any more, as after a write that failed for that reason.
+  void Fail(const Status& status);
+
   JournalProgress Look();
   // Whether the last write, in mode sync with its sync, took no longer than quick_max.
   bool is_quick() const { return is_quick_.load(std::memory_order_relaxed); }
@@ -153,7 +156,6 @@ class Journal {
   Status WriteHeading();
   void SealRecord(Item& item);
   void Recycle(std::vector<Item>& items);
-  void Fail(const Status& status);
   void WakeLoop();
   std::uint64_t ClockNs() const { return options_.monotonic_ns ? options_.monotonic_ns() : 0; }
   void NoteSync(std::uint64_t began_ns);

@@ -23,6 +23,16 @@ void LogGate::NoteWriteFailed() {
   sync_ended_.wait(lock, [this] { return !is_syncing_; });
 }
 
+void LogGate::RememberLog(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  newest_log_ = path;
+}
+
+std::string LogGate::newest_log() const {
+  const std::lock_guard lock(mutex_);
+  return newest_log_;
+}
+
 namespace {
 
 class GatedFile final : public rocksdb::FSWritableFileOwnerWrapper {
@@ -63,6 +73,7 @@ rocksdb::IOStatus GatedFileSystem::NewWritableFile(const std::string& path,
   rocksdb::IOStatus status = FileSystemWrapper::NewWritableFile(path, options, &file, context);
   if (!status.ok()) return status;
   const bool is_log = std::string_view(path).ends_with(".log");
+  if (is_log) gate_->RememberLog(path);
   *result = is_log ? std::make_unique<GatedFile>(std::move(file), gate_) : std::move(file);
   return status;
 }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 
 namespace fairlock::storage {
 
@@ -19,8 +20,13 @@ class LogGate {
   void EndSync();
   void NoteWriteFailed();
 
+  void RememberLog(const std::string& path);
+  // The one that is being written; empty: there is none yet.
+  std::string newest_log() const;
+
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::string newest_log_;
   std::condition_variable sync_ended_;
   bool is_syncing_ = false;
   bool has_write_failed_ = false;

@@ -94,6 +94,7 @@ rocksdb::Options DatabaseOptions(const RocksDbOptions& ours) {
 }  // namespace
 
 struct RocksDbStore::Internals {
+  std::string path;
   std::shared_ptr<LogGate> gate;
   std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<rocksdb::DB> database;
@@ -134,6 +135,7 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& o
   if (ours.mode == RocksDbOptions::Mode::kNew)
     std::filesystem::create_directories(ours.path, ignored);
   auto internals = std::make_unique<Internals>();
+  internals->path = ours.path;
   internals->gate = std::make_shared<LogGate>();
   const auto files = std::make_shared<LogFileSystem>(
       ours.file_system ? ours.file_system : rocksdb::FileSystem::Default(), std::move(log_files));
@@ -207,6 +209,15 @@ Status RocksDbStore::Sync() {
   Status status = internals_->Judge(internals_->database->SyncWAL(), "cannot sync");
   internals_->gate->EndSync();
   return status;
+}
+
+Status RocksDbStore::LookForFiles() const {
+  for (const std::string& path : {internals_->path + "/CURRENT", internals_->gate->newest_log()}) {
+    if (!path.empty() && internals_->env->FileExists(path).IsNotFound()) {
+      return Failed(path + " was removed while the server was running");
+    }
+  }
+  return {};
 }
 
 Status RocksDbStore::VerifyTables() {

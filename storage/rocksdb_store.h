@@ -40,6 +40,10 @@ class RocksDbStore final : public Store {
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override;
 
+  // Fails when the files that the next start needs first are not there any more. May be called by
+  // another thread.
+  Status LookForFiles() const;
+
   // Reads every table and compares its checksums.
   Status VerifyTables();
 

@@ -3,6 +3,10 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands/all_commands.h"
 #include "cli/table.h"
@@ -95,18 +99,38 @@ Result<int> SetSetting(const ServerOptions& options, Context& context) {
   return kExitDone;
 }
 
-Result<int> Backup(const ServerOptions& options, Context& context) {
-  const Result<protocol::Reply> reply = context.client.Ask({"BACKUP", options.name}, kForever / 2);
+struct BackupOptions {
+  std::optional<std::string> folder;
+  std::optional<std::int64_t> keep;
+  bool is_json = false;
+};
+
+Result<int> Backup(const BackupOptions& options, Context& context) {
+  std::vector<std::string> words = {"BACKUP"};
+  if (options.folder) words.insert(words.end(), {"IN", *options.folder});
+  if (options.keep) words.insert(words.end(), {"KEEP", std::to_string(*options.keep)});
+  const std::vector<std::string_view> request(words.begin(), words.end());
+  const Result<protocol::Reply> reply = context.client.Ask(request, kForever / 2);
   if (!reply) return reply.failure();
-  context.Print("The server has written " + context.out.Printable(options.name) +
-                "; `fairlockd --restore` makes a data folder from it.\n");
+  if (options.is_json) {
+    boost::json::object object;
+    json::AddText(object, "backup", reply->text);
+    context.Print(json::Written(object) + "\n");
+  } else {
+    context.Print("The server has written " + context.out.Printable(reply->text) +
+                  "; `fairlockd --restore` makes a data folder from it.\n");
+  }
   return kExitDone;
 }
 
 Action DescribeBackup(Arguments& arguments) {
-  auto options = std::make_shared<ServerOptions>();
-  arguments.Required("PATH", options->name,
-                     "A folder that is not there yet, on the server's machine");
+  constexpr std::int64_t kKeptMax = 10'000;
+  auto options = std::make_shared<BackupOptions>();
+  arguments.Optional("DIR", options->folder,
+                     "Folder on the server's machine for it (the server's backup_dir)");
+  arguments.Number("--keep,-k", options->keep, {1, kKeptMax},
+                   "Removes older backups of this server there until so many are left");
+  arguments.Flag("--json", options->is_json, "As JSON");
   return [options](Context& context) { return Backup(*options, context); };
 }
 
@@ -134,7 +158,7 @@ Action DescribeSet(Arguments& arguments) {
 
 constexpr auto kServerCommands = std::to_array<CommandRow>({
     {"ping", kServing, "Whether the server answers, and how soon", DescribePing},
-    {"backup", kServing, "Makes a copy of the running server's data", DescribeBackup},
+    {"backup", kServing, "Makes a dated copy of the running server's data", DescribeBackup},
     {"config", kServing, "The server's options", nullptr},
     {"config get", kServing, "Their values", DescribeGet},
     {"config set", kServing, "Changes one until the server ends", DescribeSet},

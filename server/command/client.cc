@@ -261,15 +261,17 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
   transport_.NoticeOutput();
 }
 
-void Client::AnswerBackup(const std::string& error) {
+void Client::AnswerBackup(const std::string& error, const std::string& path) {
   if (is_detached_ || wait_kind_ != WaitKind::kBackup) return;
   EndWait();
-  if (error.empty()) {
+  if (!error.empty()) {
+    const std::size_t output_before = output_.size();
+    writer().Error(ErrorCode::kErr, error);
+    CountAwaitedReply(output_before);
+  } else if (path.empty()) {
     writer().Ok();
   } else {
-    const std::size_t output_before = output_.size();
-    writer().Error(ErrorCode::kErr, "no backup was made: " + error);
-    CountAwaitedReply(output_before);
+    writer().Bulk(path);
   }
   transport_.NoticeOutput();
 }

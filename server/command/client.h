@@ -98,8 +98,9 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   // The request that waited is answered.
   void Resolve(const engine::Resolution& resolution, engine::TimeMs now);
-  // The backup that it waited for is made, unless there is an error.
-  void AnswerBackup(const std::string& error);
+  // The backup that it waited for is made, unless there is an error. `path`: of a folder that the
+  // server has named.
+  void AnswerBackup(const std::string& error, const std::string& path);
   // The request being executed waits. For the map of EXPLAIN it is remembered.
   void WaitFor(WaitKind kind);
   void ExplainLater(const ExplainedRequest& request);

@@ -74,6 +74,12 @@ struct PasswordQuestion {
 // Why a connection that had not logged in was closed.
 enum class ClosedNewcomer : std::uint8_t { kTooSlow, kOneTooMany };
 
+struct BackupRequest {
+  std::string path;          // of the new folder; empty: one with the time as its name
+  std::string folder;        // for that; empty: backup_dir
+  std::size_t kept_max = 0;  // more of such backups there are removed, the oldest first; 0: none
+};
+
 // Implemented by the server, faked in tests. Loop-confined.
 class Environment {
  public:
@@ -94,10 +100,10 @@ class Environment {
   virtual std::string ChangeSetting(std::string_view name, std::string_view value) = 0;
 
   virtual PersistenceReport Persistence() const { return {}; }
-  // Makes a copy of the data at `path`. Empty: it is under way, and the client of that number will
-  // be answered; else why not.
-  virtual std::string StartBackup(const std::string& path, std::uint64_t client_id) {
-    static_cast<void>(path);
+  // Makes a copy of the data. Empty: it is under way, and the client of that number will be
+  // answered; else why not.
+  virtual std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) {
+    static_cast<void>(request);
     static_cast<void>(client_id);
     return "nothing is kept that could be copied";
   }

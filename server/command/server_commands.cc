@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/command/argument_reader.h"
 #include "server/command/command_docs.h"
 #include "server/command/command_table.h"
 #include "server/command/dispatcher.h"
@@ -182,15 +183,42 @@ void Monitor(Invocation& call) {
   call.reply.Ok();
 }
 
-// The path is the server's, so that nothing is read or written for who may not steer it.
-void Backup(Invocation& call) {
-  const std::string path(call.arguments[1]);
-  if (path.empty() || path.front() != '/') {
-    return call.reply.Error(ErrorCode::kErr, "path: " + Quoted(path, 128) +
-                                                 " is wrong; an absolute path of the server's "
-                                                 "machine that does not exist yet would be right");
+constexpr std::int64_t kBackupsKeptMax = 10'000;
+
+BackupRequest ReadBackupRequest(ArgumentReader& arguments) {
+  enum : std::uint32_t { kIn = 1U << 0, kKeep = 1U << 1 };
+  BackupRequest request;
+  std::uint32_t seen = 0;
+  if (arguments.has_more() && arguments.Peek().starts_with('/')) {
+    request.path = arguments.Next("path");
   }
-  const std::string why = call.dispatcher.environment().StartBackup(path, call.client.profile().id);
+  while (arguments.has_more()) {
+    if (!request.path.empty()) {
+      arguments.Fail(
+          "syntax error: behind a path nothing may follow; IN and KEEP are for folders "
+          "that the server names");
+    } else if (arguments.TakeOnce("IN", kIn, seen)) {
+      request.folder = arguments.Next("IN");
+    } else if (arguments.TakeOnce("KEEP", kKeep, seen)) {
+      request.kept_max = static_cast<std::size_t>(arguments.Integer("KEEP", 1, kBackupsKeptMax));
+    } else {
+      arguments.FailUnknownOption("an absolute path of the server's machine, IN or KEEP");
+    }
+  }
+  if (!request.folder.empty() && !request.folder.starts_with('/')) {
+    arguments.Fail("IN must be an absolute path of the server's machine, got " +
+                   Quoted(request.folder, 128));
+  }
+  return request;
+}
+
+// Paths are of the server's machine, and the server writes with its own permissions.
+void Backup(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const BackupRequest request = ReadBackupRequest(arguments);
+  if (!arguments.Finish(call.reply)) return;
+  const std::string why =
+      call.dispatcher.environment().StartBackup(request, call.client.profile().id);
   if (!why.empty()) return call.reply.Error(ErrorCode::kErr, "no backup was made: " + why);
   call.client.WaitFor(WaitKind::kBackup);
 }
@@ -309,11 +337,11 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      "O(1), then O(bytes) for each request"},
     {"BACKUP",
      Backup,
-     2,
+     -1,
      kSteering | kBlocking | kNoMulti,
      {},
      "server",
-     "path",
+     "[path | IN folder] [KEEP n]",
      "Makes a folder with a copy of the data as of now, for --restore; answers when it is whole",
      "O(data)"},
     {"WAITAOF",

@@ -29,6 +29,7 @@ constexpr std::uint64_t kBatchBytesMax = std::uint64_t{64} << 20;
 constexpr std::size_t kLocksOfASlice = 2'000;
 // The room on the disk is looked at so often, and when so much was handed over.
 constexpr engine::DurationMs kSpaceEveryMs = 1'000;
+constexpr engine::DurationMs kFolderEveryMs = 1'000;
 constexpr std::uint64_t kSpaceEveryBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
 
@@ -151,6 +152,9 @@ void Keeper::NoteHandedOver(std::size_t bytes) {
 }
 
 void Keeper::BeginTurn(engine::TimeMs now) {
+  if (now >= folder_at_) LookAtFolder(now);
+  // What was written to files that are gone is told to nobody, though it is complete.
+  if (!folder_.ok()) return;
   progress_ = journal_.Look();
   if (watched_batch_ != 0 && progress_.completed_batch >= watched_batch_) {
     ++batches_timed_;
@@ -168,8 +172,24 @@ void Keeper::BeginTurn(engine::TimeMs now) {
 
 void Keeper::NoteReady() {
   // The raised ceiling is durable, so the folder may count as an original.
-  if (data_.directory.is_copy()) settling_ = data_.directory.Settle();
-  is_ready_ = settling_.ok();
+  if (data_.directory.is_copy()) folder_ = data_.directory.Settle();
+  if (folder_.ok()) {
+    auto watch = storage::FolderWatch::Begin(data_.directory.path());
+    if (watch.ok()) {
+      folder_watch_.emplace(std::move(watch.value()));
+    } else {
+      folder_ = watch.status();
+    }
+  }
+  is_ready_ = folder_.ok();
+}
+
+void Keeper::LookAtFolder(engine::TimeMs now) {
+  if (!folder_watch_ || is_stopped_ || has_failed()) return;
+  folder_at_ = now + kFolderEveryMs;
+  folder_ = folder_watch_->Look();
+  if (folder_.ok()) folder_ = data_.store->LookForFiles();
+  if (!folder_.ok()) journal_.Fail(folder_);
 }
 
 void Keeper::WatchNewest(engine::TimeMs now) {
@@ -280,6 +300,7 @@ engine::TimeMs Keeper::NextDeadline() const {
   }
   engine::TimeMs next = engine::kNever;
   if (writer_ && writer_->has_long_leases()) next = sweep_from_ + kLongLeaseSweepMs;
+  if (is_ready_ && !is_stopped_ && !has_failed()) next = std::min(next, folder_at_);
   // Whether there is room again.
   if (is_short_of_space_) next = std::min(next, space_at_);
   if (EndsDelay()) next = std::min(next, grants_from_);
@@ -299,10 +320,11 @@ bool Keeper::awaits_quick_sync() const {
 
 void Keeper::AwaitJournal() {
   journal_.AwaitWritten();
-  progress_ = journal_.Look();
+  if (folder_.ok()) progress_ = journal_.Look();
 }
 
 void Keeper::Stop(engine::TimeMs now) {
+  LookAtFolder(now);
   if (has_failed()) return;
   Seal(now);
   const std::uint64_t flags = RunFlags() | storage::kLastRunStoppedCleanly;
@@ -331,6 +353,10 @@ void Keeper::Stop(engine::TimeMs now) {
 
 storage::Status Keeper::BackUp(const std::string& path) const {
   return storage::BackUp(data_, path);
+}
+
+storage::DatedBackup Keeper::BackUpDated(const storage::DatedBackupOptions& options) const {
+  return storage::BackUpDated(data_, options);
 }
 
 KeeperFigures Keeper::Figures() const {

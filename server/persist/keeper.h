@@ -12,6 +12,8 @@
 #include "server/persist/batch_writer.h"
 #include "server/persist/opened_locks.h"
 #include "server/persist/undelivered_grants.h"
+#include "storage/dated_backups.h"
+#include "storage/folder_watch.h"
 #include "storage/journal.h"
 #include "storage/token_blocks.h"
 
@@ -99,9 +101,10 @@ class Keeper {
   // The disk is nearly full: locks may be released and renewed, but not taken.
   bool is_short_of_space() const { return is_short_of_space_; }
   // A write failed. From now on nothing may be told that was not told yet.
-  bool has_failed() const { return progress_.has_failed || !settling_.ok(); }
+  bool has_failed() const { return progress_.has_failed || !folder_.ok(); }
+  // Why; never empty if it has failed.
   std::string failure() const {
-    return settling_.ok() ? journal_.failure().message() : settling_.message();
+    return folder_.ok() ? journal_.failure().message() : folder_.message();
   }
 
   KeeperState state() const {
@@ -118,6 +121,7 @@ class Keeper {
 
   // May be called by another thread.
   storage::Status BackUp(const std::string& path) const;
+  storage::DatedBackup BackUpDated(const storage::DatedBackupOptions& options) const;
 
   const KeeperOptions& options() const { return options_; }
   void set_free_bytes_min(std::uint64_t bytes) { options_.free_bytes_min = bytes; }
@@ -141,6 +145,7 @@ class Keeper {
   void WriteSlice(engine::TimeMs now);
   void WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const;
   void WriteLongLeases(engine::TimeMs now);
+  void LookAtFolder(engine::TimeMs now);
   void LookAtSpace(engine::TimeMs now);
 
   engine::LockEngine& engine_;
@@ -167,11 +172,13 @@ class Keeper {
   std::optional<std::uint64_t> sweep_cursor_;     // while long leases are looked at
   engine::TimeMs sweep_from_ = 0;
   engine::TimeMs sweep_to_ = 0;
-  engine::TimeMs space_at_ = 0;  // when to look at the disk again
+  std::optional<storage::FolderWatch> folder_watch_;  // once it is ready
+  engine::TimeMs folder_at_ = 0;                      // when to look at the folder again
+  engine::TimeMs space_at_ = 0;                       // when to look at the disk again
   std::uint64_t bytes_since_look_ = 0;
   engine::TimeMs grants_from_ = 0;  // the end of the start delay; 0: it is over, or there is none
   std::string boot_id_;
-  storage::Status settling_;
+  storage::Status folder_;  // not settled, or not in its place any more
   bool may_have_lost_leases_ = false;
   bool is_ready_ = false;
   bool is_stopped_ = false;

@@ -9,6 +9,7 @@ storage::Result<OpenedLocks> OpenLocks(const OpenLocksOptions& options) {
   storage::OpenOptions open;
   open.directory.path = options.path;
   open.directory.initialise = options.initialise;
+  open.directory.own_files = options.own_files;
   open.durability = options.durability;
   open.log = options.log;
   auto data = storage::OpenData(open, *rows);

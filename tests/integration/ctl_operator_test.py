@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 from fairlockctl import DONE, NO, PROGRAM, REFUSED, WRONG_USE, Fairlockctl
@@ -212,13 +213,32 @@ class TheServer(WithServer):
         self.assertEqual(len(self.ctl.json("ping", "-n", "3")["times_us"]), 3)
 
     def test_a_backup_is_made(self):
-        self.assertEqual(self.ctl.run("backup", "/copy").returncode, REFUSED)
+        refused = self.ctl.run("backup", "/copies")
+        self.assertEqual(refused.returncode, REFUSED)
+        self.assertIn("durability is none", refused.stderr)
         with KeptServer("--durability", "async") as server:
             ctl = Fairlockctl(server)
-            path = server.directory / "copy"
-            self.assertIn(f"The server has written {path}; ", ctl.text("backup", str(path)))
-            self.assertTrue(path.is_dir())
-            self.assertEqual(ctl.run("backup", str(path)).returncode, REFUSED)
+            missing = ctl.run("backup", str(server.directory / "copies"))
+            self.assertEqual(missing.returncode, REFUSED)
+            self.assertIn(f"the folder {server.directory}/copies does not exist", missing.stderr)
+            self.assertEqual(ctl.run("backup", "copies").returncode, REFUSED)
+            (server.directory / "copies").mkdir()
+            dated = rf"{server.directory}/copies/fairlock-\d{{8}}T\d{{6}}Z"
+            self.assertRegex(ctl.text("backup", str(server.directory / "copies")),
+                             f"The server has written {dated}; ")
+
+    def test_backups_are_rotated(self):
+        with KeptServer("--durability", "async") as server:
+            ctl = Fairlockctl(server)
+            made = []
+            for _ in range(3):
+                made.append(pathlib.Path(ctl.json("backup", "--keep", "2")["backup"]))
+                time.sleep(1.1)  # the next second has the next name
+            # Beside the data folder, and for nobody else to read.
+            self.assertEqual(made[0].parent, server.directory / "backups")
+            self.assertEqual(made[0].parent.stat().st_mode & 0o777, 0o700)
+            self.assertEqual(sorted(made[0].parent.iterdir()), made[1:])
+            self.assertEqual(ctl.run("backup", "--keep", "0").returncode, WRONG_USE)
 
     def test_bench_measures_and_leaves_nothing_behind(self):
         found = self.ctl.json("bench", "--for", "100ms", "-c", "4")

@@ -1,6 +1,7 @@
 """What is acknowledged outlives the process, and comes back as it was."""
 
 import json
+import os
 import shutil
 import time
 import unittest
@@ -244,6 +245,11 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual(damaged.returncode, 1, damaged.stdout)
         self.assertIn("is damaged", damaged.stderr)
         log.write_bytes(whole)
+        deep = server.directory / "new" / "deep"
+        elsewhere = server.run("--data-dir", f"{deep}/data/", "--restore", str(backup))
+        self.assertEqual(elsewhere.returncode, 0, elsewhere.stderr)
+        self.assertTrue((deep / "data" / "fairlock.id").exists())
+        self.assertEqual([path.name for path in deep.iterdir()], ["data"])
         restored = server.run("--restore", str(backup))
         self.assertEqual(restored.returncode, 0, restored.stderr)
         server.start_again()
@@ -251,6 +257,36 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual(self.holder(client, "key")[b"token"], token)
         self.assertEqual(client.ask("LOCKED", "later"), 0)
         self.assertGreater(client.ask("LOCK", "new", "owner"), later + 2**20)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_what_root_restores_belongs_to_the_owner_of_the_folder_around_it(self):
+        server = self.start()
+        backup = server.directory / "backup"
+        with server.connect() as client:
+            self.assertEqual(client.ask("BACKUP", str(backup)), "OK")
+        home = server.directory / "home"
+        home.mkdir()
+        os.chown(home, 12_345, 23_456)
+        restored = server.run("--data-dir", str(home / "data"), "--restore", str(backup))
+        self.assertEqual(restored.returncode, 0, restored.stderr)
+        files = [home / "data", *(home / "data").rglob("*")]
+        self.assertEqual({(path.stat().st_uid, path.stat().st_gid) for path in files},
+                         {(12_345, 23_456)})
+
+    def test_a_socket_and_a_log_may_be_in_a_new_data_folder(self):
+        for exists in (False, True):
+            with self.subTest(exists=exists):
+                server = KeptServer()
+                server.unix_socket = server.data / "socket"
+                if exists:
+                    server.data.mkdir()
+                    server.options += ("--log-file", str(server.data / "log"))
+                self.enterContext(server)
+                with server.connect_unix() as client:
+                    token = client.ask("LOCK", "k", "o")
+                server.stop_and_start_again()
+                with server.connect_unix() as client:
+                    self.assertEqual(client.ask("CHECK", "k", token), 1)
 
     def test_after_a_start_that_may_have_lost_leases_grants_can_be_delayed(self):
         server = self.start("--durability", "none", "--start-delay", "1500ms")

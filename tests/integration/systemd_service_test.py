@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -155,11 +156,25 @@ class Manager(unittest.TestCase):
 class Unit(unittest.TestCase):
 
     def test_the_service_may_do_little(self):
-        judged = subprocess.run(
-            ["systemd-analyze", "security", "--offline=yes", "--threshold=20",
-             UNITS / "fairlockd.service"], capture_output=True, text=True, timeout=60, check=False)
-        self.assertEqual(judged.returncode, 0, judged.stdout[-300:] + judged.stderr)
-        self.assertRegex(judged.stdout, r"Overall exposure level for fairlockd.service: [01]\.")
+        for unit in ("fairlockd.service", "fairlock-backup.service"):
+            judged = subprocess.run(
+                ["systemd-analyze", "security", "--offline=yes", "--threshold=20", UNITS / unit],
+                capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(judged.returncode, 0, judged.stdout[-300:] + judged.stderr)
+            self.assertRegex(judged.stdout, rf"Overall exposure level for {unit}: [01]\.")
+
+    def test_the_backup_is_due_every_day(self):
+        timer = (UNITS / "fairlock-backup.timer").read_text()
+        due = re.search("^OnCalendar=(.*)$", timer, re.MULTILINE).group(1)
+        said = subprocess.run(["systemd-analyze", "calendar", due], capture_output=True, text=True,
+                              timeout=60, check=True).stdout
+        self.assertIn("*-*-* 00:00:00", said)
+        self.assertIn("\nPersistent=true\n", timer)
+        service = (UNITS / "fairlock-backup.service").read_text()
+        self.assertIn("\nExecStart=/usr/bin/fairlockctl backup --keep ${KEEP}\n", service)
+        # Where the server may write: its folder of state.
+        self.assertIn("\nStateDirectory=fairlock fairlock/backups\n",
+                      (UNITS / "fairlockd.service").read_text())
 
 
 if __name__ == "__main__":

@@ -181,6 +181,18 @@ TEST_F(StorageCheckData, ABackupWithinTheDataFolderIsRefused) {
   EXPECT_TRUE(BackUp(data, path() + "-backup").ok());
 }
 
+TEST_F(StorageCheckData, ABackupMakesNoParentsOfItsFolder) {
+  const OpenedData data = Open(path());
+  const Status made = BackUp(data, folder_.PathOf("missing/parent/backup"));
+  EXPECT_EQ(made.code(), StatusCode::kRefused);
+  EXPECT_EQ(made.message(), "the folder " + folder_.PathOf("missing/parent") +
+                                " does not exist; it must be there before a backup");
+  EXPECT_FALSE(fs::exists(folder_.PathOf("missing")));
+  // A slash at the end is no name.
+  EXPECT_TRUE(BackUp(data, folder_.PathOf("backup/")).ok());
+  EXPECT_TRUE(fs::exists(folder_.PathOf("backup/fairlock.id")));
+}
+
 TEST_F(StorageCheckData, BackupsOfAChangingLogHaveTheStateOfOneBatch) {
   OpenedData data = Open(path());
   Journal journal(*data.store, data.end, {}, [] {});

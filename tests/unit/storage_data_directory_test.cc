@@ -1,4 +1,7 @@
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -72,6 +75,37 @@ TEST_F(StorageDataDirectory, AnEmptyFolderWhereDataWasIsRefusedWithoutInit) {
   fs::remove_all(path());  // no folder at all is no better
   EXPECT_EQ(StatusOf(path()).code(), StatusCode::kRefused);
   EXPECT_TRUE(StatusOf(path(), true).ok());
+}
+
+// Sockets are opened, and the log is begun, before the data is read.
+TEST_F(StorageDataDirectory, AFolderThatHasOnlyTheServersOwnFilesIsNew) {
+  fs::create_directory(path());
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string socket_path = path() + "/socket";
+  ASSERT_LT(socket_path.size(), sizeof address.sun_path);
+  socket_path.copy(address.sun_path, socket_path.size());
+  ASSERT_EQ(bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  close(descriptor);
+  const std::string log = path() + "/server.log";
+  std::ofstream(log) << "starts";
+  const Status refused = StatusOf(path());
+  EXPECT_EQ(refused.code(), StatusCode::kRefused);
+  EXPECT_EQ(refused.message(), path() +
+                                   " has files, such as server.log, but not fairlock.id: it "
+                                   "is no data folder of fairlock");
+  EXPECT_TRUE(DataDirectory::Open({.path = path(), .own_files = {"elsewhere", log}}).ok());
+}
+
+TEST_F(StorageDataDirectory, ABackupIsKnownByItsIdAndState) {
+  const LogId id = Make(path());
+  EXPECT_FALSE(IsBackupOf(path(), id));
+  const std::string backup = folder_.PathOf("backup");
+  fs::create_directory(backup);
+  EXPECT_FALSE(IsBackupOf(backup, id));
+  ASSERT_TRUE(WriteIdOfBackup(backup, id).ok());
+  EXPECT_TRUE(IsBackupOf(backup, id));
+  EXPECT_FALSE(IsBackupOf(backup, LogId{}));
 }
 
 TEST_F(StorageDataDirectory, InitIsRefusedWhereDataIs) {

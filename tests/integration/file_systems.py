@@ -1,0 +1,79 @@
+"""File systems of one's own, to fill, to hide or to break."""
+
+import fcntl
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+# The ioctl of linux/ext4.h that ends a file system as a power failure does: nothing is written to
+# its device any more, neither data nor journal.
+EXT4_IOC_SHUTDOWN = (2 << 30) | (4 << 16) | (ord("X") << 8) | 125
+WITHOUT_LOG = struct.pack("I", 2)
+
+
+def run(*command):
+    """Whether it succeeded."""
+    return subprocess.run([str(word) for word in command], check=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+class Tmpfs:
+    """Mounted at a folder, until the test ends."""
+
+    def __init__(self, test, folder, size):
+        self.folder = pathlib.Path(folder)
+        self.ballast = self.folder / "ballast"
+        self.folder.mkdir(exist_ok=True)
+        test.addCleanup(shutil.rmtree, self.folder.parent, ignore_errors=True)
+        if not run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.folder):
+            raise unittest.SkipTest("this user may not mount a tmpfs")
+        test.addCleanup(run, "umount", "-l", self.folder)
+
+    def fill_but(self, spare_bytes):
+        """A file, the ballast, takes what else is free."""
+        system = os.statvfs(self.folder)
+        free = system.f_bavail * system.f_frsize
+        with open(self.ballast, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, free - spare_bytes)
+
+
+class Ext4:
+    """An ext4 in a file, mounted at a folder until the test ends."""
+
+    def __init__(self, test, folder, megabytes=48):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(exist_ok=True)
+        test.addCleanup(shutil.rmtree, self.folder.parent, ignore_errors=True)
+        with tempfile.NamedTemporaryFile(prefix="fairlock-ext4-", delete=False) as image:
+            image.truncate(megabytes << 20)
+        self.image = pathlib.Path(image.name)
+        test.addCleanup(self.image.unlink)
+        if not run("mkfs.ext4", "-q", "-F", self.image) or not self.mount():
+            raise unittest.SkipTest("this user may not mount an ext4 in a file")
+        test.addCleanup(run, "umount", "-l", self.folder)
+
+    def mount(self):
+        return run("mount", "-o", "loop", self.image, self.folder)
+
+    def become_read_only(self):
+        """As after an error of the disk: also for who has its files open for writing."""
+        if not run("mount", "-o", "remount,abort", self.folder):
+            raise unittest.SkipTest("this ext4 cannot be aborted")
+
+    def lose_power(self):
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.ioctl(descriptor, EXT4_IOC_SHUTDOWN, WITHOUT_LOG)
+        except OSError as error:
+            raise unittest.SkipTest(f"this ext4 cannot be shut down: {error}") from error
+        finally:
+            os.close(descriptor)
+
+    def mount_again(self):
+        """What its device has, with nothing of the cache of the system."""
+        if not run("umount", self.folder) or not self.mount():
+            raise AssertionError("cannot mount it again")
