@@ -1,9 +1,13 @@
 #include "storage/log_gate.h"
 
-#include <string_view>
 #include <utility>
 
 namespace fairlock::storage {
+
+bool LogGate::IsLog(const std::string& path) const {
+  return path.starts_with(folder_ + "/") && path.ends_with(".log") &&
+         path.find('/', folder_.size() + 1) == std::string::npos;
+}
 
 bool LogGate::BeginSync() {
   const std::lock_guard lock(mutex_);
@@ -72,7 +76,7 @@ rocksdb::IOStatus GatedFileSystem::NewWritableFile(const std::string& path,
   std::unique_ptr<rocksdb::FSWritableFile> file;
   rocksdb::IOStatus status = FileSystemWrapper::NewWritableFile(path, options, &file, context);
   if (!status.ok()) return status;
-  const bool is_log = std::string_view(path).ends_with(".log");
+  const bool is_log = gate_->IsLog(path);
   if (is_log) gate_->RememberLog(path);
   *result = is_log ? std::make_unique<GatedFile>(std::move(file), gate_) : std::move(file);
   return status;

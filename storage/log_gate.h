@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace fairlock::storage {
 
@@ -15,6 +16,12 @@ namespace fairlock::storage {
 // under way has ended, and from then on none begins. Thread-safe.
 class LogGate {
  public:
+  // `folder`: of the database. A backup writes logs elsewhere, which are no concern of the gate.
+  explicit LogGate(std::string folder) : folder_(std::move(folder)) {}
+
+  // Whether that file is a log of the database.
+  bool IsLog(const std::string& path) const;
+
   // False: a write has failed.
   [[nodiscard]] bool BeginSync();
   void EndSync();
@@ -25,6 +32,7 @@ class LogGate {
   std::string newest_log() const;
 
  private:
+  const std::string folder_;
   mutable std::mutex mutex_;
   std::string newest_log_;
   std::condition_variable sync_ended_;

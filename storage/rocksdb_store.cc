@@ -136,7 +136,7 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& o
     std::filesystem::create_directories(ours.path, ignored);
   auto internals = std::make_unique<Internals>();
   internals->path = ours.path;
-  internals->gate = std::make_shared<LogGate>();
+  internals->gate = std::make_shared<LogGate>(ours.path);
   const auto files = std::make_shared<LogFileSystem>(
       ours.file_system ? ours.file_system : rocksdb::FileSystem::Default(), std::move(log_files));
   internals->env =

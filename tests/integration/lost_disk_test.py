@@ -190,6 +190,22 @@ class LostFolder(unittest.TestCase):
         Tmpfs(self, server.data, "1m")
         self.check_end(server, "{data} is not the one that the server has opened")
 
+    def test_a_backup_is_no_harm_also_if_its_disk_is_full(self):
+        for durability in ("async", "sync"):
+            with self.subTest(durability):
+                server = self.start(durability, remove_all)
+                full = Tmpfs(self, server.directory / "full", "8m")
+                full.fill_but(100_000)
+                with server.connect() as client:
+                    for number in range(500):
+                        client.ask("LOCK", f"long {number}", "o", "META", Filler.META)
+                    self.assertEqual(client.ask("BACKUP", str(server.directory / "copy")), "OK")
+                    self.assertIn("No space left", client.ask("BACKUP", f"{full.folder}/copy"))
+                    # It has looked at its folder since.
+                    time.sleep(1.5)
+                    self.assertIsInstance(client.ask("LOCK", "k", "o"), int, server.output())
+                self.assertEqual(server.stop(), 0, server.output())
+
     def test_what_a_server_does_itself_is_no_harm(self):
         server = self.start("async", remove_all)
         with server.connect() as client:

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <thread>
@@ -17,7 +18,7 @@ namespace fairlock::storage {
 namespace {
 
 TEST(StorageLogGate, AFailureIsHeldBackUntilTheSyncUnderWayHasEnded) {
-  LogGate gate;
+  LogGate gate("/db");
   ASSERT_TRUE(gate.BeginSync());
   std::atomic<bool> is_known = false;
   std::thread writer([&] {
@@ -32,18 +33,21 @@ TEST(StorageLogGate, AFailureIsHeldBackUntilTheSyncUnderWayHasEnded) {
 }
 
 TEST(StorageLogGate, NoSyncBeginsAfterAFailure) {
-  LogGate gate;
+  LogGate gate("/db");
   ASSERT_TRUE(gate.BeginSync());
   gate.EndSync();
   gate.NoteWriteFailed();
   EXPECT_FALSE(gate.BeginSync());
 }
 
-TEST(StorageLogGate, OnlyFailedWritesToLogFilesCloseIt) {
+// What fails of a backup, whose files RocksDB writes too, is no failure of the database.
+TEST(StorageLogGate, OnlyFailedWritesToLogsOfTheDatabaseCloseIt) {
   const ScratchFolder folder;
-  for (const auto& [name, closes] :
-       {std::pair("000001.log", true), std::pair("000002.sst", false)}) {
-    const auto gate = std::make_shared<LogGate>();
+  std::filesystem::create_directory(folder.PathOf("backup"));
+  for (const auto& [name, closes] : {std::pair("000001.log", true), std::pair("000002.sst", false),
+                                     std::pair("backup/000001.log", false)}) {
+    const std::string database = std::filesystem::path(folder.PathOf("x")).parent_path().string();
+    const auto gate = std::make_shared<LogGate>(database);
     const auto counter = std::make_shared<WriteCounter>();
     GatedFileSystem files(std::make_shared<FailingFiles>(counter), gate);
     std::unique_ptr<rocksdb::FSWritableFile> file;
@@ -54,6 +58,7 @@ TEST(StorageLogGate, OnlyFailedWritesToLogFilesCloseIt) {
     counter->first_failing = counter->calls + 1;
     EXPECT_FALSE(file->Append("cut off", {}, nullptr).ok());
     EXPECT_EQ(gate->BeginSync(), !closes) << name;
+    EXPECT_EQ(gate->newest_log(), closes ? folder.PathOf(name) : "") << name;
   }
 }
 
