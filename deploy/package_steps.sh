@@ -71,7 +71,7 @@ CheckService() {
   Is "program of the process" "$(readlink "/proc/$(Process)/exe")" /usr/bin/fairlockd
 }
 
-# Waits OWNER: waits for the lock plain, as a client that asks again when it has lost its connection.
+# Waits OWNER: waits for the lock plain; asks again when the connection is lost.
 Waits() {
   until fairlockctl lock plain "$1" --wait 10m --ttl 1h >"$1" 2>>"$1-errors"; do sleep 0.1; done
 }
@@ -133,6 +133,7 @@ EndLocks() {
   wait "$second"
   Ask UNLOCK plain w2 >/dev/null
   wait "$third"
+  Ask UNLOCK plain w3 >/dev/null
   Is "tokens rise from the holder to w3" \
     "$(($(cat plain) < $(cat w1) && $(cat w1) < $(cat w2) && $(cat w2) < $(cat w3)))" 1
   touch end
@@ -171,7 +172,7 @@ InstallAndUpgrade() {
   Install now
   CheckService
   Is "it was restarted" "$(($(Process) != process))" 1
-  Is "lines of the old configuration" "$(grep -c "version before" $config || true)" 0
+  Is "lines of the old configuration" "$(grep -c "of version 0.0.9" $config || true)" 0
   Is "access to the configuration" "$(Access $config)" "root:fairlock 640"
   CheckHolds
   CheckQueue
@@ -202,8 +203,8 @@ SetPassword() {
   Says nobody fairlockctl status >said-with-status
   echo "  user nobody: $(cat said-with-status)"
   grep -q -- "NOAUTH.*--password-file.*(status 77)" said-with-status
-  (umask 077 && echo "$password" >/root/fairlock-password)
-  export FAIRLOCK_PASSWORD_FILE=/root/fairlock-password
+  (umask 077 && echo "$password" >/etc/fairlock-password)
+  export FAIRLOCK_PASSWORD_FILE=/etc/fairlock-password
   Is "root, with a file of the password" "$(fairlockctl run nightly -- echo ran)" ran
 }
 
@@ -287,7 +288,7 @@ Purge() {
 BootAgain() {
   Step "another boot: the service was started by it"
   password="a secret of the test"
-  export FAIRLOCK_PASSWORD_FILE=/root/fairlock-password
+  export FAIRLOCK_PASSWORD_FILE=/etc/fairlock-password
   CheckService
   Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
 }

@@ -4,15 +4,16 @@
 #
 #   deploy/test_checkout.sh ROOT    a folder; debootstrap puts a bare Debian there if it is empty
 #
-# As root, with the package debootstrap and a mirror of Debian (MIRROR, else the usual one). What is
-# in ROOT stays as it is. Compiles everything, unless CCACHE_DIR names a cache of ccache that has it.
+# As root, with the package debootstrap and a mirror of Debian (MIRROR, else the usual one). What
+# is in ROOT stays as it is. Compiles everything, unless CCACHE_DIR names a cache that has it.
 # Ends with "a checkout is right", or with the step that failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 bare=$(realpath -m "${1:?Which folder? deploy/test_checkout.sh ROOT}")
 if [ ! -d "$bare/usr" ]; then
-  debootstrap --variant=minbase bookworm "$bare" "${MIRROR:-http://deb.debian.org/debian}" >/dev/null
+  debootstrap --variant=minbase bookworm "$bare" \
+    "${MIRROR:-http://deb.debian.org/debian}" >/dev/null
 fi
 
 work=$(mktemp -d)
@@ -22,7 +23,8 @@ CleanUp() {
 }
 trap CleanUp EXIT
 mkdir "$work/upper" "$work/scratch" "$work/root"
-mount -t overlay -o "lowerdir=$bare,upperdir=$work/upper,workdir=$work/scratch" fairlock "$work/root"
+mount -t overlay -o "lowerdir=$bare,upperdir=$work/upper,workdir=$work/scratch" fairlock \
+  "$work/root"
 mount --bind /dev "$work/root/dev"
 
 # At the path that it has here, so that the cache knows what it compiles.
@@ -85,9 +87,10 @@ for target in fairlockd fairlockctl package_files unit_command simulation fairlo
 done
 ctest --preset release -N | tail -n 1
 INSIDE
-# A process of its own kind of process 1: whatever is left of the steps ends with them.
-unshare --pid --fork --kill-child --mount chroot "$work/root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-  HOME=/root DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} \
+# In their own name space of processes, so that all processes end with the steps.
+unshare --pid --fork --kill-child --mount chroot "$work/root" \
+  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+  LC_ALL=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} \
   ${CCACHE_DIR:+CCACHE_DIR="$CCACHE_DIR" CCACHE_BASEDIR="$(dirname "$PWD")"} \
   sh -c "cd '$PWD' && exec bash -euo pipefail /steps" </dev/null
 echo

@@ -70,7 +70,7 @@ Variant() {
     rm -rf "$tree"
     dpkg-deb -R "$package" "$tree"
     sed -i "s/^Version: .*/Version: $3/" "$tree/DEBIAN/control"
-    [ ! -d "$tree/etc" ] || echo "# The default of the version $3." >>"$tree/etc/fairlock/fairlock.yaml"
+    [ ! -d "$tree/etc" ] || echo "# A line of version $3." >>"$tree/etc/fairlock/fairlock.yaml"
     dpkg-deb --root-owner-group -Znone -b "$tree" "$2/$(basename "$package")" >/dev/null
   done
   rm -rf "$tree"
