@@ -31,8 +31,7 @@ struct PendingLogIn;
 enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree, kBackup, kLogIn };
 
 struct ClientAddress {
-  std::string
-      peer;  // "127.0.0.1:50312", or "/path/of/socket:0" for a unix socket, as Redis shows it
+  std::string peer;  // "127.0.0.1:50312", or of a unix socket, as Redis shows it, "/path:0"
   std::string local;
   int descriptor = -1;  // for display only
 };
@@ -98,8 +97,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   // The request that waited is answered.
   void Resolve(const engine::Resolution& resolution, engine::TimeMs now);
-  // The backup that it waited for is made, unless there is an error. `path`: of a folder that the
-  // server has named.
+  // The backup is made, unless there is an error. `path`: of a folder that the server has named.
   void AnswerBackup(const std::string& error, const std::string& path);
   // The request being executed waits. For the map of EXPLAIN it is remembered.
   void WaitFor(WaitKind kind);
@@ -111,12 +109,12 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
 
   // Who the client is from now on. The user outlives it, or is replaced before it goes.
   void LogIn(const access::User& user);
-  // From now on it is let in as no user without a password, as one which that is proves nothing.
+  // It can no longer log in as a user without a password: that would prove nothing.
   void set_must_prove_itself() { must_prove_itself_ = true; }
   bool must_prove_itself() const { return must_prove_itself_; }
   // As when it was new.
   void LogOut();
-  // It is nobody any more, and its connection closes in this turn.
+  // Deauthenticates the client; its connection closes in this turn.
   void Expel();
   // Null: it has to log in.
   const access::User* user() const { return user_; }
@@ -133,8 +131,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   }
   // Its password is compared off the loop.
   void WaitForLogIn(PendingLogIn log_in);
-  // None: it does not wait for that, or is gone.
-  std::unique_ptr<PendingLogIn> EndLogIn();
+  std::unique_ptr<PendingLogIn> EndLogIn();  // null: it does not wait for that, or is gone
   // The reply that ends the output now holds the token of a grant; it is undone if the connection
   // closes before that reply is sent. Not so what a step did.
   void NoteGrant(std::uint64_t key_hash, engine::Token token);
@@ -149,7 +146,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   // One that was waited for, or that a message tells of.
   bool HasUnsentAwaitedGrant() const;
   void CloseAfterOutput() { is_closing_ = true; }
-  // The error is the last that it hears.
+  // Sends the error and closes the connection after it.
   void EndWith(protocol::ErrorCode code, std::string_view text);
   // The output is that of a command with these flags.
   void NoteNews(std::uint32_t command_flags) { news_ |= command_flags; }
@@ -161,11 +158,10 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void Reset(engine::TimeMs now);
   void SetName(std::string_view name);
 
-  // The reply that begins there ends a wait; errors are counted for the command that waited.
+  // The reply that begins there ends a wait; an error counts for the command that waited.
   void CountAwaitedReply(std::size_t output_before);
 
-  // For MULTI and WATCH. Null: neither came.
-  Transaction* transaction() const { return transaction_.get(); }
+  Transaction* transaction() const { return transaction_.get(); }  // null: no MULTI, no WATCH
   Transaction& NeedTransaction();
   void EndWatches();
   void DropTransaction();

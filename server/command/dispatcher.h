@@ -93,8 +93,7 @@ class Dispatcher {
   // Executes one request of that client; replies go to the outputs of those whom they are for.
   // REQUIRES: prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
-  // Executes one command of a script of that client, in the step that is on, and appends its reply
-  // in RESP2. REQUIRES: prepared.
+  // The same of a script's command, in its step; appends the reply in RESP2. REQUIRES: prepared.
   void ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
                         engine::TimeMs now, std::string& reply);
   // Until EndStep what handlers do is one step, as EXEC or a script is: no request waits, nothing
@@ -179,7 +178,6 @@ class Dispatcher {
   ServerGauges& gauges() { return gauges_; }
   Service service() const { return service_; }
   void set_service(Service service);
-  // Answered to what would take memory that there is not.
   void RefuseForMemory(protocol::ReplyWriter& reply) const;
   // Whether new locks are taken; if not, the error that says why.
   bool takes_locks() const;
@@ -198,10 +196,9 @@ class Dispatcher {
   void DeliverOnce(engine::TimeMs now);
   void NoteMemory();
   void NoteRefusedFlags();
-  // By its place in the table.
   struct FoundCommand {
-    std::size_t row = CommandTable::kNone;
-    bool is_accepted = false;  // else the error is answered
+    std::size_t row = CommandTable::kNone;  // its place in the table
+    bool is_accepted = false;               // else the error is answered
   };
 
   // True: the client is between MULTI and EXEC, and the request is answered.

@@ -236,9 +236,9 @@ void CountByName(Invocation& call, ChannelKind kind) {
   call.reply.ArrayHeader(names.size() * 2);
   for (const std::string_view name : names) {
     call.reply.Bulk(name);
-    const std::size_t subscribers =
-        MayKnow(call.client, kind, name) ? call.dispatcher.channels().CountSubscribers(name, kind)
-                                         : 0;
+    const std::size_t subscribers = MayKnow(call.client, kind, name)
+                                        ? call.dispatcher.channels().CountSubscribers(name, kind)
+                                        : 0;
     call.reply.Integer(static_cast<std::int64_t>(subscribers));
   }
 }

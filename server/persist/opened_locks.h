@@ -20,7 +20,7 @@ struct OpenedLocks {
 struct OpenLocksOptions {
   std::string path;
   bool initialise = false;
-  std::vector<std::string> own_files = {};  // that may be in a new folder
+  std::vector<std::string> own_files = {};                         // that may be in a new folder
   storage::Durability durability = storage::Durability::kProcess;  // of what will be written
   // Called by RocksDB's threads.
   std::function<void(bool is_error, std::string_view message)> log;

@@ -55,7 +55,7 @@ class Looking(WithServer):
         """How many pages of LOCKS were asked for, by whomever."""
         lines = self.own.ask("INFO", "commandstats").decode().split()
         calls = [line for line in lines if line.startswith("cmdstat_locks:")]
-        return int(calls[0].partition("=")[2]) if calls else 0
+        return int(calls[0].partition("=")[2].partition(",")[0]) if calls else 0
 
     def test_those_who_ask_for_all_locks_at_once_share_one_walk(self):
         self.own.send(b"".join(resp.request("LOCK", f"k{number}", "o")

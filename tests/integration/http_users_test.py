@@ -122,28 +122,28 @@ class Users(unittest.TestCase):
         friend = self.enterContext(self.server.connect())
         friend.ask("AUTH", "boss", "boss-pw")
         friend.ask("LOCK", "order:1", "me")
-        self.own.ask("CLIENT", "SETNAME", "secret-client")
-        for command in (["LOCK", "stock:secret", "secret-owner", "LABEL", "secret-label"],
-                        ["LOCK", "stock:broken-secret", "secret-owner"],
-                        ["BREAK", "stock:broken-secret", "REASON", "secret-reason"],
-                        ["LIMIT", "SET", "stock:secret*", "3"]):
+        self.own.ask("CLIENT", "SETNAME", "hushed-client")
+        for command in (["LOCK", "stock:hushed", "hushed-owner", "LABEL", "hushed-label"],
+                        ["LOCK", "stock:broken-hushed", "hushed-owner"],
+                        ["BREAK", "stock:broken-hushed", "REASON", "hushed-reason"],
+                        ["LIMIT", "SET", "stock:hushed*", "3"]):
             self.own.ask(*command)
         routes = self.get("openapi.json", BOSS)[1]["paths"]
         asked = [path.replace("{db}", "0").replace("{key}", "order:1")
                  for path, verbs in routes.items() if "get" in verbs]
         asked += ["/api/v1/locks?sort=hold", "/api/v1/locks?match=*&count=1000",
-                  "/api/v1/locks?label=secret-label", "/api/v1/locks?owner=secret-owner"]
+                  "/api/v1/locks?label=hushed-label", "/api/v1/locks?owner=hushed-owner"]
         # What monitoring reads without being a user.
         asked.remove("/metrics")
         self.assertGreater(len(asked), 12)
         for path in asked:
             with self.subTest(path):
                 _, _, body = self.server.ask("GET", path, headers=KEYED)
-                self.assertNotIn(b"secret", body)
+                self.assertNotIn(b"hushed", body)
         # They are there to be seen.
         for path in ("/api/v1/locks", "/api/v1/status", "/api/v1/statistics", "/api/v1/history",
                      "/api/v1/clients", "/api/v1/limits"):
-            self.assertIn(b"secret", self.server.ask("GET", path, headers=BOSS)[2], path)
+            self.assertIn(b"hushed", self.server.ask("GET", path, headers=BOSS)[2], path)
 
     def test_each_route_refuses_as_its_command_does(self):
         with self.server.connect() as shop:

@@ -34,7 +34,7 @@ class QuickDisk(unittest.TestCase):
 
     def await_locks(self, client, calls):
         give_up = time.monotonic() + own_server.START_SECONDS_MAX
-        asked = f"cmdstat_lock:calls={calls}\r\n".encode()
+        asked = f"cmdstat_lock:calls={calls},".encode()
         while asked not in client.ask("INFO", "commandstats"):
             self.assertLess(time.monotonic(), give_up)
 

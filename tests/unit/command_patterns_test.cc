@@ -172,8 +172,8 @@ TEST_F(PatternsTest, EventsThatCostMuchComeInLaterTurnsInTheirOrder) {
   TestClient& listener = Subscriber();
   TestClient& costly = Subscriber();
   listener.Say("PSUBSCRIBE __lock@0__:*");
-  const auto [count, refusal] =
-      SubscribeToMany(costly, [](int i) { return CostlyGlob("__lock@0__:*" + std::to_string(i)); });
+  const auto [count, refusal] = SubscribeToMany(
+      costly, [](int i) { return CostlyGlob("__lock@0__:" + std::string(i, 'a')); });
   ASSERT_GT(count, 0);
   constexpr std::size_t kKeys = 40;
   std::vector<std::string> expected;
@@ -187,7 +187,6 @@ TEST_F(PatternsTest, EventsThatCostMuchComeInLaterTurnsInTheirOrder) {
   EXPECT_LE(server_.dispatcher().matching().total() - before_all,
             2 * (Channels::kMatchingPerTurn + Channels::kPatternCostMax));
   EXPECT_TRUE(server_.dispatcher().channels().has_deferred());
-  EXPECT_LE(matched_max, 2 * Channels::kPatternCostMax);
   std::string heard;
   int turns = 0;
   for (; server_.dispatcher().channels().has_deferred() && turns < 100; ++turns) {

@@ -98,7 +98,8 @@ TEST_F(ScriptsTest, GiveCommandsTheirErrorsOn) {
                     HasSubstr("@user_script:1")));
   EXPECT_THAT(
       Eval("return redis.call('LOCK', 'k')"),
-      StartsWith("-ERR Wrong number of args calling Redis command from script; LOCK key owner"));
+      StartsWith(
+          "-ERR Wrong number of args calling Redis command from script; usage: LOCK key owner"));
   EXPECT_THAT(Eval("return redis.call('LOCK', 'k', 'o', 'PX', 'x')"), StartsWith("-ERR "));
 }
 

@@ -340,7 +340,7 @@ TEST_F(LongHistoryTest, LongGlobsCountAsSeveralLooksAndASearchStillGetsOn) {
   ASSERT_TRUE(shorter.next_before);
   // 4 bytes of key times 1,001 of glob are 62 looks more.
   EXPECT_GT(*shorter.next_before, *page.next_before + 40 * (1000 - 1000 / 60));
-  query.looks_max = 1;
+  query.looks_max = 100;
   query.before = shorter.next_before;
   const HistoryPage one = history_.Search(query);
   ASSERT_TRUE(one.next_before);
