@@ -238,13 +238,14 @@ UseItsSocket() {
   Step "with fairlockd.socket, clients that come while the service restarts are not refused"
   systemctl stop fairlockd
   systemctl enable --now fairlockd.socket 2>/dev/null
-  Is "started by its first client" "$(Ask PING)" PONG
+  Becomes PONG Ask PING
   for ((tries = 0; tries < 100; tries++)); do
     Ask PING || true
   done >pings 2>&1 &
   systemctl restart fairlockd
   wait $!
-  Is "replies" "$(sed 's/^LOADING.*/PONG/' pings | sort | uniq -c | xargs)" "100 PONG"
+  Is "replies, PONG or LOADING" \
+    "$(sed 's/^LOADING.*/PONG/' pings | grep . | sort | uniq -c | xargs)" "100 PONG"
   Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
 }
 
@@ -252,8 +253,7 @@ CheckFiles() {
   Step "what is installed"
   Is "dpkg --verify" "$(dpkg --verify fairlock-server fairlock-tools)" "??5?????? c $config"
   ls -d /usr/share/fairlock/*/* /usr/share/doc/fairlock/{*.md,recipes}
-  man -w fairlockd >/dev/null 2>&1 || ls /usr/share/man/man8/fairlockd.8.gz >/dev/null
-  systemd-analyze verify fairlockd.service fairlockd.socket
+  systemd-analyze --man=no verify fairlockd.service fairlockd.socket
   systemd-analyze security fairlockd.service | tail -n 1
 }
 
