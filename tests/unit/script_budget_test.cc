@@ -152,6 +152,7 @@ TEST(ScriptBudget, StartsTheClockWithTheScript) {
 TEST(ScriptBudget, StopsByTimeWhereSingleInstructionsAreSlow) {
   ScriptLimits limits;
   limits.time_max_ms = 20;
+  limits.memory_bytes_max = std::size_t{64} << 20;
   ScriptStage stage(limits);
   stage.host.counts_processor_time = true;
   for (const std::string_view text :
