@@ -129,7 +129,7 @@ Action DescribeBackup(Arguments& arguments) {
   arguments.Optional("DIR", options->folder,
                      "Folder on the server's machine for it (the server's backup_dir)");
   arguments.Number("--keep,-k", options->keep, {1, kKeptMax},
-                   "Removes older backups of this server there until so many are left");
+                   "Keeps this many backups of this server there; removes older ones");
   arguments.Flag("--json", options->is_json, "As JSON");
   return [options](Context& context) { return Backup(*options, context); };
 }

@@ -31,7 +31,7 @@ Frame DrawKey(const KeyPicture& picture, const Screen& screen);
 Frame DrawPast(const TopKey& key, const KeyPast& past, const Screen& screen);
 Frame DrawHelp(const Screen& screen);
 
-// How many locks the overview has lines for, beside so many labels.
+// How many locks the overview has room for beside that number of labels.
 std::size_t LockLines(std::size_t rows, std::size_t label_count);
 
 }  // namespace fairlock::cli

@@ -3,7 +3,7 @@ import { get } from "./api.js";
 
 const kMinuteMs = 60000;
 const kEveryMs = 15000;
-// The server gives a row for each of so many minutes at most.
+// The server answers with one row a minute, and with at most this many rows.
 export const kMinutesMax = 180;
 
 const loaded = new Map();

@@ -7,7 +7,7 @@ namespace fairlock::command {
 
 namespace {
 
-// As Redis: a word that does not end within so many bytes is none, and counts as ERR.
+// As in Redis, an error whose first word is longer than this counts as ERR.
 constexpr std::size_t kWordBytesMax = 32;
 
 // As it is shown, so that a line of INFO can be taken apart.

@@ -29,7 +29,7 @@ struct CommandCounts {
 // Loop-confined.
 class CommandStatistics {
  public:
-  // Beyond so many different words, which scripts can make up, errors count as kOtherErrors.
+  // Scripts can make up words: after this many different ones, errors count as kOtherErrors.
   static constexpr std::size_t kErrorWordsMax = 128;
   static constexpr std::string_view kOtherErrors = "OTHER";
 

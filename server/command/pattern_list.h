@@ -27,7 +27,7 @@ class PatternList {
   void Add(const Channel& pattern);
   void Remove(const Channel& pattern);
 
-  // Visits the patterns that match, and have a literal beginning of at least so many bytes, until
+  // Visits the matching patterns with a literal beginning of at least `head_bytes_min` bytes, until
   // `visit` returns false; adds how many bytes were compared.
   void VisitMatches(std::string_view channel, std::size_t head_bytes_min, std::uint64_t& compared,
                     const std::function<bool(const Channel& pattern)>& visit) const;

@@ -28,7 +28,35 @@ class Grant:
         self.is_release_asked = False
 
 
-class Contender:
+class LoadClient:
+    """A client of a loaded server, on a connection that never blocks."""
+
+    connection = None
+
+    def connect(self, server):
+        self.connection = server.connect()
+        self.connection.socket.setblocking(False)
+
+    def receive(self):
+        """Takes what has arrived; False: the server is gone."""
+        try:
+            while data := self.connection.socket.recv(65536):
+                self.connection.buffer += data
+                self._take_replies()
+            return False
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            return False
+
+    def close(self):
+        self.connection.close()
+
+    def _take_replies(self):
+        raise NotImplementedError
+
+
+class Contender(LoadClient):
     """Waits for a lock, holds it for a few rounds, releases it, and so on, on one connection."""
 
     def __init__(self, number, chance):
@@ -37,12 +65,10 @@ class Contender:
         self.asked = None
         self.grant = None
         self.grants = []
-        self.connection = None
         self.count = 0
 
     def connect(self, server):
-        self.connection = server.connect()
-        self.connection.socket.setblocking(False)
+        super().connect(server)
         self.asked = self.grant = None
         self.grants = []
 
@@ -70,21 +96,6 @@ class Contender:
         grant.is_release_asked = True
         self.asked = None, None
         self.connection.send(resp.request("MUNLOCK", len(grant.keys), *grant.keys, grant.owner))
-
-    def receive(self):
-        """Takes what has arrived; False: the server is gone."""
-        try:
-            while data := self.connection.socket.recv(65536):
-                self.connection.buffer += data
-                self._take_replies()
-            return False
-        except BlockingIOError:
-            return True
-        except ConnectionError:
-            return False
-
-    def close(self):
-        self.connection.close()
 
     def _take_replies(self):
         while b"\r\n" in self.connection.buffer and self.asked is not None:

@@ -11,7 +11,7 @@ import socket
 import time
 
 import resp
-from crash_contenders import Contenders
+from crash_contenders import Contenders, LoadClient
 from crash_history import Held, Key, Line, Tokens
 from kept_server import KeptServer
 
@@ -26,18 +26,16 @@ KEEP = "60s"
 ENDS = ("kill", "kill", "SIGTERM", "SHUTDOWN")
 
 
-class Worker:
+class Worker(LoadClient):
     """A client with keys of its own: sends a pipeline of requests, each on another key."""
 
     def __init__(self, number, tokens, chance):
         self.chance = chance
         self.keys = [Key(f"key:{number}:{i}", tokens) for i in range(KEYS_OF_A_CLIENT)]
         self.asked = []
-        self.connection = None
 
     def connect(self, server):
-        self.connection = server.connect()
-        self.connection.socket.setblocking(False)
+        super().connect(server)
         self.asked = []
 
     def _request(self, key):
@@ -54,21 +52,6 @@ class Worker:
     def send(self):
         self.asked = self.chance.sample(self.keys, PIPELINE)
         self.connection.send(b"".join(self._request(key) for key in self.asked))
-
-    def receive(self):
-        """Takes what has arrived; False: the server is gone."""
-        try:
-            while data := self.connection.socket.recv(65536):
-                self.connection.buffer += data
-                self._take_replies()
-            return False
-        except BlockingIOError:
-            return True
-        except ConnectionError:
-            return False
-
-    def close(self):
-        self.connection.close()
 
     def _take_replies(self):
         while self.asked:
