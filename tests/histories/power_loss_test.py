@@ -9,14 +9,12 @@ import unittest
 import load
 import checker
 import lost_power
-import own_server
 from kept_server import KeptServer
 
 SEED = int(os.environ.get("HISTORIES_SEED", "1"))
 CUTS = int(os.environ.get("POWER_CUTS", "6"))
 
 
-@unittest.skipUnless(own_server.IS_MEASURED, "a sanitizer is to be loaded first")
 class PowerLoss(unittest.TestCase):
 
     def run_load(self, cuts, is_torn, *options):
