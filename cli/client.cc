@@ -19,6 +19,7 @@ bool IsMessage(const protocol::Reply& reply) { return reply.type == protocol::Re
 
 Result<std::optional<protocol::Reply>> Client::TakeNext(TimeMs give_up_at) {
   while (true) {
+    has_connected_ = has_connected_ || wire_.is_ready();
     if (auto reply = wire_.Take()) return std::optional(std::move(*reply));
     if (failure_) return *failure_;
     if (wire_.state() == Wire::State::kClosed) {
@@ -86,6 +87,7 @@ void Client::Send(std::initializer_list<std::string_view> arguments) {
 void Client::Reconnect() {
   failure_.reset();
   messages_.clear();
+  has_connected_ = false;
   wire_.Open(NowMs());
   is_opened_ = true;
 }

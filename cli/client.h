@@ -43,6 +43,9 @@ class Client {
 
   void Reconnect();
 
+  // Whether the connection, or the one that was lost last, was ever ready for requests.
+  bool has_connected() const { return has_connected_; }
+
   std::string ServerName() const { return wire_.ServerName(); }
 
  private:
@@ -53,6 +56,7 @@ class Client {
   Settings settings_;
   Wire wire_;
   bool is_opened_ = false;
+  bool has_connected_ = false;
   std::optional<Failure> failure_;  // of the connection
   std::deque<protocol::Reply> messages_;
 };

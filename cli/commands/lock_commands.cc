@@ -1,6 +1,9 @@
 // `lock`, `unlock`, `renew`, `wait`, `cancel`: what a program does with a lock, by hand.
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
@@ -8,6 +11,7 @@
 #include "cli/hold_words.h"
 #include "cli/lock_words.h"
 #include "cli/reply_fields.h"
+#include "cli/server_errors.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -18,6 +22,9 @@ constexpr std::int64_t kTokenMax = std::int64_t{1} << 53;
 constexpr std::int64_t kWaitersMax = 1'000'000;
 // What the server may take beyond the time that it was asked to wait.
 constexpr DurationMs kSlackMs = 10'000;
+// With --wait: how often and how long a server that is lost, or is starting, is asked again.
+constexpr DurationMs kAskAgainMs = 200;
+constexpr DurationMs kUnreachableMs = 30'000;
 
 constexpr std::string_view kJsonHelp = "As JSON: what was asked and what came of it";
 
@@ -76,16 +83,45 @@ std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
   return text + "; `fairlockctl why` tells more";
 }
 
+// Asks again when the connection is lost, as it is when the server restarts, and while the server
+// starts: it keeps the place in the queue for a while. A server that was never reached is not asked
+// twice.
+Result<protocol::Reply> AskUntilAnswered(LockOptions options, const HoldNames& names,
+                                         Context& context) {
+  Client& client = context.client;
+  const TimeMs wait_until = NowMs() + options.words.wait_ms.value_or(0);
+  TimeMs give_up_at = 0;
+  while (true) {
+    const std::vector<std::string> words = RequestOf(options, names);
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    Result<protocol::Reply> reply =
+        client.AskPlainly(views, PatienceFor(options.words.wait_ms, context));
+    if (reply && !reply->IsError()) return reply;
+    const Result<protocol::Reply> failure =
+        reply ? ServerFailure(reply->text, client.ServerName()) : reply.failure();
+    if (reply && !IsPassing(reply->text)) return failure;
+    if (client.has_connected() && (!reply || give_up_at == 0)) {
+      give_up_at = NowMs() + kUnreachableMs;
+    }
+    if (NowMs() >= std::min(give_up_at, wait_until)) return failure;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kAskAgainMs));
+    if (*options.words.wait_ms < kForever) {
+      options.words.wait_ms = std::max<DurationMs>(wait_until - NowMs(), 0);
+    }
+    if (reply) continue;
+    // A hold of this owner may be the one that the lost connection asked for.
+    options.is_new = false;
+    client.Reconnect();
+  }
+}
+
 Result<int> Lock(const LockOptions& options, Context& context) {
   if (options.is_replace && !options.max_waiters) {
     return Failure{kExitWrongUse, "--replace is that of --max-waiters"};
   }
   const Result<HoldNames> names = NamesOf(options.given);
   if (!names) return names.failure();
-  const std::vector<std::string> words = RequestOf(options, *names);
-  const std::vector<std::string_view> views(words.begin(), words.end());
-  const Result<protocol::Reply> reply =
-      context.client.Ask(views, PatienceFor(options.words.wait_ms, context));
+  const Result<protocol::Reply> reply = AskUntilAnswered(options, *names, context);
   if (!reply) return reply.failure();
   const auto token = IntegerField(*reply, "token");
   if (options.is_json) {

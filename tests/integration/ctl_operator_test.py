@@ -7,7 +7,7 @@ import tempfile
 import time
 import unittest
 
-from fairlockctl import DONE, NO, PROGRAM, REFUSED, WRONG_USE, Fairlockctl
+from fairlockctl import DONE, NO, PROGRAM, REFUSED, UNREACHABLE, WRONG_USE, Fairlockctl
 from kept_server import KeptServer
 from own_server import Server
 
@@ -239,6 +239,28 @@ class TheServer(WithServer):
             self.assertEqual(made[0].parent.stat().st_mode & 0o777, 0o700)
             self.assertEqual(sorted(made[0].parent.iterdir()), made[1:])
             self.assertEqual(ctl.run("backup", "--keep", "0").returncode, WRONG_USE)
+
+    def test_a_lock_is_waited_for_through_a_restart(self):
+        with KeptServer("--durability", "async") as server:
+            ctl = Fairlockctl(server)
+            with server.connect() as holder:
+                held = holder.ask("LOCK", "k", "holder", "EX", "60")
+            waiting = ctl.start("lock", "k", "waiter", "--wait", "30s", "--new",
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            for _ in range(2):
+                with server.connect() as client:
+                    while client.ask_map("LOCKINFO", "k")[b"waiters"] == 0:
+                        time.sleep(0.01)
+                server.stop_and_start_again()
+            ctl.text("unlock", "k", "holder")
+            said, complaints = waiting.communicate(timeout=30)
+            self.assertEqual((waiting.returncode, complaints), (DONE, ""))
+            self.assertGreater(int(said), held)
+            # Without --wait, a server that is not there is said at once.
+            server.stop()
+            self.assertEqual(ctl.run("lock", "k", "waiter").returncode, UNREACHABLE)
+            self.assertEqual(ctl.run("lock", "k", "waiter", "--wait", "30s").returncode,
+                             UNREACHABLE)
 
     def test_bench_measures_and_leaves_nothing_behind(self):
         found = self.ctl.json("bench", "--for", "100ms", "-c", "4")
