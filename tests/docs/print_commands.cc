@@ -53,8 +53,9 @@ void PrintGroup(const CommandTable& table, const Group& group) {
 }
 
 void PrintErrors() {
-  std::cout << "\n## Errors\n\nThe first word is stable; what follows says which argument was "
-               "wrong, what it was, and what would\nbe right.\n\n| word | means |\n|---|---|\n";
+  std::cout
+      << "\n## Errors\n\nThe first word of an error is stable. The text after it names the "
+         "wrong argument, its value, and the\nallowed values.\n\n| word | means |\n|---|---|\n";
   for (const fairlock::protocol::ErrorRow& row : fairlock::protocol::AllErrors()) {
     std::cout << "| `" << row.word << "` | " << row.meaning << " |\n";
   }
