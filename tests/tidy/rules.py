@@ -96,6 +96,17 @@ _WORKPLACE = re.compile(
               r"\bDES" r"IGN\.md", r"\bSTY" r"LE\.md", r"\bSYS" r"TEMS\.md",
               r"\bBENCH" r"MARKS\.md"]), re.IGNORECASE)
 
+# Pages of prose. COMMANDS.md is generated from commands_intro.md and texts in the code.
+_PROSE_PAGE = re.compile(r"(?:README|CHANGELOG|CONTRIBUTING)\.md|docs/(?!COMMANDS\.md$).+\.md")
+_NOT_PROSE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*(?:\n[^`\n]+)?`|^#+ [^\n]*$",
+                        re.MULTILINE | re.DOTALL)
+# Phrases that read like a translation. "of late" may not end a clause; "of late writes" is fine.
+_STILTED_PHRASE = re.compile(
+    r"\b(?:would\s+be\s+right|(?:its|their)\s+kin|so\s+many|tells?\s+of|as\s+far\s+as)\b"
+    r"|\bof\s+late(?=\s*(?:[^\w\s-]|\Z)|\s+(?:and|or|but)\b)", re.IGNORECASE)
+# A sentence that begins with "Who" or "Whoever" and is not a question.
+_SUBJECTLESS = re.compile(r"\b(?:Who|Whoever)\s(?=[^.?!|]*(?:[.!|]|\Z))")
+
 _UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 _NDEBUG = re.compile(r"-DNDE" r"BUG|(define|ifn?def|defined\s*\(|elifn?def)\s*NDE" r"BUG\b"
                      r"|DEFINITIONS[^)#]*\bNDE" r"BUG\b|_definitions\([^)#]*\bNDE" r"BUG\b")
@@ -200,6 +211,17 @@ def foreign_word(file):
         yield file.line_of(match.start()), f"'{match.group()}' is not of this project"
 
 
+def stilted_prose(file):
+    if not _PROSE_PAGE.fullmatch(file.path):
+        return
+    # Masks code with backquotes of the same length, which preserves the positions of the rest.
+    prose = _NOT_PROSE.sub(lambda code: re.sub(r"[^\n]", "`", code.group()), file.text)
+    for match in _STILTED_PHRASE.finditer(prose):
+        yield file.line_of(match.start()), f"'{match.group()}': use plain English"
+    for match in _SUBJECTLESS.finditer(prose):
+        yield file.line_of(match.start()), f"'{match.group().strip()}': name the subject"
+
+
 def unfinished_mark(file):
     for match in _UNFINISHED.finditer(file.text if file.is_code else ""):
         yield file.line_of(match.start()), f"{match.group()}: finish it or leave it out"
@@ -277,6 +299,7 @@ RULES = {
     "function-length": function_length,
     "empty-name": empty_name,
     "foreign-word": foreign_word,
+    "stilted-prose": stilted_prose,
     "unfinished-mark": unfinished_mark,
     "ndebug": ndebug,
     "header-form": header_form,
