@@ -221,6 +221,66 @@ KillIt() {
   Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
 }
 
+# Folders of backups, oldest first.
+Backups() { ls -d /var/lib/fairlock/backups/fairlock-*; }
+HasTurnedOver() { [ "$(Backups | wc -l)" = 2 ] && [ ! -e "$1" ]; }
+
+BackUp() {
+  local soon=/run/systemd/system/fairlock-backup.timer.d first
+  Step "the timer makes backups, of which two are kept"
+  Is "fairlock-backup.timer is" "$(systemctl is-enabled fairlock-backup.timer || true)" disabled
+  install -m 640 -g fairlock /etc/fairlock-password /etc/fairlock/backup-password
+  printf '%s\n' KEEP=2 FAIRLOCK_PASSWORD_FILE=/etc/fairlock/backup-password \
+    >/etc/default/fairlock-backup
+  # Every other second instead of once a day.
+  mkdir -p $soon
+  printf '%s\n' '[Timer]' OnCalendar= 'OnCalendar=*:*:0/2' RandomizedDelaySec=0 AccuracySec=100ms \
+    >$soon/soon.conf
+  systemctl daemon-reload
+  systemctl enable --now fairlock-backup.timer 2>/dev/null
+  Try Backups
+  first=$(Backups | head -n 1)
+  Try HasTurnedOver "$first"
+  rm -r $soon
+  systemctl daemon-reload
+  systemctl restart fairlock-backup.timer
+  systemctl list-timers --no-legend --no-pager fairlock-backup.timer
+  Backups
+  Is "access" "$(Access "$(Backups | tail -n 1)")" "fairlock:fairlock 700"
+
+  Step "a backup that fails is a unit that failed"
+  mv /etc/fairlock/backup-password /etc/fairlock/elsewhere
+  ! systemctl start fairlock-backup.service 2>/dev/null
+  Is "fairlock-backup.service is" "$(systemctl is-failed fairlock-backup.service)" failed
+  journalctl --no-pager -q -o cat -t fairlockctl -n 1
+  mv /etc/fairlock/elsewhere /etc/fairlock/backup-password
+  systemctl start fairlock-backup.service
+  Is "with the password, its result is" \
+    "$(systemctl show -P Result fairlock-backup.service)" success
+}
+
+Restore() {
+  local backup data=/var/lib/fairlock/data
+  Step "restore: the locks of the backup are held, tokens are higher than any before"
+  backup=$(Backups | tail -n 1)
+  Ask LOCK after-backup someone EX 3600 >newer
+  systemctl stop fairlockd
+  echo "  over the data: $(Says root \
+    fairlockd --config $config --data-dir $data --restore "$backup")"
+  grep -q "is not empty" said
+  mv $data $data.broken
+  fairlockd --config $config --data-dir $data --restore "$backup"
+  systemctl start fairlockd
+  Try fairlockctl ping
+  CheckService
+  Is "access to what was restored" "$(Access $data)" "fairlock:fairlock 700"
+  Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
+  Is "a hold that is newer than the backup" \
+    "$(Ask CHECK after-backup "$(cat newer)")" 0
+  Is "the next token is higher" "$(($(Ask LOCK after-backup another EX 3600) > $(cat newer)))" 1
+  rm -r $data.broken /var/lib/fairlock/backups
+}
+
 StopItsLoop() {
   local process
   Step "the process stands still: the watchdog ends it, and systemd starts it again"
@@ -276,6 +336,7 @@ Remove() {
 
 Purge() {
   Step "purge: nothing stays but the user"
+  rm /etc/fairlock/backup-password /etc/default/fairlock-backup
   Apt purge fairlock-server fairlock-tools
   NotThere /var/lib/fairlock /etc/fairlock /run/fairlock /usr/share/fairlock \
     /usr/share/doc/fairlock* /lib/systemd/system/fairlock*
@@ -298,6 +359,8 @@ if [ "$1" = first ]; then
   InstallAndUpgrade
   SetPassword
   KillIt
+  BackUp
+  Restore
 fi
 if [ "$1" = second ]; then
   BootAgain

@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace fairlock::storage {
+namespace {
+
+// A checkpoint switches the deletion of files off twice. RocksDB warns of this at each backup,
+// though nothing is wrong.
+constexpr std::string_view kHarmless = " File Deletions ";
+
+}  // namespace
 
 RocksDbLog::RocksDbLog(RocksDbMessageSink sink)
     : rocksdb::Logger(rocksdb::InfoLogLevel::WARN_LEVEL), sink_(std::move(sink)) {}
@@ -23,6 +30,7 @@ void RocksDbLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list a
   if (length <= 0) return;
   std::string_view message(text, std::min<std::size_t>(length, sizeof text - 1));
   while (message.ends_with('\n')) message.remove_suffix(1);
+  if (message.find(kHarmless) != std::string_view::npos) return;
   sink_(level >= rocksdb::InfoLogLevel::ERROR_LEVEL, message);
 }
 

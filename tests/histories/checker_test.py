@@ -382,6 +382,33 @@ class Queues(Judged):
         self.tale.ask(9, 240, 241, "QUEUE k", queue("c", "b"))
         self.assert_found("changed number")
 
+    def test_a_place_that_was_cancelled_and_asked_for_anew(self):
+        self.wait(2, "b", 30, None)
+        self.wait(3, "c", 30, None)
+        self.tale.ask(9, 40, 41, "QUEUE k", queue("b", "c"))
+        self.tale.restart("SIGTERM", 100, 200)
+        self.wait(4, "c", 210, None)
+        self.tale.ask(9, 215, 216, "CANCEL k b", 1)
+        self.wait(5, "b", 220, None)
+        self.tale.ask(9, 230, 231, "QUEUE k", queue("c", "b"))
+        self.assert_clean()
+
+    def wait_for_two(self, cancelled_by):
+        self.tale.ask(2, 30, 55, "MLOCK 2 k other b PX 60000 WAIT 20s",
+                      {"error": "CANCELLED CANCEL or UNLOCK gave up this place"})
+        self.tale.ask(9, 40, 41, "QUEUE k", queue("b"))
+        self.tale.ask(1, 42, 43, "UNLOCK k a", 1)
+        self.tale.ask(4, 50, 56, cancelled_by, 1)
+        self.tale.ask(3, 51, 54, "LOCK k c PX 60000", 101)
+
+    def test_a_multi_lock_is_cancelled_by_any_of_its_keys(self):
+        self.wait_for_two("CANCEL other b")
+        self.assert_clean()
+
+    def test_a_multi_lock_is_not_cancelled_by_another_owner(self):
+        self.wait_for_two("CANCEL other c")
+        self.assert_found("passed in the queue")
+
     def test_one_that_is_left_waiting(self):
         self.wait(2, "b", 30, None)
         self.tale.ask(9, 40, 41, "QUEUE k", queue("b"))

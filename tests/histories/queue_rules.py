@@ -35,12 +35,12 @@ def check(reconstruction, find):
     leavings = _leavings(reconstruction)
     shown = _shown_queues(reconstruction)
     for key in reconstruction.book.of_key:
-        places = _places(reconstruction, key, leavings.get(key, ()), shown.get(key, ()))
+        places = _places(reconstruction, key, leavings, shown.get(key, ()))
         _check_newcomers(reconstruction, key, places, find)
         _check_order(reconstruction, key, places, shown.get(key, ()), find)
         _check_lost(reconstruction, key, places, shown.get(key, ()), find)
         _check_left_waiting(reconstruction, key, places, find)
-        _check_numbers(reconstruction, key, places, shown.get(key, ()), find)
+        _check_numbers(reconstruction, key, places, leavings, shown.get(key, ()), find)
 
 
 def _shown_queues(reconstruction):
@@ -74,7 +74,15 @@ def _leavings(reconstruction):
     return leavings
 
 
-def _leaves(reconstruction, ask, key, leavings):
+def _leavings_of(leavings, ask):
+    """What may end the places of that request: they end together."""
+    for key in ask.keys:
+        for action in leavings.get(key, ()):
+            if action.until >= ask.sent and (action.name == "BREAK" or action.owner == ask.owner):
+                yield action
+
+
+def _leaves(reconstruction, ask, leavings):
     """When that request may leave the queue at the earliest, if it is not granted."""
     leaves = ask.sent + ask.wait
     if ask.is_error:
@@ -86,11 +94,10 @@ def _leaves(reconstruction, ask, key, leavings):
         for end in [*claimant.ends, *claimant.gifts]:
             if end.until >= ask.sent:
                 leaves = min(leaves, end.sent)
-    for action in leavings:
-        if action.until >= ask.sent and (action.name == "BREAK" or action.owner == ask.owner):
-            leaves = min(leaves, action.sent)
-    return leaves, min(leaves, reconstruction.closed_at(ask.client),
-                       _life_end(reconstruction, ask.life))
+    for action in _leavings_of(leavings, ask):
+        leaves = min(leaves, action.sent)
+    return min(leaves, reconstruction.closed_at(ask.client),
+               _life_end(reconstruction, ask.life))
 
 
 def _life_end(reconstruction, number):
@@ -106,7 +113,7 @@ def _places(reconstruction, key, leavings, shown):
         for ask in claimant.asks:
             if not ask.wait and not ask.keep:
                 continue
-            _, leaves = _leaves(reconstruction, ask, key, leavings)
+            leaves = _leaves(reconstruction, ask, leavings)
             since = FOREVER
             if "NOTIFY" in ask.options and ask.is_answered and ask.reply is None:
                 since = ask.until
@@ -117,11 +124,11 @@ def _places(reconstruction, key, leavings, shown):
             if ask.wait and since < leaves:
                 places.append(Place(key, claimant.owner, ask, since, leaves, False))
             if ask.keep and ask.is_answered and ask.reply is None:
-                places.append(_kept_place(reconstruction, claimant, ask, leavings))
+                places.append(_kept_place(claimant, ask, leavings.get(key, ())))
     return [place for place in places if place is not None]
 
 
-def _kept_place(reconstruction, claimant, ask, leavings):
+def _kept_place(claimant, ask, leavings):
     """The place that KEEP leaves behind when its request is answered nil. Within a step, and with
     a channel, it is no different."""
     key = claimant.key
@@ -232,7 +239,7 @@ def _check_left_waiting(reconstruction, key, places, find):
                 find("left waiting", key, f"{place.name} waits though nobody holds it: {look}")
 
 
-def _check_numbers(reconstruction, key, places, shown, find):
+def _check_numbers(reconstruction, key, places, leavings, shown, find):
     """Two that stay in a queue keep their order, also through a clean stop if they come back, and
     through any other if they keep their places."""
     stops = [(life, following) for life, following in
@@ -246,12 +253,12 @@ def _check_numbers(reconstruction, key, places, shown, find):
             continue
         look, owners = before[-1]
         for owner in owners:
-            steady[owner] = _stays(reconstruction, key, places, owner, look, life)
+            steady[owner] = _stays(reconstruction, key, places, leavings, owner, look, life)
         for again, later in after:
             _compare(key, (look, owners), (again, later), steady, find)
 
 
-def _stays(reconstruction, key, places, owner, look, life):
+def _stays(reconstruction, key, places, leavings, owner, look, life):
     """Until when that owner, shown by `look`, surely keeps its number beyond the end of `life`."""
     claimant = reconstruction.book.claimant(key, owner)
     waiting = [ask for ask in claimant.asks if ask.life == life.number and not ask.is_answered and
@@ -264,8 +271,8 @@ def _stays(reconstruction, key, places, owner, look, life):
         waiting[0].sent + waiting[0].wait > life.ended)
     if not is_back:
         return until
-    others = [action.sent for action in [*claimant.ends, *claimant.gifts]
-              if action.until >= look.sent]
+    endings = [*claimant.ends, *claimant.gifts, *_leavings_of(leavings, waiting[0])]
+    others = [action.sent for action in endings if action.until >= look.sent]
     if waiting[0].keep:
         others.append(life.ending + waiting[0].keep)  # which goes before the grace of a restart
     return max(until, min(others, default=FOREVER))

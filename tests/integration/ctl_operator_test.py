@@ -226,6 +226,7 @@ class TheServer(WithServer):
             dated = rf"{server.directory}/copies/fairlock-\d{{8}}T\d{{6}}Z"
             self.assertRegex(ctl.text("backup", str(server.directory / "copies")),
                              f"The server has written {dated}; ")
+            self.assertNotIn("warning", server.output())
 
     def test_backups_are_rotated(self):
         with KeptServer("--durability", "async") as server:
