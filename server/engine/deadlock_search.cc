@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/faults.h"
 #include "server/engine/group.h"
 
 namespace fairlock::engine {
 
 bool DeadlockSearch::IsStuck(const WaitQuestion& question) {
-  if (IsFaulty(Fault::kDeadlockUnseen) || waiting_.empty()) return false;
+  if (waiting_.empty()) return false;
   question_ = &question;
   const Claim* other = waiting_.Find(question.db, question.owner);
   for (const Claim* at = other; at != nullptr;) {
-    if (at != question.own && IsLive(*at) && !IsFaulty(Fault::kDeadlockCountsSeveral)) return false;
+    if (at != question.own && IsLive(*at)) return false;
     at = at->next_of_owner == other ? nullptr : at->next_of_owner;
   }
   AddRequest(nullptr);
@@ -33,8 +32,7 @@ bool DeadlockSearch::Spend() {
 }
 
 bool DeadlockSearch::IsLive(const Claim& claim) const {
-  const bool is_absent =
-      claim.state != ClaimState::kWaiting && !IsFaulty(Fault::kDeadlockCountsAbsent);
+  const bool is_absent = claim.state != ClaimState::kWaiting;
   return !is_absent && !IsOver(TimerOf(claim)) &&
          std::find(question_->leaving.begin(), question_->leaving.end(), &claim) ==
              question_->leaving.end();
@@ -46,7 +44,7 @@ DeadlockSearch::Index DeadlockSearch::RequestOfOwner(std::uint8_t db, std::strin
   const Claim* only = nullptr;
   for (const Claim* at = first; at != nullptr;) {
     if (IsLive(*at)) {
-      if (only != nullptr && !IsFaulty(Fault::kDeadlockCountsSeveral)) return kNone;
+      if (only != nullptr) return kNone;
       only = at;
     }
     at = at->next_of_owner == first || !Spend() ? nullptr : at->next_of_owner;
@@ -75,10 +73,8 @@ void DeadlockSearch::Explore(Index request) {
     }
     return;
   }
-  ForEachClaim(const_cast<Claim&>(*claim), [&](const Claim& one) {
-    if (IsFaulty(Fault::kDeadlockLooksAtOneKey) && &one != claim) return;
-    AddWait(request, one.lock, one.number, one.mode);
-  });
+  ForEachClaim(const_cast<Claim&>(*claim),
+               [&](const Claim& one) { AddWait(request, one.lock, one.number, one.mode); });
 }
 
 void DeadlockSearch::AddWait(Index request, const LockEntry& lock, std::uint64_t number,
@@ -110,7 +106,7 @@ void DeadlockSearch::LookAtHolders(Index wait) {
 // stuck by, too; of any mode, if no holder is stuck, only by the line.
 void DeadlockSearch::LookAtLine(Index wait) {
   const LockDetail* detail = waits_[wait].lock->detail.get();
-  if (detail == nullptr || IsFaulty(Fault::kDeadlockIgnoresLine)) return;
+  if (detail == nullptr) return;
   if (IsAskerAhead(waits_[wait])) {
     waits_[wait].has_stuck_ahead = true;
     AddCause(0, wait, false, {});
@@ -143,7 +139,6 @@ bool DeadlockSearch::IsAskerAhead(const Wait& wait) const {
 }
 
 bool DeadlockSearch::HasRoom(const Wait& wait) const {
-  if (IsFaulty(Fault::kDeadlockByAnyHolder)) return wait.rooms.taken() == 0;
   // A drain ends when the operator says so.
   const auto limit = overrides_.empty() ? std::nullopt : overrides_.Find(wait.lock->key());
   return limit.value_or(0) > 0 ? wait.rooms.HasRoomFor(wait.mode, *limit)

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/engine/faults.h"
-
 namespace fairlock::engine {
 
 namespace {
@@ -42,10 +40,8 @@ void LimitOverrides::Set(LimitOverride row) {
   Sum();
   const Glob glob(row.pattern);
   // The newest goes before those that are as specific.
-  const auto after = std::find_if(globs_.begin(), globs_.end(), [&](const Glob& other) {
-    return IsFaulty(Fault::kOverrideOldestWins) ? IsMoreSpecific(glob, other)
-                                                : !IsMoreSpecific(other, glob);
-  });
+  const auto after = std::find_if(globs_.begin(), globs_.end(),
+                                  [&](const Glob& other) { return !IsMoreSpecific(other, glob); });
   rows_.insert(rows_.begin() + (after - globs_.begin()), std::move(row));
   Sum();
 }
@@ -73,7 +69,6 @@ void LimitOverrides::Sum() {
   for (const LimitOverride& row : rows_) globs_.emplace_back(row.pattern);
   is_any_ = !rows_.empty() || are_all_drained();
   next_end_ = are_all_drained() ? all_drained_until_ : kNever;
-  if (IsFaulty(Fault::kOverrideStays)) return;
   for (const LimitOverride& row : rows_) next_end_ = std::min(next_end_, row.end);
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "server/engine/effects.h"
-#include "server/engine/faults.h"
 #include "server/engine/limit_overrides.h"
 #include "server/engine/lock_holds.h"
 #include "server/engine/waiting_requests.h"
@@ -106,7 +105,7 @@ class LockCore : public LockHolds {
   void Mark(Claim& place, TimeMs now);
   void NotePlace(Claim& place);  // it is new, or has other options
   DurationMs WaitOf(const LockRequest& request) const {
-    if (is_in_step_ && !IsFaulty(Fault::kStepWaits)) return 0;
+    if (is_in_step_) return 0;
     return request.notify && request.wait_ms == 0 ? kForever : request.wait_ms;
   }
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
@@ -140,7 +139,6 @@ class LockCore : public LockHolds {
   void UnreserveRoom(Claim& claim);
   void GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now);
   void LeaveLine(Claim& claim);
-  void EndOneOfGroup(Claim& claim, TimeMs now);
 
   // What follows (lock_core_serve.cc).
   // True: it is left to the end of the step that is on.

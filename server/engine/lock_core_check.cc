@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
@@ -113,12 +112,11 @@ void LockCore::CheckPlaces(const LockEntry& lock) const {
     const Pending& request = RequestOf(const_cast<Claim&>(place));
     assert((request.attachment != nullptr) == (place.state == ClaimState::kWaiting));
     const bool is_first_claim = &FirstClaim(place) == &place;
-    assert(WaitingRequests::Has(place) == (place.state == ClaimState::kWaiting && is_first_claim) ||
-           IsFaulty(Fault::kDeadlockCountsAbsent));  // 11
+    assert(WaitingRequests::Has(place) ==
+           (place.state == ClaimState::kWaiting && is_first_claim));  // 11
     const NotifyChannel* channel = place.channel();
     assert(channel == nullptr || request.is_linked());  // 12
-    assert(channel == nullptr || channel->is_open == (request.attachment == channel) ||
-           IsFaulty(Fault::kNotifyOutlivesChannel) || IsFaulty(Fault::kNotifyReturnUnseen));
+    assert(channel == nullptr || channel->is_open == (request.attachment == channel));
     if (!place.is_standing()) continue;
     assert(standing != detail.standing.end() && &*standing == &place);  // 5
     ++standing;

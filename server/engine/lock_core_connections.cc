@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
@@ -34,7 +33,7 @@ void LockCore::Unlink(Attachment& attachment) {
 }
 
 void LockCore::Detach(Attachment& attachment, TimeMs now, Effects& effects) {
-  if (is_frozen_ && !IsFaulty(Fault::kStopGrants)) return Unlink(attachment);
+  if (is_frozen_) return Unlink(attachment);
   EndOverrides(now);
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
@@ -60,10 +59,10 @@ void LockCore::LoseSession(Claim& hold, TimeMs now) {
   LockEntry& lock = hold.lock;
   Unbind(hold);
   const DurationMs grace_ms = *hold.extras->session_grace_ms;
-  if (grace_ms > 0 && !IsFaulty(Fault::kNoSessionGrace)) {
+  if (grace_ms > 0) {
     ScheduleMember(*lock.detail, hold, std::min(hold.extras->lease_end, now + grace_ms),
                    TimerClass::kLease);
-  } else if (!IsFaulty(Fault::kSessionSurvives)) {
+  } else {
     EndHold(table_.HashOf(lock.key()), lock, hold, HoldEnd::kDisconnected, now);
   }
 }
@@ -91,7 +90,7 @@ void LockCore::EndWaits(Attachment& attachment, TimeMs now, Effects& effects) {
 }
 
 bool LockCore::UndoGrant(std::uint64_t key_hash, Token token, TimeMs now, Effects& effects) {
-  if (is_frozen_ && !IsFaulty(Fault::kStopUndoes)) return false;
+  if (is_frozen_) return false;
   EndOverrides(now);
   if (Group* group = held_groups_.Find(token)) return UndoGroup(*group, now, effects);
   LockEntry* lock = table_.FindByHash(
@@ -144,8 +143,6 @@ bool LockCore::UndoGroup(Group& group, TimeMs now, Effects& effects) {
     ForEachClaim(first, [&](Claim& claim) { AdoptRequest(claim, first); });
     NotePlace(first);
     LoseDelivery(first, now);
-  } else if (IsFaulty(Fault::kMlockUndoesPart)) {
-    EndHold(table_.HashOf(first.lock.key()), first.lock, first, HoldEnd::kUndone, now);
   } else {
     // A place of which a part is gone already can not return. The last one takes the group along.
     for (LockEntry* lock : locks) {

@@ -3,7 +3,6 @@
 #include <cassert>
 #include <utility>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
@@ -36,13 +35,12 @@ void LockCore::DropEndedOverrides(TimeMs now) {
 
 void LockCore::NoteLimitChange() {
   if (changes_ != nullptr) changes_->have_limits_changed = true;
-  if (!IsFaulty(Fault::kLimitChangeUnseen)) ++limit_changes_;
+  ++limit_changes_;
 }
 
 bool LockCore::HasRoomUnderOverrides(const LockEntry& lock, const Mode& mode) const {
   if (lock.detail != nullptr) return HasRoomIn(lock.detail->rooms, lock, mode);
-  const bool is_spared = IsFaulty(Fault::kDrainSparesPlain) && !mode.is_limit_given;
-  if (!lock.has_plain_hold()) return is_spared || !IsDrained(lock.key());
+  if (!lock.has_plain_hold()) return !IsDrained(lock.key());
   if (!lock.plain.mode().is_limit_given) return false;
   Rooms rooms;
   rooms.Take(lock.plain.mode());

@@ -4,13 +4,11 @@
 #include <cassert>
 #include <utility>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
 
 bool LockCore::HasRoom(const LockEntry& lock, const Mode& mode) const {
-  if (IsFaulty(Fault::kDoubleGrant) && mode.limit == 1 && next_token_ % 5 == 0) return true;
   if (!overrides_.empty()) return HasRoomUnderOverrides(lock, mode);
   if (lock.detail != nullptr) return lock.detail->rooms.HasRoomFor(mode);
   return !lock.has_plain_hold();
@@ -69,13 +67,8 @@ void LockCore::EnterLine(Claim& place, TimeMs now) {
     claim.SetSince(now);
     LinkLine(detail);
     if (claim.group() != nullptr) ++detail.groups_in_line;
-    if (IsFaulty(Fault::kLifo)) {
-      detail.line.push_front(claim);
-      detail.standing.push_front(claim);
-    } else {
-      detail.line.push_back(claim);
-      detail.standing.push_back(claim);
-    }
+    detail.line.push_back(claim);
+    detail.standing.push_back(claim);
     ++counts_.places;
   });
 }
@@ -108,7 +101,6 @@ void LockCore::AwaitOrKeep(Claim& place, const LockRequest& request, Attachment&
 }
 
 TimeMs LockCore::WaitEndOf(const LockRequest& request, TimeMs now) const {
-  if (IsFaulty(Fault::kLostTimeout)) return kNever;
   return std::min(now + WaitOf(request), kNever);
 }
 
@@ -145,7 +137,7 @@ void LockCore::LeaveAbsent(Claim& place) {
 }
 
 void LockCore::Keep(Claim& place, TimeMs now) {
-  if (!IsFaulty(Fault::kDeadlockCountsAbsent)) ForgetWaiting(FirstClaim(place));
+  ForgetWaiting(FirstClaim(place));
   ForEachClaim(place, [&](Claim& claim) {
     StandInLine(claim);
     claim.SetState(ClaimState::kKept);
@@ -159,9 +151,7 @@ void LockCore::PassOver(Claim& place, TimeMs now) {
   ForEachClaim(place, [&](Claim& claim) {
     LockDetail& detail = *claim.lock.detail;
     NoteIfKeyEnds(claim, Cause::kRequest);
-    const bool is_left_standing = IsFaulty(Fault::kPassedOverBlocks) ||
-                                  (IsFaulty(Fault::kMlockPassedOverInOneLine) && &claim != &place);
-    if (!is_left_standing) detail.standing.erase(detail.standing.iterator_to(claim));
+    detail.standing.erase(detail.standing.iterator_to(claim));
     claim.SetState(ClaimState::kPassedOver);
     ++counts_.passed_over;
   });
@@ -172,13 +162,11 @@ void LockCore::PassOver(Claim& place, TimeMs now) {
 
 void LockCore::Mark(Claim& place, TimeMs now) {
   EnterLine(place, now);
-  if (IsFaulty(Fault::kMarkCountsAtOnce)) return Keep(place, now);
   LockDetail& detail = *place.lock.detail;
-  if (!IsFaulty(Fault::kMarkBlocks)) detail.standing.erase(detail.standing.iterator_to(place));
+  detail.standing.erase(detail.standing.iterator_to(place));
   place.SetState(ClaimState::kMarked);
   ++counts_.passed_over;
-  const DurationMs length_ms = IsFaulty(Fault::kMarkIsForever) ? kLeaseMsMax : place.keep_ms;
-  SchedulePlace(place, now + length_ms, TimerClass::kReservation);
+  SchedulePlace(place, now + place.keep_ms, TimerClass::kReservation);
 }
 
 void LockCore::ForgetWaiting(Claim& place) {
@@ -197,10 +185,6 @@ void LockCore::StandInLine(Claim& claim) {
   LockDetail& detail = *claim.lock.detail;
   if (static_cast<StandingHook&>(claim).is_linked()) return;
   if (claim.is_place() && !claim.is_standing()) --counts_.passed_over;
-  if (IsFaulty(Fault::kReturnLosesPlace)) {
-    detail.standing.push_back(claim);
-    return;
-  }
   // Behind the nearest place ahead of it that is standing.
   for (auto at = detail.line.iterator_to(claim); at != detail.line.begin();) {
     --at;
@@ -291,7 +275,6 @@ void LockCore::RemovePlace(Claim& place, Cause cause) {
 }
 
 void LockCore::LoseRequest(Claim& place, TimeMs now) {
-  if (IsFaulty(Fault::kGhostPlace)) return;
   if (place.keep_ms > 0) {
     Keep(place, now);
   } else if (options_.reconnect_grace_ms > 0) {
@@ -307,7 +290,6 @@ void LockCore::GrantPlace(Claim& place, Attachment* to, TimeMs now) {
   if (Group* group = place.group()) StartGroup(*group, token);
   ForEachClaim(place, [&](Claim& claim) { GrantClaim(claim, token, to, now); });
   NoteOtherLines(place);
-  if (IsFaulty(Fault::kMlockHoldsPart)) EndOneOfGroup(place, now);
 }
 
 void LockCore::GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now) {
@@ -317,21 +299,9 @@ void LockCore::GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now)
   recent.NoteWait(now - claim.joined);
   ++counts_.granted_after_wait;
   LeaveLine(claim);
-  if (IsFaulty(Fault::kTellsTooEarly)) {
-    claim.token = token & kTokenMax;
-    Tell(EventKind::kGranted, hash, claim.lock, claim, now);
-  }
   AddHold(claim, token, to, now);
   NoteHold(hash, claim);
-  if (IsFaulty(Fault::kTellsTooEarly)) return;
   Tell(EventKind::kGranted, hash, claim.lock, claim, now);
-}
-
-void LockCore::EndOneOfGroup(Claim& claim, TimeMs now) {
-  Group* group = claim.group();
-  if (group == nullptr || group->claims.back() == &claim) return;
-  Claim& last = *group->claims.back();
-  EndHold(table_.HashOf(last.lock.key()), last.lock, last, HoldEnd::kReleased, now);
 }
 
 void LockCore::ReturnToLine(Claim& hold, TimeMs now) {

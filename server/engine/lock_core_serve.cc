@@ -4,7 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
@@ -24,7 +23,6 @@ void LockCore::Answer(Pending& pending, const Resolution& resolution, Effects& e
   Attachment& to = *pending.attachment;
   to.pending.erase(to.pending.iterator_to(pending));
   pending.attachment = nullptr;
-  if (IsFaulty(Fault::kSilentSupersede) && resolution.kind == ResolutionKind::kSuperseded) return;
   effects.resolutions.push_back(resolution);
   effects.resolutions.back().to = &to;
 }
@@ -52,7 +50,6 @@ void LockCore::EndStep(TimeMs now, Effects& effects) {
   assert(is_in_step_);
   is_in_step_ = false;
   deferred_.sort([](const LockDetail& a, const LockDetail& b) { return OrderOf(a) < OrderOf(b); });
-  if (IsFaulty(Fault::kStepForgetsLines) && !deferred_.empty()) deferred_.pop_back();
   while (!deferred_.empty()) {
     LockDetail& detail = deferred_.front();
     deferred_.pop_front();
@@ -64,7 +61,7 @@ bool LockCore::Defer(LockEntry& lock) {
   LockDetail& detail = *lock.detail;
   if (detail.is_deferred()) return true;
   // What is overdue was done before the step.
-  if (is_in_past_ || IsFaulty(Fault::kStepHandsOver)) return false;
+  if (is_in_past_) return false;
   if (!detail.line.empty() || !detail.watchers.empty()) deferred_.push_back(detail);
   return true;
 }
@@ -95,7 +92,7 @@ void LockCore::NoteLine(LockEntry& lock) {
 
 void LockCore::NoteOtherLines(const Claim& place) {
   const Group* group = place.group();
-  if (group == nullptr || IsFaulty(Fault::kMlockForgetsLines)) return;
+  if (group == nullptr) return;
   for (const Claim* claim : group->claims) {
     if (claim != &place) NoteLine(claim->lock);
   }
@@ -140,20 +137,13 @@ void LockCore::ServeLine(LockEntry& lock, TimeMs now, Effects& effects) {
     ++at;
     if (place.is_reserved) continue;
     if (!HasRoom(lock, place.mode)) break;
-    if (place.group() != nullptr && FindBlocked(place, place.mode) != nullptr) {
-      if (IsFaulty(Fault::kMlockReservesPart) && place.state == ClaimState::kKept) {
-        ReserveRoom(place);
-      }
-      if (IsFaulty(Fault::kMlockIsPassed)) continue;
-      if (!IsFaulty(Fault::kMlockIgnoresOtherKeys)) break;
-    }
+    if (place.group() != nullptr && FindBlocked(place, place.mode) != nullptr) break;
     ServePlace(place, now, effects);
   }
 }
 
 void LockCore::ServePlace(Claim& place, TimeMs now, Effects& effects) {
   if (place.state == ClaimState::kKept) {
-    if (IsFaulty(Fault::kNoReservation)) return;
     Reserve(place);
     NoteOtherLines(place);
     return;
@@ -172,7 +162,6 @@ void LockCore::ServeWatchers(LockEntry& lock, Effects& effects) {
   LockDetail& detail = *lock.detail;
   const Hold* oldest_hold = lock.oldest_hold();
   Token oldest = oldest_hold == nullptr ? kTokenMax : Token{oldest_hold->token};
-  if (IsFaulty(Fault::kWatchTooEarly)) oldest = kTokenMax;
   while (!detail.watchers.empty() && detail.watchers.front().newest_token < oldest) {
     Watcher& watcher = detail.watchers.front();
     Answer(watcher, {.kind = ResolutionKind::kWatchEnded}, effects);

@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_core.h"
 
 namespace fairlock::engine {
@@ -81,7 +80,7 @@ void LockCore::BeginSettling(LockSpan locks, TimeMs now, Effects& effects) {
   is_in_past_ = is_in_step_;
   for (LockEntry* lock : locks) AddToSettling(*lock);
   // Each may bring further ones in.
-  for (std::size_t i = 0; i < settling_.size() && !IsFaulty(Fault::kLateExpiry); ++i) {
+  for (std::size_t i = 0; i < settling_.size(); ++i) {
     CollectDue(*settling_[i], LastTickBefore(now));
   }
   std::sort(due_.begin(), due_.end(), IsDueBefore);
@@ -171,7 +170,7 @@ void LockCore::EndDuePlace(Claim& place, TimeMs now, Effects& effects) {
     AnswerPlace(place, {.kind = ResolutionKind::kTimedOut}, now, effects);
     // By NOTIFY it is KEEP's to outlive the channel, and not the wait.
     const bool is_kept = place.keep_ms > 0 && place.channel() == nullptr;
-    if (is_kept && !IsFaulty(Fault::kKeepEndsWithWait)) {
+    if (is_kept) {
       Keep(place, now);
       return;
     }
@@ -189,7 +188,7 @@ bool LockCore::Advance(TimeMs now, std::size_t steps_max, Effects& effects) {
   };
   const auto order = [](const TimerNode& node) { return OrderOf(node); };
   assert(!is_in_step_);
-  if (is_frozen_ && !IsFaulty(Fault::kStopExpires)) return false;
+  if (is_frozen_) return false;
   EndOverrides(now);
   const bool are_more_due = wheel_.Advance(LastTickBefore(now), steps_max, report, order);
   // On each key what is overdue comes before what new limits allow.

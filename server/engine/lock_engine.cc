@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "server/engine/faults.h"
-
 namespace fairlock::engine {
 
 LockResult LockEngine::Lock(const LockRequest& request, Attachment& from, TimeMs now,
@@ -119,7 +117,7 @@ Hold& LockEngine::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
     labels_.DropUse(hold->label);
     hold->label = labels_.Use(*request.label) & kLabelRefMax;
   }
-  if (!IsFaulty(Fault::kRepeatStaysRedis)) hold->set_redis_way(false);
+  hold->set_redis_way(false);
   SetClient(*hold, from.client);
   ProlongByRepeat(lock, *hold, request, from, now);
   const bool is_longer = static_cast<DurationMs>(hold->lease_ms) != recorded_ms;
@@ -136,15 +134,14 @@ void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest&
   if (!hold.is_claim()) {
     const bool has_end = end < kNever;
     if (has_end && asked_ms > static_cast<DurationMs>(hold.lease_ms)) hold.SetLeaseMs(asked_ms);
-    wheel_.Schedule(hold, IsFaulty(Fault::kRepeatShortens) ? asked_end : std::max(end, asked_end),
-                    TimerClass::kLease);
+    wheel_.Schedule(hold, std::max(end, asked_end), TimerClass::kLease);
     return;
   }
   auto& claim = static_cast<Claim&>(hold);
   if (request.session_grace_ms) {
     claim.NeedExtras().session_grace_ms = request.session_grace_ms;
     Attachment& to = request.notify ? static_cast<Attachment&>(*claim.channel()) : from;
-    if (!IsFaulty(Fault::kSessionNotMoved)) Bind(claim, to);
+    Bind(claim, to);
     end = std::max(end, asked_end);
   } else if (claim.has_session()) {
     // The lease replaces the session; a session without lease leaves nothing to be longer.
@@ -152,7 +149,7 @@ void LockEngine::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest&
     Unbind(claim);
     end = end >= kNever ? asked_end : std::max(end, asked_end);
   } else {
-    end = IsFaulty(Fault::kRepeatShortens) ? asked_end : std::max(end, asked_end);
+    end = std::max(end, asked_end);
   }
   const auto recorded_ms = static_cast<DurationMs>(claim.lease_ms);
   if (end >= kNever) {
@@ -219,8 +216,7 @@ void LockEngine::Supersede(Claim& place, const LockRequest& request, TimeMs now,
   LeaveAbsent(place);
   Pending& pending = RequestOf(place);
   NotifyChannel* channel = place.channel();
-  const bool is_same_channel =
-      channel != nullptr && request.notify == channel->name && !IsFaulty(Fault::kNotifySupersedes);
+  const bool is_same_channel = channel != nullptr && request.notify == channel->name;
   if (is_same_channel && pending.attachment != nullptr) {
     channel->pending.erase(channel->pending.iterator_to(pending));
     pending.attachment = nullptr;
@@ -271,20 +267,14 @@ LockResult LockEngine::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRe
 }
 
 bool LockEngine::MayPass(const LockEntry& lock, const Mode& mode) const {
-  const bool is_faulty =
-      IsFaulty(Fault::kBarging) || (IsFaulty(Fault::kSharedBarges) && mode.is_shared);
-  return (is_faulty || !IsAnyoneAhead(lock, ~std::uint64_t{0})) && HasRoom(lock, mode);
+  return !IsAnyoneAhead(lock, ~std::uint64_t{0}) && HasRoom(lock, mode);
 }
 
 bool LockEngine::IsFull(const LockEntry& lock, const LockRequest& request) {
-  return request.waiters_max && lock.standing_count() >= *request.waiters_max &&
-         !IsFaulty(Fault::kFullIgnored);
+  return request.waiters_max && lock.standing_count() >= *request.waiters_max;
 }
 
-Claim& LockEngine::NewestOf(LockEntry& lock) {
-  auto& standing = lock.detail->standing;
-  return IsFaulty(Fault::kReplaceOldest) ? standing.front() : standing.back();
-}
+Claim& LockEngine::NewestOf(LockEntry& lock) { return lock.detail->standing.back(); }
 
 void LockEngine::ReplaceNewest(LockEntry& lock, std::string_view by, TimeMs now, Effects& effects) {
   Claim& newest = NewestOf(lock);
@@ -300,12 +290,9 @@ bool LockEngine::Unlock(const UnlockRequest& request, TimeMs now, Effects& effec
   LockEntry* lock = FindSettled(hash, request.key, now, effects);
   if (lock == nullptr) return false;
   Hold* hold = FindHold(*lock, request.owner, request.token);
-  if (IsFaulty(Fault::kForeignUnlock) && hold == nullptr && lock->has_plain_hold()) {
-    hold = &lock->plain;
-  }
   if (hold != nullptr) {
     EndHold(hash, *lock, *hold, HoldEnd::kReleased, now);
-    if (!IsFaulty(Fault::kLostWaiter)) Serve(*lock, now, effects);
+    Serve(*lock, now, effects);
     Discard(hash, *lock);
     return true;
   }
@@ -332,7 +319,6 @@ bool LockEngine::IsRenewable(const Hold* hold) {
 
 void LockEngine::RenewHold(std::uint64_t hash, LockEntry& lock, Hold& hold,
                            const RenewRequest& request, TimeMs now) {
-  if (IsFaulty(Fault::kRenewShortens)) return;
   const auto recorded_ms = static_cast<DurationMs>(hold.lease_ms);
   const DurationMs lease_ms = request.lease_ms.value_or(recorded_ms);
   hold.SetLeaseMs(lease_ms);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::engine {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::engine {
@@ -74,9 +73,7 @@ LockResult LockEngine::Mlock(const MlockRequest& request, Attachment& from, Time
   if (!stake.group->is_held()) {
     return RepeatWaitingAll(*stake.group, request, from, now, effects);
   }
-  if (stake.group->is_whole() || IsFaulty(Fault::kMlockKeepsPart)) {
-    return ReacquireAll(*stake.group, request, from, now);
-  }
+  if (stake.group->is_whole()) return ReacquireAll(*stake.group, request, from, now);
   ReleaseAll(*stake.group, now, effects);
   return AskAllAnew(request, from, now, effects);
 }
@@ -149,7 +146,7 @@ LockResult LockEngine::AskOrJoin(const MlockRequest& request, Attachment& from, 
   if (blocked && WaitOf(each) == 0 && each.keep_ms == 0) {
     return DenyAll(request, from.client, *blocked, ReasonFor(*named_[*blocked].lock, asked), now);
   }
-  const bool may_be_full = blocked && each.waiters_max && !IsFaulty(Fault::kFullIgnored);
+  const bool may_be_full = blocked && each.waiters_max;
   if (may_be_full) {
     if (const auto full = FindRefusingLine(each)) {
       return DenyAll(request, from.client, *full, DenialReason::kFull, now);
@@ -215,7 +212,6 @@ LockResult LockEngine::GrantAllAtOnce(const MlockRequest& request, Attachment& f
     NoteHold(hash, *claim);
     Tell(EventKind::kGranted, hash, claim->lock, *claim, now);
   }
-  if (IsFaulty(Fault::kMlockHoldsPart)) EndOneOfGroup(*group.claims.front(), now);
   return {LockStatus::kGranted, DenialReason::kNone, token, named_.front().name.hash};
 }
 
@@ -285,7 +281,7 @@ bool LockEngine::Mrenew(const MrenewRequest& request, TimeMs now, Effects& effec
     if (IsRenewable(hold)) holds.push_back(hold);
   }
   const bool are_all_held = holds.size() == named_.size();
-  if (!are_all_held && !IsFaulty(Fault::kMrenewPart)) return false;
+  if (!are_all_held) return false;
   for (Hold* hold : holds) {
     LockEntry& lock = LockEntry::Of(*hold);
     RenewHold(table_.HashOf(lock.key()), lock, *hold, request.each, now);

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::engine {
@@ -35,7 +34,6 @@ void LockEngine::OpenChannel(std::string_view name, TimeMs now, Effects& effects
   // What follows may end the last claim that names it.
   const std::shared_ptr<NotifyChannel> channel = found->shared_from_this();
   channel->is_open = true;
-  if (IsFaulty(Fault::kNotifyReturnUnseen)) return;
   const std::vector<LockEntry*> locks = LocksByArrival(channel->absent);
   if (locks.empty()) return;
   // Those whose time is over are gone then.
@@ -51,7 +49,7 @@ void LockEngine::ReturnToWait(Claim& place, TimeMs now, Effects& effects) {
   NotifyChannel& channel = *place.channel();
   LeaveAbsent(place);
   const TimeMs wait_end = FirstClaim(place).extras->wait_end;
-  Await(place, channel, IsFaulty(Fault::kNotifyWaitsOn) ? kNever : std::max(wait_end, now));
+  Await(place, channel, std::max(wait_end, now));
   if (!is_deadlock) return;
   AnswerPlace(place, {.kind = ResolutionKind::kDeadlock}, now, effects);
   TellPlace(EventKind::kCancelled, place, now);
@@ -59,13 +57,12 @@ void LockEngine::ReturnToWait(Claim& place, TimeMs now, Effects& effects) {
 }
 
 void LockEngine::CloseChannel(std::string_view name, TimeMs now, Effects& effects) {
-  if (is_frozen_ && !IsFaulty(Fault::kStopGrants)) return;
+  if (is_frozen_) return;
   EndOverrides(now);
   NotifyChannel* found = channels_.Find(name);
   if (found == nullptr || !found->is_open) return;
   const std::shared_ptr<NotifyChannel> channel = found->shared_from_this();
   channel->is_open = false;
-  if (IsFaulty(Fault::kNotifyOutlivesChannel)) return;
   const std::vector<LockEntry*> locks = LocksByArrival(channel->pending);
   // All are absent before anything overdue is done: none of them must be granted.
   while (!channel->pending.empty()) {

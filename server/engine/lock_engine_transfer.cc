@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::engine {
@@ -35,7 +34,6 @@ Token LockEngine::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, cons
                            TimeMs now, Effects& effects) {
   Claim& old = hold.is_claim() ? static_cast<Claim&>(hold) : MovePlainHoldToClaim(lock);
   const std::string old_owner(old.owner());
-  const bool old_is_redis_way = old.is_redis_way();
   Claim& heir = ClaimForHeir(lock, terms.new_owner, now, effects);
   InheritOptions(heir, old, terms.keeps_terms);
   const TimeMs cool_until = old.extras == nullptr ? 0 : old.extras->cool_until;
@@ -47,18 +45,14 @@ Token LockEngine::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, cons
   if (cool_until > 0 && terms.keeps_terms) heir.NeedExtras().cool_until = cool_until;
   // What is the answer to a LOCK that waited is its hold.
   const bool is_answer = heir.attachment != nullptr;
-  const bool stays_redis = IsFaulty(Fault::kTransferStaysRedis) && old_is_redis_way;
-  heir.set_redis_way((terms.is_redis_way && !is_answer) || stays_redis);
+  heir.set_redis_way(terms.is_redis_way && !is_answer);
   if (terms.client != kUnknownClient && !is_answer) SetClient(heir, terms.client);
   NoteHold(hash, heir);
   TellWithOther(EventKind::kTransferred, hash, heir, old_owner, now);
   heir.arrival = 0;  // what the new owner got so is not undone
   heir.is_touched = true;
   const Token token = heir.token;
-  Effects unseen;
-  const bool is_untold = IsFaulty(Fault::kTakeoverUnanswered) && terms.is_redis_way;
-  AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, now,
-              is_untold ? unseen : effects);
+  AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, now, effects);
   Serve(lock, now, effects);
   return token;
 }

@@ -1,6 +1,5 @@
 // Places of those who know only SET NX: a value that asks again and again is an owner who waits.
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::engine {
@@ -13,17 +12,8 @@ LockResult LockEngine::AskAgainByValue(std::uint64_t hash, Claim& place, const L
     const DenialReason reason = ReasonFor(place.lock, request.mode());
     return Deny(hash, place.lock, request, from.client, reason, now);
   }
-  if (IsFaulty(Fault::kMarkDatedLate) && place.state == ClaimState::kMarked) {
-    LockDetail& detail = *place.lock.detail;
-    detail.line.erase(detail.line.iterator_to(place));
-    place.number = detail.next_number++;
-    detail.line.push_back(place);
-  }
   LockRequest asked = request;
-  const bool is_its_own = place.is_redis_way() || IsFaulty(Fault::kValueTakesOverPlace);
-  const bool is_prolonged = !IsFaulty(Fault::kValueNotKept) || place.state == ClaimState::kMarked;
-  const bool takes_place = request.takes_place || IsFaulty(Fault::kWriteTakesPlace);
-  if (takes_place && is_its_own && is_prolonged) {
+  if (request.takes_place && place.is_redis_way()) {
     asked.keep_ms = KeepOfValues(request.key.bytes);
   }
   return RepeatWaiting(place, asked, from, now, effects);
@@ -32,7 +22,7 @@ LockResult LockEngine::AskAgainByValue(std::uint64_t hash, Claim& place, const L
 // Values that never ask again leave the other half of the places to those who wait.
 void LockEngine::MarkValue(LockEntry& lock, const LockRequest& request, const Attachment& from,
                            TimeMs now) {
-  if (!request.takes_place && !IsFaulty(Fault::kWriteTakesPlace)) return;
+  if (!request.takes_place) return;
   const DurationMs keep_ms = KeepOfValues(request.key.bytes);
   const std::uint64_t places = counts_.places + counts_.watchers;
   const bool is_half_full =

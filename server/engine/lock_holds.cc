@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/faults.h"
-
 namespace fairlock::engine {
 
 LockHolds::LockHolds(const EngineOptions& options)
@@ -19,13 +17,8 @@ LockHolds::LockHolds(const EngineOptions& options)
 }
 
 Token LockHolds::NextToken() {
-  if (IsFaulty(Fault::kTokenReuse) && next_token_ % 7 == 0 && counts_.newest_token != 0) {
-    ++next_token_;
-    return counts_.newest_token;
-  }
   assert(next_token_ <= kTokenMax);
-  assert(!is_frozen_ || IsFaulty(Fault::kStopGrants) || IsFaulty(Fault::kStopUndoes) ||
-         IsFaulty(Fault::kStopExpires));
+  assert(!is_frozen_);
   counts_.newest_token = next_token_;
   return next_token_++;
 }
@@ -46,7 +39,6 @@ Hold* LockHolds::FindHold(LockEntry& lock, std::string_view owner,
 void LockHolds::StartHold(Hold& hold, Token token, TimeMs lease_end, TimeMs now) {
   hold.token = token & kTokenMax;
   hold.SetSince(now);
-  if (IsFaulty(Fault::kEarlyExpiry) && lease_end < kNever) --lease_end;
   wheel_.Schedule(hold, lease_end, TimerClass::kLease);
   ++counts_.granted;
   ++counts_.holds;
@@ -54,7 +46,6 @@ void LockHolds::StartHold(Hold& hold, Token token, TimeMs lease_end, TimeMs now)
 
 void LockHolds::AddHold(Claim& claim, Token token, Attachment* to, TimeMs now) {
   LockDetail& detail = claim.lock.NeedDetail();
-  if (IsFaulty(Fault::kMlockTokensDiffer) && claim.rank() > 0) token = NextToken();
   claim.SetState(ClaimState::kHeld);
   claim.is_touched = false;
   const TimeMs lease_end =
@@ -126,9 +117,6 @@ void LockHolds::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd
   recent.NoteHold(now - static_cast<TimeMs>(hold.since));
   Note(end, recent);
   if (end != HoldEnd::kTransferred) Tell(EventOf(end), hash, lock, hold, now);
-  if (IsFaulty(Fault::kTellsTwice) && end == HoldEnd::kReleased) {
-    Tell(EventOf(end), hash, lock, hold, now);
-  }
   --counts_.holds;
   NoteHoldEnd(lock, hold);
   if (lock.detail != nullptr) lock.detail->rooms.Free(ModeOf(hold));
@@ -151,13 +139,11 @@ void LockHolds::EndHold(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd
 }
 
 void LockHolds::Cool(const Claim& claim, HoldEnd end, TimeMs now) {
-  const bool is_spared = end == HoldEnd::kTransferred ||
-                         (end == HoldEnd::kBroken && !IsFaulty(Fault::kBreakCools)) ||
-                         (end == HoldEnd::kUndone && !IsFaulty(Fault::kUndoCools));
+  const bool is_spared =
+      end == HoldEnd::kTransferred || end == HoldEnd::kBroken || end == HoldEnd::kUndone;
   if (is_spared || claim.extras == nullptr || claim.extras->cool_until == 0) return;
   // Like every time it is over only when its tick has passed whole.
   if (claim.extras->cool_until < now) return;
-  if (IsFaulty(Fault::kNoCooling)) return;
   LockDetail& detail = *claim.lock.detail;
   auto* room = new CoolingRoom(claim.lock, claim.mode, claim.token, claim.rank());
   detail.rooms.Take(room->mode);

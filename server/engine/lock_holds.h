@@ -13,7 +13,6 @@
 #include "server/engine/client_table.h"
 #include "server/engine/engine_options.h"
 #include "server/engine/event.h"
-#include "server/engine/faults.h"
 #include "server/engine/group_table.h"
 #include "server/engine/inspection.h"
 #include "server/engine/label_rules.h"
@@ -61,7 +60,7 @@ class LockHolds {
   // How long the place of a SET NX outlives it; 0: it takes none.
   DurationMs KeepOfValues(std::string_view key) const {
     const DurationMs keep_ms = options_.keep_rules.KeepOf(key);
-    return IsFaulty(Fault::kValueOverMaxKeep) ? keep_ms : std::min(keep_ms, options_.keep_ms_max);
+    return std::min(keep_ms, options_.keep_ms_max);
   }
   // Told from now on; null: nobody is.
   void set_event_sink(EventSink* sink) { sink_ = sink; }

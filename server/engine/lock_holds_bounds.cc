@@ -1,18 +1,17 @@
 // What may not become more: locks, places and claims up to their configured numbers, and anything
 // while memory is short.
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_holds.h"
 
 namespace fairlock::engine {
 
 void LockHolds::set_short_of_memory(bool is_short) {
-  is_short_of_memory_ = is_short && !IsFaulty(Fault::kShortageIgnored);
+  is_short_of_memory_ = is_short;
   locks_bound_ = takes_nothing_new() ? 0 : options_.locks_max;
 }
 
 void LockHolds::set_short_of_space(bool is_short) {
-  is_short_of_space_ = is_short && !IsFaulty(Fault::kNoRoomIgnored);
+  is_short_of_space_ = is_short;
   locks_bound_ = takes_nothing_new() ? 0 : options_.locks_max;
 }
 
@@ -20,9 +19,7 @@ std::optional<LockStatus> LockHolds::WhyNotMore(ClientRef client, std::size_t cl
   if (takes_nothing_new()) return LockStatus::kOutOfMemory;
   const std::uint64_t present = clients_.CountClaims(client);
   const bool is_within = present + claims <= options_.claims_per_client_max;
-  if (is_within || client == kUnknownClient || IsFaulty(Fault::kClientUnbounded)) {
-    return std::nullopt;
-  }
+  if (is_within || client == kUnknownClient) return std::nullopt;
   return LockStatus::kTooManyOfClient;
 }
 
@@ -39,7 +36,6 @@ std::optional<LockStatus> LockHolds::WhyNoNewLocks(std::size_t locks) const {
 }
 
 bool LockHolds::IsLineAtBound(const LockEntry& lock, std::uint64_t bound) const {
-  if (IsFaulty(Fault::kLineUnbounded)) return false;
   const LockDetail* detail = lock.detail.get();
   const std::size_t places = detail == nullptr ? 0 : detail->line.size() + detail->watchers.size();
   return places >= bound;

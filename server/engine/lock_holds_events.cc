@@ -2,14 +2,12 @@
 
 #include <boost/container/static_vector.hpp>
 
-#include "server/engine/faults.h"
 #include "server/engine/lock_holds.h"
 
 namespace fairlock::engine {
 
 void LockHolds::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lock,
                          const Hold& hold, TimeMs now) {
-  if (IsFaulty(Fault::kTellsNoExpiry) && kind == EventKind::kExpired) return;
   // Into one that is there, and only what most events have: this is on the way of every grant and
   // every end.
   Event& event = told_;
@@ -20,7 +18,6 @@ void LockHolds::TellSink(EventKind kind, std::uint64_t hash, const LockEntry& lo
   event.key_hash = hash;
   event.label = labels_.Text(static_cast<LabelRef>(hold.label));
   event.token = hold.token;
-  if (IsFaulty(Fault::kTellsWrongToken) && kind == EventKind::kRenewed) --event.token;
   event.at = now;
   event.held_ms = now - static_cast<TimeMs>(hold.since);
   if (hold.is_claim()) return TellOfClaim(static_cast<const Claim&>(hold));
@@ -137,7 +134,7 @@ void LockHolds::TellOutcome(const Claim& place, const Resolution& resolution, Ti
 }
 
 void LockHolds::TellLoss(const Claim& hold, HoldEnd end, TimeMs now) {
-  if (notice_sink_ == nullptr || IsFaulty(Fault::kNotifyLossUntold)) return;
+  if (notice_sink_ == nullptr) return;
   const KeyName key = hold.lock.key();
   notice_sink_->Take({.channel = hold.channel()->name,
                       .loss = EventOf(end),

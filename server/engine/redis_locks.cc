@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/engine/faults.h"
-
 namespace fairlock::engine {
 
 namespace {
@@ -48,14 +46,6 @@ WriteResult RedisLocks::AskNew(const WriteRequest& request, Attachment& from, Ti
   asked.only_new = true;
   asked.is_redis_way = true;
   asked.takes_place = request.only_new;
-  if (IsFaulty(Fault::kSetIsIdempotent)) {
-    const KeyLook look = Look(request.key, now, effects);
-    if (look.is_held && look.owner == request.value) {
-      const std::uint64_t hash = engine_.table_.HashOf(request.key);
-      const Token token = engine_.table_.Find(hash, request.key)->oldest_hold()->token;
-      return {.status = WriteStatus::kGranted, .token = token, .key_hash = hash};
-    }
-  }
   const LockResult result = engine_.Lock(asked, from, now, effects);
   if (IsRefusal(result.status)) return {.status = WriteRefusalOf(result.status)};
   if (result.status != LockStatus::kGranted) {
@@ -84,11 +74,7 @@ WriteResult RedisLocks::Rewrite(std::uint64_t hash, LockEntry& lock, const Write
   if (request.end == WrittenEnd::kAfter && request.lease_ms <= 0) {
     ExpireNow(request.key, token, now, effects);
   } else if (request.end != WrittenEnd::kKept) {
-    DurationMs lease_ms = request.end == WrittenEnd::kAfter ? request.lease_ms : 0;
-    const DurationMs left_ms = hold.deadline() - now;
-    if (IsFaulty(Fault::kSetNeverShortens) && lease_ms > 0 && hold.deadline() < kNever) {
-      lease_ms = std::max(lease_ms, left_ms);
-    }
+    const DurationMs lease_ms = request.end == WrittenEnd::kAfter ? request.lease_ms : 0;
     SetLease(hash, lock, hold, lease_ms, now);
   }
   return {.status = WriteStatus::kRenewed, .token = token, .key_hash = hash};
@@ -115,9 +101,7 @@ WriteResult RedisLocks::TakeOver(std::uint64_t hash, LockEntry& lock, const Writ
                                .client = from.client};
   if (request.is_rename) terms.is_redis_way = lock.oldest_hold()->is_redis_way();
   const bool is_over = request.end == WrittenEnd::kAfter && request.lease_ms <= 0;
-  if (request.is_rename && IsFaulty(Fault::kRenameLosesLease)) {
-    terms.lease_ms = 0;
-  } else if (request.end == WrittenEnd::kKept) {
+  if (request.end == WrittenEnd::kKept) {
     const Hold& longest = LongestHold(lock);
     terms.end = longest.deadline();
     terms.lease_ms = terms.end >= kNever ? 0 : static_cast<DurationMs>(longest.lease_ms);
@@ -190,7 +174,6 @@ WriteStatus RedisLocks::WriteAllNew(std::span<const WriteRequest> requests, Atta
   std::uint64_t missing = 0;
   for (const WriteRequest& request : requests) {
     if (!WouldBeGranted(request)) return WriteStatus::kDenied;
-    if (IsFaulty(Fault::kMsetnxPart)) Write(request, from, now, effects);
     const std::uint64_t hash = engine_.table_.HashOf(request.key);
     if (engine_.table_.Find(hash, request.key) == nullptr) ++missing;
   }
@@ -208,7 +191,6 @@ WriteStatus RedisLocks::WriteAllNew(std::span<const WriteRequest> requests, Atta
 }
 
 bool RedisLocks::MayEnd(const LockEntry& lock) const {
-  if (IsFaulty(Fault::kDelEndsNative)) return true;
   return engine_.options_.ends_native_leases || lock.oldest_hold()->is_redis_way();
 }
 
@@ -239,7 +221,7 @@ bool RedisLocks::Release(const KeyName& key, const Attachment& from, TimeMs now,
   LockEntry* lock = engine_.table_.Find(hash, key);
   if (lock == nullptr || lock->hold_count() == 0) return false;
   EndAllHolds(hash, *lock, LockEngine::HoldEnd::kReleased, now);
-  if (!IsFaulty(Fault::kDelForgetsLine)) engine_.Serve(*lock, now, effects);
+  engine_.Serve(*lock, now, effects);
   engine_.Discard(hash, *lock);
   return true;
 }
@@ -247,7 +229,7 @@ bool RedisLocks::Release(const KeyName& key, const Attachment& from, TimeMs now,
 bool RedisLocks::Expire(const ExpiryRequest& request, const Attachment& from, TimeMs now,
                         Effects& effects) {
   const bool may_change = MayChange(request.key, from, now, effects);
-  if (!may_change && !IsFaulty(Fault::kExpireChangesNative)) return false;
+  if (!may_change) return false;
   const std::uint64_t hash = engine_.table_.HashOf(request.key);
   LockEntry* lock = engine_.table_.Find(hash, request.key);
   if (lock == nullptr || lock->hold_count() == 0) return false;
@@ -327,7 +309,7 @@ void RedisLocks::Flush(std::optional<std::uint8_t> db, const Attachment& from, T
 void RedisLocks::FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, TimeMs now,
                            Effects& effects) {
   const bool ends_all = engine_.options_.ends_native_leases;
-  if (lock.hold_count() > 0 && (MayEnd(lock) || IsFaulty(Fault::kFlushEndsNative))) {
+  if (lock.hold_count() > 0 && MayEnd(lock)) {
     EndAllHolds(hash, lock, LockEngine::HoldEnd::kReleased, now);
   } else if (lock.hold_count() > 0) {
     engine_.TellRefused(hash, lock, {}, from.client, now);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "server/engine/faults.h"
-
 namespace fairlock::engine {
 
 namespace {
@@ -43,19 +41,16 @@ void Rooms::Free(const Mode& mode) {
 bool Rooms::HasRoomFor(const Mode& mode) const {
   if (taken_ == 0) return true;
   if (mode.is_shared) return taken_shared_ == taken_;
-  if (taken_shared_ > 0) return IsFaulty(Fault::kExclusiveJoins);
+  if (taken_shared_ > 0) return false;
   if (taken_ >= mode.limit) return false;
-  return IsFaulty(Fault::kLimitIgnoresHolders) || taken_ < smallest_limit();
+  return taken_ < smallest_limit();
 }
 
 bool Rooms::HasRoomFor(const Mode& mode, std::uint32_t limit) const {
-  if (limit == 0) {
-    return IsFaulty(Fault::kDrainSparesPlain) && !mode.is_limit_given && HasRoomFor(mode);
-  }
+  if (limit == 0) return false;
   if (taken_ == 0) return true;
   if (mode.is_shared) return taken_shared_ == taken_;
   if (taken_shared_ > 0) return false;
-  if (IsFaulty(Fault::kOverrideSparesHolds) && taken_ >= smallest_limit()) return false;
   const bool are_all_with_limit = taken_with_limit_ == taken_;
   return mode.is_limit_given && are_all_with_limit && taken_ < limit;
 }

@@ -7,8 +7,8 @@
 #include <iostream>
 #include <string>
 
-#include "server/engine/faults.h"
 #include "tests/simulation/campaign.h"
+#include "tests/simulation/faults/active_fault.h"
 #include "tests/simulation/shortener.h"
 
 namespace fairlock::simulation {
@@ -47,21 +47,21 @@ bool ParseSeeds(const std::string& text, CampaignOptions& options) {
 
 // Switches the fault on; false if this program has no such fault.
 bool ActivateFault(const std::string& name) {
-  const auto found = std::ranges::find(engine::kFaultNames, name);
-  if (found == engine::kFaultNames.end()) {
-    std::cerr << "fairlock_sim: --fault '" << name << "' is not one of:";
-    for (std::string_view known : engine::kFaultNames) std::cerr << " " << known;
+  if (name == "none") return true;
+  const auto names = FaultNames();
+  if (names.empty()) {
+    std::cerr << "fairlock_sim: only fairlock_sim_faults has faults, and this is not it\n";
+    return false;
+  }
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    std::cerr << "fairlock_sim: --fault must be one of the following, got '" << name << "': none";
+    for (const std::string_view known : names) std::cerr << " " << known;
     std::cerr << "\n";
     return false;
   }
-#ifdef FAIRLOCK_FAULTS
-  engine::active_fault = static_cast<engine::Fault>(found - engine::kFaultNames.begin());
+  active_fault = static_cast<int>(found - names.begin()) + 1;
   return true;
-#else
-  if (name == "none") return true;
-  std::cerr << "fairlock_sim: faults are compiled into fairlock_sim_faults only\n";
-  return false;
-#endif
 }
 
 void DeclareOptions(CLI::App& app, Arguments& arguments) {

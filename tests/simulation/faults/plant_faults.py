@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Plants the deliberate faults of tests/simulation/faults/*.toml in a copy of the engine.
+
+    plant_faults.py --list                              prints the names of all faults
+    plant_faults.py ENGINE_FOLDER OUTPUT_FOLDER         writes OUTPUT_FOLDER/server/engine/... and
+                                                        OUTPUT_FOLDER/fault_names.cc
+
+A table describes each fault and the edits that plant it:
+
+    [[fault]]
+    name = "lost-timeout"
+    does = "a WAIT limit is never reported"
+    [[fault.edit]]
+    file = "rules/places.cc"        below ENGINE_FOLDER
+    present = '''exact text of the engine; it must occur exactly once in that file'''
+    faulty = '''text that takes its place'''
+
+In `faulty`, FAULTY is true while the fault itself is switched on, and FAULT(name) while another one
+is. One program thus has all faults, and `--fault NAME` switches one of them on.
+
+Exits with 1, and writes nothing, if a text does not occur exactly once, if two edits overlap, or if
+a fault has no effect on any edit.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tomllib
+
+HEADER = '#include "tests/simulation/faults/active_fault.h"\n'
+NAMES = """// Written by plant_faults.py.
+
+#include "tests/simulation/faults/active_fault.h"
+
+namespace fairlock::simulation {{
+
+std::span<const std::string_view> FaultNames() {{
+  static constexpr std::string_view kNames[] = {{
+      {names}}};
+  return kNames;
+}}
+
+}}  // namespace fairlock::simulation
+"""
+
+
+class BadTable(Exception):
+    pass
+
+
+def read_faults(folder):
+    """All faults, in the order of their tables; the first has number 1."""
+    faults = []
+    for table in sorted(folder.glob("*.toml")):
+        faults += tomllib.loads(table.read_text())["fault"]
+    names = [fault["name"] for fault in faults]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadTable(f"{name}: described more than once")
+        if not re.fullmatch(r"[a-z]+(-[a-z]+)*", name) or name == "none":
+            raise BadTable(f"{name}: a name is words in lower case joined by '-', and not 'none'")
+    return faults
+
+
+class Planter:
+    """Turns the edits of all faults into new texts of the engine's files."""
+
+    def __init__(self, faults):
+        self.faults = faults
+        self.numbers = {fault["name"]: number for number, fault in enumerate(faults, 1)}
+        self.used = set()
+
+    def edits_by_file(self):
+        edits = {}
+        for fault in self.faults:
+            for edit in fault.get("edit", []):
+                edits.setdefault(edit["file"], []).append((fault["name"], edit))
+        return edits
+
+    def condition(self, name, user):
+        if name not in self.numbers:
+            raise BadTable(f"{user}: FAULT({name}) is not described")
+        self.used.add(name)
+        return f"::fairlock::simulation::IsFaultActive({self.numbers[name]} /* {name} */)"
+
+    def faulty_text(self, name, edit):
+        text = re.sub(r"\bFAULTY\b", lambda _: self.condition(name, name), edit["faulty"])
+        return re.sub(r"\bFAULT\(([a-z-]+)\)", lambda found: self.condition(found[1], name), text)
+
+    def plant(self, file, text, edits):
+        places = []
+        for name, edit in edits:
+            present = edit["present"]
+            count = text.count(present)
+            if count != 1:
+                raise BadTable(f"{name}: in {file} this text occurs {count} times, not once:\n"
+                               f"{present}")
+            places.append((text.index(present), len(present), self.faulty_text(name, edit), name))
+        end_before, name_before = 0, ""
+        planted = HEADER
+        for begin, length, faulty, name in sorted(places):
+            if begin < end_before:
+                raise BadTable(f"{name}: in {file} its text overlaps that of {name_before}")
+            planted += text[end_before:begin] + faulty
+            end_before, name_before = begin + length, name
+        return planted + text[end_before:]
+
+    def plant_all(self, engine):
+        """The new text of each file of the engine, by its path below that folder."""
+        edits = self.edits_by_file()
+        texts = {}
+        for path in sorted(engine.rglob("*")):
+            if path.suffix in (".h", ".cc"):
+                file = path.relative_to(engine).as_posix()
+                text = path.read_text()
+                texts[file] = self.plant(file, text, edits.pop(file)) if file in edits else text
+        if edits:
+            raise BadTable(f"the engine has no file {', '.join(sorted(edits))}")
+        unused = [name for name in self.numbers if name not in self.used]
+        if unused:
+            raise BadTable(f"no edit has an effect of {', '.join(unused)}")
+        return texts
+
+
+def write_if_changed(path, text):
+    """Leaves the time of an unchanged file as it is, so that it is not compiled again."""
+    if path.exists() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Plants faults in a copy of the engine.")
+    parser.add_argument("--list", action="store_true", help="print the names of all faults")
+    parser.add_argument("engine", nargs="?", type=pathlib.Path, help="the engine's folder")
+    parser.add_argument("output", nargs="?", type=pathlib.Path, help="where the copy goes")
+    arguments = parser.parse_args()
+    try:
+        faults = read_faults(pathlib.Path(__file__).resolve().parent)
+        if arguments.list:
+            print("\n".join(fault["name"] for fault in faults))
+            return 0
+        if arguments.output is None:
+            parser.error("ENGINE and OUTPUT are needed, or --list")
+        texts = Planter(faults).plant_all(arguments.engine)
+    except BadTable as error:
+        print(f"plant_faults.py: {error}", file=sys.stderr)
+        return 1
+    for file, text in texts.items():
+        write_if_changed(arguments.output / "server/engine" / file, text)
+    names = ",\n      ".join(f'"{fault["name"]}"' for fault in faults)
+    write_if_changed(arguments.output / "fault_names.cc", NAMES.format(names=names))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

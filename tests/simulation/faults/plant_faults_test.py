@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Checks that plant_faults.py refuses what would silently plant nothing."""
+
+import unittest
+
+import plant_faults
+
+
+def fault(name, *edits):
+    return {"name": name, "does": "harm",
+            "edit": [{"file": "a.cc", "present": present, "faulty": faulty}
+                     for present, faulty in edits]}
+
+
+def plant(text, *faults):
+    planter = plant_faults.Planter(list(faults))
+    return planter.plant("a.cc", text, planter.edits_by_file()["a.cc"])
+
+
+class Planting(unittest.TestCase):
+    def test_replaces_each_text_by_its_fault(self):
+        text = plant("return a && b;", fault("one", ("a", "(FAULTY || a)")),
+                     fault("two", ("b", "(b || FAULT(one))")))
+        active = "::fairlock::simulation::IsFaultActive(1 /* one */)"
+        self.assertEqual(text, plant_faults.HEADER +
+                         f"return ({active} || a) && (b || {active});")
+
+    def test_refuses_a_text_that_does_not_occur_once(self):
+        for text, count in (("return 0;", 0), ("a; a;", 2)):
+            with self.subTest(text), self.assertRaisesRegex(plant_faults.BadTable,
+                                                            f"occurs {count} times"):
+                plant(text, fault("one", ("a", "FAULTY")))
+
+    def test_refuses_texts_that_overlap(self):
+        with self.assertRaisesRegex(plant_faults.BadTable, "two: in a.cc its text overlaps"):
+            plant("abc", fault("one", ("ab", "FAULTY")), fault("two", ("bc", "FAULTY")))
+
+    def test_refuses_a_fault_that_is_not_described(self):
+        with self.assertRaisesRegex(plant_faults.BadTable, "FAULT\\(two\\) is not described"):
+            plant("a", fault("one", ("a", "FAULT(two)")))
+
+
+if __name__ == "__main__":
+    unittest.main()
