@@ -38,7 +38,7 @@ EngineWorkload::EngineWorkload(std::size_t keys, engine::DurationMs lease_ms)
   connection_ = std::make_unique<engine::Attachment>(engine_.clients().Connect("bench", "default"));
 }
 
-EngineWorkload::~EngineWorkload() { engine_.Detach(*connection_, now_, effects_); }
+EngineWorkload::~EngineWorkload() { engine_.Detach(*connection_, {now_, effects_}); }
 
 void EngineWorkload::Record() {
   recorder_ = std::make_unique<record::Recorder>(record::RecorderOptions{}, now_);
@@ -61,31 +61,31 @@ void EngineWorkload::Tick() {
   effects_.resolutions.clear();
   if (++requests_ % kRequestsPerMs != 0) return;
   ++now_;
-  while (engine_.Advance(now_, kRequestsPerMs, effects_)) {
+  while (engine_.Advance(kRequestsPerMs, {now_, effects_})) {
   }
 }
 
 void EngineWorkload::Lock(std::size_t key, std::size_t owner) {
-  const auto result = engine_.Lock(Request(key, owner), *connection_, now_, effects_);
+  const auto result = engine_.Lock(Request(key, owner), *connection_, {now_, effects_});
   assert(result.status == engine::LockStatus::kGranted);
   Tick();
 }
 
 void EngineWorkload::Unlock(std::size_t key, std::size_t owner) {
-  const bool was_held = engine_.Unlock({{0, keys_[key]}, owners_[owner], {}}, now_, effects_);
+  const bool was_held = engine_.Unlock({{0, keys_[key]}, owners_[owner], {}}, {now_, effects_});
   assert(was_held);
   Tick();
 }
 
 void EngineWorkload::Renew(std::size_t key) {
   const bool is_renewed =
-      engine_.Renew({{0, keys_[key]}, owners_[0], lease_ms_, {}}, now_, effects_);
+      engine_.Renew({{0, keys_[key]}, owners_[0], lease_ms_, {}}, {now_, effects_});
   assert(is_renewed);
   Tick();
 }
 
 void EngineWorkload::LockDenied(std::size_t key) {
-  const auto result = engine_.Lock(Request(key, 1), *connection_, now_, effects_);
+  const auto result = engine_.Lock(Request(key, 1), *connection_, {now_, effects_});
   assert(result.status == engine::LockStatus::kDenied);
   Tick();
 }
@@ -93,7 +93,7 @@ void EngineWorkload::LockDenied(std::size_t key) {
 void EngineWorkload::LockWithLimit(std::size_t key, std::size_t owner, std::uint32_t limit) {
   engine::LockRequest request = Request(key, owner);
   request.limit = limit;
-  const auto result = engine_.Lock(request, *connection_, now_, effects_);
+  const auto result = engine_.Lock(request, *connection_, {now_, effects_});
   assert(result.status == engine::LockStatus::kGranted);
   Tick();
 }
@@ -101,19 +101,19 @@ void EngineWorkload::LockWithLimit(std::size_t key, std::size_t owner, std::uint
 void EngineWorkload::Join(std::size_t key, std::size_t owner) {
   engine::LockRequest request = Request(key, owner);
   request.wait_ms = kWaitMs;
-  const auto result = engine_.Lock(request, *connection_, now_, effects_);
+  const auto result = engine_.Lock(request, *connection_, {now_, effects_});
   assert(result.status == engine::LockStatus::kQueued);
   Tick();
 }
 
 void EngineWorkload::Cancel(std::size_t key, std::size_t owner) {
-  const bool had_place = engine_.Cancel({0, keys_[key]}, owners_[owner], now_, effects_);
+  const bool had_place = engine_.Cancel({0, keys_[key]}, owners_[owner], {now_, effects_});
   assert(had_place);
   Tick();
 }
 
 void EngineWorkload::HandOver(std::size_t key, std::size_t holder) {
-  const bool was_held = engine_.Unlock({{0, keys_[key]}, owners_[holder], {}}, now_, effects_);
+  const bool was_held = engine_.Unlock({{0, keys_[key]}, owners_[holder], {}}, {now_, effects_});
   assert(was_held);
   assert(effects_.resolutions.size() == 1);
   assert(effects_.resolutions.front().kind == engine::ResolutionKind::kGranted);
@@ -122,12 +122,12 @@ void EngineWorkload::HandOver(std::size_t key, std::size_t holder) {
 
 void EngineWorkload::LockAllAtOnce() {
   for (std::size_t key = 0; key < keys_.size(); ++key) {
-    engine_.Lock(Request(key, 0), *connection_, now_, effects_);
+    engine_.Lock(Request(key, 0), *connection_, {now_, effects_});
   }
 }
 
 bool EngineWorkload::Advance(std::size_t steps_max) {
-  const bool is_more_due = engine_.Advance(now_, steps_max, effects_);
+  const bool is_more_due = engine_.Advance(steps_max, {now_, effects_});
   effects_.resolutions.clear();
   return is_more_due;
 }

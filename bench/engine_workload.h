@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/attachment.h"
-#include "server/engine/effects.h"
+#include "server/engine/api/attachment.h"
+#include "server/engine/api/effects.h"
 #include "server/engine/lock_engine.h"
 #include "server/record/recorder.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/engine/linear_hash.h"
+#include "server/engine/containers/linear_hash.h"
 
 namespace {
 

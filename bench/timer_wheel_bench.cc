@@ -8,7 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "server/engine/timer_wheel.h"
+#include "server/engine/containers/timer_wheel.h"
+#include "server/engine/state/timers.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "server/command/duration_text.h"
 #include "server/command/text.h"
-#include "server/engine/label_table.h"
+#include "server/engine/api/label_rules.h"
 
 namespace fairlock::server {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/keep_rules.h"
-#include "server/engine/label_rules.h"
+#include "server/engine/api/keep_rules.h"
+#include "server/engine/api/label_rules.h"
 
 namespace fairlock::server {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::server {
 

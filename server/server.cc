@@ -286,15 +286,15 @@ void Server::NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint6
 
 void Server::ApplyToDispatcher(const Config& config) {
   dispatcher_.set_limits(RequestLimitsOf(config));
-  dispatcher_.engine().set_default_lease_ms(config.default_lease);
-  dispatcher_.engine().set_reconnect_grace_ms(config.reconnect_grace);
-  dispatcher_.engine().set_keep_ms_max(config.max_keep);
-  dispatcher_.engine().set_ends_native_leases(config.compat_end_native_leases == "yes");
-  dispatcher_.engine().set_limit_overrides_max(
-      static_cast<std::size_t>(config.max_limit_overrides));
-  dispatcher_.engine().set_deadlock_search(static_cast<std::size_t>(config.deadlock_search));
-  dispatcher_.engine().set_places_per_key_max(Bound(config.max_places_per_key));
-  dispatcher_.engine().set_claims_per_client_max(Bound(config.max_locks_per_connection));
+  dispatcher_.engine().options().default_lease_ms = config.default_lease;
+  dispatcher_.engine().options().reconnect_grace_ms = config.reconnect_grace;
+  dispatcher_.engine().options().keep_ms_max = config.max_keep;
+  dispatcher_.engine().options().ends_native_leases = config.compat_end_native_leases == "yes";
+  dispatcher_.engine().options().limit_overrides_max = 
+      static_cast<std::size_t>(config.max_limit_overrides);
+  dispatcher_.engine().options().deadlock_search = static_cast<std::size_t>(config.deadlock_search);
+  dispatcher_.engine().options().places_per_key_max = Bound(config.max_places_per_key);
+  dispatcher_.engine().options().claims_per_client_max = Bound(config.max_locks_per_connection);
   dispatcher_.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
   dispatcher_.newcomers().set_limits(
       {.time_ms_max = config.unauthenticated_timeout,

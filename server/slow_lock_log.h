@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "server/engine/client_table.h"
-#include "server/engine/event.h"
+#include "server/engine/api/event.h"
+#include "server/engine/state/client_table.h"
 #include "server/logging.h"
 
 namespace fairlock::server {

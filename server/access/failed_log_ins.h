@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::access {
 

@@ -9,8 +9,8 @@
 
 #include "server/access/digest.h"
 #include "server/access/vocabulary.h"
-#include "server/engine/glob.h"
-#include "server/engine/types.h"
+#include "server/engine/api/glob.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::access {
 

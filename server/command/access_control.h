@@ -15,7 +15,7 @@
 #include "server/command/access_rows.h"
 #include "server/command/channels.h"
 #include "server/command/request_window.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

@@ -72,7 +72,7 @@ void AccessReview::ReviewWatcher(Client& client) {
   std::string denial = dispatcher_.access().Judge(*client.user(), row, request);
   if (denial.empty()) return;
   client.DenyWait(std::move(denial));
-  dispatcher_.engine().EndWaits(client, now_, dispatcher_.effects());
+  dispatcher_.engine().EndWaits(client, {now_, dispatcher_.effects()});
 }
 
 std::string AccessReview::JudgePlace(const engine::KeyName& key,
@@ -113,7 +113,7 @@ std::string AccessReview::JudgeSetNew(const access::User& user, const engine::Ke
 }
 
 void AccessReview::ReviewLine(const engine::KeyName& key, std::vector<Place>& ended) {
-  const auto places = dispatcher_.engine().Queue(key, 0, UINT64_MAX, now_, dispatcher_.effects());
+  const auto places = dispatcher_.engine().Queue(key, 0, UINT64_MAX, {now_, dispatcher_.effects()});
   for (const engine::PlaceInfo& place : places) {
     std::string denial = JudgePlace(key, place);
     if (denial.empty()) continue;
@@ -124,7 +124,7 @@ void AccessReview::ReviewLine(const engine::KeyName& key, std::vector<Place>& en
 void AccessReview::EndPlace(const Place& place) {
   engine::Effects& effects = dispatcher_.effects();
   const std::size_t before = effects.resolutions.size();
-  dispatcher_.engine().Cancel({place.db, place.key}, place.owner, now_, effects);
+  dispatcher_.engine().Cancel({place.db, place.key}, place.owner, {now_, effects});
   for (std::size_t i = before; i < effects.resolutions.size(); ++i) {
     const engine::Resolution& resolution = effects.resolutions[i];
     if (resolution.kind != engine::ResolutionKind::kCancelled) continue;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "server/access/user.h"
-#include "server/engine/inspection.h"
-#include "server/engine/types.h"
+#include "server/engine/api/inspection.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

@@ -8,7 +8,7 @@
 #include "server/command/glob_walk.h"
 #include "server/command/nearest_word.h"
 #include "server/command/text.h"
-#include "server/engine/label_table.h"
+#include "server/engine/api/label_rules.h"
 
 namespace fairlock::command {
 

@@ -9,8 +9,8 @@
 #include "protocol/arguments.h"
 #include "protocol/reply_writer.h"
 #include "server/command/unit_warnings.h"
-#include "server/engine/glob.h"
-#include "server/engine/types.h"
+#include "server/engine/api/glob.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

@@ -14,8 +14,8 @@
 
 #include "server/command/glob_walk.h"
 #include "server/command/pattern_list.h"
-#include "server/engine/glob.h"
-#include "server/engine/types.h"
+#include "server/engine/api/glob.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

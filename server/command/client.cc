@@ -205,7 +205,7 @@ void Client::UndoUnsentGrants(engine::TimeMs now) {
   for (std::size_t i = 0; i < grants_.size(); ++i) {
     const UnsentGrant grant = grants_[i];
     if (grant.is_shared && dispatcher_.IsOnItsWayElsewhere(grant.token, *this)) continue;
-    dispatcher_.engine().UndoGrant(grant.key_hash, grant.token, now, dispatcher_.effects());
+    dispatcher_.engine().UndoGrant(grant.key_hash, grant.token, {now, dispatcher_.effects()});
     dispatcher_.DeliverEffects(now);
   }
   ForgetAllGrants();
@@ -390,7 +390,7 @@ void Client::Reset(engine::TimeMs now) {
   DropTransaction();
   dispatcher_.channels().UnsubscribeFromAll(*this);
   // Holds with SESSION end as with the connection.
-  dispatcher_.engine().Detach(*this, now, dispatcher_.effects());
+  dispatcher_.engine().Detach(*this, {now, dispatcher_.effects()});
   dispatcher_.monitors().Remove(*this);
   version_ = protocol::RespVersion::kResp2;
   database_ = 0;

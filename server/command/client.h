@@ -16,9 +16,9 @@
 #include "server/command/command_table.h"
 #include "server/command/request_window.h"
 #include "server/command/transport.h"
-#include "server/engine/attachment.h"
-#include "server/engine/effects.h"
-#include "server/engine/types.h"
+#include "server/engine/api/attachment.h"
+#include "server/engine/api/effects.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

@@ -241,7 +241,7 @@ void Unblock(Invocation& call) {
   const bool is_waiting = kind == WaitKind::kLock || kind == WaitKind::kKeyFree;
   if (is_waiting) {
     if (fails) waiter->FailAtTimeOut();
-    call.dispatcher.engine().EndWaits(*waiter, call.now, call.dispatcher.effects());
+    call.dispatcher.engine().EndWaits(*waiter, {call.now, call.dispatcher.effects()});
   }
   call.reply.Integer(is_waiting ? 1 : 0);
 }

@@ -9,7 +9,7 @@
 
 #include "server/command/client.h"
 #include "server/command/dispatcher.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

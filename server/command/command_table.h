@@ -10,7 +10,7 @@
 
 #include "protocol/arguments.h"
 #include "protocol/reply_writer.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

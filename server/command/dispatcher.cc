@@ -40,7 +40,7 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
 bool Dispatcher::Advance(engine::TimeMs now, std::size_t steps_max) {
   if (newcomers_.NextDeadline() <= now) newcomers_.CloseDue(now);
   channels_.PublishDeferred();
-  const bool is_more_due = engine_.Advance(now, steps_max, effects_);
+  const bool is_more_due = engine_.Advance(steps_max, {now, effects_});
   DeliverEffects(now);
   return is_more_due || channels_.has_deferred();
 }
@@ -268,12 +268,12 @@ void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, b
 }
 
 void Dispatcher::BeginStep(engine::TimeMs now) {
-  if (step_depth_++ == 0) engine_.BeginStep(now);
+  if (step_depth_++ == 0) engine_.BeginTransaction(now);
 }
 
 void Dispatcher::EndStep(engine::TimeMs now) {
   assert(is_in_step());
-  if (--step_depth_ == 0) engine_.EndStep(now, effects_);
+  if (--step_depth_ == 0) engine_.EndTransaction({now, effects_});
 }
 
 void Dispatcher::DeliverEffects(engine::TimeMs now) {
@@ -282,7 +282,7 @@ void Dispatcher::DeliverEffects(engine::TimeMs now) {
   DeliverOnce(now);
   while (!undelivered_.empty()) {
     for (const DeliveredGrant& grant : std::exchange(undelivered_, {})) {
-      engine_.UndoGrant(grant.key_hash, grant.token, now, effects_);
+      engine_.UndoGrant(grant.key_hash, grant.token, {now, effects_});
     }
     DeliverOnce(now);
   }
@@ -342,7 +342,7 @@ std::uint64_t Dispatcher::Register(Client& client) {
 }
 
 void Dispatcher::Unregister(Client& client, engine::TimeMs now) {
-  engine_.Detach(client, now, effects_);
+  engine_.Detach(client, {now, effects_});
   DeliverEffects(now);
   engine_.clients().Disconnect(client.client);
   client.client = engine::kUnknownClient;

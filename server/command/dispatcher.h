@@ -27,7 +27,7 @@
 #include "server/command/transaction.h"
 #include "server/command/unit_warnings.h"
 #include "server/command/watched_keys.h"
-#include "server/engine/event_fan.h"
+#include "server/engine/api/event_fan.h"
 #include "server/engine/lock_engine.h"
 #include "server/record/bucket_counts.h"
 #include "server/record/recorder.h"

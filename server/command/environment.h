@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/glob.h"
-#include "server/engine/types.h"
+#include "server/engine/api/glob.h"
+#include "server/engine/api/types.h"
 #include "server/script/host.h"
 
 namespace fairlock::command {

@@ -8,7 +8,7 @@
 
 #include "server/command/channels.h"
 #include "server/command/key_events.h"
-#include "server/engine/event.h"
+#include "server/engine/api/event.h"
 
 namespace fairlock::command {
 

@@ -8,8 +8,8 @@
 
 #include "protocol/reply_writer.h"
 #include "server/command/command_table.h"
-#include "server/engine/glob.h"
-#include "server/engine/match_budget.h"
+#include "server/engine/api/glob.h"
+#include "server/engine/api/match_budget.h"
 
 namespace fairlock::command {
 

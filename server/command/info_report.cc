@@ -214,8 +214,7 @@ constexpr auto kCpuFields = std::to_array<Field>({
 constexpr auto kLocksFields = std::to_array<Field>({
     {"locks", [](const Source& s) { return std::to_string(s.locks.locks); }},
     {"holders", [](const Source& s) { return std::to_string(s.locks.holds); }},
-    {"waiters",
-     [](const Source& s) { return std::to_string(s.locks.places - s.locks.passed_over); }},
+    {"waiters", [](const Source& s) { return std::to_string(s.locks.places - s.locks.skipped); }},
     {"watchers", [](const Source& s) { return std::to_string(s.locks.watchers); }},
     {"granted", [](const Source& s) { return std::to_string(s.locks.granted); }},
     {"granted_after_wait",

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "server/command/dispatcher.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "server/command/command_table.h"
-#include "server/engine/requests.h"
-#include "server/engine/types.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

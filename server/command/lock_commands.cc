@@ -26,7 +26,7 @@ void Lock(Invocation& call) {
   const bool is_explained = ReadLockOptions(call, arguments, request);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request)) return;
   const engine::LockResult result =
-      call.dispatcher.engine().Lock(request, call.client, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Lock(request, call.client, {call.now, call.dispatcher.effects()});
   AnswerLock(call, {{&request.key, 1}, request.owner, is_explained, request.notify.has_value()},
              result);
 }
@@ -38,7 +38,7 @@ void Unlock(Invocation& call) {
                                       .token = ReadTokenOption(arguments)};
   if (!arguments.Finish(call.reply)) return;
   const bool was_held =
-      call.dispatcher.engine().Unlock(request, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Unlock(request, {call.now, call.dispatcher.effects()});
   call.reply.Integer(was_held ? 1 : 0);
 }
 
@@ -51,7 +51,7 @@ void Renew(Invocation& call) {
   request.token = options.token;
   if (!arguments.Finish(call.reply)) return;
   const bool is_renewed =
-      call.dispatcher.engine().Renew(request, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Renew(request, {call.now, call.dispatcher.effects()});
   call.reply.Integer(is_renewed ? 1 : 0);
 }
 
@@ -82,7 +82,7 @@ void Wait(Invocation& call) {
   }
   if (!arguments.Finish(call.reply)) return;
   const engine::WaitStatus status =
-      call.dispatcher.engine().Wait(request, call.client, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Wait(request, call.client, {call.now, call.dispatcher.effects()});
   switch (status) {
     case engine::WaitStatus::kFree:
       call.reply.Integer(1);
@@ -107,7 +107,7 @@ void Check(Invocation& call) {
   const engine::Token token = arguments.Token("token");
   if (!arguments.Finish(call.reply)) return;
   const bool holds =
-      call.dispatcher.engine().Check(key, token, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Check(key, token, {call.now, call.dispatcher.effects()});
   call.reply.Integer(holds ? 1 : 0);
 }
 
@@ -117,7 +117,7 @@ void Cancel(Invocation& call) {
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   const bool had_place =
-      call.dispatcher.engine().Cancel(key, owner, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Cancel(key, owner, {call.now, call.dispatcher.effects()});
   call.reply.Integer(had_place ? 1 : 0);
 }
 
@@ -132,7 +132,7 @@ void Transfer(Invocation& call) {
   request.token = options.token;
   if (!arguments.Finish(call.reply)) return;
   const engine::TransferResult result =
-      call.dispatcher.engine().Transfer(request, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Transfer(request, {call.now, call.dispatcher.effects()});
   switch (result.status) {
     case engine::TransferStatus::kTransferred:
       call.reply.Integer(static_cast<std::int64_t>(result.token));

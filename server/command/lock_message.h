@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "server/engine/event.h"
-#include "server/engine/types.h"
+#include "server/engine/api/event.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

@@ -156,7 +156,7 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now) {
   const engine::Explanation explanation =
-      dispatcher.engine().Explain(request.key, request.owner, now, dispatcher.effects());
+      dispatcher.engine().Explain(request.key, request.owner, {now, dispatcher.effects()});
   reply.MapHeader(request.names_key ? 9 : 8);
   reply.Bulk("status");
   reply.Bulk(outcome.status);

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "protocol/reply_writer.h"
-#include "server/engine/inspection.h"
-#include "server/engine/limit_overrides.h"
-#include "server/engine/types.h"
+#include "server/engine/api/inspection.h"
+#include "server/engine/api/types.h"
+#include "server/engine/state/limit_overrides.h"
 
 namespace fairlock::command {
 

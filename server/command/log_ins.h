@@ -13,7 +13,7 @@
 #include "server/access/user.h"
 #include "server/access/user_table.h"
 #include "server/command/greeting.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

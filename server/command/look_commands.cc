@@ -34,9 +34,9 @@ void Locked(Invocation& call) {
   engine::LockEngine& engine = call.dispatcher.engine();
   engine::Effects& effects = call.dispatcher.effects();
   if (has_owner) {
-    call.reply.Integer(engine.IsHeldBy(key, owner, call.now, effects) ? 1 : 0);
+    call.reply.Integer(engine.IsHeldBy(key, owner, {call.now, effects}) ? 1 : 0);
   } else {
-    call.reply.Integer(static_cast<std::int64_t>(engine.CountHolders(key, call.now, effects)));
+    call.reply.Integer(static_cast<std::int64_t>(engine.CountHolders(key, {call.now, effects})));
   }
 }
 
@@ -44,8 +44,8 @@ void LockInfo(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.client.database());
   if (!arguments.Finish(call.reply)) return;
-  const engine::LockInfo info =
-      call.dispatcher.engine().Inspect(key, kHoldersShownMax, call.now, call.dispatcher.effects());
+  const engine::LockInfo info = call.dispatcher.engine().Inspect(
+      key, kHoldersShownMax, {call.now, call.dispatcher.effects()});
   WriteLockInfo(call.reply, call.dispatcher, info, call.now);
 }
 
@@ -66,8 +66,8 @@ void Queue(Invocation& call) {
   }
   if (!arguments.Finish(call.reply)) return;
   const std::vector<engine::PlaceInfo> places = call.dispatcher.engine().Queue(
-      key, static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(count), call.now,
-      call.dispatcher.effects());
+      key, static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(count),
+      {call.now, call.dispatcher.effects()});
   call.reply.ArrayHeader(places.size());
   for (const engine::PlaceInfo& place : places) {
     WritePlace(call.reply, call.dispatcher, place, call.now);
@@ -80,7 +80,7 @@ void Position(Invocation& call) {
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   const auto position =
-      call.dispatcher.engine().Position(key, owner, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Position(key, owner, {call.now, call.dispatcher.effects()});
   if (position) {
     call.reply.Integer(static_cast<std::int64_t>(*position));
   } else {
@@ -211,11 +211,11 @@ void Break(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   engine::LockEngine& engine = call.dispatcher.engine();
   // What is overdue ends by itself, not by force.
-  engine.CountHolders(key, call.now, call.dispatcher.effects());
+  engine.CountHolders(key, {call.now, call.dispatcher.effects()});
   record::History* history = call.dispatcher.recorder().history();
   if (history != nullptr) history->BeginForce(Describe(call.client.profile()), reason);
   call.reply.Integer(
-      static_cast<std::int64_t>(engine.Break(key, owner, call.now, call.dispatcher.effects())));
+      static_cast<std::int64_t>(engine.Break(key, owner, {call.now, call.dispatcher.effects()})));
   if (history != nullptr) history->EndForce();
 }
 

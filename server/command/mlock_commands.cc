@@ -44,7 +44,7 @@ void Mlock(Invocation& call) {
   const bool is_explained = ReadLockOptions(call, arguments, request.each);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request.each)) return;
   const engine::LockResult result =
-      call.dispatcher.engine().Mlock(request, call.client, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Mlock(request, call.client, {call.now, call.dispatcher.effects()});
   AnswerLock(call,
              {request.keys, request.each.owner, is_explained, request.each.notify.has_value()},
              result);
@@ -61,7 +61,7 @@ void Mrenew(Invocation& call) {
   request.each.token = options.token;
   if (!arguments.Finish(call.reply)) return;
   const bool are_renewed =
-      call.dispatcher.engine().Mrenew(request, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Mrenew(request, {call.now, call.dispatcher.effects()});
   call.reply.Integer(are_renewed ? 1 : 0);
 }
 
@@ -74,7 +74,7 @@ void Munlock(Invocation& call) {
   request.each.token = ReadTokenOption(arguments);
   if (!arguments.Finish(call.reply)) return;
   const std::size_t released =
-      call.dispatcher.engine().Munlock(request, call.now, call.dispatcher.effects());
+      call.dispatcher.engine().Munlock(request, {call.now, call.dispatcher.effects()});
   call.reply.Integer(static_cast<std::int64_t>(released));
 }
 

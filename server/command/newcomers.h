@@ -5,7 +5,7 @@
 #include <list>
 #include <unordered_map>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

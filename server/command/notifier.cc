@@ -78,9 +78,9 @@ void Notifier::FollowSubscribers(engine::TimeMs now) {
   if (changed_.empty()) return;
   for (const std::string& name : std::exchange(changed_, {})) {
     if (dispatcher_.channels().CountSubscribers(name) > 0) {
-      dispatcher_.engine().OpenChannel(name, now, dispatcher_.effects());
+      dispatcher_.engine().OpenChannel(name, {now, dispatcher_.effects()});
     } else {
-      dispatcher_.engine().CloseChannel(name, now, dispatcher_.effects());
+      dispatcher_.engine().CloseChannel(name, {now, dispatcher_.effects()});
     }
   }
 }

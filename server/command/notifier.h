@@ -7,9 +7,9 @@
 
 #include "server/command/channels.h"
 #include "server/command/command_table.h"
-#include "server/engine/notice.h"
-#include "server/engine/requests.h"
-#include "server/engine/types.h"
+#include "server/engine/api/notice.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

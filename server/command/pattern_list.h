@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/glob.h"
+#include "server/engine/api/glob.h"
 
 namespace fairlock::command {
 

@@ -126,7 +126,7 @@ void History(Invocation& call) {
   if (history == nullptr) return RefuseOff(call, "HISTORY", "history_memory");
   // What is overdue on the key has happened.
   if (query.key) {
-    call.dispatcher.engine().CountHolders(*query.key, call.now, call.dispatcher.effects());
+    call.dispatcher.engine().CountHolders(*query.key, {call.now, call.dispatcher.effects()});
   }
   const record::HistoryPage page = history->Search(query);
   call.reply.MapHeader(4);

@@ -38,9 +38,7 @@ bool IsValueOrRefuse(Invocation& call, std::string_view value) {
   return false;
 }
 
-engine::RedisLocks LocksOf(const Invocation& call) {
-  return engine::RedisLocks(call.dispatcher.engine());
-}
+engine::RedisView& LocksOf(const Invocation& call) { return call.dispatcher.engine().redis(); }
 
 engine::KeyName KeyOf(const Invocation& call, std::size_t position) {
   return {call.client.database(), call.arguments[position], position == 1 ? call.key_hash : 0};

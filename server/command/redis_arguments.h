@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "server/command/command_table.h"
-#include "server/engine/redis_locks.h"
-#include "server/engine/redis_requests.h"
-#include "server/engine/types.h"
+#include "server/engine/api/redis_requests.h"
+#include "server/engine/api/types.h"
+#include "server/engine/lock_engine.h"
 
 namespace fairlock::command {
 
@@ -27,7 +27,7 @@ bool IsValueOrRefuse(Invocation& call, std::string_view value);
 engine::KeyName KeyOf(const Invocation& call, std::size_t position);
 
 // The locks of the engine, as the commands of Redis use them.
-engine::RedisLocks LocksOf(const Invocation& call);
+engine::RedisView& LocksOf(const Invocation& call);
 
 // In which a command counts, and from when.
 struct TimeForm {

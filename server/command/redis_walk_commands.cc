@@ -167,7 +167,7 @@ void Flush(Invocation& call, std::optional<std::uint8_t> db) {
                                                   EqualsIgnoreCase(options[0], "ASYNC")));
   if (!is_known) return RefuseSyntax(call.reply);
   call.dispatcher.BeginStep(call.now);
-  LocksOf(call).Flush(db, call.client, call.now, call.dispatcher.effects());
+  LocksOf(call).Flush(db, call.client, {call.now, call.dispatcher.effects()});
   call.dispatcher.EndStep(call.now);
   call.reply.Ok();
 }

@@ -23,7 +23,7 @@ using engine::WrittenEnd;
 using protocol::ErrorCode;
 
 WriteResult Write(const Invocation& call, const WriteRequest& request) {
-  return LocksOf(call).Write(request, call.client, call.now, call.dispatcher.effects());
+  return LocksOf(call).Write(request, call.client, {call.now, call.dispatcher.effects()});
 }
 
 bool IsDone(const WriteResult& result) {
@@ -43,7 +43,7 @@ struct OldValue {
 };
 
 OldValue ValueOf(const Invocation& call, const engine::KeyName& key) {
-  const engine::KeyLook look = LocksOf(call).Look(key, call.now, call.dispatcher.effects());
+  const engine::KeyLook look = LocksOf(call).Look(key, {call.now, call.dispatcher.effects()});
   return {look.exists, std::string(look.value())};
 }
 
@@ -186,8 +186,8 @@ void MSetNx(Invocation& call) {
     requests.push_back(request);
   }
   std::vector<WriteResult> results(requests.size());
-  const WriteStatus status = LocksOf(call).WriteAllNew(requests, call.client, call.now,
-                                                       call.dispatcher.effects(), results);
+  const WriteStatus status = LocksOf(call).WriteAllNew(
+      requests, call.client, {call.now, call.dispatcher.effects()}, results);
   if (engine::IsRefusal(status)) {
     return RefuseWrite(call, requests.front().key.bytes, {.status = status});
   }
@@ -198,13 +198,13 @@ void MSetNx(Invocation& call) {
 // What the owner of the key is called next; none: the error is answered.
 std::optional<std::int64_t> NextNumber(Invocation& call, const engine::KeyName& key,
                                        std::int64_t step) {
-  engine::RedisLocks locks = LocksOf(call);
+  engine::RedisView& locks = LocksOf(call);
   engine::Effects& effects = call.dispatcher.effects();
-  if (!locks.MayChange(key, call.client, call.now, effects)) {
+  if (!locks.MayChange(key, call.client, {call.now, effects})) {
     RefuseWrite(call, key.bytes, {.status = WriteStatus::kNative});
     return std::nullopt;
   }
-  const engine::KeyLook look = locks.Look(key, call.now, effects);
+  const engine::KeyLook look = locks.Look(key, {call.now, effects});
   const auto number = look.is_held ? ReadRedisInteger(call, look.owner) : 0;
   if (!number) return std::nullopt;
   std::int64_t next = 0;

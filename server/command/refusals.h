@@ -3,8 +3,8 @@
 
 #include "protocol/reply_writer.h"
 #include "server/command/command_table.h"
-#include "server/engine/redis_requests.h"
-#include "server/engine/requests.h"
+#include "server/engine/api/redis_requests.h"
+#include "server/engine/api/requests.h"
 
 namespace fairlock::command {
 

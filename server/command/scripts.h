@@ -8,7 +8,7 @@
 
 #include "protocol/reply_writer.h"
 #include "server/command/request_window.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 #include "server/script/host.h"
 #include "server/script/interpreter.h"
 

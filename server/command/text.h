@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/engine/glob.h"
+#include "server/engine/api/glob.h"
 
 namespace fairlock::command {
 

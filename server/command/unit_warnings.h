@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

@@ -7,7 +7,7 @@ namespace fairlock::command {
 WatchedKeys::Watch WatchedKeys::Begin(const engine::KeyName& key, engine::TimeMs now) {
   engine::LockEngine& engine = dispatcher_.engine();
   // What is overdue ends first, and is no change.
-  const std::uint64_t lease_stamp = engine.LeaseStamp(key, now, dispatcher_.effects());
+  const std::uint64_t lease_stamp = engine.LeaseStamp(key, {now, dispatcher_.effects()});
   const std::uint64_t hash = engine.Prefetch(key);
   if (entries_.empty()) dispatcher_.AddEventSink(*this);
   Entry& entry = entries_[hash];
@@ -24,7 +24,7 @@ void WatchedKeys::End(const Watch& watch) {
 
 bool WatchedKeys::HasChanged(const Watch& watch, engine::TimeMs now) {
   const std::uint64_t lease_stamp = dispatcher_.engine().LeaseStamp(
-      {watch.db, watch.key, watch.key_hash}, now, dispatcher_.effects());
+      {watch.db, watch.key, watch.key_hash}, {now, dispatcher_.effects()});
   return entries_.find(watch.key_hash)->second.changes != watch.changes ||
          lease_stamp != watch.lease_stamp;
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "server/engine/event.h"
-#include "server/engine/types.h"
+#include "server/engine/api/event.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 

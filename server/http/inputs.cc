@@ -7,7 +7,7 @@
 
 #include "json/base64.h"
 #include "server/command/text.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::http {
 

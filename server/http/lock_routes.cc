@@ -163,7 +163,7 @@ Outcome ShowLock(const RouteCall& call) {
   // LOCKINFO would write down thousands of holders.
   command::Dispatcher& dispatcher = call.commands.dispatcher();
   const engine::LockInfo info = dispatcher.engine().Inspect(
-      {.db = call.inputs.Database(), .bytes = key}, kHoldersMax, call.now, dispatcher.effects());
+      {.db = call.inputs.Database(), .bytes = key}, kHoldersMax, {call.now, dispatcher.effects()});
   const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {
     command::WriteLockInfo(writer, dispatcher, info, call.now);
   });

@@ -15,7 +15,7 @@ Moment MomentOf(command::Dispatcher& dispatcher, engine::TimeMs now) {
           .expired = locks.expired,
           .timed_out = locks.timed_out,
           .broken = locks.broken,
-          .waiting = locks.places - locks.passed_over,
+          .waiting = locks.places - locks.skipped,
           .held = locks.holds,
           .connections = dispatcher.clients().size() - dispatcher.gauges().http_clients};
 }

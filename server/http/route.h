@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 #include "server/http/exchange.h"
 
 namespace fairlock::http {

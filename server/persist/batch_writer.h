@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/engine/change_log.h"
+#include "server/engine/api/change_log.h"
 #include "server/engine/lock_engine.h"
 #include "storage/record.h"
 

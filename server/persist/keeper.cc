@@ -77,7 +77,7 @@ Keeper::Keeper(engine::LockEngine& engine, OpenedLocks opened, KeeperOptions opt
         {.now = now, .unix_ms = options_.unix_ms(), .restart_grace_ms = options_.restart_grace_ms});
     rows_loaded_ = opened.rows->size();
   }
-  engine_.EndRestore(tokens_.ceiling(), now, effects);
+  engine_.EndRestore(tokens_.ceiling(), {now, effects});
   if (may_have_lost_leases_ && options_.start_delay_ms > 0) {
     grants_from_ = now + options_.start_delay_ms;
     engine_.DelayGrantsUntil(grants_from_);

@@ -1,7 +1,7 @@
 // Which leases have what is left of them written down while they run.
 #pragma once
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::persist {
 

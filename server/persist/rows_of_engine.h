@@ -1,7 +1,7 @@
 // What the lock engine tells of its state, as rows to store, and back.
 #pragma once
 
-#include "server/engine/kept_state.h"
+#include "server/engine/api/kept_state.h"
 #include "storage/rows.h"
 
 namespace fairlock::persist {

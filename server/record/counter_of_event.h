@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/engine/event.h"
+#include "server/engine/api/event.h"
 #include "server/record/event_kinds.h"
 #include "server/record/label_counts.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 #include "server/record/varint.h"
 
 namespace fairlock::record {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "server/engine/event.h"
+#include "server/engine/api/event.h"
 
 namespace fairlock::record {
 

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "server/engine/glob.h"
+#include "server/engine/api/glob.h"
 
 namespace fairlock::record {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/event.h"
-#include "server/engine/types.h"
+#include "server/engine/api/event.h"
+#include "server/engine/api/types.h"
 #include "server/record/event_kinds.h"
 #include "server/record/record_ring.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/event.h"
+#include "server/engine/api/event.h"
 #include "server/record/label_counts.h"
 #include "server/record/record_ring.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/event.h"
+#include "server/engine/api/event.h"
 #include "server/record/bucket_counts.h"
 #include "server/record/label_counts.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "server/engine/event.h"
+#include "server/engine/api/event.h"
 #include "server/record/history.h"
 #include "server/record/label_statistics.h"
 #include "server/record/label_totals.h"

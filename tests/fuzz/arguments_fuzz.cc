@@ -14,7 +14,7 @@
 #include "server/command/command_docs.h"
 #include "server/command/command_syntax.h"
 #include "server/command/command_table.h"
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 #include "tests/fuzz/play.h"
 
 namespace {

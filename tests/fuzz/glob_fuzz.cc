@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/engine/glob.h"
+#include "server/engine/api/glob.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it by this name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

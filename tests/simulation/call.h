@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "server/engine/redis_requests.h"
-#include "server/engine/requests.h"
-#include "server/engine/types.h"
+#include "server/engine/api/redis_requests.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/api/types.h"
 #include "tests/simulation/outcome.h"
 
 namespace fairlock::simulation {

@@ -76,8 +76,8 @@ bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects)
   const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
   const ModelKey& model = model_.key(key);
   const auto position = [&](int owner) {
-    return driver_.engine().Position(name, setting_.owners[static_cast<std::size_t>(owner)], now,
-                                     effects);
+    return driver_.engine().Position(name, setting_.owners[static_cast<std::size_t>(owner)],
+                                     {now, effects});
   };
   for (std::size_t i = 0; i < model.line.size(); ++i) {
     const auto seen = position(model.line[i].owner);
@@ -123,9 +123,9 @@ std::optional<std::string> Comparison::CompareKey(int key, TimeMs now) {
   const ModelKey& model = model_.key(key);
   const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
   engine::Effects effects;
-  const engine::LockInfo info = driver_.engine().Inspect(name, kAllHolders, now, effects);
+  const engine::LockInfo info = driver_.engine().Inspect(name, kAllHolders, {now, effects});
   const std::vector<engine::PlaceInfo> places =
-      driver_.engine().Queue(name, 0, kAllHolders, now, effects);
+      driver_.engine().Queue(name, 0, kAllHolders, {now, effects});
   const bool is_same = IsSameKey(info, places, model, now);
   if (!is_same) return NarrateKey(key, info, places, now);
   if (!HasSameCounters(info.counters, model))
@@ -170,7 +170,7 @@ std::optional<std::string> Comparison::CompareCounts(bool is_model_behind) {
   };
   const bool is_same =
       engine.locks == model.locks && engine.holds == model.holds &&
-      is_right(engine.places, model.places) && is_right(engine.cooling, model.cooling) &&
+      is_right(engine.places, model.places) && is_right(engine.cooldowns, model.cooldowns) &&
       engine.watchers == model.watchers && engine.granted == model.granted &&
       engine.granted_after_wait == model.granted_after_wait && engine.denied == model.denied &&
       engine.released == model.released && engine.expired == model.expired &&

@@ -30,7 +30,7 @@ EngineDriver::~EngineDriver() {
   // A run that failed ends at any point; what waits must let go of its connection first.
   engine::Effects ignored;
   for (const auto& connection : slots_) {
-    if (connection) engine_.Detach(*connection, now_, ignored);
+    if (connection) engine_.Detach(*connection, {now_, ignored});
   }
 }
 
@@ -53,26 +53,26 @@ engine::Attachment& EngineDriver::AttachmentOf(int connection) { return Find(con
 
 void EngineDriver::Close(Connection& connection, TimeMs now) {
   now_ = now;
-  engine_.Detach(connection, now, effects_);
+  engine_.Detach(connection, {now, effects_});
   engine_.clients().Disconnect(connection.client);
 }
 
 void EngineDriver::EndStep(TimeMs now, Outcome& outcome) {
   now_ = now;
-  engine_.EndStep(now, effects_);
+  engine_.EndTransaction({now, effects_});
   TakeAnswers(outcome);
 }
 
 void EngineDriver::Unblock(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
-  engine_.EndWaits(Find(connection), now, effects_);
+  engine_.EndWaits(Find(connection), {now, effects_});
   TakeAnswers(outcome);
 }
 
 bool EngineDriver::UndoGrant(int key, Token token, TimeMs now, Outcome& outcome) {
   now_ = now;
   const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
-  const bool is_undone = engine_.UndoGrant(engine_.Prefetch(name), token, now, effects_);
+  const bool is_undone = engine_.UndoGrant(engine_.Prefetch(name), token, {now, effects_});
   TakeAnswers(outcome);
   outcome.number = is_undone;
   return is_undone;
@@ -92,7 +92,7 @@ void EngineDriver::CloseAll(TimeMs now) {
     connection.reset();
   }
   for (const std::string& channel : setting_.channels) {
-    engine_.CloseChannel(channel, now, effects_);
+    engine_.CloseChannel(channel, {now, effects_});
   }
   told_.clear();
   losses_.clear();
@@ -166,13 +166,13 @@ void EngineDriver::Take(const engine::Notice& notice) {
 
 void EngineDriver::OpenChannel(int channel, TimeMs now, Outcome& outcome) {
   now_ = now;
-  engine_.OpenChannel(setting_.TextOf(setting_.channels, channel), now, effects_);
+  engine_.OpenChannel(setting_.TextOf(setting_.channels, channel), {now, effects_});
   TakeAnswers(outcome);
 }
 
 void EngineDriver::CloseChannel(int channel, TimeMs now, Outcome& outcome) {
   now_ = now;
-  engine_.CloseChannel(setting_.TextOf(setting_.channels, channel), now, effects_);
+  engine_.CloseChannel(setting_.TextOf(setting_.channels, channel), {now, effects_});
   TakeAnswers(outcome);
 }
 
@@ -227,7 +227,7 @@ void EngineDriver::ListLine(const Call& call, TimeMs now, Outcome& outcome) {
   engine::Effects none;
   for (const engine::KeyName& key : KeysOf(call)) {
     outcome.owners_in_line.emplace_back();
-    for (const auto& place : engine_.Queue(key, 0, 1'000'000, now, none)) {
+    for (const auto& place : engine_.Queue(key, 0, 1'000'000, {now, none})) {
       outcome.owners_in_line.back().push_back(NumberOfOwner(place.owner));
     }
   }
@@ -254,7 +254,7 @@ bool EngineDriver::Advance(const Call& call, TimeMs now, Outcome& outcome) {
   lapses_.clear();
   bool is_more_due = true;
   do {
-    is_more_due = engine_.Advance(now, call.steps_max, effects_);
+    is_more_due = engine_.Advance(call.steps_max, {now, effects_});
   } while (is_more_due && call.until_done);
   TakeAnswers(outcome);
   outcome.expiries = expiries_;
@@ -324,11 +324,11 @@ engine::LockRequest EngineDriver::LockRequestOf(const Call& call) const {
 
 void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) {
   if (call.operation == Operation::kSetDefaultLease) {
-    engine_.set_default_lease_ms(call.lease_ms.value());
+    engine_.options().default_lease_ms = call.lease_ms.value();
     return;
   }
   if (call.operation == Operation::kSetReconnectGrace) {
-    engine_.set_reconnect_grace_ms(call.lease_ms.value());
+    engine_.options().reconnect_grace_ms = call.lease_ms.value();
     return;
   }
   if (call.operation == Operation::kSetShortage) return engine_.set_short_of_memory(call.is_short);
@@ -353,10 +353,10 @@ void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
   engine::LockResult result;
   if (call.is_mlock()) {
     const std::vector<engine::KeyName> keys = KeysOf(call);
-    result = engine_.Mlock({keys, request}, connection, now, effects_);
+    result = engine_.Mlock({keys, request}, connection, {now, effects_});
   } else {
     request.key = KeyOf(call);
-    result = engine_.Lock(request, connection, now, effects_);
+    result = engine_.Lock(request, connection, {now, effects_});
     assert(result.status != LockStatus::kGranted ||
            result.key_hash == engine_.Prefetch(request.key));
   }
@@ -386,17 +386,17 @@ void EngineDriver::ApplyToAll(const Call& call, TimeMs now, Outcome& outcome) {
   if (call.operation == Operation::kMrenew) {
     const engine::RenewRequest each{
         .key = {}, .owner = owner, .lease_ms = call.lease_ms, .token = call.token};
-    outcome.number = engine_.Mrenew({keys, each}, now, effects_);
+    outcome.number = engine_.Mrenew({keys, each}, {now, effects_});
   } else {
     const engine::UnlockRequest each{.key = {}, .owner = owner, .token = call.token};
-    outcome.number = static_cast<std::int64_t>(engine_.Munlock({keys, each}, now, effects_));
+    outcome.number = static_cast<std::int64_t>(engine_.Munlock({keys, each}, {now, effects_}));
   }
 }
 
 void EngineDriver::Wait(const Call& call, TimeMs now, Outcome& outcome) {
   Connection& connection = Find(call.connection);
   const engine::WaitRequest request{.key = KeyOf(call), .timeout_ms = call.wait_ms};
-  const WaitStatus status = engine_.Wait(request, connection, now, effects_);
+  const WaitStatus status = engine_.Wait(request, connection, {now, effects_});
   if (status == WaitStatus::kWaiting) {
     connection.key = call.key;
     connection.waits_for_all = false;
@@ -410,7 +410,7 @@ void EngineDriver::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
                                         .new_owner = OwnerOf(call.new_owner),
                                         .lease_ms = call.lease_ms,
                                         .token = call.token};
-  const engine::TransferResult result = engine_.Transfer(request, now, effects_);
+  const engine::TransferResult result = engine_.Transfer(request, {now, effects_});
   outcome.status = static_cast<int>(result.status);
   outcome.token = result.token;
 }
@@ -420,19 +420,19 @@ void EngineDriver::ApplyToHolder(const Call& call, TimeMs now, Outcome& outcome)
   if (call.operation == Operation::kBreak) {
     std::optional<std::string_view> owner;
     if (call.owner != kAbsent) owner = OwnerOf(call.owner);
-    outcome.number = static_cast<std::int64_t>(engine_.Break(key, owner, now, effects_));
+    outcome.number = static_cast<std::int64_t>(engine_.Break(key, owner, {now, effects_}));
     return;
   }
   const std::string_view owner = OwnerOf(call.owner);
   if (call.operation == Operation::kUnlock) {
     outcome.number =
-        engine_.Unlock({.key = key, .owner = owner, .token = call.token}, now, effects_);
+        engine_.Unlock({.key = key, .owner = owner, .token = call.token}, {now, effects_});
   } else if (call.operation == Operation::kRenew) {
     const engine::RenewRequest request{
         .key = key, .owner = owner, .lease_ms = call.lease_ms, .token = call.token};
-    outcome.number = engine_.Renew(request, now, effects_);
+    outcome.number = engine_.Renew(request, {now, effects_});
   } else {
-    outcome.number = engine_.Cancel(key, owner, now, effects_);
+    outcome.number = engine_.Cancel(key, owner, {now, effects_});
   }
 }
 
@@ -440,25 +440,25 @@ void EngineDriver::Look(const Call& call, TimeMs now, Outcome& outcome) {
   const engine::KeyName key = KeyOf(call);
   switch (call.operation) {
     case Operation::kCheck:
-      outcome.number = engine_.Check(key, call.token.value(), now, effects_);
+      outcome.number = engine_.Check(key, call.token.value(), {now, effects_});
       break;
     case Operation::kCountHolders:
-      outcome.number = static_cast<std::int64_t>(engine_.CountHolders(key, now, effects_));
+      outcome.number = static_cast<std::int64_t>(engine_.CountHolders(key, {now, effects_}));
       break;
     case Operation::kIsHeldBy:
-      outcome.number = engine_.IsHeldBy(key, OwnerOf(call.owner), now, effects_);
+      outcome.number = engine_.IsHeldBy(key, OwnerOf(call.owner), {now, effects_});
       break;
     case Operation::kPosition: {
-      const auto position = engine_.Position(key, OwnerOf(call.owner), now, effects_);
+      const auto position = engine_.Position(key, OwnerOf(call.owner), {now, effects_});
       outcome.number = position ? static_cast<std::int64_t>(*position) : kAbsent;
       break;
     }
     case Operation::kInspect:
       outcome.number =
-          static_cast<std::int64_t>(engine_.Inspect(key, 1, now, effects_).holder_count);
+          static_cast<std::int64_t>(engine_.Inspect(key, 1, {now, effects_}).holder_count);
       break;
     case Operation::kQueue: {
-      const auto places = engine_.Queue(key, call.start, call.count, now, effects_);
+      const auto places = engine_.Queue(key, call.start, call.count, {now, effects_});
       outcome.number = static_cast<std::int64_t>(places.size());
       if (!places.empty()) outcome.extra = static_cast<std::int64_t>(places.front().position);
       break;
@@ -470,7 +470,7 @@ void EngineDriver::Look(const Call& call, TimeMs now, Outcome& outcome) {
 
 void EngineDriver::Explain(const Call& call, TimeMs now, Outcome& outcome) {
   const engine::Explanation explanation =
-      engine_.Explain(KeyOf(call), OwnerOf(call.owner), now, effects_);
+      engine_.Explain(KeyOf(call), OwnerOf(call.owner), {now, effects_});
   outcome.status = static_cast<int>(explanation.waiter_count);
   outcome.number =
       explanation.position ? static_cast<std::int64_t>(*explanation.position) : kAbsent;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
-#include "server/engine/redis_locks.h"
 #include "tests/simulation/call.h"
 #include "tests/simulation/setting.h"
 
@@ -26,7 +25,7 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
   // True: nothing more is due.
   bool Advance(const Call& call, TimeMs now, Outcome& outcome);
-  void BeginStep(TimeMs now) { engine_.BeginStep(now); }
+  void BeginStep(TimeMs now) { engine_.BeginTransaction(now); }
   void EndStep(TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
   // The grant never reached its owner; true: it is undone.
@@ -88,7 +87,7 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
 
   const Setting& setting_;
   engine::LockEngine engine_;
-  engine::RedisLocks redis_{engine_};
+  engine::RedisView& redis_ = engine_.redis();
   engine::Effects effects_;
   std::vector<std::unique_ptr<Connection>> slots_;
   std::vector<std::string> addresses_;  // of all connections there ever were

@@ -28,7 +28,7 @@ void EngineDriver::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) {
       WriteAllNew(call, now, outcome);
       break;
     case Operation::kDel:
-      outcome.number = redis_.Release(KeyOf(call), from, now, effects_);
+      outcome.number = redis_.Release(KeyOf(call), from, {now, effects_});
       break;
     case Operation::kExpire:
       outcome.number = redis_.Expire({.key = KeyOf(call),
@@ -37,7 +37,7 @@ void EngineDriver::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) {
                                       .only_ending = call.condition == ExpiryCondition::kXx,
                                       .only_later = call.condition == ExpiryCondition::kGt,
                                       .only_earlier = call.condition == ExpiryCondition::kLt},
-                                     from, now, effects_);
+                                     from, {now, effects_});
       break;
     case Operation::kFlush:
       Flush(call, now);
@@ -54,7 +54,7 @@ void EngineDriver::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) {
 
 void EngineDriver::Write(const Call& call, TimeMs now, Outcome& outcome) {
   const engine::WriteResult result =
-      redis_.Write(WriteRequestOf(call, call.key), AttachmentOf(call.connection), now, effects_);
+      redis_.Write(WriteRequestOf(call, call.key), AttachmentOf(call.connection), {now, effects_});
   outcome.status = static_cast<int>(result.status);
   outcome.reason = static_cast<int>(result.reason);
   outcome.token = result.token;
@@ -65,21 +65,21 @@ void EngineDriver::WriteAllNew(const Call& call, TimeMs now, Outcome& outcome) {
   for (int key : call.keys) requests.push_back(WriteRequestOf(call, key));
   std::vector<engine::WriteResult> results(requests.size());
   outcome.status = static_cast<int>(
-      redis_.WriteAllNew(requests, AttachmentOf(call.connection), now, effects_, results));
+      redis_.WriteAllNew(requests, AttachmentOf(call.connection), {now, effects_}, results));
   outcome.token = results.back().token;
 }
 
 void EngineDriver::Flush(const Call& call, TimeMs now) {
-  const bool is_own_step = !engine_.is_in_step();
-  if (is_own_step) engine_.BeginStep(now);
+  const bool is_own_step = !engine_.is_in_transaction();
+  if (is_own_step) engine_.BeginTransaction(now);
   redis_.Flush(call.flushes_all ? std::nullopt : std::optional(KeyOf(call).db),
-               AttachmentOf(call.connection), now, effects_);
-  if (is_own_step) engine_.EndStep(now, effects_);
+               AttachmentOf(call.connection), {now, effects_});
+  if (is_own_step) engine_.EndTransaction({now, effects_});
 }
 
 RedisSight EngineDriver::SeeAsRedis(int key, TimeMs now) {
   const engine::KeyLook look =
-      redis_.Look(setting_.keys[static_cast<std::size_t>(key)].name(), now, effects_);
+      redis_.Look(setting_.keys[static_cast<std::size_t>(key)].name(), {now, effects_});
   RedisSight sight;
   if (!look.exists) return sight;
   sight.bits = RedisSight::kExists;

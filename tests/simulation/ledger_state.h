@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 #include "tests/simulation/outcome.h"
 
 namespace fairlock::simulation {

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 #include "tests/simulation/call.h"
 
 namespace fairlock::simulation {

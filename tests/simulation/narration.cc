@@ -237,8 +237,8 @@ std::string Narrate(const ModelPlace& place, TimeMs now) {
 std::string Narrate(const engine::EngineCounts& counts) {
   std::string text;
   for (std::uint64_t count :
-       {counts.locks, counts.holds, counts.places, counts.watchers, counts.cooling, counts.granted,
-        counts.granted_after_wait, counts.denied, counts.released, counts.expired,
+       {counts.locks, counts.holds, counts.places, counts.watchers, counts.cooldowns,
+        counts.granted, counts.granted_after_wait, counts.denied, counts.released, counts.expired,
         counts.disconnected, counts.broken, counts.timed_out, counts.newest_token}) {
     text += " " + std::to_string(count);
   }

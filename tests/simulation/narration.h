@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/engine/inspection.h"
+#include "server/engine/api/inspection.h"
 #include "tests/simulation/call.h"
 #include "tests/simulation/model_key.h"
 #include "tests/simulation/setting.h"

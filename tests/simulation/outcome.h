@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "server/engine/effects.h"
-#include "server/engine/event.h"
-#include "server/engine/types.h"
+#include "server/engine/api/effects.h"
+#include "server/engine/api/event.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::simulation {
 

@@ -349,7 +349,7 @@ engine::EngineCounts ReferenceModel::Counts() const {
     counts.holds += key.holds.size();
     counts.places += key.line.size();
     counts.watchers += key.watchers.size();
-    counts.cooling += key.cooling.size();
+    counts.cooldowns += key.cooling.size();
   }
   counts.newest_token = next_token_ - 1;
   return counts;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/engine/inspection.h"
+#include "server/engine/api/inspection.h"
 #include "tests/simulation/call.h"
 #include "tests/simulation/model_key.h"
 #include "tests/simulation/override_book.h"

@@ -312,7 +312,7 @@ bool Simulator::IsModelBehind(const std::vector<Comparison::Sight>& sights) {
   if (expiries_followed_ < engine_outcome_.expiries.size()) return true;
   const engine::EngineCounts& seen = driver_.engine().counts();
   const engine::EngineCounts known = model_.Counts();
-  if (known.places > seen.places || known.cooling > seen.cooling) return true;
+  if (known.places > seen.places || known.cooldowns > seen.cooldowns) return true;
   for (std::size_t i = 0; i < sights.size(); ++i) {
     const ModelKey& key = model_.key(static_cast<int>(i));
     if (key.holds.size() > sights[i].holders || key.CountStanding() > sights[i].standing ||
@@ -360,7 +360,7 @@ void Simulator::FinishRun() {
   if (setting_.seed % 4 < 2) {
     engine::Effects effects;
     for (const KeyText& key : setting_.keys) {
-      driver_.engine().Break(key.name(), std::nullopt, now_, effects);
+      driver_.engine().Break(key.name(), std::nullopt, {now_, effects});
     }
   }
   BreakEndless();
@@ -410,7 +410,7 @@ void Simulator::BreakEndless() {
     const RedisSight sight = driver_.SeeAsRedis(key, now_);
     if ((sight.bits & RedisSight::kHeld) == 0 || sight.ttl_ms > 0) continue;
     const KeyText& text = setting_.keys[static_cast<std::size_t>(key)];
-    driver_.engine().Break(text.name(), std::nullopt, now_, effects);
+    driver_.engine().Break(text.name(), std::nullopt, {now_, effects});
   }
 }
 

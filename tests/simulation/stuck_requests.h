@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/engine/types.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::simulation {
 

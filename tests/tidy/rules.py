@@ -35,6 +35,11 @@ MAY_INCLUDE = {
     "cli": {"cli", "json", "protocol"},
     "dashboard": {"dashboard"},
 }
+# The parts of a folder, in an order in which each may include only itself and those before it; ""
+# is the folder itself.
+PARTS = {
+    "server/engine": ["containers", "api", "state", "rules", ""],
+}
 MAY_LINK = {
     "protocol": set(),
     "json": {"protocol"},
@@ -121,6 +126,15 @@ def folder_of(path):
     return None
 
 
+def part_of(path):
+    """Which part of its folder a file belongs to, as a place in PARTS, or None."""
+    folder = folder_of(path)
+    if folder not in PARTS:
+        return None
+    part = posixpath.dirname(posixpath.relpath(path, folder))
+    return PARTS[folder].index(part) if part in PARTS[folder] else None
+
+
 def include_direction(file):
     allowed = MAY_INCLUDE.get(folder_of(file.path))
     for number, line in enumerate(file.lines if file.is_cpp else [], 1):
@@ -132,6 +146,11 @@ def include_direction(file):
             yield number, f'"{target}" is not a path from the root of the project'
         elif allowed is not None and folder_of(target) not in allowed:
             yield number, f"{folder_of(file.path)} may not include {target}"
+        elif folder_of(target) == folder_of(file.path) in PARTS:
+            if part_of(file.path) is None or part_of(target) is None:
+                yield number, f"{folder_of(file.path)} has no such part"
+            elif part_of(target) > part_of(file.path):
+                yield number, f"{posixpath.dirname(file.path)} may not include {target}"
 
 
 def outside_world(file):

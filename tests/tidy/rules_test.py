@@ -38,6 +38,9 @@ PLANTED = {
         ("cli/a.cc", '#include "server/command/client.h"\n', 1),
         ("server/a.cc", '#include "bench/load.h"\n', 1),
         ("server/engine/a.cc", '#include "types.h"\n', 1),
+        ("server/engine/api/a.h", '#include "server/engine/state/claim.h"\n', 1),
+        ("server/engine/rules/a.h", '#include "server/engine/lock_engine.h"\n', 1),
+        ("server/engine/rules/a.h", '#include "server/engine/types.h/x.h"\n', 1),
         ("tests/unit/a.cc", '#include "tests/../protocol/limits.h"\n', 1),
     ],
     "outside-world": [
@@ -143,6 +146,8 @@ PLANTED = {
 # Rule, then (path, text) in which it finds nothing.
 CLEAN = {
     "include-direction": [
+        ("server/engine/rules/a.h", '#include "server/engine/api/types.h"\n'),
+        ("server/engine/lock_engine.h", '#include "server/engine/rules/holds.h"\n'),
         ("server/command/a.cc", '#include "protocol/limits.h"\n#include "server/engine/types.h"\n'),
         ("server/net/a.cc", '#include "server/command/client.h"\n#include "storage/store.h"\n'),
         ("server/main.cc", '#include "server/net/turn.h"\n#include "server/config.h"\n'),

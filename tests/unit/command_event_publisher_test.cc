@@ -226,8 +226,8 @@ TEST_F(EventPublisherTest, AGrantThatNeverArrivedIsSetThenDel) {
   bob_.Say("LOCK k bob WAIT 10s");
   KeyEvents();
   // Both end before the reply is sent.
-  server_.dispatcher().engine().Unlock({{0, "k"}, "alice", {}}, server_.now(),
-                                       server_.dispatcher().effects());
+  server_.dispatcher().engine().Unlock({{0, "k"}, "alice", {}},
+                                       {server_.now(), server_.dispatcher().effects()});
   server_.dispatcher().DeliverEffects(server_.now());
   bob_.Close();
   EXPECT_EQ(KeyEvents(), "k del\nk set\nk del\n");

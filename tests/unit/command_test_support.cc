@@ -280,7 +280,7 @@ void TestServer::BreakEndless() {
         [&](const engine::LockSummary& lock) { keys.emplace_back(lock.key.db, lock.key.bytes); });
   } while (cursor != 0);
   for (const auto& [db, bytes] : keys) {
-    dispatcher_.engine().Break({db, bytes}, std::nullopt, now_, dispatcher_.effects());
+    dispatcher_.engine().Break({db, bytes}, std::nullopt, {now_, dispatcher_.effects()});
   }
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/engine/block_pool.h"
+#include "server/engine/containers/block_pool.h"
 
 namespace fairlock::engine {
 namespace {

@@ -13,7 +13,7 @@ namespace {
 class DeadlockTest : public testing::Test {
  protected:
   ~DeadlockTest() override {
-    for (auto& connection : connections_) engine_.Detach(*connection, 0, effects_);
+    for (auto& connection : connections_) engine_.Detach(*connection, {0, effects_});
     engine_.CheckInvariants();
   }
 
@@ -28,7 +28,7 @@ class DeadlockTest : public testing::Test {
     request.key = {0, key};
     request.owner = owner;
     request.wait_ms = wait_ms;
-    return engine_.Lock(request, Connect(), 0, effects_).status;
+    return engine_.Lock(request, Connect(), {0, effects_}).status;
   }
 
   // Owner i holds key i, and waits for the next; the last does not wait.
@@ -64,14 +64,14 @@ TEST_F(DeadlockTest, LongCircleIsFoundAndItsBeginIsNamed) {
 }
 
 TEST_F(DeadlockTest, CircleBeyondTheBoundIsNotRefused) {
-  engine_.set_deadlock_search(50);
+  engine_.options().deadlock_search = 50;
   MakeChain(51);
   EXPECT_EQ(Lock(Key(0), Owner(50), kForever), LockStatus::kQueued);
 }
 
 TEST_F(DeadlockTest, CircleWithinTheBoundIsRefused) {
   // A hold and a place for each link.
-  engine_.set_deadlock_search(100);
+  engine_.options().deadlock_search = 100;
   MakeChain(50);
   EXPECT_EQ(Lock(Key(0), Owner(49), kForever), LockStatus::kDeadlock);
 }
@@ -82,8 +82,8 @@ TEST_F(DeadlockTest, OwnerCountsAgainWhenAllButOneOfItsRequestsHaveEnded) {
   Lock("c", "carol");
   for (const char* key : {"a", "c"}) Lock(key, "bob", kForever);
   EXPECT_EQ(Lock("b", "alice", kForever), LockStatus::kQueued);
-  EXPECT_TRUE(engine_.Cancel({0, "b"}, "alice", 0, effects_));
-  EXPECT_TRUE(engine_.Cancel({0, "c"}, "bob", 0, effects_));
+  EXPECT_TRUE(engine_.Cancel({0, "b"}, "alice", {0, effects_}));
+  EXPECT_TRUE(engine_.Cancel({0, "c"}, "bob", {0, effects_}));
   EXPECT_EQ(Lock("b", "alice", kForever), LockStatus::kDeadlock);
   EXPECT_EQ(engine_.counts().places, 1U);
 }
@@ -94,9 +94,9 @@ TEST_F(DeadlockTest, ManyRequestsOfOneOwnerEndInAnyOrder) {
     Lock(Key(i), "holder");
     ASSERT_EQ(Lock(Key(i), "waiter", kForever), LockStatus::kQueued);
   }
-  for (int i = 0; i < kCount; i += 2) engine_.Cancel({0, Key(i)}, "waiter", 0, effects_);
+  for (int i = 0; i < kCount; i += 2) engine_.Cancel({0, Key(i)}, "waiter", {0, effects_});
   engine_.CheckInvariants();
-  for (int i = kCount - 1; i > 0; i -= 2) engine_.Cancel({0, Key(i)}, "waiter", 0, effects_);
+  for (int i = kCount - 1; i > 0; i -= 2) engine_.Cancel({0, Key(i)}, "waiter", {0, effects_});
   EXPECT_EQ(engine_.counts().places, 0U);
 }
 

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "server/engine/event_fan.h"
+#include "server/engine/api/event_fan.h"
 #include "tests/unit/engine_test_support.h"
 
 namespace fairlock::engine {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/engine/glob.h"
+#include "server/engine/api/glob.h"
 
 namespace fairlock::engine {
 namespace {

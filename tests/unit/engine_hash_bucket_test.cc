@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <random>
 
-#include "server/engine/hash_bucket.h"
+#include "server/engine/containers/hash_bucket.h"
 
 namespace fairlock::engine {
 namespace {

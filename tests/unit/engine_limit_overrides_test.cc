@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/engine/limit_overrides.h"
+#include "server/engine/state/limit_overrides.h"
 #include "tests/unit/engine_test_support.h"
 
 namespace fairlock::engine {
@@ -60,17 +60,17 @@ TEST_F(OverrideTest, LinesAreLookedAtInSlices) {
     request.key.bytes = keys.back();
     request.limit = 1;
     request.lease_ms = kLeaseMsMax;
-    engine_.Lock(request, holder, now_, effects_);
+    engine_.Lock(request, holder, {now_, effects_});
     request.owner = "waiter";
     request.wait_ms = kForever;
-    engine_.Lock(request, Connect(), now_, effects_);
+    engine_.Lock(request, Connect(), {now_, effects_});
   }
   ASSERT_TRUE(engine_.SetLimit(Row("*", 2), now_));
   EXPECT_TRUE(Taken().empty());
   EXPECT_LE(engine_.NextDeadline(), now_);
   std::size_t granted = 0;
   for (bool is_more_due = true; is_more_due;) {
-    is_more_due = engine_.Advance(now_, kSlice, effects_);
+    is_more_due = engine_.Advance(kSlice, {now_, effects_});
     const std::size_t in_this_slice = Taken().size();
     EXPECT_LE(in_this_slice, kSlice);
     granted += in_this_slice;
@@ -124,28 +124,28 @@ TEST(Override, ADrainedKeyWhoseOnlyPlaceIsReplacedInVainIsGone) {
   request.key = {0, "key"};
   request.owner = "holder";
   request.wait_ms = kForever;
-  engine.Lock(request, a, 0, effects);
+  engine.Lock(request, a, {0, effects});
   request.owner = "waiter";
-  engine.Lock(request, a, 0, effects);
-  engine.Unlock({{0, "key"}, "holder", std::nullopt}, 0, effects);
+  engine.Lock(request, a, {0, effects});
+  engine.Unlock({{0, "key"}, "holder", std::nullopt}, {0, effects});
   const Resolution granted = effects.resolutions.at(0);
   ASSERT_TRUE(engine.SetLimit(Row("*", 0), 0));
   request.key.bytes = "other";
   request.owner = "another";
-  EXPECT_EQ(engine.Lock(request, b, 0, effects).status, LockStatus::kQueued);
+  EXPECT_EQ(engine.Lock(request, b, {0, effects}).status, LockStatus::kQueued);
   // The place that returns is one more than may join.
-  EXPECT_TRUE(engine.UndoGrant(granted.key_hash, granted.token, 0, effects));
+  EXPECT_TRUE(engine.UndoGrant(granted.key_hash, granted.token, {0, effects}));
   request.key.bytes = "key";
   request.owner = "waiter";
-  EXPECT_EQ(engine.Lock(request, a, 0, effects).status, LockStatus::kQueued);
+  EXPECT_EQ(engine.Lock(request, a, {0, effects}).status, LockStatus::kQueued);
   request.owner = "new";
   request.waiters_max = 0;
   request.replaces_newest = true;
-  EXPECT_EQ(engine.Lock(request, a, 0, effects).status, LockStatus::kTooManyPlaces);
+  EXPECT_EQ(engine.Lock(request, a, {0, effects}).status, LockStatus::kTooManyPlaces);
   EXPECT_EQ(engine.counts().locks, 1U);
   engine.CheckInvariants();
-  engine.Detach(a, 0, effects);
-  engine.Detach(b, 0, effects);
+  engine.Detach(a, {0, effects});
+  engine.Detach(b, {0, effects});
 }
 
 TEST_F(OverrideTest, CoolingRoomsAndReservationsCountWithTheOverride) {
@@ -163,7 +163,7 @@ TEST_F(OverrideTest, CoolingRoomsAndReservationsCountWithTheOverride) {
 }
 
 TEST_F(OverrideTest, TheirNumberIsBounded) {
-  engine_.set_limit_overrides_max(1);
+  engine_.options().limit_overrides_max = 1;
   EXPECT_TRUE(engine_.SetLimit(Row("a", 2), now_));
   EXPECT_FALSE(engine_.SetLimit(Row("b", 2), now_));
   EXPECT_TRUE(engine_.SetLimit(Row("a", 3), now_));
@@ -174,7 +174,7 @@ TEST_F(OverrideTest, AfterALossyStartNobodyNewIsLetInForAWhile) {
   Attachment& b = Connect();
   engine_.Restore(
       KeptHold{.key = {0, "key"}, .token = 7, .claim = {.owner = "a", .lease_ms = 5'000}}, 0, now_);
-  engine_.EndRestore(100, now_, effects_);
+  engine_.EndRestore(100, {now_, effects_});
   engine_.DelayGrantsUntil(now_ + 1'000);
   EXPECT_EQ(Ask("a", a, 5'000).status, LockStatus::kAlready);
   EXPECT_TRUE(Unlock("a"));

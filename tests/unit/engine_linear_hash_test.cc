@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/engine/linear_hash.h"
+#include "server/engine/containers/linear_hash.h"
 
 namespace fairlock::engine {
 namespace {

@@ -21,7 +21,7 @@ TEST_F(LockEngineTest, GrantsToOldestWaiterWhenHolderReleases) {
   ASSERT_EQ(resolutions.size(), 1U);
   EXPECT_EQ(resolutions[0].to, &b);
   EXPECT_EQ(resolutions[0].token, 101U);
-  EXPECT_EQ(engine_.Position({0, "key"}, "c", now_, effects_), 1U);
+  EXPECT_EQ(engine_.Position({0, "key"}, "c", {now_, effects_}), 1U);
 }
 
 TEST_F(LockEngineTest, NewcomerDoesNotPassAWaiterAlthoughThereIsRoom) {
@@ -39,9 +39,9 @@ TEST_F(LockEngineTest, LeaseLastsThroughItsLastMillisecond) {
   Attachment& a = Connect();
   Ask("a", a, 500);
   AdvanceTo(1500);
-  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "a", now_, effects_));
+  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "a", {now_, effects_}));
   AdvanceTo(1501);
-  EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "a", now_, effects_));
+  EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "a", {now_, effects_}));
   EXPECT_EQ(engine_.counts().locks, 0U);
 }
 
@@ -65,7 +65,7 @@ TEST_F(LockEngineTest, ClosedWaiterLeavesTheLineAndTheNextIsServed) {
   Ask("a", a, 5000);
   Ask("b", b, 5000, kForever);
   Ask("c", c, 5000, kForever);
-  engine_.Detach(b, now_, effects_);
+  engine_.Detach(b, {now_, effects_});
   EXPECT_TRUE(Unlock("a"));
   const auto resolutions = Taken();
   ASSERT_EQ(resolutions.size(), 1U);
@@ -77,7 +77,7 @@ TEST_F(LockEngineTest, WatcherIsAnsweredWhenTheHoldsOfItsTimeAreGone) {
   Attachment& b = Connect();
   Attachment& w = Connect();
   Ask("a", a, 5000);
-  EXPECT_EQ(engine_.Wait({{0, "key"}, kForever}, w, now_, effects_), WaitStatus::kWaiting);
+  EXPECT_EQ(engine_.Wait({{0, "key"}, kForever}, w, {now_, effects_}), WaitStatus::kWaiting);
   Ask("b", b, 5000, kForever);
   EXPECT_TRUE(Unlock("a"));
   const auto resolutions = Taken();
@@ -92,15 +92,15 @@ TEST_F(LockEngineTest, TransferAnswersTheNewOwnersWaitingRequest) {
   Ask("a", a, 5000);
   Ask("b", b, 700, kForever);
   const TransferResult result =
-      engine_.Transfer({{0, "key"}, "a", "b", std::nullopt, std::nullopt}, now_, effects_);
+      engine_.Transfer({{0, "key"}, "a", "b", std::nullopt, std::nullopt}, {now_, effects_});
   EXPECT_EQ(result.status, TransferStatus::kTransferred);
   const auto resolutions = Taken();
   ASSERT_EQ(resolutions.size(), 1U);
   EXPECT_EQ(resolutions[0].token, result.token);
   AdvanceTo(6000);
-  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "b", now_, effects_));
+  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "b", {now_, effects_}));
   AdvanceTo(6001);
-  EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "b", now_, effects_));
+  EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "b", {now_, effects_}));
 }
 
 TEST_F(LockEngineTest, TheFirstRuleThatMatchesLabelsWhatGivesNone) {
@@ -110,8 +110,8 @@ TEST_F(LockEngineTest, TheFirstRuleThatMatchesLabelsWhatGivesNone) {
     LockRequest request = Request("a");
     request.key = {0, key};
     request.label = label;
-    engine_.Lock(request, a, now_, effects_);
-    return std::string(engine_.Inspect({0, key}, 1, now_, effects_).holders.at(0).label);
+    engine_.Lock(request, a, {now_, effects_});
+    return std::string(engine_.Inspect({0, key}, 1, {now_, effects_}).holders.at(0).label);
   };
   EXPECT_EQ(label_of("order:1", std::nullopt), "orders");
   EXPECT_EQ(label_of("mail:1", std::nullopt), "rest");
@@ -128,10 +128,10 @@ TEST_F(LockEngineTest, AWalkOfLinesMeetsEachAlthoughOverridesReorderThem) {
   for (const std::string_view key : kKeys) {
     LockRequest request = Request("a");
     request.key = {0, key};
-    engine_.Lock(request, a, now_, effects_);
+    engine_.Lock(request, a, {now_, effects_});
     request.owner = "b";
     request.wait_ms = kForever;
-    engine_.Lock(request, Connect(), now_, effects_);
+    engine_.Lock(request, Connect(), {now_, effects_});
   }
   std::set<std::string> seen;
   std::uint64_t cursor = 0;
@@ -143,7 +143,7 @@ TEST_F(LockEngineTest, AWalkOfLinesMeetsEachAlthoughOverridesReorderThem) {
       LimitOverride unrelated;
       unrelated.pattern = "none";
       ASSERT_TRUE(engine_.SetLimit(unrelated, now_));
-      engine_.CountHolders({0, *seen.begin()}, now_, effects_);
+      engine_.CountHolders({0, *seen.begin()}, {now_, effects_});
       engine_.CheckInvariants();
     }
   } while (cursor != 0);
@@ -157,16 +157,16 @@ TEST_F(LockEngineTest, LabelsAndClientsAreForgottenWithTheirHolds) {
   request.owner = "a";
   request.label = "payments";
   request.meta = "{\"job\":1}";
-  engine_.Lock(request, a, now_, effects_);
+  engine_.Lock(request, a, {now_, effects_});
   EXPECT_EQ(engine_.CountLocks(3), 1U);
-  const LockInfo info = engine_.Inspect({3, "key"}, 10, now_, effects_);
+  const LockInfo info = engine_.Inspect({3, "key"}, 10, {now_, effects_});
   ASSERT_EQ(info.holders.size(), 1U);
   EXPECT_EQ(info.holders[0].label, "payments");
   EXPECT_EQ(info.holders[0].meta, "{\"job\":1}");
   EXPECT_EQ(info.holders[0].client->address, "test");
   engine_.clients().Disconnect(a.client);
   EXPECT_EQ(engine_.clients().size(), 1U);
-  EXPECT_TRUE(engine_.Unlock({{3, "key"}, "a", std::nullopt}, now_, effects_));
+  EXPECT_TRUE(engine_.Unlock({{3, "key"}, "a", std::nullopt}, {now_, effects_}));
   EXPECT_EQ(engine_.clients().size(), 0U);
 }
 

@@ -66,7 +66,7 @@ TEST_F(ModesTest, SessionIsTakenOverByItsOwnerWithinTheGrace) {
   Attachment& again = Connect();
   const Token token = AskSession("a", a, 500).token;
   Disconnect(a);
-  EXPECT_FALSE(engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, now_, effects_));
+  EXPECT_FALSE(engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, {now_, effects_}));
   AdvanceTo(now_ + 500);
   const LockResult back = AskSession("a", again, 500);
   EXPECT_EQ(back.status, LockStatus::kAlready);
@@ -110,7 +110,7 @@ TEST_F(ModesTest, BreakSkipsMinHold) {
   LockRequest request = Request("a");
   request.min_hold_ms = 3000;
   Ask(request, a);
-  EXPECT_EQ(engine_.Break({0, "key"}, std::nullopt, now_, effects_), 1U);
+  EXPECT_EQ(engine_.Break({0, "key"}, std::nullopt, {now_, effects_}), 1U);
   EXPECT_EQ(Ask("b", a, 5000).status, LockStatus::kGranted);
 }
 
@@ -118,7 +118,7 @@ TEST_F(ModesTest, TransferLeavesTheSessionBehind) {
   Attachment& a = Connect();
   AskSession("a", a, 0);
   EXPECT_EQ(
-      engine_.Transfer({{0, "key"}, "a", "b", std::nullopt, std::nullopt}, now_, effects_).status,
+      engine_.Transfer({{0, "key"}, "a", "b", std::nullopt, std::nullopt}, {now_, effects_}).status,
       TransferStatus::kTransferred);
   Disconnect(a);
   EXPECT_EQ(PositionOf("b"), 0U);

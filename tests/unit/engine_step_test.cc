@@ -15,9 +15,9 @@ class StepTest : public LockEngineTest, public EventSink {
 
   void Take(const Event& event) override { told_.push_back(event.kind); }
 
-  void Begin() { engine_.BeginStep(now_); }
+  void Begin() { engine_.BeginTransaction(now_); }
   void End() {
-    engine_.EndStep(now_, effects_);
+    engine_.EndTransaction({now_, effects_});
     engine_.CheckInvariants();
   }
 
@@ -34,17 +34,17 @@ class StepTest : public LockEngineTest, public EventSink {
   }
 
   bool Unlock(std::string_view key, std::string_view owner) {
-    const bool was_held = engine_.Unlock({{0, key}, owner, std::nullopt}, now_, effects_);
+    const bool was_held = engine_.Unlock({{0, key}, owner, std::nullopt}, {now_, effects_});
     engine_.CheckInvariants();
     return was_held;
   }
 
   std::uint64_t CountHolders(std::string_view key) {
-    return engine_.CountHolders({0, key}, now_, effects_);
+    return engine_.CountHolders({0, key}, {now_, effects_});
   }
 
   bool Holds(std::string_view key, std::string_view owner) {
-    return engine_.IsHeldBy({0, key}, owner, now_, effects_);
+    return engine_.IsHeldBy({0, key}, owner, {now_, effects_});
   }
 
   std::vector<EventKind> told_;
@@ -81,7 +81,7 @@ TEST_F(StepTest, TheHandOverIsFromTheStateThatItLeaves) {
   Begin();
   Unlock("k", "a");
   // The one in line gives up in the same step.
-  EXPECT_TRUE(engine_.Cancel({0, "k"}, "b", now_, effects_));
+  EXPECT_TRUE(engine_.Cancel({0, "k"}, "b", {now_, effects_}));
   EXPECT_EQ(engine_.counts().locks, 0U);
   EXPECT_EQ(Ask(RequestFor("k", "a"), a).status, LockStatus::kGranted);
   End();
@@ -124,7 +124,8 @@ TEST_F(StepTest, AnMlockThatIsOverdueOnOneKeyDoesNotSeeWhatTheStepFreedOnAnother
   const std::vector<KeyName> keys = {{0, "x"}, {0, "y"}};
   LockRequest each = Request("c");
   each.wait_ms = kForever;
-  const LockResult queued = engine_.Mlock({.keys = keys, .each = each}, Connect(), now_, effects_);
+  const LockResult queued =
+      engine_.Mlock({.keys = keys, .each = each}, Connect(), {now_, effects_});
   EXPECT_EQ(queued.status, LockStatus::kQueued);
   now_ += 5001;
   Begin();
@@ -151,7 +152,7 @@ TEST_F(StepTest, LimitsThatItChangesLetNobodyInBeforeItsEnd) {
 
 TEST_F(StepTest, WatchersAreAnsweredInTheEnd) {
   Ask(RequestFor("k", "a"), Connect());
-  EXPECT_EQ(engine_.Wait({{0, "k"}, kForever}, Connect(), now_, effects_), WaitStatus::kWaiting);
+  EXPECT_EQ(engine_.Wait({{0, "k"}, kForever}, Connect(), {now_, effects_}), WaitStatus::kWaiting);
   Begin();
   Unlock("k", "a");
   Ask(RequestFor("k", "a"), Connect());
@@ -170,7 +171,7 @@ TEST_F(StepTest, AReservationThatIsTakenOverInTheEndLeavesNoKeyVacated) {
   Unlock("k", "a");
   Begin();
   told_.clear();
-  EXPECT_TRUE(engine_.Cancel({0, "k"}, "b", now_, effects_));
+  EXPECT_TRUE(engine_.Cancel({0, "k"}, "b", {now_, effects_}));
   End();
   EXPECT_EQ(told_, (std::vector{EventKind::kCancelled, EventKind::kGranted}));
 }
@@ -184,8 +185,8 @@ TEST_F(StepTest, AReservationThatNobodyTakesOverVacatesTheKey) {
   Unlock("k", "a");
   Begin();
   told_.clear();
-  engine_.Cancel({0, "k"}, "b", now_, effects_);
-  engine_.Cancel({0, "k"}, "c", now_, effects_);
+  engine_.Cancel({0, "k"}, "b", {now_, effects_});
+  engine_.Cancel({0, "k"}, "c", {now_, effects_});
   End();
   EXPECT_EQ(told_,
             (std::vector{EventKind::kCancelled, EventKind::kCancelled, EventKind::kVacated}));

@@ -18,7 +18,7 @@ inline constexpr std::size_t kAllSteps = 1U << 30;
 class LockEngineTest : public testing::Test {
  protected:
   ~LockEngineTest() override {
-    for (auto& connection : connections_) engine_.Detach(*connection, now_, effects_);
+    for (auto& connection : connections_) engine_.Detach(*connection, {now_, effects_});
     engine_.CheckInvariants();
   }
 
@@ -38,7 +38,7 @@ class LockEngineTest : public testing::Test {
   }
 
   LockResult Ask(const LockRequest& request, Attachment& from) {
-    const LockResult result = engine_.Lock(request, from, now_, effects_);
+    const LockResult result = engine_.Lock(request, from, {now_, effects_});
     engine_.CheckInvariants();
     return result;
   }
@@ -52,23 +52,23 @@ class LockEngineTest : public testing::Test {
   }
 
   void Disconnect(Attachment& attachment) {
-    engine_.Detach(attachment, now_, effects_);
+    engine_.Detach(attachment, {now_, effects_});
     engine_.CheckInvariants();
   }
 
   std::optional<std::uint64_t> PositionOf(std::string_view owner) {
-    return engine_.Position({0, "key"}, owner, now_, effects_);
+    return engine_.Position({0, "key"}, owner, {now_, effects_});
   }
 
   bool Unlock(std::string_view owner) {
-    const bool was_held = engine_.Unlock({{0, "key"}, owner, std::nullopt}, now_, effects_);
+    const bool was_held = engine_.Unlock({{0, "key"}, owner, std::nullopt}, {now_, effects_});
     engine_.CheckInvariants();
     return was_held;
   }
 
   void AdvanceTo(TimeMs now) {
     now_ = now;
-    EXPECT_FALSE(engine_.Advance(now_, kAllSteps, effects_));
+    EXPECT_FALSE(engine_.Advance(kAllSteps, {now_, effects_}));
     engine_.CheckInvariants();
   }
 

@@ -6,7 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "server/engine/timer_wheel.h"
+#include "server/engine/containers/timer_wheel.h"
+#include "server/engine/state/timers.h"
 
 namespace fairlock::engine {
 namespace {

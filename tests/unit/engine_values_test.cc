@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/engine/redis_locks.h"
+#include "server/engine/lock_engine.h"
 #include "tests/unit/engine_test_support.h"
 
 namespace fairlock::engine {
@@ -24,14 +24,14 @@ class ValuePlacesTest : public LockEngineTest, public EventSink {
   // By SET NX.
   WriteStatus Set(std::string_view key, std::string_view value) {
     const WriteRequest request{.key = {0, key}, .value = value, .only_new = true};
-    const WriteStatus status = locks_.Write(request, from_, now_, effects_).status;
+    const WriteStatus status = locks_.Write(request, from_, {now_, effects_}).status;
     engine_.CheckInvariants();
     return status;
   }
 
   std::size_t CountPlaces() const { return engine_.counts().places; }
 
-  RedisLocks locks_{engine_};
+  RedisView& locks_ = engine_.redis();
   Attachment& from_ = Connect();
   std::vector<EventKind> told_;
 };
@@ -87,20 +87,20 @@ TEST(ValuePlaces, LeaveHalfOfThePlacesToThoseWhoWait) {
   EngineOptions options{.places_max = 8};
   options.keep_rules.Set({{"*", 1000}});
   LockEngine engine(options);
-  RedisLocks locks(engine);
+  RedisView& locks = engine.redis();
   Attachment from(engine.clients().Connect("test", "default"));
   Effects effects;
   for (int i = 0; i < 20; ++i) {
     const std::string value = "v" + std::to_string(i);
-    locks.Write({.key = {0, "key"}, .value = value, .only_new = true}, from, 0, effects);
+    locks.Write({.key = {0, "key"}, .value = value, .only_new = true}, from, {0, effects});
   }
   EXPECT_EQ(engine.counts().places, 4U);
   LockRequest request;
   request.key = {0, "key"};
   request.owner = "waits";
   request.wait_ms = 1000;
-  EXPECT_EQ(engine.Lock(request, from, 0, effects).status, LockStatus::kQueued);
-  engine.Detach(from, 0, effects);
+  EXPECT_EQ(engine.Lock(request, from, {0, effects}).status, LockStatus::kQueued);
+  engine.Detach(from, {0, effects});
 }
 
 }  // namespace

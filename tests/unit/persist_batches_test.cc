@@ -56,7 +56,7 @@ TEST_P(RandomBatches, ComeBackIntoANewEngine) {
     engine::LockEngine restored(Options());
     engine::Effects effects;
     rows.RestoreInto(restored, {.now = 5, .unix_ms = 0, .restart_grace_ms = 50});
-    restored.EndRestore(1'000'000, 5, effects);
+    restored.EndRestore(1'000'000, {5, effects});
     restored.CheckInvariants();
     EXPECT_TRUE(effects.resolutions.empty());
     ASSERT_EQ(RowsIn(restored, 5), before) << "step " << step;
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomBatches, testing::Range<std::uint64_t>(1, 
 
 class BatchesTest : public testing::Test {
  protected:
-  ~BatchesTest() override { engine_.Detach(client_, now_, effects_); }
+  ~BatchesTest() override { engine_.Detach(client_, {now_, effects_}); }
 
   engine::LockRequest Request(std::string_view owner) const {
     engine::LockRequest request;
@@ -77,7 +77,7 @@ class BatchesTest : public testing::Test {
     return request;
   }
   engine::LockResult Lock(const engine::LockRequest& request) {
-    return engine_.Lock(request, client_, now_, effects_);
+    return engine_.Lock(request, client_, {now_, effects_});
   }
   // How many changes the turn writes.
   std::uint32_t EndTurn() {
@@ -97,7 +97,7 @@ class BatchesTest : public testing::Test {
 
 TEST_F(BatchesTest, WhatIsTakenAndReleasedInOneTurnIsNotWritten) {
   Lock(Request("a"));
-  engine_.Unlock({{0, "key"}, "a", std::nullopt}, now_, effects_);
+  engine_.Unlock({{0, "key"}, "a", std::nullopt}, {now_, effects_});
   EXPECT_EQ(EndTurn(), 0U);
   EXPECT_TRUE(grants_.names.empty());
 }
@@ -108,7 +108,7 @@ TEST_F(BatchesTest, ReleaseAndTheGrantThatFollowsAreOneBatch) {
   waiting.wait_ms = engine::kForever;
   Lock(waiting);
   EXPECT_EQ(EndTurn(), 1U);
-  engine_.Unlock({{0, "key"}, "a", std::nullopt}, now_, effects_);
+  engine_.Unlock({{0, "key"}, "a", std::nullopt}, {now_, effects_});
   EXPECT_EQ(EndTurn(), 2U);
   EXPECT_EQ(grants_.names.size(), 1U);
 }
@@ -117,12 +117,12 @@ TEST_F(BatchesTest, RenewingByTheRecordedLengthIsNotWrittenAndByAnotherIs) {
   Lock(Request("a"));
   EndTurn();
   now_ += 100;
-  engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, now_, effects_);
-  engine_.Renew({{0, "key"}, "a", 5'000, std::nullopt}, now_, effects_);
+  engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, {now_, effects_});
+  engine_.Renew({{0, "key"}, "a", 5'000, std::nullopt}, {now_, effects_});
   Lock(Request("a"));
   EXPECT_EQ(EndTurn(), 0U);
   for (const engine::DurationMs length_ms : {6'000, 4'000}) {
-    engine_.Renew({{0, "key"}, "a", length_ms, std::nullopt}, now_, effects_);
+    engine_.Renew({{0, "key"}, "a", length_ms, std::nullopt}, {now_, effects_});
     EXPECT_EQ(EndTurn(), 1U);
     EXPECT_TRUE(grants_.names.empty());
   }
@@ -148,15 +148,15 @@ TEST_F(BatchesTest, ARestoredLeaseWithTimeLeftIsWrittenAgainWhenItIsRenewed) {
       engine::KeptHold{
           .key = {0, "key"}, .token = 7, .claim = {.owner = "a", .lease_ms = 5'000}, .left_ms = 10},
       0, now_);
-  restored.EndRestore(kFirstToken, now_, effects_);
+  restored.EndRestore(kFirstToken, {now_, effects_});
   BatchWriter writer(restored);
   storage::RecordWriter batch;
   writer.Write({now_, 0}, batch, grants_);
-  restored.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, now_, effects_);
+  restored.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, {now_, effects_});
   EXPECT_TRUE(writer.has_changes());
   writer.Write({now_, 0}, batch, grants_);
   EXPECT_EQ(batch.changes(), 1U);
-  restored.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, now_, effects_);
+  restored.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, {now_, effects_});
   EXPECT_FALSE(writer.has_changes());
 }
 
@@ -187,7 +187,7 @@ TEST_F(BatchesTest, OfLongLeasesEachTenthThatHasPassedIsFoundOnce) {
   EXPECT_TRUE(scan(now_ + 120'000, now_ + 180'000).empty());
   // What is left was written, so that a renewal by the same length is a change.
   now_ += 200'000;
-  engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, now_, effects_);
+  engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, {now_, effects_});
   EXPECT_EQ(EndTurn(), 1U);
 }
 

@@ -59,7 +59,7 @@ class DamageTest : public testing::Test {
       woken.notify_one();
     };
     options.unix_ms = [] { return std::int64_t{1'790'000'000'000}; };
-    Keeper keeper(engine, std::move(opened.value()), options, 1000, effects);
+    Keeper keeper(engine, std::move(opened.value()), options, {1000, effects});
     while (!keeper.is_ready()) {
       std::unique_lock lock(mutex);
       woken.wait(lock, [&] { return wakes > 0; });
@@ -72,12 +72,12 @@ class DamageTest : public testing::Test {
       request.key = {0, key};
       request.owner = "an owner of some length, so that the log has some thousand bytes in all";
       request.lease_ms = 100'000;
-      engine.Lock(request, client, 1000, effects);
+      engine.Lock(request, client, {1000, effects});
       keeper.EndTurn(1000);
       keeper.AwaitJournal();
     }
     ASSERT_FALSE(keeper.has_failed()) << keeper.failure();
-    engine.Detach(client, 1000, effects);
+    engine.Detach(client, {1000, effects});
     CopyAsKilled();
   }
 

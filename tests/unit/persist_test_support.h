@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
-#include "server/engine/redis_locks.h"
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/rows_of_engine.h"
@@ -61,7 +60,7 @@ class RandomUse {
     for (auto& connection : connections_) Connect(connection);
   }
   ~RandomUse() {
-    for (auto& connection : connections_) engine_.Detach(*connection, now_, effects_);
+    for (auto& connection : connections_) engine_.Detach(*connection, {now_, effects_});
   }
 
   engine::TimeMs now() const { return now_; }
@@ -71,25 +70,25 @@ class RandomUse {
     switch (Pick(16)) {
       case 0:
         now_ += Pick(400);
-        engine_.Advance(now_, 5, effects_);
+        engine_.Advance(now_, {5, effects_});
         break;
       case 1:
         Reconnect();
         break;
       case 2:
-        engine_.Unlock({Key(), Owner(), std::nullopt}, now_, effects_);
+        engine_.Unlock({Key(), Owner(), std::nullopt}, {now_, effects_});
         break;
       case 3:
-        engine_.Renew({Key(), Owner(), Lease(), std::nullopt}, now_, effects_);
+        engine_.Renew({Key(), Owner(), Lease(), std::nullopt}, {now_, effects_});
         break;
       case 4:
-        engine_.Cancel(Key(), Owner(), now_, effects_);
+        engine_.Cancel(Key(), Owner(), {now_, effects_});
         break;
       case 5:
-        engine_.Transfer({Key(), Owner(), Owner(), Lease(), std::nullopt}, now_, effects_);
+        engine_.Transfer({Key(), Owner(), Owner(), Lease(), std::nullopt}, {now_, effects_});
         break;
       case 6:
-        if (Pick(4) == 0) engine_.Break(Key(), std::nullopt, now_, effects_);
+        if (Pick(4) == 0) engine_.Break(Key(), std::nullopt, {now_, effects_});
         break;
       case 7:
         AskForSeveral();
@@ -115,7 +114,7 @@ class RandomUse {
   }
   void Reconnect() {
     auto& connection = connections_[Pick(connections_.size())];
-    engine_.Detach(*connection, now_, effects_);
+    engine_.Detach(*connection, {now_, effects_});
     Connect(connection);
   }
 
@@ -154,9 +153,9 @@ class RandomUse {
     if (from == nullptr) return;
     engine::LockRequest request = Request();
     request.key = Key();
-    const engine::LockResult result = engine_.Lock(request, *from, now_, effects_);
+    const engine::LockResult result = engine_.Lock(request, *from, {now_, effects_});
     if (result.status == engine::LockStatus::kGranted && Pick(8) == 0) {
-      engine_.UndoGrant(result.key_hash, result.token, now_, effects_);
+      engine_.UndoGrant(result.key_hash, result.token, {now_, effects_});
     }
   }
 
@@ -166,9 +165,9 @@ class RandomUse {
     const std::size_t first = Pick(kKeys.size() - 1);
     const std::vector<engine::KeyName> keys = {{0, kKeys[first]}, {0, kKeys[first + 1]}};
     engine::MlockRequest request{.keys = keys, .each = Request()};
-    const engine::LockResult result = engine_.Mlock(request, *from, now_, effects_);
+    const engine::LockResult result = engine_.Mlock(request, *from, {now_, effects_});
     if (result.status == engine::LockStatus::kGranted && Pick(8) == 0) {
-      engine_.UndoGrant(result.key_hash, result.token, now_, effects_);
+      engine_.UndoGrant(result.key_hash, result.token, {now_, effects_});
     }
   }
 
@@ -179,20 +178,19 @@ class RandomUse {
     request.lease_ms = static_cast<engine::DurationMs>(Pick(1000));
     request.only_new = Pick(2) == 0;
     request.is_rename = Pick(3) == 0;
-    const auto result =
-        engine::RedisLocks(engine_).Write(request, *connections_[0], now_, effects_);
+    const auto result = engine_.redis().Write(request, *connections_[0], {now_, effects_});
     if (result.status == engine::WriteStatus::kGranted && Pick(8) == 0) {
-      engine_.UndoGrant(result.key_hash, result.token, now_, effects_);
+      engine_.UndoGrant(result.key_hash, result.token, {now_, effects_});
     }
   }
 
   // DEL, EXPIRE and PERSIST.
   void ChangeByKey() {
-    engine::RedisLocks locks(engine_);
+    engine::RedisView& locks = engine_.redis();
     if (Pick(2) == 0) {
-      locks.Release(Key(), *connections_[0], now_, effects_);
+      locks.Release(Key(), *connections_[0], {now_, effects_});
     } else {
-      locks.Expire({.key = Key(), .lease_ms = Lease()}, *connections_[0], now_, effects_);
+      locks.Expire({.key = Key(), .lease_ms = Lease()}, *connections_[0], {now_, effects_});
     }
   }
 

@@ -1,0 +1,79 @@
+// What has changed of the state that is to be kept, by name, since it was last written down.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/api/types.h"
+
+namespace fairlock::engine {
+
+// The engine adds names while it works; who keeps the state looks each of them up when the step or
+// the turn is over, writes what is there now, and clears the log. What began and ended in between
+// is not found any more, and leaves no trace. Loop-confined.
+struct ChangeLog {
+  enum class Kind : std::uint8_t { kHold, kCooling, kPlace };
+
+  struct Name {
+    std::uint64_t key_hash = 0;
+    std::uint64_t number = 0;  // the token
+  };
+  struct PlaceName {
+    std::uint64_t key_hash = 0;
+    std::uint64_t arrival = 0;
+    std::size_t owner_begin = 0;  // in `bytes`
+    std::size_t owner_size = 0;
+  };
+  // What was written down before and is gone.
+  struct End {
+    Kind kind = Kind::kHold;
+    std::uint8_t db = 0;
+    std::uint64_t number = 0;   // the token; of a place the arrival
+    std::size_t key_begin = 0;  // in `bytes`; a place has none
+    std::size_t key_size = 0;
+  };
+
+  // Begun or changed; a name may stand here more than once.
+  std::vector<Name> holds;
+  std::vector<Name> cooling;
+  std::vector<PlaceName> places;
+  std::vector<End> ends;
+  bool have_limits_changed = false;
+  std::string bytes;
+  // Holds from this token on were never written down, so that their end need not be.
+  Token first_unwritten = 0;
+
+  bool empty() const {
+    return holds.empty() && ends.empty() && places.empty() && cooling.empty() &&
+           !have_limits_changed;
+  }
+
+  std::string_view Text(std::size_t begin, std::size_t size) const {
+    return std::string_view(bytes).substr(begin, size);
+  }
+
+  void NoteEnd(Kind kind, std::uint64_t number, std::uint8_t db = 0, std::string_view key = {}) {
+    ends.push_back({kind, db, number, bytes.size(), key.size()});
+    bytes.append(key);
+  }
+  void NotePlace(std::uint64_t key_hash, std::uint64_t arrival, std::string_view owner) {
+    places.push_back({key_hash, arrival, bytes.size(), owner.size()});
+    bytes.append(owner);
+  }
+
+  // Everything is written down; `next_token` is the next one that may be granted.
+  void Clear(Token next_token) {
+    holds.clear();
+    cooling.clear();
+    places.clear();
+    ends.clear();
+    bytes.clear();
+    have_limits_changed = false;
+    first_unwritten = next_token;
+  }
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,134 @@
+// What the engine tells about its state. Views are valid until the next call that may change the
+// engine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/api/client_identity.h"
+#include "server/engine/api/glob.h"
+#include "server/engine/api/match_budget.h"
+#include "server/engine/api/types.h"
+
+namespace fairlock::engine {
+
+struct HolderInfo {
+  std::string_view owner;
+  std::string_view meta;
+  std::string_view label;
+  std::string_view channel;  // NOTIFY; empty: none
+  Token token = 0;
+  TimeMs since = 0;
+  DurationMs held_ms = 0;
+  std::optional<DurationMs> ttl_ms;  // none: no end
+  DurationMs lease_ms = 0;           // the length on record
+  Mode mode;
+  bool has_session = false;
+  bool is_session_open = false;  // the connection that the session is bound to
+  std::size_t key_count = 1;     // of the MLOCK that it came from
+  const ClientIdentity* client = nullptr;
+};
+
+struct PlaceInfo {
+  std::string_view owner;
+  std::string_view meta;
+  std::string_view label;
+  std::string_view channel;    // NOTIFY; empty: none
+  std::uint64_t position = 0;  // 1 = next
+  TimeMs since = 0;
+  DurationMs waited_ms = 0;
+  std::optional<DurationMs> wait_left_ms;  // none: its request waits for ever, or it has none
+  std::optional<DurationMs> keep_left_ms;  // of a place without request: how long it stays
+  bool is_waiting = false;
+  bool is_reserved = false;   // a slot is reserved for it
+  bool is_redis_way = false;  // by SET NX or SETNX, and not by LOCK or MLOCK
+  std::size_t key_count = 1;  // of its MLOCK
+  Mode mode;
+  const ClientIdentity* client = nullptr;
+};
+
+// Counted since the key was first seen in the bounded table of recent keys; forgotten when it drops
+// out.
+struct KeyCounters {
+  std::uint64_t acquired = 0;
+  std::uint64_t granted_after_wait = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t expired = 0;
+  std::optional<DurationMs> hold_mean_ms;  // recent, exponentially weighted
+  std::optional<DurationMs> wait_mean_ms;
+};
+
+struct LockInfo {
+  std::uint32_t limit = 1;  // the smallest LIMIT among the slots taken; 1 without
+  bool is_shared = false;   // held SHARED
+  std::vector<HolderInfo> holders;
+  std::uint64_t holder_count = 0;
+  std::uint64_t waiter_count = 0;  // those skipped not counted
+  std::uint64_t reserved_count = 0;
+  DurationMs cooling_ms = 0;                    // until the last cooldown ends
+  std::optional<std::uint32_t> limit_override;  // in force in place of the LIMITs given; 0 drains
+  KeyCounters counters;
+};
+
+struct LockSummary {
+  KeyName key;
+  std::uint64_t holder_count = 0;
+  std::uint64_t waiter_count = 0;
+  DurationMs longest_wait_ms = 0;
+  DurationMs oldest_hold_ms = 0;
+  std::string_view label;
+  std::uint32_t limit = 1;
+  std::string_view first_owner;
+};
+
+// Which locks a walk visits; what is not given does not matter. Views and what is pointed to are to
+// live for the call.
+struct LockFilter {
+  std::optional<std::uint8_t> db = {};
+  const Glob* glob = nullptr;                  // of the key
+  std::optional<std::string_view> label = {};  // as in the summary
+  std::optional<std::string_view> owner = {};  // that holds it, or has a place in its queue
+  std::optional<DurationMs> wait_ms_min = {};  // it has a queue, in which is waited so long
+  std::optional<DurationMs> hold_ms_min = {};  // the oldest hold lasts so long
+  bool is_endless = false;                     // one of its holds has no end
+  MatchBudget* budget = nullptr;               // charged; once it is spent the walk pauses
+};
+
+// What a request waits for; of MLOCK its first key.
+struct AwaitedLock {
+  KeyName key;
+  std::optional<TimeMs> since;  // of a place in the queue
+};
+
+// What EXPLAIN adds to the outcome of a LOCK.
+struct Explanation {
+  std::optional<DurationMs> ttl_ms;  // of the asker's hold, else of the hold that ends first
+  std::optional<std::uint64_t> position;
+  std::uint64_t waiter_count = 0;
+  std::optional<DurationMs> eta_ms;
+  std::vector<HolderInfo> holders;  // at most 16
+};
+
+struct EngineCounts {
+  std::uint64_t locks = 0;
+  std::uint64_t holds = 0;
+  std::uint64_t places = 0;
+  std::uint64_t skipped = 0;  // of the places
+  std::uint64_t watchers = 0;
+  std::uint64_t cooldowns = 0;
+  std::uint64_t granted = 0;
+  std::uint64_t granted_after_wait = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t released = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t disconnected = 0;
+  std::uint64_t broken = 0;
+  std::uint64_t timed_out = 0;
+  Token newest_token = 0;
+
+  friend bool operator==(const EngineCounts&, const EngineCounts&) = default;
+};
+
+}  // namespace fairlock::engine

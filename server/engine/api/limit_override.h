@@ -1,0 +1,22 @@
+// A limit that an operator puts in place of the LIMITs of clients.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/engine/api/types.h"
+
+namespace fairlock::engine {
+
+struct LimitOverride {
+  std::uint8_t db = 0;
+  std::string pattern;      // glob of keys of that database
+  std::uint32_t limit = 0;  // 0 drains the keys: no new holder, with or without LIMIT
+  std::string reason;
+  std::string user;     // that set it
+  std::string address;  // of that user
+  TimeMs since = 0;
+  TimeMs end = kNever;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,68 @@
+// The values that the lock engine speaks in: times, tokens, names, and what is remembered of a
+// request.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "server/engine/containers/time.h"
+
+namespace fairlock::engine {
+
+// The longest lease that may be asked for: 365 days.
+inline constexpr DurationMs kLeaseMsMax = 365LL * 24 * 3600 * 1000;
+
+// The fencing number of a hold: 1 to 2^53 - 1, strictly increasing over the whole server.
+using Token = std::uint64_t;
+inline constexpr Token kTokenMax = (Token{1} << 53) - 1;
+
+inline constexpr std::size_t kKeyBytesMax = 1024;
+inline constexpr std::size_t kOwnerBytesMax = 8192;
+inline constexpr std::size_t kMetaBytesMax = 4096;
+inline constexpr std::size_t kLabelBytesMax = 64;
+inline constexpr std::size_t kReasonBytesMax = 256;
+inline constexpr std::uint32_t kDatabases = 16;
+inline constexpr std::size_t kMlockKeysMax = 64;
+inline constexpr std::uint32_t kLimitMax = 1'000'000'000;
+
+// The name of a lock: a database (0 to 15) and 1 to 1024 bytes.
+struct KeyName {
+  std::uint8_t db = 0;
+  std::string_view bytes;
+  std::uint64_t hash =
+      0;  // as Prefetch gave it for this name, so that it is not made twice; 0: not known
+
+  friend bool operator==(const KeyName& a, const KeyName& b) {
+    return a.bytes == b.bytes && a.db == b.db;
+  }
+};
+
+// Why a request is not granted now.
+enum class DenialReason : std::uint8_t {
+  kNone,
+  kHeld,      // no slot is free
+  kLine,      // a slot is free, but other places are ahead in the queue
+  kReserved,  // the slot is reserved for the head of the queue, which is away
+  kCooling,   // MINHOLD of an earlier hold is not over
+  kShared,    // SHARED holders and an exclusive request, or the reverse
+  kFull,      // MAXWAITERS
+  kDrained,   // an operator's override of LIMIT lets nobody new in
+  kStarting,  // after the start: leases that are not known may still run
+  kDeadlock,  // its wait would never end
+};
+
+// What ended something.
+enum class Cause : std::uint8_t { kRequest, kTime };
+
+// Which other holds a hold, or a slot taken for one, tolerates.
+struct Mode {
+  std::uint32_t limit = 1;
+  bool is_shared = false;
+  bool is_limit_given = false;  // by the client: an operator may override it
+
+  friend bool operator==(const Mode&, const Mode&) = default;
+};
+
+}  // namespace fairlock::engine

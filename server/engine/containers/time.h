@@ -1,0 +1,16 @@
+// Points in time and lengths of time, in milliseconds.
+#pragma once
+
+#include <cstdint>
+
+namespace fairlock::engine {
+
+// Milliseconds of the monotonic clock that the caller reads. Never negative, never going back.
+using TimeMs = std::int64_t;
+using DurationMs = std::int64_t;
+
+// Later than every time: "no end", "for ever".
+inline constexpr TimeMs kNever = (TimeMs{1} << 44) - 1;
+inline constexpr DurationMs kForever = kNever;
+
+}  // namespace fairlock::engine

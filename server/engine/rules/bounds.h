@@ -1,0 +1,51 @@
+// Bounds: locks, places and claims are limited to their configured numbers. While memory or disk
+// space is short nothing new is granted or queued; present holds and places continue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "server/engine/api/requests.h"
+#include "server/engine/state/engine_state.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Bounds {
+ public:
+  explicit Bounds(EngineState& state) : state_(state), locks_bound_(state.options.locks_max) {}
+
+  // While memory is short, nothing is granted or queued that would need memory.
+  void set_short_of_memory(bool is_short);
+  // While disk space is short, there are no new holds and places.
+  void set_short_of_space(bool is_short);
+  // Why the client may not have that many more holds or places; none: it may.
+  std::optional<LockStatus> WhyNotMore(ClientRef client, std::size_t claims = 1) const;
+  // Why the client may not have a hold on a lock that is not in the table yet; none: it may.
+  std::optional<LockStatus> WhyNoNewLock(ClientRef client) const {
+    if (state_.counts.locks < locks_bound_ &&
+        state_.clients.CountClaims(client) < state_.options.claims_per_client_max) {
+      return std::nullopt;
+    }
+    return WhyNoLockIsMade(client);
+  }
+  // Why that many locks may not be added to the table; none: they may.
+  std::optional<LockStatus> WhyNoNewLocks(std::size_t locks) const;
+  bool IsQueueAtBound(const LockEntry& lock, std::uint64_t bound) const;
+  // True if memory is short and the repeated request has options that its hold or place would have
+  // to store in addition.
+  bool BringsTooMuch(const Hold& present, const LockRequest& request) const;
+  bool is_short_of_memory() const { return is_short_of_memory_; }
+  bool takes_nothing_new() const { return is_short_of_memory_ || is_short_of_space_; }
+
+ private:
+  std::optional<LockStatus> WhyNoLockIsMade(ClientRef client) const;
+
+  EngineState& state_;
+  std::uint64_t locks_bound_;  // locks_max, 0 while nothing new is accepted
+  bool is_short_of_memory_ = false;
+  bool is_short_of_space_ = false;
+};
+
+}  // namespace fairlock::engine

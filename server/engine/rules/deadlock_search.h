@@ -1,0 +1,113 @@
+// Looks for a set of waiting requests none of which can ever go on.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/api/deadlock.h"
+#include "server/engine/state/limit_overrides.h"
+#include "server/engine/state/lock_entry.h"
+#include "server/engine/state/slots.h"
+#include "server/engine/state/waiting_requests.h"
+
+namespace fairlock::engine {
+
+// A request that is about to wait.
+struct WaitQuestion {
+  struct Key {
+    const LockEntry* lock;
+    std::uint64_t number = ~std::uint64_t{0};  // places with lower numbers are ahead
+  };
+  std::uint8_t db = 0;
+  std::string_view owner;
+  Mode mode;
+  std::span<const Key> keys;
+  const Claim* own = nullptr;  // the claim of the owner's place that may wait already
+  std::span<const Claim* const> leaving = {};  // claims of places that end before it waits
+};
+
+// A request is stuck if on one of its keys a place ahead is stuck, or if there would be no slot
+// although all holders left but those whose owners are stuck. The search takes all requests that it
+// comes across for stuck, and then lets go who can. Requests without a connection, owners with
+// several, and what is over though nobody has looked yet, can always go on; so can reservations,
+// slots in cooldown, drains, and what lies beyond the number of places and holds that it may look
+// at.
+//
+// A value used once. Changes nothing. O(places and holds that it looks at).
+class DeadlockSearch {
+ public:
+  DeadlockSearch(const WaitingRequests& waiting, const LimitOverrides& overrides,
+                 std::size_t steps_max, TimeMs now)
+      : waiting_(waiting), overrides_(overrides), steps_left_(steps_max), now_(now) {}
+
+  // Whether the request would be stuck.
+  bool IsStuck(const WaitQuestion& question);
+  // REQUIRES: it would be.
+  void Describe(Deadlock& deadlock) const;
+
+ private:
+  using Index = std::uint32_t;
+  static constexpr Index kNone = ~Index{0};
+
+  struct Request {
+    const Claim* claim;         // null: the asker's
+    Index keys_stuck = 0;       // on how many of its keys it is
+    Index first_cause = kNone;  // what it is the cause of
+  };
+  // A request on one of its keys.
+  struct Wait {
+    Index request;
+    const LockEntry* lock;
+    std::uint64_t number;
+    Mode mode;
+    Slots slots;  // of the holders that are stuck
+    bool has_stuck_ahead = false;
+    bool is_stuck = false;
+  };
+  // That a request is stuck keeps a wait from going on.
+  struct Cause {
+    Index request;
+    Index wait;
+    Index next;  // of the same request
+    bool is_held;
+    Mode mode;  // of the hold
+  };
+
+  bool Spend();
+  bool IsOver(const TimerNode& node) const { return node.deadline() < now_; }
+  bool IsLive(const Claim& claim) const;
+  // The only request of that owner that waits; kNone: it has none, or several.
+  Index RequestOfOwner(std::uint8_t db, std::string_view owner);
+  void AddCause(Index request, Index wait, bool is_held, const Mode& mode);
+  void AddRequest(const Claim* claim);
+  void AddWait(Index request, const LockEntry& lock, std::uint64_t number, const Mode& mode);
+  void Explore(Index request);
+  void LookAtHolders(Index wait);
+  void LookAtQueue(Index wait);
+  bool IsAskerAhead(const Wait& wait) const;
+  bool HasSlot(const Wait& wait) const;
+  bool IsStuckOn(const Wait& wait) const;
+  void LetGo(Index request, std::vector<Index>& free);
+  void LetGoWhoCan();
+  bool KeepsStuck(const Cause& cause) const;
+  std::string_view OwnerOf(Index request) const;
+  // Causes by which one comes from the asker back to the asker, or else in a circle.
+  std::vector<Index> FindCircle() const;
+  std::vector<Index> FindAnyChain() const;
+
+  const WaitingRequests& waiting_;
+  const LimitOverrides& overrides_;
+  std::size_t steps_left_;
+  const TimeMs now_;
+  const WaitQuestion* question_ = nullptr;
+  std::vector<Request> requests_;  // the first is the asker's
+  std::vector<Wait> waits_;
+  std::vector<Cause> causes_;
+  boost::unordered_flat_map<const Claim*, Index> known_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,38 @@
+// Deadlocks: a request that would wait for ever, because every owner in its way waits as well, is
+// refused at once.
+#pragma once
+
+#include "server/engine/api/deadlock.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/rules/deadlock_search.h"
+#include "server/engine/rules/events.h"
+#include "server/engine/state/engine_state.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Deadlocks {
+ public:
+  Deadlocks(EngineState& state, Events& events) : state_(state), events_(events) {}
+
+  // The reason for the last refusal.
+  const Deadlock& deadlock() const { return deadlock_; }
+  // Whether the wait would never end; if so, deadlock() says why.
+  bool IsDeadlock(const WaitQuestion& question, TimeMs now);
+  // False: nothing on that key can block a new request for ever. O(holders), at most
+  // `deadlock_search`.
+  bool MayNeverHaveSlot(const LockEntry& lock) const;
+  // With REPLACE the place `leaving` ends before the request waits.
+  bool IsDeadlockOfNewcomer(const LockEntry& lock, const LockRequest& request, const Claim* leaving,
+                            TimeMs now);
+  bool IsDeadlockOfPlace(const Claim& place, const Mode& mode, TimeMs now);
+  LockResult RefuseDeadlock(const LockEntry& lock, const LockRequest& request, ClientRef client,
+                            TimeMs now);
+
+ private:
+  EngineState& state_;
+  Events& events_;
+  Deadlock deadlock_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,58 @@
+// Events: everything that happens to a lock is emitted, in order, at the moment it happens. Owners
+// that asked with NOTIFY also get a notice of how their request ended, and of the loss of a hold.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/engine/api/effects.h"
+#include "server/engine/api/event.h"
+#include "server/engine/api/notice.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/state/engine_state.h"
+#include "server/engine/state/hold_end.h"
+#include "server/engine/state/multi_lock.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Events {
+ public:
+  explicit Events(EngineState& state) : state_(state) {}
+
+  // The sink of all events; null: events are dropped.
+  void set_event_sink(EventSink* sink) { sink_ = sink; }
+  // The sink of the messages that NOTIFY asks for; null: they are dropped.
+  void set_notice_sink(NoticeSink* sink) { notice_sink_ = sink; }
+  void Emit(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
+            TimeMs now) {
+    if (sink_ != nullptr) EmitToSink(kind, hash, lock, hold, now);
+  }
+  void EmitWithOther(EventKind kind, std::uint64_t hash, const Claim& claim, std::string_view other,
+                     TimeMs now);
+  // One event for each key of the place.
+  void EmitPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other = {});
+  void EmitQueued(Claim& place, DenialReason reason, TimeMs now);
+  // Does nothing if the key still exists for the commands of Redis.
+  void EmitVacated(const LockEntry& lock, Cause cause, TimeMs now);
+  // `owner` is the owner that was to hold the lock; empty: none is named.
+  void EmitRefused(std::uint64_t hash, const LockEntry& lock, std::string_view owner,
+                   ClientRef client, TimeMs now);
+  LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
+                  ClientRef client, DenialReason reason, TimeMs now);
+  // Send a notice on the channel of NOTIFY. REQUIRES: the claim has one.
+  void SendOutcome(const Claim& place, const Resolution& resolution, TimeMs now);
+  void SendLoss(const Claim& hold, HoldEnd end, TimeMs now);
+
+ private:
+  void EmitToSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
+                  TimeMs now);
+  void EmitClaim(const Claim& claim);
+
+  EngineState& state_;
+  EventSink* sink_ = nullptr;
+  NoticeSink* notice_sink_ = nullptr;
+  Event told_;  // scratch of EmitToSink
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,229 @@
+#include "server/engine/rules/expiry.h"
+
+#include <algorithm>
+#include <cassert>
+#include <tuple>
+#include <utility>
+
+namespace fairlock::engine {
+
+namespace {
+
+LockEntry& LockOf(TimerNode& node) {
+  switch (node.timer_kind()) {
+    case TimerKind::kHold:
+      return LockEntry::Of(static_cast<Hold&>(node));
+    case TimerKind::kPlace:
+      return static_cast<Claim&>(node).lock;
+    case TimerKind::kMultiLock:
+      return static_cast<MultiLock&>(node).claims.front()->lock;
+    case TimerKind::kCooling:
+      return static_cast<Cooldown&>(node).lock;
+    case TimerKind::kWatcher:
+      break;
+  }
+  return static_cast<Watcher&>(node).lock;
+}
+
+// The holds of an MLOCK share their token, and end in the order of its keys.
+std::uint64_t OrderOf(Token token, std::uint8_t rank) { return token * kMlockKeysMax + rank; }
+
+std::uint64_t OrderOf(const TimerNode& node) {
+  switch (node.timer_kind()) {
+    case TimerKind::kHold: {
+      const auto& hold = static_cast<const Hold&>(node);
+      return OrderOf(hold.token,
+                     hold.is_claim() ? static_cast<const Claim&>(hold).rank() : std::uint8_t{0});
+    }
+    case TimerKind::kPlace:
+      return static_cast<const Claim&>(node).arrival;
+    case TimerKind::kMultiLock:
+      return static_cast<const MultiLock&>(node).claims.front()->arrival;
+    case TimerKind::kCooling: {
+      const auto& cooldown = static_cast<const Cooldown&>(node);
+      return OrderOf(cooldown.token, cooldown.rank);
+    }
+    case TimerKind::kWatcher:
+      break;
+  }
+  return static_cast<const Watcher&>(node).arrival;
+}
+
+bool IsDueBefore(const TimerNode* a, const TimerNode* b) {
+  const auto rank = [](const TimerNode* node) {
+    return std::tuple(node->deadline(), node->timer_class(), OrderOf(*node));
+  };
+  return rank(a) < rank(b);
+}
+
+}  // namespace
+
+void Expiry::Reconsider(LockEntry& lock, Step step) {
+  ContendedLock& contended = *lock.contended;
+  contended.seen_changes = state_.limit_changes;
+  state_.queues.erase(state_.queues.iterator_to(contended));
+  wait_queue_.Append(contended);
+  grants_.GrantNext(lock, step);
+}
+
+bool Expiry::ReconsiderQueues(std::size_t lines_max, Step step) {
+  for (; limits_.IsAnyQueueUnseen(); --lines_max) {
+    if (lines_max == 0) return true;
+    LockEntry& lock = state_.queues.begin()->queue.front().lock;
+    ExpireDue(state_.table.HashOf(lock.key()), lock, step);
+  }
+  return false;
+}
+
+LockEntry* Expiry::FindCurrent(std::uint64_t hash, const KeyName& key, Step step) {
+  limits_.EndDue(step.now);
+  LockEntry* lock = state_.table.Find(hash, key);
+  if (lock == nullptr || !IsBehind(step.now)) return lock;
+  return ExpireDue(hash, *lock, step);
+}
+
+LockEntry* Expiry::ExpireDue(std::uint64_t hash, LockEntry& lock, Step step) {
+  const LockList locks(1, &lock);
+  Begin(locks, step);
+  End(locks);
+  return claims_.Discard(hash, lock) ? nullptr : &lock;
+}
+
+void Expiry::Begin(LockSpan locks, Step step) {
+  assert(state_.expiring.empty());
+  state_.is_in_past = state_.is_in_transaction;
+  for (LockEntry* lock : locks) AddLock(*lock);
+  // Each may bring further ones in.
+  for (std::size_t i = 0; i < state_.expiring.size(); ++i) {
+    CollectDue(*state_.expiring[i], LastTickBefore(step.now));
+  }
+  std::sort(due_.begin(), due_.end(), IsDueBefore);
+  due_.erase(std::unique(due_.begin(), due_.end()), due_.end());
+  TimerWheel::List due;
+  for (TimerNode* node : due_) TimerWheel::MoveTo(*node, due);
+  due_.clear();
+  // Ending one may end, or give a new deadline to, others of the list, which then leave it.
+  while (!due.empty()) EndDue(state_.wheel.TakeFirst(due), step);
+  // Limits that the step has changed concern its end.
+  state_.is_in_past =
+      state_.is_in_past && state_.limit_changes == state_.limit_changes_before_transaction;
+  for (LockEntry* lock : state_.expiring) {
+    const bool has_line = lock->contended != nullptr && !lock->contended->queue.empty();
+    if (has_line && !limits_.IsSeen(*lock->contended)) Reconsider(*lock, step);
+  }
+  state_.is_in_past = false;
+}
+
+void Expiry::End(LockSpan locks) {
+  for (LockEntry* lock : state_.expiring) {
+    if (lock->contended != nullptr) lock->contended->is_expiring = false;
+  }
+  for (std::size_t i = locks.size(); i < state_.expiring.size(); ++i) {
+    claims_.Discard(state_.table.HashOf(state_.expiring[i]->key()), *state_.expiring[i]);
+  }
+  state_.expiring.clear();
+}
+
+void Expiry::AddLock(LockEntry& lock) {
+  if (lock.contended != nullptr && std::exchange(lock.contended->is_expiring, true)) return;
+  state_.expiring.push_back(&lock);
+}
+
+void Expiry::CollectDue(LockEntry& lock, TimeMs last_tick) {
+  if (lock.has_plain_hold() && lock.plain.deadline() <= last_tick) due_.push_back(&lock.plain);
+  if (lock.contended == nullptr || lock.contended->due_min > last_tick) return;
+  ContendedLock& contended = *lock.contended;
+  contended.due_min = kNever;
+  const auto collect = [&](TimerNode& node) {
+    if (!node.is_scheduled()) return false;
+    const bool is_due = node.deadline() <= last_tick;
+    if (is_due) {
+      due_.push_back(&node);
+    } else {
+      contended.due_min = std::min(contended.due_min, node.deadline());
+    }
+    return is_due;
+  };
+  for (Claim& hold : contended.holds) collect(hold);
+  for (Cooldown& cooldown : contended.cooldowns) collect(cooldown);
+  for (Watcher& watcher : contended.watchers) collect(watcher);
+  for (Claim& place : contended.queue) {
+    if (!collect(TimerOf(place)) || place.multi_lock() == nullptr) continue;
+    ForEachClaim(place, [&](Claim& claim) { AddLock(claim.lock); });
+  }
+}
+
+void Expiry::EndDue(TimerNode& node, Step step) {
+  LockEntry& lock = LockOf(node);
+  switch (node.timer_kind()) {
+    case TimerKind::kHold:
+      holds_.End(state_.table.HashOf(lock.key()), lock, static_cast<Hold&>(node), HoldEnd::kExpired,
+                 step.now);
+      break;
+    case TimerKind::kPlace:
+      EndPlace(static_cast<Claim&>(node), step);
+      break;
+    case TimerKind::kMultiLock:
+      EndPlace(*static_cast<MultiLock&>(node).claims.front(), step);
+      break;
+    case TimerKind::kCooling:
+      lock.contended->vacating = Cause::kTime;
+      cooldowns_.End(static_cast<Cooldown&>(node));
+      break;
+    case TimerKind::kWatcher: {
+      auto& watcher = static_cast<Watcher&>(node);
+      answers_.Answer(watcher, {.kind = ResolutionKind::kWatchTimedOut}, step.effects);
+      watchers_.Destroy(watcher);
+      break;
+    }
+  }
+  grants_.GrantNext(lock, step);
+}
+
+void Expiry::EndPlace(Claim& place, Step step) {
+  if (place.state == ClaimState::kWaiting) {
+    ++state_.counts.timed_out;
+    answers_.AnswerPlace(place, {.kind = ResolutionKind::kTimedOut}, step);
+    // By NOTIFY it is KEEP's to outlive the channel, and not the wait.
+    const bool is_kept = place.keep_ms > 0 && place.channel() == nullptr;
+    if (is_kept) {
+      places_.Keep(place, step.now);
+      return;
+    }
+  }
+  const bool is_timed_out = place.state == ClaimState::kWaiting;
+  events_.EmitPlace(is_timed_out ? EventKind::kTimedOut : EventKind::kLapsed, place, step.now);
+  wait_queue_.Remove(place, Cause::kTime);
+}
+
+bool Expiry::Advance(std::size_t steps_max, Step step) {
+  const auto report = [&](TimerNode& node) {
+    LockEntry& lock = LockOf(node);
+    EndDue(node, step);
+    claims_.Discard(state_.table.HashOf(lock.key()), lock);
+  };
+  const auto order = [](const TimerNode& node) { return OrderOf(node); };
+  assert(!state_.is_in_transaction);
+  if (state_.is_frozen) return false;
+  limits_.EndDue(step.now);
+  const bool are_more_due =
+      state_.wheel.Advance(LastTickBefore(step.now), steps_max, report, order);
+  // On each key what is overdue comes before what new limits allow.
+  return are_more_due || ReconsiderQueues(steps_max, step);
+}
+
+TimeMs Expiry::NextDeadline() const {
+  if (state_.is_frozen) return kNever;
+  if (limits_.IsAnyQueueUnseen()) return 0;
+  const TimeMs tick = std::min(state_.wheel.NextTick(), state_.overrides.next_end());
+  return tick >= kNever ? kNever : tick + 1;
+}
+
+void Expiry::ExpireAndGrant(LockSpan locks, Step step) {
+  Begin(locks, step);
+  grants_.GrantNext(*locks.front(), step);
+  End(locks);
+  claims_.DiscardAll(locks);
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,131 @@
+#include "server/engine/rules/grants.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace fairlock::engine {
+
+namespace {
+
+// The order at the end of a transaction: the longest wait first, the keys of an MLOCK in its order.
+std::pair<std::uint64_t, std::uint8_t> OrderOf(const ContendedLock& contended) {
+  if (!contended.queue.empty())
+    return {contended.queue.front().arrival, contended.queue.front().rank()};
+  return {contended.watchers.empty() ? 0 : contended.watchers.front().arrival, 0};
+}
+
+}  // namespace
+
+void Grants::BeginTransaction(TimeMs now) {
+  assert(!state_.is_in_transaction);
+  limits_.EndDue(now);
+  texts_.clear();
+  state_.limit_changes_before_transaction = state_.limit_changes;
+  state_.is_in_transaction = true;
+}
+
+void Grants::EndTransaction(Step step) {
+  assert(state_.is_in_transaction);
+  state_.is_in_transaction = false;
+  deferred_.sort(
+      [](const ContendedLock& a, const ContendedLock& b) { return OrderOf(a) < OrderOf(b); });
+  while (!deferred_.empty()) {
+    ContendedLock& contended = deferred_.front();
+    deferred_.pop_front();
+    GrantDeferred(contended, step);
+  }
+}
+
+bool Grants::Defer(LockEntry& lock) {
+  ContendedLock& contended = *lock.contended;
+  if (contended.is_deferred()) return true;
+  // What is overdue was done before the step.
+  if (state_.is_in_past) return false;
+  if (!contended.queue.empty() || !contended.watchers.empty()) deferred_.push_back(contended);
+  return true;
+}
+
+void Grants::GrantDeferred(ContendedLock& contended, Step step) {
+  // Whoever waited for it may be gone again.
+  if (contended.queue.empty() && contended.watchers.empty()) return;
+  LockEntry& lock =
+      contended.queue.empty() ? contended.watchers.front().lock : contended.queue.front().lock;
+  GrantNext(lock, step);
+  claims_.Discard(state_.table.HashOf(lock.key()), lock);
+}
+
+std::string_view Grants::OutlivingTransaction(std::string_view text) {
+  return state_.is_in_transaction ? texts_.emplace_back(text) : text;
+}
+
+void Grants::EmitIfVacated(LockEntry& lock, TimeMs now) {
+  ContendedLock& contended = *lock.contended;
+  // Who is in the queue may be granted in the end of the step.
+  if (!contended.vacating || (contended.is_deferred() && !contended.queue.empty())) return;
+  events_.EmitVacated(lock, *std::exchange(contended.vacating, std::nullopt), now);
+}
+
+void Grants::GrantContended(LockEntry& lock, Step step) {
+  if (std::exchange(lock.contended->is_to_grant, false)) std::erase(state_.queues_to_grant, &lock);
+  GrantOrDefer(lock, step);
+  if (!state_.queues_to_grant.empty()) GrantEnqueued(lock, step);
+  EmitIfVacated(lock, step.now);
+}
+
+void Grants::GrantEnqueued(const LockEntry& own, Step step) {
+  // A queue is noted again when a further grant or reservation of an MLOCK changes it; there are no
+  // more of these than places.
+  for (std::size_t i = 0; i < state_.queues_to_grant.size(); ++i) {
+    LockEntry& lock = *state_.queues_to_grant[i];
+    lock.contended->is_to_grant = false;
+    GrantOrDefer(lock, step);
+  }
+  std::sort(state_.queues_to_grant.begin(), state_.queues_to_grant.end());
+  state_.queues_to_grant.erase(
+      std::unique(state_.queues_to_grant.begin(), state_.queues_to_grant.end()),
+      state_.queues_to_grant.end());
+  for (LockEntry* lock : state_.queues_to_grant) {
+    EmitIfVacated(*lock, step.now);
+    if (lock == &own || lock->contended->is_expiring) continue;
+    claims_.Discard(state_.table.HashOf(lock->key()), *lock);
+  }
+  state_.queues_to_grant.clear();
+}
+
+void Grants::GrantOrDefer(LockEntry& lock, Step step) {
+  if (state_.is_in_transaction && Defer(lock)) return;
+  GrantQueue(lock, step);
+  watchers_.AnswerEnded(lock, step.effects);
+}
+
+void Grants::GrantQueue(LockEntry& lock, Step step) {
+  ContendedLock& contended = *lock.contended;
+  for (auto at = contended.active.begin(); at != contended.active.end();) {
+    Claim& place = *at;
+    ++at;
+    if (place.is_reserved) continue;
+    if (!limits_.HasSlot(lock, place.mode)) break;
+    if (place.multi_lock() != nullptr && turns_.FindBlocked(place, place.mode) != nullptr) break;
+    GrantOrReserve(place, step);
+  }
+}
+
+void Grants::GrantOrReserve(Claim& place, Step step) {
+  if (place.state == ClaimState::kKept) {
+    wait_queue_.Reserve(place);
+    wait_queue_.EnqueueOthers(place);
+    return;
+  }
+  Pending& request = RequestOf(place);
+  Attachment* to = request.attachment;
+  places_.Grant(place, nullptr, step.now);
+  answers_.AnswerPlace(
+      place,
+      {nullptr, ResolutionKind::kGranted, place.token, state_.table.HashOf(place.lock.key()), {}},
+      step);
+  if (!place.has_session() || to == nullptr) return;
+  ForEachClaim(place, [&](Claim& claim) { holds_.Bind(claim, *to); });
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,77 @@
+// Grants: whenever a slot becomes free or the queue changes, the places whose turn has come are
+// granted, or get a slot reserved if their owner is away. Within a transaction (EXEC, a script)
+// this happens at its end, the longest wait first.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "server/engine/api/step.h"
+#include "server/engine/rules/answers.h"
+#include "server/engine/rules/claims.h"
+#include "server/engine/rules/events.h"
+#include "server/engine/rules/holds.h"
+#include "server/engine/rules/limits.h"
+#include "server/engine/rules/places.h"
+#include "server/engine/rules/turns.h"
+#include "server/engine/rules/wait_queue.h"
+#include "server/engine/rules/watchers.h"
+#include "server/engine/state/engine_state.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Grants {
+ public:
+  Grants(EngineState& state, Events& events, const Claims& claims, Holds& holds,
+         const Limits& limits, const Turns& turns, WaitQueue& wait_queue, Places& places,
+         Answers& answers, Watchers& watchers)
+      : state_(state),
+        events_(events),
+        claims_(claims),
+        holds_(holds),
+        limits_(limits),
+        turns_(turns),
+        wait_queue_(wait_queue),
+        places_(places),
+        answers_(answers),
+        watchers_(watchers) {}
+
+  // To be called after each change to the holds or the queue of the lock, which stays. Grants what
+  // the change makes possible, then the same in the queues that are enqueued.
+  void GrantNext(LockEntry& lock, Step step) {
+    if (lock.contended != nullptr) GrantContended(lock, step);
+  }
+  void BeginTransaction(TimeMs now);
+  void EndTransaction(Step step);
+  // A copy of the text that lives until the next transaction begins; outside of one the text.
+  std::string_view OutlivingTransaction(std::string_view text);
+
+ private:
+  void GrantContended(LockEntry& lock, Step step);
+  // True: it is left to the end of the step that is on.
+  bool Defer(LockEntry& lock);
+  void GrantDeferred(ContendedLock& contended, Step step);
+  // Once it is served. REQUIRES: it has a contended.
+  void EmitIfVacated(LockEntry& lock, TimeMs now);
+  void GrantEnqueued(const LockEntry& own, Step step);
+  void GrantOrDefer(LockEntry& lock, Step step);
+  void GrantQueue(LockEntry& lock, Step step);
+  void GrantOrReserve(Claim& place, Step step);
+
+  EngineState& state_;
+  Events& events_;
+  Claims claims_;
+  Holds& holds_;
+  Limits limits_;
+  Turns turns_;
+  WaitQueue& wait_queue_;
+  Places& places_;
+  Answers& answers_;
+  Watchers& watchers_;
+  TransactionList deferred_;       // to be considered at the end of the transaction
+  std::deque<std::string> texts_;  // of the present transaction
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,46 @@
+// Holds: each grant gets a token higher than all before it. A hold ends when its owner releases it,
+// its lease ends, the connection of its session closes, or an operator breaks it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "server/engine/rules/claims.h"
+#include "server/engine/rules/cooldowns.h"
+#include "server/engine/rules/events.h"
+#include "server/engine/state/engine_state.h"
+#include "server/engine/state/hold_end.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Holds {
+ public:
+  Holds(EngineState& state, Events& events, const Claims& claims, const Cooldowns& cooldowns)
+      : state_(state), events_(events), claims_(claims), cooldowns_(cooldowns) {}
+
+  Token NextToken();
+  Hold* Find(LockEntry& lock, std::string_view owner, std::optional<Token> token) const;
+  static const Hold* FindToken(const LockEntry& lock, Token token);
+  void Start(Hold& hold, Token token, TimeMs lease_end, TimeMs now);
+  // With SESSION the hold is bound to `to`, if given.
+  void Add(Claim& claim, Token token, Attachment* to, TimeMs now);
+  void End(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now);
+  static TimeMs LeaseEndOf(const Hold& hold);
+  void SetLeaseEnd(ContendedLock& contended, Claim& hold, TimeMs end);
+  void Bind(Claim& hold, Attachment& to);
+  void Unbind(Claim& hold);
+  // The owner knows of the grant, which can no longer be undone.
+  static void Confirm(Claim& hold);
+
+ private:
+  void CountEnd(HoldEnd end, RecentKey& recent);
+
+  EngineState& state_;
+  Events& events_;
+  Claims claims_;
+  Cooldowns cooldowns_;
+};
+
+}  // namespace fairlock::engine

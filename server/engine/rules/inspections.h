@@ -1,0 +1,62 @@
+// Inspection: LOCKINFO, QUEUE, POSITION, LOCKS and their like show a lock as it is now, after what
+// is due on it has ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/api/inspection.h"
+#include "server/engine/api/step.h"
+#include "server/engine/rules/expiry.h"
+#include "server/engine/rules/holds.h"
+#include "server/engine/rules/limits.h"
+#include "server/engine/state/engine_state.h"
+#include "server/engine/state/lock_entry.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Inspections {
+ public:
+  Inspections(EngineState& state, Holds& holds, const Limits& limits, Expiry& expiry)
+      : state_(state), holds_(holds), limits_(limits), expiry_(expiry) {}
+
+  bool Check(const KeyName& key, Token token, Step step);
+  std::uint64_t CountHolders(const KeyName& key, Step step);
+  // A number that differs when leases end at other times, for as long as the holders are the same.
+  std::uint64_t LeaseStamp(const KeyName& key, Step step);
+  bool IsHeldBy(const KeyName& key, std::string_view owner, Step step);
+  std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, Step step);
+  LockInfo Inspect(const KeyName& key, std::size_t holders_max, Step step);
+  Explanation Explain(const KeyName& key, std::string_view owner, Step step);
+  // Places `start` .. `start + count - 1`, counted from 0. O(start + count).
+  std::vector<PlaceInfo> Queue(const KeyName& key, std::uint64_t start, std::uint64_t count,
+                               Step step);
+  std::uint64_t Scan(std::uint64_t cursor, std::size_t count, const LockFilter& filter, TimeMs now,
+                     const std::function<void(const LockSummary&)>& visit) const;
+  // None: no request of that connection waits.
+  static std::optional<AwaitedLock> AwaitedBy(const Attachment& attachment);
+
+ private:
+  HolderInfo Describe(const Hold& hold, TimeMs now) const;
+  PlaceInfo Describe(const Claim& place, std::uint64_t position, TimeMs now) const;
+  std::vector<HolderInfo> DescribeHolders(const LockEntry& lock, std::size_t holders_max,
+                                          TimeMs now) const;
+  static void DescribeSlots(const ContendedLock& contended, LockInfo& info, TimeMs now);
+  std::uint64_t PositionOf(const Claim& place) const;
+  LockSummary Summarize(const LockEntry& lock, TimeMs now) const;
+  bool Passes(const LockFilter& filter, const LockEntry& lock, const LockSummary& summary) const;
+  template <typename Visit>
+  static void VisitHolds(const LockEntry& lock, Visit&& visit);
+
+  EngineState& state_;
+  Holds& holds_;
+  Limits limits_;
+  Expiry& expiry_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,61 @@
+// The invariants of the engine's state:
+//
+//  1. On no key are more slots taken than the LIMIT of any of them allows, unless all are SHARED;
+//  this
+//     holds while no override of LIMIT was ever set.
+//  2. Outside a transaction, the first active place without a reserved slot could not be granted
+//  (an
+//     MLOCK: on at least one of its keys), if its queue was considered since the last change of
+//     overrides.
+//  3. An owner has on one key one hold or one place, never both.
+//  4. The tokens of the holds of a key rise in the order of their grants and do not exceed the
+//  newest
+//     token.
+//  5. The places of a queue stand in the order of their numbers; `active` are those not skipped.
+//  6. Every hold with an end and every place and watcher with a time limit is in the timer wheel.
+//  7. A lock in the table has a hold, a place, a watcher or a cooldown.
+//  8. The counts agree with the state.
+//  9. `queues` has the locks with a queue; those not considered since the last change of overrides
+//     come first.
+// 10. The claims of a multi-lock are all its places, one on each key, with one arrival, in one
+// state,
+//     all with a reserved slot or none; or holds with its token, which no other has.
+// 11. `waiting` has, for each place whose request waits, the claim that represents it, and no
+// other.
+// 12. A place with NOTIFY waits on its channel while that is open, and otherwise is among its
+// absent
+//     places.
+#pragma once
+
+#include <cstddef>
+
+#include "server/engine/api/inspection.h"
+#include "server/engine/rules/limits.h"
+#include "server/engine/rules/turns.h"
+#include "server/engine/state/engine_state.h"
+#include "server/engine/state/multi_lock.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Invariants {
+ public:
+  Invariants(EngineState& state, const Limits& limits, const Turns& turns)
+      : state_(state), limits_(limits), turns_(turns) {}
+
+  // Asserts the invariants above. O(everything).
+  void Check() const;
+
+ private:
+  std::size_t CheckLock(const LockEntry& lock, EngineCounts& found) const;
+  void CheckHolds(const LockEntry& lock) const;
+  void CheckPlaces(const LockEntry& lock) const;
+  std::size_t CheckMultiLocks(const LockEntry& lock) const;
+  void CheckMultiLock(const MultiLock& multi_lock) const;
+
+  EngineState& state_;
+  Limits limits_;
+  Turns turns_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,64 @@
+// LIMIT and SHARED: a request gets a slot if the number of slots taken stays within its own LIMIT
+// and within that of every other holder, or if all holders are SHARED. An operator's override
+// replaces the LIMITs of clients; an override of 0 drains the key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "server/engine/state/engine_state.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Limits {
+ public:
+  explicit Limits(EngineState& state) : state_(state) {}
+
+  // Adds an override, also a stored one after a restart, in place of an earlier one of the same
+  // pattern. Advance considers the queues again, or the next request that names their key. False:
+  // there are too many overrides.
+  [[nodiscard]] bool Set(LimitOverride row, TimeMs now);
+  // True: there was such an override.
+  bool Drop(std::uint8_t db, std::string_view pattern, TimeMs now);
+  // The overrides in force.
+  const LimitOverrides& Overrides(TimeMs now);
+  // Drains all keys until then: there are no new holders.
+  void DelayGrantsUntil(TimeMs end) {
+    state_.overrides.DrainAllUntil(end);
+    CountChange();
+  }
+  void EndDue(TimeMs now) {
+    if (state_.overrides.next_end() < now) DropEnded(now);
+  }
+  std::optional<std::uint32_t> LimitOf(const KeyName& key) const {
+    return state_.overrides.empty() ? std::nullopt : state_.overrides.Find(key);
+  }
+  bool IsDrained(const KeyName& key) const {
+    return !state_.overrides.empty() && state_.overrides.Find(key) == 0U;
+  }
+  // Whether a request of that mode would get a slot now.
+  bool HasSlot(const LockEntry& lock, const Mode& mode) const {
+    if (!state_.overrides.empty()) return HasSlotUnderOverrides(lock, mode);
+    if (lock.contended != nullptr) return lock.contended->slots.HasSlotFor(mode);
+    return !lock.has_plain_hold();
+  }
+  // The same if the slots were taken as in `slots`.
+  bool HasSlotIn(const Slots& slots, const LockEntry& lock, const Mode& mode) const;
+  bool IsSeen(const ContendedLock& contended) const {
+    return contended.seen_changes == state_.limit_changes;
+  }
+  bool IsAnyQueueUnseen() const {
+    return state_.limit_changes != 0 && !state_.queues.empty() && !IsSeen(*state_.queues.begin());
+  }
+
+ private:
+  void DropEnded(TimeMs now);
+  void CountChange();
+  bool HasSlotUnderOverrides(const LockEntry& lock, const Mode& mode) const;
+
+  EngineState& state_;
+};
+
+}  // namespace fairlock::engine

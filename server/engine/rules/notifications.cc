@@ -1,0 +1,88 @@
+#include "server/engine/rules/notifications.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace fairlock::engine {
+
+std::vector<LockEntry*> Notifications::LocksByArrival(Attachment::List& places) {
+  places.sort([](const Pending& a, const Pending& b) {
+    const auto arrival = [](const Pending& one) {
+      return PlaceOf(const_cast<Pending&>(one)).arrival;
+    };
+    return arrival(a) < arrival(b);
+  });
+  std::vector<LockEntry*> locks;
+  for (Pending& pending : places) {
+    ForEachClaim(PlaceOf(pending), [&](Claim& claim) {
+      if (std::exchange(claim.lock.contended->is_expiring, true)) return;
+      locks.push_back(&claim.lock);
+    });
+  }
+  for (LockEntry* lock : locks) lock->contended->is_expiring = false;
+  return locks;
+}
+
+void Notifications::Open(std::string_view name, Step step) {
+  if (state_.is_frozen) return;
+  limits_.EndDue(step.now);
+  NotifyChannel* found = state_.channels.Find(name);
+  if (found == nullptr || found->is_open) return;
+  // What follows may end the last claim that names it.
+  const std::shared_ptr<NotifyChannel> channel = found->shared_from_this();
+  channel->is_open = true;
+  const std::vector<LockEntry*> locks = LocksByArrival(channel->absent);
+  if (locks.empty()) return;
+  // Those whose time is over are gone then.
+  expiry_.Begin(locks, step);
+  while (!channel->absent.empty()) ReturnToWait(PlaceOf(channel->absent.front()), step);
+  GrantAll(locks, step);
+}
+
+void Notifications::ReturnToWait(Claim& place, Step step) {
+  wait_queue_.Unreserve(place);
+  const bool is_deadlock = turns_.FindBlocked(place, place.mode) != nullptr &&
+                           deadlocks_.IsDeadlockOfPlace(place, place.mode, step.now);
+  NotifyChannel& channel = *place.channel();
+  WaitQueue::LeaveAbsent(place);
+  const TimeMs wait_end = FirstClaim(place).extras->wait_end;
+  places_.Await(place, channel, std::max(wait_end, step.now));
+  if (!is_deadlock) return;
+  answers_.AnswerPlace(place, {.kind = ResolutionKind::kDeadlock}, step);
+  events_.EmitPlace(EventKind::kCancelled, place, step.now);
+  wait_queue_.Remove(place, Cause::kRequest);
+}
+
+void Notifications::Close(std::string_view name, Step step) {
+  if (state_.is_frozen) return;
+  limits_.EndDue(step.now);
+  NotifyChannel* found = state_.channels.Find(name);
+  if (found == nullptr || !found->is_open) return;
+  const std::shared_ptr<NotifyChannel> channel = found->shared_from_this();
+  channel->is_open = false;
+  const std::vector<LockEntry*> locks = LocksByArrival(channel->pending);
+  // All are absent before anything overdue is done: none of them must be granted.
+  while (!channel->pending.empty()) {
+    Pending& pending = channel->pending.front();
+    channel->pending.pop_front();
+    pending.attachment = nullptr;
+    places_.LoseRequest(PlaceOf(pending), step.now);
+  }
+  if (!locks.empty()) {
+    expiry_.Begin(locks, step);
+    GrantAll(locks, step);
+  }
+  sessions_.Detach(*channel, step);
+}
+
+void Notifications::GrantAll(LockSpan locks, Step step) {
+  for (LockEntry* lock : locks) {
+    if (lock->contended != nullptr) wait_queue_.Enqueue(*lock);
+  }
+  grants_.GrantNext(*locks.front(), step);
+  expiry_.End(locks);
+  claims_.DiscardAll(locks);
+}
+
+}  // namespace fairlock::engine

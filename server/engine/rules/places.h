@@ -1,0 +1,54 @@
+// WAIT and KEEP: a request that cannot be granted takes a place. Its place waits while the request
+// waits, stays for KEEP after that, and is skipped for the reconnect grace if the connection
+// closes.
+#pragma once
+
+#include "server/engine/api/requests.h"
+#include "server/engine/rules/claims.h"
+#include "server/engine/rules/events.h"
+#include "server/engine/rules/holds.h"
+#include "server/engine/rules/wait_queue.h"
+#include "server/engine/state/engine_state.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Places {
+ public:
+  Places(EngineState& state, Events& events, const Claims& claims, Holds& holds,
+         WaitQueue& wait_queue)
+      : state_(state), events_(events), claims_(claims), holds_(holds), wait_queue_(wait_queue) {}
+
+  void Join(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
+  // Marks a value that was denied: its place is skipped until it asks again within its KEEP.
+  void Mark(Claim& place, TimeMs now);
+  void LogPlace(Claim& place);  // a new place, or one with other options
+  DurationMs WaitOf(const LockRequest& request) const {
+    if (state_.is_in_transaction) return 0;
+    return request.notify && request.wait_ms == 0 ? kForever : request.wait_ms;
+  }
+  void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
+  // With NOTIFY: stores its WAIT, for it waits again if its grant is undone.
+  void RememberWait(Claim& place, const LockRequest& request, TimeMs now);
+  // The request of the place waits on that connection or channel.
+  void Await(Claim& place, Attachment& on, TimeMs end);
+  void Keep(Claim& place, TimeMs now);
+  void Skip(Claim& place, TimeMs now);
+  void Grant(Claim& place, Attachment* to, TimeMs now);
+  void LoseRequest(Claim& place, TimeMs now);
+  // The grant of the place did not reach its owner; the place is in the queue again.
+  void LoseDelivery(Claim& place, TimeMs now);
+  void Return(Claim& hold, TimeMs now);
+
+ private:
+  TimeMs WaitEndOf(const LockRequest& request, TimeMs now) const;
+  void GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now);
+
+  EngineState& state_;
+  Events& events_;
+  Claims claims_;
+  Holds& holds_;
+  WaitQueue& wait_queue_;
+};
+
+}  // namespace fairlock::engine

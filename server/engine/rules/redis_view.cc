@@ -1,0 +1,390 @@
+#include "server/engine/rules/redis_view.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <string>
+
+namespace fairlock::engine {
+
+namespace {
+
+WriteStatus WriteRefusalOf(LockStatus status) {
+  switch (status) {
+    case LockStatus::kTooManyOfClient:
+      return WriteStatus::kTooManyOfClient;
+    case LockStatus::kOutOfMemory:
+      return WriteStatus::kOutOfMemory;
+    default:
+      return WriteStatus::kTooManyLocks;
+  }
+}
+
+struct NamedKey {
+  std::uint64_t hash;
+  std::uint8_t db;
+  std::string bytes;
+};
+
+}  // namespace
+
+WriteResult RedisView::Write(const WriteRequest& request, Attachment& from, Step step) {
+  if (request.only_new) return AskNew(request, from, step);
+  const std::uint64_t hash = state_.table.HashOf(request.key);
+  LockEntry* lock = expiry_.FindCurrent(hash, request.key, step);
+  if (lock != nullptr && lock->hold_count() > 0) {
+    return Rewrite(hash, *lock, request, from, step);
+  }
+  if (request.only_held) return {.status = WriteStatus::kNotHeld};
+  return AskNew(request, from, step);
+}
+
+WriteResult RedisView::AskNew(const WriteRequest& request, Attachment& from, Step step) {
+  const bool is_over = request.end == WrittenEnd::kAfter && request.lease_ms <= 0;
+  LockRequest asked;
+  asked.key = request.key;
+  asked.owner = request.value;
+  asked.lease_ms = request.end == WrittenEnd::kAfter && !is_over ? request.lease_ms : 0;
+  asked.only_new = true;
+  asked.is_redis_way = true;
+  asked.takes_place = request.only_new;
+  const LockResult result = lock_requests_.Lock(asked, from, step);
+  if (IsRefusal(result.status)) return {.status = WriteRefusalOf(result.status)};
+  if (result.status != LockStatus::kGranted) {
+    assert(result.status == LockStatus::kDenied || result.status == LockStatus::kKept);
+    return {.status = WriteStatus::kDenied, .reason = result.reason};
+  }
+  if (is_over) ExpireNow(request.key, result.token, step);
+  return {.status = WriteStatus::kGranted, .token = result.token, .key_hash = result.key_hash};
+}
+
+WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
+                               Attachment& from, Step step) {
+  auto& hold = const_cast<Hold&>(*lock.oldest_hold());
+  if (lock.hold_count() > 1 || OwnerOf(hold) != request.value) {
+    if (MayEnd(lock)) return TakeOver(hash, lock, request, from, step);
+    events_.EmitRefused(hash, lock, request.value, from.client, step.now);
+    return {.status = WriteStatus::kNative};
+  }
+  const Token token = hold.token;
+  // Its owner knows of it.
+  if (hold.is_claim()) {
+    Holds::Confirm(static_cast<Claim&>(hold));
+  } else {
+    lock.plain.set_touched(true);
+  }
+  if (request.end == WrittenEnd::kAfter && request.lease_ms <= 0) {
+    ExpireNow(request.key, token, step);
+  } else if (request.end != WrittenEnd::kKept) {
+    const DurationMs lease_ms = request.end == WrittenEnd::kAfter ? request.lease_ms : 0;
+    SetLease(hash, lock, hold, lease_ms, step.now);
+  }
+  return {.status = WriteStatus::kRenewed, .token = token, .key_hash = hash};
+}
+
+// A hold of LIMIT 1 follows the last of several.
+void RedisView::FreeSlotForOne(LockEntry& lock) {
+  if (lock.contended == nullptr) return;
+  ContendedLock& contended = *lock.contended;
+  while (!contended.cooldowns.empty()) cooldowns_.End(contended.cooldowns.front());
+  for (Claim& place : contended.active) {
+    if (!place.is_reserved) continue;
+    wait_queue_.Unreserve(place);
+    wait_queue_.EnqueueOthers(place);
+  }
+}
+
+WriteResult RedisView::TakeOver(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
+                                const Attachment& from, Step step) {
+  if (bounds_.takes_nothing_new()) return {.status = WriteStatus::kOutOfMemory};
+  Transfers::Succession terms{.new_owner = request.value,
+                              .is_redis_way = true,
+                              .keeps_terms = request.is_rename && lock.hold_count() == 1,
+                              .client = from.client};
+  if (request.is_rename) terms.is_redis_way = lock.oldest_hold()->is_redis_way();
+  const bool is_over = request.end == WrittenEnd::kAfter && request.lease_ms <= 0;
+  if (request.end == WrittenEnd::kKept) {
+    const Hold& longest = LongestHold(lock);
+    terms.end = longest.deadline();
+    terms.lease_ms = terms.end >= kNever ? 0 : static_cast<DurationMs>(longest.lease_ms);
+    // The grace of a session has no length on record.
+    if (terms.end < kNever && terms.lease_ms == 0) {
+      terms.lease_ms = std::max<DurationMs>(terms.end - step.now, 1);
+    }
+  } else if (request.end == WrittenEnd::kAfter && !is_over) {
+    terms.end = step.now + request.lease_ms;
+    terms.lease_ms = request.lease_ms;
+  }
+  Hold& hold = EndAllButOne(hash, lock, request.value, step.now);
+  if (!terms.keeps_terms) FreeSlotForOne(lock);
+  const Token token = transfers_.HandOver(hash, lock, hold, terms, step);
+  if (is_over) ExpireNow(request.key, token, step);
+  return {.status = WriteStatus::kTakenOver, .token = token, .key_hash = hash};
+}
+
+// One is left, the oldest of another owner than the heir.
+Hold& RedisView::EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_view heir,
+                              TimeMs now) {
+  constexpr auto kEnd = HoldEnd::kBroken;
+  if (lock.has_plain_hold() && lock.hold_count() > 1 && lock.plain_owner() == heir) {
+    holds_.End(hash, lock, lock.plain, kEnd, now);
+  }
+  auto& left = const_cast<Hold&>(*lock.oldest_hold());
+  if (lock.hold_count() == 1) return left;
+  auto& holds = lock.contended->holds;
+  Hold* kept = &left;
+  if (OwnerOf(left) == heir) kept = &*std::next(holds.begin());
+  for (auto at = holds.begin(); at != holds.end();) {
+    Claim& hold = *at;
+    ++at;
+    if (&hold != kept) holds_.End(hash, lock, hold, kEnd, now);
+  }
+  return *kept;
+}
+
+void RedisView::ExpireNow(const KeyName& key, Token token, Step step) {
+  const std::uint64_t hash = state_.table.HashOf(key);
+  LockEntry* lock = state_.table.Find(hash, key);
+  const Hold* hold = lock == nullptr ? nullptr : Holds::FindToken(*lock, token);
+  if (hold == nullptr) return;
+  holds_.End(hash, *lock, const_cast<Hold&>(*hold), HoldEnd::kExpired, step.now);
+  grants_.GrantNext(*lock, step);
+  claims_.Discard(hash, *lock);
+}
+
+bool RedisView::WouldBeGranted(const WriteRequest& request) {
+  const Mode asked;
+  LockEntry* lock = state_.table.Find(state_.table.HashOf(request.key), request.key);
+  if (lock == nullptr) return !limits_.IsDrained(request.key);
+  if (lock->hold_count() > 0) return false;
+  Claim* place = state_.table.FindClaim(*lock, request.value);
+  if (place == nullptr) return turns_.MayPass(*lock, asked);
+  if (place->multi_lock() != nullptr || place->state == ClaimState::kWaiting) return false;
+  const bool was_reserved = place->is_reserved;
+  wait_queue_.Unreserve(*place);
+  const bool is_free = turns_.FindBlocked(*place, asked) == nullptr;
+  if (was_reserved) wait_queue_.Reserve(*place);
+  return is_free;
+}
+
+WriteStatus RedisView::WriteAllNew(std::span<const WriteRequest> requests, Attachment& from,
+                                   Step step, std::span<WriteResult> granted) {
+  // Ending what is due on one key may change another.
+  for (const WriteRequest& request : requests) {
+    expiry_.FindCurrent(state_.table.HashOf(request.key), request.key, step);
+  }
+  std::uint64_t missing = 0;
+  for (const WriteRequest& request : requests) {
+    if (!WouldBeGranted(request)) return WriteStatus::kDenied;
+    const std::uint64_t hash = state_.table.HashOf(request.key);
+    if (state_.table.Find(hash, request.key) == nullptr) ++missing;
+  }
+  if (const auto refusal = bounds_.WhyNoNewLocks(missing)) return WriteRefusalOf(*refusal);
+  if (const auto refusal = bounds_.WhyNotMore(from.client, requests.size())) {
+    return WriteRefusalOf(*refusal);
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    WriteRequest request = requests[i];
+    // What is held now was named before in these requests.
+    request.only_new = false;
+    granted[i] = Write(request, from, step);
+  }
+  return WriteStatus::kGranted;
+}
+
+bool RedisView::MayEnd(const LockEntry& lock) const {
+  return state_.options.ends_native_leases || lock.oldest_hold()->is_redis_way();
+}
+
+bool RedisView::MayChange(const KeyName& key, const Attachment& from, Step step) {
+  const std::uint64_t hash = state_.table.HashOf(key);
+  const LockEntry* lock = expiry_.FindCurrent(hash, key, step);
+  if (lock == nullptr || lock->hold_count() == 0 || MayEnd(*lock)) return true;
+  events_.EmitRefused(hash, *lock, {}, from.client, step.now);
+  return false;
+}
+
+void RedisView::EndAllHolds(std::uint64_t hash, LockEntry& lock, HoldEnd end, TimeMs now) {
+  if (lock.has_plain_hold()) holds_.End(hash, lock, lock.plain, end, now);
+  while (lock.contended != nullptr && !lock.contended->holds.empty()) {
+    Claim& hold = lock.contended->holds.front();
+    // DEL is not a release by the owner, so the owner gets a notice of the loss.
+    const bool is_lost = hold.channel() != nullptr && end == HoldEnd::kReleased;
+    if (is_lost) events_.SendLoss(hold, end, now);
+    holds_.End(hash, lock, hold, end, now);
+  }
+}
+
+bool RedisView::Release(const KeyName& key, const Attachment& from, Step step) {
+  if (!MayChange(key, from, step)) return false;
+  const std::uint64_t hash = state_.table.HashOf(key);
+  LockEntry* lock = state_.table.Find(hash, key);
+  if (lock == nullptr || lock->hold_count() == 0) return false;
+  EndAllHolds(hash, *lock, HoldEnd::kReleased, step.now);
+  grants_.GrantNext(*lock, step);
+  claims_.Discard(hash, *lock);
+  return true;
+}
+
+bool RedisView::Expire(const ExpiryRequest& request, const Attachment& from, Step step) {
+  const bool may_change = MayChange(request.key, from, step);
+  if (!may_change) return false;
+  const std::uint64_t hash = state_.table.HashOf(request.key);
+  LockEntry* lock = state_.table.Find(hash, request.key);
+  if (lock == nullptr || lock->hold_count() == 0) return false;
+  const TimeMs end = LongestHold(*lock).deadline();
+  const bool is_endless = end >= kNever;
+  const TimeMs asked_end = request.lease_ms ? step.now + *request.lease_ms : kNever;
+  const bool is_excluded = (!request.lease_ms && is_endless) ||
+                           (request.only_endless && !is_endless) ||
+                           (request.only_ending && is_endless) ||
+                           (request.only_later && (is_endless || asked_end <= end)) ||
+                           (request.only_earlier && !is_endless && asked_end >= end);
+  if (is_excluded) return false;
+  if (request.lease_ms && *request.lease_ms <= 0) return Release(request.key, from, step);
+  const DurationMs lease_ms = request.lease_ms.value_or(0);
+  if (lock->has_plain_hold()) SetLease(hash, *lock, lock->plain, lease_ms, step.now);
+  if (lock->contended == nullptr) return true;
+  for (Claim& hold : lock->contended->holds) SetLease(hash, *lock, hold, lease_ms, step.now);
+  return true;
+}
+
+void RedisView::SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms,
+                         TimeMs now) {
+  const TimeMs end = lease_ms == 0 ? kNever : now + lease_ms;
+  const auto recorded_ms = static_cast<DurationMs>(hold.lease_ms);
+  hold.SetLeaseMs(lease_ms);
+  if (lease_ms != recorded_ms || hold.is_left_kept()) state_.LogHold(hash, hold);
+  if (!hold.is_claim()) {
+    state_.wheel.Schedule(hold, end, TimerClass::kLease);
+  } else {
+    auto& claim = static_cast<Claim&>(hold);
+    const bool is_in_grace = claim.has_session() && claim.attachment == nullptr;
+    const TimeMs deadline = claim.deadline();
+    holds_.SetLeaseEnd(*lock.contended, claim, end);
+    // The grace of a session goes on.
+    if (is_in_grace) {
+      state_.ScheduleMember(*lock.contended, claim, std::min(deadline, end), TimerClass::kLease);
+    }
+  }
+  events_.Emit(EventKind::kRenewed, hash, lock, hold, now);
+}
+
+void RedisView::Flush(std::optional<std::uint8_t> db, const Attachment& from, Step step) {
+  assert(state_.is_in_transaction);
+  std::vector<NamedKey> keys;
+  std::uint64_t cursor = 0;
+  // The locks of other databases are in the same table, so the walk ends when none of these is
+  // left.
+  const auto is_any_left = [&] {
+    return db ? state_.locks_by_db[*db] > 0 : state_.table.size() > 0;
+  };
+  if (!is_any_left()) return;
+  do {
+    keys.clear();
+    cursor = state_.table.ScanGroup(cursor, [&](const LockEntry& lock) {
+      const KeyName key = lock.key();
+      if (db && *db != key.db) return;
+      keys.push_back({state_.table.HashOf(key), key.db, std::string(key.bytes)});
+    });
+    for (const NamedKey& key : keys) {
+      LockEntry* lock = expiry_.FindCurrent(key.hash, {key.db, key.bytes, key.hash}, step);
+      if (lock != nullptr) FlushLock(key.hash, *lock, from, step);
+    }
+  } while (cursor != 0 && is_any_left());
+}
+
+void RedisView::FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, Step step) {
+  const bool ends_all = state_.options.ends_native_leases;
+  if (lock.hold_count() > 0 && MayEnd(lock)) {
+    EndAllHolds(hash, lock, HoldEnd::kReleased, step.now);
+  } else if (lock.hold_count() > 0) {
+    events_.EmitRefused(hash, lock, {}, from.client, step.now);
+  }
+  if (lock.contended != nullptr) {
+    ContendedLock& contended = *lock.contended;
+    if (ends_all && !contended.cooldowns.empty()) {
+      contended.vacating = Cause::kRequest;
+      while (!contended.cooldowns.empty()) cooldowns_.End(contended.cooldowns.front());
+    }
+    for (auto at = contended.queue.begin(); at != contended.queue.end();) {
+      Claim& place = *at;
+      ++at;
+      if (!place.is_redis_way()) continue;
+      events_.EmitPlace(EventKind::kCancelled, place, step.now);
+      wait_queue_.Remove(place, Cause::kRequest);
+    }
+  }
+  grants_.GrantNext(lock, step);
+  claims_.Discard(hash, lock);
+}
+
+bool RedisView::Exists(const LockEntry& lock) {
+  if (lock.hold_count() > 0) return true;
+  if (lock.contended == nullptr) return false;
+  const ContendedLock& contended = *lock.contended;
+  return contended.reserved > 0 || !contended.cooldowns.empty() || lock.is_mlock_next();
+}
+
+bool RedisView::IsSemaphore(const LockEntry& lock) {
+  if (lock.contended == nullptr) return false;
+  return std::any_of(lock.contended->holds.begin(), lock.contended->holds.end(),
+                     [](const Claim& hold) { return hold.mode.is_shared || hold.mode.limit > 1; });
+}
+
+const Hold& RedisView::LongestHold(const LockEntry& lock) {
+  const Hold* longest = lock.oldest_hold();
+  if (lock.contended == nullptr) return *longest;
+  for (const Claim& hold : lock.contended->holds) {
+    if (hold.deadline() > longest->deadline()) longest = &hold;
+  }
+  return *longest;
+}
+
+std::optional<DurationMs> RedisView::TimeLeft(const LockEntry& lock, TimeMs now) {
+  TimeMs end = 0;
+  if (lock.hold_count() > 0) {
+    end = LongestHold(lock).deadline();
+  } else {
+    for (const Cooldown& cooldown : lock.contended->cooldowns)
+      end = std::max(end, cooldown.deadline());
+    for (const Claim& place : lock.contended->active) {
+      if (place.is_reserved) end = std::max(end, TimerOf(place).deadline());
+    }
+    if (end == 0) end = kNever;
+  }
+  if (end >= kNever) return std::nullopt;
+  return std::max<DurationMs>(end - now, 0);
+}
+
+KeyLook RedisView::Look(const KeyName& key, Step step) {
+  const LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  KeyLook look;
+  if (lock == nullptr || !Exists(*lock)) return look;
+  look.exists = true;
+  look.ttl_ms = TimeLeft(*lock, step.now);
+  const Hold* hold = lock->oldest_hold();
+  if (hold == nullptr) return look;
+  look.is_held = true;
+  look.is_semaphore = IsSemaphore(*lock);
+  look.is_redis_way = hold->is_redis_way();
+  look.owner = OwnerOf(*hold);
+  return look;
+}
+
+std::uint64_t RedisView::Scan(
+    std::uint64_t cursor, std::size_t count, std::uint8_t db, MatchBudget& budget,
+    const std::function<void(const KeyName&, bool is_semaphore)>& visit) const {
+  std::size_t looked_at = 0;
+  do {
+    cursor = state_.table.ScanGroup(cursor, [&](const LockEntry& lock) {
+      ++looked_at;
+      budget.ChargeLook();
+      const KeyName key = lock.key();
+      if (key.db == db && Exists(lock)) visit(key, IsSemaphore(lock));
+    });
+  } while (cursor != 0 && looked_at < count && !budget.is_spent());
+  return cursor;
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,115 @@
+// The commands of Redis: a value that is set is an owner that holds; there is no second store, and
+// waiters of LOCK stand in the same queue. DEL and similar commands leave a hold of LOCK as it is
+// and emit kRefused, unless `ends_native_leases` is on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "server/engine/api/match_budget.h"
+#include "server/engine/api/redis_requests.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/api/step.h"
+#include "server/engine/rules/bounds.h"
+#include "server/engine/rules/claims.h"
+#include "server/engine/rules/cooldowns.h"
+#include "server/engine/rules/events.h"
+#include "server/engine/rules/expiry.h"
+#include "server/engine/rules/grants.h"
+#include "server/engine/rules/holds.h"
+#include "server/engine/rules/limits.h"
+#include "server/engine/rules/lock_requests.h"
+#include "server/engine/rules/transfers.h"
+#include "server/engine/rules/turns.h"
+#include "server/engine/rules/wait_queue.h"
+#include "server/engine/state/engine_state.h"
+#include "server/engine/state/hold_end.h"
+#include "server/engine/state/lock_entry.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class RedisView {
+ public:
+  RedisView(EngineState& state, Events& events, Bounds& bounds, const Claims& claims,
+            const Cooldowns& cooldowns, Holds& holds, const Limits& limits, const Turns& turns,
+            WaitQueue& wait_queue, Grants& grants, Expiry& expiry, LockRequests& lock_requests,
+            Transfers& transfers)
+      : state_(state),
+        events_(events),
+        bounds_(bounds),
+        claims_(claims),
+        cooldowns_(cooldowns),
+        holds_(holds),
+        limits_(limits),
+        turns_(turns),
+        wait_queue_(wait_queue),
+        grants_(grants),
+        expiry_(expiry),
+        lock_requests_(lock_requests),
+        transfers_(transfers) {}
+
+  // With NX it requests the lock as LOCK ... NEW does, and is not idempotent.
+  WriteResult Write(const WriteRequest& request, Attachment& from, Step step);
+  // All or none; a key that is named again gets the later value. `granted` gets a result for each.
+  WriteStatus WriteAllNew(std::span<const WriteRequest> requests, Attachment& from, Step step,
+                          std::span<WriteResult> granted);
+  // Ends the holds of the key. True: there were some.
+  bool Release(const KeyName& key, const Attachment& from, Step step);
+  // True: the lease has changed, or ended.
+  bool Expire(const ExpiryRequest& request, const Attachment& from, Step step);
+  // Ends all holds that commands of Redis took, of one database or of all. REQUIRES: within a
+  // transaction.
+  void Flush(std::optional<std::uint8_t> db, const Attachment& from, Step step);
+  // Views are valid until the next change.
+  KeyLook Look(const KeyName& key, Step step);
+  // Whether a command of Redis may end or change the holds of the key; if not, emits kRefused.
+  bool MayChange(const KeyName& key, const Attachment& from, Step step);
+  // Keys that exist, as LockEngine::Scan walks; pauses early once the budget is spent.
+  std::uint64_t Scan(std::uint64_t cursor, std::size_t count, std::uint8_t db, MatchBudget& budget,
+                     const std::function<void(const KeyName&, bool is_semaphore)>& visit) const;
+
+ private:
+  WriteResult AskNew(const WriteRequest& request, Attachment& from, Step step);
+  WriteResult Rewrite(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
+                      Attachment& from, Step step);
+  WriteResult TakeOver(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
+                       const Attachment& from, Step step);
+  Hold& EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_view heir, TimeMs now);
+  void FreeSlotForOne(LockEntry& lock);
+  // Whether a SET NX of that value would be granted now. REQUIRES: what is due on the key has
+  // ended.
+  bool WouldBeGranted(const WriteRequest& request);
+  bool MayEnd(const LockEntry& lock) const;
+  // 0: without end.
+  void SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms, TimeMs now);
+  void EndAllHolds(std::uint64_t hash, LockEntry& lock, HoldEnd end, TimeMs now);
+  // Ends the hold of that token, if it still exists, as expired.
+  void ExpireNow(const KeyName& key, Token token, Step step);
+  void FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, Step step);
+  static bool Exists(const LockEntry& lock);
+  static bool IsSemaphore(const LockEntry& lock);
+  // REQUIRES: held.
+  static const Hold& LongestHold(const LockEntry& lock);
+  static std::optional<DurationMs> TimeLeft(const LockEntry& lock, TimeMs now);
+
+  EngineState& state_;
+  Events& events_;
+  Bounds& bounds_;
+  Claims claims_;
+  Cooldowns cooldowns_;
+  Holds& holds_;
+  Limits limits_;
+  Turns turns_;
+  WaitQueue& wait_queue_;
+  Grants& grants_;
+  Expiry& expiry_;
+  LockRequests& lock_requests_;
+  Transfers& transfers_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,64 @@
+#include "server/engine/rules/renewals.h"
+
+#include <algorithm>
+
+namespace fairlock::engine {
+
+bool Renewals::Renew(const RenewRequest& request, Step step) {
+  const std::uint64_t hash = state_.table.HashOf(request.key);
+  LockEntry* lock = expiry_.FindCurrent(hash, request.key, step);
+  if (lock == nullptr) return false;
+  Hold* hold = holds_.Find(*lock, request.owner, request.token);
+  if (!IsRenewable(hold)) return false;
+  RenewOne(hash, *lock, *hold, request, step.now);
+  return true;
+}
+
+// Within the grace of a session only its LOCK brings the hold back.
+bool Renewals::IsRenewable(const Hold* hold) {
+  if (hold == nullptr || !hold->is_claim()) return hold != nullptr;
+  const auto& claim = static_cast<const Claim&>(*hold);
+  return !claim.has_session() || claim.attachment != nullptr;
+}
+
+void Renewals::RenewOne(std::uint64_t hash, LockEntry& lock, Hold& hold,
+                        const RenewRequest& request, TimeMs now) {
+  const auto recorded_ms = static_cast<DurationMs>(hold.lease_ms);
+  const DurationMs lease_ms = request.lease_ms.value_or(recorded_ms);
+  hold.SetLeaseMs(lease_ms);
+  if (lease_ms != recorded_ms || hold.is_left_kept()) state_.LogHold(hash, hold);
+  if (hold.is_claim()) {
+    auto& claim = static_cast<Claim&>(hold);
+    Holds::Confirm(claim);
+    holds_.SetLeaseEnd(*lock.contended, claim, lease_ms == 0 ? kNever : now + lease_ms);
+  } else {
+    lock.plain.set_touched(true);
+    state_.wheel.Schedule(hold, lease_ms == 0 ? kNever : now + lease_ms, TimerClass::kLease);
+  }
+  events_.Emit(EventKind::kRenewed, hash, lock, hold, now);
+}
+
+void Renewals::DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms) {
+  LockEntry* lock = state_.table.FindByHash(name.key_hash, [&](const LockEntry& entry) {
+    return Holds::FindToken(entry, name.number) != nullptr;
+  });
+  if (lock == nullptr) return;
+  auto& hold = const_cast<Hold&>(*Holds::FindToken(*lock, name.number));
+  const TimeMs end = std::min(Holds::LeaseEndOf(hold) + delay_ms, kNever);
+  if (!hold.is_claim()) {
+    state_.wheel.Schedule(hold, end, TimerClass::kLease);
+    return;
+  }
+  auto& claim = static_cast<Claim&>(hold);
+  const bool is_in_grace = claim.has_session() && claim.attachment == nullptr;
+  const TimeMs deadline = claim.deadline();
+  holds_.SetLeaseEnd(*lock->contended, claim, end);
+  // The grace of a session runs since its connection closed.
+  if (is_in_grace)
+    state_.ScheduleMember(*lock->contended, claim, std::min(deadline, end), TimerClass::kLease);
+  if (claim.extras != nullptr && claim.extras->cool_until != 0) {
+    claim.extras->cool_until = std::min(claim.extras->cool_until + delay_ms, kNever);
+  }
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,143 @@
+#include "server/engine/rules/sessions.h"
+
+#include <algorithm>
+
+namespace fairlock::engine {
+
+namespace {
+
+TimerNode& TimerOf(Pending& pending) {
+  if (pending.pending_kind == PendingKind::kWatcher) return static_cast<Watcher&>(pending);
+  return TimerOf(PlaceOf(pending));
+}
+
+}  // namespace
+
+LockList Sessions::LocksOf(Pending& pending) {
+  LockList locks;
+  if (pending.pending_kind == PendingKind::kWatcher) {
+    locks.push_back(&static_cast<Watcher&>(pending).lock);
+  } else {
+    ForEachClaim(PlaceOf(pending), [&](Claim& claim) { locks.push_back(&claim.lock); });
+  }
+  return locks;
+}
+
+// Leaves places, watchers and sessions as they are.
+void Sessions::Unlink(Attachment& attachment) {
+  attachment.pending.clear_and_dispose([](Pending* pending) { pending->attachment = nullptr; });
+  while (!attachment.sessions.empty())
+    holds_.Unbind(static_cast<Claim&>(attachment.sessions.front()));
+}
+
+void Sessions::Detach(Attachment& attachment, Step step) {
+  if (state_.is_frozen) return Unlink(attachment);
+  limits_.EndDue(step.now);
+  while (!attachment.pending.empty()) {
+    Pending& pending = attachment.pending.front();
+    attachment.pending.pop_front();
+    pending.attachment = nullptr;
+    const LockList locks = LocksOf(pending);
+    if (pending.pending_kind == PendingKind::kWatcher) {
+      watchers_.Destroy(static_cast<Watcher&>(pending));
+    } else {
+      places_.LoseRequest(PlaceOf(pending), step.now);
+    }
+    expiry_.ExpireAndGrant(locks, step);
+  }
+  while (!attachment.sessions.empty()) {
+    auto& hold = static_cast<Claim&>(attachment.sessions.front());
+    const LockList locks = {&hold.lock};
+    LoseSession(hold, step.now);
+    expiry_.ExpireAndGrant(locks, step);
+  }
+}
+
+void Sessions::LoseSession(Claim& hold, TimeMs now) {
+  LockEntry& lock = hold.lock;
+  holds_.Unbind(hold);
+  const DurationMs grace_ms = *hold.extras->session_grace_ms;
+  if (grace_ms > 0) {
+    state_.ScheduleMember(*lock.contended, hold, std::min(hold.extras->lease_end, now + grace_ms),
+                          TimerClass::kLease);
+  } else {
+    holds_.End(state_.table.HashOf(lock.key()), lock, hold, HoldEnd::kDisconnected, now);
+  }
+}
+
+void Sessions::EndWaits(Attachment& attachment, Step step) {
+  if (state_.is_frozen) return;
+  limits_.EndDue(step.now);
+  while (!attachment.pending.empty()) {
+    Pending& pending = attachment.pending.front();
+    const LockList locks = LocksOf(pending);
+    // What is overdue may have given it the lock, or ended its wait: then it is gone from the list.
+    expiry_.Begin(locks, step);
+    const bool is_there = !attachment.pending.empty() && &attachment.pending.front() == &pending;
+    if (is_there) expiry_.EndDue(TimerOf(pending), step);
+    expiry_.End(locks);
+    claims_.DiscardAll(locks);
+  }
+}
+
+bool Sessions::UndoGrant(std::uint64_t key_hash, Token token, Step step) {
+  if (state_.is_frozen) return false;
+  limits_.EndDue(step.now);
+  if (MultiLock* multi_lock = state_.held_multi_locks.Find(token))
+    return UndoMultiLock(*multi_lock, step);
+  LockEntry* lock = state_.table.FindByHash(
+      key_hash, [&](const LockEntry& entry) { return Holds::FindToken(entry, token) != nullptr; });
+  if (lock == nullptr) return false;
+  Hold& hold = const_cast<Hold&>(*Holds::FindToken(*lock, token));
+  if (!hold.is_claim()) {
+    if (lock->plain.is_touched()) return false;
+    holds_.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
+  } else {
+    auto& claim = static_cast<Claim&>(hold);
+    if (claim.is_touched) return false;
+    if (claim.arrival != 0) {
+      places_.Return(claim, step.now);
+      places_.LogPlace(claim);
+      places_.LoseDelivery(claim, step.now);
+    } else {
+      holds_.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
+    }
+  }
+  // The place is absent before anything overdue is done: a dead waiter must not be granted.
+  expiry_.ExpireAndGrant(LockList{lock}, step);
+  return true;
+}
+
+// A repeated LOCK of one key may have changed the options of one claim; a place has the same on
+// all.
+void Sessions::AdoptRequest(Claim& claim, const Claim& first) {
+  claim.lease_ms = first.lease_ms;
+  claim.extras->session_grace_ms = first.extras->session_grace_ms;
+  claim.extras->channel = first.extras->channel;
+}
+
+bool Sessions::UndoMultiLock(MultiLock& multi_lock, Step step) {
+  if (multi_lock.is_touched) return false;
+  Claim& first = *multi_lock.claims.front();
+  LockList locks;
+  ForEachClaim(first, [&](Claim& claim) { locks.push_back(&claim.lock); });
+  wait_queue_.EnqueueOthers(first);
+  if (multi_lock.is_whole() && first.arrival != 0) {
+    claims_.StopMultiLock(multi_lock);
+    ForEachClaim(first, [&](Claim& claim) { places_.Return(claim, step.now); });
+    ForEachClaim(first, [&](Claim& claim) { AdoptRequest(claim, first); });
+    places_.LogPlace(first);
+    places_.LoseDelivery(first, step.now);
+  } else {
+    // A place of which a part is gone already can not return. The last one takes the multi_lock
+    // along.
+    for (LockEntry* lock : locks) {
+      Claim& claim = *multi_lock.claims.front();
+      holds_.End(state_.table.HashOf(lock->key()), *lock, claim, HoldEnd::kUndone, step.now);
+    }
+  }
+  expiry_.ExpireAndGrant(locks, step);
+  return true;
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,56 @@
+// Connections: when one closes, its places outlive it by KEEP or for the reconnect grace, its
+// sessions end or have their GRACE, and its watchers go. A grant that did not reach its owner is
+// undone.
+#pragma once
+
+#include <cstdint>
+
+#include "server/engine/api/step.h"
+#include "server/engine/rules/claims.h"
+#include "server/engine/rules/expiry.h"
+#include "server/engine/rules/holds.h"
+#include "server/engine/rules/limits.h"
+#include "server/engine/rules/places.h"
+#include "server/engine/rules/wait_queue.h"
+#include "server/engine/rules/watchers.h"
+#include "server/engine/state/engine_state.h"
+#include "server/engine/state/multi_lock.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Sessions {
+ public:
+  Sessions(EngineState& state, const Claims& claims, Holds& holds, const Limits& limits,
+           WaitQueue& wait_queue, Places& places, Watchers& watchers, Expiry& expiry)
+      : state_(state),
+        claims_(claims),
+        holds_(holds),
+        limits_(limits),
+        wait_queue_(wait_queue),
+        places_(places),
+        watchers_(watchers),
+        expiry_(expiry) {}
+
+  bool UndoGrant(std::uint64_t key_hash, Token token, Step step);
+  void Detach(Attachment& attachment, Step step);
+  void EndWaits(Attachment& attachment, Step step);
+
+ private:
+  static LockList LocksOf(Pending& pending);
+  void Unlink(Attachment& attachment);
+  void LoseSession(Claim& hold, TimeMs now);
+  static void AdoptRequest(Claim& claim, const Claim& first);
+  bool UndoMultiLock(MultiLock& multi_lock, Step step);
+
+  EngineState& state_;
+  Claims claims_;
+  Holds& holds_;
+  Limits limits_;
+  WaitQueue& wait_queue_;
+  Places& places_;
+  Watchers& watchers_;
+  Expiry& expiry_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,87 @@
+#include "server/engine/rules/transfers.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace fairlock::engine {
+
+TransferResult Transfers::Transfer(const TransferRequest& request, Step step) {
+  const std::uint64_t hash = state_.table.HashOf(request.key);
+  LockEntry* lock = expiry_.FindCurrent(hash, request.key, step);
+  if (lock == nullptr) return {};
+  Hold* hold = holds_.Find(*lock, request.owner, request.token);
+  if (hold == nullptr) return {};
+  if (holds_.Find(*lock, request.new_owner, std::nullopt) != nullptr) {
+    return {TransferStatus::kNewOwnerHoldsAlready, 0};
+  }
+  Succession terms{.new_owner = request.new_owner,
+                   .end = Holds::LeaseEndOf(*hold),
+                   .lease_ms = static_cast<DurationMs>(hold->lease_ms)};
+  // A session does not go along.
+  const bool has_session = hold->is_claim() && static_cast<const Claim&>(*hold).has_session();
+  if (request.lease_ms || (terms.end >= kNever && has_session)) {
+    terms.lease_ms = request.lease_ms.value_or(state_.options.default_lease_ms);
+    terms.end = step.now + terms.lease_ms;
+  }
+  const Token token = HandOver(hash, *lock, *hold, terms, step);
+  return {TransferStatus::kTransferred, token};
+}
+
+Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const Succession& terms,
+                          Step step) {
+  Claim& old = hold.is_claim() ? static_cast<Claim&>(hold) : claims_.MovePlainHoldToClaim(lock);
+  const std::string old_owner(old.owner());
+  Claim& heir = ClaimForHeir(lock, terms.new_owner, step);
+  InheritOptions(heir, old, terms.keeps_terms);
+  const TimeMs cool_until = old.extras == nullptr ? 0 : old.extras->cool_until;
+  Holds::Confirm(old);
+  holds_.End(hash, lock, old, HoldEnd::kTransferred, step.now);
+  heir.SetLeaseMs(terms.lease_ms);
+  holds_.Add(heir, holds_.NextToken(), nullptr, step.now);
+  holds_.SetLeaseEnd(*lock.contended, heir, terms.end);
+  if (cool_until > 0 && terms.keeps_terms) heir.NeedExtras().cool_until = cool_until;
+  // What is the answer to a LOCK that waited is its hold.
+  const bool is_answer = heir.attachment != nullptr;
+  heir.set_redis_way(terms.is_redis_way && !is_answer);
+  if (terms.client != kUnknownClient && !is_answer) claims_.SetClient(heir, terms.client);
+  state_.LogHold(hash, heir);
+  events_.EmitWithOther(EventKind::kTransferred, hash, heir, old_owner, step.now);
+  heir.arrival = 0;  // what the new owner got so is not undone
+  heir.is_touched = true;
+  const Token token = heir.token;
+  answers_.AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, step);
+  grants_.GrantNext(lock, step);
+  return token;
+}
+
+// The new owner's place ends. It becomes the hold; but an MLOCK can not be granted a part.
+Claim& Transfers::ClaimForHeir(LockEntry& lock, std::string_view new_owner, Step step) {
+  Claim* place = state_.table.FindClaim(lock, new_owner);
+  if (place != nullptr && place->multi_lock() == nullptr) {
+    wait_queue_.Leave(*place);
+    return *place;
+  }
+  if (place != nullptr) releases_.CancelPlace(*place, step);
+  return state_.table.CreateClaim(lock, new_owner);
+}
+
+void Transfers::InheritOptions(Claim& heir, Claim& old, bool keeps_terms) {
+  std::shared_ptr<const std::string> meta;
+  std::shared_ptr<NotifyChannel> channel;
+  if (heir.extras != nullptr) {
+    meta = std::move(heir.extras->meta);
+    channel = std::move(heir.extras->channel);
+  }
+  if (keeps_terms && meta == nullptr && old.extras != nullptr) meta = std::move(old.extras->meta);
+  heir.extras.reset();
+  if (meta != nullptr) heir.NeedExtras().meta = std::move(meta);
+  if (channel != nullptr) heir.NeedExtras().channel = std::move(channel);
+  heir.mode = keeps_terms ? old.mode : Mode{};
+  if (heir.label == kNoLabel) {
+    heir.label = old.label;
+    state_.labels.AddUse(heir.label);
+  }
+}
+
+}  // namespace fairlock::engine

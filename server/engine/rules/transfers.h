@@ -1,0 +1,67 @@
+// TRANSFER: the hold passes to another owner under a new token, with what is left of its lease. The
+// place of the new owner, if any, ends; its waiting request is answered with the new token.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/engine/api/requests.h"
+#include "server/engine/api/step.h"
+#include "server/engine/rules/answers.h"
+#include "server/engine/rules/claims.h"
+#include "server/engine/rules/events.h"
+#include "server/engine/rules/expiry.h"
+#include "server/engine/rules/grants.h"
+#include "server/engine/rules/holds.h"
+#include "server/engine/rules/releases.h"
+#include "server/engine/rules/wait_queue.h"
+#include "server/engine/state/engine_state.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class Transfers {
+ public:
+  Transfers(EngineState& state, Events& events, const Claims& claims, Holds& holds,
+            WaitQueue& wait_queue, Answers& answers, Grants& grants, Expiry& expiry,
+            Releases& releases)
+      : state_(state),
+        events_(events),
+        claims_(claims),
+        holds_(holds),
+        wait_queue_(wait_queue),
+        answers_(answers),
+        grants_(grants),
+        expiry_(expiry),
+        releases_(releases) {}
+
+  // Who gets a hold, and with which terms.
+  struct Succession {
+    std::string_view new_owner;
+    TimeMs end = kNever;      // of the lease
+    DurationMs lease_ms = 0;  // the recorded length; 0: without end
+    bool is_redis_way = false;
+    bool keeps_terms = true;  // mode, META and MINHOLD; otherwise it becomes a plain hold
+    ClientRef client = kUnknownClient;
+  };
+  TransferResult Transfer(const TransferRequest& request, Step step);
+  // The lock stays. REQUIRES: the new owner does not hold it.
+  Token HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const Succession& terms,
+                 Step step);
+
+ private:
+  Claim& ClaimForHeir(LockEntry& lock, std::string_view new_owner, Step step);
+  void InheritOptions(Claim& heir, Claim& old, bool keeps_terms);
+
+  EngineState& state_;
+  Events& events_;
+  Claims claims_;
+  Holds& holds_;
+  WaitQueue& wait_queue_;
+  Answers& answers_;
+  Grants& grants_;
+  Expiry& expiry_;
+  Releases& releases_;
+};
+
+}  // namespace fairlock::engine

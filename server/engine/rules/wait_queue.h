@@ -1,0 +1,46 @@
+// The queue of a lock: places stand in the order of their arrival. Active places are those that
+// count; a skipped place keeps its number, so that its owner can return to it. A place at the head
+// of the queue whose owner is away has a slot reserved.
+#pragma once
+
+#include <cstdint>
+
+#include "server/engine/rules/claims.h"
+#include "server/engine/state/engine_state.h"
+#include "server/engine/state/multi_lock.h"
+
+namespace fairlock::engine {
+
+// Loop-confined.
+class WaitQueue {
+ public:
+  WaitQueue(EngineState& state, const Claims& claims) : state_(state), claims_(claims) {}
+
+  void Enter(Claim& place, TimeMs now);
+  // Of one claim.
+  void Link(ContendedLock& contended);  // a place is about to join
+  void Append(ContendedLock& contended);
+  void Activate(Claim& claim);
+  void Reserve(Claim& place);
+  void Unreserve(Claim& place);
+  void Schedule(Claim& place, TimeMs deadline, std::uint8_t timer_class);
+  void Leave(Claim& claim);
+  void RememberIfKeyEnds(const Claim& claim, Cause cause);
+  // Leaves its queues and is gone.
+  void Remove(Claim& place, Cause cause);
+  void Enqueue(LockEntry& lock);
+  void EnqueueOthers(const Claim& place);
+  void ForgetWaiting(Claim& place);
+  // Among the places of its channel, if it has one, that wait for a subscriber.
+  static void StandAbsent(Claim& place);
+  static void LeaveAbsent(Claim& place);
+
+ private:
+  void ReserveSlot(Claim& claim);
+  void UnreserveSlot(Claim& claim);
+
+  EngineState& state_;
+  Claims claims_;
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,145 @@
+// An owner's stake in a lock: a hold, or a place in the queue that becomes one.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/engine/api/attachment.h"
+#include "server/engine/api/types.h"
+#include "server/engine/containers/timer_wheel.h"
+#include "server/engine/state/label_table.h"
+#include "server/engine/state/timers.h"
+
+namespace fairlock::engine {
+
+class LockEntry;
+class MultiLock;
+class NotifyChannel;
+
+// One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
+//
+// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, with no option but
+// LIMIT 1, META and LABEL; only one taken the Redis way may be without end), or part of a Claim.
+class Hold : public TimerNode {
+ public:
+  explicit Hold(bool is_claim)
+      : TimerNode(TimerKind::kHold, is_claim),
+        token(0),
+        key_bytes(0),
+        since(0),
+        client(kUnknownClient),
+        lease_ms(0),
+        owner_bytes(0),
+        label(kNoLabel) {}
+
+  bool is_claim() const { return is_ordered(); }
+  void SetLeaseMs(DurationMs length_ms) {
+    lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
+  }
+  // Its time left was written down, and not only its length: a renewal has to be written too.
+  bool is_left_kept() const { return (spare_bits() & kLeftKept) != 0; }
+  void set_left_kept(bool is_kept) { SetSpareBit(kLeftKept, is_kept); }
+  // Taken, or as a place asked for, by SET NX and its kin, and not by LOCK.
+  bool is_redis_way() const { return (spare_bits() & kRedisWay) != 0; }
+  void set_redis_way(bool is_redis_way) { SetSpareBit(kRedisWay, is_redis_way); }
+  void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }
+
+  std::uint64_t token : 53;      // 0: not granted
+  std::uint64_t key_bytes : 11;  // of the lock entry that the hold is inside of
+  std::uint64_t since : 44;      // ms of the grant; of a place: of joining
+  std::uint64_t client : 20;     // ClientRef
+  std::uint64_t lease_ms : 36;   // the length on record, 0: none; of a place: the length asked for
+  std::uint64_t owner_bytes : 14;
+  std::uint64_t label : 14;  // LabelRef
+
+ private:
+  static constexpr std::uint64_t kLeftKept = 0x20;
+  static constexpr std::uint64_t kRedisWay = 0x40;
+};
+
+enum class ClaimState : std::uint8_t {
+  kWaiting,  // a place whose request waits
+  kKept,     // a place without request, within KEEP: it gets a slot reserved when its turn comes
+  kSkipped,  // a place whose connection closed: it has its number, and delays nobody
+  kMarked,   // the same of a value whose SET NX was denied: it counts when that asks once more
+  kHeld,
+};
+
+// Options that few claims have.
+struct ClaimExtras {
+  MultiLock* multi_lock = nullptr;             // of an MLOCK
+  std::uint8_t rank = 0;                       // which of its keys this one is
+  std::shared_ptr<const std::string> meta;     // null: none; one for all claims of an MLOCK
+  std::shared_ptr<NotifyChannel> channel;      // NOTIFY; null: none
+  DurationMs wait_ms = 0;                      // with NOTIFY: its WAIT, kForever without
+  TimeMs wait_end = kNever;                    // with NOTIFY: of its WAIT, while it is absent too
+  std::optional<DurationMs> session_grace_ms;  // SESSION
+  TimeMs lease_end = kNever;                   // of a session's hold; its deadline may be earlier
+  DurationMs min_hold_ms = 0;                  // MINHOLD
+  TimeMs cool_until = 0;                       // of a hold with MINHOLD
+};
+
+using MemberHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct MemberTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+using ActiveHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct ActiveTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+
+// A stake outside of the lock's entry: first a place in the queue, then, without moving in memory,
+// a hold, and back if the grant is undone. The bytes of the owner follow it in memory.
+class Claim final : public Hold, public Pending, public MemberHook, public ActiveHook {
+ public:
+  static Claim* Create(LockEntry& lock, std::string_view owner);
+  static void Destroy(Claim* claim);
+
+  bool is_place() const { return state != ClaimState::kHeld; }
+  bool is_active() const { return state == ClaimState::kWaiting || state == ClaimState::kKept; }
+  std::string_view owner() const {
+    return {reinterpret_cast<const char*>(this + 1), static_cast<std::size_t>(owner_bytes)};
+  }
+  std::optional<std::string_view> meta() const {
+    if (extras == nullptr || extras->meta == nullptr) return std::nullopt;
+    return *extras->meta;
+  }
+  MultiLock* multi_lock() const { return extras != nullptr ? extras->multi_lock : nullptr; }
+  NotifyChannel* channel() const { return extras != nullptr ? extras->channel.get() : nullptr; }
+  // Among the holds of one token.
+  std::uint8_t rank() const { return extras != nullptr ? extras->rank : 0; }
+  bool has_session() const { return extras != nullptr && extras->session_grace_ms.has_value(); }
+  ClaimExtras& NeedExtras();
+  void SetState(ClaimState its_state) {
+    state = its_state;
+    set_timer_kind(its_state == ClaimState::kHeld ? TimerKind::kHold : TimerKind::kPlace);
+  }
+
+  LockEntry& lock;
+  Claim* next_of_owner = nullptr;  // in the ring of WaitingRequests; null: in none
+  Claim* previous_of_owner = nullptr;
+  std::uint64_t owner_hash = 0;  // while it is in one
+  std::uint64_t arrival = 0;     // rises over the whole server; 0: never had a place
+  std::uint64_t number = 0;      // rises within the queue
+  TimeMs joined = 0;
+  Mode mode;
+  std::uint32_t keep_ms = 0;
+  ClaimState state = ClaimState::kWaiting;
+  bool is_reserved = false;  // a kept place for which a slot is taken
+  bool is_touched = false;   // a hold that was renewed: its grant can not be undone any more
+  bool is_kept = false;      // a place that was written down
+  std::unique_ptr<ClaimExtras> extras;
+
+ private:
+  explicit Claim(LockEntry& its_lock) : Hold(true), Pending(PendingKind::kClaim), lock(its_lock) {
+    set_timer_kind(TimerKind::kPlace);
+  }
+  ~Claim() = default;
+};
+
+static_assert(sizeof(Hold) == 48);
+static_assert(sizeof(Claim) <= 192);
+
+}  // namespace fairlock::engine

@@ -1,0 +1,35 @@
+// The options of claims, most of which few claims have.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "server/engine/state/claim.h"
+#include "server/engine/state/notify_channel.h"
+
+namespace fairlock::engine {
+
+// SESSION with its GRACE; none: no session.
+inline std::optional<DurationMs> SessionGraceOf(const Hold& hold) {
+  if (!hold.is_claim()) return std::nullopt;
+  const auto& claim = static_cast<const Claim&>(hold);
+  return claim.extras == nullptr ? std::nullopt : claim.extras->session_grace_ms;
+}
+
+inline DurationMs MinHoldOf(const Claim& claim) {
+  return claim.extras == nullptr ? 0 : claim.extras->min_hold_ms;
+}
+
+// Whether that is the channel of its NOTIFY; none: it has no NOTIFY.
+inline bool HasChannel(const Hold& hold, std::optional<std::string_view> name) {
+  const NotifyChannel* channel =
+      hold.is_claim() ? static_cast<const Claim&>(hold).channel() : nullptr;
+  return channel == nullptr ? !name : name == channel->name;
+}
+
+// The WAIT of a place with NOTIFY; kForever: without end.
+inline DurationMs ChannelWaitOf(const Claim& place) {
+  return place.extras == nullptr ? 0 : place.extras->wait_ms;
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,16 @@
+#include "server/engine/state/engine_state.h"
+
+#include <cassert>
+
+namespace fairlock::engine {
+
+EngineState::EngineState(const EngineOptions& engine_options)
+    : options(engine_options),
+      channels(engine_options.hash_seed),
+      table(engine_options.hash_seed),
+      next_token(engine_options.first_token),
+      waiting(engine_options.hash_seed) {
+  assert(next_token > 0);
+}
+
+}  // namespace fairlock::engine

@@ -1,0 +1,86 @@
+// The state of the engine, which all its rules share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "server/engine/api/change_log.h"
+#include "server/engine/api/engine_options.h"
+#include "server/engine/api/inspection.h"
+#include "server/engine/api/label_rules.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/containers/timer_wheel.h"
+#include "server/engine/state/client_table.h"
+#include "server/engine/state/label_table.h"
+#include "server/engine/state/limit_overrides.h"
+#include "server/engine/state/lock_table.h"
+#include "server/engine/state/multi_lock_table.h"
+#include "server/engine/state/notify_channel.h"
+#include "server/engine/state/recent_keys.h"
+#include "server/engine/state/timers.h"
+#include "server/engine/state/waiting_requests.h"
+
+namespace fairlock::engine {
+
+// A time of n ms began anywhere within its first tick, which was rounded down: it is over for
+// certain only after the tick in which it ends.
+inline TimeMs LastTickBefore(TimeMs now) { return now - 1; }
+
+// Loop-confined. Its methods keep two members consistent with one another; what may happen when is
+// the affair of the rules.
+struct EngineState {
+  explicit EngineState(const EngineOptions& engine_options);
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
+
+  // Schedules a hold, place, cooldown or watcher of that lock.
+  void ScheduleMember(ContendedLock& contended, TimerNode& node, TimeMs deadline,
+                      std::uint8_t timer_class) {
+    wheel.Schedule(node, deadline, timer_class);
+    contended.due_min = std::min(contended.due_min, deadline);
+  }
+  // The label that the request gives, or that the rules give its key.
+  std::string_view LabelOf(const LockRequest& request, std::string_view key) const {
+    return request.label ? *request.label : label_rules.LabelOf(key);
+  }
+  // Writes the hold into the change log, if there is one: it is new, or has changed.
+  void LogHold(std::uint64_t hash, const Hold& hold) {
+    if (changes != nullptr) changes->holds.push_back({hash, hold.token});
+  }
+  // Writes that a stored hold has ended.
+  void LogHoldEnd(const LockEntry& lock, const Hold& hold) {
+    if (changes == nullptr || hold.token >= changes->first_unwritten) return;
+    changes->NoteEnd(ChangeLog::Kind::kHold, hold.token, lock.key().db, lock.key().bytes);
+  }
+
+  EngineOptions options;
+  ChannelTable channels;  // outlives the claims
+  LockTable table;
+  TimerWheel wheel;
+  RecentKeys recent;
+  LabelTable labels;
+  LabelRules label_rules;
+  ClientTable clients;
+  MultiLockTable held_multi_locks;
+  EngineCounts counts;
+  std::array<std::uint64_t, kDatabases> locks_by_db{};
+  Token next_token;
+  bool is_frozen = false;
+  ChangeLog* changes = nullptr;  // null: changes are not logged
+  std::uint64_t next_arrival = 1;
+  WaitingRequests waiting;
+  LimitOverrides overrides;
+  std::uint64_t limit_changes = 0;  // how often the overrides have changed
+  QueueSet queues;
+  std::uint64_t next_queue_number = 1;
+  std::vector<LockEntry*> queues_to_grant;  // to be considered by the next Grants::GrantNext
+  bool is_in_transaction = false;
+  bool is_in_past = false;  // in a transaction: what was due before it began is being ended
+  std::uint64_t limit_changes_before_transaction = 0;
+  std::vector<LockEntry*> expiring;  // from Expiry::Begin to Expiry::End: these locks stay
+};
+
+}  // namespace fairlock::engine

@@ -1,0 +1,192 @@
+// The entries of the lock table: a lock with its plain hold, and what a lock may have beyond that.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "server/engine/api/attachment.h"
+#include "server/engine/api/types.h"
+#include "server/engine/containers/block_pool.h"
+#include "server/engine/containers/timer_wheel.h"
+#include "server/engine/state/claim.h"
+#include "server/engine/state/slots.h"
+#include "server/engine/state/timers.h"
+
+namespace fairlock::engine {
+
+// A request that waits until no hold with a token up to `newest_token` remains.
+class Watcher final : public TimerNode, public Pending, public MemberHook {
+ public:
+  Watcher(LockEntry& its_lock, Token token, std::uint64_t its_arrival)
+      : TimerNode(TimerKind::kWatcher, true),
+        Pending(PendingKind::kWatcher),
+        lock(its_lock),
+        newest_token(token),
+        arrival(its_arrival) {}
+
+  LockEntry& lock;
+  const Token newest_token;
+  const std::uint64_t arrival;
+};
+
+// A slot that stays taken after its hold has ended, because of MINHOLD.
+class Cooldown final : public TimerNode, public MemberHook {
+ public:
+  Cooldown(LockEntry& its_lock, const Mode& its_mode, Token its_token, std::uint8_t its_rank = 0)
+      : TimerNode(TimerKind::kCooling, true),
+        lock(its_lock),
+        mode(its_mode),
+        token(its_token),
+        rank(its_rank) {}
+
+  LockEntry& lock;
+  const Mode mode;
+  const Token token;  // of the hold that ended
+  const std::uint8_t rank;
+  bool is_kept = false;  // it was written down
+};
+
+using QueueHook =
+    boost::intrusive::set_base_hook<boost::intrusive::tag<struct QueueTag>,
+                                    boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+
+using TransactionHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct TransactionTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+// What only a lock has that is, or was a moment ago, more than one plain hold.
+struct ContendedLock : QueueHook, TransactionHook {
+  template <typename Member, typename Hook = MemberHook>
+  using List = boost::intrusive::list<Member, boost::intrusive::base_hook<Hook>>;
+
+  List<Claim> queue;               // all places, by number
+  List<Claim, ActiveHook> active;  // the places that are not skipped, by number
+  List<Claim> holds;               // by token; the plain hold, if any, is older
+  List<Watcher> watchers;          // by newest_token
+  List<Cooldown> cooldowns;        // in the order of their begin
+  Slots slots;                     // of holds (the plain one too), reservations and cooldowns
+  std::uint64_t next_number = 1;
+  std::uint64_t queue_number = 0;          // in LockCore::lines_
+  std::uint32_t reserved = 0;              // places with a slot reserved for them
+  std::uint32_t multi_locks_in_queue = 0;  // places of MLOCKs
+  TimeMs due_min = kNever;                 // no deadline of the members is before it
+  std::uint64_t seen_changes = 0;          // of overrides, when the queue was looked at
+  bool is_to_grant = false;                // in LockCore::noted_lines_
+  bool is_expiring = false;                // in LockCore::settling_: it must not be discarded
+  std::optional<Cause> vacating;           // what may have ended the key; GrantNext emits it if so
+
+  bool is_deferred() const { return TransactionHook::is_linked(); }
+  bool empty() const {
+    return queue.empty() && holds.empty() && watchers.empty() && cooldowns.empty();
+  }
+};
+
+// The locks that have a queue, by queue_number.
+struct QueueNumberOf {
+  using type = std::uint64_t;
+  std::uint64_t operator()(const ContendedLock& contended) const { return contended.queue_number; }
+};
+using QueueSet = boost::intrusive::set<ContendedLock, boost::intrusive::base_hook<QueueHook>,
+                                       boost::intrusive::key_of_value<QueueNumberOf>,
+                                       boost::intrusive::constant_time_size<false>>;
+
+// The locks that a step has left to its end.
+using TransactionList =
+    boost::intrusive::list<ContendedLock, boost::intrusive::base_hook<TransactionHook>,
+                           boost::intrusive::constant_time_size<false>>;
+
+// What a plain hold is made with.
+struct PlainTerms {
+  std::string_view owner = {};                // empty: the lock has no plain hold
+  bool is_limit_given = false;                // LIMIT 1
+  std::optional<std::string_view> meta = {};  // META
+};
+
+// A lock: its plain hold in place, followed by the bytes of the key, of the plain hold's owner,
+// and of its META with their number before them. 56 bytes.
+class LockEntry {
+ public:
+  static LockEntry* Create(BlockPool& memory, const KeyName& key, const PlainTerms& terms);
+  static void Destroy(BlockPool& memory, LockEntry* lock);
+  static LockEntry& Of(Hold& hold);
+  static const LockEntry& Of(const Hold& hold) { return Of(const_cast<Hold&>(hold)); }
+
+  KeyName key() const {
+    return {static_cast<std::uint8_t>(plain.database()), {bytes(), key_size()}, 0};
+  }
+  std::string_view plain_owner() const {
+    return {bytes() + key_size(), static_cast<std::size_t>(plain.owner_bytes)};
+  }
+  std::optional<std::string_view> plain_meta() const;
+  bool has_plain_hold() const { return plain.token != 0; }
+  std::size_t hold_count() const {
+    return (has_plain_hold() ? 1 : 0) + (contended ? contended->holds.size() : 0);
+  }
+  // The hold with the lowest token; null: nobody holds.
+  const Hold* oldest_hold() const {
+    if (has_plain_hold()) return &plain;
+    return contended != nullptr && !contended->holds.empty() ? &contended->holds.front() : nullptr;
+  }
+  // Places that count: not those skipped.
+  std::size_t active_count() const { return contended ? contended->active.size() : 0; }
+  // For Redis' commands the key exists then.
+  bool is_mlock_next() const {
+    return active_count() > 0 && contended->active.front().multi_lock() != nullptr;
+  }
+  ContendedLock& NeedContended();
+
+  // The hold inside of the lock knows the database of the lock.
+  class PlainHold : public Hold {
+   public:
+    PlainHold(std::uint8_t db, const PlainTerms& terms) : Hold(false) {
+      set_spare_bits(db | (terms.is_limit_given ? kLimitGiven : 0) | (terms.meta ? kMeta : 0));
+    }
+    std::uint64_t database() const { return spare_bits() & 0xf; }
+    // A grant that was renewed can not be undone any more.
+    bool is_touched() const { return (spare_bits() & kTouched) != 0; }
+    void set_touched(bool is_touched) { SetSpareBit(kTouched, is_touched); }
+    bool has_meta() const { return (spare_bits() & kMeta) != 0; }
+    Mode mode() const { return {.is_limit_given = (spare_bits() & kLimitGiven) != 0}; }
+
+   private:
+    static constexpr std::uint64_t kTouched = 0x10;  // 0x20 and 0x40: Hold
+    static constexpr std::uint64_t kLimitGiven = 0x80;
+    static constexpr std::uint64_t kMeta = 0x100;
+  };
+
+  PlainHold plain;
+  std::unique_ptr<ContendedLock> contended;
+
+ private:
+  LockEntry(std::uint8_t db, const PlainTerms& terms) : plain(db, terms) {}
+  ~LockEntry() = default;
+  const char* bytes() const { return reinterpret_cast<const char*>(this + 1); }
+  char* bytes() { return reinterpret_cast<char*>(this + 1); }
+  std::size_t key_size() const { return static_cast<std::size_t>(plain.key_bytes); }
+  const char* meta_bytes() const { return bytes() + key_size() + plain.owner_bytes; }
+};
+
+static_assert(sizeof(LockEntry) == 56);
+
+// The owner of any hold.
+inline std::string_view OwnerOf(const Hold& hold) {
+  return hold.is_claim() ? static_cast<const Claim&>(hold).owner()
+                         : LockEntry::Of(hold).plain_owner();
+}
+
+inline Mode ModeOf(const Hold& hold) {
+  return hold.is_claim() ? static_cast<const Claim&>(hold).mode
+                         : static_cast<const LockEntry::PlainHold&>(hold).mode();
+}
+
+// The META of any hold.
+inline std::optional<std::string_view> MetaOf(const Hold& hold) {
+  return hold.is_claim() ? static_cast<const Claim&>(hold).meta()
+                         : LockEntry::Of(hold).plain_meta();
+}
+
+}  // namespace fairlock::engine

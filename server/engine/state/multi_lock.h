@@ -1,0 +1,90 @@
+// The claims of one MLOCK: one on each of its keys, and one request for all of them.
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+#include <cassert>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/engine/api/attachment.h"
+#include "server/engine/api/types.h"
+#include "server/engine/containers/timer_wheel.h"
+#include "server/engine/state/claim.h"
+#include "server/engine/state/timers.h"
+
+namespace fairlock::engine {
+
+// As the node of a timer and as what hangs on a connection it stands for its place in the queue;
+// holds have leases and sessions of their own.
+//
+// Made by the request, gone with its last claim. Its claims are places with one arrival, all in the
+// same state, or holds with one token.
+class MultiLock final : public TimerNode, public Pending {
+ public:
+  explicit MultiLock(std::span<const KeyName> its_keys);
+
+  // Whether these are its keys, in any order.
+  bool IsOf(std::span<const KeyName> others) const;
+  std::size_t key_count() const { return keys_.size(); }
+  const std::vector<std::string>& keys() const { return keys_; }
+  // False: one of its holds has ended, or it was never whole.
+  bool is_whole() const { return claims.size() == keys_.size(); }
+  bool is_held() const { return token != 0; }
+
+  // In the order in which the MLOCK named their keys, which is the order of `rank`; what has ended
+  // is gone.
+  std::vector<Claim*> claims;
+  Token token = 0;          // of its holds; 0: it stands in the queue
+  bool is_touched = false;  // one of its holds was renewed or transferred: it can not be undone
+
+ private:
+  std::vector<std::string> keys_;  // sorted
+};
+
+// The locks that one request is about.
+using LockList = boost::container::static_vector<LockEntry*, kMlockKeysMax>;
+using LockSpan = std::span<LockEntry* const>;
+
+// What a place is timed by, and what hangs on the connection of its request.
+inline TimerNode& TimerOf(Claim& place) {
+  MultiLock* multi_lock = place.multi_lock();
+  return multi_lock != nullptr ? static_cast<TimerNode&>(*multi_lock) : place;
+}
+inline const TimerNode& TimerOf(const Claim& place) { return TimerOf(const_cast<Claim&>(place)); }
+inline Pending& RequestOf(Claim& place) {
+  MultiLock* multi_lock = place.multi_lock();
+  return multi_lock != nullptr ? static_cast<Pending&>(*multi_lock) : place;
+}
+
+// The claim, or that on the first key of its MLOCK that is left.
+inline const Claim& FirstClaim(const Claim& claim) {
+  const MultiLock* multi_lock = claim.multi_lock();
+  return multi_lock != nullptr ? *multi_lock->claims.front() : claim;
+}
+inline Claim& FirstClaim(Claim& claim) {
+  return const_cast<Claim&>(FirstClaim(static_cast<const Claim&>(claim)));
+}
+
+// Any claim of the place. REQUIRES: it is no watcher.
+inline Claim& PlaceOf(Pending& pending) {
+  assert(pending.pending_kind != PendingKind::kWatcher);
+  if (pending.pending_kind == PendingKind::kMultiLock) {
+    return *static_cast<MultiLock&>(pending).claims.front();
+  }
+  return static_cast<Claim&>(pending);
+}
+
+// Visits the claim, or all of its MLOCK. They must stay.
+template <typename Visit>
+void ForEachClaim(Claim& claim, Visit&& visit) {
+  MultiLock* multi_lock = claim.multi_lock();
+  if (multi_lock == nullptr) {
+    visit(claim);
+    return;
+  }
+  for (Claim* member : multi_lock->claims) visit(*member);
+}
+
+}  // namespace fairlock::engine
