@@ -6,9 +6,9 @@
 #include <memory>
 #include <sstream>
 
+#include "cli/arguments/nearest_word.h"
 #include "cli/commands/all_commands.h"
-#include "cli/nearest_word.h"
-#include "cli/printable.h"
+#include "cli/output/printable.h"
 #include "cli/version.h"
 
 namespace fairlock::cli {

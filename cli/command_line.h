@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/program_model.h"
-#include "cli/result.h"
-#include "cli/settings.h"
+#include "cli/arguments/command.h"
+#include "cli/arguments/program_model.h"
+#include "cli/base/result.h"
+#include "cli/connection/settings.h"
 
 namespace fairlock::cli {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/base/exit_codes.h"
 #include "cli/command_line.h"
-#include "cli/exit_codes.h"
-#include "cli/printable.h"
-#include "cli/screen.h"
-#include "cli/settings_file.h"
+#include "cli/connection/settings_file.h"
+#include "cli/output/printable.h"
+#include "cli/output/screen.h"
 
 namespace {
 

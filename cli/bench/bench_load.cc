@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/server_errors.h"
+#include "cli/connection/server_errors.h"
 
 namespace fairlock::cli {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/clock.h"
-#include "cli/command.h"
-#include "cli/result.h"
-#include "cli/wire.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
+#include "cli/base/result.h"
+#include "cli/connection/wire.h"
 
 namespace fairlock::cli {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "cli/command.h"
+#include "cli/arguments/command.h"
 
 namespace fairlock::cli {
 

@@ -6,7 +6,7 @@
 
 #include "cli/bench/bench_load.h"
 #include "cli/commands/all_commands.h"
-#include "cli/info_report.h"
+#include "cli/views/info_report.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -3,12 +3,12 @@
 #include <memory>
 #include <set>
 
-#include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/force.h"
-#include "cli/lock_walk.h"
-#include "cli/question.h"
+#include "cli/commands/question.h"
+#include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
+#include "cli/views/force.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/table.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "cli/commands/all_commands.h"
-#include "cli/lock_walk.h"
-#include "cli/reply_fields.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

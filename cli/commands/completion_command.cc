@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/completion_scripts.h"
+#include "cli/commands/completion_scripts.h"
 
 namespace fairlock::cli {
 

@@ -5,13 +5,13 @@
 #include <memory>
 #include <thread>
 
-#include "cli/claim_tables.h"
+#include "cli/arguments/hold_words.h"
+#include "cli/arguments/lock_words.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/hold_words.h"
-#include "cli/lock_words.h"
-#include "cli/reply_fields.h"
-#include "cli/server_errors.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/connection/server_errors.h"
+#include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/lock_walk.h"
-#include "cli/table.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -2,11 +2,11 @@
 #include <array>
 #include <memory>
 
-#include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/lock_walk.h"
-#include "cli/table.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "cli/views/claim_tables.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

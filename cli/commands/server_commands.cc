@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands/all_commands.h"
-#include "cli/table.h"
+#include "cli/output/table.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -3,9 +3,9 @@
 #include <array>
 #include <memory>
 
-#include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
+#include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/contended.h"
-#include "cli/duration.h"
-#include "cli/info_report.h"
-#include "cli/lock_walk.h"
+#include "cli/output/duration.h"
+#include "cli/views/contended.h"
+#include "cli/views/info_report.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/lock_message.h"
-#include "cli/past_events.h"
-#include "cli/server_errors.h"
+#include "cli/connection/server_errors.h"
+#include "cli/output/duration.h"
+#include "cli/views/lock_message.h"
+#include "cli/views/past_events.h"
 
 namespace fairlock::cli {
 

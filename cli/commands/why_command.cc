@@ -2,11 +2,11 @@
 #include <array>
 #include <memory>
 
-#include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/past_events.h"
-#include "cli/reply_fields.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
+#include "cli/views/past_events.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

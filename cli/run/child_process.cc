@@ -10,9 +10,9 @@
 #include <csignal>
 #include <cstring>
 
-#include "cli/descriptor.h"
-#include "cli/exit_codes.h"
-#include "cli/printable.h"
+#include "cli/base/descriptor.h"
+#include "cli/base/exit_codes.h"
+#include "cli/output/printable.h"
 
 namespace fairlock::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/result.h"
+#include "cli/base/result.h"
 
 namespace fairlock::cli {
 

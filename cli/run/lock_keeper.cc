@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "cli/duration.h"
-#include "cli/lock_message.h"
-#include "cli/reply_fields.h"
-#include "cli/server_errors.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/connection/server_errors.h"
+#include "cli/output/duration.h"
+#include "cli/views/lock_message.h"
 
 namespace fairlock::cli {
 

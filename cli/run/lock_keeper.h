@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/clock.h"
-#include "cli/result.h"
+#include "cli/base/clock.h"
+#include "cli/base/result.h"
+#include "cli/connection/settings.h"
+#include "cli/connection/wire.h"
 #include "cli/run/run_options.h"
-#include "cli/settings.h"
-#include "cli/wire.h"
 #include "protocol/reply.h"
 
 namespace fairlock::cli {

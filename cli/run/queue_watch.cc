@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/duration.h"
-#include "cli/lock_views.h"
+#include "cli/output/duration.h"
+#include "cli/views/lock_views.h"
 
 namespace fairlock::cli {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/clock.h"
-#include "cli/command.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
+#include "cli/connection/wire.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
-#include "cli/wire.h"
 
 namespace fairlock::cli {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/clock.h"
-#include "cli/exit_codes.h"
-#include "cli/lock_words.h"
+#include "cli/arguments/lock_words.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_codes.h"
 
 namespace fairlock::cli {
 

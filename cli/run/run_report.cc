@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "cli/printable.h"
+#include "cli/output/printable.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/command.h"
-#include "cli/result.h"
+#include "cli/arguments/command.h"
+#include "cli/base/result.h"
 #include "cli/run/run_options.h"
 
 namespace fairlock::cli {

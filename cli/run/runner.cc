@@ -6,7 +6,7 @@
 #include <array>
 #include <csignal>
 
-#include "cli/duration.h"
+#include "cli/output/duration.h"
 
 namespace fairlock::cli {
 

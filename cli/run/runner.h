@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "cli/clock.h"
-#include "cli/command.h"
-#include "cli/result.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
+#include "cli/base/result.h"
 #include "cli/run/child_process.h"
 #include "cli/run/lock_keeper.h"
 #include "cli/run/queue_watch.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "cli/descriptor.h"
+#include "cli/base/descriptor.h"
 
 namespace fairlock::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/printable.h"
+#include "cli/output/printable.h"
 
 namespace fairlock::cli {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cli/clock.h"
-#include "cli/screen.h"
+#include "cli/base/clock.h"
+#include "cli/output/screen.h"
 #include "cli/top/frame.h"
 
 namespace fairlock::cli {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/duration.h"
-#include "cli/force.h"
+#include "cli/output/duration.h"
 #include "cli/top/top_pictures.h"
+#include "cli/views/force.h"
 
 namespace fairlock::cli {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/clock.h"
-#include "cli/command.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
 #include "cli/top/terminal_screen.h"
 #include "cli/top/top_data.h"
 

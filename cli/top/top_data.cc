@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "cli/past_events.h"
-#include "cli/reply_fields.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/views/past_events.h"
 
 namespace fairlock::cli {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
-#include "cli/contended.h"
-#include "cli/info_report.h"
-#include "cli/lock_views.h"
-#include "cli/result.h"
+#include "cli/base/result.h"
+#include "cli/connection/client.h"
+#include "cli/views/contended.h"
+#include "cli/views/info_report.h"
+#include "cli/views/lock_views.h"
 
 namespace fairlock::cli {
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <initializer_list>
 
-#include "cli/claim_tables.h"
-#include "cli/duration.h"
-#include "cli/past_events.h"
-#include "cli/table.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "cli/views/claim_tables.h"
+#include "cli/views/past_events.h"
 
 namespace fairlock::cli {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "cli/screen.h"
+#include "cli/output/screen.h"
 #include "cli/top/frame.h"
 #include "cli/top/top_data.h"
 

@@ -52,6 +52,13 @@ MAY_LINK = {
     "dashboard": set(),
 }
 
+# The parts of a folder, lowest first: a part includes itself and those before it. "" is the folder
+# itself.
+PARTS = {
+    "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
+            "commands", ""),
+}
+
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
 _SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h" \
            r"|openssl/ssl\.h"
@@ -76,7 +83,7 @@ OUTSIDE_HEADERS = {
 # Where a clock may be read. A single file may be added with the reason beside it.
 CLOCK_FOLDERS = ("server/net/", "bench/", "tests/")
 CLOCK_FILES = {
-    "cli/clock.cc": "a client has its own time: how long it waits, when it renews",
+    "cli/base/clock.cc": "a client has its own time: how long it waits, when it renews",
 }
 _CLOCK = re.compile(
     r"\b(clock_gettime|gettimeofday|timespec_get|ftime|__rdtsc|_rdtsc)\s*\("
@@ -132,6 +139,29 @@ def include_direction(file):
             yield number, f'"{target}" is not a path from the root of the project'
         elif allowed is not None and folder_of(target) not in allowed:
             yield number, f"{folder_of(file.path)} may not include {target}"
+
+
+def part_of(path):
+    """The folder with parts that a file belongs to and its part, or None."""
+    for folder, parts in PARTS.items():
+        if path.startswith(f"{folder}/"):
+            part = posixpath.dirname(path[len(folder) + 1:])
+            return folder, parts.index(part) if part in parts else None
+    return None
+
+
+def part_direction(file):
+    own = part_of(file.path)
+    if own is None or not file.is_cpp:
+        return
+    if own[1] is None:
+        yield 1, f"{posixpath.dirname(file.path)} is no part of {own[0]}"
+        return
+    for number, line in enumerate(file.lines, 1):
+        match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+        target = part_of(match.group(1)) if match else None
+        if target and target[0] == own[0] and (target[1] is None or target[1] > own[1]):
+            yield number, f"{posixpath.dirname(file.path)} may not include {match.group(1)}"
 
 
 def outside_world(file):
@@ -291,6 +321,7 @@ def locked_package(file):
 
 RULES = {
     "include-direction": include_direction,
+    "part-direction": part_direction,
     "outside-world": outside_world,
     "link-direction": link_direction,
     "clock-read": clock_read,

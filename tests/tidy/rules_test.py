@@ -40,6 +40,11 @@ PLANTED = {
         ("server/engine/a.cc", '#include "types.h"\n', 1),
         ("tests/unit/a.cc", '#include "tests/../protocol/limits.h"\n', 1),
     ],
+    "part-direction": [
+        ("cli/views/a.h", '#include "cli/commands/b.h"\n', 1),
+        ("cli/top/a.cc", 'int x;\n#include "cli/main.h"\n', 2),
+        ("cli/elsewhere/a.cc", "", 1),
+    ],
     "outside-world": [
         ("protocol/a.cc", "#include <sys/socket.h>\n", 1),
         ("server/engine/a.cc", "#include <chrono>\n", 1),
@@ -147,6 +152,10 @@ CLEAN = {
         ("server/net/a.cc", '#include "server/command/client.h"\n#include "storage/store.h"\n'),
         ("server/main.cc", '#include "server/net/turn.h"\n#include "server/config.h"\n'),
         ("bench/a.cc", '#include "server/net/turn.h"\n'),
+    ],
+    "part-direction": [
+        ("cli/top/a.h", '#include "cli/top/b.h"\n#include "cli/views/b.h"\n'),
+        ("cli/main.cc", '#include "cli/commands/b.h"\n#include "json/json_text.h"\n'),
     ],
     "outside-world": [
         ("server/net/a.cc", "#include <sys/socket.h>\n#include <boost/asio.hpp>\n"),

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/settings.h"
-#include "cli/settings_file.h"
+#include "cli/connection/settings.h"
+#include "cli/connection/settings_file.h"
 
 namespace fairlock::cli {
 namespace {

@@ -1,0 +1,173 @@
+#include "cli/arguments/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "cli/output/duration.h"
+#include "cli/output/printable.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+// A text by which CLI11 says that a value is wrong; it puts the name of the option in front.
+std::string WrongValue(const std::string& value, std::string_view right) {
+  return "must be " + std::string(right) + ", got " + Quoted(value);
+}
+
+std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bounds bounds) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool is_whole = error == std::errc() && end == word.data() + word.size();
+  if (!is_whole || number < bounds.low || number > bounds.high) return std::nullopt;
+  return number;
+}
+
+// A number alone is the most likely mistake: seconds for some tools, milliseconds for others.
+std::string WrongDuration(const std::string& value, std::string_view right) {
+  const bool is_number = ReadNumber(value, {.low = 1}).has_value();
+  if (!is_number) return WrongValue(value, right);
+  return "needs a unit: " + value + "s or " + value + "ms, got " + Quoted(value);
+}
+
+using ExplainValue = std::string (*)(const std::string& value, std::string_view right);
+
+// An option whose value is read by `read` (none: wrong). The last one given counts.
+template <typename Value, typename Read>
+CLI::Option* AddRead(CLI::App& app, const std::string& names, std::optional<Value>& target,
+                     std::string right, const std::string& help, Read read,
+                     ExplainValue explain = WrongValue) {
+  const CLI::callback_t take = [&target, read](const CLI::results_t& words) {
+    target = read(words.back());
+    return target.has_value();
+  };
+  const auto check = [read, explain, right = std::move(right)](const std::string& word) {
+    return read(word).has_value() ? std::string() : explain(word, right);
+  };
+  return app.add_option(names, take, help)
+      ->check(CLI::Validator(check, ""))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+CLI::Option* AddChoice(CLI::App& app, const std::string& names, std::string& target,
+                       const std::vector<std::string>& words, const std::string& help) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : "|") + word;
+  const auto check = [words, list](const std::string& word) {
+    const bool is_known = std::ranges::find(words, word) != words.end();
+    return is_known ? std::string() : WrongValue(word, "one of " + list);
+  };
+  return app.add_option(names, target, help)->check(CLI::Validator(check, ""))->type_name(list);
+}
+
+std::optional<std::string> ReadText(const std::string& word) { return word; }
+
+// Once the step or more, and nothing in between.
+std::optional<DurationMs> ReadMultiple(std::string_view word, DurationMs step_ms) {
+  const auto duration_ms = ParseDuration(word);
+  const bool is_multiple = duration_ms && *duration_ms > 0 && *duration_ms % step_ms == 0;
+  return is_multiple ? duration_ms : std::nullopt;
+}
+
+template <typename Read>
+CLI::Option* AddDurationOption(CLI::App& app, const std::string& names,
+                               std::optional<DurationMs>& target, std::string_view right,
+                               const std::string& help, Read read) {
+  return AddRead(app, names, target, std::string(right), help, read, WrongDuration)
+      ->type_name("DURATION");
+}
+
+std::string Describe(Arguments::Bounds bounds) {
+  const std::string from = "a number from " + std::to_string(bounds.low);
+  return bounds.high == INT64_MAX ? from + " on" : from + " to " + std::to_string(bounds.high);
+}
+
+}  // namespace
+
+void Arguments::Required(const std::string& name, std::string& target, const std::string& help) {
+  app_.add_option(name, target, help)->required()->type_name("");
+}
+
+void Arguments::Optional(const std::string& name, std::optional<std::string>& target,
+                         const std::string& help) {
+  AddRead(app_, name, target, "a text", help, ReadText)->type_name("");
+}
+
+void Arguments::Words(const std::string& name, std::vector<std::string>& target,
+                      const std::string& help) {
+  app_.add_option(name, target, help)->type_name("");
+}
+
+void Arguments::Texts(const std::string& names, std::vector<std::string>& target,
+                      const std::string& help) {
+  // One word each: what follows it is for others.
+  app_.add_option(names, target, help)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("TEXT");
+}
+
+void Arguments::Flag(const std::string& names, bool& target, const std::string& help) {
+  app_.add_flag(names, target, help);
+}
+
+void Arguments::Text(const std::string& names, std::optional<std::string>& target,
+                     const std::string& help) {
+  AddRead(app_, names, target, "a text", help, ReadText)->type_name("TEXT");
+}
+
+void Arguments::RequiredChoice(const std::string& name, std::string& target,
+                               const std::vector<std::string>& words, const std::string& help) {
+  AddChoice(app_, name, target, words, help)->required();
+}
+
+void Arguments::Choice(const std::string& names, std::string& target,
+                       const std::vector<std::string>& words, const std::string& help) {
+  AddChoice(app_, names, target, words, help);
+}
+
+void Arguments::Number(const std::string& names, std::optional<std::int64_t>& target, Bounds bounds,
+                       const std::string& help) {
+  AddRead(app_, names, target, Describe(bounds), help, [bounds](const std::string& word) {
+    return ReadNumber(word, bounds);
+  })->type_name("N");
+}
+
+void Arguments::RequiredNumber(const std::string& name, std::int64_t& target, Bounds bounds,
+                               const std::string& help) {
+  const auto check = [bounds](const std::string& word) {
+    return ReadNumber(word, bounds) ? std::string() : WrongValue(word, Describe(bounds));
+  };
+  app_.add_option(name, target, help)->required()->check(CLI::Validator(check, ""))->type_name("");
+}
+
+void Arguments::Duration(const std::string& names, std::optional<DurationMs>& target,
+                         const std::string& help) {
+  AddDurationOption(app_, names, target, kRightDuration, help, ParseDuration);
+}
+
+void Arguments::Lease(const std::string& names, std::optional<DurationMs>& target,
+                      const std::string& help) {
+  AddDurationOption(app_, names, target, std::string(kRightDuration) + ", from 1ms on", help,
+                    [](std::string_view word) { return ReadMultiple(word, 1); });
+}
+
+void Arguments::WholeSeconds(const std::string& names, std::optional<DurationMs>& target,
+                             const std::string& help) {
+  AddDurationOption(app_, names, target, "a duration of whole seconds such as 30s, 1h30m or 2d",
+                    help, [](std::string_view word) { return ReadMultiple(word, 1000); });
+}
+
+void Arguments::DurationOrForever(const std::string& names, std::optional<DurationMs>& target,
+                                  const std::string& help) {
+  AddDurationOption(app_, names, target, std::string(kRightDuration) + ", or forever", help,
+                    [](std::string_view word) {
+                      return word == "forever" ? std::optional(kForever) : ParseDuration(word);
+                    })
+      ->type_name("DURATION|forever");
+}
+
+}  // namespace fairlock::cli

@@ -1,0 +1,45 @@
+// Walks the locks of the server, page by page.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/base/result.h"
+#include "cli/connection/client.h"
+#include "cli/views/lock_views.h"
+
+namespace fairlock::cli {
+
+struct LockFilter {
+  std::string glob = "*";
+  std::optional<int> database = {};  // none: all
+  std::optional<DurationMs> waiting_ms_min = {};
+  std::optional<DurationMs> held_ms_min = {};
+  std::optional<std::string> owner = {};  // who holds or waits
+};
+
+// Holds one page at a time. A lock that is there from the first page to the last is seen; one that
+// comes or goes meanwhile may be, and one may be seen twice.
+class LockWalk {
+ public:
+  LockWalk(Client& client, LockFilter filter) : client_(client), filter_(std::move(filter)) {}
+
+  bool is_over() const { return is_over_; }
+
+  // The locks of the next page that pass the filter; there may be none although more pages follow.
+  Result<std::vector<LockRow>> NextPage();
+
+ private:
+  bool Passes(const LockRow& row) const;
+
+  Client& client_;
+  LockFilter filter_;
+  std::string cursor_ = "0";
+  bool is_over_ = false;
+};
+
+boost::json::object ObjectOf(const LockRow& row);
+
+}  // namespace fairlock::cli
