@@ -11,9 +11,9 @@ namespace fairlock::cli {
 
 namespace {
 
-// A text by which CLI11 says that a value is wrong; it puts the name of the option in front.
-std::string WrongValue(const std::string& value, std::string_view right) {
-  return "must be " + std::string(right) + ", got " + Quoted(value);
+// The text for an invalid value; CLI11 puts the option's name before it.
+std::string WrongValue(const std::string& value, std::string_view allowed) {
+  return "must be " + std::string(allowed) + ", got " + Quoted(value);
 }
 
 std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bounds bounds) {
@@ -24,26 +24,26 @@ std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bound
   return number;
 }
 
-// A number alone is the most likely mistake: seconds for some tools, milliseconds for others.
-std::string WrongDuration(const std::string& value, std::string_view right) {
+// A number without a unit is the likeliest mistake: other tools take seconds or milliseconds.
+std::string WrongDuration(const std::string& value, std::string_view allowed) {
   const bool is_number = ReadNumber(value, {.low = 1}).has_value();
-  if (!is_number) return WrongValue(value, right);
-  return "needs a unit: " + value + "s or " + value + "ms, got " + Quoted(value);
+  if (!is_number) return WrongValue(value, allowed);
+  return "must have a unit, such as " + value + "s or " + value + "ms, got " + Quoted(value);
 }
 
-using ExplainValue = std::string (*)(const std::string& value, std::string_view right);
+using ExplainValue = std::string (*)(const std::string& value, std::string_view allowed);
 
-// An option whose value is read by `read` (none: wrong). The last one given counts.
+// An option whose value `read` parses; nullopt means invalid. The last occurrence wins.
 template <typename Value, typename Read>
 CLI::Option* AddRead(CLI::App& app, const std::string& names, std::optional<Value>& target,
-                     std::string right, const std::string& help, Read read,
+                     std::string allowed, const std::string& help, Read read,
                      ExplainValue explain = WrongValue) {
   const CLI::callback_t take = [&target, read](const CLI::results_t& words) {
     target = read(words.back());
     return target.has_value();
   };
-  const auto check = [read, explain, right = std::move(right)](const std::string& word) {
-    return read(word).has_value() ? std::string() : explain(word, right);
+  const auto check = [read, explain, allowed = std::move(allowed)](const std::string& word) {
+    return read(word).has_value() ? std::string() : explain(word, allowed);
   };
   return app.add_option(names, take, help)
       ->check(CLI::Validator(check, ""))
@@ -64,7 +64,7 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& names, std::string& tar
 
 std::optional<std::string> ReadText(const std::string& word) { return word; }
 
-// Once the step or more, and nothing in between.
+// Parses a positive multiple of `step_ms`.
 std::optional<DurationMs> ReadMultiple(std::string_view word, DurationMs step_ms) {
   const auto duration_ms = ParseDuration(word);
   const bool is_multiple = duration_ms && *duration_ms > 0 && *duration_ms % step_ms == 0;
@@ -73,15 +73,16 @@ std::optional<DurationMs> ReadMultiple(std::string_view word, DurationMs step_ms
 
 template <typename Read>
 CLI::Option* AddDurationOption(CLI::App& app, const std::string& names,
-                               std::optional<DurationMs>& target, std::string_view right,
+                               std::optional<DurationMs>& target, std::string_view allowed,
                                const std::string& help, Read read) {
-  return AddRead(app, names, target, std::string(right), help, read, WrongDuration)
+  return AddRead(app, names, target, std::string(allowed), help, read, WrongDuration)
       ->type_name("DURATION");
 }
 
 std::string Describe(Arguments::Bounds bounds) {
-  const std::string from = "a number from " + std::to_string(bounds.low);
-  return bounds.high == INT64_MAX ? from + " on" : from + " to " + std::to_string(bounds.high);
+  const std::string low = std::to_string(bounds.low);
+  return bounds.high == INT64_MAX ? "a number of at least " + low
+                                  : "a number from " + low + " to " + std::to_string(bounds.high);
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ void Arguments::Words(const std::string& name, std::vector<std::string>& target,
 
 void Arguments::Texts(const std::string& names, std::vector<std::string>& target,
                       const std::string& help) {
-  // One word each: what follows it is for others.
+  // Each occurrence takes exactly one word.
   app_.add_option(names, target, help)
       ->expected(1)
       ->allow_extra_args(false)
@@ -146,12 +147,12 @@ void Arguments::RequiredNumber(const std::string& name, std::int64_t& target, Bo
 
 void Arguments::Duration(const std::string& names, std::optional<DurationMs>& target,
                          const std::string& help) {
-  AddDurationOption(app_, names, target, kRightDuration, help, ParseDuration);
+  AddDurationOption(app_, names, target, kDurationForms, help, ParseDuration);
 }
 
 void Arguments::Lease(const std::string& names, std::optional<DurationMs>& target,
                       const std::string& help) {
-  AddDurationOption(app_, names, target, std::string(kRightDuration) + ", from 1ms on", help,
+  AddDurationOption(app_, names, target, std::string(kDurationForms) + ", and at least 1ms", help,
                     [](std::string_view word) { return ReadMultiple(word, 1); });
 }
 
@@ -163,7 +164,7 @@ void Arguments::WholeSeconds(const std::string& names, std::optional<DurationMs>
 
 void Arguments::DurationOrForever(const std::string& names, std::optional<DurationMs>& target,
                                   const std::string& help) {
-  AddDurationOption(app_, names, target, std::string(kRightDuration) + ", or forever", help,
+  AddDurationOption(app_, names, target, std::string(kDurationForms) + ", or forever", help,
                     [](std::string_view word) {
                       return word == "forever" ? std::optional(kForever) : ParseDuration(word);
                     })

@@ -1,4 +1,4 @@
-// How a command tells which arguments it takes.
+// Declares the arguments of a command.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@ class App;
 
 namespace fairlock::cli {
 
-// Names of options are those of the command line, with commas: "--wait,-w". What is bound is filled
-// when the command line is read, and must live until then; what is not given stays as it is.
+// Option names are written as on the command line, separated by commas: "--wait,-w". A target is
+// filled when the command line is parsed and must live until then; it is unchanged if the argument
+// is not given.
 class Arguments {
  public:
   explicit Arguments(CLI::App& app) : app_(app) {}
 
-  // Positional arguments, in the order of these calls; `name` is for the help.
+  // Positional arguments, in the order of these calls; `name` appears in the help.
   void Required(const std::string& name, std::string& target, const std::string& help);
   void Optional(const std::string& name, std::optional<std::string>& target,
                 const std::string& help);
 
-  // Positional, as many as are given.
+  // Any number of positional arguments.
   void Words(const std::string& name, std::vector<std::string>& target, const std::string& help);
 
   void RequiredChoice(const std::string& name, std::string& target,
@@ -50,12 +51,12 @@ class Arguments {
 
   void Duration(const std::string& names, std::optional<DurationMs>& target,
                 const std::string& help);
-  // Longer than 0.
+  // Must be positive.
   void Lease(const std::string& names, std::optional<DurationMs>& target, const std::string& help);
-  // As the server takes some: 1s at least, and nothing below a second.
+  // A duration of whole seconds, at least 1s.
   void WholeSeconds(const std::string& names, std::optional<DurationMs>& target,
                     const std::string& help);
-  // Also `forever`, which is kForever.
+  // Also accepts `forever`, which is kForever.
   void DurationOrForever(const std::string& names, std::optional<DurationMs>& target,
                          const std::string& help);
 

@@ -1,4 +1,4 @@
-// One command of the tool, and what it is given when it runs.
+// A command of the tool, and the context that it runs in.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -20,37 +20,37 @@ namespace fairlock::cli {
 struct Context {
   Settings settings;
   Login login;
-  Client client;  // connects when it is first asked
+  Client client;  // connects with its first request
   Screen out;     // standard output
   Screen errors;  // standard error
   ProgramModel model;
-  std::vector<std::string> behind_dashes;  // what stood behind `--`, if the command wants it whole
+  std::vector<std::string> after_dashes;  // the words after `--`, if wants_dashes
 
-  // To standard output, as it is. False: nobody reads it any more.
+  // Writes the text to standard output, unchanged. False: the reader has gone.
   bool Print(std::string_view text) const;
-  // JSON, in one line. What a terminal would obey is escaped there; elsewhere it stays as it is.
+  // Writes JSON on one line; escapes control characters if standard output is a terminal.
   bool PrintJson(const boost::json::value& value) const;
-  // A part of a document that is printed in pieces, or a document that the server has written.
+  // Like PrintJson(), for a part of a document, or for a document that the server has written.
   bool PrintJsonText(std::string_view text) const;
-  // To standard error: "fairlockctl: TEXT" and a line end.
+  // Writes "fairlockctl: TEXT" and a newline to standard error.
   void Say(std::string_view text) const;
 };
 
-// The exit status, or why it failed.
+// Runs a command; returns its exit status, or why it failed.
 using Action = std::function<Result<int>(Context&)>;
 
 struct CommandRow {
   std::string_view name;
-  std::string_view group;  // under which the help lists it
+  std::string_view group;  // its heading in the help
   std::string_view summary;
-  // Tells the arguments, and returns what to do once they are read.
+  // Declares the arguments, and returns the action to run once they are parsed.
   Action (*describe)(Arguments& arguments);
-  bool wants_dashes = false;  // everything behind `--` is its own, and not read
+  bool wants_dashes = false;  // the words after `--` are not parsed but passed on
 };
 
-inline constexpr std::string_view kLooking = "Looking";
+inline constexpr std::string_view kInspecting = "Inspecting";
 inline constexpr std::string_view kLocking = "Locking";
-inline constexpr std::string_view kSteering = "Steering";
-inline constexpr std::string_view kServing = "The server";
+inline constexpr std::string_view kControlling = "Controlling";
+inline constexpr std::string_view kServer = "The server";
 
 }  // namespace fairlock::cli

@@ -25,7 +25,7 @@ constexpr auto kOtherNames = std::to_array<std::pair<std::string_view, std::stri
     {"sessions", "clients"},
 });
 
-// Damerau's distance, of neighbours that are exchanged but once.
+// Damerau-Levenshtein distance (optimal string alignment).
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) rows[i][0] = i;
@@ -41,8 +41,8 @@ std::size_t Distance(std::string_view a, std::string_view b) {
   return rows[a.size()][b.size()];
 }
 
-// How many letters only one of them has.
-std::size_t OtherLetters(std::string a, std::string b) {
+// The number of letters that only one of the words has.
+std::size_t DifferingLetters(std::string a, std::string b) {
   std::ranges::sort(a);
   std::ranges::sort(b);
   std::string others;
@@ -54,10 +54,10 @@ std::size_t OtherLetters(std::string a, std::string b) {
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& names) {
   const auto measure = [word](const std::string& name) {
-    return std::pair(Distance(word, name), OtherLetters(std::string(word), name));
+    return std::pair(Distance(word, name), DifferingLetters(std::string(word), name));
   };
   const auto nearest = std::ranges::min_element(names, {}, measure);
-  // In a short word two mistakes leave nothing to recognise.
+  // In a short word, two mistakes leave nothing to recognise.
   const std::size_t mistakes_max = word.size() < 4 ? 1 : 2;
   if (nearest == names.end() || measure(*nearest).first > mistakes_max) return "";
   return *nearest;

@@ -1,4 +1,4 @@
-// Which known word a mistyped one was meant to be.
+// Suggests the known word that a mistyped word was probably meant to be.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace fairlock::cli {
 
-// The nearest of the names, by letters that are missing, wrong, too many or exchanged; of equally
-// near ones that with the same letters. Empty: none is near.
+// Returns the nearest name, by letters that are missing, wrong, extra or transposed; among equally
+// near names, one with the same letters. Empty if none is near.
 std::string Nearest(std::string_view word, const std::vector<std::string>& names);
 
-// The same, and words that other tools have for these commands.
+// Like Nearest(), but also knows the words that other tools use for these commands.
 std::string SuggestCommand(std::string_view word, const std::vector<std::string>& names);
 
 // "did you mean `locks`? ", or empty.

@@ -1,4 +1,4 @@
-// What the command line of the tool looks like, for those who describe it elsewhere.
+// A description of the whole command line, for completion scripts.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@ struct OptionModel {
   std::vector<std::string> names;  // "--wait", "-w"; empty: positional
   std::string help;
   std::string value;                 // "DURATION"; empty: a flag
-  std::vector<std::string> choices;  // the only values, if there are so few
-  std::string known_to_server;       // what `complete` finds: "keys", "labels", "options" or empty
+  std::vector<std::string> choices;  // the allowed values, if they are a fixed list
+  std::string known_to_server;  // the KIND for `complete`: "keys", "labels", "options", or empty
 };
 
 struct CommandModel {
   std::string name;
   std::string summary;
   std::vector<OptionModel> options;
-  std::vector<CommandModel> commands;  // below it, as in `limit set`
+  std::vector<CommandModel> commands;  // its subcommands, as in `limit set`
 };
 
 struct ProgramModel {
-  std::vector<OptionModel> options;  // of every command
+  std::vector<OptionModel> options;  // options that every command takes
   std::vector<CommandModel> commands;
 };
 

@@ -1,4 +1,4 @@
-// The only place of the tool that reads a clock.
+// The only file of fairlockctl that reads a clock.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ using DurationMs = std::int64_t;
 
 inline constexpr DurationMs kForever = INT64_MAX / 4;
 
-// Never goes back, and goes on while the machine sleeps, as leases do.
+// Monotonic; keeps counting while the machine sleeps, as leases do.
 TimeMs NowMs();
 std::int64_t NowNs();
 
-// Of the wall clock: for reading by people, and for names.
+// Wall-clock time, to show to people and to build names from.
 std::int64_t UnixTimeMs();
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// What an operation gives, or why it failed.
+// The value that an operation returns, or the reason why it failed.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace fairlock::cli {
 
-// The text says what to try next, and has no line end. It may be shown on a terminal as it is.
+// The text says what to try next, has no newline, and is safe to print on a terminal.
 struct Failure {
   int exit_code = kExitRefused;
   std::string text;
@@ -24,13 +24,13 @@ class [[nodiscard]] Result {
   bool has_value() const { return content_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  // Only when it has a value.
+  // Requires has_value().
   Value& operator*() { return std::get<0>(content_); }
   const Value& operator*() const { return std::get<0>(content_); }
   Value* operator->() { return &std::get<0>(content_); }
   const Value* operator->() const { return &std::get<0>(content_); }
 
-  // Only when it has none.
+  // Requires !has_value().
   const Failure& failure() const { return std::get<1>(content_); }
 
  private:

@@ -6,7 +6,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// In single quotes for any of the shells.
+// Single quotes for bash and zsh.
 std::string InQuotes(std::string_view text) {
   std::string quoted = "'";
   for (const char character : text) {
@@ -35,7 +35,7 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
 
 bool IsPositional(const OptionModel& option) { return option.names.empty(); }
 
-// Options that may stand in front of the command, and whose value is a word of its own.
+// Options before the command that take their value as a separate word.
 std::vector<std::string> NamesBeforeValues(const ProgramModel& model) {
   std::vector<std::string> names;
   for (const OptionModel& option : model.options) {
@@ -45,8 +45,8 @@ std::vector<std::string> NamesBeforeValues(const ProgramModel& model) {
   return names;
 }
 
-// All words that may follow a command: its options, the commands below it, its choices.
-std::vector<std::string> WordsBehind(const CommandModel& command) {
+// The words that may follow a command: its options, its subcommands, its choices.
+std::vector<std::string> WordsAfter(const CommandModel& command) {
   std::vector<std::string> words;
   for (const CommandModel& below : command.commands) words.push_back(below.name);
   for (const OptionModel& option : command.options) {
@@ -56,15 +56,15 @@ std::vector<std::string> WordsBehind(const CommandModel& command) {
   return words;
 }
 
-// What `complete` finds for the words behind a command that are no options.
-std::string KindBehind(const CommandModel& command) {
+// The KIND for `complete` of the positional words after a command.
+std::string KindAfter(const CommandModel& command) {
   for (const OptionModel& option : command.options) {
     if (IsPositional(option) && !option.known_to_server.empty()) return option.known_to_server;
   }
   return "";
 }
 
-// "--sort|-s)" lines of a `case` in bash: what follows an option that has choices.
+// `case` lines for bash, such as "--sort|-s)": completes the values of options.
 std::string BashChoices(const ProgramModel& model) {
   std::string text;
   for (const CommandModel& command : model.commands) {
@@ -81,8 +81,8 @@ std::string BashChoices(const ProgramModel& model) {
 }
 
 std::string BashCase(const CommandModel& command, const std::string& path) {
-  std::string text = "    " + InQuotes(path) + ") words='" + Joined(WordsBehind(command)) + "'" +
-                     " kind='" + KindBehind(command) + "' ;;\n";
+  std::string text = "    " + InQuotes(path) + ") words='" + Joined(WordsAfter(command)) + "'" +
+                     " kind='" + KindAfter(command) + "' ;;\n";
   for (const CommandModel& below : command.commands) {
     text += BashCase(below, path.empty() ? below.name : path + " " + below.name);
   }
@@ -93,7 +93,7 @@ CommandModel Root(const ProgramModel& model) {
   return {.name = "", .summary = "", .options = model.options, .commands = model.commands};
 }
 
-// Names of commands that have commands below them: only behind these a second word is a command.
+// The commands that have subcommands: only after these is a second word a command.
 std::string Groups(const ProgramModel& model) {
   std::vector<std::string> groups;
   for (const CommandModel& command : model.commands) {
@@ -148,8 +148,8 @@ std::string ZshFunction(const CommandModel& command, const ProgramModel& model) 
   }
   text += "    _arguments \\\n" + ZshArguments(command.options);
   for (const CommandModel& below : command.commands) text += ZshArguments(below.options);
-  std::string kind = KindBehind(command);
-  for (const CommandModel& below : command.commands) kind += kind.empty() ? KindBehind(below) : "";
+  std::string kind = KindAfter(command);
+  for (const CommandModel& below : command.commands) kind += kind.empty() ? KindAfter(below) : "";
   const std::string rest = kind.empty() ? "_files" : "_fairlockctl_known " + kind;
   return text + ZshArguments(model.options) + "      '*: :" + rest + "'\n    ;;\n";
 }
@@ -177,7 +177,7 @@ std::string FishOption(const OptionModel& option, const std::string& condition) 
   return text + " -d " + FishQuotes(option.help) + "\n";
 }
 
-// `path` are the commands above it, with a blank in front of each.
+// `path` is the commands above this one, each after a blank.
 std::string FishCommand(const CommandModel& command, const std::string& path) {
   std::string text = "complete -c fairlockctl -n '__fairlockctl_ends" + path + "' -f -a " +
                      FishQuotes(command.name) + " -d " + FishQuotes(command.summary) + "\n";
@@ -189,8 +189,8 @@ std::string FishCommand(const CommandModel& command, const std::string& path) {
   return text;
 }
 
-// The words that are no options and no values of those in front of the command: they begin with
-// these, or are no others.
+// Functions that compare the command words (without options and their values) with the given ones:
+// exactly, or as a prefix.
 std::string FishFunctions(const ProgramModel& model) {
   return "function __fairlockctl_words\n"
          "  set -l is_value no\n"
@@ -210,7 +210,7 @@ std::string FishFunctions(const ProgramModel& model) {
          "    end\n"
          "  end\n"
          "end\n"
-         // The options in front of the command, which say where the server is.
+         // Passes on the options before the command, which say where the server is.
          "function __fairlockctl_known\n"
          "  set -l settings\n"
          "  set -l is_value no\n"
@@ -249,12 +249,12 @@ std::string BashCompletion(const ProgramModel& model) {
          Groups(model) +
          " '\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         // The word with its colons and equals signs, at which bash takes it apart.
+         // The whole word, although bash splits it at colons and equals signs.
          "  local whole=$current known; local -a settings=() found=()\n"
          "  if [ -n \"$COMP_LINE\" ]; then whole=${COMP_LINE:0:COMP_POINT}; "
          "whole=${whole##*[[:space:]]}; fi\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-         // Bash takes --port=1 and ::1 apart.
+         // Bash splits --port=1 and ::1.
          "    case $word in [=:]*) is_value=1; continue ;; esac\n"
          "    if [ -n \"$is_value\" ]; then settings+=(\"$word\"); is_value=''; continue; fi\n"
          "    case $word in\n"
@@ -294,7 +294,7 @@ std::string ZshCompletion(const ProgramModel& model) {
   std::string text =
       "#compdef fairlockctl\n"
       "# Completes fairlockctl in zsh.\n"
-      // With the options in front of the command and behind it, which say where the server is.
+      // Passes on the options before and after the command, which say where the server is.
       "_fairlockctl_known() {\n"
       "  local name; local -a found\n"
       "  for name in " +

@@ -1,4 +1,4 @@
-// The command line of the tool, told to shells.
+// Generates shell completion scripts from the description of the command line.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace fairlock::cli {
 
-// Each is a whole script, to be read by the shell or put where it looks for completions.
+// Each returns a complete script, to be sourced or installed in the shell's completion folder.
 std::string BashCompletion(const ProgramModel& model);
 std::string ZshCompletion(const ProgramModel& model);
 std::string FishCompletion(const ProgramModel& model);

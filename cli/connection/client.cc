@@ -19,38 +19,38 @@ bool IsMessage(const protocol::Reply& reply) { return reply.type == protocol::Re
 
 Result<std::optional<protocol::Reply>> Client::TakeNext(TimeMs give_up_at) {
   while (true) {
-    has_connected_ = has_connected_ || wire_.is_ready();
-    if (auto reply = wire_.Take()) return std::optional(std::move(*reply));
+    has_connected_ = has_connected_ || connection_.is_ready();
+    if (auto reply = connection_.Take()) return std::optional(std::move(*reply));
     if (failure_) return *failure_;
-    if (wire_.state() == Wire::State::kClosed) {
-      failure_ = wire_.end();
+    if (connection_.state() == AsyncConnection::State::kClosed) {
+      failure_ = connection_.end();
       continue;
     }
     const TimeMs now = NowMs();
     if (now >= give_up_at) return std::optional<protocol::Reply>();
-    const DurationMs left = std::min({give_up_at, wire_.WakeAt()}) - now;
-    pollfd ready = wire_.Interest();
+    const DurationMs left = std::min({give_up_at, connection_.WakeAt()}) - now;
+    pollfd ready = connection_.Interest();
     ::poll(&ready, 1, static_cast<int>(std::clamp<DurationMs>(left, 0, kPollMsMax)));
-    wire_.Advance(NowMs());
+    connection_.Advance(NowMs());
   }
 }
 
-Result<protocol::Reply> Client::AskPlainly(std::span<const std::string_view> arguments,
-                                           DurationMs patience_ms) {
+Result<protocol::Reply> Client::AskRaw(std::span<const std::string_view> arguments,
+                                       DurationMs patience_ms) {
   const TimeMs now = NowMs();
   OpenOnce();
-  wire_.Send(arguments);
+  connection_.Send(arguments);
   const DurationMs patience = patience_ms > 0 ? patience_ms : settings_.timeout_ms;
   while (true) {
     Result<std::optional<protocol::Reply>> reply = TakeNext(now + patience);
     if (!reply) return reply.failure();
     if (!reply->has_value()) {
-      // An answer that comes too late must not be taken for that of the next request.
-      wire_.Close();
+      // A late reply must not be taken for the reply to the next request.
+      connection_.Close();
       failure_ = Failure{kExitUnreachable, ServerName() + " did not answer within " +
                                                ShowDuration(patience) +
-                                               "; it may be overloaded or stopped, --timeout waits "
-                                               "longer"};
+                                               "; it may be overloaded or stopped; --timeout sets "
+                                               "how long to wait"};
       return *failure_;
     }
     if (!IsMessage(**reply)) return std::move(**reply);
@@ -60,7 +60,7 @@ Result<protocol::Reply> Client::AskPlainly(std::span<const std::string_view> arg
 
 Result<protocol::Reply> Client::Ask(std::span<const std::string_view> arguments,
                                     DurationMs patience_ms) {
-  Result<protocol::Reply> reply = AskPlainly(arguments, patience_ms);
+  Result<protocol::Reply> reply = AskRaw(arguments, patience_ms);
   if (reply && reply->IsError()) return ServerFailure(reply->text, ServerName());
   return reply;
 }
@@ -75,20 +75,20 @@ Result<std::optional<protocol::Reply>> Client::WaitForMessage(TimeMs give_up_at)
 }
 
 void Client::OpenOnce() {
-  if (!is_opened_) wire_.Open(NowMs());
+  if (!is_opened_) connection_.Open(NowMs());
   is_opened_ = true;
 }
 
 void Client::Send(std::initializer_list<std::string_view> arguments) {
   OpenOnce();
-  wire_.Send(arguments);
+  connection_.Send(arguments);
 }
 
 void Client::Reconnect() {
   failure_.reset();
   messages_.clear();
   has_connected_ = false;
-  wire_.Open(NowMs());
+  connection_.Open(NowMs());
   is_opened_ = true;
 }
 

@@ -1,4 +1,4 @@
-// A conversation with the server, one request at a time, that waits for each answer.
+// A blocking client: sends one request at a time and waits for its reply.
 #pragma once
 
 #include <deque>
@@ -11,19 +11,20 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/result.h"
+#include "cli/connection/async_connection.h"
 #include "cli/connection/settings.h"
-#include "cli/connection/wire.h"
 #include "protocol/reply.h"
 
 namespace fairlock::cli {
 
-// Connects with the first request. After a failure of the connection every request fails with it,
-// until Reconnect().
+// Connects with the first request. Once the connection has failed, every request fails with the
+// same error until Reconnect().
 class Client {
  public:
-  Client(const Settings& settings, Login login) : settings_(settings), wire_(settings, login) {}
+  Client(const Settings& settings, Login login)
+      : settings_(settings), connection_(settings, login) {}
 
-  // The reply, which is not an error. `patience_ms` 0: as the settings say.
+  // Returns a reply that is not an error. `patience_ms` 0 means the timeout of the settings.
   Result<protocol::Reply> Ask(std::span<const std::string_view> arguments,
                               DurationMs patience_ms = 0);
   Result<protocol::Reply> Ask(std::initializer_list<std::string_view> arguments,
@@ -31,30 +32,30 @@ class Client {
     return Ask(std::span(arguments.begin(), arguments.size()), patience_ms);
   }
 
-  // As Ask(), but an error that the server answers is a reply like any other.
-  Result<protocol::Reply> AskPlainly(std::span<const std::string_view> arguments,
-                                     DurationMs patience_ms = 0);
+  // Like Ask(), but returns an error reply like any other reply.
+  Result<protocol::Reply> AskRaw(std::span<const std::string_view> arguments,
+                                 DurationMs patience_ms = 0);
 
-  // A request whose answer comes as a message, as those of subscriptions do.
+  // Sends a request that is answered by a push message, such as a subscription.
   void Send(std::initializer_list<std::string_view> arguments);
 
-  // The next message of a channel; none: none came until `give_up_at`.
+  // Returns the next push message, or nullopt if none arrived by `give_up_at`.
   Result<std::optional<protocol::Reply>> WaitForMessage(TimeMs give_up_at);
 
   void Reconnect();
 
-  // Whether the connection, or the one that was lost last, was ever ready for requests.
+  // Whether the current connection, or the last one if it was lost, was ever ready for requests.
   bool has_connected() const { return has_connected_; }
 
-  std::string ServerName() const { return wire_.ServerName(); }
+  std::string ServerName() const { return connection_.ServerName(); }
 
  private:
   void OpenOnce();
-  // Until there is something to take, the time is over (an empty result) or the connection ended.
+  // Returns the next reply or message; nullopt at `give_up_at`; a failure if the connection ended.
   Result<std::optional<protocol::Reply>> TakeNext(TimeMs give_up_at);
 
   Settings settings_;
-  Wire wire_;
+  AsyncConnection connection_;
   bool is_opened_ = false;
   bool has_connected_ = false;
   std::optional<Failure> failure_;  // of the connection

@@ -9,12 +9,14 @@
 #include <cstring>
 #include <thread>
 
+#include "cli/output/printable.h"
+
 namespace fairlock::cli {
 
 namespace {
 
 struct Found {
-  int error = 0;  // of getaddrinfo
+  int error = 0;  // from getaddrinfo()
   std::vector<Endpoint> endpoints;
 };
 
@@ -42,7 +44,9 @@ Found Search(const std::string& host, std::uint16_t port, int flags) {
 Result<Endpoint> UnixEndpoint(const std::string& path) {
   sockaddr_un address{};
   if (path.size() >= sizeof(address.sun_path)) {
-    return Failure{kExitWrongUse, "the socket's path is too long: " + path};
+    return Failure{kExitWrongUse, "--socket must be a path of at most " +
+                                      std::to_string(sizeof(address.sun_path) - 1) +
+                                      " bytes, got " + Quoted(path)};
   }
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
@@ -59,7 +63,7 @@ std::vector<Endpoint> NumericEndpoints(const std::string& host, std::uint16_t po
 struct NameSearch::Shared {
   Descriptor done{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> is_done = false;
-  Found found;  // read by the owner only when `is_done`
+  Found found;  // the owner reads it only when `is_done`
 };
 
 NameSearch::NameSearch(const std::string& host, std::uint16_t port)

@@ -1,4 +1,4 @@
-// Socket addresses, and the search for those behind a name.
+// Socket addresses, and name resolution.
 #pragma once
 
 #include <sys/socket.h>
@@ -20,20 +20,20 @@ struct Endpoint {
 
 Result<Endpoint> UnixEndpoint(const std::string& path);
 
-// Those of an address; none if `host` is a name.
+// The endpoints of a numeric address; empty if `host` is a name.
 std::vector<Endpoint> NumericEndpoints(const std::string& host, std::uint16_t port);
 
-// Asks for the addresses of a name, on a thread of its own: the resolver may take many seconds, in
-// which its owner has leases to renew. Dropping the search does not wait for it.
+// Resolves a host name on its own thread: the resolver may block for many seconds, during which the
+// owner has leases to renew. Destroying the search does not wait for the thread.
 class NameSearch {
  public:
   NameSearch(const std::string& host, std::uint16_t port);
 
-  // Readable when the answer is there.
+  // Becomes readable when the search is done.
   int descriptor() const;
   bool IsDone() const;
 
-  // Once it is done. At least one endpoint, or why there is none (the resolver's words).
+  // Requires IsDone(). Returns at least one endpoint, or the resolver's error.
   Result<std::vector<Endpoint>> Take();
 
  private:

@@ -1,5 +1,4 @@
-// Reads the fields of replies that are maps. A field that an older server does not know is as if it
-// were nil.
+// Reads the fields of map replies. A field that an older server does not send counts as nil.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace fairlock::cli {
 
-// The value behind the name; null if there is none. Valid as long as the map.
+// The field's value, or null if there is none. Valid as long as the map.
 const protocol::Reply* FindField(const protocol::Reply& map, std::string_view name);
 
-// Empty: nil, or no text.
+// Empty if the field is nil or not a text.
 std::string TextField(const protocol::Reply& map, std::string_view name);
 
-// None: nil, or no integer.
+// nullopt if the field is nil or not an integer.
 std::optional<std::int64_t> IntegerField(const protocol::Reply& map, std::string_view name);
 
 inline std::int64_t IntegerOr(const protocol::Reply& map, std::string_view name,

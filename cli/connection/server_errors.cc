@@ -16,22 +16,22 @@ struct Advice {
 };
 
 constexpr auto kAdvice = std::to_array<Advice>({
-    {"NOAUTH", kExitNotAllowed, "give --password-file, and --user for a user other than default"},
+    {"NOAUTH", kExitNotAllowed, "give --password-file, and --user unless the user is default"},
     {"WRONGPASS", kExitNotAllowed, "see --user and --password-file"},
-    {"NOPERM", kExitNotAllowed, "another --user may be allowed to"},
+    {"NOPERM", kExitNotAllowed, "give a --user that has the permission"},
     {"FULL", kExitNotObtained, ""},
     {"DEADLOCK", kExitNotObtained, ""},
     {"CANCELLED", kExitNotObtained, ""},
     {"SUPERSEDED", kExitNotObtained, ""},
     {"UNBLOCKED", kExitNotObtained, ""},
     {"LOADING", kExitUnreachable, "the server is starting; try again in a moment"},
-    {"STORAGE", kExitRefused, "the server's log tells what its disk said"},
+    {"STORAGE", kExitRefused, "the server's log shows the disk error"},
 });
 
-// As Redis and its kin put it.
+// The wording of Redis and compatible servers.
 constexpr std::string_view kUnknownCommand = "ERR unknown command";
 constexpr std::string_view kNotFairlock =
-    "; it is no fairlock server, or an older one than this fairlockctl";
+    "; it is not a fairlock server, or it is older than this fairlockctl";
 
 }  // namespace
 

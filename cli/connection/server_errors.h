@@ -1,4 +1,4 @@
-// Errors that the server answers, as failures of the tool.
+// Turns error replies of the server into failures of the tool.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace fairlock::cli {
 
-// The stable first word of an error, "ERR" for instance.
+// The error code, which is the first word: "ERR", for instance.
 std::string_view ErrorWord(std::string_view error);
 
-// The same request may succeed a little later, on this connection or another: the server is
-// starting, stopping, or cannot write.
+// Whether the error is transient: the server is starting, stopping, or cannot write, and the same
+// request may succeed a little later.
 bool IsPassing(std::string_view error);
 
-// For the one who ran the tool: the server's own words, and what to try next where they do not say.
+// The server's own text, plus advice on what to try next if the text has none.
 Failure ServerFailure(std::string_view error, const std::string& server_name);
 
 }  // namespace fairlock::cli

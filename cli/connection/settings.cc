@@ -59,7 +59,7 @@ bool SetTimeout(std::string_view value, Settings& settings) {
 }
 
 std::optional<bool> ParseYesNo(std::string_view text) {
-  // A flag without a value is "true".
+  // CLI11 passes "true" for a flag without a value.
   if (text == "yes" || text == "true") return true;
   if (text == "no" || text == "false") return false;
   return std::nullopt;
@@ -78,7 +78,7 @@ bool SetTlsInsecure(std::string_view value, Settings& settings) {
   return is_insecure.has_value();
 }
 
-// Who says how TLS is to be spoken wants it: nothing is sent in plain text by mistake.
+// Any TLS option implies --tls, so that nothing is sent in plain text by mistake.
 template <std::string Settings::*kMember>
 bool SetTlsText(std::string_view value, Settings& settings) {
   settings.*kMember = value;
@@ -88,41 +88,42 @@ bool SetTlsText(std::string_view value, Settings& settings) {
 
 constexpr auto kSettings = std::to_array<SettingRow>({
     {"host", "-H", "Name or address of the server", "a name or an address", SetHost},
-    {"port", "-p", "Its TCP port", "a number from 1 to 65535", SetPort},
-    {"socket", "", "Path of its unix socket; goes before host and port", "a path", SetSocket},
-    {"user", "-u", "Who you are for the server", "a name", SetUser},
-    {"password_file", "", "A file whose first line is the password", "a path", SetPasswordFile},
-    {"db", "-d", "The database; without it 0, or all where a command looks at many locks",
+    {"port", "-p", "TCP port of the server", "a number from 1 to 65535", SetPort},
+    {"socket", "", "Path of the server's unix socket; overrides host and port", "a path",
+     SetSocket},
+    {"user", "-u", "User to log in as", "a name", SetUser},
+    {"password_file", "", "File whose first line is the password", "a path", SetPasswordFile},
+    {"db", "-d", "Database (0; commands that list many locks cover all databases)",
      "a number from 0 to 15", SetDatabase},
-    {"tls_ca_file", "--cacert", "TLS: certificates, in PEM, of those who vouch for the server",
-     "a path", SetTlsText<&Settings::tls_ca_file>},
-    {"tls_cert_file", "--cert", "TLS: your certificate, in PEM", "a path",
+    {"tls_ca_file", "--cacert", "TLS: PEM file of the certificate authorities to trust", "a path",
+     SetTlsText<&Settings::tls_ca_file>},
+    {"tls_cert_file", "--cert", "TLS: PEM file of your certificate", "a path",
      SetTlsText<&Settings::tls_cert_file>},
-    {"tls_key_file", "--key", "TLS: the key of your certificate, in PEM, without a password",
-     "a path", SetTlsText<&Settings::tls_key_file>},
-    {"tls_server_name", "--sni", "TLS: the name in the server's certificate, if not the host",
+    {"tls_key_file", "--key", "TLS: PEM file of your certificate's key, not encrypted", "a path",
+     SetTlsText<&Settings::tls_key_file>},
+    {"tls_server_name", "--sni", "TLS: name in the server's certificate (the host)",
      "a name or an address", SetTlsText<&Settings::tls_server_name>},
-    {"tls_insecure", "--insecure", "TLS: believe whoever answers", "yes or no", SetTlsInsecure,
-     true},
-    // Behind the others, so that a `no` beside them counts.
-    {"tls", "", "Speak TLS; the other settings of TLS mean it, too", "yes or no", SetTls, true},
-    {"timeout", "-t", "How long to wait for a connection, and for an answer", kRightDuration,
+    {"tls_insecure", "--insecure", "TLS: accept any server certificate", "yes or no",
+     SetTlsInsecure, true},
+    // After the other TLS settings, so that an explicit `no` overrides what they imply.
+    {"tls", "", "Use TLS; every other TLS option implies it", "yes or no", SetTls, true},
+    {"timeout", "-t", "How long to wait for a connection, and for a reply (5s)", kDurationForms,
      SetTimeout},
 });
 
-bool MeansTcp(const SettingRow& row) { return row.name == "host" || row.name == "port"; }
+bool IsTcpSetting(const SettingRow& row) { return row.name == "host" || row.name == "port"; }
 
-// An empty text: done; else what is wrong.
+// Returns an error, or an empty string.
 std::string Apply(const SettingSource& source, Settings& settings) {
   for (const SettingRow& row : kSettings) {
     const auto given = source(row);
     if (!given) continue;
     if (!row.set(given->value, settings)) {
-      return given->origin + ": " + Quoted(given->value) + " is wrong; " + std::string(row.right) +
-             " would be right";
+      return given->origin + " must be " + std::string(row.allowed) + ", got " +
+             Quoted(given->value);
     }
-    // The rows of TCP stand before that of the socket, so one given beside them still counts.
-    if (MeansTcp(row)) settings.socket.clear();
+    // TCP rows precede the socket row, so a socket from the same source still wins.
+    if (IsTcpSetting(row)) settings.socket.clear();
   }
   return "";
 }

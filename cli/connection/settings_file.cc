@@ -39,16 +39,17 @@ bool IsSetting(std::string_view name) {
 Result<SettingSource> SourceOf(const YAML::Node& root, const std::string& path) {
   auto given = std::make_shared<GivenByName>();
   if (!root.IsNull() && !root.IsMap()) {
-    return Wrong(path, root.Mark(), "lines of the form `host: value` would be right");
+    return Wrong(path, root.Mark(), "must contain lines of the form `host: value`");
   }
   for (const auto& entry : root) {
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
     const YAML::Mark mark = entry.first.Mark();
     if (!IsSetting(name)) {
-      return Wrong(path, mark, Quoted(name) + " is not a setting; there are " + ListOfNames());
+      return Wrong(path, mark,
+                   Quoted(name) + " is not a setting; the settings are " + ListOfNames());
     }
     if (!entry.second.IsScalar()) {
-      return Wrong(path, mark, name + ": one value behind the colon would be right");
+      return Wrong(path, mark, name + " must have one value after the colon");
     }
     const std::string origin = path + ":" + std::to_string(mark.line + 1) + ": " + name;
     (*given)[name] = {entry.second.Scalar(), origin};
@@ -65,18 +66,17 @@ Result<std::string> ReadWhole(const std::string& path) {
   std::ifstream file(path);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    return Failure{kExitWrongUse, path + ": Is a directory; the path of a file would be right"};
+    return Failure{kExitWrongUse, path + ": must be a readable file, not a directory"};
   }
   if (!file) {
-    return Failure{kExitWrongUse,
-                   path + ": " + std::strerror(errno) + "; a readable file would be right"};
+    return Failure{kExitWrongUse, path + ": must be a readable file: " + std::strerror(errno)};
   }
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
 }
 
-SettingSource SilentSource() {
+SettingSource EmptySource() {
   return [](const SettingRow&) { return std::optional<GivenSetting>(); };
 }
 
@@ -86,14 +86,14 @@ Result<SettingSource> ReadSettingsText(const std::string& text, const std::strin
   try {
     return SourceOf(YAML::Load(text), path);
   } catch (const YAML::Exception& error) {
-    return Wrong(path, error.mark, "not YAML: " + error.msg);
+    return Wrong(path, error.mark, "must be YAML: " + error.msg);
   }
 }
 
 Result<SettingSource> ReadSettingsFile(const std::string& path, bool must_exist) {
   std::error_code ignored;
   if (!must_exist && (path.empty() || !std::filesystem::exists(path, ignored))) {
-    return SilentSource();
+    return EmptySource();
   }
   const Result<std::string> text = ReadWhole(path);
   if (!text) return text.failure();
@@ -118,7 +118,7 @@ Result<std::string> ReadPasswordFile(const std::string& path) {
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (line.empty()) {
     return Failure{kExitWrongUse,
-                   path + ": its first line is empty; the password would be right there"};
+                   path + ": must contain the password on its first line, which is empty"};
   }
   return line;
 }

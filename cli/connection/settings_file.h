@@ -1,4 +1,4 @@
-// ~/.config/fairlock/ctl.yaml.
+// Reads ~/.config/fairlock/ctl.yaml and password files.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace fairlock::cli {
 
-// The settings in `text`; `path` names it in messages.
+// Parses settings; `path` is used in error messages.
 Result<SettingSource> ReadSettingsText(const std::string& text, const std::string& path);
 
-// The same of a file. One that does not exist says nothing, unless `must_exist`.
+// Reads settings from a file. A missing file is an error only if `must_exist`.
 Result<SettingSource> ReadSettingsFile(const std::string& path, bool must_exist);
 
-// Where the file is if nobody says otherwise: below XDG_CONFIG_HOME, or ~/.config. Empty: neither
-// is known.
+// The default path of the settings file: in XDG_CONFIG_HOME, or in ~/.config. Empty if neither is
+// known.
 std::string DefaultSettingsPath(const std::function<const char*(const char* name)>& read_variable);
 
-// The first line of the file, without its end.
+// Reads the first line of the file, without its newline.
 Result<std::string> ReadPasswordFile(const std::string& path);
 
 }  // namespace fairlock::cli

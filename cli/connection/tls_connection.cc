@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cli/output/printable.h"
+
 namespace fairlock::cli {
 
 namespace {
 
-// What a server says to a client whose certificate it does not take.
+// TLS alerts with which a server rejects the client's certificate.
 constexpr std::array kRefusedCertificate = {
     SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
     SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,   SSL_R_SSLV3_ALERT_BAD_CERTIFICATE,
@@ -27,19 +29,22 @@ std::string TakeError(int* reason = nullptr) {
   const unsigned long code = ERR_peek_error();
   if (reason != nullptr) *reason = ERR_GET_REASON(code);
   const char* const text = ERR_reason_error_string(code);
-  std::string error = text != nullptr ? text : "the file is not in the form that is needed";
+  std::string error = ERR_SYSTEM_ERROR(code) ? std::strerror(ERR_GET_REASON(code))
+                      : text != nullptr      ? text
+                                             : "unknown format";
   ERR_clear_error();
   return error;
 }
 
-// Without this OpenSSL would ask for the key's password on the terminal.
+// Prevents OpenSSL from asking for the key's password on the terminal.
 int RefuseToAsk(char*, int, int, void*) { return 0; }
 
 std::string WrongFile(const std::string& path, std::string_view flag) {
-  return path + ": " + TakeError() + "; a file in PEM would be right for " + std::string(flag);
+  return std::string(flag) + " must be a readable PEM file, got " + Quoted(path) + ": " +
+         TakeError();
 }
 
-// OpenSSL's own way to a socket would raise SIGPIPE when the server is gone.
+// A socket BIO of our own: OpenSSL's raises SIGPIPE when the server has closed the connection.
 int NumberOf(BIO* bio) {
   return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
 }
@@ -93,9 +98,10 @@ Result<std::unique_ptr<TlsConnection>> TlsConnection::Make(const Settings& setti
   const std::string& name =
       settings.tls_server_name.empty() ? settings.host : settings.tls_server_name;
   if (!made->Expect(name)) {
-    return Failure{kExitWrongUse, name +
-                                      " is no name that a certificate could have; see "
-                                      "--tls-server-name"};
+    return Failure{kExitWrongUse,
+                   std::string(settings.tls_server_name.empty() ? "--host" : "--tls-server-name") +
+                       " must be a name or an address that a certificate can contain, got " +
+                       Quoted(name)};
   }
   BIO* const bio = NewSocketBio(socket);
   SSL_set_bio(made->ssl_.get(), bio, bio);
@@ -111,7 +117,7 @@ std::string TlsConnection::ReadFiles(const Settings& settings) {
     return WrongFile(settings.tls_ca_file, "--tls-ca-file");
   }
   if (settings.tls_cert_file.empty() != settings.tls_key_file.empty()) {
-    return "--tls-cert-file and --tls-key-file belong together; give both or none";
+    return "--tls-cert-file and --tls-key-file must be given together, got only one of them";
   }
   if (settings.tls_cert_file.empty()) return "";
   if (SSL_CTX_use_certificate_chain_file(context, settings.tls_cert_file.c_str()) != 1) {
@@ -128,19 +134,19 @@ bool TlsConnection::Expect(const std::string& name) {
   X509_VERIFY_PARAM* const expected = SSL_get0_param(ssl_.get());
   if (X509_VERIFY_PARAM_set1_ip_asc(expected, name.c_str()) == 1) return true;
   ERR_clear_error();
-  // A server with several certificates chooses by it.
+  // SNI: a server with several certificates selects one by this name.
   return SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1 &&
          X509_VERIFY_PARAM_set1_host(expected, name.c_str(), name.size()) == 1;
 }
 
-TlsConnection::Step TlsConnection::Shake() {
+TlsConnection::Step TlsConnection::Handshake() {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) return Step::kDone;
   const int error = SSL_get_error(ssl_.get(), result);
   if (error == SSL_ERROR_WANT_READ) return Step::kNeedsToRead;
   if (error == SSL_ERROR_WANT_WRITE) return Step::kNeedsToWrite;
-  NoteProblem(error);
+  RememberProblem(error);
   return Step::kFailed;
 }
 
@@ -163,13 +169,13 @@ ssize_t TlsConnection::ResultOf(int result) {
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
     errno = EAGAIN;
   } else {
-    NoteProblem(error);
+    RememberProblem(error);
     errno = system_error_ != 0 ? system_error_ : EPROTO;
   }
   return -1;
 }
 
-void TlsConnection::NoteProblem(int error) {
+void TlsConnection::RememberProblem(int error) {
   system_error_ = error == SSL_ERROR_SYSCALL ? errno : 0;
   if (error == SSL_ERROR_SSL) {
     text_ = TakeError(&reason_);
@@ -183,21 +189,21 @@ Failure TlsConnection::Problem(const std::string& server) const {
   if (reason_ == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     const bool is_name =
         verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
-    const std::string advice = is_name ? "--tls-server-name says which name it should have"
-                                       : "--tls-ca-file names those who vouch for it";
-    return {kExitUnreachable, "the certificate of " + server + " is not believed: " +
+    const std::string advice = is_name ? "--tls-server-name sets the expected name"
+                                       : "--tls-ca-file sets the certificate authorities to trust";
+    return {kExitUnreachable, "the certificate of " + server + " is not trusted: " +
                                   X509_verify_cert_error_string(verified) + "; " + advice};
   }
   if (std::ranges::find(kRefusedCertificate, reason_) != kRefusedCertificate.end()) {
-    return {kExitNotAllowed, server + " refused our certificate, or that there was none (" + text_ +
-                                 "); see --tls-cert-file and --tls-key-file"};
+    return {kExitNotAllowed, server + " rejected the client certificate, or requires one (" +
+                                 text_ + "); see --tls-cert-file and --tls-key-file"};
   }
   if (reason_ == SSL_R_WRONG_VERSION_NUMBER) {
     return {kExitUnreachable,
-            server + " does not speak TLS there; give the port that does, or leave out --tls"};
+            server + " does not use TLS on this port; give its TLS port, or omit --tls"};
   }
-  return {kExitUnreachable,
-          "no TLS with " + server + ": " + text_ + "; its log tells why, if it is a fairlockd"};
+  return {kExitUnreachable, "the TLS handshake with " + server + " failed: " + text_ +
+                                "; the log of fairlockd says why"};
 }
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// A connection under TLS, seen from the client, on a socket that does not block.
+// The client's side of TLS on a non-blocking socket.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -16,23 +16,23 @@
 
 namespace fairlock::cli {
 
-// Speaks TLS 1.2 or newer, and believes only a server whose certificate is right and has its name,
-// unless told otherwise. Does not own the socket, which must outlive it.
+// Speaks TLS 1.2 or newer. Accepts only servers with a trusted certificate for the expected name,
+// unless the settings say otherwise. Does not own the socket, which must outlive it.
 class TlsConnection {
  public:
-  // Reads the files that the settings name. Each connection reads them anew, so that `run` goes on
-  // with a certificate that was renewed meanwhile.
+  // Reads the certificate files that the settings name. Every connection reads them again, so `run`
+  // picks up a renewed certificate.
   static Result<std::unique_ptr<TlsConnection>> Make(const Settings& settings, int socket);
 
-  // One step of the handshake, as far as the bytes that are there allow.
+  // Continues the handshake as far as the received bytes allow.
   enum class Step : std::uint8_t { kDone, kNeedsToRead, kNeedsToWrite, kFailed };
-  Step Shake();
+  Step Handshake();
 
-  // As recv(2) and send(2), errno included; EPROTO: problem() says what is wrong.
+  // Like recv(2) and send(2), including errno. After EPROTO, Problem() describes the error.
   ssize_t Receive(std::span<char> buffer);
   ssize_t Send(std::string_view bytes);
 
-  // What Shake, Receive or Send has found; `server` names it.
+  // Describes the error of Handshake, Receive or Send; `server` is the name to show.
   Failure Problem(const std::string& server) const;
 
  private:
@@ -47,12 +47,12 @@ class TlsConnection {
   std::string ReadFiles(const Settings& settings);
   bool Expect(const std::string& name);
   ssize_t ResultOf(int result);
-  void NoteProblem(int error);
+  void RememberProblem(int error);
 
   std::unique_ptr<SSL_CTX, ContextDeleter> context_;
   std::unique_ptr<SSL, SslDeleter> ssl_;
   int system_error_ = 0;
-  int reason_ = 0;  // OpenSSL's
+  int reason_ = 0;  // OpenSSL's reason code
   std::string text_;
 };
 

@@ -14,13 +14,13 @@ struct Unit {
   DurationMs size_ms;
 };
 
-// From large to small.
+// Largest first.
 constexpr std::array<Unit, 5> kUnits = {
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
 constexpr double kLongestMs = 1e15;
 
-// A number without sign or exponent, off the front of the text.
+// Consumes an unsigned number without exponent from the front of `text`.
 std::optional<double> ReadNumber(std::string_view& text) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
   double number = 0;
@@ -31,7 +31,7 @@ std::optional<double> ReadNumber(std::string_view& text) {
   return number;
 }
 
-// The letters at the front of the text, as the index of a unit.
+// Consumes a unit from the front of `text`; returns its index in kUnits.
 std::optional<std::size_t> ReadUnit(std::string_view& text) {
   const std::string_view letters = text.substr(0, text.find_first_of("0123456789."));
   for (std::size_t i = 0; i < kUnits.size(); ++i) {

@@ -1,4 +1,4 @@
-// Durations and moments, as people write and read them.
+// Parses and formats durations and points in time.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace fairlock::cli {
 
-inline constexpr std::string_view kRightDuration = "a duration such as 500ms, 30s, 1h30m or 2d";
+inline constexpr std::string_view kDurationForms = "a duration such as 500ms, 30s, 1h30m or 2d";
 
-// One or more numbers, each with one of the units ms, s, m, h, d, the largest first (`1h30m`); the
-// last may have a fraction (`1.5s`). Only 0 goes without a unit. None: it is something else.
+// Parses one or more numbers, each with a unit (ms, s, m, h, d), largest unit first (`1h30m`). The
+// last number may have a fraction (`1.5s`). Only 0 needs no unit. Returns nullopt for anything
+// else.
 std::optional<DurationMs> ParseDuration(std::string_view text);
 
-// Short, at most two units: 412ms, 4.2s, 1m32s, 3h04m, 2d05h. Cut, never rounded up.
+// At most two units: 412ms, 4.2s, 1m32s, 3h04m, 2d05h. Truncates; never rounds up.
 std::string ShowDuration(DurationMs duration_ms);
 
-// A Unix time of the wall clock in local time: "2026-11-21 15:04:42".
+// Formats a Unix time as local time: "2026-11-21 15:04:42".
 std::string ShowMoment(std::int64_t unix_ms);
 
-// "HH:MM:SS.mmm" of that moment, in local time.
+// Formats the time of day as "HH:MM:SS.mmm", in local time.
 std::string ShowTimeOfDay(std::int64_t unix_ms);
 
 }  // namespace fairlock::cli

@@ -22,8 +22,9 @@ struct Range {
   char32_t last;
 };
 
-// They draw nothing, and change how their neighbours are drawn or make two texts look the same:
-// direction marks, joiners, fillers, variation selectors, tags. Combining marks are not among them.
+// Characters that draw nothing, and that change how their neighbours are drawn or make two
+// different texts look the same: direction marks, joiners, fillers, variation selectors, tags.
+// Combining marks are allowed.
 constexpr auto kInvisible = std::to_array<Range>({{0xad, 0xad},
                                                   {0x34f, 0x34f},
                                                   {0x61c, 0x61c},
@@ -43,7 +44,7 @@ constexpr auto kInvisible = std::to_array<Range>({{0xad, 0xad},
                                                   {0x1d173, 0x1d17a},
                                                   {0xe0000, 0xe0fff}});
 
-// Of a character that json::Utf8CharacterBytes() has found.
+// Requires a valid character, as json::Utf8CharacterBytes() recognises it.
 char32_t Decode(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character.front());
   if (character.size() == 1) return lead;
@@ -59,7 +60,7 @@ int CharacterWidth(char32_t code) {
   return wcwidth(static_cast<wchar_t>(code));
 }
 
-bool IsDrawn(char32_t code) {
+bool IsVisible(char32_t code) {
   const auto holds = [code](const Range& range) {
     return code >= range.first && code <= range.last;
   };
@@ -90,14 +91,14 @@ void AppendEscapedCode(std::string& out, char32_t code) {
   out.append("\\u{").append(digits.data(), end.ptr).append("}");
 }
 
-// Takes one character off the front.
+// Moves one character from the front of `bytes` to `out`, escaped if necessary.
 void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset) {
   const std::size_t size = json::Utf8CharacterBytes(bytes);
   const std::string_view character = bytes.substr(0, std::max<std::size_t>(size, 1));
   bytes.remove_prefix(character.size());
-  if (size == 0 || (size == 1 && !IsDrawn(Decode(character)))) {
+  if (size == 0 || (size == 1 && !IsVisible(Decode(character)))) {
     AppendEscapedByte(out, character.front());
-  } else if (size > 1 && (charset == Charset::kAscii || !IsDrawn(Decode(character)))) {
+  } else if (size > 1 && (charset == Charset::kAscii || !IsVisible(Decode(character)))) {
     AppendEscapedCode(out, Decode(character));
   } else {
     out += character;
@@ -118,7 +119,8 @@ void AppendJsonEscape(std::string& out, char32_t code) {
 }  // namespace
 
 Charset AdoptLocale() {
-  // A locale that is not installed leaves C, in which nothing but ASCII has a width.
+  // If the locale is not installed, the C locale remains, in which only ASCII characters have a
+  // width.
   if (std::setlocale(LC_CTYPE, "") == nullptr) return Charset::kAscii;
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8" ? Charset::kUtf8 : Charset::kAscii;
 }
@@ -149,7 +151,7 @@ std::string PrintableJson(std::string_view json, Charset charset) {
     const std::string_view character = json.substr(0, std::max<std::size_t>(size, 1));
     json.remove_prefix(character.size());
     const char32_t code = size == 0 ? kReplacement : Decode(character);
-    const bool is_shown = IsDrawn(code) && (size == 1 || charset == Charset::kUtf8);
+    const bool is_shown = IsVisible(code) && (size == 1 || charset == Charset::kUtf8);
     if (code == U'\n' || (is_shown && size > 0)) {
       out += character;
     } else {

@@ -1,4 +1,4 @@
-// Bytes that somebody else chose, made safe for a terminal.
+// Escapes untrusted bytes so that a terminal can print them safely.
 #pragma once
 
 #include <cstddef>
@@ -7,31 +7,33 @@
 
 namespace fairlock::cli {
 
-// The characters that the terminal is asked to draw.
+// The characters that the terminal can display.
 enum class Charset { kAscii, kUtf8 };
 
-// Of the locale, which this call takes from the environment. To be called once, at the start.
+// Sets the process's locale from the environment and returns its charset. Call once, at startup.
 Charset AdoptLocale();
 
-// Every byte can be read back: `\` becomes `\\`; line ends, tabs and other control characters,
-// bytes that are not UTF-8, and characters that move or hide what stands beside them (direction
-// marks, zero width) become \n, \t, \r, \xHH or \u{HEX}. With kAscii so does all that is not ASCII.
+// Escapes reversibly: `\` becomes `\\`. Newlines, tabs and other control characters, bytes that are
+// not UTF-8, and characters that move or hide their neighbours (direction marks, zero-width
+// characters) become \n, \t, \r, \xHH or \u{HEX}. With kAscii, all characters that are not ASCII
+// are escaped as well.
 std::string Printable(std::string_view bytes, Charset charset);
 
-// The same, but a `\` stays one: for texts in which it already escapes.
+// Like Printable(), but leaves `\` alone: for texts that are already escaped.
 std::string PrintableText(std::string_view bytes, Charset charset);
 
-// A JSON text that says the same, in which all that a terminal would obey is escaped as \uHHHH.
+// Returns equivalent JSON in which every character that could control a terminal is escaped as
+// \uHHHH.
 std::string PrintableJson(std::string_view json, Charset charset);
 
-// As Printable(), in single quotes, cut with an ellipsis after `bytes_max` bytes: for messages.
+// Printable() in single quotes, truncated with an ellipsis after `bytes_max` bytes: for messages.
 std::string Quoted(std::string_view bytes, Charset charset = Charset::kAscii,
                    std::size_t bytes_max = 64);
 
-// Columns that a printable text takes on a terminal.
+// The number of terminal columns that a printable text occupies.
 std::size_t DisplayWidth(std::string_view printable, Charset charset);
 
-// The text if it fits, else its beginning with an ellipsis, in at most `columns` columns.
+// Truncates the text with an ellipsis if it is wider than `columns`.
 std::string CutToWidth(std::string_view printable, std::size_t columns, Charset charset);
 
 }  // namespace fairlock::cli

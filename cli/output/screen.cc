@@ -51,7 +51,7 @@ std::string Screen::Tinted(std::string_view printable, Tint tint) const {
   return std::string(CodeOf(tint)).append(printable).append("\x1b[0m");
 }
 
-Screen LookAtScreen(int descriptor, Charset charset) {
+Screen DetectScreen(int descriptor, Charset charset) {
   Screen screen{.is_terminal = ::isatty(descriptor) == 1,
                 .has_colours = false,
                 .columns = 0,

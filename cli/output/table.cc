@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kShrunkMin = 6;
-// Enough of a key or an owner to tell it from others.
+// Enough characters to tell one key or owner from another.
 constexpr std::size_t kReadable = 16;
 
 std::string Padded(const std::string& text, std::size_t text_width, std::size_t width,
@@ -44,7 +44,7 @@ std::size_t Table::Total() const {
   return total;
 }
 
-// Leaves columns out until those that may shrink can all be read.
+// Drops columns until every shrinkable column is wide enough to read.
 void Table::DropForWidth(std::size_t columns) {
   while (true) {
     std::size_t needed = Total();
@@ -96,7 +96,7 @@ std::string Table::Line(const std::vector<Cell>& row) const {
     line.append(kGap, ' ');
     room -= used;
   }
-  // Blanks at the end would wrap on a narrow terminal, and are noise in a file.
+  // Trailing blanks would wrap on a narrow terminal, and are noise in a file.
   if (!screen_.has_colours) line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }

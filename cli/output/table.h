@@ -1,4 +1,4 @@
-// Rows of text in columns that fit the screen.
+// Lays out rows of text in columns that fit the screen.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,27 @@ struct Cell {
 struct Column {
   std::string title;
   bool is_right_aligned = false;  // numbers
-  bool may_shrink = false;        // keys, owners, notes: cut when the screen is too narrow
-  int drop_order = 0;             // 1 is the first that is left out; 0 stays
+  bool may_shrink = false;        // keys, owners, notes: truncated on a narrow screen
+  int drop_order = 0;             // 1 is dropped first; 0 is never dropped
 };
 
-// A line is never longer than the screen is wide: columns that may shrink do so, the widest first,
-// and what is then still too long loses its end.
+// A line never exceeds the width of the screen: shrinkable columns are narrowed, the widest first,
+// and then the end of the line is cut off.
 //
-// On a screen that allows it, columns are left out instead, in their order, while a key would be
-// cut to less than can be recognised.
+// On a screen with may_drop_columns, columns are dropped in their drop_order first, as long as keys
+// would otherwise become too short to recognise.
 //
-// Widths are those of all rows up to the first Flush(), so that a table of any length can be
-// printed page by page; what comes later and is wider is cut, if its column may shrink, or else
-// stands out.
+// The rows up to the first Flush() determine the widths, so a table of any length can be printed
+// page by page. Wider cells on later pages are truncated if their column is shrinkable; otherwise
+// they shift the rest of the line.
 class Table {
  public:
   Table(std::vector<Column> columns, const Screen& screen);
 
   void Add(std::vector<Cell> row);
 
-  // The lines added since the last time, with the titles in front of the first. Empty: no rows.
+  // Returns the lines added since the last call; the first call puts the titles before them. Empty
+  // if there are no rows.
   std::string Flush();
 
  private:

@@ -9,7 +9,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// A lease of which less than this is left is worth a look.
+// A lease with less time left than this is highlighted.
 constexpr DurationMs kEndsSoonMs = 5000;
 
 std::string ModeText(const ClaimantView& who) {
@@ -39,6 +39,10 @@ std::string ShowTimeLeft(const std::optional<DurationMs>& left_ms, const std::st
   return left_ms ? ShowDuration(std::max<DurationMs>(*left_ms, 0)) : if_none;
 }
 
+std::string ShowLeaseLeft(const std::optional<DurationMs>& left_ms) {
+  return left_ms ? "lease left " + ShowTimeLeft(left_ms, "") : "unlimited lease";
+}
+
 std::string ShowOrigin(const ClaimantView& who, const Screen& screen) {
   std::string text = who.address.empty() ? "unknown" : screen.Printable(who.address);
   std::string notes;
@@ -65,7 +69,7 @@ std::string HoldersTable(const std::vector<HolderView>& holders, const Screen& s
                {std::to_string(holder.token)},
                {ModeText(holder.who)},
                {ShowDuration(holder.held_ms)},
-               {ShowTimeLeft(holder.ttl_ms, "no end"), TintOfTtl(holder)},
+               {ShowTimeLeft(holder.ttl_ms, "unlimited"), TintOfTtl(holder)},
                {SessionText(holder)},
                {ShowOrigin(holder.who, screen)},
                {screen.Printable(holder.who.label)},
@@ -79,7 +83,7 @@ std::string PlacesTable(const std::vector<PlaceView>& places, const Screen& scre
                {.title = "OWNER", .may_shrink = true},
                {.title = "MODE", .drop_order = 4},
                {.title = "WAITED", .is_right_aligned = true},
-               {.title = "WAITS STILL", .is_right_aligned = true, .drop_order = 7},
+               {.title = "TIME LEFT", .is_right_aligned = true, .drop_order = 7},
                {.title = "STATE", .drop_order = 5},
                {.title = "FROM", .may_shrink = true, .drop_order = 6},
                {.title = "LABEL", .may_shrink = true, .drop_order = 3},

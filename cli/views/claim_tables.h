@@ -1,4 +1,4 @@
-// Holders and places as tables.
+// Formats holders and places in the queue as tables.
 #pragma once
 
 #include <string>
@@ -12,10 +12,14 @@ namespace fairlock::cli {
 std::string HoldersTable(const std::vector<HolderView>& holders, const Screen& screen);
 std::string PlacesTable(const std::vector<PlaceView>& places, const Screen& screen);
 
-// "12.3s", "no end" and the like.
+// "12.3s", or `if_none` if the time is unlimited.
 std::string ShowTimeLeft(const std::optional<DurationMs>& left_ms, const std::string& if_none);
 
-// "10.0.0.7:51234 (worker, user app)", with what is known; "gone" at the end of a lost connection.
+// "lease left 12.3s", or "unlimited lease".
+std::string ShowLeaseLeft(const std::optional<DurationMs>& left_ms);
+
+// "10.0.0.7:51234 (worker, user app)", with the parts that are known; adds "gone" if the connection
+// is lost.
 std::string ShowOrigin(const ClaimantView& who, const Screen& screen);
 
 }  // namespace fairlock::cli

@@ -35,7 +35,7 @@ std::int64_t InfoReport::Number(std::string_view name) const {
   return number;
 }
 
-Result<InfoReport> AskForInfo(Client& client) {
+Result<InfoReport> FetchInfo(Client& client) {
   const Result<protocol::Reply> reply = client.Ask({"INFO"});
   if (!reply) return reply.failure();
   return InfoReport(reply->text);

@@ -1,4 +1,4 @@
-// What INFO tells.
+// The reply to INFO, parsed.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class InfoReport {
 
   explicit InfoReport(std::string_view text);
 
-  // Empty: there is no such field.
+  // Empty or 0 if there is no such field.
   std::string Text(std::string_view name) const;
   std::int64_t Number(std::string_view name) const;
   bool Has(std::string_view name) const { return by_name_.contains(name); }
 
-  // In the server's order.
+  // In the order of the reply.
   const std::vector<Field>& fields() const { return fields_; }
 
  private:
@@ -35,7 +35,7 @@ class InfoReport {
   std::map<std::string, std::size_t, std::less<>> by_name_;
 };
 
-Result<InfoReport> AskForInfo(Client& client);
+Result<InfoReport> FetchInfo(Client& client);
 
 // 1536 as "1.5 KB".
 std::string ShowBytes(std::int64_t bytes);

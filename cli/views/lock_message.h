@@ -1,4 +1,4 @@
-// A message of a lock's channel: one event, as JSON.
+// A message on a lock's channel: one event, as JSON.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -8,7 +8,7 @@
 
 namespace fairlock::cli {
 
-// A field that is missing or null counts as empty or 0.
+// Missing and null fields read as empty or 0.
 class LockMessage {
  public:
   explicit LockMessage(std::string_view text);
@@ -16,7 +16,7 @@ class LockMessage {
   std::string Text(std::string_view name) const;
   std::int64_t Number(std::string_view name) const;
 
-  // The hold with the message's token is over.
+  // Whether the event ends the hold that the message's token names.
   bool EndsHold() const;
 
  private:

@@ -7,7 +7,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// A word of the server's own, printable whatever server it is.
+// A word that the server chose; escaped in case the server is not trustworthy.
 std::string WordField(const protocol::Reply& map, std::string_view name) {
   return Printable(TextField(map, name), Charset::kAscii);
 }
@@ -82,7 +82,7 @@ LockRow ReadLockRow(const protocol::Reply& row) {
           .database = static_cast<int>(IntegerAt(row, 8))};
 }
 
-Result<LockView> AskForLock(Client& client, const std::string& key) {
+Result<LockView> FetchLock(Client& client, const std::string& key) {
   const Result<protocol::Reply> reply = client.Ask({"LOCKINFO", key});
   if (!reply) return reply.failure();
   return ReadLock(*reply);

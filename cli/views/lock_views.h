@@ -1,4 +1,4 @@
-// Holders, places and locks, as the server tells them.
+// Holders, places in the queue and locks, as the server reports them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fairlock::cli {
 
-// The fields of docs/COMMANDS.md that a table or a sentence shows.
+// The fields that a table or a sentence shows; docs/COMMANDS.md describes them.
 struct ClaimantView {
   std::string owner;
   std::string meta;
@@ -31,7 +31,7 @@ struct HolderView {
   ClaimantView who;
   std::int64_t token = 0;
   DurationMs held_ms = 0;
-  std::optional<DurationMs> ttl_ms;  // none: no end
+  std::optional<DurationMs> ttl_ms;  // none: unlimited
   std::string session;               // "open", "lost" or empty
 };
 
@@ -39,7 +39,7 @@ struct PlaceView {
   ClaimantView who;
   std::int64_t position = 0;
   DurationMs waited_ms = 0;
-  std::optional<DurationMs> wait_left_ms;  // none: for ever
+  std::optional<DurationMs> wait_left_ms;  // none: waits forever
   std::optional<DurationMs> keep_ms;
   std::string state;  // "waiting", "reserved" or "absent"
 };
@@ -53,12 +53,12 @@ struct LockView {
   DurationMs cooling_ms = 0;
   std::optional<DurationMs> hold_mean_ms;
   std::optional<DurationMs> wait_mean_ms;
-  std::optional<std::int64_t> override_limit;  // an operator's, in force
+  std::optional<std::int64_t> override_limit;  // the limit that an operator has set
 
   bool is_free() const { return holders.empty() && reserved_count == 0 && cooling_ms == 0; }
 };
 
-struct LockRow {  // of LOCKS
+struct LockRow {  // a row of LOCKS
   std::string key;
   std::int64_t holder_count = 0;
   std::int64_t waiter_count = 0;
@@ -75,6 +75,6 @@ PlaceView ReadPlace(const protocol::Reply& map);
 LockView ReadLock(const protocol::Reply& map);
 LockRow ReadLockRow(const protocol::Reply& row);
 
-Result<LockView> AskForLock(Client& client, const std::string& key);
+Result<LockView> FetchLock(Client& client, const std::string& key);
 
 }  // namespace fairlock::cli

@@ -26,7 +26,8 @@ Result<std::vector<LockRow>> LockWalk::NextPage() {
   const Result<protocol::Reply> reply = client_.Ask(words);
   if (!reply) return reply.failure();
   if (reply->elements.size() != 2) {
-    return Failure{kExitNotUnderstood, client_.ServerName() + " answers LOCKS in an unknown form"};
+    return Failure{kExitNotUnderstood,
+                   client_.ServerName() + " sent a reply to LOCKS in an unknown form"};
   }
   cursor_ = reply->elements[0].text;
   is_over_ = cursor_ == "0";

@@ -1,4 +1,4 @@
-// Walks the locks of the server, page by page.
+// Scans the locks of the server, page by page.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,21 +14,23 @@ namespace fairlock::cli {
 
 struct LockFilter {
   std::string glob = "*";
-  std::optional<int> database = {};  // none: all
+  std::optional<int> database = {};  // none: all databases
   std::optional<DurationMs> waiting_ms_min = {};
   std::optional<DurationMs> held_ms_min = {};
-  std::optional<std::string> owner = {};  // who holds or waits
+  std::optional<std::string> owner = {};  // an owner that holds or waits
 };
 
-// Holds one page at a time. A lock that is there from the first page to the last is seen; one that
-// comes or goes meanwhile may be, and one may be seen twice.
+// Keeps one page in memory at a time. Returns every lock that exists throughout the scan. A lock
+// that appears or disappears during the scan may be returned or not, and a lock may be returned
+// twice.
 class LockWalk {
  public:
   LockWalk(Client& client, LockFilter filter) : client_(client), filter_(std::move(filter)) {}
 
   bool is_over() const { return is_over_; }
 
-  // The locks of the next page that pass the filter; there may be none although more pages follow.
+  // Returns the locks of the next page that pass the filter; may be empty although more pages
+  // follow.
   Result<std::vector<LockRow>> NextPage();
 
  private:

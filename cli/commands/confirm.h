@@ -1,4 +1,4 @@
-// Asks the one at the terminal before something is done that cannot be undone.
+// Asks the user for confirmation before an action that cannot be undone.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace fairlock::cli {
 
-// True: "y" or "yes" was typed. A failure when there is no terminal to ask on; it names `--yes`.
+// Returns true if the user typed "y" or "yes". Fails if there is no terminal; the failure names
+// --yes.
 Result<bool> Confirm(const Context& context, const std::string& question);
 
 }  // namespace fairlock::cli

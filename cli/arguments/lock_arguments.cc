@@ -1,4 +1,4 @@
-#include "cli/arguments/lock_words.h"
+#include "cli/arguments/lock_arguments.h"
 
 namespace fairlock::cli {
 
@@ -8,14 +8,14 @@ constexpr std::int64_t kLimitMax = 1'000'000;
 
 }  // namespace
 
-void AddLockWords(Arguments& arguments, LockWords& words) {
-  arguments.Lease("--ttl", words.ttl_ms, "The lease, if nobody renews it (30s)");
+void AddLockArguments(Arguments& arguments, LockArguments& words) {
+  arguments.Lease("--ttl", words.ttl_ms, "How long the lease lasts unless it is renewed (30s)");
   arguments.Number("--limit", words.limit, {1, kLimitMax},
-                   "Tolerate so many holders, oneself included");
-  arguments.Flag("--shared", words.is_shared, "Together with others that ask for it shared");
+                   "Share the lock with others, up to this many holders");
+  arguments.Flag("--shared", words.is_shared, "Share the lock with others that use --shared");
   arguments.Duration("--min-hold", words.min_hold_ms,
-                     "Nobody gets it earlier than that after the grant");
-  arguments.Text("--label", words.label, "The kind of lock, under which it is counted");
+                     "Grant the lock to nobody else for this long");
+  arguments.Text("--label", words.label, "Kind of lock, for the statistics");
 }
 
 void AddDuration(std::vector<std::string>& words, std::string_view name, DurationMs duration_ms) {
@@ -35,7 +35,7 @@ std::vector<std::string> RequestOn(std::string_view command, const std::vector<s
 }
 
 std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,
-                                     const LockWords& words) {
+                                     const LockArguments& words) {
   std::vector<std::string> request = RequestOn("LOCK", keys);
   request.push_back(owner);
   if (words.ttl_ms) AddDuration(request, "PX", *words.ttl_ms);

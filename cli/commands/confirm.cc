@@ -1,4 +1,4 @@
-#include "cli/commands/question.h"
+#include "cli/commands/confirm.h"
 
 #include <unistd.h>
 
@@ -8,9 +8,8 @@ namespace fairlock::cli {
 
 Result<bool> Confirm(const Context& context, const std::string& question) {
   if (::isatty(STDIN_FILENO) != 1 || !context.out.is_terminal) {
-    return Failure{
-        kExitWrongUse,
-        "nothing was done: there is no terminal to ask on; --yes does it without asking"};
+    return Failure{kExitWrongUse,
+                   "nothing was done: confirmation needs a terminal; --yes skips it"};
   }
   context.Print(question + " [y/N] ");
   std::string answer;

@@ -1,4 +1,4 @@
-#include "cli/top/top_pictures.h"
+#include "cli/top/top_frames.h"
 
 #include <algorithm>
 #include <array>
@@ -7,19 +7,20 @@
 #include "cli/output/duration.h"
 #include "cli/output/table.h"
 #include "cli/views/claim_tables.h"
-#include "cli/views/past_events.h"
+#include "cli/views/history.h"
 
 namespace fairlock::cli {
 
 namespace {
 
-// Beside as many locks as there is room for.
+// The overview shows at most this many labels, below the locks.
 constexpr std::size_t kLabelsShown = 5;
-// Title, counts, rates, a blank, the headings of both tables with a blank between them, the help.
+// Title, counts, rates, a blank line, the headings of both tables with a blank line between them,
+// and the help line.
 constexpr std::size_t kOtherLines = 8;
 constexpr std::size_t kLocksMin = 3;
 
-// The longest of the texts that fits: a line of keys that is cut helps nobody.
+// Returns the longest text that fits: a truncated list of keys helps nobody.
 std::string KeysLine(std::initializer_list<std::string_view> texts, const Screen& screen) {
   for (const std::string_view text : texts) {
     if (screen.columns == 0 || text.size() <= screen.columns) return std::string(text);
@@ -27,11 +28,11 @@ std::string KeysLine(std::initializer_list<std::string_view> texts, const Screen
   return std::string(*(texts.end() - 1));
 }
 
-std::string Rate(const OverviewPicture& picture, std::string_view field) {
+std::string Rate(const OverviewView& picture, std::string_view field) {
   if (picture.before == nullptr) return "-";
   const DurationMs passed = picture.now.at - picture.before->at;
   const std::int64_t more = picture.now.info.Number(field) - picture.before->info.Number(field);
-  // The counters begin anew with the server.
+  // The counters restart with the server.
   if (passed <= 0 || more < 0) return "-";
   return ShowCount(more * 1000 / passed);
 }
@@ -43,7 +44,7 @@ std::string_view TitleOf(Contention by) {
     case Contention::kLongestWait:
       return "LONGEST WAITS";
     case Contention::kOldestHold:
-      return "OLDEST HOLDS WAITED FOR";
+      return "OLDEST CONTENDED HOLDS";
   }
   return "";
 }
@@ -71,7 +72,7 @@ std::string LabelsText(const std::vector<LabelRow>& labels, std::size_t shown,
 
 }  // namespace
 
-Frame DrawOverview(const OverviewPicture& picture, const Screen& screen) {
+Frame DrawOverview(const OverviewView& picture, const Screen& screen) {
   const InfoReport& info = picture.now.info;
   const auto count = [&](std::string_view field) { return ShowCount(info.Number(field)); };
   Frame frame;
@@ -82,7 +83,7 @@ Frame DrawOverview(const OverviewPicture& picture, const Screen& screen) {
   frame.Add(count("locks") + " locks, " + count("holders") + " holders, " + count("waiters") +
             " waiters; " + count("connected_clients") + " clients, " +
             ShowBytes(info.Number("used_memory")));
-  frame.Add("a second: " + Rate(picture, "granted") + " grants, " +
+  frame.Add("per second: " + Rate(picture, "granted") + " grants, " +
             Rate(picture, "granted_after_wait") + " hand-overs, " + Rate(picture, "denied") +
             " denials, " + Rate(picture, "expired") + " expired");
   frame.Add("");
@@ -96,34 +97,36 @@ Frame DrawOverview(const OverviewPicture& picture, const Screen& screen) {
         ContendedText(picture.now.contended, std::string(TitleOf(picture.sorted_by)), screen),
         picture.selected);
   }
-  if (!picture.now.contended.is_whole) frame.Add("(of a part of the locks)", Emphasis::kFaint);
+  if (!picture.now.contended.is_whole)
+    frame.Add("(only part of the locks were scanned)", Emphasis::kFaint);
   frame.Add("");
-  // The labels get what the locks leave.
+  // The labels get the lines that the locks leave.
   const std::size_t used = frame.lines.size() + 2;
   if (!picture.now.labels.empty() && picture.rows > used) {
     frame.AddTable(LabelsText(picture.now.labels, picture.rows - used, screen));
   }
   frame.bottom = {
-      KeysLine({"up/down choose   enter look   h history   / filter   s sort   b break   "
+      KeysLine({"up/down select   enter show   h history   / filter   s sort   b break   "
                 "? help   q quit",
-                "enter look  h history  / filter  s sort  b break  ? help  q quit",
-                "enter look  h history  / filter  ? help  q quit", "? help  q quit"},
+                "enter show  h history  / filter  s sort  b break  ? help  q quit",
+                "enter show  h history  / filter  ? help  q quit", "? help  q quit"},
                screen),
       Emphasis::kFaint};
   return frame;
 }
 
-Frame DrawKey(const KeyPicture& picture, const Screen& screen) {
+Frame DrawKey(const KeyView& picture, const Screen& screen) {
   const LockView& lock = picture.found.lock;
   Frame frame;
   frame.Add(screen.Printable(picture.key.key) + ", database " +
                 std::to_string(picture.key.database) + ": " + std::to_string(lock.holders.size()) +
-                " hold it, " + std::to_string(lock.waiter_count) + " wait",
+                " holding, " + std::to_string(lock.waiter_count) + " waiting",
             Emphasis::kTitle);
   if (lock.override_limit) {
-    frame.Add("an operator's LIMIT: " + std::to_string(*lock.override_limit), Emphasis::kAlarm);
+    frame.Add("LIMIT set by an operator: " + std::to_string(*lock.override_limit),
+              Emphasis::kAlarm);
   }
-  if (lock.cooling_ms > 0) frame.Add("cooling for " + ShowDuration(lock.cooling_ms));
+  if (lock.cooling_ms > 0) frame.Add("in cooldown for " + ShowDuration(lock.cooling_ms));
   frame.Add("");
   if (lock.holders.empty()) {
     frame.Add("Nobody holds it.", Emphasis::kFaint);
@@ -138,7 +141,7 @@ Frame DrawKey(const KeyPicture& picture, const Screen& screen) {
   return frame;
 }
 
-Frame DrawPast(const TopKey& key, const KeyPast& past, const Screen& screen) {
+Frame DrawHistory(const TopKey& key, const KeyHistory& past, const Screen& screen) {
   Frame frame;
   frame.Add(
       "History of " + screen.Printable(key.key) + ", database " + std::to_string(key.database),
@@ -147,9 +150,9 @@ Frame DrawPast(const TopKey& key, const KeyPast& past, const Screen& screen) {
   if (!past.refusal.empty()) {
     frame.Add(past.refusal, Emphasis::kFaint);
   } else if (past.events.empty()) {
-    frame.Add("Nothing is known of it.", Emphasis::kFaint);
+    frame.Add("No events of this key are known.", Emphasis::kFaint);
   } else {
-    frame.AddTable(PastText(past.events, false, screen));
+    frame.AddTable(HistoryText(past.events, false, screen));
   }
   frame.bottom = {"esc back   ? help   q quit", Emphasis::kFaint};
   return frame;
@@ -160,12 +163,13 @@ Frame DrawHelp(const Screen&) {
   frame.Add("Keys", Emphasis::kTitle);
   frame.Add("");
   for (const char* const line :
-       {"up, k       the lock above", "down, j     the lock below",
-        "enter       its holders and its queue", "h           its history",
-        "b           end its holds by force, after a question",
+       {"up, k       select the lock above", "down, j     select the lock below",
+        "enter       show its holders and its queue", "h           show its history",
+        "b           end its holds by force, after a confirmation",
         "/           show only keys that match",
-        "s           sort: waiters, longest wait, oldest hold", "esc         back, or no filter",
-        "?           this help", "q           quit"}) {
+        "s           sort by waiters, longest wait or oldest hold",
+        "esc         go back, or clear the filter", "?           show this help",
+        "q           quit"}) {
     frame.Add(line);
   }
   frame.bottom = {"esc back   q quit", Emphasis::kFaint};

@@ -1,4 +1,4 @@
-// `history` and `stats`: what happened.
+// `history` and `stats`: past events, and counts of them.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -8,8 +8,8 @@
 #include "cli/output/duration.h"
 #include "cli/output/table.h"
 #include "cli/views/claim_tables.h"
+#include "cli/views/history.h"
 #include "cli/views/info_report.h"
-#include "cli/views/past_events.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -22,48 +22,49 @@ constexpr std::int64_t kMinutesMax = 1440;
 constexpr std::int64_t kNumberMax = std::int64_t{1} << 53;
 
 struct HistoryOptions {
-  PastQuery query;
+  HistoryQuery query;
   std::optional<std::int64_t> count;
   std::optional<std::int64_t> before;
   bool is_json = false;
 };
 
 Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
-  PastQuery query = options.query;
+  HistoryQuery query = options.query;
   query.count = options.count.value_or(kEventsDefault);
   query.before = options.before.value_or(0);
-  const Result<PastPage> page = AskForPast(context.client, query);
+  const Result<HistoryPage> page = FetchHistory(context.client, query);
   if (!page) return page.failure();
   if (options.is_json) {
     context.PrintJson(ObjectOf(*page));
     return kExitDone;
   }
   if (page->events.empty()) {
-    context.Print("Nothing is known of " + context.out.Printable(query.key) +
+    context.Print("No events of " + context.out.Printable(query.key) +
                   (page->oldest_unix_ms
-                       ? "; the memory goes back to " + ShowMoment(*page->oldest_unix_ms)
-                       : "; nothing has happened yet") +
+                       ? " are known; the history goes back to " + ShowMoment(*page->oldest_unix_ms)
+                       : " are known; nothing has happened yet") +
                   ".\n");
     return kExitDone;
   }
-  context.Print(PastText(page->events, query.key == "*", context.out));
+  context.Print(HistoryText(page->events, query.key == "*", context.out));
   if (page->next_before) {
-    context.Say("there is more: --before " + std::to_string(*page->next_before) +
-                " shows what came before, --count N more at once");
+    context.Say("there are more events: --before " + std::to_string(*page->next_before) +
+                " shows earlier ones, --count N shows more at once");
   }
   return kExitDone;
 }
 
 Action DescribeHistory(Arguments& arguments) {
   auto options = std::make_shared<HistoryOptions>();
-  arguments.Required("KEY|*", options->query.key, "The lock's name, or * for all of the database");
-  arguments.Text("--owner,-o", options->query.owner, "Only what this owner did");
-  arguments.Text("--since", options->query.since, "Not older: 2h (ago), or Unix milliseconds");
-  arguments.Text("--until", options->query.until, "Not newer, the same way");
+  arguments.Required("KEY|*", options->query.key,
+                     "Name of the lock, or * for all locks of the database");
+  arguments.Text("--owner,-o", options->query.owner, "Only events of this owner");
+  arguments.Text("--since", options->query.since, "Earliest time: 2h (ago), or Unix milliseconds");
+  arguments.Text("--until", options->query.until, "Latest time, in the same form");
   arguments.Number("--before", options->before, {0, kNumberMax},
-                   "Older than the event with this number, which a page before has named");
-  arguments.Number("--count,-n", options->count, {1, kEventsMax}, "At most so many events (50)");
-  arguments.Flag("--json", options->is_json, "As JSON, the newest first");
+                   "Only events before this number, which the previous page printed");
+  arguments.Number("--count,-n", options->count, {1, kEventsMax}, "Maximum number of events (50)");
+  arguments.Flag("--json", options->is_json, "As JSON, newest first");
   return [options](Context& context) { return ShowHistory(*options, context); };
 }
 
@@ -130,7 +131,7 @@ Result<int> ShowStats(const StatsOptions& options, Context& context) {
   if (options.is_json) {
     context.PrintJson(json::ObjectOf(*reply));
   } else if (rows == nullptr || rows->elements.empty()) {
-    context.Print("Nothing was counted in that time.\n");
+    context.Print("Nothing was counted in this time.\n");
   } else {
     context.Print(StatsText(*rows, options.is_by_minute, context.out));
   }
@@ -139,21 +140,21 @@ Result<int> ShowStats(const StatsOptions& options, Context& context) {
 
 Action DescribeStats(Arguments& arguments) {
   auto options = std::make_shared<StatsOptions>();
-  arguments.Text("--label,-l", options->label, "Only this kind of lock");
+  arguments.Text("--label,-l", options->label, "Only this label");
   arguments.Number("--minutes,-m", options->minutes, {1, kMinutesMax},
-                   "Of the last so many minutes (60)");
-  arguments.Flag("--by-minute", options->is_by_minute, "Each minute by itself");
-  arguments.Flag("--json", options->is_json, "As JSON: every count and percentile");
+                   "How many minutes to go back (60)");
+  arguments.Flag("--by-minute", options->is_by_minute, "One row per minute");
+  arguments.Flag("--json", options->is_json, "Print JSON: every count and percentile");
   return [options](Context& context) { return ShowStats(*options, context); };
 }
 
-constexpr auto kPastCommands = std::to_array<CommandRow>({
-    {"history", kLooking, "What happened to a key, or to all", DescribeHistory},
-    {"stats", kLooking, "Counts, waits and holds by label", DescribeStats},
+constexpr auto kHistoryCommands = std::to_array<CommandRow>({
+    {"history", kInspecting, "Lists past events of a key, or of all keys", DescribeHistory},
+    {"stats", kInspecting, "Shows counts, waits and holds by label", DescribeStats},
 });
 
 }  // namespace
 
-std::span<const CommandRow> PastCommands() { return kPastCommands; }
+std::span<const CommandRow> HistoryCommands() { return kHistoryCommands; }
 
 }  // namespace fairlock::cli

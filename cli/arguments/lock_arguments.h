@@ -1,4 +1,4 @@
-// The options of a LOCK that `lock` and `run` have in common.
+// The options of LOCK that `lock` and `run` share.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace fairlock::cli {
 
-struct LockWords {
+struct LockArguments {
   std::optional<DurationMs> ttl_ms;
-  std::optional<DurationMs> wait_ms;  // kForever: without end; none or 0: only a try
+  std::optional<DurationMs> wait_ms;  // none or 0: do not wait; kForever: no limit
   std::optional<std::int64_t> limit;
   bool is_shared = false;
   std::optional<DurationMs> min_hold_ms;
   std::optional<std::string> label;
 };
 
-// All but the wait, whose default is the command's own.
-void AddLockWords(Arguments& arguments, LockWords& words);
+// Declares all options but --wait, whose default differs between commands.
+void AddLockArguments(Arguments& arguments, LockArguments& words);
 
-// "KEEP 1500": in ms, or FOREVER.
+// Appends an option with a duration: "KEEP 1500", in ms, or "KEEP FOREVER".
 void AddDuration(std::vector<std::string>& words, std::string_view name, DurationMs duration_ms);
 
-// "LOCK key" or, of several keys, "MLOCK 2 a b": a command on all of them, which for several begins
-// with an M. What follows the keys is the same.
+// "LOCK key" or, for several keys, "MLOCK 2 a b": the beginning of a request. The arguments after
+// the keys are the same in both forms.
 std::vector<std::string> RequestOn(std::string_view command, const std::vector<std::string>& keys);
 
 std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,
-                                     const LockWords& words);
+                                     const LockArguments& words);
 
 // "'a', 'b' and 'c'", for messages.
 std::string NameKeys(const std::vector<std::string>& keys, const Screen& screen);

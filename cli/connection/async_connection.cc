@@ -1,4 +1,4 @@
-#include "cli/connection/wire.h"
+#include "cli/connection/async_connection.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -25,8 +25,8 @@ void SetOption(int socket, int level, int option, int value) {
   ::setsockopt(socket, level, option, &value, sizeof(value));
 }
 
-// A machine that is gone is noticed within about half a minute, also while a request waits.
-void WatchForSilence(int socket) {
+// Detects a dead peer within about half a minute, even while a request waits.
+void EnableKeepalive(int socket) {
   SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   SetOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, 15);
@@ -35,7 +35,7 @@ void WatchForSilence(int socket) {
   SetOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
 }
 
-bool MeansNobodyListens(int error) { return error == ECONNREFUSED || error == ENOENT; }
+bool IsConnectionRefused(int error) { return error == ECONNREFUSED || error == ENOENT; }
 
 }  // namespace
 
@@ -48,16 +48,17 @@ Result<Login> LoginOf(const Settings& settings) {
   return login;
 }
 
-Wire::Wire(const Settings& settings, Login login) : settings_(settings), login_(std::move(login)) {}
+AsyncConnection::AsyncConnection(const Settings& settings, Login login)
+    : settings_(settings), login_(std::move(login)) {}
 
-std::string Wire::ServerName() const {
+std::string AsyncConnection::ServerName() const {
   if (!settings_.socket.empty()) return "unix:" + settings_.socket;
   const bool is_ipv6 = settings_.host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + settings_.host + "]" : settings_.host) + ":" +
          std::to_string(settings_.port);
 }
 
-void Wire::Open(TimeMs now) {
+void AsyncConnection::Open(TimeMs now) {
   Close();
   was_refused_ = false;
   next_endpoint_ = 0;
@@ -76,7 +77,7 @@ void Wire::Open(TimeMs now) {
   search_.emplace(settings_.host, settings_.port);
 }
 
-void Wire::Close() {
+void AsyncConnection::Close() {
   state_ = State::kClosed;
   tls_.reset();
   socket_.Reset();
@@ -91,35 +92,35 @@ void Wire::Close() {
   replies_.clear();
 }
 
-void Wire::EndWith(Failure failure) {
-  // What came before the end still counts.
+void AsyncConnection::EndWith(Failure failure) {
+  // Replies received before the end remain available.
   std::deque<protocol::Reply> replies = std::move(replies_);
   Close();
   replies_ = std::move(replies);
   end_ = std::move(failure);
 }
 
-void Wire::EndUnconnected(const std::string& reason) {
+void AsyncConnection::EndUnconnected(const std::string& reason) {
   const std::string_view other = settings_.socket.empty() ? "--host/--port" : "--socket";
   EndWith({kExitUnreachable, "cannot connect to " + ServerName() + ": " + reason +
                                  "; is fairlockd running? `systemctl status fairlockd`, or give " +
                                  std::string(other)});
 }
 
-void Wire::TakeEndpoints() {
+void AsyncConnection::TakeEndpoints() {
   const Result<std::vector<Endpoint>> found = search_->Take();
   search_.reset();
   if (!found) return EndUnconnected(found.failure().text);
   endpoints_ = *found;
 }
 
-void Wire::ConnectToNext(TimeMs now) {
+void AsyncConnection::ConnectToNext(TimeMs now) {
   while (next_endpoint_ < endpoints_.size()) {
     const Endpoint& endpoint = endpoints_[next_endpoint_++];
     const int family = endpoint.address.ss_family;
     tls_.reset();
     socket_.Reset(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (family != AF_UNIX) WatchForSilence(socket_.number());
+    if (family != AF_UNIX) EnableKeepalive(socket_.number());
     const auto* const address = reinterpret_cast<const sockaddr*>(&endpoint.address);
     if (::connect(socket_.number(), address, endpoint.size) == 0) return BeginTls();
     if (errno == EINPROGRESS) {
@@ -127,44 +128,45 @@ void Wire::ConnectToNext(TimeMs now) {
       give_up_at_ = now + settings_.timeout_ms / static_cast<DurationMs>(endpoints_.size());
       return;
     }
-    was_refused_ = MeansNobodyListens(errno);
+    was_refused_ = IsConnectionRefused(errno);
     last_error_ = std::strerror(errno);
   }
   EndUnconnected(last_error_);
 }
 
-void Wire::FinishConnecting(TimeMs now) {
+void AsyncConnection::FinishConnecting(TimeMs now) {
   int error = 0;
   socklen_t size = sizeof(error);
   ::getsockopt(socket_.number(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error == 0) return BeginTls();
-  was_refused_ = MeansNobodyListens(error);
+  was_refused_ = IsConnectionRefused(error);
   last_error_ = std::strerror(error);
   ConnectToNext(now);
 }
 
-void Wire::BeginTls() {
+void AsyncConnection::BeginTls() {
   if (!settings_.is_tls || !settings_.socket.empty()) return BeginLogin();
   Result<std::unique_ptr<TlsConnection>> made = TlsConnection::Make(settings_, socket_.number());
   if (!made) return EndWith(made.failure());
   tls_ = std::move(*made);
-  state_ = State::kShakingHands;
-  GoOnWithTls();
+  state_ = State::kHandshaking;
+  ContinueHandshake();
 }
 
-void Wire::GoOnWithTls() {
-  const TlsConnection::Step step = tls_->Shake();
+void AsyncConnection::ContinueHandshake() {
+  const TlsConnection::Step step = tls_->Handshake();
   if (step == TlsConnection::Step::kDone) return BeginLogin();
   if (step == TlsConnection::Step::kFailed) return EndWith(tls_->Problem(ServerName()));
   tls_needs_to_write_ = step == TlsConnection::Step::kNeedsToWrite;
 }
 
-void Wire::BeginLogin() {
+void AsyncConnection::BeginLogin() {
   state_ = State::kOpen;
   give_up_at_ = kForever;
   was_refused_ = false;
   std::vector<std::string_view> hello = {"HELLO", "3"};
-  // A user without a password is for the server to accept or not: never another one instead.
+  // A user without a password logs in with an empty one; the server decides. Falling back to
+  // another user would be wrong.
   if (!login_.user.empty() || !login_.password.empty()) {
     const std::string_view user = login_.user.empty() ? "default" : std::string_view(login_.user);
     hello.insert(hello.end(), {"AUTH", user, login_.password});
@@ -181,7 +183,7 @@ void Wire::BeginLogin() {
   Write();
 }
 
-pollfd Wire::Interest() const {
+pollfd AsyncConnection::Interest() const {
   switch (state_) {
     case State::kClosed:
       break;
@@ -189,7 +191,7 @@ pollfd Wire::Interest() const {
       return {.fd = search_->descriptor(), .events = POLLIN, .revents = 0};
     case State::kConnecting:
       return {.fd = socket_.number(), .events = POLLOUT, .revents = 0};
-    case State::kShakingHands:
+    case State::kHandshaking:
       return {.fd = socket_.number(),
               .events = static_cast<short>(tls_needs_to_write_ ? POLLOUT : POLLIN),
               .revents = 0};
@@ -201,17 +203,17 @@ pollfd Wire::Interest() const {
   return {.fd = -1, .events = 0, .revents = 0};
 }
 
-TimeMs Wire::WakeAt() const { return give_up_at_; }
+TimeMs AsyncConnection::WakeAt() const { return give_up_at_; }
 
-void Wire::Advance(TimeMs now) {
+void AsyncConnection::Advance(TimeMs now) {
   if (state_ == State::kLookingUp && search_->IsDone()) {
     TakeEndpoints();
     if (state_ == State::kLookingUp) ConnectToNext(now);
   } else if (state_ == State::kConnecting) {
     pollfd ready = Interest();
     if (::poll(&ready, 1, 0) > 0) FinishConnecting(now);
-  } else if (state_ == State::kShakingHands) {
-    GoOnWithTls();
+  } else if (state_ == State::kHandshaking) {
+    ContinueHandshake();
   } else if (state_ == State::kOpen) {
     Write();
     if (state_ == State::kOpen) Read();
@@ -221,26 +223,27 @@ void Wire::Advance(TimeMs now) {
     ConnectToNext(now);
   } else if (state_ == State::kLookingUp) {
     EndUnconnected(last_error_);
-  } else if (state_ == State::kShakingHands) {
-    EndWith({kExitUnreachable, ServerName() + " did not finish the handshake of TLS in time; does "
-                                              "it speak TLS there?"});
+  } else if (state_ == State::kHandshaking) {
+    EndWith({kExitUnreachable, ServerName() + " did not finish the TLS handshake within " +
+                                   ShowDuration(settings_.timeout_ms) +
+                                   "; does it use TLS on this port?"});
   }
 }
 
-void Wire::Send(std::span<const std::string_view> arguments) {
+void AsyncConnection::Send(std::span<const std::string_view> arguments) {
   if (state_ == State::kClosed) return;
   protocol::AppendRequest(state_ == State::kOpen ? output_ : queued_, arguments);
   if (state_ == State::kOpen) Write();
 }
 
-void Wire::Write() {
+void AsyncConnection::Write() {
   while (sent_bytes_ < output_.size()) {
     const std::string_view left = std::string_view(output_).substr(sent_bytes_);
     const ssize_t sent = tls_ != nullptr
                              ? tls_->Send(left)
                              : ::send(socket_.number(), left.data(), left.size(), MSG_NOSIGNAL);
     if (sent < 0) {
-      // An end is found by reading, behind what was answered before it.
+      // Read() detects the end of the connection, after the replies that arrived before it.
       if (errno != EAGAIN && errno != EINTR) output_.clear();
       return;
     }
@@ -250,7 +253,7 @@ void Wire::Write() {
   sent_bytes_ = 0;
 }
 
-void Wire::Read() {
+void AsyncConnection::Read() {
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t received = tls_ != nullptr
                                ? tls_->Receive(buffer)
@@ -268,16 +271,16 @@ void Wire::Read() {
   }
 }
 
-void Wire::Parse() {
+void AsyncConnection::Parse() {
   while (parsed_bytes_ < input_.size() && state_ == State::kOpen) {
     protocol::Reply reply;
     std::size_t consumed = 0;
     const auto status =
         parser_->Parse(std::string_view(input_).substr(parsed_bytes_), reply, consumed);
     if (status == protocol::ReplyStatus::kError) {
-      return EndWith({kExitNotUnderstood, "what " + ServerName() + " answers is not understood (" +
+      return EndWith({kExitNotUnderstood, ServerName() + " sent a reply that is not RESP (" +
                                               std::string(parser_->error()) +
-                                              "); is a fairlockd listening there?"});
+                                              "); is it a fairlockd?"});
     }
     if (status == protocol::ReplyStatus::kNeedMore) break;
     parsed_bytes_ += consumed;
@@ -291,12 +294,12 @@ void Wire::Parse() {
   parsed_bytes_ = 0;
 }
 
-void Wire::TakeLoginReply(const protocol::Reply& reply) {
+void AsyncConnection::TakeLoginReply(const protocol::Reply& reply) {
   --login_replies_left_;
   if (reply.IsError()) EndWith(ServerFailure(reply.text, ServerName()));
 }
 
-std::optional<protocol::Reply> Wire::Take() {
+std::optional<protocol::Reply> AsyncConnection::Take() {
   if (replies_.empty()) return std::nullopt;
   protocol::Reply reply = std::move(replies_.front());
   replies_.pop_front();

@@ -1,4 +1,4 @@
-#include "cli/views/force.h"
+#include "cli/views/force_release.h"
 
 #include <algorithm>
 #include <string_view>
@@ -8,8 +8,8 @@ namespace fairlock::cli {
 
 namespace {
 
-// Coolings and reservations end by themselves: fewer of them change nothing for the others.
-bool IsNothingNew(const LockView& now, const LockView& seen) {
+// Cooldowns and reservations end by themselves, so fewer of them are not a change.
+bool IsUnchanged(const LockView& now, const LockView& seen) {
   return now.reserved_count <= seen.reserved_count &&
          std::ranges::equal(now.holders, seen.holders, {}, &HolderView::token, &HolderView::token);
 }
@@ -40,11 +40,11 @@ std::string EndedText(const Ended& ended) {
   };
   add(ended.holds, "hold");
   add(ended.reservations, "reservation");
-  add(ended.coolings, "cooling");
+  add(ended.coolings, "cooldown");
   return text.empty() ? Counted(0, "hold") : text;
 }
 
-void KeepOnlyTargets(LockView& lock, const Force& force) {
+void RemoveNonTargets(LockView& lock, const ForceRelease& force) {
   if (!force.owner) return;
   lock.reserved_count = 0;
   lock.cooling_ms = 0;
@@ -52,12 +52,12 @@ void KeepOnlyTargets(LockView& lock, const Force& force) {
                 [&](const HolderView& holder) { return holder.who.owner != *force.owner; });
 }
 
-Result<std::optional<Ended>> BreakIfUnchanged(const Force& force, const LockView& seen,
+Result<std::optional<Ended>> BreakIfUnchanged(const ForceRelease& force, const LockView& seen,
                                               Client& client) {
-  Result<LockView> lock = AskForLock(client, force.key);
+  Result<LockView> lock = FetchLock(client, force.key);
   if (!lock) return lock.failure();
-  KeepOnlyTargets(*lock, force);
-  if (!IsNothingNew(*lock, seen)) return std::optional<Ended>();
+  RemoveNonTargets(*lock, force);
+  if (!IsUnchanged(*lock, seen)) return std::optional<Ended>();
   std::vector<std::string_view> words = {"BREAK", force.key};
   if (force.owner) words.push_back(*force.owner);
   if (force.reason) words.insert(words.end(), {"REASON", *force.reason});

@@ -1,4 +1,4 @@
-// A connection to the server that never blocks: requests in, replies out.
+// A non-blocking connection to the server: sends requests, receives replies.
 #pragma once
 
 #include <poll.h>
@@ -26,47 +26,47 @@ namespace fairlock::cli {
 
 struct Login {
   std::string user;
-  std::string password;  // empty: none is given
+  std::string password;  // empty: no password
   int database = 0;
 };
 
-// Reads the password file, if the settings name one.
+// Reads the password file if the settings name one.
 Result<Login> LoginOf(const Settings& settings);
 
-// One connection at a time; after its end it can be opened again. Speaks RESP3, so that messages of
-// channels can come between replies. The login is its own business: its replies are not seen.
+// One connection at a time; it can be reopened after it has ended. Uses RESP3, so that push
+// messages can arrive between replies. It logs in by itself and consumes the replies to the login.
 //
-// Whoever polls it calls Advance() when Interest() has happened or `WakeAt()` has come.
-class Wire {
+// The owner polls Interest(), and calls Advance() when it is ready or at WakeAt().
+class AsyncConnection {
  public:
-  enum class State : std::uint8_t { kClosed, kLookingUp, kConnecting, kShakingHands, kOpen };
+  enum class State : std::uint8_t { kClosed, kLookingUp, kConnecting, kHandshaking, kOpen };
 
-  Wire(const Settings& settings, Login login);
+  AsyncConnection(const Settings& settings, Login login);
 
-  // Only when closed. What is sent from now on goes out as soon as it can.
+  // Requires a closed connection. Requests sent from now on go out once the connection is open.
   void Open(TimeMs now);
   void Close();
 
   State state() const { return state_; }
-  // The login is over, too.
+  // Open and logged in.
   bool is_ready() const { return state_ == State::kOpen && login_replies_left_ == 0; }
 
-  // Why it was closed; only after it ended by itself.
+  // Why the connection ended; valid only if it was not closed by Close().
   const Failure& end() const { return end_; }
-  // Nobody listens there: the server's process is gone, as far as its machine knows.
+  // The connection was refused: nothing listens at the address, so the server process is gone.
   bool was_refused() const { return was_refused_; }
 
   pollfd Interest() const;
-  TimeMs WakeAt() const;  // kForever: never
+  TimeMs WakeAt() const;  // kForever: no timer is set
   void Advance(TimeMs now);
 
-  // Ignored when closed.
+  // Does nothing when closed.
   void Send(std::span<const std::string_view> arguments);
   void Send(std::initializer_list<std::string_view> arguments) {
     Send(std::span(arguments.begin(), arguments.size()));
   }
 
-  // The next reply or message that has come.
+  // Returns the next received reply or push message, if any.
   std::optional<protocol::Reply> Take();
 
   // "127.0.0.1:3247" or "unix:/run/fairlock.sock".
@@ -79,7 +79,7 @@ class Wire {
   void ConnectToNext(TimeMs now);
   void FinishConnecting(TimeMs now);
   void BeginTls();
-  void GoOnWithTls();
+  void ContinueHandshake();
   void BeginLogin();
   void Write();
   void Read();
@@ -90,19 +90,19 @@ class Wire {
   Login login_;
   State state_ = State::kClosed;
   Descriptor socket_;
-  std::unique_ptr<TlsConnection> tls_;  // null: what is sent is sent as it is
-  bool tls_needs_to_write_ = false;     // in its handshake
+  std::unique_ptr<TlsConnection> tls_;  // null: plain text
+  bool tls_needs_to_write_ = false;     // during the handshake
   std::optional<NameSearch> search_;
   std::vector<Endpoint> endpoints_;
   std::size_t next_endpoint_ = 0;
   TimeMs give_up_at_ = kForever;
-  std::string last_error_;  // of connecting
+  std::string last_error_;  // of the last attempt to connect
   int login_replies_left_ = 0;
   std::string output_;
-  std::size_t sent_bytes_ = 0;  // of output_
-  std::string queued_;          // sent before it was open
+  std::size_t sent_bytes_ = 0;  // the part of output_ that is sent
+  std::string queued_;          // requests made before it was open
   std::string input_;
-  std::size_t parsed_bytes_ = 0;  // of input_
+  std::size_t parsed_bytes_ = 0;  // the part of input_ that is parsed
   std::unique_ptr<protocol::ReplyParser> parser_;
   std::deque<protocol::Reply> replies_;
   Failure end_;

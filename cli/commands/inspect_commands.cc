@@ -1,4 +1,4 @@
-// `show` and `queue`: one key, with those who hold it and those who wait.
+// `show` and `queue`: the holders and the waiters of one key.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -22,9 +22,9 @@ struct ShowOptions {
   bool is_json = false;
 };
 
-// The replies themselves: their fields are the JSON.
-Result<std::vector<protocol::Reply>> AskForPlaces(Client& client, const std::string& key,
-                                                  std::int64_t count) {
+// Returns the replies unparsed: their fields become the JSON.
+Result<std::vector<protocol::Reply>> FetchPlaces(Client& client, const std::string& key,
+                                                 std::int64_t count) {
   std::vector<protocol::Reply> places;
   while (static_cast<std::int64_t>(places.size()) < count) {
     const std::int64_t wanted =
@@ -62,15 +62,15 @@ std::string Headline(const LockView& lock, const ShowOptions& options, const Con
     text += lock.is_free() ? "free" : "held by nobody";
   }
   if (lock.reserved_count > 0) text += ", " + std::to_string(lock.reserved_count) + " reserved";
-  if (lock.cooling_ms > 0) text += ", cooling for " + ShowDuration(lock.cooling_ms);
+  if (lock.cooling_ms > 0) text += ", in cooldown for " + ShowDuration(lock.cooling_ms);
   text += ", " + std::to_string(lock.waiter_count) + " waiting";
   if (lock.override_limit) {
     text += *lock.override_limit == 0
-                ? "; drained by an operator: nobody new gets it (`limit list`)"
+                ? "; drained by an operator: no new owner gets it (`limit list`)"
                 : "; an operator has set LIMIT " + std::to_string(*lock.override_limit);
   }
-  if (lock.hold_mean_ms) text += "; lately held for " + ShowDuration(*lock.hold_mean_ms);
-  if (lock.wait_mean_ms) text += ", waited for " + ShowDuration(*lock.wait_mean_ms);
+  if (lock.hold_mean_ms) text += "; recent holds: " + ShowDuration(*lock.hold_mean_ms);
+  if (lock.wait_mean_ms) text += ", recent waits: " + ShowDuration(*lock.wait_mean_ms);
   return text + "\n";
 }
 
@@ -87,7 +87,7 @@ Result<int> Show(const ShowOptions& options, Context& context) {
   const Result<protocol::Reply> info = context.client.Ask({"LOCKINFO", options.key});
   if (!info) return info.failure();
   const auto places =
-      AskForPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
+      FetchPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
   if (!places) return places.failure();
   if (options.is_json) {
     boost::json::object object;
@@ -108,14 +108,14 @@ Result<int> Show(const ShowOptions& options, Context& context) {
 
 Result<int> ShowQueue(const ShowOptions& options, Context& context) {
   const auto places =
-      AskForPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
+      FetchPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
   if (!places) return places.failure();
   if (options.is_json) {
     context.PrintJson(boost::json::object{{"queue", QueueArray(*places)}});
   } else if (places->empty()) {
     context.Print("Nobody waits for " + context.out.Printable(options.key) + ".\n");
   } else {
-    const Result<LockView> lock = AskForLock(context.client, options.key);
+    const Result<LockView> lock = FetchLock(context.client, options.key);
     if (!lock) return lock.failure();
     context.Print(PlacesText(*places, lock->waiter_count, context.out));
   }
@@ -124,22 +124,22 @@ Result<int> ShowQueue(const ShowOptions& options, Context& context) {
 
 Action Describe(Arguments& arguments, Result<int> (*run)(const ShowOptions&, Context&)) {
   auto options = std::make_shared<ShowOptions>();
-  arguments.Required("KEY", options->key, "The lock's name");
+  arguments.Required("KEY", options->key, "Name of the lock");
   arguments.Number("--places,-n", options->places, {1, kPlacesMax},
-                   "At most so many places of the line (100)");
-  arguments.Flag("--json", options->is_json, "As JSON");
+                   "Maximum number of places in the queue (100)");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options, run](Context& context) { return run(*options, context); };
 }
 
-constexpr auto kShowCommands = std::to_array<CommandRow>({
-    {"show", kLooking, "One key: its holders with their leases, and its line",
+constexpr auto kInspectCommands = std::to_array<CommandRow>({
+    {"show", kInspecting, "Shows a lock: its holders, their leases, and its queue",
      [](Arguments& arguments) { return Describe(arguments, Show); }},
-    {"queue", kLooking, "The line of one key, place by place",
+    {"queue", kInspecting, "Lists the queue of a lock",
      [](Arguments& arguments) { return Describe(arguments, ShowQueue); }},
 });
 
 }  // namespace
 
-std::span<const CommandRow> ShowCommands() { return kShowCommands; }
+std::span<const CommandRow> InspectCommands() { return kInspectCommands; }
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-#include "cli/arguments/hold_words.h"
+#include "cli/arguments/hold_arguments.h"
 
 #include <cstdlib>
 
@@ -14,15 +14,15 @@ Failure WrongUse(const std::string& text) { return {kExitWrongUse, text}; }
 
 }  // namespace
 
-void AddHoldWords(Arguments& arguments, HoldWords& given) {
-  arguments.Words("KEY OWNER", given.words,
-                  "The lock's name, or several, and last the owner who holds or waits");
-  arguments.Texts("--key", given.keys, "The lock's name; once for each of several");
-  arguments.Text("--owner,-o", given.owner,
-                 "The owner; then all words are keys. FAIRLOCK_OWNER gives it for one key");
+void AddHoldArguments(Arguments& arguments, HoldArguments& given) {
+  arguments.Words("KEY OWNER", given.words, "Name of the lock (or of several), then its owner");
+  arguments.Texts("--key", given.keys, "Name of a lock; may be repeated");
+  arguments.Text(
+      "--owner,-o", given.owner,
+      "The owner; then every word is a key. For a single key, FAIRLOCK_OWNER can name it");
 }
 
-Result<HoldNames> NamesOf(const HoldWords& given) {
+Result<HoldNames> NamesOf(const HoldArguments& given) {
   HoldNames names{.keys = given.keys, .owner = given.owner.value_or("")};
   std::vector<std::string> words = given.words;
   const char* const variable = std::getenv(kOwnerVariable);
@@ -32,18 +32,21 @@ Result<HoldNames> NamesOf(const HoldWords& given) {
     if (has_variable && words.size() < keys_with_owner) {
       names.owner = variable;
     } else if (has_variable && words.size() > keys_with_owner) {
-      return WrongUse("is " + Quoted(words.back()) + " a key or the owner? " + kOwnerVariable +
-                      " is set: give the owner with --owner, or the keys with --key");
+      return WrongUse(
+          "give the owner with --owner, or the keys with --key: " + std::string(kOwnerVariable) +
+          " is set, so " + Quoted(words.back()) + " could be a key or the owner");
     } else if (words.size() >= keys_with_owner) {
       names.owner = words.back();
       words.pop_back();
     } else if (!words.empty() || !names.keys.empty()) {
-      return WrongUse(std::string("OWNER is required: as the last word, with --owner or in ") +
-                      kOwnerVariable);
+      return WrongUse(
+          std::string("OWNER is required: give it as the last word, with --owner or in ") +
+          kOwnerVariable);
     }
   }
   names.keys.insert(names.keys.end(), words.begin(), words.end());
-  if (names.keys.empty()) return WrongUse("KEY is required: as the first word or with --key");
+  if (names.keys.empty())
+    return WrongUse("KEY is required: give it as the first word or with --key");
   if (names.owner.empty()) return WrongUse("OWNER must not be empty");
   return names;
 }

@@ -1,4 +1,4 @@
-#include "cli/views/past_events.h"
+#include "cli/views/history.h"
 
 #include <algorithm>
 #include <array>
@@ -13,16 +13,17 @@ namespace fairlock::cli {
 
 namespace {
 
-// The server's bound for one reply.
+// The server's maximum for one reply.
 constexpr std::int64_t kEventsPerPage = 10'000;
 
-std::vector<std::string> RequestOf(const PastQuery& query, std::int64_t count) {
+std::vector<std::string> RequestOf(const HistoryQuery& query, std::int64_t count) {
   std::vector<std::string> words = {"HISTORY", query.key};
   if (query.owner) words.insert(words.end(), {"OWNER", *query.owner});
   if (query.since) words.insert(words.end(), {"SINCE", *query.since});
   if (query.until) words.insert(words.end(), {"UNTIL", *query.until});
   words.insert(words.end(), {"COUNT", std::to_string(std::min(count, kEventsPerPage))});
-  // By number a page has no more than COUNT; by time the events of one millisecond come together.
+  // Pages are addressed by event number, because a page by time may exceed COUNT: it contains all
+  // events of a millisecond.
   words.insert(words.end(), {"BEFORE", std::to_string(query.before)});
   return words;
 }
@@ -34,8 +35,8 @@ std::string ShowTimes(const protocol::Reply& event, std::string_view field) {
 
 }  // namespace
 
-Result<PastPage> AskForPast(Client& client, PastQuery query) {
-  PastPage page;
+Result<HistoryPage> FetchHistory(Client& client, HistoryQuery query) {
+  HistoryPage page;
   while (static_cast<std::int64_t>(page.events.size()) < query.count) {
     const auto known = static_cast<std::int64_t>(page.events.size());
     const std::vector<std::string> words = RequestOf(query, query.count - known);
@@ -82,8 +83,8 @@ Tint TintOfEvent(std::string_view event) {
   return std::ranges::find(kWarning, event) != kWarning.end() ? Tint::kWarning : Tint::kNone;
 }
 
-std::string PastText(const std::vector<protocol::Reply>& events, bool has_keys,
-                     const Screen& screen) {
+std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_keys,
+                        const Screen& screen) {
   std::vector<Column> columns = {{.title = "AT"}, {.title = "EVENT"}};
   if (has_keys) columns.push_back({.title = "KEY", .may_shrink = true});
   columns.push_back({.title = "OWNER", .may_shrink = true});
@@ -107,7 +108,7 @@ std::string PastText(const std::vector<protocol::Reply>& events, bool has_keys,
   return table.Flush();
 }
 
-boost::json::object ObjectOf(const PastPage& page) {
+boost::json::object ObjectOf(const HistoryPage& page) {
   boost::json::array events;
   for (const protocol::Reply& event : page.events) events.push_back(json::ObjectOf(event));
   boost::json::object object;

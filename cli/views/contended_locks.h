@@ -1,4 +1,4 @@
-// The locks that are most waited for.
+// Finds the most contended locks.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ enum class Contention : std::uint8_t { kWaiters, kLongestWait, kOldestHold };
 
 struct ContentionQuery {
   std::string glob = "*";
-  std::optional<int> database = {};  // none: all
+  std::optional<int> database = {};  // none: all databases
   Contention by = Contention::kWaiters;
   std::size_t count = 0;
-  int pages_max = 0;   // of 1000 locks: a look must not take long
-  int more_pages = 0;  // of locks for which nobody waits, if there is room left for some
+  int pages_max = 0;              // of 1000 locks each: bounds the time of a scan
+  int uncontended_pages_max = 0;  // pages to scan for held locks without waiters, if rows remain
 };
 
 struct Contended {
-  std::vector<LockRow> rows;  // the worst first; then those for which nobody waits
-  bool is_whole = true;       // all locks were looked at
+  std::vector<LockRow> rows;  // the most contended first, then locks without waiters
+  bool is_whole = true;       // the scan covered all locks
 };
 
 Result<Contended> FindContended(Client& client, const ContentionQuery& query);
 
-// A table under this title.
+// Formats the locks as a table; `title` heads the first column.
 std::string ContendedText(const Contended& contended, const std::string& title,
                           const Screen& screen);
 

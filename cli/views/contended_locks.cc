@@ -1,4 +1,4 @@
-#include "cli/views/contended.h"
+#include "cli/views/contended_locks.h"
 
 #include <algorithm>
 #include <functional>
@@ -25,11 +25,12 @@ std::int64_t Measure(const LockRow& row, Contention by) {
   return 0;
 }
 
-// Locks for which nobody waits, those held longest first.
+// Finds held locks without waiters, those held longest first.
 Result<std::vector<LockRow>> FindHeld(Client& client, const ContentionQuery& query) {
   LockWalk walk(client, {.glob = query.glob, .database = query.database});
   std::vector<LockRow> rows;
-  for (int page_number = 0; !walk.is_over() && page_number < query.more_pages; ++page_number) {
+  for (int page_number = 0; !walk.is_over() && page_number < query.uncontended_pages_max;
+       ++page_number) {
     Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
     std::erase_if(*page, [](const LockRow& row) { return row.waiter_count > 0; });
@@ -56,7 +57,7 @@ Result<Contended> FindContended(Client& client, const ContentionQuery& query) {
     contended.rows.resize(std::min(contended.rows.size(), query.count));
   }
   contended.is_whole = walk.is_over();
-  if (contended.rows.size() >= query.count || query.more_pages == 0) return contended;
+  if (contended.rows.size() >= query.count || query.uncontended_pages_max == 0) return contended;
   Result<std::vector<LockRow>> held = FindHeld(client, query);
   if (!held) return held.failure();
   std::ranges::move(*held, std::back_inserter(contended.rows));
