@@ -139,7 +139,7 @@ boost::json::object ObjectOf(const Target& target) {
   return object;
 }
 
-// Without `ended`: a dry run.
+// `ended` is empty for a dry run.
 void PrintOutcome(const std::vector<Target>& targets, const std::optional<Ended>& ended,
                   const Context& context) {
   boost::json::array found;

@@ -177,7 +177,7 @@ std::string FishOption(const OptionModel& option, const std::string& condition) 
   return text + " -d " + FishQuotes(option.help) + "\n";
 }
 
-// `path` is the commands above this one, each after a blank.
+// `path` lists the parent commands, each preceded by a blank.
 std::string FishCommand(const CommandModel& command, const std::string& path) {
   std::string text = "complete -c fairlockctl -n '__fairlockctl_ends" + path + "' -f -a " +
                      FishQuotes(command.name) + " -d " + FishQuotes(command.summary) + "\n";
@@ -189,8 +189,8 @@ std::string FishCommand(const CommandModel& command, const std::string& path) {
   return text;
 }
 
-// Functions that compare the command words (without options and their values) with the given ones:
-// exactly, or as a prefix.
+// Functions that compare the command's words, without options and their values, with the given
+// words: exactly, or as a prefix.
 std::string FishFunctions(const ProgramModel& model) {
   return "function __fairlockctl_words\n"
          "  set -l is_value no\n"

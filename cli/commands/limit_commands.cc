@@ -1,4 +1,4 @@
-// `limit`, `drain`, `resume`: an operator's override of how many may hold a lock.
+// `limit`, `drain`, `resume`: an operator's override of how many owners may hold a lock.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -98,7 +98,7 @@ Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames&
     if (reply && !reply->IsError()) return reply;
     const Result<protocol::Reply> failure =
         reply ? ServerFailure(reply->text, client.ServerName()) : reply.failure();
-    if (reply && !IsPassing(reply->text)) return failure;
+    if (reply && !IsTransient(reply->text)) return failure;
     if (client.has_connected() && (!reply || give_up_at == 0)) {
       give_up_at = NowMs() + kUnreachableMs;
     }
@@ -151,7 +151,7 @@ Action DescribeLock(Arguments& arguments) {
   return [options](Context& context) { return Lock(*options, context); };
 }
 
-// The other commands send one request and get a number.
+// The other commands send one request, whose reply is a number.
 
 struct HoldOptions {
   HoldArguments given;
@@ -161,7 +161,7 @@ struct HoldOptions {
   bool is_json = false;
 };
 
-// A request that is answered by a number: which number means yes, and what to say otherwise.
+// A request whose reply is a number: the least number that means yes, and the message otherwise.
 struct YesNoRequest {
   std::vector<std::string> words;
   std::int64_t yes = 1;

@@ -74,14 +74,14 @@ void AsyncConnection::Open(TimeMs now) {
   }
   if (!endpoints_.empty()) return ConnectToNext(now);
   state_ = State::kLookingUp;
-  search_.emplace(settings_.host, settings_.port);
+  lookup_.emplace(settings_.host, settings_.port);
 }
 
 void AsyncConnection::Close() {
   state_ = State::kClosed;
   tls_.reset();
   socket_.Reset();
-  search_.reset();
+  lookup_.reset();
   give_up_at_ = kForever;
   login_replies_left_ = 0;
   output_.clear();
@@ -108,8 +108,8 @@ void AsyncConnection::EndUnconnected(const std::string& reason) {
 }
 
 void AsyncConnection::TakeEndpoints() {
-  const Result<std::vector<Endpoint>> found = search_->Take();
-  search_.reset();
+  const Result<std::vector<Endpoint>> found = lookup_->Take();
+  lookup_.reset();
   if (!found) return EndUnconnected(found.failure().text);
   endpoints_ = *found;
 }
@@ -188,7 +188,7 @@ pollfd AsyncConnection::Interest() const {
     case State::kClosed:
       break;
     case State::kLookingUp:
-      return {.fd = search_->descriptor(), .events = POLLIN, .revents = 0};
+      return {.fd = lookup_->descriptor(), .events = POLLIN, .revents = 0};
     case State::kConnecting:
       return {.fd = socket_.number(), .events = POLLOUT, .revents = 0};
     case State::kHandshaking:
@@ -206,7 +206,7 @@ pollfd AsyncConnection::Interest() const {
 TimeMs AsyncConnection::WakeAt() const { return give_up_at_; }
 
 void AsyncConnection::Advance(TimeMs now) {
-  if (state_ == State::kLookingUp && search_->IsDone()) {
+  if (state_ == State::kLookingUp && lookup_->IsDone()) {
     TakeEndpoints();
     if (state_ == State::kLookingUp) ConnectToNext(now);
   } else if (state_ == State::kConnecting) {

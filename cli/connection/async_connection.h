@@ -92,7 +92,7 @@ class AsyncConnection {
   Descriptor socket_;
   std::unique_ptr<TlsConnection> tls_;  // null: plain text
   bool tls_needs_to_write_ = false;     // during the handshake
-  std::optional<NameSearch> search_;
+  std::optional<HostLookup> lookup_;
   std::vector<Endpoint> endpoints_;
   std::size_t next_endpoint_ = 0;
   TimeMs give_up_at_ = kForever;

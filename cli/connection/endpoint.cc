@@ -60,13 +60,13 @@ std::vector<Endpoint> NumericEndpoints(const std::string& host, std::uint16_t po
   return Search(host, port, AI_NUMERICHOST | AI_NUMERICSERV).endpoints;
 }
 
-struct NameSearch::Shared {
+struct HostLookup::Shared {
   Descriptor done{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> is_done = false;
   Found found;  // the owner reads it only when `is_done`
 };
 
-NameSearch::NameSearch(const std::string& host, std::uint16_t port)
+HostLookup::HostLookup(const std::string& host, std::uint16_t port)
     : shared_(std::make_shared<Shared>()) {
   std::thread([shared = shared_, host, port] {
     shared->found = Search(host, port, AI_ADDRCONFIG | AI_NUMERICSERV);
@@ -75,11 +75,11 @@ NameSearch::NameSearch(const std::string& host, std::uint16_t port)
   }).detach();
 }
 
-int NameSearch::descriptor() const { return shared_->done.number(); }
+int HostLookup::descriptor() const { return shared_->done.number(); }
 
-bool NameSearch::IsDone() const { return shared_->is_done; }
+bool HostLookup::IsDone() const { return shared_->is_done; }
 
-Result<std::vector<Endpoint>> NameSearch::Take() {
+Result<std::vector<Endpoint>> HostLookup::Take() {
   const Found& found = shared_->found;
   if (found.error != 0) return Failure{kExitUnreachable, gai_strerror(found.error)};
   return found.endpoints;

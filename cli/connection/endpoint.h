@@ -24,12 +24,12 @@ Result<Endpoint> UnixEndpoint(const std::string& path);
 std::vector<Endpoint> NumericEndpoints(const std::string& host, std::uint16_t port);
 
 // Resolves a host name on its own thread: the resolver may block for many seconds, during which the
-// owner has leases to renew. Destroying the search does not wait for the thread.
-class NameSearch {
+// owner has leases to renew. Destroying the lookup does not wait for the thread.
+class HostLookup {
  public:
-  NameSearch(const std::string& host, std::uint16_t port);
+  HostLookup(const std::string& host, std::uint16_t port);
 
-  // Becomes readable when the search is done.
+  // Becomes readable when the lookup is done.
   int descriptor() const;
   bool IsDone() const;
 

@@ -37,10 +37,10 @@ constexpr std::string_view kNotFairlock =
 
 std::string_view ErrorWord(std::string_view error) { return error.substr(0, error.find(' ')); }
 
-bool IsPassing(std::string_view error) {
-  constexpr auto kPassing =
+bool IsTransient(std::string_view error) {
+  constexpr auto kTransient =
       std::to_array<std::string_view>({"LOADING", "TRYAGAIN", "STORAGE", "CLUSTERDOWN", "BUSY"});
-  return std::ranges::find(kPassing, ErrorWord(error)) != kPassing.end();
+  return std::ranges::find(kTransient, ErrorWord(error)) != kTransient.end();
 }
 
 Failure ServerFailure(std::string_view error, const std::string& server_name) {

@@ -13,7 +13,7 @@ std::string_view ErrorWord(std::string_view error);
 
 // Whether the error is transient: the server is starting, stopping, or cannot write, and the same
 // request may succeed a little later.
-bool IsPassing(std::string_view error);
+bool IsTransient(std::string_view error);
 
 // The server's own text, plus advice on what to try next if the text has none.
 Failure ServerFailure(std::string_view error, const std::string& server_name);

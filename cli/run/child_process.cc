@@ -47,8 +47,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
 
 // Runs in the child. Returns only if execvp() fails, with its errno, which the caller sends through
 // the pipe.
-int Become(const ChildOptions& options, const std::vector<char*>& command, bool has_terminal,
-           pid_t parent) {
+int ExecuteCommand(const ChildOptions& options, const std::vector<char*>& command,
+                   bool has_terminal, pid_t parent) {
   ::setpgid(0, 0);
   if (has_terminal) GiveTerminalTo(::getpid());
   ::prctl(PR_SET_PDEATHSIG, options.signal_if_orphaned);
@@ -86,7 +86,7 @@ Result<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
   const pid_t pid = ::fork();
   if (pid < 0) return CannotRun(options.command[0], errno);
   if (pid == 0) {
-    const int error = Become(options, command, has_terminal, parent);
+    const int error = ExecuteCommand(options, command, has_terminal, parent);
     const ssize_t written = ::write(writing.number(), &error, sizeof(error));
     ::_exit(written > 0 ? kExitCannotRun : kExitCannotRun + 1);
   }

@@ -17,8 +17,8 @@ constexpr DurationMs kBackoffFirstMs = 20;
 constexpr DurationMs kBackoffMaxMs = 1000;
 // Delay before repeating a request after a transient error.
 constexpr DurationMs kRetryMs = 250;
-// A closed connection ends a session without grace, unless the server has only restarted. For this
-// long we try to find out.
+// A closed connection ends a session without grace, unless the server has only restarted. This is
+// how long we try to find out.
 constexpr DurationMs kProbeMs = 1000;
 // How long a server keeps sessions after a restart, by default (`restart_grace`).
 constexpr DurationMs kRestartGraceMs = 30'000;
@@ -183,8 +183,8 @@ std::vector<std::string> LockSession::LockRequestAt(TimeMs now) const {
     request.emplace_back("SESSION");
     if (options_.grace_ms > 0) AddDuration(request, "GRACE", options_.grace_ms);
   }
-  // With NEW, a hold of another process with the same owner is not mistaken for ours. After a
-  // reconnection the hold may be ours.
+  // NEW prevents taking a hold of another process with the same owner for ours. After a
+  // reconnection, the hold may be ours.
   if (options_.is_owner_given && state_ == State::kAsking && !was_connected_) {
     request.emplace_back("NEW");
   }
@@ -273,7 +273,7 @@ void LockSession::HandleError(const protocol::Reply& reply, Request request, Tim
     if (request != Request::kUnlock) return;
     state_ = State::kReleased;
     reason_ = ServerFailure(reply.text, connection_.ServerName()).text;
-  } else if (state_ == State::kAsking && !IsPassing(reply.text)) {
+  } else if (state_ == State::kAsking && !IsTransient(reply.text)) {
     Fail(ServerFailure(reply.text, connection_.ServerName()));
   } else if (request == Request::kRejoin) {
     connection_.Close();  // the rejoin must be the first request on a connection

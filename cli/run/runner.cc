@@ -27,7 +27,7 @@ Result<int> Runner::Run() {
   session_.Start(begin);
   queue_watch_.emplace(context_, options_, report_, begin);
   while (!is_over_) {
-    WaitForNews();
+    WaitForEvents();
     while (const auto signal = signals_.Take()) HandleSignal(*signal);
     const TimeMs now = NowMs();
     if (queue_watch_) queue_watch_->Advance(now);
@@ -45,13 +45,13 @@ TimeMs Runner::WakeAt() const {
   return at;
 }
 
-void Runner::WaitForNews() {
-  std::array<pollfd, 3> news = {{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
-                                 session_.Interest(),
-                                 {.fd = -1, .events = 0, .revents = 0}}};
-  if (queue_watch_) news[2] = queue_watch_->Interest();
+void Runner::WaitForEvents() {
+  std::array<pollfd, 3> events = {{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
+                                   session_.Interest(),
+                                   {.fd = -1, .events = 0, .revents = 0}}};
+  if (queue_watch_) events[2] = queue_watch_->Interest();
   const DurationMs left = std::clamp<DurationMs>(WakeAt() - NowMs(), 0, kSleepMsMax);
-  ::poll(news.data(), news.size(), static_cast<int>(left));
+  ::poll(events.data(), events.size(), static_cast<int>(left));
 }
 
 void Runner::HandleSignal(int signal) {

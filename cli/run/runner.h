@@ -31,7 +31,7 @@ class Runner {
     kReleasing,  // the command has ended, or never started
   };
 
-  void WaitForNews();
+  void WaitForEvents();
   TimeMs WakeAt() const;
   std::string Keys() const;  // quoted, for messages
   void HandleSignal(int signal);

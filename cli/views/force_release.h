@@ -31,8 +31,8 @@ Ended CountTargets(const LockView& lock);
 // "1 hold", "2 holds and 1 reservation".
 std::string EndedText(const Ended& ended);
 
-// Removes from `lock` what the release does not end: with an owner, everything but that owner's
-// holds.
+// Removes from `lock` what the release does not end: with an owner, everything but the holds of
+// that owner.
 void RemoveNonTargets(LockView& lock, const ForceRelease& force);
 
 // Returns what ended. Returns nullopt and does nothing if the key has holders or reservations that
