@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/record.h"
-#include "storage/rows.h"
+#include "storage/records/record.h"
+#include "storage/records/rows.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "storage/check_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/check_data.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::server {
 

@@ -4,7 +4,7 @@
 
 #include "server/persist/long_leases.h"
 #include "server/persist/rows_of_engine.h"
-#include "storage/rows.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 

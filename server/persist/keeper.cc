@@ -5,9 +5,9 @@
 
 #include "server/persist/long_leases.h"
 #include "server/persist/rows_of_engine.h"
-#include "storage/backup.h"
-#include "storage/free_space.h"
-#include "storage/rows.h"
+#include "storage/data_folder/backup.h"
+#include "storage/data_folder/free_space.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "server/engine/kept_state.h"
-#include "storage/rows.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 

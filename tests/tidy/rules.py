@@ -57,6 +57,7 @@ MAY_LINK = {
 PARTS = {
     "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
             "commands", ""),
+    "storage": ("", "records", "log", "rocksdb", "data_folder"),
 }
 
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.

@@ -44,6 +44,10 @@ PLANTED = {
         ("cli/views/a.h", '#include "cli/commands/b.h"\n', 1),
         ("cli/top/a.cc", 'int x;\n#include "cli/main.h"\n', 2),
         ("cli/elsewhere/a.cc", "", 1),
+        ("storage/log/a.h", '#include "storage/rocksdb/b.h"\n', 1),
+        ("storage/status.h", 'int x;\n#include "storage/records/b.h"\n', 2),
+        ("storage/log/a.cc", '#include "storage/elsewhere/b.h"\n', 1),
+        ("storage/elsewhere/a.cc", "", 1),
     ],
     "outside-world": [
         ("protocol/a.cc", "#include <sys/socket.h>\n", 1),
@@ -156,6 +160,9 @@ CLEAN = {
     "part-direction": [
         ("cli/top/a.h", '#include "cli/top/b.h"\n#include "cli/views/b.h"\n'),
         ("cli/main.cc", '#include "cli/commands/b.h"\n#include "json/json_text.h"\n'),
+        ("storage/log/a.h", '#include "storage/log/b.h"\n#include "storage/records/b.h"\n'
+                            '#include "storage/status.h"\n'),
+        ("server/persist/a.cc", '#include "storage/rocksdb/b.h"\n'),
     ],
     "outside-world": [
         ("server/net/a.cc", "#include <sys/socket.h>\n#include <boost/asio.hpp>\n"),

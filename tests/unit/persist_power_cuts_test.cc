@@ -9,9 +9,9 @@
 #include <functional>
 #include <optional>
 
-#include "storage/faulty_store.h"
-#include "storage/journal.h"
-#include "storage/token_blocks.h"
+#include "storage/log/journal.h"
+#include "storage/records/token_blocks.h"
+#include "tests/doubles/faulty_store.h"
 #include "tests/unit/persist_test_support.h"
 
 namespace fairlock::persist {

@@ -14,7 +14,7 @@
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/rows_of_engine.h"
-#include "storage/load_log.h"
+#include "storage/log/load_log.h"
 
 namespace fairlock::persist {
 

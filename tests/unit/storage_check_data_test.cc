@@ -5,11 +5,11 @@
 #include <iterator>
 #include <string>
 
-#include "storage/backup.h"
-#include "storage/check_data.h"
-#include "storage/journal.h"
-#include "storage/open_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/backup.h"
+#include "storage/data_folder/check_data.h"
+#include "storage/data_folder/open_data.h"
+#include "storage/log/journal.h"
+#include "storage/records/rows.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

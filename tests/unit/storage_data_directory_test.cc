@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "storage/data_directory.h"
+#include "storage/data_folder/data_directory.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

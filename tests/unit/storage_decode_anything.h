@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "storage/record.h"
-#include "storage/rows.h"
-#include "storage/snapshot_heading.h"
+#include "storage/records/record.h"
+#include "storage/records/rows.h"
+#include "storage/records/snapshot_heading.h"
 
 namespace fairlock::storage {
 

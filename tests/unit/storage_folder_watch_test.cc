@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "storage/folder_watch.h"
-#include "storage/open_data.h"
+#include "storage/data_folder/folder_watch.h"
+#include "storage/data_folder/open_data.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

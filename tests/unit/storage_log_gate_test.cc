@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/log_gate.h"
-#include "storage/rocksdb_store.h"
+#include "storage/rocksdb/log_gate.h"
+#include "storage/rocksdb/rocksdb_store.h"
 #include "tests/unit/storage_failing_files.h"
 #include "tests/unit/storage_test_support.h"
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "storage/record.h"
-#include "storage/snapshot_heading.h"
+#include "storage/records/record.h"
+#include "storage/records/snapshot_heading.h"
 #include "tests/unit/storage_decode_anything.h"
 #include "tests/unit/storage_test_support.h"
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-#include "storage/journal.h"
-#include "storage/log_scan.h"
-#include "storage/open_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/open_data.h"
+#include "storage/log/journal.h"
+#include "storage/records/rows.h"
+#include "storage/rocksdb/log_scan.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "storage/rows.h"
+#include "storage/records/rows.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

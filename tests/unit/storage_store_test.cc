@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "storage/faulty_store.h"
-#include "storage/load_log.h"
-#include "storage/memory_store.h"
-#include "storage/rows.h"
-#include "storage/store.h"
+#include "storage/log/load_log.h"
+#include "storage/log/store.h"
+#include "storage/records/rows.h"
+#include "tests/doubles/faulty_store.h"
+#include "tests/doubles/memory_store.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

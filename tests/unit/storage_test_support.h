@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/load_log.h"
-#include "storage/record.h"
-#include "storage/rows.h"
+#include "storage/log/load_log.h"
+#include "storage/records/record.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::storage {
 
