@@ -1,10 +1,10 @@
-// A server without a lock engine's work: what network, parser and dispatch cost by themselves.
+// A server without a lock engine: the cost of network, parser and dispatch alone.
 //
-// Sockets, turn loop, parsing, the look-up of the command, the reading of its arguments and the
-// writing of its reply are fairlockd's own code. LOCK key owner [PX ms] is answered with a number
-// as long as a token, UNLOCK key owner with 1; nothing is looked up or kept. With --table both
-// also do what the simplest server that keeps anything must do: LOCK enters key and owner into a
-// hash table if the key is not there, UNLOCK takes them out if it is that owner's.
+// Sockets, turn loop, parsing, command look-up, reading of arguments and writing of replies are
+// fairlockd's own code. LOCK key owner [PX ms] is answered with a number as long as a token, UNLOCK
+// key owner with 1; nothing is looked up or stored. With --table they also do the minimum that any
+// stateful server must do: LOCK inserts key and owner into a hash table if the key is absent, and
+// UNLOCK removes them if the owner matches.
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -41,12 +41,12 @@ struct EqualBytes {
   bool operator()(std::string_view a, std::string_view b) const { return a == b; }
 };
 
-// All that the handlers of a null server know.
+// The whole state of the handlers of the null server.
 class NullEnvironment final : public command::Environment {
  public:
   explicit NullEnvironment(bool keeps_table) : keeps_table_(keeps_table) {}
 
-  // The number to answer; 0 if the key is there.
+  // Returns the number to answer, or 0 if the key is present.
   std::int64_t Lock(std::string_view key, std::string_view owner) {
     if (keeps_table_ && !owners_.emplace(key, owner).second) return 0;
     return ++newest_;
@@ -73,7 +73,7 @@ class NullEnvironment final : public command::Environment {
  private:
   const bool keeps_table_;
   command::ServerFacts facts_;
-  std::int64_t newest_ = std::int64_t{1} << 47;  // about where fairlockd's tokens begin
+  std::int64_t newest_ = std::int64_t{1} << 47;  // about where fairlockd's tokens start
   boost::unordered_flat_map<std::string, std::string, HashOfBytes, EqualBytes> owners_;
 };
 
@@ -147,11 +147,11 @@ int Serve(std::uint16_t port, bool keeps_table) {
 }  // namespace fairlock::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Answers LOCK and UNLOCK without doing them, on 127.0.0.1.");
+  CLI::App app("Answers LOCK and UNLOCK on 127.0.0.1 without any locking.");
   std::uint16_t port = 0;
   bool keeps_table = false;
   app.add_option("--port", port)->required();
-  app.add_flag("--table", keeps_table, "keep keys and owners in a plain hash table");
+  app.add_flag("--table", keeps_table, "store keys and owners in a hash table");
   CLI11_PARSE(app, argc, argv);
   return fairlock::bench::Serve(port, keeps_table);
 }

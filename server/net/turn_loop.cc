@@ -94,7 +94,7 @@ void TurnLoop::RunTurn() {
   if (turn_.keeper != nullptr) turn_.keeper->EndTurn(turn_.now);
   DestroyClosed();
   AcceptConnections();
-  turn_.dispatcher.counters().turns_us.Note((MonotonicNs() - turn_began_ns_) / 1000);
+  turn_.dispatcher.counters().turns_us.Count((MonotonicNs() - turn_began_ns_) / 1000);
 }
 
 void TurnLoop::SetKeeper(persist::Keeper* keeper, std::function<void()> on_change) {
@@ -228,7 +228,7 @@ void TurnLoop::EndDue() {
   is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
   // 0: it is not a time that is due.
   if (due <= 0 || due > turn_.now) return;
-  turn_.dispatcher.counters().expiry_lag_ms.Note(turn_.now - due);
+  turn_.dispatcher.counters().expiry_lag_ms.Count(turn_.now - due);
 }
 
 void TurnLoop::CloseThoseWhoAreGone() {

@@ -88,7 +88,7 @@ void BatchWriter::WriteEnds(storage::RecordWriter& batch) const {
         storage::DeleteHold(batch, id);
         break;
       case engine::ChangeLog::Kind::kCooling:
-        storage::DeleteCooling(batch, id);
+        storage::DeleteCooldown(batch, id);
         break;
       case engine::ChangeLog::Kind::kPlace:
         storage::DeletePlace(batch, end.number);

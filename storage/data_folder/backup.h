@@ -1,4 +1,4 @@
-// A copy of the data of a running server.
+// Copies the data of a running server.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace fairlock::storage {
 
-// Makes a data folder at `path`, which must not exist nor lie within the data folder itself, in a
-// folder that exists, with the state as of now: tables as hard links if it is on the same file
-// system, else copied. It is there whole or not at all. May run on a thread of its own while
-// appends go on. Whoever starts on it, or on a copy of it, finds that it is a copy, and begins its
-// tokens higher.
+// Creates a data folder with the current state at `path`. Its parent must exist; `path` itself must
+// not exist or lie within the data folder. Tables are hard links on the same file system, copies
+// otherwise. The folder appears complete or not at all. May run on a separate thread during
+// appends. A server that starts on the backup, or on a copy of it, detects that it is a copy and
+// starts with higher tokens.
 Status BackUp(const OpenedData& data, const std::string& path);
 
 }  // namespace fairlock::storage

@@ -12,8 +12,8 @@
 namespace fairlock::storage {
 namespace {
 
-// Goes on after damage: a record is judged by the checksum that the one before it carries, whether
-// that one is whole or not.
+// Continues after damage: each record is checked against the checksum that the record before it
+// stores, even if that record is damaged.
 class Examination final : public RecordSink {
  public:
   explicit Examination(DataReport& report) : report_(report) {}
@@ -31,16 +31,17 @@ class Examination final : public RecordSink {
     return {};
   }
 
-  void Note(const Status& status) {
+  void AddDamage(const Status& status) {
     if (status.ok()) return;
     ++report_.damages_found;
     if (report_.damages.size() < kDamagesMax) report_.damages.push_back(status.message());
   }
 
   void Finish(const LogId& log_id) {
-    if (!heading_) return Note(Damaged("there is no heading of a snapshot that can be read"));
-    if (heading_->log_id != log_id) Note(Damaged("the database is of another data folder"));
-    NoteMissing(RecordKind::kSlice, next_slice_, heading_->slices);
+    if (!heading_) return AddDamage(Damaged("there is no readable heading of a snapshot"));
+    if (heading_->log_id != log_id)
+      AddDamage(Damaged("the database belongs to another data folder"));
+    AddMissing(RecordKind::kSlice, next_slice_, heading_->slices);
     for (const auto& [name, value] : table_.rows()) {
       ++report_.rows[static_cast<std::size_t>(name.first)];
       MetaRow row;
@@ -54,10 +55,10 @@ class Examination final : public RecordSink {
  private:
   void TakeHeading(const StoredRecord& record) {
     auto heading = DecodeHeading(record.bytes, record.generation);
-    if (!heading.ok()) return Note(heading.status());
+    if (!heading.ok()) return AddDamage(heading.status());
     if (heading_) {
-      Note(Damaged("there is more than one heading of a snapshot, the last that of " +
-                   RecordName(RecordKind::kHeading, record.generation)));
+      AddDamage(Damaged("there is more than one heading of a snapshot; the last one is of " +
+                        RecordName(RecordKind::kHeading, record.generation)));
     }
     heading_ = heading.value();
     report_.generation = heading_->generation;
@@ -71,7 +72,7 @@ class Examination final : public RecordSink {
       ++report_.leftovers;
       return;
     }
-    NoteMissing(RecordKind::kSlice, next_slice_, record.number);
+    AddMissing(RecordKind::kSlice, next_slice_, record.number);
     next_slice_ = record.number + 1;
     ++report_.slices;
     TakeChanges(record, slice_checksum_);
@@ -82,18 +83,19 @@ class Examination final : public RecordSink {
       ++report_.leftovers;
       return;
     }
-    NoteMissing(RecordKind::kBatch, next_batch_, record.number);
+    AddMissing(RecordKind::kBatch, next_batch_, record.number);
     next_batch_ = record.number + 1;
     if (report_.first_batch == 0) report_.first_batch = record.number;
     report_.last_batch = record.number;
     TakeChanges(record, batch_checksum_);
   }
 
-  void NoteMissing(RecordKind kind, std::uint64_t expected, std::uint64_t found) {
+  void AddMissing(RecordKind kind, std::uint64_t expected, std::uint64_t found) {
     if (found <= expected) return;
-    Note(Damaged(RecordName(kind, expected) +
-                 (found - expected == 1 ? " is missing"
-                                        : " to " + RecordName(kind, found - 1) + " are missing")));
+    AddDamage(
+        Damaged(RecordName(kind, expected) +
+                (found - expected == 1 ? " is missing"
+                                       : " to " + RecordName(kind, found - 1) + " are missing")));
   }
 
   void TakeChanges(const StoredRecord& record, std::uint64_t& checksum) {
@@ -102,17 +104,17 @@ class Examination final : public RecordSink {
       checksum =
           ReadFixed<std::uint64_t>(record.bytes.data() + record.bytes.size() - kRecordSealBytes);
     }
-    if (!reader.ok()) return Note(reader.status());
+    if (!reader.ok()) return AddDamage(reader.status());
     Change change;
     for (std::uint32_t i = 1; reader->Next(change); ++i) {
       if (IsWellFormed(change)) {
         table_.Apply(change);
       } else {
-        Note(Damaged(RecordName(record.kind, record.number) + ", change " + std::to_string(i) +
-                     ": not a row of its kind"));
+        AddDamage(Damaged(RecordName(record.kind, record.number) + ", change " + std::to_string(i) +
+                          ": invalid content for its kind of row"));
       }
     }
-    Note(reader->status());
+    AddDamage(reader->status());
   }
 
   DataReport& report_;
@@ -133,16 +135,16 @@ Result<DataReport> CheckData(const std::string& path) {
   if (directory->is_new()) return report;
   Examination examination(report);
   const Status logs = CheckLogs(directory->database_path()).status();
-  examination.Note(logs);
+  examination.AddDamage(logs);
   const auto store = RocksDbStore::Open(
       {.path = directory->database_path(), .mode = RocksDbOptions::Mode::kReadOnly});
   if (!store.ok()) {
-    // The logs are read by opening too, and what they have was said.
-    if (logs.ok()) examination.Note(store.status());
+    // Opening reads the logs too, and the damage in them is already listed.
+    if (logs.ok()) examination.AddDamage(store.status());
     return report;
   }
-  examination.Note(store.value()->VerifyTables());
-  examination.Note(store.value()->Load(examination));
+  examination.AddDamage(store.value()->VerifyTables());
+  examination.AddDamage(store.value()->Load(examination));
   examination.Finish(directory->log_id());
   return report;
 }

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 constexpr const char* kLockFile = "fairlock.lock";
 constexpr const char* kIdFile = "fairlock.id";
 constexpr std::string_view kReady = "ready";
-constexpr std::string_view kNew = "new";      // the database may not be whole yet
-constexpr std::string_view kCopy = "backup";  // made to be copied back
+constexpr std::string_view kNew = "new";      // the database may be incomplete
+constexpr std::string_view kCopy = "backup";  // meant to be copied back
 
 std::string Hex(std::string_view bytes) {
   std::string text;
@@ -35,7 +35,7 @@ std::string Hex(std::string_view bytes) {
   return text;
 }
 
-// As text, so that a person can read it; the last line seals those before.
+// Human-readable text; the last line is a checksum of the lines before it.
 std::string IdText(const LogId& id, std::string_view state, const FileIdentity& file) {
   std::string text = "fairlock data 1\nid " + Hex(View(id)) + "\nstate " + std::string(state) +
                      "\ninode " + std::to_string(file.inode) + "\nborn " +
@@ -51,7 +51,7 @@ std::string MarkText(const std::string& path, const LogId& id) {
   return "fairlock has data in " + path + "\nid " + Hex(View(id)) + "\n";
 }
 
-// The rest of the line that begins with `name` and a space; empty if there is none.
+// The rest of the line that starts with `name` and a space; empty if there is no such line.
 std::string_view Field(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -76,8 +76,8 @@ bool ParseLogId(std::string_view hex, LogId& id) {
   return Hex(View(id)) == hex;
 }
 
-// Whether a process of ours, or a file system, has put it there before any data. The sockets of a
-// server are opened before its data is read.
+// Whether the file is one that the server or the file system itself creates before there is any
+// data. A server opens its sockets before it reads its data.
 bool IsNoData(const fs::directory_entry& entry, const std::vector<std::string>& own_files) {
   const std::string name = entry.path().filename().string();
   if (name == kLockFile || name == std::string(kIdFile) + ".new" || name == "lost+found") {
@@ -89,7 +89,7 @@ bool IsNoData(const fs::directory_entry& entry, const std::vector<std::string>& 
          });
 }
 
-// The name of a file in the folder that is not one of the server's own; empty: there is none.
+// The name of a file in the folder that is not one of the server's own; empty if there is none.
 Result<std::string> FindStrangeFile(const std::string& path,
                                     const std::vector<std::string>& own_files) {
   std::error_code error;
@@ -123,10 +123,11 @@ Result<DataDirectory> DataDirectory::Open(const DirectoryOptions& options) {
                           options.only_look);
   const std::string id_path = directory.path_ + "/" + kIdFile;
   if (options.only_look && !fs::exists(id_path, error)) {
-    return Refused(directory.path_ + " has no " + kIdFile + ": it is no data folder of fairlock");
+    return Refused(directory.path_ + " is not a data folder of fairlock: it has no file " +
+                   kIdFile);
   }
   fs::create_directories(directory.path_, error);
-  if (error) return Failed("cannot make the folder " + directory.path_ + ": " + error.message());
+  if (error) return Failed("cannot create the folder " + directory.path_ + ": " + error.message());
   Status status = directory.Lock();
   if (!status.ok()) return status;
   if (!fs::exists(id_path, error)) {
@@ -134,7 +135,7 @@ Result<DataDirectory> DataDirectory::Open(const DirectoryOptions& options) {
   } else {
     status = directory.ReadId(id_path);
     if (status.ok() && options.initialise && !directory.is_new_) {
-      status = Refused(directory.path_ + " has data; --init is only for an empty folder");
+      status = Refused(directory.path_ + " has data; --init is only allowed for an empty folder");
     }
   }
   if (!status.ok()) return status;
@@ -163,17 +164,17 @@ Status DataDirectory::BeginAnew(const DirectoryOptions& options) {
   const auto strange = FindStrangeFile(path_, options.own_files);
   if (!strange.ok()) return strange.status();
   if (!strange->empty()) {
-    return Refused(path_ + " has files, such as " + strange.value() + ", but not " + kIdFile +
-                   ": it is no data folder of fairlock");
+    return Refused(path_ + " is not a data folder of fairlock: it has files, such as " +
+                   strange.value() + ", but no file " + kIdFile);
   }
   std::error_code error;
   if (fs::exists(mark_path(), error) && !options.initialise) {
     return Refused(path_ + " is empty, but " + mark_path() +
-                   " says that it had data: is its file system mounted? To begin anew, without "
-                   "any lock, start with --init");
+                   " says that it had data: is its file system mounted? To start without any "
+                   "locks, use --init");
   }
   if (getrandom(log_id_.data(), log_id_.size(), 0) != static_cast<ssize_t>(log_id_.size())) {
-    return Failed("the system gives no random numbers");
+    return Failed("the system provides no random numbers");
   }
   is_new_ = true;
   return WriteId(kNew);
@@ -189,7 +190,7 @@ Status DataDirectory::ReadId(const std::string& id_path) {
   const bool is_known = state == kReady || state == kNew || state == kCopy;
   if (!ParseLogId(Field(text.value(), "id"), log_id_) || !is_known ||
       IdText(log_id_, state, named) != text.value()) {
-    return Damaged(id_path + " is damaged, or of another version");
+    return Damaged(id_path + " is damaged, or was written by another version");
   }
   const auto own = IdentityOf(id_path);
   if (!own.ok()) return own.status();
@@ -197,13 +198,13 @@ Status DataDirectory::ReadId(const std::string& id_path) {
   is_copy_ = !is_new_ && (state == kCopy || own.value() != named);
   if (only_looks_) return {};
   if (is_new_) {
-    // The first start did not come to its end, so nothing was ever acknowledged.
+    // The first start did not complete, so nothing was ever acknowledged.
     std::error_code error;
     fs::remove_all(database_path(), error);
     return error ? Failed("cannot empty " + database_path() + ": " + error.message()) : Status();
   }
   if (is_copy_) {
-    warnings_.push_back(path_ + " is a copy, or was restored: tokens begin higher");
+    warnings_.push_back(path_ + " is a copy, or was restored: tokens start higher");
   }
   return CheckMark();
 }
@@ -219,8 +220,8 @@ Status DataDirectory::CheckMark() {
   const std::string_view id = Field(mark.value(), "id");
   if (id == Hex(View(log_id_))) return {};
   return Refused(path_ + " has the data of " + Hex(View(log_id_)) + ", but " + mark_path() +
-                 " says that here is that of " + std::string(id) +
-                 ": is the right file system mounted? If it is meant, remove that file");
+                 " expects the data of " + std::string(id) +
+                 ": is the right file system mounted? If this is intended, remove that file");
 }
 
 Status DataDirectory::WriteId(std::string_view state) {
@@ -234,8 +235,8 @@ void DataDirectory::WriteMark() {
   FileInTheMaking file(mark_path());
   const Status status = file.Finish(MarkText(path_, log_id_));
   if (!status.ok()) {
-    warnings_.push_back(status.message() + ": should the file system of " + path_ +
-                        " be missing one day, that will look like a first start");
+    warnings_.push_back(status.message() + ": if the file system of " + path_ +
+                        " is not mounted at some later start, that looks like a first start");
   }
 }
 

@@ -1,10 +1,11 @@
-// The folder that the data is in: who it is, whether it is in use, and whether it is the right one.
+// The data folder: its identity, whether it is in use, and whether it is the right one.
 //
-// In the folder: `fairlock.lock`, held while a process uses it; `fairlock.id`, which names the log
-// and the file itself (inode, time of birth, file system); `db`, the database. Beside it:
-// `FOLDER.initialised`, which says that data was there. So three accidents are told from a first
-// start: a file system that is not mounted leaves an empty folder where data was; another volume in
-// its place has another id; and in a copy the id file is not the one that it names.
+// In the folder are `fairlock.lock`, locked while a process uses the folder; `fairlock.id`, which
+// stores the ID of the log and the identity of the file itself (inode, creation time, file system);
+// and `db`, the database. Next to the folder, `FOLDER.initialised` records that it had data. These
+// files distinguish three accidents from a first start. If a file system is not mounted, the folder
+// is empty although it had data. If a wrong volume is mounted, the log has another ID. In a copy,
+// the ID file does not match the identity that it stores.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +21,18 @@ namespace fairlock::storage {
 
 struct DirectoryOptions {
   std::string path;
-  // An operator's word that an empty folder is meant to be empty although data was there (--init).
+  // The operator confirms that the folder is meant to be empty although it had data (--init).
   bool initialise = false;
-  bool only_look = false;  // nothing is made or changed but the lock file
-  // That the server itself was told to use, such as its log. A folder with only these is empty.
+  bool only_look = false;  // creates and changes nothing but the lock file
+  // Paths that the server itself was configured to use, such as its log. A folder with only these
+  // counts as empty.
   std::vector<std::string> own_files = {};
 };
 
-// Locks the folder until it is destroyed. Movable, not thread-safe.
+// Keeps the folder locked until destroyed. Movable, not thread-safe.
 class DataDirectory {
  public:
-  // Makes the folder if it is not there. What is wrong is said in words for an operator.
+  // Creates the folder if it does not exist. Error messages are meant for operators.
   static Result<DataDirectory> Open(const DirectoryOptions& options);
 
   DataDirectory(DataDirectory&& other) noexcept;
@@ -40,18 +42,18 @@ class DataDirectory {
   const std::string& path() const { return path_; }  // absolute
   const LogId& log_id() const { return log_id_; }
   std::string database_path() const { return path_ + "/db"; }
-  // Whether a path, of which not all need be there, is within the folder, links followed.
+  // Whether the path is within the folder, after links are resolved. The path need not exist.
   bool Contains(const std::string& path) const;
 
-  // There is no database yet. It is to be made, and then Settle called: until then whatever is
-  // there counts as nothing, and the next Open begins anew.
+  // There is no database yet. The caller must create it and then call Settle. Until then anything
+  // in the folder is ignored, and the next Open starts afresh.
   bool is_new() const { return is_new_; }
 
-  // The files were copied or restored, so another process may have gone on from the same state.
-  // Tokens must begin higher; when that is durable, Settle makes this folder an original.
+  // The files were copied or restored, so another process may have continued from the same state.
+  // Tokens must start higher; once that is durable, Settle turns this folder into an original.
   bool is_copy() const { return is_copy_; }
 
-  // Writes that this folder is initialised here. Needless unless it is new or a copy.
+  // Records that the folder is initialised here. Only needed if it is new or a copy.
   Status Settle();
 
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -77,10 +79,10 @@ class DataDirectory {
   std::vector<std::string> warnings_;
 };
 
-// Makes a backup's id file, so that whoever starts on the backup knows it for a copy.
+// Writes the ID file of a backup, which marks it as a copy for any server that starts on it.
 Status WriteIdOfBackup(const std::string& path, const LogId& log_id);
 
-// Whether the folder is a whole backup of that log, on which no server has started.
+// Whether the folder is a complete backup of that log on which no server has been started.
 bool IsBackupOf(const std::string& path, const LogId& log_id);
 
 }  // namespace fairlock::storage

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "fairlock-";
 constexpr std::string_view kShape = "00000000T000000Z";  // 0 stands for any digit
 constexpr std::string_view kPartial = ".partial";
-// No backup takes so long.
+// Longer than any backup takes.
 constexpr auto kAbandonedAfter = std::chrono::hours(24);
 
 bool IsDated(std::string_view name) {
@@ -39,7 +39,8 @@ bool IsAbandoned(const fs::directory_entry& entry) {
   return !error && fs::file_time_type::clock::now() - changed_at > kAbandonedAfter;
 }
 
-// Under the name of an unfinished one first: what is left of it is never taken for a whole one.
+// Renames the backup as unfinished first, so that a partly removed one is never mistaken for
+// a complete one.
 Status Remove(const fs::path& path) {
   std::error_code error;
   fs::path going = path;
@@ -52,13 +53,14 @@ Status Remove(const fs::path& path) {
                : Status();
 }
 
-// For its own user alone, as the data folder: names of keys and owners are in it.
+// Accessible only to the server's user, like the data folder: backups contain the names of keys and
+// owners.
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
   const bool is_made = fs::create_directory(folder, error);
   if (is_made) fs::permissions(folder, fs::perms::owner_all, error);
-  return error ? Failed("cannot make the folder " + folder + ": " + error.message() +
-                        "; option backup_dir names another one")
+  return error ? Failed("cannot create the folder " + folder + ": " + error.message() +
+                        "; option backup_dir selects another one")
                : Status();
 }
 
@@ -78,7 +80,7 @@ DatedBackup BackUpDated(const OpenedData& data, const DatedBackupOptions& option
     status = RemoveOldBackups(fs::path(path).parent_path().string(), data.directory.log_id(),
                               options.kept_max, path);
   }
-  if (!status.ok()) status = Failed("the backup " + path + " is made, but " + status.message());
+  if (!status.ok()) status = Failed("the backup " + path + " was made, but " + status.message());
   return {.path = path, .status = std::move(status)};
 }
 

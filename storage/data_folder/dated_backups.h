@@ -1,4 +1,4 @@
-// Backups in a folder of their own each, named by the time, of which the newest are kept.
+// Backups named by their time, each in its own folder; old ones are removed.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,26 @@
 
 namespace fairlock::storage {
 
-// "fairlock-20261124T212501Z": the order of the names is that of the times.
+// "fairlock-20261124T212501Z": sorting by name sorts by time.
 std::string NameOfBackupAt(std::int64_t unix_seconds);
 
 struct DatedBackupOptions {
-  std::string folder;  // empty: `backups` beside the data folder, which is made if it is missing
+  std::string folder;  // empty: `backups` next to the data folder, created if it does not exist
   std::int64_t unix_seconds = 0;
-  std::size_t kept_max = 0;  // of the backups there; 0: all
+  std::size_t kept_max = 0;  // number of backups to keep; 0: all
 };
 
 struct DatedBackup {
-  std::string path;  // empty: none was made
-  Status status;     // also of the removal of old ones
+  std::string path;  // empty: no backup was made
+  Status status;     // also covers the removal of old backups
 };
 
-// As BackUp, under the name of the time. Then removes old ones.
+// Like BackUp, with a name made from the time. Then removes old backups.
 DatedBackup BackUpDated(const OpenedData& data, const DatedBackupOptions& options);
 
-// Removes all but the newest `count` of the backups of that log which stand in `folder` under such
-// names, and what a backup that was interrupted long ago has left there. What has another name, or
-// is of another server, stays. `newest` is the path of one that stays in any case.
+// Removes all but the newest `count` backups of that log in `folder` that have such names, and the
+// remains of backups that were interrupted long ago. Files with other names and backups of other
+// servers stay, and so does `newest`.
 Status RemoveOldBackups(const std::string& folder, const LogId& log_id, std::size_t count,
                         const std::string& newest);
 

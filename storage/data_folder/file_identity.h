@@ -1,4 +1,4 @@
-// Which file a file is, and files that are written whole or not at all.
+// The identity of files, and files that are written completely or not at all.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace fairlock::storage {
 
-// Differs between a file and every copy of it on the same file system, and stays when the machine
-// starts again. Zero where the file system does not know.
+// Distinguishes a file from every copy of it on the same file system, and survives a reboot. Fields
+// that the file system does not support are zero.
 struct FileIdentity {
   std::uint64_t inode = 0;
   std::uint64_t born_ns = 0;
@@ -21,10 +21,10 @@ struct FileIdentity {
 
 Result<FileIdentity> IdentityOf(const std::string& path);
 
-// "what PATH: the system's words" from errno.
+// Formats errno as "what PATH: description".
 Status SystemFailure(const std::string& what, const std::string& path);
 
-// A file under a name of its own, that takes the place of another when it is complete.
+// A file with a temporary name that replaces another file when it is complete.
 class FileInTheMaking {
  public:
   explicit FileInTheMaking(std::string path);
@@ -33,7 +33,7 @@ class FileInTheMaking {
   ~FileInTheMaking();
 
   Result<FileIdentity> Identity() const;
-  // Writes, syncs, takes the place, and syncs the folder.
+  // Writes and syncs the content, replaces the other file, and syncs the folder.
   Status Finish(std::string_view content);
 
  private:
@@ -42,7 +42,7 @@ class FileInTheMaking {
   int fd_;
 };
 
-// Makes what was created or renamed in the folder of that file durable. False: it is not.
+// Makes files created or renamed in the folder of that file durable. Returns false on failure.
 bool SyncFolderOf(const std::string& path);
 
 Result<std::string> ReadSmallFile(const std::string& path);

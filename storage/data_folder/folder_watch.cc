@@ -11,11 +11,10 @@
 namespace fairlock::storage {
 namespace {
 
-// The names of DataDirectory, and of the folder itself.
+// The names of the files of DataDirectory, and of the folder itself.
 constexpr const char* kWatchedNames[] = {"", "/fairlock.id", "/fairlock.lock", "/db"};
 
-// Other errors, such as a parent folder that this process may not search any more, say nothing
-// about the file.
+// Other errors, such as a parent folder that may no longer be searched, say nothing about the file.
 bool MeansGone(int error) { return error == ENOENT || error == ENOTDIR || error == ESTALE; }
 
 }  // namespace
@@ -45,7 +44,7 @@ Status FolderWatch::Look() const {
       return Failed(file.path + " was removed or renamed while the server was running");
     }
     if (found.st_dev != opened.st_dev || found.st_ino != opened.st_ino) {
-      return Failed(file.path + " is not the one that the server has opened: it was replaced, or " +
+      return Failed(file.path + " is not the one that the server opened: it was replaced, or " +
                     "another file system was mounted there");
     }
   }

@@ -1,4 +1,4 @@
-// Notices that the files of a data folder are no longer where they were opened.
+// Detects that the files of a data folder are no longer where they were opened.
 #pragma once
 
 #include <string>
@@ -8,20 +8,21 @@
 
 namespace fairlock::storage {
 
-// A process that has its files open goes on writing to them when they are removed, renamed or
-// hidden by another file system at their path; nothing of that is found at the next start. So what
-// the paths name is compared with what was opened. Holds each of the files open, so that no other
-// one can get its inode. Movable, not thread-safe.
+// If open files are removed, renamed or hidden by another mounted file system, the process
+// continues to write to them, but the next start does not find them. So this class compares what
+// the paths name with what was opened. It keeps each file open so that no other file can get its
+// inode. Movable, not thread-safe.
 class FolderWatch {
  public:
-  // REQUIRES: what is watched exists already: the data folder, its id, its lock and its database.
+  // REQUIRES: the data folder, its ID file, its lock file and its database exist.
   static Result<FolderWatch> Begin(const std::string& folder);
 
   FolderWatch(FolderWatch&& other) noexcept = default;
   FolderWatch& operator=(FolderWatch&&) = delete;
   ~FolderWatch();
 
-  // Fails when a path names nothing or another file. A few system calls on names, no reads.
+  // Fails if a path no longer exists or names another file. Costs a few system calls and reads no
+  // data.
   Status Look() const;
 
  private:

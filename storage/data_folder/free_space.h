@@ -1,4 +1,4 @@
-// How much room a file system has left.
+// The free space of a file system.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace fairlock::storage {
 
-// For a process without privileges, on the file system of that file or folder.
+// Space available to an unprivileged process on the file system of that file or folder.
 Result<std::uint64_t> FreeBytes(const std::string& path);
 
-// Names the boot of the machine; empty: the system does not tell.
+// Identifies the current boot of the machine; empty if the system does not say.
 std::string BootId();
 
 }  // namespace fairlock::storage

@@ -24,7 +24,7 @@ Result<OpenedData> OpenData(const OpenOptions& options, ChangeSink& sink) {
   if (!end.ok()) return end.status();
   if (end->log_id != directory->log_id()) {
     return Damaged("the database in " + directory->database_path() +
-                   " is not the one that fairlock.id beside it names");
+                   " does not belong to the fairlock.id next to it");
   }
   return OpenedData{.directory = std::move(directory.value()),
                     .store = std::move(store.value()),

@@ -1,4 +1,4 @@
-// Opens a data folder: its lock and identity, its database, and what is in it.
+// Opens a data folder: checks its lock and identity, opens its database, and loads the state.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ struct OpenOptions {
   DirectoryOptions directory;
   std::function<void(bool is_error, std::string_view message)> log =
       {};                                                 // called by RocksDB's threads
-  std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the machine's
-  Durability durability = Durability::kProcess;           // of each append at the least
+  std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the real file system
+  Durability durability = Durability::kProcess;           // minimum for every append
 };
 
 struct OpenedData {
@@ -26,8 +26,8 @@ struct OpenedData {
   LogEnd end;
 };
 
-// A new folder is made and settled. Of a copy the caller makes the raised token ceiling durable and
-// then settles it.
+// Creates and settles a new folder. If the folder is a copy, the caller must make the raised token
+// ceiling durable and then settle the folder.
 Result<OpenedData> OpenData(const OpenOptions& options, ChangeSink& sink);
 
 }  // namespace fairlock::storage

@@ -10,7 +10,7 @@ Flusher::Flusher(Store& store, std::chrono::milliseconds interval, Reports repor
       reports_(std::move(reports)),
       thread_([this] { Run(); }) {}
 
-void Flusher::TellWritten(std::uint64_t batch) {
+void Flusher::NotifyWritten(std::uint64_t batch) {
   bool was_idle = false;
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// The thread that syncs in the background what was written without a sync.
+// The thread that syncs unsynced writes in the background.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@
 
 namespace fairlock::storage {
 
-// Syncs as soon as it is told of a write, and then not again for the interval. Thread-safe.
-// After the first sync that fails it does nothing more.
+// Syncs as soon as it is notified of a write, then pauses for the interval. Thread-safe. Does
+// nothing more after the first failed sync.
 class Flusher {
  public:
   struct Reports {
-    std::function<void()> begins;               // a sync
-    std::function<void(std::uint64_t)> synced;  // up to and including this batch
+    std::function<void()> begins;               // called before each sync
+    std::function<void(std::uint64_t)> synced;  // with the newest synced batch
     std::function<void(const Status&)> failed;
   };
 
@@ -28,10 +28,10 @@ class Flusher {
   Flusher& operator=(const Flusher&) = delete;
   ~Flusher() { Stop(); }
 
-  void TellWritten(std::uint64_t batch);
+  void NotifyWritten(std::uint64_t batch);
   bool is_syncing() const { return is_syncing_.load(std::memory_order_relaxed); }
 
-  // Syncs nothing more; returns when a sync under way has ended.
+  // Starts no more syncs; returns when the current sync has ended.
   void Stop();
 
  private:

@@ -33,7 +33,7 @@ Journal::Journal(Store& store, const LogEnd& end, const JournalOptions& options,
         Flusher::Reports{.begins = [this] { flush_began_ns_ = ClockNs(); },
                          .synced =
                              [this](std::uint64_t batch) {
-                               NoteSync(flush_began_ns_);
+                               CountSync(flush_began_ns_);
                                RaiseTo(durable_, batch);
                              },
                          .failed = [this](const Status& status) { Fail(status); }});
@@ -108,7 +108,7 @@ Appended Journal::AppendAtOnce(RecordWriter& batch) {
   return {.batch = open_batch_++, .is_complete = status.ok() && was_quick};
 }
 
-void Journal::NoteWrite(std::uint64_t began_ns) {
+void Journal::JudgeWrite(std::uint64_t began_ns) {
   const std::uint64_t took_ns = ClockNs() - began_ns;
   const bool is_quick = took_ns <= static_cast<std::uint64_t>(options_.quick_max.count());
   is_quick_.store(is_quick, std::memory_order_relaxed);
@@ -124,7 +124,7 @@ void Journal::AppendSlice(RecordWriter& slice) {
 void Journal::FinishSnapshot() { HandOver(Step::kFinish, nullptr, Durability::kMachine); }
 
 JournalProgress Journal::Look() {
-  // The flag before the values: a change after them wakes again.
+  // Clears the flag before reading the values, so that a later change wakes the loop again.
   was_woken_.store(false);
   return {.completed_batch = completed_.load(),
           .durable_batch = durable_.load(),
@@ -141,7 +141,7 @@ SyncTimes Journal::sync_times() const {
   return {.count = syncs_.load(), .sum_ns = syncs_ns_.load()};
 }
 
-void Journal::NoteSync(std::uint64_t began_ns) {
+void Journal::CountSync(std::uint64_t began_ns) {
   ++syncs_;
   syncs_ns_ += ClockNs() - began_ns;
 }
@@ -178,7 +178,7 @@ void Journal::Run() {
     }
     Recycle(items);
   }
-  // The flusher may be in its pause: what it has not synced is synced here.
+  // The flusher may have been stopped during its pause, so unsynced writes are synced here.
   if (flusher_ != nullptr) flusher_->Stop();
   if (durable_.load() == completed_.load() || has_failed_.load()) return;
   const Status status = store_.Sync();
@@ -207,7 +207,7 @@ Status Journal::WriteAll(std::vector<Item>& items) {
     Status status = WriteItem(item);
     if (!status.ok()) return status;
   }
-  return WriteRecordsAndTell();
+  return WriteRecordsAndWake();
 }
 
 Status Journal::WriteItem(Item& item) {
@@ -216,8 +216,9 @@ Status Journal::WriteItem(Item& item) {
     case Step::kBatch:
     case Step::kSlice:
       SealRecord(item);
-      // Sealed records are views into the items, which stay where they are until all is written.
-      if (chain_.bytes >= options_.group_bytes_max) return WriteRecordsAndTell();
+      // A sealed record is a view into its item, and the items stay in memory until all are
+      // written.
+      if (chain_.bytes >= options_.group_bytes_max) return WriteRecordsAndWake();
       return status;
     case Step::kBegin:
       chain_.heading = {.log_id = chain_.end.log_id,
@@ -228,7 +229,7 @@ Status Journal::WriteItem(Item& item) {
           ChainStart(View(chain_.end.log_id), chain_.heading.generation);
       return status;
     case Step::kFinish:
-      status = WriteRecordsAndTell();
+      status = WriteRecordsAndWake();
       return status.ok() ? WriteHeading() : status;
   }
   return status;
@@ -258,24 +259,24 @@ Status Journal::WriteRecords() {
   const Durability durability = std::max(chain_.durability, options_.durability);
   const std::uint64_t began_ns = ClockNs();
   Status status = store_.Append(chain_.records, durability);
-  NoteWrite(began_ns);
+  JudgeWrite(began_ns);
   chain_.records.clear();
   chain_.bytes = 0;
   chain_.durability = Durability::kProcess;
   if (!status.ok()) return status;
   const std::uint64_t newest = chain_.end.next_batch - 1;
   if (durability == Durability::kMachine) {
-    NoteSync(began_ns);
+    CountSync(began_ns);
     RaiseTo(durable_, newest);
   } else if (flusher_ != nullptr) {
-    flusher_->TellWritten(newest);
+    flusher_->NotifyWritten(newest);
   }
-  // Behind the other: whoever sees a batch complete sees how durable it is.
+  // Stored last: a thread that sees a batch complete also sees its durability.
   completed_.store(newest);
   return status;
 }
 
-Status Journal::WriteRecordsAndTell() {
+Status Journal::WriteRecordsAndWake() {
   const std::uint64_t completed = completed_.load();
   Status status = WriteRecords();
   if (completed_.load() != completed) WakeLoop();

@@ -1,4 +1,4 @@
-// The thread that writes batches to a store, all that gathered meanwhile in one go.
+// The journal: a thread that writes batches to a store, all gathered batches in one write.
 #pragma once
 
 #include <atomic>
@@ -20,41 +20,42 @@
 namespace fairlock::storage {
 
 struct JournalOptions {
-  // When a batch is complete: kProcess, mode async: with its write; kMachine, mode sync: with the
-  // sync of all that gathered.
+  // When a batch is complete. kProcess (mode async): when it is written. kMachine (mode sync): when
+  // it is synced, together with all batches gathered for that write.
   Durability durability = Durability::kProcess;
-  // In mode async: the pause between two syncs. What a lost machine loses is this plus one sync.
+  // The pause between two syncs in mode async. A machine failure loses at most the writes of this
+  // time plus that of one sync.
   std::chrono::milliseconds flush_interval{100};
-  std::size_t group_bytes_max = std::size_t{4} << 20;  // of one write, unless one record is larger
-  // A write that takes longer is slow.
+  std::size_t group_bytes_max = std::size_t{4} << 20;  // per write
+  // A write that takes longer counts as slow.
   std::chrono::nanoseconds quick_max = std::chrono::microseconds(300);
-  // What gathers during a quick write is written when Begin is called, and not as soon as that
-  // write has ended: more gathers. During a slow one all has gathered.
+  // With true, batches that gather during a quick write are written when Begin is called, not as
+  // soon as that write ends, so that more can gather. After a slow write enough have gathered.
   bool awaits_begin = false;
-  // What AppendAtOnce writes itself: batches up to this size; a longer one gives the loop enough to
-  // do meanwhile.
+  // AppendAtOnce itself writes batches up to this size. A longer batch keeps the loop busy long
+  // enough for a thread to write it.
   std::size_t at_once_bytes_max = std::size_t{16} << 10;
-  // Not after a slow write, for so many times what that one took: the share of its time that a slow
-  // disk can take from the loop.
+  // After a slow write, AppendAtOnce does not write for this many times the duration of that write.
+  // This limits how much of the loop's time a slow disk can take.
   std::uint64_t at_once_pause = 20;
-  // A clock, called by the journal's threads and the loop's. Without one nothing is timed, and all
-  // is written by the journal's threads.
+  // A clock, called by the journal's threads and the loop thread. Without it nothing is timed, and
+  // the journal's threads do all writes.
   std::function<std::uint64_t()> monotonic_ns = {};
 };
 
 struct Appended {
   std::uint64_t batch = 0;   // its number, or 0 if the journal has failed
-  bool is_complete = false;  // already, and as quickly as if nothing had been written
+  bool is_complete = false;  // already written, without delaying the loop
 };
 
 struct JournalProgress {
-  std::uint64_t completed_batch = 0;  // this one and all before it are as durable as asked for
-  std::uint64_t durable_batch = 0;    // this one and all before it outlive the machine
-  std::uint64_t snapshot = 0;         // the newest generation that was finished
-  bool has_failed = false;            // nothing is written any more; failure() says why
+  std::uint64_t completed_batch = 0;  // this batch and all before it have the requested durability
+  std::uint64_t durable_batch = 0;    // this batch and all before it survive a machine failure
+  std::uint64_t snapshot = 0;         // the newest finished generation
+  bool has_failed = false;            // nothing more is written; failure() has the reason
 };
 
-// Of those that were asked for by the journal; in mode sync each includes its write.
+// Covers the syncs that the journal requests; in mode sync each includes its write.
 struct SyncTimes {
   std::uint64_t count = 0;
   std::uint64_t sum_ns = 0;
@@ -65,68 +66,69 @@ struct JournalDepth {
   std::uint64_t bytes = 0;
 };
 
-// One loop thread hands over; two threads of the journal's own write and sync. Nothing is written
-// on a timer: a write takes whatever came while the one before was under way. A mutex is held for
-// a few moves of pointers each call, and an idle writer costs one system call to wake.
+// The loop thread hands batches over; two threads of the journal write and sync them. No write
+// waits for a timer: each takes the batches that gathered during the one before. Each call holds a
+// mutex for a few pointer moves, and waking an idle writer costs one system call.
 //
-// To wake a thread and to be woken by it costs more than a small write. So while the journal's has
-// nothing to do the loop may write by itself, which blocks it; a disk that is slow blocks it once.
-// It never waits for a sync.
+// Waking a thread and being woken by it costs more than a small write. So while the journal's
+// thread is idle, the loop may write a batch itself. That blocks the loop, but a slow disk blocks
+// it only once in a while. The loop never waits for a sync.
 //
-// The first write or sync that fails is the last: has_failed is set, the wake function called, and
-// whatever comes later is dropped and refused. Nothing is tried again.
+// The first failed write or sync is the last: has_failed is set, the wake function is called, and
+// later batches are dropped and refused. Nothing is retried.
 //
-// The store and the wake function must outlive the journal. The wake function is called by the
-// journal's threads, at most once between two calls of Look.
+// The store and the wake function must outlive the journal. The journal's threads call the wake
+// function at most once between two calls of Look.
 class Journal {
  public:
   using Wake = std::function<void()>;
 
-  // Goes on where `end`, from LoadLog on this store, says that the log ends.
+  // Continues the log after `end`, which LoadLog returned for this store.
   Journal(Store& store, const LogEnd& end, const JournalOptions& options, Wake wake);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
   ~Journal() { Stop(); }
 
-  // All below: the loop thread's.
+  // For the loop thread only:
 
-  // The number that the next Append gives.
+  // The number that the next Append will return.
   std::uint64_t open_batch() const { return open_batch_; }
 
-  // Hands over the changes in `batch`, which is empty afterwards and may be filled again. Returns
-  // its number, or 0 if the journal has failed. With kMachine it is complete only when it is
+  // Hands over the changes in `batch`, which is then empty and can be reused. Returns the number of
+  // the batch, or 0 if the journal has failed. With kMachine the batch is complete only when it is
   // durable, in every mode.
   std::uint64_t Append(RecordWriter& batch, Durability at_least = Durability::kProcess);
-  // The same for a batch that is complete as the options say; in mode async written by this thread
-  // if it is small, nothing else is being written or synced, and writing has been quick lately. A
-  // batch that took long is complete when Look says so, as any other. REQUIRES: Look has seen all
-  // before it complete.
+  // Like Append with the durability of the options. In mode async this thread writes the batch if
+  // it is small, no other write or sync is in progress, and recent writes were quick. If the write
+  // takes long, Look reports its completion as for any other batch. REQUIRES: Look has reported all
+  // earlier batches as complete.
   Appended AppendAtOnce(RecordWriter& batch);
 
-  // A snapshot is begun between two batches, its slices are handed over in between later ones, and
-  // it takes effect when it is finished. One at a time; one that is not finished has no effect.
+  // A snapshot begins between two batches, its slices are handed over between later ones, and it
+  // takes effect when it is finished. Only one at a time; an unfinished snapshot has no effect.
   void BeginSnapshot();
   void AppendSlice(RecordWriter& slice);
   void FinishSnapshot();
 
-  // With awaits_begin: what has gathered may be written, unless batches that were begun are not
-  // complete yet; so this is to be called again when Look has seen that they are.
+  // With awaits_begin: lets the gathered batches be written, unless earlier ones are still being
+  // written. In that case call it again when Look has reported those as complete.
   void Begin();
 
-  // Nothing is written any more, as after a write that failed for that reason.
+  // Stops all writing, as after a write that failed with this status.
   void Fail(const Status& status);
 
   JournalProgress Look();
-  // Whether the last write, in mode sync with its sync, took no longer than quick_max.
+  // Whether the last write (in mode sync with its sync) took no longer than quick_max.
   bool is_quick() const { return is_quick_.load(std::memory_order_relaxed); }
   JournalDepth depth() const;
   SyncTimes sync_times() const;
   Status failure() const;
 
-  // Returns when everything that was handed over is written, or the journal has failed.
+  // Returns when everything handed over is written, or the journal has failed.
   void AwaitWritten();
 
-  // Writes and syncs what was handed over, then ends the threads. Nothing may be appended after.
+  // Writes and syncs everything handed over, then ends the threads. Nothing may be appended
+  // afterwards.
   void Stop();
 
  private:
@@ -136,10 +138,10 @@ class Journal {
     Durability at_least = Durability::kProcess;
     RecordWriter record;
   };
-  // What only the writing thread touches, and the loop's while that one is idle.
+  // Used only by the writing thread, or by the loop thread while that thread is idle.
   struct Chain {
     LogEnd end;
-    SnapshotHeading heading;  // of the snapshot under way
+    SnapshotHeading heading;  // of the snapshot in progress
     std::vector<StoredRecord> records;
     Durability durability = Durability::kProcess;
     std::size_t bytes = 0;
@@ -152,14 +154,14 @@ class Journal {
   Status WriteAll(std::vector<Item>& items);
   Status WriteItem(Item& item);
   Status WriteRecords();
-  Status WriteRecordsAndTell();
+  Status WriteRecordsAndWake();
   Status WriteHeading();
   void SealRecord(Item& item);
   void Recycle(std::vector<Item>& items);
   void WakeLoop();
   std::uint64_t ClockNs() const { return options_.monotonic_ns ? options_.monotonic_ns() : 0; }
-  void NoteSync(std::uint64_t began_ns);
-  void NoteWrite(std::uint64_t began_ns);
+  void CountSync(std::uint64_t began_ns);
+  void JudgeWrite(std::uint64_t began_ns);
 
   Store& store_;
   const JournalOptions options_;
@@ -174,8 +176,8 @@ class Journal {
   JournalDepth depth_;
   Status failure_;
   bool is_idle_ = false;
-  bool is_begun_ = false;    // what has gathered may be taken
-  bool is_awaited_ = false;  // so may whatever comes
+  bool is_begun_ = false;    // the gathered batches may be taken
+  bool is_awaited_ = false;  // so may all later ones
   bool is_stopping_ = false;
 
   std::atomic<std::uint64_t> completed_;
@@ -189,12 +191,12 @@ class Journal {
   std::atomic<bool> was_woken_ = false;
 
   Chain chain_;
-  // The loop's alone:
-  std::uint64_t begun_batch_ = 0;  // the newest when Begin let the thread write
-  bool has_handed_over_ = false;   // since then
+  // For the loop thread only:
+  std::uint64_t begun_batch_ = 0;  // the newest batch at the last Begin that started a write
+  bool has_handed_over_ = false;   // since that Begin
   Item at_once_;
-  std::uint64_t flush_began_ns_ = 0;  // only the flusher's thread touches it
-  std::unique_ptr<Flusher> flusher_;  // in mode async
+  std::uint64_t flush_began_ns_ = 0;  // used only by the flusher's thread
+  std::unique_ptr<Flusher> flusher_;  // only in mode async
   std::thread thread_;
 };
 

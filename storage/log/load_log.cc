@@ -21,12 +21,13 @@ class Loading final : public RecordSink {
       case RecordKind::kBatch:
         return TakeBatch(record);
     }
-    return Damaged("a record of an unknown kind");
+    return Damaged("a record has an unknown kind");
   }
 
   Result<LogEnd> Finish() {
     if (!heading_)
-      return Damaged("there is no heading of a snapshot: nothing says what the state is");
+      return Damaged(
+          "the heading of the snapshot is missing, so it is unknown which records are valid");
     Status status = CheckSlices();
     if (!status.ok()) return status;
     end_.next_generation = generation_max_ + 1;
@@ -36,8 +37,8 @@ class Loading final : public RecordSink {
  private:
   Status TakeHeading(const StoredRecord& record) {
     if (heading_) {
-      return Damaged("there are headings of the snapshots " + std::to_string(heading_->generation) +
-                     " and " + std::to_string(record.generation) + "; one is to be there");
+      return Damaged("there are headings of snapshots " + std::to_string(heading_->generation) +
+                     " and " + std::to_string(record.generation) + "; only one is allowed");
     }
     auto heading = DecodeHeading(record.bytes, record.generation);
     if (!heading.ok()) return heading.status();
@@ -52,11 +53,13 @@ class Loading final : public RecordSink {
 
   Status TakeSlice(const StoredRecord& record) {
     generation_max_ = std::max(generation_max_, record.generation);
-    // Slices of other generations are what a snapshot left that did not come to its end.
+    // Slices of other generations are remains of unfinished snapshots.
     if (!heading_ || record.generation != heading_->generation) return {};
     if (record.number != slices_) return Missing(RecordKind::kSlice, slices_);
     if (slices_ == heading_->slices) {
-      return Damaged(RecordName(RecordKind::kSlice, slices_) + " is one too many");
+      return Damaged(RecordName(RecordKind::kSlice, slices_) +
+                     " exceeds the number of slices in the heading, " +
+                     std::to_string(heading_->slices));
     }
     ++slices_;
     end_.slice_bytes += record.bytes.size();
@@ -78,7 +81,7 @@ class Loading final : public RecordSink {
     if (slices_ != heading_->slices) return Missing(RecordKind::kSlice, slices_);
     if (slice_checksum_ != heading_->last_slice_checksum) {
       return Damaged("the slices of " + RecordName(RecordKind::kHeading, heading_->generation) +
-                     " are not those of its heading");
+                     " do not match the checksum in its heading");
     }
     return {};
   }
@@ -95,7 +98,8 @@ class Loading final : public RecordSink {
     for (std::uint32_t i = 1; reader->Next(change); ++i) {
       if (!IsWellFormed(change)) {
         return Damaged(RecordName(record.kind, record.number) + ", change " + std::to_string(i) +
-                       " of " + std::to_string(reader->changes()) + ": not a row of its kind");
+                       " of " + std::to_string(reader->changes()) +
+                       ": invalid content for its kind of row");
       }
       sink_.Apply(change);
     }

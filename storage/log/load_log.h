@@ -1,4 +1,5 @@
-// Reads a store back: which records are the state, whether their chain is whole, and their changes.
+// Loads the state from a store: finds the records that belong to it, checks their chain, and passes
+// on their changes.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +14,32 @@ namespace fairlock::storage {
 
 class ChangeSink {
  public:
-  // Well-formed changes (IsWellFormed), each valid for the call only.
+  // Receives only well-formed changes (IsWellFormed); each is valid only during the call.
   virtual void Apply(const Change& change) = 0;
 
  protected:
   ~ChangeSink() = default;
 };
 
-// Where a log ends, and so where the next batch and the next snapshot begin.
+// The end of a log, where the next batch and the next snapshot begin.
 struct LogEnd {
   LogId log_id{};
   std::uint64_t next_batch = 1;
-  std::uint64_t checksum = 0;         // of the last batch: what the next one is sealed with
-  std::uint64_t next_generation = 1;  // above every generation of which anything is left
-  std::uint64_t batches = 0;          // that were read
+  std::uint64_t checksum = 0;         // of the last batch; the next batch is sealed with it
+  std::uint64_t next_generation = 1;  // above every generation that has any record
+  std::uint64_t batches = 0;          // number of batches read
   std::uint64_t batch_bytes = 0;
   std::uint64_t slice_bytes = 0;
 };
 
-// Makes an empty store the store of a new log.
+// Writes the heading of a new log into an empty store.
 Status BeginLog(Store& store, const LogId& log_id);
 
-// Gives the changes of the snapshot and then of all batches since, in order. The first record that
-// is damaged, missing or does not follow the one before is named in the status.
+// Passes on the changes of the snapshot and then of all later batches, in order. An error names the
+// first record that is damaged, missing, or does not follow the one before.
 Result<LogEnd> LoadLog(Store& store, ChangeSink& sink);
 
-// The rows that are left when all changes are applied.
+// Collects the rows that remain after all changes are applied.
 class RowTable final : public ChangeSink {
  public:
   using Name = std::pair<RowKind, std::string>;

@@ -1,4 +1,5 @@
-// Where records are kept: a log that can be read back, appended to, and shortened by snapshots.
+// The interface to where records are stored: a log that can be loaded, appended to, and shortened
+// by snapshots.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace fairlock::storage {
 
-// A sealed record and its name. `generation` is that of the snapshot; 0 for a batch.
+// A sealed record and its name. `generation` is the snapshot's, or 0 for a batch.
 struct StoredRecord {
   RecordKind kind = RecordKind::kBatch;
   std::uint64_t generation = 0;
@@ -18,28 +19,30 @@ struct StoredRecord {
   std::string_view bytes;
 };
 
-// What must have failed before an appended record may be lost.
+// Which failures an appended record must survive.
 enum class Durability : std::uint8_t {
-  kProcess,  // more than this process: what was appended outlives it
-  kMachine,  // more than this machine: what was appended is on a medium that outlives its power
+  kProcess,  // the end of this process
+  kMachine,  // the failure of this machine: the record is on a medium that survives a loss of power
 };
 
 class RecordSink {
  public:
-  // The bytes are valid for the call only. Anything but ok ends the loading with it.
+  // The bytes are valid only during the call. Any status other than ok ends the loading with that
+  // status.
   virtual Status Take(const StoredRecord& record) = 0;
 
  protected:
   ~RecordSink() = default;
 };
 
-// Knows bytes and names of records, not what is in them. Not necessarily a disk of this machine: a
-// replicated log fits behind it too, for which every append is durable and Sync has nothing to do.
+// A store handles the bytes and names of records, not their content. It need not be a local disk: a
+// replicated log can implement this interface too, with appends that are always durable and a Sync
+// that does nothing.
 //
-// Load, and from then on Append, are called by one thread at a time; Sync by another one too, while
-// an append may be under way. All of them block. After the first status that is not ok nothing but
-// the destructor may be called: what was stored is only known again by a new store that loads it.
-// kDeposed means that another process has taken over and nothing was appended.
+// One thread at a time calls Load and then Append; another thread may call Sync during an append.
+// All of them block. After the first status other than ok only the destructor may be called: only a
+// new store that loads the data can know what was stored. kDeposed means that another process has
+// taken over and nothing was appended.
 class Store {
  public:
   Store() = default;
@@ -47,17 +50,18 @@ class Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  // Everything there is: headings, slices by generation and number, batches by number.
+  // Loads everything: headings, slices by generation and number, batches by number.
   virtual Status Load(RecordSink& sink) = 0;
 
-  // Appends all of the records or none, and a crash keeps or loses appends in their order.
+  // Appends all of the records or none. A crash preserves the order of appends: it loses only the
+  // last ones.
   virtual Status Append(std::span<const StoredRecord> records, Durability durability) = 0;
 
-  // Appends the heading of a whole snapshot, and in the same step removes what it makes needless:
+  // Appends the heading of a complete snapshot and atomically removes the records that it replaces:
   // headings and slices of earlier generations, and batches before `first_batch`.
   virtual Status Replace(const StoredRecord& heading, std::uint64_t first_batch) = 0;
 
-  // Makes everything durable whose append has returned.
+  // Makes every append that has returned durable.
   virtual Status Sync() = 0;
 };
 

@@ -62,13 +62,13 @@ Result<RecordReader> RecordReader::Open(std::string_view bytes, RecordKind kind,
   RecordReader reader;
   reader.name_ = RecordName(kind, number);
   if (bytes.size() < kRecordHeaderBytes + kRecordSealBytes) {
-    return Damaged(reader.name_ + " is cut: " + std::to_string(bytes.size()) + " bytes");
+    return Damaged(reader.name_ + " is truncated to " + std::to_string(bytes.size()) + " bytes");
   }
-  // The version comes first: nothing is known of the form of others.
+  // Checks the version first: the layout of other versions is unknown.
   const auto version = static_cast<std::uint8_t>(bytes[0]);
   if (version != kFormatVersion) {
     return Damaged(reader.name_ + " has format version " + std::to_string(version) +
-                   "; this program reads version " + std::to_string(kFormatVersion));
+                   "; this program reads only version " + std::to_string(kFormatVersion));
   }
   const std::string_view sealed = bytes.substr(0, bytes.size() - kRecordSealBytes);
   reader.checksum_ = Checksum(sealed, previous);
@@ -81,7 +81,7 @@ Result<RecordReader> RecordReader::Open(std::string_view bytes, RecordKind kind,
   const bool is_zero = header.Fixed<std::uint16_t>() == 0;
   reader.changes_ = header.Fixed<std::uint32_t>();
   if (!is_kind || !is_zero || header.Fixed<std::uint64_t>() != number) {
-    return Damaged(reader.name_ + " is another record by its header");
+    return Damaged(reader.name_ + " has the header of another record");
   }
   reader.content_ = reader.rest_ = sealed.substr(kRecordHeaderBytes);
   return reader;
@@ -96,7 +96,8 @@ bool RecordReader::Damage(std::string_view what) {
 
 bool RecordReader::Next(Change& change) {
   if (!status_.ok()) return false;
-  if (read_ == changes_) return rest_.empty() ? false : Damage("bytes stand behind the last one");
+  if (read_ == changes_)
+    return rest_.empty() ? false : Damage("there are bytes after the last change");
   ByteReader bytes(rest_);
   const auto first = bytes.Fixed<std::uint8_t>();
   const auto kind = static_cast<std::uint8_t>(first & ~kDeletionBit);
@@ -106,9 +107,9 @@ bool RecordReader::Next(Change& change) {
   change.is_deletion = (first & kDeletionBit) != 0;
   change.key = bytes.String();
   change.value = change.is_deletion ? std::string_view() : bytes.String();
-  if (!bytes.ok()) return Damage("is cut");
+  if (!bytes.ok()) return Damage("is truncated");
   if (change.key.size() > kRowBytesMax || change.value.size() > kRowBytesMax) {
-    return Damage("is longer than a row can be");
+    return Damage("is longer than the limit of " + std::to_string(kRowBytesMax) + " bytes");
   }
   rest_ = rest_.substr(rest_.size() - bytes.rest_bytes());
   ++read_;

@@ -1,4 +1,4 @@
-// The form of everything that is stored: a record of changes to rows, sealed by a checksum.
+// The format of all stored data: a record of changes to rows, sealed by a checksum.
 //
 // docs/STORAGE_FORMAT.md describes it byte by byte.
 #pragma once
@@ -18,26 +18,27 @@ inline constexpr std::size_t kRecordHeaderBytes = 16;
 inline constexpr std::size_t kRecordSealBytes = 8;
 
 enum class RecordKind : std::uint8_t {
-  kBatch = 'b',    // the changes of one turn; its number is its place among all batches
-  kSlice = 's',    // a part of a snapshot; its number is its place among the slices
-  kHeading = 'h',  // what a whole snapshot consists of; its number is the generation
+  kBatch = 'b',    // the changes of one turn; numbered in the order of all batches
+  kSlice = 's',    // a part of a snapshot; numbered in the order of its slices
+  kHeading = 'h',  // defines which records a snapshot consists of; its number is the generation
 };
 
-// What a row is about. A row is a key and a value, both opaque here; row_coding.h knows more.
+// The type of a row. A row is a key and a value, both opaque here; rows.h defines them.
 enum class RowKind : std::uint8_t {
   kHold = 1,
   kPlace = 2,
-  kCooling = 3,
+  kCooldown = 3,
   kLimit = 4,
   kMeta = 5,
 };
 
-// Added to a kind: the row is deleted.
+// Added to a kind to mark the row as deleted.
 inline constexpr std::uint8_t kDeletionBit = 0x80;
 
-inline constexpr std::size_t kRowBytesMax = std::size_t{1} << 20;  // of a key or a value
+// The limit for a key and for a value.
+inline constexpr std::size_t kRowBytesMax = std::size_t{1} << 20;
 
-// One change: the row has this value from now on, or is gone. Views are into the record.
+// One change: the row gets this value, or is deleted. The views point into the record.
 struct Change {
   RowKind kind = RowKind::kHold;
   bool is_deletion = false;
@@ -45,7 +46,7 @@ struct Change {
   std::string_view value;
 };
 
-// Collects changes and seals them as one record. The bytes stay where they are until Clear.
+// Collects changes and seals them as one record. The bytes stay at the same address until Clear.
 class RecordWriter {
  public:
   RecordWriter() { Clear(); }
@@ -58,8 +59,8 @@ class RecordWriter {
   void Put(RowKind kind, std::string_view key, std::string_view value);
   void Delete(RowKind kind, std::string_view key);
 
-  // For encoders that write a change themselves: room for `bytes_max` bytes behind what is there.
-  // Between Begin and End nothing else may be called.
+  // For encoders that write a change themselves: returns space for `bytes_max` bytes after the
+  // current content. Nothing else may be called between Begin and End.
   char* BeginChange(std::size_t bytes_max) { return bytes_.Reserve(bytes_max); }
   void EndChange(const char* end) {
     bytes_.SetEnd(end);
@@ -69,10 +70,10 @@ class RecordWriter {
   // For the fixed content of a heading.
   void AppendRaw(std::string_view bytes);
 
-  // Writes header and checksum; the checksum covers all bytes before it and `previous`, the
+  // Writes the header and the checksum, which covers all bytes before it and `previous`, the
   // checksum of the record before. Nothing may be added until Clear.
   std::string_view Seal(RecordKind kind, std::uint64_t number, std::uint64_t previous);
-  std::uint64_t checksum() const { return checksum_; }  // of the last Seal
+  std::uint64_t checksum() const { return checksum_; }  // set by the last Seal
 
  private:
   ByteBuffer bytes_;
@@ -83,7 +84,7 @@ class RecordWriter {
 // Reads a record that may be damaged. `bytes` must outlive the reader.
 class RecordReader {
  public:
-  // Checks everything but the single changes: version, kind, number, checksum.
+  // Checks everything except the individual changes: version, kind, number, checksum.
   static Result<RecordReader> Open(std::string_view bytes, RecordKind kind, std::uint64_t number,
                                    std::uint64_t previous);
 
@@ -91,7 +92,7 @@ class RecordReader {
   std::uint32_t changes() const { return changes_; }
   std::string_view content() const { return content_; }
 
-  // The next change; false at the end and at the first mistake, which status() then tells.
+  // Reads the next change. Returns false at the end and at the first error, which status() reports.
   bool Next(Change& change);
   const Status& status() const { return status_; }
 
@@ -108,10 +109,10 @@ class RecordReader {
   Status status_;
 };
 
-// "batch 17", "slice 3", "snapshot 2": how messages name a record.
+// The name of a record in messages: "batch 17", "slice 3", "snapshot 2".
 std::string RecordName(RecordKind kind, std::uint64_t number);
 
-// Where the chain of a snapshot's slices, or of the first batch of a new log, begins.
+// The initial checksum for a chain: of a snapshot's slices, or of the batches of a new log.
 std::uint64_t ChainStart(std::string_view log_id, std::uint64_t generation);
 
 }  // namespace fairlock::storage

@@ -8,8 +8,8 @@
 namespace fairlock::storage {
 namespace {
 
-// Presence of optional parts, and what is a bit itself. The order of the bits is the order of the
-// parts in the row; a bit that is not here is a row of a later version.
+// Flags for optional parts, and boolean values. The parts follow each other in the order of the
+// bits; an unknown bit means that a later version wrote the row.
 enum ClaimFlag : std::uint64_t {
   kShared = 1U << 0,
   kRedisWay = 1U << 1,
@@ -29,9 +29,9 @@ enum ClaimFlag : std::uint64_t {
 constexpr std::uint64_t kHoldFlags = (1U << 12) - 1;
 constexpr std::uint64_t kPlaceFlags = ((1U << 14) - 1) & ~std::uint64_t{kRemaining};
 
-constexpr std::uint64_t kCoolingShared = 1;
-constexpr std::uint64_t kCoolingLimitGiven = 4;
-constexpr std::uint64_t kCoolingRemaining = 2;
+constexpr std::uint64_t kCooldownShared = 1;
+constexpr std::uint64_t kCooldownLimitGiven = 4;
+constexpr std::uint64_t kCooldownRemaining = 2;
 constexpr std::uint64_t kLimitLength = 1;
 constexpr std::uint64_t kLimitRemaining = 2;
 
@@ -47,7 +47,7 @@ std::uint64_t FlagsOf(const ClaimRow& claim) {
          Flag(!claim.mlock_keys.empty(), kMlock);
 }
 
-// At least what the claim needs, without reckoning the length of each number.
+// An upper bound for the encoded size of the claim: every number counts with its maximum length.
 std::size_t BytesMax(const ClaimRow& claim) {
   std::size_t bytes = 16 * kVarintBytesMax + claim.owner.size();
   if (claim.meta) bytes += claim.meta->size();
@@ -84,7 +84,7 @@ char* WriteClaim(char* to, std::uint64_t flags, const ClaimRow& claim,
 
 void ReadKeys(ByteReader& bytes, std::vector<std::string_view>& keys) {
   const std::uint64_t count = bytes.Varint();
-  // Each key takes two bytes at least, so a damaged count reserves nothing.
+  // Each key takes at least two bytes, so a damaged count does not reserve much memory.
   if (count == 0 || count > bytes.rest_bytes()) return bytes.Fail();
   for (std::uint64_t i = 0; i < count && bytes.ok(); ++i) {
     keys.push_back(bytes.String());
@@ -92,7 +92,8 @@ void ReadKeys(ByteReader& bytes, std::vector<std::string_view>& keys) {
   }
 }
 
-// The number behind a flag that stands for `absent` when it is not set, and so cannot be that.
+// A number that is stored only if it differs from `absent`: the flag says whether it is there. A
+// stored number equal to `absent` is invalid.
 std::uint64_t OtherThan(std::uint64_t absent, ByteReader& bytes) {
   const std::uint64_t number = bytes.Varint();
   if (number == absent) bytes.Fail();
@@ -135,8 +136,8 @@ char* WriteHoldId(char* to, const HoldId& id) {
   return WriteBytes(WriteVarint(to, id.token), id.key);
 }
 
-// Writes the value with `write` behind its length, for which one byte is left at first: a value
-// of 128 bytes or more is moved on.
+// Writes a value with `write`, and its length in front of it. The length gets one byte at first; a
+// value of 128 bytes or more is moved to make space for a longer length.
 template <typename Write>
 char* WriteValue(char* to, const Write& write) {
   char* const value = to + 1;
@@ -189,12 +190,12 @@ void PutRow(RecordWriter& record, const PlaceRow& row) {
   }));
 }
 
-void PutRow(RecordWriter& record, const CoolingRow& row) {
+void PutRow(RecordWriter& record, const CooldownRow& row) {
   char* to = record.BeginChange(BytesMax(row.id) + 6 * kVarintBytesMax);
-  to = WriteHoldId(WriteKind(to, RowKind::kCooling), row.id);
-  const std::uint64_t flags = Flag(row.is_shared, kCoolingShared) |
-                              Flag(row.remaining_ms.has_value(), kCoolingRemaining) |
-                              Flag(row.is_limit_given, kCoolingLimitGiven);
+  to = WriteHoldId(WriteKind(to, RowKind::kCooldown), row.id);
+  const std::uint64_t flags = Flag(row.is_shared, kCooldownShared) |
+                              Flag(row.remaining_ms.has_value(), kCooldownRemaining) |
+                              Flag(row.is_limit_given, kCooldownLimitGiven);
   record.EndChange(WriteValue(to, [&](char* value) {
     value = WriteVarint(WriteVarint(value, flags), row.limit);
     value = WriteVarint(value, row.length_ms);
@@ -237,9 +238,9 @@ void DeletePlace(RecordWriter& record, std::uint64_t arrival) {
   record.EndChange(WriteVarint(to, arrival));
 }
 
-void DeleteCooling(RecordWriter& record, const HoldId& id) {
+void DeleteCooldown(RecordWriter& record, const HoldId& id) {
   char* to = record.BeginChange(BytesMax(id));
-  record.EndChange(WriteHoldId(WriteKind(to, RowKind::kCooling, kDeletionBit), id));
+  record.EndChange(WriteHoldId(WriteKind(to, RowKind::kCooldown, kDeletionBit), id));
 }
 
 void DeleteLimit(RecordWriter& record, const LimitId& id) {
@@ -287,17 +288,17 @@ bool DecodeRow(std::string_view key, std::string_view value, PlaceRow& row) {
   return DecodeArrival(key, row.arrival) && bytes.AtEnd() && !row.key.empty();
 }
 
-bool DecodeRow(std::string_view key, std::string_view value, CoolingRow& row) {
+bool DecodeRow(std::string_view key, std::string_view value, CooldownRow& row) {
   ByteReader bytes(value);
   const std::uint64_t flags = bytes.Varint();
-  row.is_shared = (flags & kCoolingShared) != 0;
-  row.is_limit_given = (flags & kCoolingLimitGiven) != 0;
+  row.is_shared = (flags & kCooldownShared) != 0;
+  row.is_limit_given = (flags & kCooldownLimitGiven) != 0;
   row.limit = bytes.Varint();
   row.length_ms = bytes.Varint();
   row.remaining_ms.reset();
-  if ((flags & kCoolingRemaining) != 0) row.remaining_ms = bytes.Varint();
+  if ((flags & kCooldownRemaining) != 0) row.remaining_ms = bytes.Varint();
   return DecodeHoldId(key, row.id) && bytes.AtEnd() &&
-         (flags & ~(kCoolingShared | kCoolingRemaining | kCoolingLimitGiven)) == 0;
+         (flags & ~(kCooldownShared | kCooldownRemaining | kCooldownLimitGiven)) == 0;
 }
 
 bool DecodeRow(std::string_view key, std::string_view value, LimitRow& row) {
@@ -335,8 +336,8 @@ bool IsWellFormed(const Change& change) {
       return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<HoldRow>(change);
     case RowKind::kPlace:
       return change.is_deletion ? DecodeArrival(change.key, arrival) : IsRow<PlaceRow>(change);
-    case RowKind::kCooling:
-      return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<CoolingRow>(change);
+    case RowKind::kCooldown:
+      return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<CooldownRow>(change);
     case RowKind::kLimit:
       return change.is_deletion ? DecodeLimitId(change.key, limit) : IsRow<LimitRow>(change);
     case RowKind::kMeta:

@@ -35,7 +35,7 @@ Result<SnapshotHeading> DecodeHeading(std::string_view bytes, std::uint64_t gene
   heading.first_batch = content.Fixed<std::uint64_t>();
   heading.checksum_before = content.Fixed<std::uint64_t>();
   if (!content.AtEnd() || record->changes() != 0) {
-    return Damaged(RecordName(RecordKind::kHeading, generation) + " has a content of another form");
+    return Damaged(RecordName(RecordKind::kHeading, generation) + " has invalid content");
   }
   return heading;
 }

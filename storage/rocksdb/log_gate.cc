@@ -21,7 +21,7 @@ void LogGate::EndSync() {
   sync_ended_.notify_all();
 }
 
-void LogGate::NoteWriteFailed() {
+void LogGate::RememberFailedWrite() {
   std::unique_lock lock(mutex_);
   has_write_failed_ = true;
   sync_ended_.wait(lock, [this] { return !is_syncing_; });
@@ -56,7 +56,7 @@ class GatedFile final : public rocksdb::FSWritableFileOwnerWrapper {
 
  private:
   rocksdb::IOStatus Pass(rocksdb::IOStatus status) {
-    if (!status.ok()) gate_->NoteWriteFailed();
+    if (!status.ok()) gate_->RememberFailedWrite();
     return status;
   }
 

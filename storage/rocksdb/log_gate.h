@@ -1,4 +1,4 @@
-// Keeps a failed write of RocksDB's log apart from a sync of it by another thread.
+// Separates a failed write of RocksDB's log from a sync by another thread.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -11,24 +11,24 @@
 
 namespace fairlock::storage {
 
-// RocksDB asserts that nobody begins to sync a log whose last write has failed, which nobody can
-// know who does it at the same time. So the failure is kept from RocksDB until the sync that is
-// under way has ended, and from then on none begins. Thread-safe.
+// RocksDB asserts that no sync of a log begins after a failed write to it, which a thread that
+// starts a sync at the same time cannot know. So the gate hides the failure from RocksDB until the
+// current sync has ended, and lets no further sync begin. Thread-safe.
 class LogGate {
  public:
-  // `folder`: of the database. A backup writes logs elsewhere, which are no concern of the gate.
+  // `folder` is the database's. The gate ignores logs that a backup writes elsewhere.
   explicit LogGate(std::string folder) : folder_(std::move(folder)) {}
 
-  // Whether that file is a log of the database.
+  // Whether the file is a log of the database.
   bool IsLog(const std::string& path) const;
 
-  // False: a write has failed.
+  // Returns false if a write has failed.
   [[nodiscard]] bool BeginSync();
   void EndSync();
-  void NoteWriteFailed();
+  void RememberFailedWrite();
 
   void RememberLog(const std::string& path);
-  // The one that is being written; empty: there is none yet.
+  // the log that is being written; empty if there is none yet
   std::string newest_log() const;
 
  private:
@@ -40,7 +40,7 @@ class LogGate {
   bool has_write_failed_ = false;
 };
 
-// The same files as those of `target`; failed writes to log files come through the gate.
+// Passes calls on to `target`; failed writes to log files go through the gate.
 class GatedFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   GatedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,

@@ -12,16 +12,16 @@
 namespace fairlock::storage {
 namespace {
 
-// The form of the file: blocks of 32 KiB with pieces of records that do not cross their ends. A
-// piece is a CRC of all that follows but the length, the length, the type, and the bytes. There are
-// more types for logs that are written over older ones, which we never let RocksDB do.
+// The file consists of 32 KiB blocks of record fragments, which do not cross block boundaries. A
+// fragment is a CRC of everything after the length, the length, the type, and the data. Further
+// types exist for logs that overwrite older ones, which fairlock does not let RocksDB do.
 constexpr std::size_t kBlockBytes = 32 * 1024;
 constexpr std::size_t kCrcBytes = 4;
 constexpr std::size_t kHeaderBytes = 7;
 
-enum PieceType : std::uint8_t { kZero = 0, kFull, kFirst, kMiddle, kLast };
+enum FragmentType : std::uint8_t { kZero = 0, kFull, kFirst, kMiddle, kLast };
 
-struct Piece {
+struct Fragment {
   std::uint32_t masked_crc = 0;
   std::size_t length = 0;
   std::uint8_t type = 0;
@@ -30,36 +30,39 @@ struct Piece {
   std::size_t size() const { return kHeaderBytes + length; }
 };
 
-Piece ReadPiece(std::string_view bytes) {
+Fragment ReadFragment(std::string_view bytes) {
   return {.masked_crc = ReadFixed<std::uint32_t>(bytes.data()),
           .length = ReadFixed<std::uint16_t>(bytes.data() + kCrcBytes),
           .type = static_cast<std::uint8_t>(bytes[kHeaderBytes - 1])};
 }
 
-bool IsWhole(const Piece& piece, std::string_view bytes) {
-  if (!piece.has_known_type() || piece.size() > bytes.size()) return false;
-  const std::string_view covered = bytes.substr(kHeaderBytes - 1, 1 + piece.size() - kHeaderBytes);
-  return MaskedCrc32c(ExtendCrc32c(0, covered)) == piece.masked_crc;
+bool IsWhole(const Fragment& fragment, std::string_view bytes) {
+  if (!fragment.has_known_type() || fragment.size() > bytes.size()) return false;
+  const std::string_view covered =
+      bytes.substr(kHeaderBytes - 1, 1 + fragment.size() - kHeaderBytes);
+  return MaskedCrc32c(ExtendCrc32c(0, covered)) == fragment.masked_crc;
 }
 
-// Whether the piece at the front of `bytes` fits its CRC with any length.
-bool IsWholeWithAnotherLength(const Piece& piece, std::string_view bytes) {
+// Whether the CRC of the fragment at the front of `bytes` matches for some other length.
+bool IsWholeWithAnotherLength(const Fragment& fragment, std::string_view bytes) {
   std::uint32_t crc = ExtendCrc32c(0, bytes.substr(kHeaderBytes - 1, 1));
   for (std::size_t at = kHeaderBytes;; ++at) {
-    if (MaskedCrc32c(crc) == piece.masked_crc) return true;
+    if (MaskedCrc32c(crc) == fragment.masked_crc) return true;
     if (at == bytes.size()) return false;
     crc = ExtendCrc32c(crc, bytes.substr(at, 1));
   }
 }
 
-bool IsAnyPiece(const Piece& /*piece*/) { return true; }
-bool BeginsRecord(const Piece& piece) { return piece.type == kFull || piece.type == kFirst; }
+bool IsAnyFragment(const Fragment& /*fragment*/) { return true; }
+bool BeginsRecord(const Fragment& fragment) {
+  return fragment.type == kFull || fragment.type == kFirst;
+}
 
-// Whether a whole piece of that kind is anywhere in a block, or what is left of one.
-bool HoldsWholePiece(std::string_view block, bool (*is_meant)(const Piece&)) {
+// Whether a block, or a part of one, contains a valid fragment of that kind anywhere.
+bool ContainsWholeFragment(std::string_view block, bool (*is_meant)(const Fragment&)) {
   for (; block.size() >= kHeaderBytes; block.remove_prefix(1)) {
-    const Piece piece = ReadPiece(block);
-    if (is_meant(piece) && IsWhole(piece, block)) return true;
+    const Fragment fragment = ReadFragment(block);
+    if (is_meant(fragment) && IsWhole(fragment, block)) return true;
   }
   return false;
 }
@@ -80,50 +83,54 @@ class Scanner {
       const bool is_last_block = block_end == content_.size();
       if (rest.size() < kHeaderBytes) {
         if (is_last_block && block_end % kBlockBytes != 0) return Torn();
-        at_ = block_end;  // too small for a piece: filled up
+        at_ = block_end;  // padding, too small for a fragment
         continue;
       }
-      const std::optional<LogScan> end = TakePiece(rest, is_last_block);
+      const std::optional<LogScan> end = TakeFragment(rest, is_last_block);
       if (end) return *end;
     }
     return is_within_record_ ? Torn() : LogScan{.end = at_};
   }
 
  private:
-  // What ends the scan at this piece, if anything does.
-  std::optional<LogScan> TakePiece(std::string_view rest, bool is_last_block) {
-    const Piece piece = ReadPiece(rest);
-    // Space that was set aside for the log reads as zeros.
+  // Returns a result if the scan ends at this fragment.
+  std::optional<LogScan> TakeFragment(std::string_view rest, bool is_last_block) {
+    const Fragment fragment = ReadFragment(rest);
+    // Preallocated space reads as zeros.
     if (IsZero(content_.substr(at_))) {
       return is_within_record_ && IsPrepared() ? Torn() : LogScan{.end = at_};
     }
-    if (!piece.has_known_type()) {
-      return JudgeBroken(rest, "has the unknown type " + std::to_string(piece.type));
+    if (!fragment.has_known_type()) {
+      return JudgeBroken(rest, "has the unknown type " + std::to_string(fragment.type));
     }
-    if (piece.size() > rest.size()) {
-      return is_last_block ? JudgeTail(piece, rest) : JudgeBroken(rest, "is longer than its block");
+    if (fragment.size() > rest.size()) {
+      return is_last_block ? JudgeTail(fragment, rest)
+                           : JudgeBroken(rest, "is longer than its block");
     }
-    if (!IsWhole(piece, rest)) return JudgeBroken(rest, "does not match its checksum");
-    if (is_within_record_ != (piece.type == kMiddle || piece.type == kLast)) {
-      return Damage("does not continue what stands before it");
+    if (!IsWhole(fragment, rest)) return JudgeBroken(rest, "does not match its checksum");
+    if (is_within_record_ != (fragment.type == kMiddle || fragment.type == kLast)) {
+      return Damage("does not continue the record before it");
     }
-    is_within_record_ = piece.type == kFirst || piece.type == kMiddle;
-    at_ += piece.size();
+    is_within_record_ = fragment.type == kFirst || fragment.type == kMiddle;
+    at_ += fragment.size();
     return std::nullopt;
   }
 
-  LogScan JudgeTail(const Piece& piece, std::string_view rest) const {
-    if (IsWholeWithAnotherLength(piece, rest)) return Damage("is whole but for its length");
+  LogScan JudgeTail(const Fragment& fragment, std::string_view rest) const {
+    if (IsWholeWithAnotherLength(fragment, rest))
+      return Damage("is complete except for its length");
     if (IsPrepared()) return JudgeBroken(rest, "is longer than its block");
-    if (HoldsWholePiece(rest.substr(1), IsAnyPiece)) return Damage("has a whole one behind it");
+    if (ContainsWholeFragment(rest.substr(1), IsAnyFragment))
+      return Damage("is followed by a complete one");
     return Torn();
   }
 
-  // A piece with `rest` of its block, which is there from its begin to its end.
+  // Judges an invalid fragment; `rest` is the rest of its block, which is complete.
   LogScan JudgeBroken(std::string_view rest, const std::string& what) const {
-    if (!IsPrepared() || HoldsWholePiece(rest.substr(1), BeginsRecord)) return Damage(what);
+    if (!IsPrepared() || ContainsWholeFragment(rest.substr(1), BeginsRecord)) return Damage(what);
     for (std::size_t at = at_ + rest.size(); at < content_.size(); at += kBlockBytes) {
-      if (HoldsWholePiece(content_.substr(at, kBlockBytes), BeginsRecord)) return Damage(what);
+      if (ContainsWholeFragment(content_.substr(at, kBlockBytes), BeginsRecord))
+        return Damage(what);
     }
     return Torn();
   }
@@ -184,7 +191,7 @@ Result<LogSizes> CheckLogs(const std::string& database_path) {
     if (status.ok()) status = CheckLog(entry->path(), readable);
   }
   if (error) return Failed("cannot read " + database_path + ": " + error.message());
-  // Each opening of a database begins a log before it removes those it has read.
+  // Each time a database is opened, it creates a log before it removes those that it has read.
   if (status.ok() && !has_log) return Damaged(database_path + " has no write-ahead log");
   if (!status.ok()) return status;
   return readable;

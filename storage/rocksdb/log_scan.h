@@ -1,13 +1,13 @@
 // Reads RocksDB's log files before RocksDB does, to tell a torn tail from damage.
 //
-// RocksDB takes some damage near the end of a log for a write that was cut off, and drops what
-// stands there without a word. A write that was cut off ends where the file ends: whatever is
-// whole behind the place where reading would stop, or would be whole with another length, was
-// written and is damaged now.
+// RocksDB treats some damage near the end of a log as an interrupted write, and silently drops the
+// data there. But an interrupted write extends to the end of the file. If a valid fragment follows
+// the place where reading would stop, or the fragment there would be valid with another length, it
+// was written completely and is now damaged.
 //
-// In a log that is prepared a lost machine may leave any parts of the last write, between zeros.
-// Behind it nothing was begun: where a record begins behind the first that is not whole, that one
-// was written and is damaged now. RocksDB does not get to see such a tail.
+// In a preallocated log, a machine failure may leave any parts of the last write, with zeros
+// between them. No later write was begun, so if a record starts after the first invalid one, the
+// invalid one was written completely and is now damaged. RocksDB is not shown such a tail.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ struct LogScan {
 
   Verdict verdict = Verdict::kWhole;
   std::size_t end = 0;    // where reading stops
-  std::string what = {};  // of damage
+  std::string what = {};  // description of the damage
 };
 
-// The content of a file in the form of RocksDB's logs: a write-ahead log, or a manifest.
+// Scans a file in the format of RocksDB's logs: a write-ahead log or a manifest.
 LogScan ScanLog(std::string_view content);
 
-// Scans all write-ahead logs and the manifest in force of the database in a folder. The status
-// names file and place of the first damage. The sizes are of those logs that are longer than what
-// is to be read of them.
+// Scans all write-ahead logs and the current manifest of the database in a folder. The status names
+// the file and position of the first damage. The result contains the size to read for each log that
+// is longer than its valid content.
 Result<LogSizes> CheckLogs(const std::string& database_path);
 
 }  // namespace fairlock::storage

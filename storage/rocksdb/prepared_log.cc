@@ -93,8 +93,8 @@ class PreparedLog final : public rocksdb::FSWritableFileOwnerWrapper {
       if (!status.ok()) return status;
       prepared_ += count;
     }
-    // What is written there may survive in parts: only if the zeros behind it do too can that be
-    // told from damage.
+    // Parts of this write may survive a crash. They can be told from damage only if the zeros after
+    // it survive as well.
     return Sync(options, context);
   }
 
@@ -104,7 +104,7 @@ class PreparedLog final : public rocksdb::FSWritableFileOwnerWrapper {
   std::uint64_t prepared_ = 0;
 };
 
-// A file up to a size.
+// A file truncated to a given size.
 class BeginningOfFile final : public rocksdb::FSSequentialFileOwnerWrapper {
  public:
   BeginningOfFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, std::uint64_t size)

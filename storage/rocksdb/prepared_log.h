@@ -1,8 +1,8 @@
-// Log files whose space is written with zeros before it is needed.
+// Log files whose space is filled with zeros before it is needed.
 //
-// A sync of a file that has become longer waits for its new size and place too, which is a second
-// write, to the journal of the file system. Into space that was written before, it is one. (What
-// PostgreSQL does with its log, and why.)
+// A sync of a file that has grown must also write its new size and location to the journal of the
+// file system, which is a second write. If the space was written before, one write is enough.
+// PostgreSQL preallocates its log for the same reason.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -15,23 +15,23 @@
 
 namespace fairlock::storage {
 
-// The size of a log that is prepared is a multiple of this,
+// The size of a preallocated log is a multiple of kPreparedBytes, and at least kPreparedBytesMin
+// zeros are at its end. Neither is true of a log that was closed.
 inline constexpr std::size_t kPreparedBytes = std::size_t{256} << 10;
-// and at least so many zeros stand at its end. One that was closed has neither.
 inline constexpr std::size_t kPreparedBytesMin = 4096;
 
-// By the file's name without its folder.
+// By file name without the folder.
 using LogSizes = std::map<std::string, std::uint64_t>;
 
 struct LogFileOptions {
-  // Not for logs in which more than the last write may be lost with the machine: what is lost then
-  // need not be what stands last.
+  // Must be false for logs in which a machine failure can lose more than the last write: the lost
+  // data need not be at the end.
   bool prepares = false;
-  LogSizes readable = {};  // what stands behind this size is not read
+  LogSizes readable = {};  // data after this size is not read
 };
 
-// The same files as those of `target`. The size of a log that is being written is that of what is
-// in it. Thread-safe.
+// Passes calls on to `target`. The reported size of a log that is being written is that of its
+// content. Thread-safe.
 class LogFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   LogFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target, LogFileOptions options);
@@ -48,7 +48,7 @@ class LogFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus GetFileSize(const std::string& path, const rocksdb::IOOptions& options,
                                 std::uint64_t* size, rocksdb::IODebugContext* context) override;
 
-  // The sizes of those that are being written.
+  // The sizes of the logs that are being written.
   class Sizes;
 
  private:

@@ -7,8 +7,8 @@
 namespace fairlock::storage {
 namespace {
 
-// A checkpoint switches the deletion of files off twice. RocksDB warns of this at each backup,
-// though nothing is wrong.
+// A checkpoint disables the deletion of files twice. RocksDB warns about this at each backup,
+// although nothing is wrong.
 constexpr std::string_view kHarmless = " File Deletions ";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What RocksDB has to say, handed to a log of ours.
+// Passes RocksDB's messages on to the server's log.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -9,10 +9,10 @@
 
 namespace fairlock::storage {
 
-// Called by threads of RocksDB's, at any time while a database is open.
+// Called by RocksDB's threads, at any time while a database is open.
 using RocksDbMessageSink = std::function<void(bool is_error, std::string_view message)>;
 
-// Warnings and errors only. Writes no file, so that a full disk cannot fail it.
+// Passes on warnings and errors only. Writes no file, so a full disk cannot make it fail.
 class RocksDbLog final : public rocksdb::Logger {
  public:
   explicit RocksDbLog(RocksDbMessageSink sink);

@@ -25,7 +25,7 @@ constexpr std::size_t kMemtableBytes = std::size_t{16} << 20;
 constexpr const char* kFailedBefore = "an earlier write or sync of the store has failed";
 constexpr std::size_t kManifestBytesMax = std::size_t{1} << 20;
 
-// The kind, then numbers with the highest byte first, so that order of keys is order of records.
+// The kind, then big-endian numbers, so that the order of keys is the order of records.
 class RecordKey {
  public:
   RecordKey(RecordKind kind, std::uint64_t generation, std::uint64_t number) {
@@ -70,14 +70,14 @@ rocksdb::Options DatabaseOptions(const RocksDbOptions& ours) {
   rocksdb::Options options;
   options.create_if_missing = options.error_if_exists = ours.mode == RocksDbOptions::Mode::kNew;
   options.paranoid_checks = true;
-  // The default takes a flipped bit for the end of the log.
+  // The default mode treats a flipped bit as the end of the log.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.track_and_verify_wals_in_manifest = true;
-  // With true, what a killed process wrote is lost.
+  // If true, data written by a process that is then killed would be lost.
   options.manual_wal_flush = false;
-  // A stop leaves the same as a kill: one way of coming back, and the one that is tested.
+  // A stop leaves the same files as a kill, so there is only one recovery path, and it is tested.
   options.avoid_flush_during_shutdown = true;
-  // With the default log a full disk ends the process inside of a write.
+  // With RocksDB's default log, a full disk ends the process within a write.
   options.info_log = std::make_shared<RocksDbLog>(ours.log);
   options.max_bgerror_resume_count = 0;
   options.stats_dump_period_sec = 0;
@@ -99,8 +99,8 @@ struct RocksDbStore::Internals {
   std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<rocksdb::DB> database;
   std::atomic<bool> has_failed = false;
-  // Held by whoever syncs. In RocksDB one sync waits for the other; were that the sync of a write
-  // that fails, its failure would wait at the gate for the sync that waits for it.
+  // Held during each sync. In RocksDB, one sync waits for another. If one of them belonged to a
+  // write that fails, its failure would wait at the gate for the sync that waits for it.
   std::mutex syncing;
 
   Status Write(rocksdb::WriteBatch& batch, bool with_sync, const std::string& what) {
@@ -131,7 +131,7 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& o
     if (!readable.ok()) return readable.status();
     log_files.readable = std::move(readable.value());
   }
-  std::error_code ignored;  // RocksDB says what is wrong
+  std::error_code ignored;  // RocksDB reports the error
   if (ours.mode == RocksDbOptions::Mode::kNew)
     std::filesystem::create_directories(ours.path, ignored);
   auto internals = std::make_unique<Internals>();
@@ -199,8 +199,8 @@ Status RocksDbStore::Replace(const StoredRecord& heading, std::uint64_t first_ba
   if (added.ok()) {
     added = batch.Put(RecordKey(heading).slice(), {heading.bytes.data(), heading.bytes.size()});
   }
-  if (!added.ok()) return internals_->Judge(added, "cannot end a snapshot");
-  return internals_->Write(batch, true, "cannot end a snapshot");
+  if (!added.ok()) return internals_->Judge(added, "cannot finish a snapshot");
+  return internals_->Write(batch, true, "cannot finish a snapshot");
 }
 
 Status RocksDbStore::Sync() {
@@ -229,10 +229,10 @@ Status RocksDbStore::Backup(const std::string& path) {
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(internals_->database.get(), &made);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  // With the log as it is, never flushed into a table: every database is to have a log.
+  // Copies the log as it is and never flushes it to a table: every database must have a log.
   constexpr std::uint64_t kLogBytesForFlush = std::numeric_limits<std::uint64_t>::max();
   if (status.ok()) status = checkpoint->CreateCheckpoint(path, kLogBytesForFlush);
-  return ToStatus(status, "cannot make a backup in " + path);
+  return ToStatus(status, "cannot create a backup in " + path);
 }
 
 }  // namespace fairlock::storage

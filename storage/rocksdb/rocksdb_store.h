@@ -1,4 +1,4 @@
-// A store in a RocksDB database of this machine.
+// A store in a local RocksDB database.
 #pragma once
 
 #include <functional>
@@ -16,22 +16,21 @@ namespace fairlock::storage {
 
 struct RocksDbOptions {
   std::string path;
-  // kNew: the folder must hold no database yet. kReadOnly: nothing is written, not even by
+  // kNew: the folder must not contain a database. kReadOnly: nothing is written, not even by
   // recovery.
   enum class Mode { kNew, kExisting, kReadOnly } mode = Mode::kExisting;
-  // Warnings and errors of RocksDB's; called by its threads.
+  // Receives RocksDB's warnings and errors; called by its threads.
   std::function<void(bool is_error, std::string_view message)> log = {};
-  std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the machine's
-  // kMachine: every append will be made so, and the logs are prepared for it.
+  std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the real file system
+  // kMachine: every append is durable, and the logs are preallocated.
   Durability durability = Durability::kProcess;
 };
 
-// After the first error RocksDB is not called again, and not closed either: what it would still
-// write is not wanted, and its assertions would end the process.
+// After the first error this class neither calls RocksDB again nor closes it: RocksDB would still
+// write data that must not be written, and its assertions would end the process.
 class RocksDbStore final : public Store {
  public:
-  // Reads the log files first, and refuses what RocksDB would take for a torn tail though it is
-  // damage.
+  // Scans the log files first, and refuses damage that RocksDB would treat as a torn tail.
   static Result<std::unique_ptr<RocksDbStore>> Open(const RocksDbOptions& options);
   ~RocksDbStore() override;
 
@@ -40,15 +39,14 @@ class RocksDbStore final : public Store {
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override;
 
-  // Fails when the files that the next start needs first are not there any more. May be called by
-  // another thread.
+  // Fails if the files that the next start needs first no longer exist. Any thread may call it.
   Status LookForFiles() const;
 
-  // Reads every table and compares its checksums.
+  // Reads every table and verifies its checksums.
   Status VerifyTables();
 
-  // A copy as of now in the folder `path`, which must not exist; may be called by another thread
-  // while appends go on.
+  // Copies the current state into the folder `path`, which must not exist. Any thread may call it,
+  // also during appends.
   Status Backup(const std::string& path);
 
  private:

@@ -1,4 +1,4 @@
-// A store that loses, tears and fails what it is told to: for tests and the simulator.
+// A store that loses, truncates and fails writes on demand.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@
 
 namespace fairlock::storage {
 
-// Remembers every append in order and how far it was synced, so that a crash can be played: after
-// one of the Crash calls it is as a new store on what was left, and may be loaded. Thread-safe.
+// Remembers every append in order and how much of it was synced, so that a crash can be simulated.
+// After a call of one of the Crash functions the object acts as a new store on the remaining data,
+// and may be loaded. Thread-safe.
 class FaultyStore final : public Store {
  public:
   struct Crash {
-    std::size_t unsynced_kept = 0;  // how many of the appends that were not synced come through
-    bool tears_last = false;        // the last record that is left loses its second half
+    std::size_t unsynced_kept = 0;  // number of unsynced appends that survive
+    bool tears_last = false;        // the last surviving record loses its second half
   };
 
   Status Load(RecordSink& sink) override;
@@ -25,20 +26,20 @@ class FaultyStore final : public Store {
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override;
 
-  // The k-th write from now on (1: the next; an append, a replacement or a sync) fails with
-  // `status`, and so does everything after it until a crash. With `leaves_its_bytes` the write that
-  // failed is there all the same, as after an error that came too late.
+  // The k-th write from now on (1: the next append, replacement or sync) fails with `status`, and
+  // so does every later one until a crash. With `leaves_its_bytes`, the failed write still takes
+  // effect, like a write that reports its error too late.
   void FailWrite(std::uint64_t k, Status status, bool leaves_its_bytes = false);
 
   void CrashProcess();
   void CrashMachine(Crash crash);
 
-  std::uint64_t writes() const;  // so far, failed ones included
-  std::size_t unsynced() const;  // appends that a crash of the machine may lose
+  std::uint64_t writes() const;  // including failed ones
+  std::size_t unsynced() const;  // number of appends that a machine failure may lose
 
  private:
   struct OwnedRecord {
-    StoredRecord name;  // without its bytes
+    StoredRecord name;  // its bytes are empty
     std::string bytes;
   };
   struct Step {
@@ -52,7 +53,7 @@ class FaultyStore final : public Store {
 
   mutable std::mutex mutex_;
   std::vector<Step> steps_;
-  std::size_t synced_ = 0;  // how many of the steps
+  std::size_t synced_ = 0;  // number of synced steps
   std::uint64_t writes_ = 0;
   std::uint64_t failing_write_ = 0;  // 0: none
   bool leaves_its_bytes_ = false;

@@ -1,4 +1,4 @@
-// A store without a disk: for tests, the simulator, and as the plainest form of the interface.
+// A store without a disk: for tests, and as the simplest implementation of the interface.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fairlock::storage {
 
-// Keeps everything as long as it lives; to load it again is to restart on it. Thread-safe.
+// Keeps its content while it exists; loading it again simulates a restart. Thread-safe.
 class MemoryStore final : public Store {
  public:
   Status Load(RecordSink& sink) override;

@@ -195,7 +195,7 @@ class PowerCuts : public testing::Test {
   // A room that cools comes back with the length of then, and may have no row of its own by now.
   static RowTexts WithoutCooling(RowTexts texts) {
     std::erase_if(texts, [](const auto& row) {
-      return row.first.first == static_cast<int>(storage::RowKind::kCooling);
+      return row.first.first == static_cast<int>(storage::RowKind::kCooldown);
     });
     return texts;
   }

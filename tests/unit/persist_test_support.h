@@ -34,7 +34,7 @@ using RowTexts = std::map<std::pair<int, std::string>, std::string>;
 inline RowTexts TextsOf(const storage::RowTable& table) {
   RowTexts texts;
   for (const auto& [name, value] : table.rows()) {
-    const bool is_cooling = name.first == storage::RowKind::kCooling;
+    const bool is_cooling = name.first == storage::RowKind::kCooldown;
     texts[{static_cast<int>(name.first), name.second}] = is_cooling ? "" : value;
   }
   return texts;

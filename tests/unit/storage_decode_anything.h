@@ -27,8 +27,8 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
       return EncodesAgain<HoldRow>(change, writer);
     case RowKind::kPlace:
       return EncodesAgain<PlaceRow>(change, writer);
-    case RowKind::kCooling:
-      return EncodesAgain<CoolingRow>(change, writer);
+    case RowKind::kCooldown:
+      return EncodesAgain<CooldownRow>(change, writer);
     case RowKind::kLimit:
       return EncodesAgain<LimitRow>(change, writer);
     case RowKind::kMeta:

@@ -47,7 +47,7 @@ TEST_F(StorageFolderWatch, AnotherFolderInItsPlaceIsNotTakenForIt) {
     fs::rename(path(), path() + "2");
     fs::copy(path() + "2", path(), fs::copy_options::recursive);
   });
-  EXPECT_THAT(status.message(), HasSubstr(path() + " is not the one that the server has opened"));
+  EXPECT_THAT(status.message(), HasSubstr(path() + " is not the one that the server opened"));
 }
 
 TEST_F(StorageFolderWatch, EachFileThatTheNextStartNeedsIsMissed) {

@@ -22,7 +22,7 @@ TEST(StorageLogGate, AFailureIsHeldBackUntilTheSyncUnderWayHasEnded) {
   ASSERT_TRUE(gate.BeginSync());
   std::atomic<bool> is_known = false;
   std::thread writer([&] {
-    gate.NoteWriteFailed();
+    gate.RememberFailedWrite();
     is_known = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -36,7 +36,7 @@ TEST(StorageLogGate, NoSyncBeginsAfterAFailure) {
   LogGate gate("/db");
   ASSERT_TRUE(gate.BeginSync());
   gate.EndSync();
-  gate.NoteWriteFailed();
+  gate.RememberFailedWrite();
   EXPECT_FALSE(gate.BeginSync());
 }
 

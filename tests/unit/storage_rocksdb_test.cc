@@ -127,7 +127,7 @@ TEST(StorageRocksDb, AWholeRecordBehindTheEndOfReadingIsDamage) {
   const LogScan scan = ScanLog(content);
   EXPECT_EQ(scan.verdict, LogScan::Verdict::kDamaged);
   EXPECT_EQ(scan.end, second);
-  EXPECT_THAT(scan.what, HasSubstr("has a whole one behind it"));
+  EXPECT_THAT(scan.what, HasSubstr("is followed by a complete one"));
 }
 
 // Through the whole of opening: the flips are spread over all files, and either nothing differs or

@@ -39,7 +39,7 @@ HoldRow PlainHold(std::string_view key, std::uint64_t token);
 // With every option that there is.
 HoldRow FullHold();
 PlaceRow FullPlace();
-CoolingRow FullCooling();
+CooldownRow FullCooling();
 LimitRow FullLimit();
 
 }  // namespace fairlock::storage
