@@ -71,6 +71,7 @@ void ReplyWriter::Simple(std::string_view text) {
 }
 
 void ReplyWriter::Error(ErrorCode code, std::string_view text) {
+  error_ = code;
   out_.push_back('-');
   out_.append(Word(code)).push_back(' ');
   Line(text, kErrorTextBytesMax);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,8 @@ class ReplyWriter {
   ReplyWriter(std::string& out, RespVersion version) : out_(out), version_(version) {}
 
   RespVersion version() const { return version_; }
+  // The code of the error that it has written; none: it has written no error.
+  std::optional<ErrorCode> error() const { return error_; }
 
   void Ok() { out_.append(replies::kOk); }
   void Null();
@@ -70,6 +73,7 @@ class ReplyWriter {
 
   std::string& out_;
   RespVersion version_;
+  std::optional<ErrorCode> error_;
 };
 
 }  // namespace fairlock::protocol

@@ -238,24 +238,24 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
   }
   assert(is_waiting());
   EndWait();
-  const std::size_t output_before = output_.size();
+  protocol::ReplyWriter reply = writer();
   const bool is_timed_out = resolution.kind == engine::ResolutionKind::kTimedOut ||
                             resolution.kind == engine::ResolutionKind::kWatchTimedOut;
   const bool is_cancelled = resolution.kind == engine::ResolutionKind::kCancelled;
   const auto denial = std::exchange(denial_, nullptr);
   if (denial != nullptr && (is_cancelled || is_timed_out)) {
     ++dispatcher_.counters().denied_requests;
-    writer().Error(ErrorCode::kNoPerm, *denial);
+    reply.Error(ErrorCode::kNoPerm, *denial);
   } else if (std::exchange(fails_at_time_out_, false) && is_timed_out) {
-    writer().Error(ErrorCode::kUnblocked, "client unblocked via CLIENT UNBLOCK");
+    reply.Error(ErrorCode::kUnblocked, "client unblocked via CLIENT UNBLOCK");
   } else if (resolution.kind == engine::ResolutionKind::kWatchTimedOut) {
-    writer().Integer(0);
+    reply.Integer(0);
   } else if (resolution.kind == engine::ResolutionKind::kWatchEnded) {
-    writer().Integer(1);
+    reply.Integer(1);
   } else {
-    AnswerWaitingLock(resolution, now);
+    AnswerWaitingLock(resolution, reply, now);
   }
-  CountAwaitedReply(output_before);
+  CountAwaitedError(reply);
   explained_.reset();
   NoteNews(kReadOnly);
   transport_.NoticeOutput();
@@ -264,24 +264,24 @@ void Client::Resolve(const engine::Resolution& resolution, engine::TimeMs now) {
 void Client::AnswerBackup(const std::string& error, const std::string& path) {
   if (is_detached_ || wait_kind_ != WaitKind::kBackup) return;
   EndWait();
+  protocol::ReplyWriter reply = writer();
   if (!error.empty()) {
-    const std::size_t output_before = output_.size();
-    writer().Error(ErrorCode::kErr, error);
-    CountAwaitedReply(output_before);
+    reply.Error(ErrorCode::kErr, error);
   } else if (path.empty()) {
-    writer().Ok();
+    reply.Ok();
   } else {
-    writer().Bulk(path);
+    reply.Bulk(path);
   }
+  CountAwaitedError(reply);
   transport_.NoticeOutput();
 }
 
-void Client::CountAwaitedReply(std::size_t output_before) {
-  const std::string_view reply = std::string_view(output_).substr(output_before);
-  // The last command is the one that waited: nothing is executed behind it.
-  if (!reply.starts_with('-') || profile_.last_command == nullptr) return;
-  dispatcher_.statistics().CountReply(dispatcher_.commands().IndexOf(profile_.last_command->name),
-                                      true, reply);
+void Client::CountAwaitedError(const protocol::ReplyWriter& reply) {
+  if (!reply.error()) return;
+  // The last command is the one that waited: nothing is executed until it is answered.
+  assert(profile_.last_command != nullptr);
+  dispatcher_.statistics().CountFailed(dispatcher_.commands().IndexOf(profile_.last_command->name),
+                                       *reply.error());
 }
 
 void Client::DenyWait(std::string denial) {
@@ -322,8 +322,8 @@ std::unique_ptr<PendingLogIn> Client::EndLogIn() {
   return std::move(log_in_);
 }
 
-void Client::AnswerWaitingLock(const engine::Resolution& resolution, engine::TimeMs now) {
-  protocol::ReplyWriter reply = writer();
+void Client::AnswerWaitingLock(const engine::Resolution& resolution, protocol::ReplyWriter& reply,
+                               engine::TimeMs now) {
   if (resolution.kind == engine::ResolutionKind::kSuperseded) {
     reply.Error(ErrorCode::kSuperseded, "a later LOCK of the same owner took over this place");
     return;

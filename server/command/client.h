@@ -158,8 +158,8 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void Reset(engine::TimeMs now);
   void SetName(std::string_view name);
 
-  // The reply that begins there ends a wait; an error counts for the command that waited.
-  void CountAwaitedReply(std::size_t output_before);
+  // That reply ends a wait; an error counts for the command that waited.
+  void CountAwaitedError(const protocol::ReplyWriter& reply);
 
   Transaction* transaction() const { return transaction_.get(); }  // null: no MULTI, no WATCH
   Transaction& NeedTransaction();
@@ -218,7 +218,8 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void ConfirmShared();
   void ForgetAllGrants();
   void UndoUnsentGrants(engine::TimeMs now);
-  void AnswerWaitingLock(const engine::Resolution& resolution, engine::TimeMs now);
+  void AnswerWaitingLock(const engine::Resolution& resolution, protocol::ReplyWriter& reply,
+                         engine::TimeMs now);
 
   Dispatcher& dispatcher_;
   Transport& transport_;

@@ -11,10 +11,10 @@ namespace {
 constexpr std::size_t kWordBytesMax = 32;
 
 // As it is shown, so that a line of INFO can be taken apart.
-std::string SafeWord(std::string_view line) {
-  if (line.starts_with('-')) line.remove_prefix(1);
-  const std::size_t end = line.substr(0, kWordBytesMax).find(' ');
-  std::string word(end == std::string_view::npos || end == 0 ? "ERR" : line.substr(0, end));
+std::string SafeWord(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t end = text.substr(0, kWordBytesMax).find(' ');
+  std::string word(end == std::string_view::npos || end == 0 ? "ERR" : text.substr(0, end));
   std::ranges::replace_if(
       word, [](char c) { return c <= ' ' || c > '~' || c == ':' || c == '#'; }, '_');
   return word;
@@ -45,16 +45,17 @@ void CommandStatistics::TurnToAnother(std::size_t row) {
   timed_since_ = now;
 }
 
-void CommandStatistics::CountErrorReply(std::size_t row, bool was_executed,
-                                        std::string_view reply) {
-  if (row != CommandTable::kNone) {
-    CommandCounts& counts = commands_[row];
-    ++(was_executed ? counts.failed : counts.rejected);
-  }
-  if (!std::exchange(skips_next_word_, false)) CountError(reply);
+void CommandStatistics::CountRejected(std::size_t row, protocol::ErrorCode code) {
+  if (row != CommandTable::kNone) ++commands_[row].rejected;
+  CountError(code);
 }
 
-void CommandStatistics::CountError(std::string_view line) { CountWord(SafeWord(line)); }
+void CommandStatistics::CountFailed(std::size_t row, protocol::ErrorCode code) {
+  CountFailed(row);
+  CountError(code);
+}
+
+void CommandStatistics::CountError(std::string_view text) { CountWord(SafeWord(text)); }
 
 void CommandStatistics::CountError(protocol::ErrorCode code) {
   const std::string_view word = protocol::Word(code);

@@ -52,22 +52,21 @@ class CommandStatistics {
   // What a step took for one of its commands, beside the command that the loop executes.
   void AddTicks(std::size_t row, std::uint64_t ticks) { commands_[row].ticks += ticks; }
 
-  // The reply of a request, empty if it waits. `row`: kNone if the command is unknown.
-  void CountReply(std::size_t row, bool was_executed, std::string_view reply) {
-    if (reply.starts_with('-')) CountErrorReply(row, was_executed, reply);
-  }
-  // An error that is no answer of its own, by its line with or without the '-', or by its code.
-  void CountError(std::string_view line);
+  // The reply to a request is an error. `row`: kNone if the command is unknown.
+  void CountRejected(std::size_t row, protocol::ErrorCode code);
+  void CountFailed(std::size_t row, protocol::ErrorCode code);
+  // The same of an error that CountError has counted already.
+  void CountFailed(std::size_t row) { ++commands_[row].failed; }
+  // An error that does not answer a request, or that a script has made: its text begins with the
+  // word.
   void CountError(protocol::ErrorCode code);
-  // The reply that is counted next, if it is an error, was counted by its word.
-  void SkipNextWord() { skips_next_word_ = true; }
+  void CountError(std::string_view text);
 
   void Reset();
 
  private:
   void TurnToAnother(std::size_t row);
   void CountWord(std::string word);
-  void CountErrorReply(std::size_t row, bool was_executed, std::string_view reply);
 
   const Environment& environment_;
   std::vector<CommandCounts> commands_;
@@ -75,7 +74,6 @@ class CommandStatistics {
   std::uint64_t all_errors_ = 0;
   std::size_t timed_row_ = CommandTable::kNone;
   std::uint64_t timed_since_ = 0;  // ticks
-  bool skips_next_word_ = false;
 };
 
 }  // namespace fairlock::command

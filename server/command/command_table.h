@@ -24,8 +24,9 @@ struct Invocation {
   const protocol::Arguments& arguments;  // the name is the first, of a subcommand the second too
   protocol::ReplyWriter reply;
   engine::TimeMs now;
-  std::uint64_t key_hash =
-      0;  // of the first key that the row tells, in this database; 0: not known
+  // Of the first key that the row names, in this database; 0: not known.
+  std::uint64_t key_hash = 0;
+  bool has_script_failed = false;  // the reply is an error of a script, which is counted already
 };
 
 // As COMMAND shows them.

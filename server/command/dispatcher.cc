@@ -196,7 +196,6 @@ std::uint64_t HashFor(const Client& client, const RequestAhead& request) {
 void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::TimeMs now) {
   ++counters_.commands_processed;
   protocol::ReplyWriter reply = client.writer();
-  const std::size_t output_before = client.output().size();
   const FoundCommand found = FindCommand(client, request, reply);
   const bool is_collected = Collect(client, found, request.arguments, reply);
   const bool is_executed = found.is_accepted && !is_collected;
@@ -207,9 +206,10 @@ void Dispatcher::Execute(Client& client, const RequestAhead& request, engine::Ti
     is_executing_ = true;
     Run(found.row, invocation);
     is_executing_ = false;
+    CountIfFailed(found.row, invocation);
+  } else if (const auto error = reply.error()) {
+    statistics_.CountRejected(found.row, *error);
   }
-  statistics_.CountReply(found.row, is_executed,
-                         std::string_view(client.output()).substr(output_before));
   if (!effects_.resolutions.empty() || channels_.has_waiting() || notifier_.has_changes()) {
     DeliverEffects(now);
   }
@@ -229,12 +229,19 @@ void Dispatcher::Run(std::size_t row, Invocation& invocation) {
   if (!is_shown_first && !monitors_.empty()) ShowToMonitors(invocation, spec);
 }
 
-void Dispatcher::RunInStep(std::size_t row, Invocation& invocation, const std::string& output) {
-  const std::size_t output_before = output.size();
+void Dispatcher::CountIfFailed(std::size_t row, const Invocation& invocation) {
+  if (const auto error = invocation.reply.error()) {
+    statistics_.CountFailed(row, *error);
+  } else if (invocation.has_script_failed) {
+    statistics_.CountFailed(row);
+  }
+}
+
+void Dispatcher::RunInStep(std::size_t row, Invocation& invocation) {
   const std::uint64_t begun = environment_.Ticks();
   Run(row, invocation);
   statistics_.AddTicks(row, environment_.Ticks() - begun);
-  statistics_.CountReply(row, true, std::string_view(output).substr(output_before));
+  CountIfFailed(row, invocation);
 }
 
 void Dispatcher::ShowToMonitors(const Invocation& invocation, const CommandSpec& spec) {
@@ -245,7 +252,6 @@ void Dispatcher::ShowToMonitors(const Invocation& invocation, const CommandSpec&
 void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
                                   engine::TimeMs now, std::string& reply) {
   LookAtMemory(now);
-  const std::size_t reply_begin = reply.size();
   protocol::ReplyWriter writer(reply, protocol::RespVersion::kResp2);
   FoundCommand found = FindCommand(client, request, writer);
   if (found.is_accepted) {
@@ -261,9 +267,9 @@ void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, b
   }
   if (found.is_accepted) {
     Invocation invocation{*this, client, request.arguments, writer, now, HashFor(client, request)};
-    RunInStep(found.row, invocation, reply);
+    RunInStep(found.row, invocation);
   } else {
-    statistics_.CountReply(found.row, false, std::string_view(reply).substr(reply_begin));
+    statistics_.CountRejected(found.row, *writer.error());
   }
 }
 

@@ -111,8 +111,8 @@ class Dispatcher {
   bool RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const;
   // The same of commands that come later as a whole: those that may take locks are refused too.
   bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
-  // Executes one request of a step, of the command at that row; its reply is appended to `output`.
-  void RunInStep(std::size_t row, Invocation& invocation, const std::string& output);
+  // Executes one request of a step, of the command at that row.
+  void RunInStep(std::size_t row, Invocation& invocation);
   // Answers the requests that waited and are settled by the engine's last step, then sends the
   // messages that the step has caused: nobody reads of a grant before its reply.
   void DeliverEffects(engine::TimeMs now);
@@ -205,6 +205,7 @@ class Dispatcher {
   bool Collect(Client& client, const FoundCommand& found, const protocol::Arguments& arguments,
                protocol::ReplyWriter& reply) const;
   void Run(std::size_t row, Invocation& invocation);
+  void CountIfFailed(std::size_t row, const Invocation& invocation);
   void ShowToMonitors(const Invocation& invocation, const CommandSpec& spec);
   FoundCommand FindCommand(const Client& client, const RequestAhead& request,
                            protocol::ReplyWriter& reply) const;

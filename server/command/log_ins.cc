@@ -53,7 +53,7 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
   // The time that the answer takes must not tell which users there are.
   const std::string& decoy = dispatcher_.access().users().decoy();
   if (comparison.stored.empty() && !decoy.empty()) comparison.stored.push_back(decoy);
-  if (comparison.stored.empty()) return Refuse(call.client, request.user, call.now);
+  if (comparison.stored.empty()) return Refuse(call.client, request.user, call.reply, call.now);
   if (dispatcher_.is_in_step()) {
     return call.reply.Error(ErrorCode::kErr,
                             "a log-in between MULTI and EXEC is possible only with a password that "
@@ -121,9 +121,9 @@ void LogIns::End(Client& client, const Comparison& comparison, std::optional<std
     known_.insert_or_assign(comparison.stored[*match], comparison.digests[*match]);
     Accept(client, *user, pending->greeting);
   } else {
-    const std::size_t output_before = client.output().size();
-    Refuse(client, pending->user, now);
-    client.CountAwaitedReply(output_before);
+    protocol::ReplyWriter reply = client.writer();
+    Refuse(client, pending->user, reply, now);
+    client.CountAwaitedError(reply);
   }
   client.transport().NoticeOutput();
 }
@@ -146,13 +146,13 @@ void LogIns::Accept(Client& client, const access::User& user,
   }
 }
 
-void LogIns::Refuse(Client& client, std::string_view user, engine::TimeMs now) {
+void LogIns::Refuse(const Client& client, std::string_view user, protocol::ReplyWriter& reply,
+                    engine::TimeMs now) {
   const std::string& address = client.profile().address.peer;
   failures_.Add(address, now);
   ++dispatcher_.counters().failed_log_ins;
   dispatcher_.environment().NoteFailedLogIn(address, user);
-  client.writer().Error(ErrorCode::kWrongPass,
-                        "invalid username-password pair or user is disabled.");
+  reply.Error(ErrorCode::kWrongPass, "invalid username-password pair or user is disabled.");
 }
 
 }  // namespace fairlock::command

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/reply_writer.h"
 #include "server/access/digest.h"
 #include "server/access/failed_log_ins.h"
 #include "server/access/user.h"
@@ -64,7 +65,8 @@ class LogIns {
   void End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,
            engine::TimeMs now);
   void Accept(Client& client, const access::User& user, const std::optional<Greeting>& greeting);
-  void Refuse(Client& client, std::string_view user, engine::TimeMs now);
+  void Refuse(const Client& client, std::string_view user, protocol::ReplyWriter& reply,
+              engine::TimeMs now);
 
   Dispatcher& dispatcher_;
   const access::DigestKey key_;

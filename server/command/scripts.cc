@@ -14,21 +14,18 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
   now_ = call.now;
   // SELECT goes for the rest of the script only.
   const std::uint8_t database = client_->database();
-  const std::size_t output_before = client_->output().size();
   dispatcher_.BeginStep(now_);
   if (TakesPlace(script, options)) {
-    AcquireByValue(options, call.reply.version());
+    call.has_script_failed = !AcquireByValue(options, call.reply.version());
   } else {
-    interpreter_.Run(script,
-                     {.host = *this,
-                      .keys = options.keys,
-                      .arguments = options.arguments,
-                      .version = call.reply.version(),
-                      .is_read_only = options.is_read_only},
-                     client_->output());
+    call.has_script_failed = interpreter_.Run(script,
+                                              {.host = *this,
+                                               .keys = options.keys,
+                                               .arguments = options.arguments,
+                                               .version = call.reply.version(),
+                                               .is_read_only = options.is_read_only},
+                                              client_->output());
   }
-  // What the script answers was counted where the error arose.
-  if (client_->output().substr(output_before, 1) == "-") dispatcher_.statistics().SkipNextWord();
   dispatcher_.EndStep(now_);
   client_->set_database(database);
   client_ = nullptr;
@@ -42,17 +39,18 @@ bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options
          dispatcher_.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);
 }
 
-// What the script answers: how many locks it took.
-void Scripts::AcquireByValue(const RunOptions& options, protocol::RespVersion version) {
+// Answers what the script would: the number of locks that it took. False: an error.
+bool Scripts::AcquireByValue(const RunOptions& options, protocol::RespVersion version) {
   const std::array<std::string_view, 6> set = {"SET", options.keys[0],      options.arguments[0],
                                                "PX",  options.arguments[1], "NX"};
   std::string answer;
   Execute({.arguments = set, .is_read_only = false}, answer);
   if (answer.starts_with('-')) {
     client_->output().append(answer);
-  } else {
-    protocol::ReplyWriter(client_->output(), version).Integer(answer.starts_with('+') ? 1 : 0);
+    return false;
   }
+  protocol::ReplyWriter(client_->output(), version).Integer(answer.starts_with('+') ? 1 : 0);
+  return true;
 }
 
 void Scripts::Execute(const script::CommandCall& call, std::string& reply) {

@@ -40,7 +40,7 @@ class Scripts final : private script::Host {
  private:
   // Whether it asks for one lock as SET NX does, where that may take a place.
   bool TakesPlace(const script::Script& script, const RunOptions& options) const;
-  void AcquireByValue(const RunOptions& options, protocol::RespVersion version);
+  bool AcquireByValue(const RunOptions& options, protocol::RespVersion version);
   void Execute(const script::CommandCall& call, std::string& reply) override;
   std::uint64_t NowNs() override;
   void Log(script::LogLevel level, std::string_view text) override;

@@ -58,16 +58,13 @@ void ExecuteAll(Invocation& call, Transaction& transaction) {
   call.reply.ArrayHeader(transaction.size());
   protocol::Arguments arguments;
   call.dispatcher.BeginStep(call.now);
-  const std::string& output = call.client.output();
   call.dispatcher.matching().BeginTransaction();
   while (const auto row = transaction.TakeNext(arguments)) {
     Invocation each{call.dispatcher, call.client, arguments, call.client.writer(), call.now};
-    const std::size_t output_before = output.size();
     if (call.dispatcher.MayStill(call.client, *row, arguments, each.reply)) {
-      call.dispatcher.RunInStep(*row, each, output);
+      call.dispatcher.RunInStep(*row, each);
     } else {
-      call.dispatcher.statistics().CountReply(*row, false,
-                                              std::string_view(output).substr(output_before));
+      call.dispatcher.statistics().CountRejected(*row, *each.reply.error());
     }
   }
   call.dispatcher.matching().EndTransaction();
