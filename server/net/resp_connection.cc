@@ -26,12 +26,6 @@ constexpr std::size_t kBehindReportedMax = 64;
 
 constexpr char kTlsHandshake = 0x16;
 
-// Puts the connection into one of the turn's lists, once.
-void Enlist(RespConnection& connection, std::vector<RespConnection*>& list, bool& is_in_list) {
-  if (std::exchange(is_in_list, true)) return;
-  list.push_back(&connection);
-}
-
 }  // namespace
 
 static_assert(TurnArena::kWindowBytes >= TlsSocket::kWindowBytesMin);
@@ -46,14 +40,21 @@ RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress ad
 }
 
 RespConnection::~RespConnection() {
-  assert(is_closed_);
+  assert(is_closed());
   ::close(socket_);
 }
 
 bool RespConnection::Start() {
   interest_ = {.to_read = true};
-  is_started_ = turn_.readiness.Add(socket_, *this, interest_);
-  return is_started_;
+  if (!turn_.readiness.Add(socket_, *this, interest_)) return false;
+  life_ = Life::kOpen;
+  return true;
+}
+
+void RespConnection::Enlist(List list, std::vector<RespConnection*>& connections) {
+  if (IsIn(list)) return;
+  lists_ |= list;
+  connections.push_back(this);
 }
 
 void RespConnection::SetInterest(Interest interest) {
@@ -62,18 +63,17 @@ void RespConnection::SetInterest(Interest interest) {
 }
 
 void RespConnection::NoticeReadiness(const Readiness& readiness) {
-  if (is_closed_) return;
-  if (readiness.to_write) Enlist(*this, turn_.to_finish, is_to_finish_);
-  if (is_to_execute_) {
+  if (is_closed()) return;
+  if (readiness.to_write) Enlist(kToFinish, turn_.to_finish);
+  if (IsIn(kToExecute)) {
     // It comes behind others, and will be read then.
     is_unread_ = readiness.to_read && turn_.to_go_on.size() > kBehindReportedMax;
     if (is_unread_) SetInterest({.to_read = false, .to_write = interest_.to_write});
   } else if (readiness.to_read && interest_.to_read) {
     ReceiveAhead();
   } else if (readiness.is_lost && !interest_.to_read) {
-    is_peer_done_ = true;
-    is_peer_lost_ = true;
-    Enlist(*this, turn_.to_execute, is_to_execute_);
+    peer_ = Peer::kLost;
+    Enlist(kToExecute, turn_.to_execute);
   }
 }
 
@@ -93,7 +93,7 @@ void RespConnection::ReceiveAhead() {
     }
   }
   Receive(turn_.limits.received_bytes_max);
-  Enlist(*this, turn_.to_execute, is_to_execute_);
+  Enlist(kToExecute, turn_.to_execute);
 }
 
 // Many may ask for much at once who asked for nothing of late.
@@ -103,13 +103,14 @@ bool RespConnection::HasMuchToSay() const {
 }
 
 void RespConnection::GoBehind() {
-  if (std::exchange(is_to_execute_, true)) return;
+  if (IsIn(kToExecute)) return;
+  lists_ |= kToExecute;
   turn_.to_go_on.push_back(this);
 }
 
 std::size_t RespConnection::ReceiveBehind(std::size_t bytes_max) {
-  if (is_closed_ || is_ending_) return 0;
-  if (is_peer_done_ || CanExecute()) return std::min(input_.size(), bytes_max);
+  if (is_closed() || life_ == Life::kEnding) return 0;
+  if (is_peer_done() || CanExecute()) return std::min(input_.size(), bytes_max);
   return Receive(bytes_max);
 }
 
@@ -121,14 +122,13 @@ std::size_t RespConnection::Receive(std::size_t bytes_max) {
       tls_ != nullptr ? tls_->Receive(window) : ::recv(socket_, window.data(), window.size(), 0);
   if (received > 0) {
     TakeIn({window.data(), static_cast<std::size_t>(received)});
-    if (tls_ != nullptr && tls_->has_ended()) is_peer_done_ = true;
+    if (tls_ != nullptr && tls_->has_ended()) NoticePeerDone();
     return static_cast<std::size_t>(received);
   }
   if (received == 0) {
-    is_peer_done_ = true;
+    NoticePeerDone();
   } else if (errno != EAGAIN && errno != EINTR) {
-    is_peer_done_ = true;
-    is_peer_lost_ = true;
+    peer_ = Peer::kLost;
   }
   return 0;
 }
@@ -148,8 +148,8 @@ void RespConnection::TakeIn(std::string_view received) {
 }
 
 bool RespConnection::CanExecute() const {
-  return !client_.is_waiting() && !client_.is_closing() && !is_kill_asked_ && !is_ending_ &&
-         output_bytes() <= turn_.limits.output_pause_bytes &&
+  return !client_.is_waiting() && !client_.is_closing() && doom_ != Doom::kKilled &&
+         life_ != Life::kEnding && output_bytes() <= turn_.limits.output_pause_bytes &&
          (has_unseen_input_ || client_.has_more_to_execute());
 }
 
@@ -162,15 +162,15 @@ bool RespConnection::IsWaitingOrUntold() const {
 // Who has nothing more to say or to be told has closed before what is asked now was asked.
 void RespConnection::CloseIfGone() {
   const bool has_work = !arrived_.empty() || CanExecute() || output_bytes() > 0;
-  if (is_peer_done_ && (IsWaitingOrUntold() || !has_work)) {
-    Close(is_peer_lost_ ? CloseReason::kPeerFailed : CloseReason::kPeerClosed);
+  if (is_peer_done() && (IsWaitingOrUntold() || !has_work)) {
+    Close(peer_ == Peer::kLost ? CloseReason::kPeerFailed : CloseReason::kPeerClosed);
   }
 }
 
 std::size_t RespConnection::Execute() {
-  is_to_execute_ = false;
+  Leave(kToExecute);
   is_unread_ = false;
-  if (is_closed_) return 0;
+  if (is_closed()) return 0;
   const std::uint64_t executed_before = client_.profile().commands_processed;
   const std::uint64_t written_before = client_.written_bytes();
   const command::MatchingMeter& matching = turn_.dispatcher.matching();
@@ -191,8 +191,8 @@ void RespConnection::FollowPartialRequest(bool has_executed) {
   const bool is_partial_now = !input_.empty() && !has_unseen_input_ &&
                               !client_.has_more_to_execute() && !client_.is_waiting() &&
                               !client_.is_closing();
-  const bool is_rest_due = is_rest_due_;
-  is_rest_due_ = false;
+  const bool is_rest_due = deadline_ == Deadline::kRestDue;
+  if (is_rest_due) deadline_ = Deadline::kNone;
   if (!is_partial_now) {
     EndPartial();
   } else if (is_rest_due && !has_executed) {
@@ -204,11 +204,11 @@ void RespConnection::FollowPartialRequest(bool has_executed) {
 
 void RespConnection::RefusePartialRequest() {
   EndPartial();
-  // It comes behind others, and what it was to send may be there.
-  is_rest_due_ = is_to_execute_;
+  // Others come first, and the rest of the request may have come.
+  deadline_ = IsIn(kToExecute) ? Deadline::kRestDue : Deadline::kNone;
   // What is not read cannot be completed.
-  if (is_closed_ || is_to_execute_ || !IsToBeRead()) return;
-  is_overdue_ = true;
+  if (is_closed() || IsIn(kToExecute) || !IsToBeRead()) return;
+  deadline_ = Deadline::kOverdue;
   ++turn_.dispatcher.counters().closed_over_request_deadline;
   client_.EndWith(protocol::ErrorCode::kErr, "request not completed within " +
                                                  std::to_string(turn_.limits.request_deadline_ms) +
@@ -242,37 +242,37 @@ std::size_t RespConnection::ConsumeInput() {
 }
 
 void RespConnection::NoticeOutput() {
-  if (!is_closed_) Enlist(*this, turn_.to_finish, is_to_finish_);
+  if (!is_closed()) Enlist(kToFinish, turn_.to_finish);
 }
 
 bool RespConnection::AdmitOutput(std::size_t bytes) {
-  if (is_over_limit_) return false;
+  if (doom_ != Doom::kNone) return false;
   if (output_bytes() + bytes <= turn_.limits.output_bytes_max) return true;
-  is_over_limit_ = true;
+  doom_ = Doom::kOverLimit;
   NoticeOutput();
   return false;
 }
 
 void RespConnection::CloseNow() {
-  is_kill_asked_ = true;
+  doom_ = Doom::kKilled;
   NoticeOutput();
 }
 
 void RespConnection::Finish() {
-  is_to_finish_ = false;
-  if (is_closed_) return;
-  if (is_kill_asked_) return Close(CloseReason::kKilled);
-  if (is_over_limit_) return Close(CloseReason::kOutputLimit);
-  if (is_peer_lost_) return Close(CloseReason::kPeerFailed);
+  Leave(kToFinish);
+  if (is_closed()) return;
+  if (doom_ == Doom::kKilled) return Close(CloseReason::kKilled);
+  if (doom_ == Doom::kOverLimit) return Close(CloseReason::kOutputLimit);
+  if (peer_ == Peer::kLost) return Close(CloseReason::kPeerFailed);
   if (turn_.keeper != nullptr) HoldBackOutput();
   SendOutput();
-  if (is_closed_) return;
+  if (is_closed()) return;
   if (output_bytes() > turn_.limits.output_bytes_max) return Close(CloseReason::kOutputLimit);
   if (IsOver()) {
-    return Close(is_overdue_     ? CloseReason::kRequestDeadline
-                 : is_ending_    ? CloseReason::kServerStops
-                 : is_peer_done_ ? CloseReason::kPeerClosed
-                                 : CloseReason::kAnswered);
+    return Close(deadline_ == Deadline::kOverdue ? CloseReason::kRequestDeadline
+                 : life_ == Life::kEnding        ? CloseReason::kServerStops
+                 : is_peer_done()                ? CloseReason::kPeerClosed
+                                                 : CloseReason::kAnswered);
   }
   // Behind it its end could not be seen.
   if (client_.is_waiting() && input_.size() >= turn_.limits.waiting_input_bytes_max) {
@@ -304,11 +304,11 @@ void RespConnection::HoldBackOutput() {
   gate_.Pass(client_.written_bytes());
   if (gate_.is_open()) return;
   gate_.Release(CompletedBatch());
-  if (!gate_.is_open()) Enlist(*this, turn_.held, is_held_);
+  if (!gate_.is_open()) Enlist(kHeld, turn_.held);
 }
 
 void RespConnection::NoticeRelease() {
-  is_held_ = false;
+  Leave(kHeld);
   NoticeOutput();
 }
 
@@ -322,7 +322,7 @@ void RespConnection::SendOutput() {
   if (!unsent_.empty()) {
     const std::size_t sent = Send(unsent_.view().substr(0, sendable));
     unsent_.DropFront(sent);
-    if (is_closed_ || !unsent_.empty()) return;
+    if (is_closed() || !unsent_.empty()) return;
     sendable -= sent;
   }
   std::string& output = client_.output();
@@ -331,7 +331,7 @@ void RespConnection::SendOutput() {
   const std::size_t sent = Send(std::string_view(output).substr(0, sendable));
   if (sent == output.size()) {
     turn_.buffers.Return(output);
-  } else if (!is_closed_) {
+  } else if (!is_closed()) {
     unsent_.Adopt(std::exchange(output, {}), sent);
   }
 }
@@ -351,13 +351,13 @@ std::size_t RespConnection::Send(std::string_view bytes) {
 }
 
 bool RespConnection::IsOver() const {
-  if (is_peer_done_ && IsWaitingOrUntold()) return true;
+  if (is_peer_done() && IsWaitingOrUntold()) return true;
   if (output_bytes() > 0) return false;
-  return client_.is_closing() || is_ending_ || (is_peer_done_ && !CanExecute());
+  return client_.is_closing() || life_ == Life::kEnding || (is_peer_done() && !CanExecute());
 }
 
 bool RespConnection::IsToBeRead() const {
-  if (is_peer_done_ || is_ending_ || client_.is_closing()) return false;
+  if (is_peer_done() || life_ == Life::kEnding || client_.is_closing()) return false;
   if (client_.is_waiting()) return true;
   return output_bytes() <= turn_.limits.output_pause_bytes;
 }
@@ -367,12 +367,12 @@ void RespConnection::WaitForWhatIsNext() {
   SetInterest({.to_read = IsToBeRead() && !is_unread_, .to_write = SendableBytes() > 0});
   if (goes_on) {
     GoBehind();
-  } else if (!interest_.to_read && !is_to_execute_) {
-    const bool is_at_its_end = is_peer_done_ || is_ending_ || client_.is_closing();
+  } else if (!interest_.to_read && !IsIn(kToExecute)) {
+    const bool is_at_its_end = is_peer_done() || life_ == Life::kEnding || client_.is_closing();
     if (is_at_its_end && linger_until_ == engine::kNever) {
       linger_until_ = turn_.now + turn_.limits.linger_ms;
     }
-    Enlist(*this, turn_.to_watch, is_watched_);
+    Enlist(kWatched, turn_.to_watch);
   }
 }
 
@@ -384,15 +384,15 @@ void RespConnection::Watch(short poll_events) {
 }
 
 bool RespConnection::StopsBeingWatched() {
-  const bool stops = is_closed_ || interest_.to_read || is_to_execute_;
-  if (stops) is_watched_ = false;
+  const bool stops = is_closed() || interest_.to_read || IsIn(kToExecute);
+  if (stops) Leave(kWatched);
   return stops;
 }
 
 void RespConnection::End() {
-  if (is_closed_) return;
+  if (is_closed()) return;
   if (client_.is_waiting()) return Close(CloseReason::kServerStops);
-  is_ending_ = true;
+  life_ = Life::kEnding;
   NoticeOutput();
 }
 
@@ -409,8 +409,9 @@ void RespConnection::LogInAs(std::string_view user) {
 }
 
 void RespConnection::Close(CloseReason reason) {
-  if (is_closed_) return;
-  is_closed_ = true;
+  if (is_closed()) return;
+  const bool was_started = life_ != Life::kNew;
+  life_ = Life::kClosed;
   if (tls_ != nullptr && reason != CloseReason::kPeerFailed) tls_->SendEnd();
   const bool is_answered =
       reason == CloseReason::kAnswered || reason == CloseReason::kRequestDeadline;
@@ -424,7 +425,7 @@ void RespConnection::Close(CloseReason reason) {
   turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
   client_.Detach(turn_.now);
   turn_.addresses.Remove(client_.profile().address.peer);
-  if (is_started_) turn_.readiness.Remove(socket_);
+  if (was_started) turn_.readiness.Remove(socket_);
   input_.Clear();
   unsent_.Clear();
   turn_.buffers.Return(client_.output());
