@@ -42,9 +42,9 @@ struct EqualBytes {
 };
 
 // The whole state of the handlers of the null server.
-class NullEnvironment final : public command::Environment {
+class NullLocks {
  public:
-  explicit NullEnvironment(bool keeps_table) : keeps_table_(keeps_table) {}
+  void set_keeps_table(bool keeps_table) { keeps_table_ = keeps_table; }
 
   // Returns the number to answer, or 0 if the key is present.
   std::int64_t Lock(std::string_view key, std::string_view owner) {
@@ -59,27 +59,41 @@ class NullEnvironment final : public command::Environment {
     return true;
   }
 
-  const command::ServerFacts& Facts() const override { return facts_; }
-  std::int64_t UnixTimeUs() const override { return 0; }
-  std::uint64_t MonotonicNs() const override { return 0; }
-  command::ResourceUse Resources() const override { return {}; }
-  std::vector<command::Setting> FindSettings(const engine::Glob&) const override { return {}; }
-  std::string ChangeSetting(std::string_view, std::string_view) override {
-    return "nothing to set";
-  }
-  void LogFromScript(script::LogLevel /*level*/, std::string_view /*text*/) override {}
-  void RequestShutdown() override {}
-
  private:
-  const bool keeps_table_;
-  command::ServerFacts facts_;
+  bool keeps_table_ = false;
   std::int64_t newest_ = std::int64_t{1} << 47;  // about where fairlockd's tokens start
   boost::unordered_flat_map<std::string, std::string, HashOfBytes, EqualBytes> owners_;
 };
 
-NullEnvironment& EnvironmentOf(command::Invocation& call) {
-  return static_cast<NullEnvironment&>(call.dispatcher.environment());
-}
+NullLocks null_locks;
+
+class NullEnvironment final : public command::Clock,
+                              public command::ResourceMeter,
+                              public command::Settings,
+                              public command::CommandLog {
+ public:
+  // As the server is given it.
+  command::Environment Given() {
+    return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
+  }
+
+  std::int64_t UnixTimeUs() const override { return 0; }
+  std::uint64_t MonotonicNs() const override { return 0; }
+  command::ResourceUse Resources() const override { return {}; }
+  std::uint64_t MemoryInUse(bool /*asks_anew*/) override { return 0; }
+  std::vector<command::Setting> FindSettings(const engine::Glob&) const override { return {}; }
+  std::string ChangeSetting(std::string_view, std::string_view) override {
+    return "nothing to set";
+  }
+  void LogWarning(std::string_view /*text*/) override {}
+  void LogFromScript(script::LogLevel /*level*/, std::string_view /*text*/) override {}
+  void LogFailedLogIn(std::string_view, std::string_view) override {}
+  void LogMemoryShort(bool, std::uint64_t, std::uint64_t) override {}
+  void LogClosedNewcomer(command::ClosedNewcomer, std::string_view, engine::TimeMs) override {}
+
+ private:
+  command::ServerFacts facts_;
+};
 
 void Lock(command::Invocation& call) {
   command::ArgumentReader arguments(call.arguments);
@@ -87,7 +101,7 @@ void Lock(command::Invocation& call) {
   const std::string_view owner = arguments.Owner("owner");
   if (arguments.Take("PX")) arguments.LeaseMilliseconds();
   if (!arguments.Finish(call.reply)) return;
-  const std::int64_t number = EnvironmentOf(call).Lock(key.bytes, owner);
+  const std::int64_t number = null_locks.Lock(key.bytes, owner);
   if (number != 0) {
     call.reply.Integer(number);
   } else {
@@ -100,7 +114,7 @@ void Unlock(command::Invocation& call) {
   const engine::KeyName key = arguments.Key(call.client.database());
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
-  call.reply.Integer(EnvironmentOf(call).Unlock(key.bytes, owner) ? 1 : 0);
+  call.reply.Integer(null_locks.Unlock(key.bytes, owner) ? 1 : 0);
 }
 
 constexpr command::CommandSpec kCommands[] = {
@@ -119,8 +133,9 @@ class SilentEvents final : public net::NetEvents {
 };
 
 int Serve(std::uint16_t port, bool keeps_table) {
-  NullEnvironment environment(keeps_table);
-  command::Dispatcher dispatcher({}, environment, net::BoottimeMs(),
+  null_locks.set_keeps_table(keeps_table);
+  NullEnvironment environment;
+  command::Dispatcher dispatcher({}, environment.Given(), net::BoottimeMs(),
                                  {.history_bytes = 0, .labels_max = 0},
                                  command::CommandTable({kCommands}));
   SilentEvents events;

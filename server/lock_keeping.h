@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/command/dispatcher.h"
+#include "server/command/environment.h"
 #include "server/config.h"
 #include "server/logging.h"
 #include "server/net/turn_loop.h"
@@ -37,7 +38,7 @@ class DatabaseLog {
 };
 
 // Loop-confined; reading is done by a thread of its own.
-class LockKeeping {
+class LockKeeping final : public command::Persistence {
  public:
   // All must outlive it.
   LockKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log, KeepingHooks hooks);
@@ -54,10 +55,9 @@ class LockKeeping {
   // Why the data could not be read or written; empty: it could.
   std::string error() const { return has_failed() ? keeper_->failure() : error_; }
 
-  // For the commands.
-  command::PersistenceReport Report() const;
-  // One at a time. Empty: it is made by a thread of its own, and the client is answered.
-  std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id);
+  command::PersistenceReport Report() const override;
+  // One at a time; a thread of its own makes it.
+  std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id) override;
 
  private:
   void TakeOver(storage::Result<persist::OpenedLocks> opened);

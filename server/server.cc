@@ -140,50 +140,38 @@ command::ServerFacts FactsWith(const std::string& config_file) {
 
 Server::Server(const Config& config, const std::string& config_file, Log& log)
     : log_(log),
-      environment_(
-          FactsWith(config_file), FitToDescriptorLimit(config, log),
-          {.apply = [this](const Config& changed) { return Apply(changed); },
-           .request_shutdown = [this] { RequestStop("SHUTDOWN"); },
-           .persistence = [this] { return keeping_.Report(); },
-           .start_backup =
-               [this](const command::BackupRequest& request, std::uint64_t client_id) {
-                 return keeping_.StartBackup(request, client_id);
-               },
-           .log_warning = [this](std::string_view text) { log_.Warning("{}", text); },
-           .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); },
-           .start_password_check =
-               [this](command::PasswordQuestion question, std::uint64_t comparison_id) {
-                 return users_.StartCheck(std::move(question), comparison_id);
-               },
-           .reload_users = [this] { return users_.Reload(environment_.config()); },
-           .note_failed_log_in =
-               [this](std::string_view address, std::string_view user) {
-                 log_.Warning("log-in failed: user {} from {}", Escaped(user), address);
-               },
-           .note_memory_short = [this](auto... figures) { NoteMemoryShort(figures...); },
-           .note_closed_newcomer =
-               [this](auto... facts) { net_log_.NoteClosedNewcomer(facts...); }}),
-      dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
-                  RecorderOptionsOf(config)),
+      facts_(FactsWith(config_file)),
+      settings_(facts_, FitToDescriptorLimit(config, log),
+                [this](const Config& changed) { return Apply(changed); }),
+      request_log_(log),
+      dispatcher_(EngineOptionsOf(config),
+                  {.facts = facts_,
+                   .clock = clock_,
+                   .resources = resources_,
+                   .settings = settings_,
+                   .log = request_log_,
+                   .request_shutdown = [this] { RequestStop("SHUTDOWN"); }},
+                  net::BoottimeMs(), RecorderOptionsOf(config)),
       slow_lock_log_(log, dispatcher_.engine().clients()),
       net_log_(log),
-      loop_(dispatcher_, net_log_, LoopOptionsOf(environment_.config())),
+      loop_(dispatcher_, net_log_, LoopOptionsOf(settings_.config())),
       keeping_(dispatcher_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),
-      users_(dispatcher_, loop_, log),
+      users_(dispatcher_, loop_, log, settings_.config()),
       http_(loop_, config, log),
       tls_(loop_, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
+  dispatcher_.environment().persistence = &keeping_;
+  dispatcher_.environment().users = &users_;
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
   ApplyToDispatcher(config);
 }
 
 std::string Server::Start(bool initialises) {
-  const Config& config = environment_.config();
-  log_.Info("fairlockd {} starts, process {}; {}", Version(), environment_.Facts().process_id,
-            ReachOf(config));
+  const Config& config = settings_.config();
+  log_.Info("fairlockd {} starts, process {}; {}", Version(), facts_.process_id, ReachOf(config));
   if (std::string error = users_.Load(config); !error.empty()) return error;
   // Before anybody can connect, so that a server that was seen to serve stops in good order.
   StopOnSignals();
@@ -200,14 +188,14 @@ std::string Server::Start(bool initialises) {
     log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
   // Until the data is read, requests are answered by -LOADING.
-  keeping_.Start(config, initialises, FilesOf(config, environment_.Facts().config_file));
+  keeping_.Start(config, initialises, FilesOf(config, facts_.config_file));
   StartListening(std::move(listening.sockets));
   systemd_.StartWatchdog();
   return "";
 }
 
 net::ListenResult Server::OpenSockets() {
-  const net::ListenOptions options = RespListenOptions(environment_.config());
+  const net::ListenOptions options = RespListenOptions(settings_.config());
   net::ListenResult given = SystemdService::TakeSockets(options.tls_port);
   if (!given.sockets.empty() || !given.error.empty()) return given;
   return net::Listen(options);
@@ -223,7 +211,7 @@ void Server::StartListening(std::vector<net::ListeningSocket> sockets) {
 }
 
 void Server::NoteReady() {
-  const Config& config = environment_.config();
+  const Config& config = settings_.config();
   is_ready_ = true;
   sd_notify(0, "READY=1");
   std::string where = "-s " + config.unix_socket;
@@ -258,30 +246,6 @@ std::string Server::Apply(const Config& config) {
   log_.SetLevel(config.log_level);
   LogChanges(config);
   return "";
-}
-
-void Server::LogFromScript(script::LogLevel level, std::string_view text) {
-  if (level == script::LogLevel::kWarning) {
-    log_.Warning("a script says {}", Escaped(text));
-  } else if (level == script::LogLevel::kNotice) {
-    log_.Info("a script says {}", Escaped(text));
-  } else {
-    log_.Debug("a script says {}", Escaped(text));
-  }
-}
-
-void Server::NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {
-  if (!is_short) {
-    if (std::exchange(is_shortage_logged_, false)) {
-      log_.Info("memory: {} bytes are in use, and locks are taken again", used_bytes);
-    }
-    return;
-  }
-  const std::uint64_t count = shortages_.CountToLog(net::BoottimeMs());
-  is_shortage_logged_ = count > 0;
-  if (count == 0) return;
-  log_.Warning("memory: {} bytes are in use, and max_memory is {}: nothing new is taken ({} times)",
-               used_bytes, bytes_max, count);
 }
 
 void Server::ApplyToDispatcher(const Config& config) {
@@ -329,7 +293,7 @@ void Server::ApplyToSlowLockLog(const Config& config) {
 
 void Server::LogChanges(const Config& config) {
   for (const Option& option : AllOptions()) {
-    const std::string before = ShowOption(option, environment_.config());
+    const std::string before = ShowOption(option, settings_.config());
     const std::string after = ShowOption(option, config);
     if (before == after) continue;
     if (option.is_secret) {
@@ -376,15 +340,15 @@ void Server::Reload() {
   const CommandLine line = reread_();
   is_rereading_ = true;
   const auto reloaded = line.error.empty()
-                            ? environment_.Reload(line.config)
-                            : ProcessEnvironment::Reloaded{.error = line.error, .ignored = {}};
+                            ? settings_.Reload(line.config)
+                            : LiveSettings::Reloaded{.error = line.error, .ignored = {}};
   is_rereading_ = false;
   if (!reloaded.error.empty()) log_.Error("SIGHUP: nothing was changed: {}", reloaded.error);
   for (const std::string& name : reloaded.ignored) {
     log_.Warning("SIGHUP: {} is read at the start only; restart the server to change it", name);
   }
   if (reloaded.error.empty()) log_.Info("SIGHUP: the options were read anew");
-  tls_.Reload(environment_.config());
+  tls_.Reload(settings_.config());
   if (is_ready_) SystemdService::TellReloaded();
 }
 

@@ -57,8 +57,9 @@ std::string CheckUsers(const Config& config) {
   return is_open_door ? kOpenDoor : "";
 }
 
-UserKeeping::UserKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log)
-    : dispatcher_(dispatcher), loop_(loop), log_(log) {}
+UserKeeping::UserKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log,
+                         const Config& config)
+    : dispatcher_(dispatcher), loop_(loop), log_(log), config_(config) {}
 
 UserKeeping::~UserKeeping() {
   if (!checker_) return;
@@ -82,10 +83,10 @@ std::string UserKeeping::Load(const Config& config) {
   return "";
 }
 
-std::string UserKeeping::Reload(const Config& config) {
-  if (config.acl_file.empty())
+std::string UserKeeping::ReloadUsers() {
+  if (config_.acl_file.empty())
     return "there is no ACL file; --acl-file at the start would be right";
-  return Load(config);
+  return Load(config_);
 }
 
 std::string UserKeeping::Apply(const Config& config, bool is_rereading) {
@@ -110,7 +111,8 @@ std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets
   return "";
 }
 
-bool UserKeeping::StartCheck(command::PasswordQuestion question, std::uint64_t comparison_id) {
+bool UserKeeping::StartPasswordCheck(command::PasswordQuestion question,
+                                     std::uint64_t comparison_id) {
   if (checks_ == kChecksMax) return false;
   ++checks_;
   if (!checker_) checker_.emplace(1);

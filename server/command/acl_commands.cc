@@ -117,7 +117,8 @@ void DryRun(Invocation& call) {
 }
 
 void Load(Invocation& call) {
-  const std::string why = call.dispatcher.environment().ReloadUsers();
+  UserDirectory* const users = call.dispatcher.environment().users;
+  const std::string why = users == nullptr ? "there is no ACL file" : users->ReloadUsers();
   if (why.empty()) {
     call.reply.Ok();
   } else {

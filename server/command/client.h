@@ -99,7 +99,7 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void Resolve(const engine::Resolution& resolution, engine::TimeMs now);
   // The backup is made, unless there is an error. `path`: of a folder that the server has named.
   void AnswerBackup(const std::string& error, const std::string& path);
-  // The request being executed waits. For the map of EXPLAIN it is remembered.
+  // The request being executed waits; ExplainLater remembers it for the map of EXPLAIN.
   void WaitFor(WaitKind kind);
   void ExplainLater(const ExplainedRequest& request);
   // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
@@ -158,7 +158,6 @@ class Client final : public engine::Attachment, public UnsentGrantsHook {
   void Reset(engine::TimeMs now);
   void SetName(std::string_view name);
 
-  // That reply ends a wait; an error counts for the command that waited.
   void CountAwaitedError(const protocol::ReplyWriter& reply);
 
   Transaction* transaction() const { return transaction_.get(); }  // null: no MULTI, no WATCH

@@ -22,12 +22,11 @@ std::string SafeWord(std::string_view text) {
 
 }  // namespace
 
-CommandStatistics::CommandStatistics(const Environment& environment, std::size_t rows)
-    : environment_(environment), commands_(rows) {}
+CommandStatistics::CommandStatistics(const Clock& clock, std::size_t rows)
+    : clock_(clock), commands_(rows) {}
 
 std::uint64_t CommandStatistics::UsecOf(const CommandCounts& counts) const {
-  return static_cast<std::uint64_t>(static_cast<double>(counts.ticks) * environment_.NsPerTick() /
-                                    1000);
+  return static_cast<std::uint64_t>(static_cast<double>(counts.ticks) * clock_.NsPerTick() / 1000);
 }
 
 std::uint64_t CommandStatistics::ErrorsOf(std::string_view word) const {
@@ -36,7 +35,7 @@ std::uint64_t CommandStatistics::ErrorsOf(std::string_view word) const {
 }
 
 void CommandStatistics::TurnToAnother(std::size_t row) {
-  const std::uint64_t now = environment_.Ticks();
+  const std::uint64_t now = clock_.Ticks();
   // The ticks of two processors may differ by a little.
   if (timed_row_ != CommandTable::kNone && now > timed_since_) {
     commands_[timed_row_].ticks += now - timed_since_;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "protocol/wire_error.h"
+#include "server/command/clock.h"
 #include "server/command/command_table.h"
-#include "server/command/environment.h"
 
 namespace fairlock::command {
 
@@ -20,7 +20,7 @@ struct CommandCounts {
   std::uint64_t calls = 0;     // executed
   std::uint64_t rejected = 0;  // answered by an error before it was executed
   std::uint64_t failed = 0;    // executed, and answered by an error
-  std::uint64_t ticks = 0;     // of Environment::Ticks, while it was executed
+  std::uint64_t ticks = 0;     // of Clock::Ticks, while it was executed
 };
 
 // The loop's time is attributed to the command that it executes. Two clock reads a command would
@@ -34,7 +34,7 @@ class CommandStatistics {
   static constexpr std::string_view kOtherErrors = "OTHER";
 
   // Counts `rows` commands of a command table.
-  CommandStatistics(const Environment& environment, std::size_t rows);
+  CommandStatistics(const Clock& clock, std::size_t rows);
 
   const std::vector<CommandCounts>& commands() const { return commands_; }
   // What a command took, in microseconds.
@@ -68,7 +68,7 @@ class CommandStatistics {
   void TurnToAnother(std::size_t row);
   void CountWord(std::string word);
 
-  const Environment& environment_;
+  const Clock& clock_;
   std::vector<CommandCounts> commands_;
   std::map<std::string, std::uint64_t, std::less<>> errors_;
   std::uint64_t all_errors_ = 0;

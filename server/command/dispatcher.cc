@@ -14,10 +14,10 @@ namespace fairlock::command {
 
 using protocol::ErrorCode;
 
-Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
+Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment environment,
                        engine::TimeMs now, const record::RecorderOptions& recorder_options,
                        CommandTable commands)
-    : environment_(environment),
+    : environment_(std::move(environment)),
       started_at_(now),
       commands_(std::move(commands)),
       engine_(engine_options),
@@ -30,9 +30,9 @@ Dispatcher::Dispatcher(const engine::EngineOptions& engine_options, Environment&
       access_(*this),
       log_ins_(*this),
       newcomers_(*this),
-      unit_warnings_(environment),
-      memory_(environment),
-      statistics_(environment, commands_.rows().size()) {
+      unit_warnings_(environment_.log),
+      memory_(environment_.resources),
+      statistics_(environment_.clock, commands_.rows().size()) {
   if (recorder_.is_on()) AddEventSink(recorder_);
   engine_.set_notice_sink(&notifier_);
 }
@@ -238,15 +238,16 @@ void Dispatcher::CountIfFailed(std::size_t row, const Invocation& invocation) {
 }
 
 void Dispatcher::RunInStep(std::size_t row, Invocation& invocation) {
-  const std::uint64_t begun = environment_.Ticks();
+  const std::uint64_t begun = environment_.clock.Ticks();
   Run(row, invocation);
-  statistics_.AddTicks(row, environment_.Ticks() - begun);
+  statistics_.AddTicks(row, environment_.clock.Ticks() - begun);
   CountIfFailed(row, invocation);
 }
 
 void Dispatcher::ShowToMonitors(const Invocation& invocation, const CommandSpec& spec) {
   const Origin origin = scripts_.is_running() ? Origin::kScript : Origin::kClient;
-  monitors_.Show(invocation.client, spec, invocation.arguments, origin, environment_.UnixTimeUs());
+  monitors_.Show(invocation.client, spec, invocation.arguments, origin,
+                 environment_.clock.UnixTimeUs());
 }
 
 void Dispatcher::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
@@ -362,7 +363,7 @@ Client* Dispatcher::FindClient(std::uint64_t id) const {
 
 std::int64_t Dispatcher::UnixMs(engine::TimeMs at, engine::TimeMs now) const {
   // Both clocks are read in whole milliseconds, so their difference varies by one.
-  const std::int64_t offset_ms = environment_.UnixTimeUs() / 1000 - now;
+  const std::int64_t offset_ms = environment_.clock.UnixTimeUs() / 1000 - now;
   if (std::abs(offset_ms - unix_offset_ms_) > 1) unix_offset_ms_ = offset_ms;
   return at + unix_offset_ms_;
 }

@@ -73,7 +73,7 @@ enum class Service : std::uint8_t {
 // Loop-confined. Outlives its clients.
 class Dispatcher {
  public:
-  Dispatcher(const engine::EngineOptions& engine_options, Environment& environment,
+  Dispatcher(const engine::EngineOptions& engine_options, Environment environment,
              engine::TimeMs now, const record::RecorderOptions& recorder_options = {},
              CommandTable commands = CommandTable());
 
@@ -111,7 +111,6 @@ class Dispatcher {
   bool RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const;
   // The same of commands that come later as a whole: those that may take locks are refused too.
   bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
-  // Executes one request of a step, of the command at that row.
   void RunInStep(std::size_t row, Invocation& invocation);
   // Answers the requests that waited and are settled by the engine's last step, then sends the
   // messages that the step has caused: nobody reads of a grant before its reply.
@@ -137,7 +136,7 @@ class Dispatcher {
   void AddEventSink(engine::EventSink& sink);
   void DropEventSink(engine::EventSink& sink);
 
-  // By number. Numbers rise and are never used again.
+  // By number, which rise and are never reused.
   const std::map<std::uint64_t, Client*>& clients() const { return clients_; }
   Client* FindClient(std::uint64_t id) const;
 
@@ -212,7 +211,7 @@ class Dispatcher {
   bool IsRefused(const Client& client, const CommandSpec& spec, std::size_t arguments,
                  protocol::ReplyWriter& reply) const;
 
-  Environment& environment_;
+  Environment environment_;
   const engine::TimeMs started_at_;
   CommandTable commands_;
   engine::EventFan events_;

@@ -100,7 +100,7 @@ void Dispatcher::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {
 void Dispatcher::NoteMemory() {
   engine_.set_short_of_memory(memory_.is_short());
   NoteRefusedFlags();
-  environment_.NoteMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
+  environment_.log.LogMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
 }
 
 TransactionLimits Dispatcher::TransactionLimitsNow() const {

@@ -97,7 +97,7 @@ void EventPublisher::PublishLockEvent(const engine::Event& event) {
                                .key = event.key,
                                .owner = event.owner,
                                .token = event.token,
-                               .at_unix_ms = dispatcher_.environment().UnixTimeUs() / 1000,
+                               .at_unix_ms = dispatcher_.environment().clock.UnixTimeUs() / 1000,
                                .waited_ms = event.waited_ms,
                                .held_ms = event.held_ms,
                                .reason = EventReason(event.kind, event.reason)});

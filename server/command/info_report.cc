@@ -325,12 +325,12 @@ bool IsAskedFor(const Section& section, std::span<const std::string_view> asked)
 std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& dispatcher,
                        bool shows_patterns, engine::TimeMs now) {
   const Source source{.dispatcher = dispatcher,
-                      .facts = dispatcher.environment().Facts(),
+                      .facts = dispatcher.environment().facts,
                       .counters = dispatcher.counters(),
                       .locks = dispatcher.engine().counts(),
-                      .resources = dispatcher.environment().Resources(),
-                      .persistence = dispatcher.environment().Persistence(),
-                      .unix_us = dispatcher.environment().UnixTimeUs(),
+                      .resources = dispatcher.environment().resources.Resources(),
+                      .persistence = dispatcher.environment().ReportPersistence(),
+                      .unix_us = dispatcher.environment().clock.UnixTimeUs(),
                       .uptime_s = (now - dispatcher.started_at()) / 1000,
                       .shows_patterns = shows_patterns,
                       .now = now};

@@ -82,8 +82,10 @@ bool LogIns::BeginComparison(Comparison comparison, std::string_view password, I
     return true;
   }
   const std::uint64_t id = last_comparison_id_ + 1;
-  const bool has_begun = dispatcher_.environment().StartPasswordCheck(
-      {.stored = comparison.stored, .password = std::string(password)}, id);
+  UserDirectory* const users = dispatcher_.environment().users;
+  const bool has_begun =
+      users != nullptr && users->StartPasswordCheck(
+                              {.stored = comparison.stored, .password = std::string(password)}, id);
   if (!has_begun) return false;
   last_comparison_id_ = id;
   // It counts while it is under way, or a storm would be compared before the first has failed.
@@ -151,7 +153,7 @@ void LogIns::Refuse(const Client& client, std::string_view user, protocol::Reply
   const std::string& address = client.profile().address.peer;
   failures_.Add(address, now);
   ++dispatcher_.counters().failed_log_ins;
-  dispatcher_.environment().NoteFailedLogIn(address, user);
+  dispatcher_.environment().log.LogFailedLogIn(address, user);
   reply.Error(ErrorCode::kWrongPass, "invalid username-password pair or user is disabled.");
 }
 

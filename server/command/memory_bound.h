@@ -15,7 +15,7 @@ class MemoryBound {
  public:
   static constexpr engine::DurationMs kLookEveryMs = 10;
 
-  explicit MemoryBound(Environment& environment) : environment_(environment) {}
+  explicit MemoryBound(ResourceMeter& resources) : resources_(resources) {}
 
   // 0: there is no bound.
   std::uint64_t bytes_max() const { return bytes_max_; }
@@ -30,7 +30,7 @@ class MemoryBound {
   std::uint64_t used_bytes() const { return used_bytes_; }
 
  private:
-  Environment& environment_;
+  ResourceMeter& resources_;
   std::uint64_t bytes_max_ = 0;
   std::uint64_t used_bytes_ = 0;
   engine::TimeMs ask_at_ = 0;

@@ -55,8 +55,8 @@ void Newcomers::CloseSlow(engine::TimeMs now) {
     Client& client = *slow.client;
     Remove(client);
     ++dispatcher_.counters().closed_without_log_in;
-    dispatcher_.environment().NoteClosedNewcomer(ClosedNewcomer::kTooSlow,
-                                                 client.profile().address.peer, now);
+    dispatcher_.environment().log.LogClosedNewcomer(ClosedNewcomer::kTooSlow,
+                                                    client.profile().address.peer, now);
     client.EndWith(ErrorCode::kNoAuth,
                    "no log-in within " + std::to_string(limits_.time_ms_max) +
                        " ms (unauthenticated_timeout); AUTH sooner would be right");
@@ -70,8 +70,8 @@ void Newcomers::CloseOldest(engine::TimeMs now) {
     if (IsBeingCompared(client)) continue;
     Remove(client);
     ++dispatcher_.counters().closed_without_log_in;
-    dispatcher_.environment().NoteClosedNewcomer(ClosedNewcomer::kOneTooMany,
-                                                 client.profile().address.peer, now);
+    dispatcher_.environment().log.LogClosedNewcomer(ClosedNewcomer::kOneTooMany,
+                                                    client.profile().address.peer, now);
     client.EndWith(ErrorCode::kFull,
                    "more than " + std::to_string(limits_.count_max) +
                        " connections have not logged in (max_unauthenticated_clients), and this "

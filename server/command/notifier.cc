@@ -51,7 +51,7 @@ void Notifier::Take(const engine::Notice& notice) {
                      .key = notice.key,
                      .owner = notice.owner,
                      .token = notice.token,
-                     .at_unix_ms = dispatcher_.environment().UnixTimeUs() / 1000,
+                     .at_unix_ms = dispatcher_.environment().clock.UnixTimeUs() / 1000,
                      .waited_ms = notice.waited_ms,
                      .held_ms = notice.held_ms,
                      .reason = is_lost ? EventName(*notice.loss) : OutcomeReason(notice.outcome),

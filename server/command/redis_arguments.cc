@@ -52,7 +52,7 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
   const auto number = ReadRedisInteger(call, text);
   if (!number) return std::nullopt;
   // As Redis: refused is what overflows as Unix time in milliseconds, and nothing else.
-  const std::int64_t unix_now_ms = call.dispatcher.environment().UnixTimeUs() / 1000;
+  const std::int64_t unix_now_ms = call.dispatcher.environment().clock.UnixTimeUs() / 1000;
   std::int64_t end_ms = 0;
   const bool is_overflow =
       __builtin_mul_overflow(*number, form.unit_ms, &end_ms) ||

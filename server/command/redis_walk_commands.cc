@@ -139,7 +139,7 @@ void RandomKey(Invocation& call) {
   // Else it would look at the locks of all other databases.
   if (call.dispatcher.engine().CountLocks(call.client.database()) == 0) return call.reply.Null();
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
-  std::uint64_t cursor = (call.dispatcher.environment().MonotonicNs() + 1) * kSpread;
+  std::uint64_t cursor = (call.dispatcher.environment().clock.MonotonicNs() + 1) * kSpread;
   std::string_view found;
   std::size_t steps = 0;
   bool is_second_round = false;

@@ -60,12 +60,12 @@ void Scripts::Execute(const script::CommandCall& call, std::string& reply) {
   dispatcher_.ExecuteForScript(*client_, request_, call.is_read_only, now_, reply);
 }
 
-std::uint64_t Scripts::NowNs() { return dispatcher_.environment().MonotonicNs(); }
+std::uint64_t Scripts::NowNs() { return dispatcher_.environment().clock.MonotonicNs(); }
 
 void Scripts::CountError(std::string_view text) { dispatcher_.statistics().CountError(text); }
 
 void Scripts::Log(script::LogLevel level, std::string_view text) {
-  dispatcher_.environment().LogFromScript(level, text);
+  dispatcher_.environment().log.LogFromScript(level, text);
 }
 
 }  // namespace fairlock::command

@@ -24,7 +24,7 @@ namespace {
 using protocol::ErrorCode;
 
 void Time(Invocation& call) {
-  const std::int64_t now_us = call.dispatcher.environment().UnixTimeUs();
+  const std::int64_t now_us = call.dispatcher.environment().clock.UnixTimeUs();
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(now_us / 1'000'000));
   call.reply.Bulk(std::to_string(now_us % 1'000'000));
@@ -65,7 +65,7 @@ constexpr std::size_t kSettingPatternsMax = 50;
 // What that costs, in compared bytes.
 constexpr std::uint64_t kSettingPatternCost = 20'000;
 
-void AddMatchingSettings(Environment& environment, const engine::Glob& glob,
+void AddMatchingSettings(const Settings& settings, const engine::Glob& glob,
                          std::vector<Setting>& found) {
   const auto add = [&](Setting setting) {
     const bool is_there = std::any_of(found.begin(), found.end(), [&](const Setting& other) {
@@ -73,7 +73,7 @@ void AddMatchingSettings(Environment& environment, const engine::Glob& glob,
     });
     if (!is_there) found.push_back(std::move(setting));
   };
-  for (Setting& setting : environment.FindSettings(glob)) add(std::move(setting));
+  for (Setting& setting : settings.FindSettings(glob)) add(std::move(setting));
   for (const Setting& setting : kFixedSettings) {
     if (glob.Matches(setting.name)) add(setting);
   }
@@ -93,7 +93,7 @@ void ConfigGet(Invocation& call) {
     const auto glob = ReadGlob(call, "CONFIG GET", Lowered(pattern));
     if (!glob) return;
     walk.Charge(kSettingPatternCost);
-    AddMatchingSettings(call.dispatcher.environment(), *glob, found);
+    AddMatchingSettings(call.dispatcher.environment().settings, *glob, found);
   }
   call.reply.MapHeader(found.size());
   for (const Setting& setting : found) {
@@ -107,10 +107,10 @@ const Setting* FindFixedSetting(std::string_view name) {
   return found == kFixedSettings.end() ? nullptr : found;
 }
 
-std::optional<Setting> FindSetting(const Environment& environment, const std::string& name) {
+std::optional<Setting> FindSetting(const Settings& settings, const std::string& name) {
   if (name.size() > engine::kGlobBytesMax) return std::nullopt;
   if (const Setting* fixed = FindFixedSetting(name)) return *fixed;
-  for (Setting& setting : environment.FindSettings(engine::Glob(name))) {
+  for (Setting& setting : settings.FindSettings(engine::Glob(name))) {
     if (setting.name == name) return std::move(setting);
   }
   return std::nullopt;
@@ -122,9 +122,9 @@ void RefuseSetting(Invocation& call, const std::string& name, const std::string&
 }
 
 // Empty: done. Else what was wrong. A fixed setting can be given the value that it has.
-std::string Change(Environment& environment, const std::string& name, std::string_view value) {
+std::string Change(Settings& settings, const std::string& name, std::string_view value) {
   const Setting* const fixed = FindFixedSetting(name);
-  if (fixed == nullptr) return environment.ChangeSetting(name, value);
+  if (fixed == nullptr) return settings.ChangeSetting(name, value);
   if (name == kImmutableSetting) return "can't set immutable config";
   if (EqualsIgnoreCase(fixed->value, value)) return {};
   return "must be " + Quoted(fixed->value) + " on this server, got " + Quoted(value, 128);
@@ -136,7 +136,7 @@ std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   std::vector<Setting> present;
   for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
     const std::string name = Lowered(call.arguments[i]);
-    const auto setting = FindSetting(call.dispatcher.environment(), name);
+    const auto setting = FindSetting(call.dispatcher.environment().settings, name);
     if (!setting) {
       call.reply.Error(ErrorCode::kErr, "Unknown option or number of arguments for CONFIG SET - " +
                                             Quoted(call.arguments[i], 128));
@@ -157,12 +157,12 @@ void ConfigSet(Invocation& call) {
   if (call.arguments.size() % 2 != 0) return RefuseSyntax(call.reply);
   const auto before = FindSettingsToChange(call);
   if (!before) return;
-  Environment& environment = call.dispatcher.environment();
+  Settings& settings = call.dispatcher.environment().settings;
   for (std::size_t i = 0; i < before->size(); ++i) {
-    const std::string why = Change(environment, (*before)[i].name, call.arguments[2 * i + 3]);
+    const std::string why = Change(settings, (*before)[i].name, call.arguments[2 * i + 3]);
     if (why.empty()) continue;
     for (std::size_t j = i; j-- > 0;) {
-      Change(environment, (*before)[j].name, (*before)[j].value);
+      Change(settings, (*before)[j].name, (*before)[j].value);
     }
     return RefuseSetting(call, (*before)[i].name, why);
   }
@@ -217,8 +217,10 @@ void Backup(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const BackupRequest request = ReadBackupRequest(arguments);
   if (!arguments.Finish(call.reply)) return;
-  const std::string why =
-      call.dispatcher.environment().StartBackup(request, call.client.profile().id);
+  Persistence* const persistence = call.dispatcher.environment().persistence;
+  const std::string why = persistence == nullptr
+                              ? "nothing is kept that could be copied"
+                              : persistence->StartBackup(request, call.client.profile().id);
   if (!why.empty()) return call.reply.Error(ErrorCode::kErr, "no backup was made: " + why);
   call.client.WaitFor(WaitKind::kBackup);
 }
@@ -253,7 +255,7 @@ void Shutdown(Invocation& call) {
     return RefuseSyntax(call.reply);
   if (is_abort) return call.reply.Error(ErrorCode::kErr, "No shutdown in progress.");
   // The close of the connection is the answer.
-  call.dispatcher.environment().RequestShutdown();
+  call.dispatcher.environment().request_shutdown();
   call.client.CloseAfterOutput();
 }
 

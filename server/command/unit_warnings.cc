@@ -13,7 +13,7 @@ void UnitWarnings::Warn(const ClientProfile& client, std::string_view command,
   if (warned_.size() >= kLibrariesMax || !warned_.insert(library).second) return;
   const std::string option(duration.option);
   const std::string number = std::to_string(duration.ms);
-  environment_.LogWarning(
+  log_.LogWarning(
       (library.empty() ? "an unknown client library" : "client library " + Quoted(library)) + " (" +
       Escaped(client.address.peer) + ") sent " + std::string(command) + " with EX and " + option +
       " " + number + ": without a unit that is " + number + " ms, probably a mistake; " + option +

@@ -9,7 +9,7 @@
 
 namespace fairlock::command {
 
-class Environment;
+class CommandLog;
 struct ClientProfile;
 
 // A duration that a request gave without a unit.
@@ -25,14 +25,13 @@ class UnitWarnings {
   static constexpr engine::DurationMs kSuspectMsMax = 999;
   static constexpr std::size_t kLibrariesMax = 100;
 
-  // Outlived by `environment`, which logs.
-  explicit UnitWarnings(Environment& environment) : environment_(environment) {}
+  explicit UnitWarnings(CommandLog& log) : log_(log) {}
 
   // A request of that command gave a lease in seconds beside the duration.
   void Warn(const ClientProfile& client, std::string_view command, const BareDuration& duration);
 
  private:
-  Environment& environment_;
+  CommandLog& log_;
   std::set<std::string, std::less<>> warned_;
 };
 

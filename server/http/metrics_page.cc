@@ -102,7 +102,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"fairlock_http_connections", MetricType::Gauge, "Connections over HTTP",
      [](const Source& s) { return Real(s.dispatcher.gauges().http_clients); }},
     {"fairlock_connections_max", MetricType::Gauge, "How many clients may be connected",
-     [](const Source& s) { return Real(s.dispatcher.environment().Facts().connections_max); }},
+     [](const Source& s) { return Real(s.dispatcher.environment().facts.connections_max); }},
     {"fairlock_connections_received_total", MetricType::Counter, "Connections accepted",
      [](const Source& s) { return Real(s.counters.connections_received); }},
     {"fairlock_connections_rejected_total", MetricType::Counter,
@@ -347,11 +347,11 @@ std::string MetricsPage(command::Dispatcher& dispatcher, const LockSurvey& surve
   const Source source{.dispatcher = dispatcher,
                       .counters = dispatcher.counters(),
                       .locks = dispatcher.engine().counts(),
-                      .resources = dispatcher.environment().Resources(),
-                      .persistence = dispatcher.environment().Persistence(),
+                      .resources = dispatcher.environment().resources.Resources(),
+                      .persistence = dispatcher.environment().ReportPersistence(),
                       .now = now};
   std::vector<MetricFamily> families;
-  families.push_back(BuildFamily(dispatcher.environment().Facts()));
+  families.push_back(BuildFamily(dispatcher.environment().facts));
   for (const Metric& metric : kMetrics) {
     families.push_back(Family(metric.name, metric.type, metric.help));
     families.back().metric.push_back(Sample(metric.type, metric.value(source)));

@@ -19,9 +19,9 @@ struct SharedAnswers::Running {
     const std::uint64_t turn = dispatcher.counters().turns;
     if (answer || (busy_ns != 0 && turn == last_turn)) return;
     last_turn = turn;
-    const std::uint64_t began_ns = dispatcher.environment().MonotonicNs();
+    const std::uint64_t began_ns = dispatcher.environment().clock.MonotonicNs();
     answer = work->Step(commands, now);
-    busy_ns += std::max<std::uint64_t>(dispatcher.environment().MonotonicNs() - began_ns, 1);
+    busy_ns += std::max<std::uint64_t>(dispatcher.environment().clock.MonotonicNs() - began_ns, 1);
     if (!answer) return;
     done_at = now;
     work.reset();

@@ -60,7 +60,7 @@ Outcome ShowClients(const RouteCall& call) {
 }
 
 Outcome ShowDescription(const RouteCall& call) {
-  const std::string& version = call.commands.dispatcher().environment().Facts().version;
+  const std::string& version = call.commands.dispatcher().environment().facts.version;
   return Answer{.body = Describe(call.routes, version) + "\n"};
 }
 
@@ -91,7 +91,7 @@ boost::json::array OptionsOf(const std::vector<command::Setting>& settings) {
 Outcome ListSettings(const RouteCall& call) {
   const protocol::Reply reply = call.commands.Call({"CONFIG", "GET", "*"}, call.now);
   if (reply.IsError()) return RefusalOf(reply);
-  auto settings = call.commands.dispatcher().environment().FindSettings(engine::Glob("*"));
+  auto settings = call.commands.dispatcher().environment().settings.FindSettings(engine::Glob("*"));
   boost::json::object values = json::ObjectOf(reply);
   for (command::Setting& setting : settings) {
     if (!setting.is_secret || setting.value.empty()) continue;

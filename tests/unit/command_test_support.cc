@@ -76,6 +76,22 @@ std::string ShowReply(const protocol::Reply& reply) {
   return ShowElements(reply, "[", "]");
 }
 
+Environment FakeEnvironment::Given() {
+  return {.facts = facts,
+          .clock = *this,
+          .resources = *this,
+          .settings = *this,
+          .log = *this,
+          .request_shutdown = [this] { is_shutdown_requested = true; },
+          .persistence = this,
+          .users = this};
+}
+
+std::string FakeEnvironment::StartBackup(const BackupRequest& /*request*/,
+                                         std::uint64_t /*client_id*/) {
+  return "nothing is kept that could be copied";
+}
+
 void FakeEnvironment::LogFromScript(script::LogLevel level, std::string_view text) {
   script_log += std::to_string(static_cast<int>(level)) + " " + std::string(text) + "\n";
 }
@@ -102,7 +118,7 @@ bool FakeEnvironment::StartPasswordCheck(PasswordQuestion question, std::uint64_
   return true;
 }
 
-void FakeEnvironment::NoteFailedLogIn(std::string_view address, std::string_view user) {
+void FakeEnvironment::LogFailedLogIn(std::string_view address, std::string_view user) {
   failed_log_ins.push_back(std::string(address) + " " + std::string(user));
 }
 
@@ -112,14 +128,14 @@ std::uint64_t FakeEnvironment::MemoryInUse(bool asks_anew) {
   return memory_in_use += memory_per_look;
 }
 
-void FakeEnvironment::NoteMemoryShort(bool is_short, std::uint64_t used_bytes,
-                                      std::uint64_t bytes_max) {
+void FakeEnvironment::LogMemoryShort(bool is_short, std::uint64_t used_bytes,
+                                     std::uint64_t bytes_max) {
   memory_notes.push_back(std::string(is_short ? "short " : "room ") + std::to_string(used_bytes) +
                          " " + std::to_string(bytes_max));
 }
 
-void FakeEnvironment::NoteClosedNewcomer(ClosedNewcomer why, std::string_view address,
-                                         engine::TimeMs /*now*/) {
+void FakeEnvironment::LogClosedNewcomer(ClosedNewcomer why, std::string_view address,
+                                        engine::TimeMs /*now*/) {
   const bool is_slow = why == ClosedNewcomer::kTooSlow;
   closed_newcomers.push_back((is_slow ? "slow " : "too many ") + std::string(address));
 }
@@ -186,7 +202,7 @@ void TestClient::Close() {
 
 TestServer::TestServer(const engine::EngineOptions& options,
                        const record::RecorderOptions& recorder_options)
-    : dispatcher_(options, environment_, now_, recorder_options) {}
+    : dispatcher_(options, environment_.Given(), now_, recorder_options) {}
 
 TestServer::~TestServer() {
   for (const auto& client : clients_) client->Close();

@@ -18,9 +18,15 @@
 namespace fairlock::command {
 
 // Everything a command can learn from it is a member to set or to look at.
-class FakeEnvironment final : public Environment {
+class FakeEnvironment final : public Clock,
+                              public ResourceMeter,
+                              public Settings,
+                              public CommandLog,
+                              public Persistence,
+                              public UserDirectory {
  public:
-  const ServerFacts& Facts() const override { return facts; }
+  // As the server is given it.
+  Environment Given();
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
   void LogWarning(std::string_view text) override { warnings.emplace_back(text); }
@@ -32,14 +38,15 @@ class FakeEnvironment final : public Environment {
   std::vector<Setting> FindSettings(const engine::Glob& name_glob) const override;
   // Refuses the value "bad" with the text "bad value".
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
-  void RequestShutdown() override { is_shutdown_requested = true; }
+  PersistenceReport Report() const override { return {}; }
+  std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) override;
+  std::string ReloadUsers() override { return "there is no ACL file"; }
   // Kept until a test has them compared.
   bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) override;
-  void NoteFailedLogIn(std::string_view address, std::string_view user) override;
+  void LogFailedLogIn(std::string_view address, std::string_view user) override;
   std::uint64_t MemoryInUse(bool asks_anew) override;
-  void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override;
-  void NoteClosedNewcomer(ClosedNewcomer why, std::string_view address,
-                          engine::TimeMs now) override;
+  void LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override;
+  void LogClosedNewcomer(ClosedNewcomer why, std::string_view address, engine::TimeMs now) override;
 
   ServerFacts facts{.version = "0.1.0",
                     .run_id = std::string(40, 'a'),

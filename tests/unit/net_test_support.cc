@@ -118,7 +118,7 @@ int TestPeer::unreceived_bytes() const {
 
 LoopOnThread::LoopOnThread(const LoopOptions& options)
     : unix_path_(folder_.PathOf("socket")),
-      dispatcher_({}, environment_, BoottimeMs()),
+      dispatcher_({}, environment_.Given(), BoottimeMs()),
       loop_(std::make_unique<TurnLoop>(dispatcher_, events_, options)) {
   ListenOptions addresses;
   addresses.unix_path = unix_path_;

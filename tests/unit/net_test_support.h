@@ -35,16 +35,27 @@ class TemporaryFolder {
 // A TCP port of 127.0.0.1 that was free a moment ago.
 std::uint16_t FreePort();
 
-class NullEnvironment final : public command::Environment {
+class NullEnvironment final : public command::Clock,
+                              public command::ResourceMeter,
+                              public command::Settings,
+                              public command::CommandLog {
  public:
-  const command::ServerFacts& Facts() const override { return facts_; }
+  // As the server is given it.
+  command::Environment Given() {
+    return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
+  }
+
   std::int64_t UnixTimeUs() const override { return 0; }
   std::uint64_t MonotonicNs() const override { return 0; }
   command::ResourceUse Resources() const override { return {}; }
   std::vector<command::Setting> FindSettings(const engine::Glob&) const override { return {}; }
   std::string ChangeSetting(std::string_view, std::string_view) override { return "none"; }
+  std::uint64_t MemoryInUse(bool /*asks_anew*/) override { return 0; }
+  void LogWarning(std::string_view /*text*/) override {}
   void LogFromScript(script::LogLevel /*level*/, std::string_view /*text*/) override {}
-  void RequestShutdown() override {}
+  void LogFailedLogIn(std::string_view, std::string_view) override {}
+  void LogMemoryShort(bool, std::uint64_t, std::uint64_t) override {}
+  void LogClosedNewcomer(command::ClosedNewcomer, std::string_view, engine::TimeMs) override {}
 
  private:
   command::ServerFacts facts_;

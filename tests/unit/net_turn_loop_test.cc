@@ -434,7 +434,7 @@ TEST(TurnLoop, StopGivesUpOnThoseWhoDoNotRead) {
 
 TEST(TurnLoop, CanBeDestroyedWithoutHavingRun) {
   NullEnvironment environment;
-  command::Dispatcher dispatcher({}, environment, 0);
+  command::Dispatcher dispatcher({}, environment.Given(), 0);
   RecordedEvents events;
   TemporaryFolder folder;
   ListenOptions addresses;

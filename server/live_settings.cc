@@ -1,6 +1,4 @@
-#include "server/process_environment.h"
-
-#include <sys/resource.h>
+#include "server/live_settings.h"
 
 #include <algorithm>
 #include <cassert>
@@ -8,15 +6,10 @@
 
 #include "server/command/text.h"
 #include "server/config_options.h"
-#include "server/net/clock.h"
 
 namespace fairlock::server {
 
 namespace {
-
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
 
 const Option* FindByAnyName(std::string_view name) {
   for (const Option& option : AllOptions()) {
@@ -27,44 +20,13 @@ const Option* FindByAnyName(std::string_view name) {
 
 }  // namespace
 
-ProcessEnvironment::ProcessEnvironment(command::ServerFacts facts, Config config,
-                                       EnvironmentHooks hooks)
-    : facts_(std::move(facts)),
-      config_(std::move(config)),
-      hooks_(std::move(hooks)),
-      started_ns_(net::MonotonicNs()),
-      started_ticks_(net::Ticks()) {
+LiveSettings::LiveSettings(command::ServerFacts& facts, Config config, Apply apply)
+    : facts_(facts), config_(std::move(config)), apply_(std::move(apply)) {
   facts_.tcp_port = static_cast<std::uint16_t>(config_.port);
   facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
 }
 
-std::int64_t ProcessEnvironment::UnixTimeUs() const { return net::UnixTimeUs(); }
-
-std::uint64_t ProcessEnvironment::MonotonicNs() const { return net::MonotonicNs(); }
-
-std::uint64_t ProcessEnvironment::Ticks() const { return net::Ticks(); }
-
-double ProcessEnvironment::NsPerTick() const {
-  const std::uint64_t ticks = net::Ticks() - started_ticks_;
-  const std::uint64_t ns = net::MonotonicNs() - started_ns_;
-  return ticks == 0 ? 1 : static_cast<double>(ns) / static_cast<double>(ticks);
-}
-
-command::ResourceUse ProcessEnvironment::Resources() const {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return {.user_cpu_seconds = Seconds(usage.ru_utime),
-          .system_cpu_seconds = Seconds(usage.ru_stime),
-          .resident_bytes = MemoryMeter::ResidentBytes(),
-          .allocated_bytes = MemoryMeter::AllocatedBytes()};
-}
-
-std::uint64_t ProcessEnvironment::MemoryInUse(bool asks_anew) {
-  return asks_anew ? memory_.Measure() : memory_.Estimate();
-}
-
-std::vector<command::Setting> ProcessEnvironment::FindSettings(
-    const engine::Glob& name_glob) const {
+std::vector<command::Setting> LiveSettings::FindSettings(const engine::Glob& name_glob) const {
   std::vector<command::Setting> found;
   for (const Option& option : AllOptions()) {
     if (name_glob.Matches(option.name)) {
@@ -87,20 +49,24 @@ std::vector<command::Setting> ProcessEnvironment::FindSettings(
   return found;
 }
 
-std::string ProcessEnvironment::ChangeSetting(std::string_view name, std::string_view value) {
+std::string LiveSettings::ChangeSetting(std::string_view name, std::string_view value) {
   const Option* option = FindByAnyName(name);
   if (option == nullptr) return "there is no such option";
   if (!option->is_changeable) return "can't set immutable config: it is read at the start";
   Config changed = config_;
   if (!SetOption(*option, value, changed).empty()) return DescribeMistake(*option, value);
-  std::string why = hooks_.apply(changed);
+  return PutInForce(std::move(changed));
+}
+
+std::string LiveSettings::PutInForce(Config changed) {
+  std::string why = apply_(changed);
   if (!why.empty()) return why;
   config_ = std::move(changed);
   facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
   return "";
 }
 
-ProcessEnvironment::Reloaded ProcessEnvironment::Reload(const Config& fresh) {
+LiveSettings::Reloaded LiveSettings::Reload(const Config& fresh) {
   Reloaded reloaded;
   Config changed = config_;
   for (const Option& option : AllOptions()) {
@@ -113,10 +79,7 @@ ProcessEnvironment::Reloaded ProcessEnvironment::Reload(const Config& fresh) {
       reloaded.ignored.emplace_back(option.name);
     }
   }
-  reloaded.error = hooks_.apply(changed);
-  if (!reloaded.error.empty()) return reloaded;
-  config_ = std::move(changed);
-  facts_.connections_max = static_cast<std::uint32_t>(config_.max_clients);
+  reloaded.error = PutInForce(std::move(changed));
   return reloaded;
 }
 
