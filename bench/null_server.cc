@@ -18,8 +18,8 @@
 
 #include "server/command/argument_reader.h"
 #include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
 #include "server/command/environment.h"
+#include "server/command/server_parts.h"
 #include "server/net/clock.h"
 #include "server/net/listening_socket.h"
 #include "server/net/net_events.h"
@@ -97,7 +97,7 @@ class NullEnvironment final : public command::Clock,
 
 void Lock(command::Invocation& call) {
   command::ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const std::string_view owner = arguments.Owner("owner");
   if (arguments.Take("PX")) arguments.LeaseMilliseconds();
   if (!arguments.Finish(call.reply)) return;
@@ -111,7 +111,7 @@ void Lock(command::Invocation& call) {
 
 void Unlock(command::Invocation& call) {
   command::ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   call.reply.Integer(null_locks.Unlock(key.bytes, owner) ? 1 : 0);
@@ -135,11 +135,10 @@ class SilentEvents final : public net::NetEvents {
 int Serve(std::uint16_t port, bool keeps_table) {
   null_locks.set_keeps_table(keeps_table);
   NullEnvironment environment;
-  command::Dispatcher dispatcher({}, environment.Given(), net::BoottimeMs(),
-                                 {.history_bytes = 0, .labels_max = 0},
-                                 command::CommandTable({kCommands}));
+  command::ServerParts parts(command::CommandTable({kCommands}), {}, environment.Given(),
+                             net::BoottimeMs(), {.history_bytes = 0, .labels_max = 0});
   SilentEvents events;
-  net::TurnLoop loop(dispatcher, events, {});
+  net::TurnLoop loop(parts, events, {});
   net::ListenOptions addresses;
   addresses.bind = {"127.0.0.1"};
   addresses.port = port;

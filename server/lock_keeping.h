@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/dispatcher.h"
 #include "server/command/environment.h"
+#include "server/command/server_parts.h"
 #include "server/config.h"
 #include "server/logging.h"
 #include "server/net/turn_loop.h"
@@ -41,7 +41,7 @@ class DatabaseLog {
 class LockKeeping final : public command::Persistence {
  public:
   // All must outlive it.
-  LockKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log, KeepingHooks hooks);
+  LockKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log, KeepingHooks hooks);
   LockKeeping(const LockKeeping&) = delete;
   LockKeeping& operator=(const LockKeeping&) = delete;
   ~LockKeeping();
@@ -70,7 +70,7 @@ class LockKeeping final : public command::Persistence {
   BackupMade MakeBackup(const command::BackupRequest& request) const;
   void EndBackup(const BackupMade& made, std::uint64_t client_id);
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& parts_;
   net::TurnLoop& loop_;
   Log& log_;
   const KeepingHooks hooks_;

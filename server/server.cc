@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "server/command/command_families.h"
 #include "server/config_options.h"
 #include "server/config_values.h"
 #include "server/data_tools.h"
@@ -144,29 +145,29 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       settings_(facts_, FitToDescriptorLimit(config, log),
                 [this](const Config& changed) { return Apply(changed); }),
       request_log_(log),
-      dispatcher_(EngineOptionsOf(config),
-                  {.facts = facts_,
-                   .clock = clock_,
-                   .resources = resources_,
-                   .settings = settings_,
-                   .log = request_log_,
-                   .request_shutdown = [this] { RequestStop("SHUTDOWN"); }},
-                  net::BoottimeMs(), RecorderOptionsOf(config)),
-      slow_lock_log_(log, dispatcher_.engine().clients()),
+      parts_(command::WholeLanguage(), EngineOptionsOf(config),
+             {.facts = facts_,
+              .clock = clock_,
+              .resources = resources_,
+              .settings = settings_,
+              .log = request_log_,
+              .request_shutdown = [this] { RequestStop("SHUTDOWN"); }},
+             net::BoottimeMs(), RecorderOptionsOf(config)),
+      slow_lock_log_(log, parts_.locks.engine().clients()),
       net_log_(log),
-      loop_(dispatcher_, net_log_, LoopOptionsOf(settings_.config())),
-      keeping_(dispatcher_, loop_, log,
+      loop_(parts_, net_log_, LoopOptionsOf(settings_.config())),
+      keeping_(parts_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),
-      users_(dispatcher_, loop_, log, settings_.config()),
+      users_(parts_, loop_, log, settings_.config()),
       http_(loop_, config, log),
       tls_(loop_, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
-  dispatcher_.environment().persistence = &keeping_;
-  dispatcher_.environment().users = &users_;
+  parts_.environment.persistence = &keeping_;
+  parts_.environment.users = &users_;
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
-  ApplyToDispatcher(config);
+  ApplyToCommands(config);
 }
 
 std::string Server::Start(bool initialises) {
@@ -242,53 +243,52 @@ std::string Server::Apply(const Config& config) {
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
   keeping_.Apply(config);
   ApplyToTurns(config, loop_.limits());
-  ApplyToDispatcher(config);
+  ApplyToCommands(config);
   log_.SetLevel(config.log_level);
   LogChanges(config);
   return "";
 }
 
-void Server::ApplyToDispatcher(const Config& config) {
-  dispatcher_.set_limits(RequestLimitsOf(config));
-  dispatcher_.engine().set_default_lease_ms(config.default_lease);
-  dispatcher_.engine().set_reconnect_grace_ms(config.reconnect_grace);
-  dispatcher_.engine().set_keep_ms_max(config.max_keep);
-  dispatcher_.engine().set_ends_native_leases(config.compat_end_native_leases == "yes");
-  dispatcher_.engine().set_limit_overrides_max(
+void Server::ApplyToCommands(const Config& config) {
+  parts_.pipeline.limits = RequestLimitsOf(config);
+  parts_.locks.engine().set_default_lease_ms(config.default_lease);
+  parts_.locks.engine().set_reconnect_grace_ms(config.reconnect_grace);
+  parts_.locks.engine().set_keep_ms_max(config.max_keep);
+  parts_.locks.engine().set_ends_native_leases(config.compat_end_native_leases == "yes");
+  parts_.locks.engine().set_limit_overrides_max(
       static_cast<std::size_t>(config.max_limit_overrides));
-  dispatcher_.engine().set_deadlock_search(static_cast<std::size_t>(config.deadlock_search));
-  dispatcher_.engine().set_places_per_key_max(Bound(config.max_places_per_key));
-  dispatcher_.engine().set_claims_per_client_max(Bound(config.max_locks_per_connection));
-  dispatcher_.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
-  dispatcher_.newcomers().set_limits(
+  parts_.locks.engine().set_deadlock_search(static_cast<std::size_t>(config.deadlock_search));
+  parts_.locks.engine().set_places_per_key_max(Bound(config.max_places_per_key));
+  parts_.locks.engine().set_claims_per_client_max(Bound(config.max_locks_per_connection));
+  parts_.availability.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
+  parts_.newcomers.set_limits(
       {.time_ms_max = config.unauthenticated_timeout,
        .count_max = static_cast<std::size_t>(config.max_unauthenticated_clients)});
-  dispatcher_.channels().set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
-  dispatcher_.channels().set_lock_events_to_all_patterns(config.lock_events_to_all_patterns ==
-                                                         "yes");
-  dispatcher_.set_transaction_limits(
+  parts_.channels.set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
+  parts_.channels.set_lock_events_to_all_patterns(config.lock_events_to_all_patterns == "yes");
+  parts_.transactions.set_limits(
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),
        .bytes_max = static_cast<std::size_t>(config.max_transaction_size),
        .watched_keys_max = static_cast<std::size_t>(config.max_watched_keys)});
-  dispatcher_.scripts().interpreter().set_limits(ScriptLimitsOf(config));
-  dispatcher_.event_publisher().set_key_events(
+  parts_.scripts.interpreter().set_limits(ScriptLimitsOf(config));
+  parts_.event_publisher.set_key_events(
       static_cast<command::KeyEventClasses>(config.notify_keyspace_events));
   std::vector<engine::LabelRule> label_rules;
   for (const std::string& rule : config.labels) label_rules.push_back(*ParseLabelRule(rule));
-  dispatcher_.engine().set_label_rules(std::move(label_rules));
+  parts_.locks.engine().set_label_rules(std::move(label_rules));
   std::vector<engine::KeepRule> keep_rules;
   for (const std::string& rule : config.compat_keep_place) {
     keep_rules.push_back(*ParseKeepRule(rule));
   }
-  dispatcher_.engine().set_keep_rules(std::move(keep_rules));
+  parts_.locks.engine().set_keep_rules(std::move(keep_rules));
   ApplyToSlowLockLog(config);
 }
 
 void Server::ApplyToSlowLockLog(const Config& config) {
   const bool was_on = slow_lock_log_.is_on();
   slow_lock_log_.set_limits({.wait_ms = config.log_waits_over, .hold_ms = config.log_holds_over});
-  if (!was_on && slow_lock_log_.is_on()) dispatcher_.AddEventSink(slow_lock_log_);
-  if (was_on && !slow_lock_log_.is_on()) dispatcher_.DropEventSink(slow_lock_log_);
+  if (!was_on && slow_lock_log_.is_on()) parts_.locks.AddEventSink(slow_lock_log_);
+  if (was_on && !slow_lock_log_.is_on()) parts_.locks.DropEventSink(slow_lock_log_);
 }
 
 void Server::LogChanges(const Config& config) {

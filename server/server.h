@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 #include "server/command_line.h"
 #include "server/config.h"
 #include "server/http_side.h"
@@ -56,7 +56,7 @@ class Server {
   void StartListening(std::vector<net::ListeningSocket> sockets);
   void RequestStop(const std::string& why);
   std::string Apply(const Config& config);
-  void ApplyToDispatcher(const Config& config);
+  void ApplyToCommands(const Config& config);
   void ApplyToSlowLockLog(const Config& config);
   void LogChanges(const Config& config);
   void NoteReady();
@@ -67,7 +67,7 @@ class Server {
   ProcessClock clock_;
   ProcessResources resources_;
   RequestLog request_log_;
-  command::Dispatcher dispatcher_;
+  command::ServerParts parts_;
   SlowLockLog slow_lock_log_;
   NetLog net_log_;
   net::TurnLoop loop_;

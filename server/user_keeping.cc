@@ -11,6 +11,7 @@
 
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
+#include "server/command/command_families.h"
 #include "server/net/clock.h"
 #include "server/reach.h"
 
@@ -48,7 +49,7 @@ access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vo
 }  // namespace
 
 std::string CheckUsers(const Config& config) {
-  const auto read = ReadUsersOf(config, command::VocabularyOf(command::CommandTable()));
+  const auto read = ReadUsersOf(config, command::VocabularyOf(command::WholeLanguage()));
   if (!read.error.empty()) return read.error;
   const bool asks_for_nothing =
       config.port != 0 || (config.tls_port != 0 && config.tls_auth_clients != "required");
@@ -57,9 +58,9 @@ std::string CheckUsers(const Config& config) {
   return is_open_door ? kOpenDoor : "";
 }
 
-UserKeeping::UserKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log,
+UserKeeping::UserKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
                          const Config& config)
-    : dispatcher_(dispatcher), loop_(loop), log_(log), config_(config) {}
+    : parts_(parts), loop_(loop), log_(log), config_(config) {}
 
 UserKeeping::~UserKeeping() {
   if (!checker_) return;
@@ -68,18 +69,18 @@ UserKeeping::~UserKeeping() {
 }
 
 std::string UserKeeping::Load(const Config& config) {
-  access::UsersRead read = ReadUsersOf(config, dispatcher_.access().vocabulary());
+  access::UsersRead read = ReadUsersOf(config, parts_.access.vocabulary());
   if (!read.error.empty()) return read.error;
   const bool may_be_open = config.allow_open_bind == "yes";
   if (is_reachable_ && read.users->IsOpen() && !may_be_open) return kOpenDoor;
   requirepass_ = config.requirepass;
   may_be_open_ = may_be_open;
-  dispatcher_.log_ins().failures().set_per_minute_max(config.max_failed_log_ins);
-  dispatcher_.log_ins().ForgetOthers(*read.users);
+  parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
+  parts_.log_ins.ForgetOthers(*read.users);
   if (!config.acl_file.empty()) {
     log_.Info("{} users are read from {}", read.users->users().size(), config.acl_file);
   }
-  dispatcher_.access().SetUsers(std::move(read.users), net::BoottimeMs());
+  parts_.access_review.SetUsers(std::move(read.users), net::BoottimeMs());
   return "";
 }
 
@@ -90,7 +91,7 @@ std::string UserKeeping::ReloadUsers() {
 }
 
 std::string UserKeeping::Apply(const Config& config, bool is_rereading) {
-  dispatcher_.log_ins().failures().set_per_minute_max(config.max_failed_log_ins);
+  parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
   const bool is_changed =
       config.requirepass != requirepass_ || (config.allow_open_bind == "yes") != may_be_open_;
   return is_changed || is_rereading ? Load(config) : "";
@@ -103,7 +104,7 @@ std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets
   is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
     return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);
   });
-  const bool is_open = dispatcher_.access().users().IsOpen();
+  const bool is_open = parts_.access.users().IsOpen();
   if (is_reachable_ && is_open && !may_be_open_) return kOpenDoor;
   if (is_reachable_ && is_open) {
     log_.Warning("allow_open_bind: everybody who reaches the port can take and break every lock");
@@ -134,7 +135,7 @@ bool UserKeeping::StartPasswordCheck(command::PasswordQuestion question,
 
 void UserKeeping::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
   --checks_;
-  dispatcher_.log_ins().Finish(comparison_id, match, net::BoottimeMs());
+  parts_.log_ins.Finish(comparison_id, match, net::BoottimeMs());
 }
 
 }  // namespace fairlock::server

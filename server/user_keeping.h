@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "server/command/dispatcher.h"
 #include "server/command/environment.h"
+#include "server/command/server_parts.h"
 #include "server/config.h"
 #include "server/logging.h"
 #include "server/net/listening_socket.h"
@@ -23,7 +23,7 @@ std::string CheckUsers(const Config& config);
 class UserKeeping final : public command::UserDirectory {
  public:
   // All must outlive it; `config` is the configuration in force.
-  UserKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log, const Config& config);
+  UserKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log, const Config& config);
   UserKeeping(const UserKeeping&) = delete;
   UserKeeping& operator=(const UserKeeping&) = delete;
   // Waits for the password that is being compared.
@@ -44,7 +44,7 @@ class UserKeeping final : public command::UserDirectory {
  private:
   void EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match);
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& parts_;
   net::TurnLoop& loop_;
   Log& log_;
   const Config& config_;

@@ -4,10 +4,9 @@
 #include <cassert>
 #include <utility>
 
-#include "server/command/access_review.h"
 #include "server/command/client.h"
 #include "server/command/command_docs.h"
-#include "server/command/dispatcher.h"
+#include "server/command/statistics.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -163,32 +162,25 @@ access::Vocabulary VocabularyOf(const CommandTable& table) {
   return access::Vocabulary(std::move(names));
 }
 
-AccessControl::AccessControl(Dispatcher& dispatcher)
-    : dispatcher_(dispatcher),
-      rows_(RowsOf(dispatcher.commands())),
-      set_row_(dispatcher.commands().IndexOf("SET")),
-      wait_row_(dispatcher.commands().IndexOf("WAIT")),
-      vocabulary_(VocabularyOf(dispatcher.commands())),
+AccessControl::AccessControl(const CommandTable& table, ServerCounters& counters)
+    : table_(table),
+      counters_(counters),
+      rows_(RowsOf(table)),
+      set_row_(table.IndexOf("SET")),
+      wait_row_(table.IndexOf("WAIT")),
+      vocabulary_(VocabularyOf(table)),
       users_(OnlyDefaultUser()),
       own_user_(access::UnlimitedUser(kOwnUserName)) {}
 
-void AccessControl::SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now) {
-  // Clients refer to the users of before until they are reviewed.
-  const auto before = std::exchange(users_, std::move(users));
+std::shared_ptr<const access::UserTable> AccessControl::Replace(
+    std::shared_ptr<const access::UserTable> users) {
   ++generation_;
-  AccessReview(dispatcher_, now).ReviewAll();
+  return std::exchange(users_, std::move(users));
 }
 
 const User* AccessControl::NewcomersUser() const {
   const User* user = users_->Default();
   return user != nullptr && user->is_on && user->needs_no_password ? user : nullptr;
-}
-
-bool AccessControl::LogInAs(Client& client, std::string_view name) const {
-  const User* user = users_->Find(name);
-  if (user == nullptr || !user->is_on) return false;
-  client.LogIn(*user);
-  return true;
 }
 
 std::string AccessControl::JudgeKeys(const User& user, const CommandSpec& spec,
@@ -210,9 +202,9 @@ std::string AccessControl::JudgeKeys(const User& user, const CommandSpec& spec,
 
 std::string AccessControl::Judge(const User& user, std::size_t row,
                                  std::span<const std::string_view> request) const {
-  const CommandSpec& spec = *dispatcher_.commands().rows()[row];
+  const CommandSpec& spec = *table_.rows()[row];
   const bool is_set_new = row == set_row_ && IsSetNew(request);
-  const std::size_t number = is_set_new ? dispatcher_.commands().rows().size() : row;
+  const std::size_t number = is_set_new ? table_.rows().size() : row;
   if (!user.commands.test(number) && (spec.flags & kNoAuth) == 0) {
     return Denial(user, "run", Lowered(spec.name), "command");
   }
@@ -228,30 +220,29 @@ std::string AccessControl::Judge(const User& user, std::size_t row,
 
 bool AccessControl::Admit(const Client& client, const RequestAhead& request,
                           protocol::ReplyWriter& reply) const {
-  const CommandTable& table = dispatcher_.commands();
   const protocol::Arguments& arguments = request.arguments;
   std::size_t row = request.row;
   const bool is_known = row != CommandTable::kNone;
-  if (client.user() == nullptr) {
+  if (client.rights.user() == nullptr) {
     // Before anything else is said about the request.
-    if (is_known && (table.rows()[row]->flags & kNoAuth) != 0) return true;
+    if (is_known && (table_.rows()[row]->flags & kNoAuth) != 0) return true;
     reply.Error(ErrorCode::kNoAuth, "Authentication required.");
     return false;
   }
-  if (is_known && HasSubcommands(*table.rows()[row]) && arguments.size() > 1) {
-    row = table.IndexOfSubcommand(*table.rows()[row], arguments[1]);
+  if (is_known && HasSubcommands(*table_.rows()[row]) && arguments.size() > 1) {
+    row = table_.IndexOfSubcommand(*table_.rows()[row], arguments[1]);
   }
   // A request that is none is refused for that.
-  if (row == CommandTable::kNone || !FitsArity(*table.rows()[row], arguments.size())) return true;
+  if (row == CommandTable::kNone || !FitsArity(*table_.rows()[row], arguments.size())) return true;
   return AdmitRow(client, row, arguments, reply);
 }
 
 bool AccessControl::AdmitRow(const Client& client, std::size_t row,
                              const protocol::Arguments& arguments,
                              protocol::ReplyWriter& reply) const {
-  const std::string denial = Judge(*client.user(), row, arguments.views());
+  const std::string denial = Judge(*client.rights.user(), row, arguments.views());
   if (denial.empty()) return true;
-  ++dispatcher_.counters().denied_requests;
+  ++counters_.denied_requests;
   reply.Error(ErrorCode::kNoPerm, denial);
   return false;
 }

@@ -15,14 +15,13 @@
 #include "server/command/access_rows.h"
 #include "server/command/channels.h"
 #include "server/command/request_window.h"
-#include "server/engine/types.h"
 
 namespace fairlock::command {
 
 class Client;
 class CommandTable;
-class Dispatcher;
 struct CommandSpec;
+struct ServerCounters;
 
 // The commands of the table by their numbers there, and SET NX behind them.
 access::Vocabulary VocabularyOf(const CommandTable& table);
@@ -31,25 +30,22 @@ access::Vocabulary VocabularyOf(const CommandTable& table);
 // Loop-confined.
 class AccessControl {
  public:
-  explicit AccessControl(Dispatcher& dispatcher);
+  AccessControl(const CommandTable& table, ServerCounters& counters);
 
   const access::Vocabulary& vocabulary() const { return vocabulary_; }
   const access::UserTable& users() const { return *users_; }
   // Of these users: another number after each change.
   std::uint64_t generation() const { return generation_; }
 
-  // From now on these are the users. Connections go on as the users of their names; they are closed
-  // if there is none or it is off, or listen to what it may not hear. Places in line that a user
-  // may no longer ask for end, and their requests are answered -NOPERM.
-  void SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now);
+  // AccessReview applies the change to the clients that are connected. They refer to the users of
+  // before until then, so these are returned.
+  [[nodiscard]] std::shared_ptr<const access::UserTable> Replace(
+      std::shared_ptr<const access::UserTable> users);
 
-  // Who a new connection is; null: it has to log in.
+  // The user of a new connection; null: it has to log in.
   const access::User* NewcomersUser() const;
   // The user of connections that the server itself makes; may everything, and is not in the table.
   const access::User& own_user() const { return own_user_; }
-  // For who has proved its name elsewhere, as by a certificate. False: there is no such user, or it
-  // is off.
-  [[nodiscard]] bool LogInAs(Client& client, std::string_view user) const;
 
   // Why that user may not make that request, of the command at that row; empty: it may. Whether the
   // request is right otherwise does not matter.
@@ -67,7 +63,8 @@ class AccessControl {
   std::string JudgeKeys(const access::User& user, const CommandSpec& spec, const AccessRow& row,
                         std::span<const std::string_view> request) const;
 
-  Dispatcher& dispatcher_;
+  const CommandTable& table_;
+  ServerCounters& counters_;
   std::vector<AccessRow> rows_;  // by row of the command table
   std::size_t set_row_;
   std::size_t wait_row_;

@@ -1,25 +1,39 @@
-// What follows when the permissions of users have changed.
+// Changes the users, and applies the change to the clients that are connected.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "server/access/user.h"
+#include "server/access/user_table.h"
 #include "server/engine/inspection.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
 
+class AccessControl;
 class Client;
-class Dispatcher;
+class ClientRegistry;
+class CommandTable;
+class EffectDelivery;
+class Locks;
+class Sessions;
 
-// Made for one review. Takes a step for each connection and each place in line, at once: an
-// operator asks for it, and nobody may be granted meanwhile what it may not have.
+// Connections go on as the users of their names. A connection is closed if there is no such user,
+// if the user is off, or if the client listens to something that the user may not hear. Places in
+// queues that a user may no longer ask for end, and their requests are answered -NOPERM.
+//
+// Looks at each connection and at each place at once: an operator asks for it, and nobody may be
+// granted meanwhile what it may not have. Loop-confined.
 class AccessReview {
  public:
-  AccessReview(Dispatcher& dispatcher, engine::TimeMs now);
+  AccessReview(AccessControl& control, Sessions& sessions, const ClientRegistry& clients,
+               const CommandTable& table, Locks& locks, EffectDelivery& delivery);
 
-  void ReviewAll();
+  // From now on these are the users.
+  void SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now);
 
  private:
   struct Place {
@@ -29,19 +43,24 @@ class AccessReview {
     std::string denial;
   };
 
-  void ReviewClient(Client& client);
-  void ReviewWatcher(Client& client);
+  void ReviewAll(engine::TimeMs now);
+  void ReviewClient(Client& client, engine::TimeMs now);
+  void ReviewWatcher(Client& client, engine::TimeMs now);
   bool ListensTooMuch(const Client& client) const;
-  void ReviewLine(const engine::KeyName& key, std::vector<Place>& ended);
+  void ReviewQueue(const engine::KeyName& key, engine::TimeMs now, std::vector<Place>& ended);
   std::string JudgePlace(const engine::KeyName& key, const engine::PlaceInfo& place) const;
   std::string JudgeLock(const access::User& user, const engine::KeyName& key,
                         const engine::PlaceInfo& place) const;
   std::string JudgeSetNew(const access::User& user, const engine::KeyName& key,
                           const engine::PlaceInfo& place) const;
-  void EndPlace(const Place& place);
+  void EndPlace(const Place& place, engine::TimeMs now);
 
-  Dispatcher& dispatcher_;
-  const engine::TimeMs now_;
+  AccessControl& control_;
+  Sessions& sessions_;
+  const ClientRegistry& clients_;
+  const CommandTable& table_;
+  Locks& locks_;
+  EffectDelivery& delivery_;
 };
 
 }  // namespace fairlock::command

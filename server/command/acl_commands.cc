@@ -8,9 +8,10 @@
 
 #include "server/access/user_rules.h"
 #include "server/command/command_docs.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -19,22 +20,22 @@ namespace {
 
 using protocol::ErrorCode;
 
-void WhoAmI(Invocation& call) { call.reply.Bulk(call.client.user()->name); }
+void WhoAmI(Invocation& call) { call.reply.Bulk(call.client.rights.user()->name); }
 
 void AclList(Invocation& call) {
-  const auto& users = call.dispatcher.access().users().users();
+  const auto& users = call.server.access.users().users();
   call.reply.ArrayHeader(users.size());
   for (const auto& entry : users) call.reply.Bulk(access::DescribeUser(entry.second));
 }
 
 void Users(Invocation& call) {
-  const auto& users = call.dispatcher.access().users().users();
+  const auto& users = call.server.access.users().users();
   call.reply.ArrayHeader(users.size());
   for (const auto& entry : users) call.reply.Bulk(entry.first);
 }
 
 void ListCommandsOf(Invocation& call, std::string_view category) {
-  const access::Vocabulary& vocabulary = call.dispatcher.access().vocabulary();
+  const access::Vocabulary& vocabulary = call.server.access.vocabulary();
   const access::CommandSet set = vocabulary.FindCategory(Lowered(category));
   if (set.none()) {
     return call.reply.Error(ErrorCode::kErr, "Unknown category " + Quoted(category, 128));
@@ -48,10 +49,9 @@ void ListCommandsOf(Invocation& call, std::string_view category) {
 }
 
 void Categories(Invocation& call) {
-  if (call.arguments.size() > 3)
-    return RefuseArity(*call.dispatcher.commands().Find("ACL|CAT"), call.reply);
+  if (call.arguments.size() > 3) return RefuseArity(*call.server.table.Find("ACL|CAT"), call.reply);
   if (call.arguments.size() == 3) return ListCommandsOf(call, call.arguments[2]);
-  const auto names = call.dispatcher.access().vocabulary().Categories();
+  const auto names = call.server.access.vocabulary().Categories();
   call.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) call.reply.Bulk(name);
 }
@@ -63,7 +63,7 @@ void WriteField(Invocation& call, std::string_view name, std::string_view text) 
 
 // As Redis tells it, and the owners behind.
 void GetUser(Invocation& call) {
-  const access::User* user = call.dispatcher.access().users().Find(call.arguments[2]);
+  const access::User* user = call.server.access.users().Find(call.arguments[2]);
   if (user == nullptr) return call.reply.Null();
   call.reply.MapHeader(7);
   call.reply.Bulk("flags");
@@ -89,8 +89,8 @@ void GetUser(Invocation& call) {
 
 // What that user would be answered, if it is the permissions that decide.
 void DryRun(Invocation& call) {
-  const AccessControl& control = call.dispatcher.access();
-  const CommandTable& table = call.dispatcher.commands();
+  const AccessControl& control = call.server.access;
+  const CommandTable& table = call.server.table;
   const access::User* user = control.users().Find(call.arguments[2]);
   if (user == nullptr) {
     return call.reply.Error(ErrorCode::kErr,
@@ -117,7 +117,7 @@ void DryRun(Invocation& call) {
 }
 
 void Load(Invocation& call) {
-  UserDirectory* const users = call.dispatcher.environment().users;
+  UserDirectory* const users = call.server.environment.users;
   const std::string why = users == nullptr ? "there is no ACL file" : users->ReloadUsers();
   if (why.empty()) {
     call.reply.Ok();

@@ -115,7 +115,7 @@ engine::DurationMs ArgumentReader::ReadDuration(std::string_view name, bool may_
   if (may_be_forever && value && EqualsIgnoreCase(*value, "FOREVER")) return engine::kForever;
   if (const auto duration = value ? ParseDuration(*value) : std::nullopt) {
     const bool is_suspect =
-        !duration->has_unit && duration->ms > 0 && duration->ms <= UnitWarnings::kSuspectMsMax;
+        !duration->has_unit && duration->ms > 0 && duration->ms <= kSuspectMsMax;
     if (is_suspect && bare_duration_.ms == 0) bare_duration_ = {name, duration->ms};
     return duration->ms;
   }

@@ -8,7 +8,7 @@
 
 #include "protocol/arguments.h"
 #include "protocol/reply_writer.h"
-#include "server/command/unit_warnings.h"
+#include "server/command/duration_text.h"
 #include "server/engine/glob.h"
 #include "server/engine/types.h"
 

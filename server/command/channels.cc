@@ -56,7 +56,8 @@ bool Channels::Subscribe(Client& client, ChannelKind kind, std::string_view name
   }
   Channel& channel = found->second;
   if (!channel.subscribers.insert(&client).second) return false;
-  Subscriptions& subscriptions = client.NeedSubscriptions();
+  if (client.subscriptions == nullptr) client.subscriptions = std::make_unique<Subscriptions>();
+  Subscriptions& subscriptions = *client.subscriptions;
   subscriptions.by_kind[static_cast<std::size_t>(kind)].insert(&channel);
   if (kind == ChannelKind::kPattern) {
     subscriptions.pattern_bytes += name.size();
@@ -76,19 +77,19 @@ bool Channels::Unsubscribe(Client& client, ChannelKind kind, std::string_view na
   const auto found = NamesOf(kind).find(name);
   if (found == NamesOf(kind).end() || !found->second.subscribers.contains(&client)) return false;
   Channel& channel = found->second;
-  Subscriptions& subscriptions = client.NeedSubscriptions();
+  Subscriptions& subscriptions = *client.subscriptions;
   subscriptions.by_kind[static_cast<std::size_t>(kind)].erase(&channel);
   if (kind == ChannelKind::kPattern) {
     subscriptions.pattern_bytes -= name.size();
     subscriptions.pattern_cost -= PatternList::CostOf(*channel.glob);
   }
-  client.DropEmptySubscriptions();
+  if (subscriptions.size() == 0) client.subscriptions.reset();
   Remove(client, kind, channel);
   return true;
 }
 
 void Channels::UnsubscribeFromAll(Client& client) {
-  const std::unique_ptr<Subscriptions> subscriptions = client.TakeSubscriptions();
+  const std::unique_ptr<Subscriptions> subscriptions = std::move(client.subscriptions);
   if (subscriptions == nullptr) return;
   for (const ChannelKind kind : {ChannelKind::kExact, ChannelKind::kPattern, ChannelKind::kShard}) {
     for (Channel* channel : subscriptions->of(kind)) Remove(client, kind, *channel);
@@ -180,21 +181,26 @@ void Channels::PublishDeferred() {
 // It cannot keep up, as a subscriber that does not read its messages.
 void Channels::CloseCostliest() {
   Client* costliest = nullptr;
-  const auto cost_of = [](const Client& client) { return client.subscriptions()->pattern_cost; };
+  const auto cost_of = [](const Client& client) { return client.subscriptions->pattern_cost; };
   for (const auto& [name, pattern] : NamesOf(ChannelKind::kPattern)) {
     for (Client* client : pattern.subscribers) {
       if (costliest == nullptr || cost_of(*client) > cost_of(*costliest)) costliest = client;
     }
   }
-  if (costliest != nullptr) costliest->transport().CloseNow();
+  if (costliest != nullptr) costliest->transport.CloseNow();
 }
 
 std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding,
                               const DeliveredGrant& grant) {
   const bool is_shared = channel.subscribers.size() > 1;
   for (Client* client : channel.subscribers) {
-    const bool is_written = client->Push(encoding.For(client->version()));
-    if (grant.token != 0) client->NoteDelivery(grant, is_written, is_shared);
+    const bool is_written = client->Push(encoding.For(client->profile.version));
+    if (grant.token == 0) continue;
+    if (is_written) {
+      client->grants.AddDelivery(client->output.written(), grant, is_shared);
+    } else {
+      client->grants.AddLostDelivery(grant, is_shared);
+    }
   }
   return channel.subscribers.size();
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,8 +11,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/command/channel.h"
 #include "server/command/glob_walk.h"
 #include "server/command/pattern_list.h"
+#include "server/command/subscriptions.h"
+#include "server/command/unsent_grants.h"
 #include "server/engine/glob.h"
 #include "server/engine/types.h"
 
@@ -21,43 +23,10 @@ namespace fairlock::command {
 
 class Client;
 
-// Shard channels are names of their own: a message on one never reaches a channel or a pattern.
-enum class ChannelKind : std::uint8_t { kExact, kPattern, kShard };
-inline constexpr std::size_t kChannelKinds = 3;
-
 // Under it the server tells what happens to locks, and nobody else anything.
 inline constexpr std::string_view kOwnChannelPrefix = "__";
 // Of the channels that carry the events of locks, which Redis does not have.
 inline constexpr std::string_view kLockChannelPrefix = "__lock@";
-
-// A grant of which a message tells.
-struct DeliveredGrant {
-  std::uint64_t key_hash = 0;
-  engine::Token token = 0;  // 0: it tells of none
-};
-
-// A name of one kind to which somebody is subscribed.
-struct Channel {
-  std::string_view name;                     // that of its map
-  std::unique_ptr<const engine::Glob> glob;  // null: it is no pattern
-  boost::unordered_flat_set<Client*> subscribers;
-};
-
-// What one client is subscribed to, by kind. There is none while it is subscribed to nothing.
-struct Subscriptions {
-  std::array<boost::unordered_flat_set<Channel*>, kChannelKinds> by_kind;
-  std::size_t pattern_bytes = 0;   // of all its patterns
-  std::uint64_t pattern_cost = 0;  // what they cost each message at most
-
-  const boost::unordered_flat_set<Channel*>& of(ChannelKind kind) const {
-    return by_kind[static_cast<std::size_t>(kind)];
-  }
-  std::size_t size() const {
-    std::size_t names = 0;
-    for (const auto& channels : by_kind) names += channels.size();
-    return names;
-  }
-};
 
 // Told when a name gets its first subscriber, and when it has lost its last one. Loop-confined;
 // must not subscribe or unsubscribe anybody.

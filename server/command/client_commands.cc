@@ -9,9 +9,10 @@
 #include "server/command/client_list.h"
 #include "server/command/client_name.h"
 #include "server/command/command_docs.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -21,13 +22,13 @@ namespace {
 using protocol::ErrorCode;
 
 void ClientId(Invocation& call) {
-  call.reply.Integer(static_cast<std::int64_t>(call.client.profile().id));
+  call.reply.Integer(static_cast<std::int64_t>(call.client.profile.id));
 }
 
 void ClientInfo(Invocation& call) { call.reply.Verbatim("txt", DescribeClient(call.client, call)); }
 
 void GetName(Invocation& call) {
-  const std::string& name = call.client.profile().name;
+  const std::string& name = call.client.profile.name;
   if (name.empty()) {
     call.reply.Null();
   } else {
@@ -40,14 +41,14 @@ void SetName(Invocation& call) {
     call.reply.Error(ErrorCode::kErr, kBadClientName);
     return;
   }
-  call.client.SetName(call.arguments[2]);
+  call.server.clients.Rename(call.client, call.arguments[2]);
   call.reply.Ok();
 }
 
 void SetInfo(Invocation& call) {
   const std::string_view attribute = call.arguments[2];
   const std::string_view value = call.arguments[3];
-  ClientProfile& profile = call.client.profile();
+  ClientProfile& profile = call.client.profile;
   std::string* target = nullptr;
   if (EqualsIgnoreCase(attribute, "LIB-NAME")) target = &profile.library_name;
   if (EqualsIgnoreCase(attribute, "LIB-VER")) target = &profile.library_version;
@@ -75,7 +76,7 @@ void ListByNumber(Invocation& call) {
   for (std::size_t i = 3; i < call.arguments.size(); ++i) {
     const auto id = ParseInteger(call.arguments[i]);
     if (!id) return call.reply.Error(ErrorCode::kErr, "Invalid client ID");
-    const Client* client = call.dispatcher.FindClient(static_cast<std::uint64_t>(*id));
+    const Client* client = call.server.clients.Find(static_cast<std::uint64_t>(*id));
     if (client != nullptr) lines += DescribeClient(*client, call);
   }
   call.reply.Verbatim("txt", lines);
@@ -93,7 +94,7 @@ void ClientList(Invocation& call) {
     return RefuseSyntax(call.reply);
   }
   std::string lines;
-  for (const Client* client : FindClients(call.dispatcher, filter, call.now)) {
+  for (const Client* client : FindClients(call.server.clients, filter, call.now)) {
     lines += DescribeClient(*client, call);
   }
   call.reply.Verbatim("txt", lines);
@@ -101,11 +102,11 @@ void ClientList(Invocation& call) {
 
 // Ends the connection: another's at once, its own behind the reply.
 void Kill(Invocation& call, Client& victim) {
-  victim.CloseAfterOutput();
+  victim.output.CloseAfter();
   if (&victim == &call.client) return;
   // Before the transport acts, so that within this turn it neither gets a lock nor runs a command.
-  victim.Detach(call.now);
-  victim.transport().CloseNow();
+  call.server.lifecycle.Detach(victim, call.now);
+  victim.transport.CloseNow();
 }
 
 // False: the error is answered.
@@ -134,7 +135,7 @@ bool ReadAgeFilter(Invocation& call, std::string_view value, ClientFilter& filte
 }
 
 bool ReadUserFilter(Invocation& call, std::string_view value, ClientFilter& filter) {
-  if (call.dispatcher.access().users().Find(value) == nullptr) {
+  if (call.server.access.users().Find(value) == nullptr) {
     call.reply.Error(ErrorCode::kErr, "No such user " + Quoted(value, 128));
     return false;
   }
@@ -196,7 +197,7 @@ bool ReadKillOption(Invocation& call, std::string_view name, std::string_view va
 // CLIENT KILL address: may end the asker's own connection.
 void KillByAddress(Invocation& call) {
   const ClientFilter filter{.address = call.arguments[2]};
-  const std::vector<Client*> victims = FindClients(call.dispatcher, filter, call.now);
+  const std::vector<Client*> victims = FindClients(call.server.clients, filter, call.now);
   if (victims.empty()) return call.reply.Error(ErrorCode::kErr, "No such client");
   for (Client* victim : victims) Kill(call, *victim);
   call.reply.Ok();
@@ -209,7 +210,7 @@ void KillByFilter(Invocation& call) {
     if (i + 1 == arguments.size()) return RefuseSyntax(call.reply);
     if (!ReadKillOption(call, arguments[i], arguments[i + 1], filter)) return;
   }
-  const std::vector<Client*> victims = FindClients(call.dispatcher, filter, call.now);
+  const std::vector<Client*> victims = FindClients(call.server.clients, filter, call.now);
   for (Client* victim : victims) Kill(call, *victim);
   call.reply.Integer(static_cast<std::int64_t>(victims.size()));
 }
@@ -236,12 +237,12 @@ void Unblock(Invocation& call) {
   }
   const auto id = ParseInteger(arguments[2]);
   if (!id) return call.reply.Error(ErrorCode::kErr, "value is not an integer or out of range");
-  Client* waiter = call.dispatcher.FindClient(static_cast<std::uint64_t>(*id));
-  const WaitKind kind = waiter == nullptr ? WaitKind::kNothing : waiter->wait_kind();
+  Client* waiter = call.server.clients.Find(static_cast<std::uint64_t>(*id));
+  const WaitKind kind = waiter == nullptr ? WaitKind::kNothing : waiter->wait.kind();
   const bool is_waiting = kind == WaitKind::kLock || kind == WaitKind::kKeyFree;
   if (is_waiting) {
-    if (fails) waiter->FailAtTimeOut();
-    call.dispatcher.engine().EndWaits(*waiter, call.now, call.dispatcher.effects());
+    if (fails) waiter->wait.FailAtTimeOut();
+    call.server.locks.engine().EndWaits(*waiter, call.now, call.server.locks.effects());
   }
   call.reply.Integer(is_waiting ? 1 : 0);
 }

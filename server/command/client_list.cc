@@ -4,6 +4,7 @@
 #include <array>
 
 #include "server/command/text.h"
+#include "server/command/transactions.h"
 
 namespace fairlock::command {
 
@@ -22,18 +23,14 @@ constexpr auto kTypeNames = std::to_array<TypeName>({
     {"pubsub", ClientType::kPubsub},
 });
 
-bool IsCollecting(const Client& client) {
-  return client.transaction() != nullptr && client.transaction()->is_open();
-}
-
 std::string FlagsOf(const Client& client) {
   std::string flags;
-  if (client.is_monitor()) flags += 'O';
-  if (client.subscriptions() != nullptr) flags += 'P';
-  if (IsCollecting(client)) flags += 'x';
-  if (client.is_waiting()) flags += 'b';
-  if (client.is_closing()) flags += 'c';
-  if (client.profile().address.peer.starts_with('/')) flags += 'U';
+  if (client.profile.is_monitor) flags += 'O';
+  if (client.subscriptions != nullptr) flags += 'P';
+  if (Transactions::IsCollecting(client)) flags += 'x';
+  if (client.wait.is_waiting()) flags += 'b';
+  if (client.output.is_closing()) flags += 'c';
+  if (client.profile.address.peer.starts_with('/')) flags += 'U';
   return flags.empty() ? "N" : flags;
 }
 
@@ -63,7 +60,7 @@ std::optional<ClientType> FindClientType(std::string_view name) {
 }
 
 ClientType TypeOf(const Client& client) {
-  return client.subscriptions() != nullptr ? ClientType::kPubsub : ClientType::kNormal;
+  return client.subscriptions != nullptr ? ClientType::kPubsub : ClientType::kNormal;
 }
 
 namespace {
@@ -87,12 +84,12 @@ std::string WithoutBlanks(std::string_view bytes) {
 void AddWait(FieldLine& line, const Client& client, engine::TimeMs now) {
   const auto awaited = engine::LockEngine::AwaitedBy(client);
   line.Add("wait-key", awaited ? WithoutBlanks(awaited->key.bytes) : "");
-  const engine::TimeMs since = awaited ? awaited->since.value_or(client.profile().active_at) : now;
+  const engine::TimeMs since = awaited ? awaited->since.value_or(client.profile.active_at) : now;
   line.Add("waited-ms", now - since);
 }
 
 std::uint64_t CountSubscriptions(const Client& client, ChannelKind kind) {
-  return client.subscriptions() == nullptr ? 0 : client.subscriptions()->of(kind).size();
+  return client.subscriptions == nullptr ? 0 : client.subscriptions->of(kind).size();
 }
 
 }  // namespace
@@ -111,8 +108,8 @@ std::uint64_t ArgumentBytes(const Client& client, const Invocation& call) {
 
 std::string DescribeClient(const Client& client, const Invocation& call) {
   const engine::TimeMs now = call.now;
-  const ClientProfile& profile = client.profile();
-  const std::string& output = client.output();
+  const ClientProfile& profile = client.profile;
+  const std::string& output = client.output.bytes();
   constexpr std::uint64_t kNone = 0;
   FieldLine line;
   line.Add("id", profile.id);
@@ -123,13 +120,13 @@ std::string DescribeClient(const Client& client, const Invocation& call) {
   line.Add("age", (now - profile.connected_at) / 1000);
   line.Add("idle", (now - profile.active_at) / 1000);
   line.Add("flags", FlagsOf(client));
-  line.Add("db", std::uint64_t{client.database()});
+  line.Add("db", std::uint64_t{client.profile.database});
   line.Add("sub", CountSubscriptions(client, ChannelKind::kExact));
   line.Add("psub", CountSubscriptions(client, ChannelKind::kPattern));
   line.Add("ssub", CountSubscriptions(client, ChannelKind::kShard));
-  const Transaction* transaction = IsCollecting(client) ? client.transaction() : nullptr;
+  const Transaction* transaction = Transactions::IsCollecting(client) ? client.transaction.get() : nullptr;
   line.Add("multi", transaction == nullptr ? -1 : static_cast<std::int64_t>(transaction->size()));
-  const InputUse input = client.transport().UnexecutedInput();
+  const InputUse input = client.transport.UnexecutedInput();
   const std::uint64_t transaction_bytes = transaction == nullptr ? kNone : transaction->bytes();
   line.Add("qbuf", std::uint64_t{input.bytes});
   // What came in this turn is in memory that all connections share.
@@ -148,7 +145,7 @@ std::string DescribeClient(const Client& client, const Invocation& call) {
   line.Add("cmd", command == nullptr ? "NULL" : Lowered(command->name));
   line.Add("user", profile.user);
   line.Add("redir", std::int64_t{-1});
-  line.Add("resp", static_cast<std::uint64_t>(client.version()));
+  line.Add("resp", static_cast<std::uint64_t>(client.profile.version));
   line.Add("lib-name", profile.library_name);
   line.Add("lib-ver", profile.library_version);
   AddWait(line, client, now);
@@ -156,7 +153,7 @@ std::string DescribeClient(const Client& client, const Invocation& call) {
 }
 
 bool ClientFilter::Accepts(const Client& client, engine::TimeMs now) const {
-  const ClientProfile& profile = client.profile();
+  const ClientProfile& profile = client.profile;
   return &client != except && (!id || *id == profile.id) && (!type || *type == TypeOf(client)) &&
          (!address || *address == profile.address.peer) &&
          (!local_address || *local_address == profile.address.local) &&
@@ -164,10 +161,10 @@ bool ClientFilter::Accepts(const Client& client, engine::TimeMs now) const {
          (!age_min_ms || now - profile.connected_at >= *age_min_ms);
 }
 
-std::vector<Client*> FindClients(const Dispatcher& dispatcher, const ClientFilter& filter,
+std::vector<Client*> FindClients(const ClientRegistry& clients, const ClientFilter& filter,
                                  engine::TimeMs now) {
   std::vector<Client*> found;
-  for (const auto& [id, client] : dispatcher.clients()) {
+  for (const auto& [id, client] : clients.all()) {
     if (filter.Accepts(*client, now)) found.push_back(client);
   }
   return found;

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "server/command/client.h"
-#include "server/command/dispatcher.h"
+#include "server/command/client_registry.h"
+#include "server/command/invocation.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
@@ -35,7 +36,7 @@ struct ClientFilter {
 };
 
 // In the order of their numbers.
-std::vector<Client*> FindClients(const Dispatcher& dispatcher, const ClientFilter& filter,
+std::vector<Client*> FindClients(const ClientRegistry& clients, const ClientFilter& filter,
                                  engine::TimeMs now);
 
 }  // namespace fairlock::command

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "server/command/command_syntax.h"
-#include "server/command/dispatcher.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -245,26 +244,6 @@ std::vector<std::string_view> KeysOf(const CommandSpec& spec,
   const KeyRange range = KeyRangeOf(spec, request);
   for (std::size_t i = range.first; i < range.end; i += range.step) keys.push_back(request[i]);
   return keys;
-}
-
-void AnswerHelp(Invocation& call) {
-  const CommandTable& table = call.dispatcher.commands();
-  const CommandSpec& container = *table.Find(call.arguments[0]);
-  std::vector<std::string> lines;
-  lines.push_back(std::string(container.name) +
-                  " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
-  const auto add = [&](std::string line, std::string_view summary) {
-    lines.push_back(std::move(line));
-    lines.push_back("    " + std::string(summary) + ".");
-  };
-  if (container.handler != nullptr) add("(no subcommand)", container.summary);
-  for (const CommandSpec* subcommand : table.SubcommandsOf(container)) {
-    std::string line(subcommand->name.substr(container.name.size() + 1));
-    if (!subcommand->syntax.empty()) line.append(" ").append(subcommand->syntax);
-    add(std::move(line), subcommand->summary);
-  }
-  call.reply.ArrayHeader(lines.size());
-  for (const std::string& line : lines) call.reply.Simple(line);
 }
 
 }  // namespace fairlock::command

@@ -41,7 +41,4 @@ KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> r
 std::vector<std::string_view> KeysOf(const CommandSpec& spec,
                                      std::span<const std::string_view> request);
 
-// The reply of CONTAINER HELP.
-void AnswerHelp(Invocation& call);
-
 }  // namespace fairlock::command

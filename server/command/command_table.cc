@@ -51,13 +51,6 @@ bool IsShort(std::string_view name) {
 
 }  // namespace
 
-CommandTable::CommandTable()
-    : CommandTable({LockCommands(), MlockCommands(), LookCommands(), RecordCommands(),
-                    LimitCommands(), RedisWriteCommands(), RedisKeyCommands(), RedisWalkCommands(),
-                    ScriptCommands(), SubscriptionCommands(), TransactionCommands(),
-                    ConnectionCommands(), AclCommands(), ClientCommands(), ServerCommands(),
-                    IntrospectionCommands()}) {}
-
 CommandTable::CommandTable(std::initializer_list<std::span<const CommandSpec>> families) {
   for (const auto family : families) {
     for (const CommandSpec& spec : family) {

@@ -8,26 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/arguments.h"
-#include "protocol/reply_writer.h"
-#include "server/engine/types.h"
-
 namespace fairlock::command {
 
-class Client;
-class Dispatcher;
-
-// One request on its way through its handler.
-struct Invocation {
-  Dispatcher& dispatcher;
-  Client& client;
-  const protocol::Arguments& arguments;  // the name is the first, of a subcommand the second too
-  protocol::ReplyWriter reply;
-  engine::TimeMs now;
-  // Of the first key that the row names, in this database; 0: not known.
-  std::uint64_t key_hash = 0;
-  bool has_script_failed = false;  // the reply is an error of a script, which is counted already
-};
+struct Invocation;
 
 // As COMMAND shows them.
 enum CommandFlag : std::uint32_t {
@@ -113,30 +96,9 @@ constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
   return spec.arity >= 0 ? count == spec.arity : count >= -spec.arity;
 }
 
-// One family of commands, each defined at the bottom of its file.
-std::span<const CommandSpec> LockCommands();
-std::span<const CommandSpec> MlockCommands();
-std::span<const CommandSpec> LookCommands();
-std::span<const CommandSpec> RecordCommands();
-std::span<const CommandSpec> LimitCommands();
-std::span<const CommandSpec> RedisWriteCommands();
-std::span<const CommandSpec> RedisKeyCommands();
-std::span<const CommandSpec> RedisWalkCommands();
-std::span<const CommandSpec> ScriptCommands();
-std::span<const CommandSpec> SubscriptionCommands();
-std::span<const CommandSpec> TransactionCommands();
-std::span<const CommandSpec> ConnectionCommands();
-std::span<const CommandSpec> AclCommands();
-std::span<const CommandSpec> ClientCommands();
-std::span<const CommandSpec> ServerCommands();
-std::span<const CommandSpec> IntrospectionCommands();
-
 // Immutable once made. Find is O(1) and allocates nothing.
 class CommandTable {
  public:
-  // The whole language.
-  CommandTable();
-  // Another one, for servers that are only measured.
   explicit CommandTable(std::initializer_list<std::span<const CommandSpec>> families);
 
   static constexpr std::size_t kNone = ~std::size_t{0};

@@ -7,10 +7,12 @@
 #include <string>
 
 #include "server/command/client_name.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
+#include "server/command/greet.h"
 #include "server/command/greeting.h"
+#include "server/command/log_ins.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -28,7 +30,7 @@ void PingConfined(Invocation& call) {
 
 void Ping(Invocation& call) {
   if (call.arguments.size() > 2) {
-    RefuseArity(*call.dispatcher.commands().Find("PING"), call.reply);
+    RefuseArity(*call.server.table.Find("PING"), call.reply);
   } else if (call.client.is_confined()) {
     PingConfined(call);
   } else if (call.arguments.size() == 2) {
@@ -40,20 +42,23 @@ void Ping(Invocation& call) {
 
 void Echo(Invocation& call) { call.reply.Bulk(call.arguments[1]); }
 
+void BeginLogIn(Invocation& call, const LogInRequest& request) {
+  const bool may_wait = !call.server.delivery.is_in_step();
+  call.server.log_ins.Begin(request, call.client, may_wait, call.reply, call.now);
+}
+
 void Auth(Invocation& call) {
   if (call.arguments.size() > 3) return RefuseSyntax(call.reply);
   if (call.arguments.size() == 3) {
-    return call.dispatcher.log_ins().Begin(
-        {.user = call.arguments[1], .password = call.arguments[2]}, call);
+    return BeginLogIn(call, {.user = call.arguments[1], .password = call.arguments[2]});
   }
-  if (call.dispatcher.access().NewcomersUser() != nullptr) {
+  if (call.server.access.NewcomersUser() != nullptr) {
     return call.reply.Error(
         ErrorCode::kErr,
         "AUTH <password> called without any password configured for the default "
         "user. Are you sure your configuration is correct?");
   }
-  call.dispatcher.log_ins().Begin({.user = access::kDefaultUser, .password = call.arguments[1]},
-                                  call);
+  BeginLogIn(call, {.user = access::kDefaultUser, .password = call.arguments[1]});
 }
 
 struct Hail {
@@ -103,26 +108,26 @@ void Hello(Invocation& call) {
   const auto hail = ReadHail(call);
   if (!hail) return;
   if (hail->user) {
-    return call.dispatcher.log_ins().Begin(
-        {.user = *hail->user, .password = hail->password, .greeting = hail->greeting}, call);
+    return BeginLogIn(
+        call, {.user = *hail->user, .password = hail->password, .greeting = hail->greeting});
   }
-  if (call.client.user() == nullptr) {
+  if (call.client.rights.user() == nullptr) {
     return call.reply.Error(ErrorCode::kNoAuth,
                             "HELLO must be called with the client already authenticated, otherwise "
                             "the HELLO <proto> AUTH <user> <pass> option can be used to "
                             "authenticate the client and select the RESP protocol version at the "
                             "same time");
   }
-  Greet(call.client, hail->greeting);
+  Greet(call.client, call.server.clients, hail->greeting);
 }
 
 void Quit(Invocation& call) {
   call.reply.Ok();
-  call.client.CloseAfterOutput();
+  call.client.output.CloseAfter();
 }
 
 void Reset(Invocation& call) {
-  call.client.Reset(call.now);
+  call.server.lifecycle.Reset(call.client, call.now);
   call.reply.Simple("RESET");
 }
 
@@ -137,7 +142,7 @@ void Select(Invocation& call) {
   } else if (*number < 0 || *number >= static_cast<std::int64_t>(engine::kDatabases)) {
     call.reply.Error(ErrorCode::kErr, "DB index is out of range");
   } else {
-    call.client.set_database(static_cast<std::uint8_t>(*number));
+    call.client.profile.database = static_cast<std::uint8_t>(*number);
     call.reply.Ok();
   }
 }

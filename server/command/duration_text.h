@@ -17,6 +17,15 @@ struct DurationText {
   bool has_unit = false;  // without one the number means milliseconds
 };
 
+// Shorter durations without a unit are probably meant in seconds.
+inline constexpr engine::DurationMs kSuspectMsMax = 999;
+
+// A duration that a request gave without a unit.
+struct BareDuration {
+  std::string_view option;
+  engine::DurationMs ms = 0;  // 0: there is none
+};
+
 // "500", "500ms", "30s", "5m", "2h", "1d", in either case of letters. None: it is no duration, is
 // negative, or is as long as engine::kForever.
 std::optional<DurationText> ParseDuration(std::string_view text);

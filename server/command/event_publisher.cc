@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/command/dispatcher.h"
+#include "server/command/clock.h"
 #include "server/command/lock_message.h"
+#include "server/command/locks.h"
 
 namespace fairlock::command {
 
@@ -44,8 +45,9 @@ KeyEvent KeyEventOf(const engine::Event& event) {
 
 }  // namespace
 
-EventPublisher::EventPublisher(Dispatcher& dispatcher) : dispatcher_(dispatcher) {
-  dispatcher.channels().AddObserver(*this);
+EventPublisher::EventPublisher(Locks& locks, Channels& channels, const Clock& clock)
+    : locks_(locks), channels_(channels), clock_(clock) {
+  channels.AddObserver(*this);
 }
 
 bool EventPublisher::MayBeOf(Family family, std::string_view name, ChannelKind kind) {
@@ -65,7 +67,7 @@ void EventPublisher::NoticeFirstSubscriber(std::string_view name, ChannelKind ki
     ++listeners_[family];
     is_deaf = false;
   }
-  if (was_deaf && !is_deaf) dispatcher_.AddEventSink(*this);
+  if (was_deaf && !is_deaf) locks_.AddEventSink(*this);
 }
 
 void EventPublisher::NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) {
@@ -76,7 +78,7 @@ void EventPublisher::NoticeLastSubscriberGone(std::string_view name, ChannelKind
     was_listener = true;
   }
   const bool is_deaf = std::accumulate(listeners_.begin(), listeners_.end(), std::size_t{0}) == 0;
-  if (was_listener && is_deaf) dispatcher_.DropEventSink(*this);
+  if (was_listener && is_deaf) locks_.DropEventSink(*this);
 }
 
 void EventPublisher::Take(const engine::Event& event) {
@@ -89,31 +91,29 @@ void EventPublisher::Take(const engine::Event& event) {
 }
 
 void EventPublisher::PublishLockEvent(const engine::Event& event) {
-  Channels& channels = dispatcher_.channels();
   const std::string& channel = NameChannel(kLock, event.key.db, event.key.bytes);
-  if (!channels.MayHaveListener(channel)) return;
+  if (!channels_.MayHaveListener(channel)) return;
   message_.clear();
   AppendLockMessage(message_, {.event = EventName(event.kind),
                                .key = event.key,
                                .owner = event.owner,
                                .token = event.token,
-                               .at_unix_ms = dispatcher_.environment().clock.UnixTimeUs() / 1000,
+                               .at_unix_ms = clock_.UnixTimeUs() / 1000,
                                .waited_ms = event.waited_ms,
                                .held_ms = event.held_ms,
                                .reason = EventReason(event.kind, event.reason)});
-  channels.PublishLater(channel, message_);
+  channels_.PublishLater(channel, message_);
 }
 
 void EventPublisher::PublishKeyEvent(const engine::KeyName& key, std::string_view word,
                                      KeyEventClasses classes) {
-  Channels& channels = dispatcher_.channels();
   if ((classes & kToKeySpace) != 0 && listeners_[kKeySpace] > 0) {
     const std::string& channel = NameChannel(kKeySpace, key.db, key.bytes);
-    if (channels.MayHaveListener(channel)) channels.PublishLater(channel, word);
+    if (channels_.MayHaveListener(channel)) channels_.PublishLater(channel, word);
   }
   if ((classes & kToKeyEvent) != 0 && listeners_[kKeyEvent] > 0) {
     const std::string& channel = NameChannel(kKeyEvent, key.db, word);
-    if (channels.MayHaveListener(channel)) channels.PublishLater(channel, key.bytes);
+    if (channels_.MayHaveListener(channel)) channels_.PublishLater(channel, key.bytes);
   }
 }
 

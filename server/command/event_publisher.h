@@ -12,7 +12,8 @@
 
 namespace fairlock::command {
 
-class Dispatcher;
+class Clock;
+class Locks;
 
 // __lock@<db>__:KEY carries one JSON object an event, __keyspace@<db>__:KEY and
 // __keyevent@<db>__:EVENT what Redis would say.
@@ -21,8 +22,7 @@ class Dispatcher;
 // makes a message only for a channel that has a listener. Loop-confined.
 class EventPublisher final : public engine::EventSink, public ChannelObserver {
  public:
-  // Outlived by `dispatcher`, whose channels it uses and observes.
-  explicit EventPublisher(Dispatcher& dispatcher);
+  EventPublisher(Locks& locks, Channels& channels, const Clock& clock);
 
   void Take(const engine::Event& event) override;
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
@@ -44,7 +44,9 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
   void PublishLockEvent(const engine::Event& event);
   void PublishKeyEvent(const engine::KeyName& key, std::string_view word, KeyEventClasses classes);
 
-  Dispatcher& dispatcher_;
+  Locks& locks_;
+  Channels& channels_;
+  const Clock& clock_;
   KeyEventClasses key_events_ = kToKeySpace | kToKeyEvent | kAllEvents;
   // Names with subscribers that may be, or match, a channel of that family.
   std::array<std::size_t, kFamilies> listeners_{};

@@ -6,9 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/reply_writer.h"
-#include "server/command/command_table.h"
-#include "server/engine/glob.h"
 #include "server/engine/match_budget.h"
 
 namespace fairlock::command {
@@ -17,11 +14,7 @@ namespace fairlock::command {
 // is the command or the option that the glob belongs to.
 std::string DescribeLongGlob(std::string_view name, std::string_view glob);
 
-// None: the glob is too long, and the error is answered.
-std::optional<engine::Glob> ReadGlob(Invocation& call, std::string_view name,
-                                     std::string_view glob);
-
-// Counts the work of matching for all clients of a dispatcher. Loop-confined.
+// Counts the work of matching for all clients of a server. Loop-confined.
 class MatchingMeter {
  public:
   // All walks of one transaction together compare about this many bytes.
@@ -46,7 +39,7 @@ class MatchingMeter {
 };
 
 // The work that one command may spend on a walk over locks or names; whatever it spends is charged
-// to the dispatcher's meter at its end.
+// to the server's meter at its end.
 class GlobWalk : public engine::MatchBudget {
  public:
   // A command that returns a cursor ends its page after this much work, less than 10 ms of it.
@@ -62,9 +55,5 @@ class GlobWalk : public engine::MatchBudget {
  private:
   MatchingMeter& meter_;
 };
-
-// True: the transaction under way has matched so much that the command is refused, and the error
-// is answered.
-bool RefusesToMatch(Invocation& call);
 
 }  // namespace fairlock::command

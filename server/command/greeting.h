@@ -1,4 +1,4 @@
-// The answer to HELLO.
+// What HELLO asks for.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,10 @@
 
 namespace fairlock::command {
 
-class Client;
-
 // What HELLO asks for besides a log-in.
 struct Greeting {
   std::optional<protocol::RespVersion> version;
   std::optional<std::string> name;
 };
-
-// Does it, and answers in the version that is asked for.
-void Greet(Client& client, const Greeting& greeting);
 
 }  // namespace fairlock::command

@@ -13,7 +13,7 @@ namespace fairlock::command {
 namespace {
 
 struct Source {
-  Dispatcher& dispatcher;
+  ServerParts& server;
   const ServerFacts& facts;
   const ServerCounters& counters;
   const engine::EngineCounts& locks;
@@ -47,7 +47,9 @@ std::uint64_t UsedBytes(const Source& source) {
   return use.allocated_bytes != 0 ? use.allocated_bytes : use.resident_bytes;
 }
 
-std::uint64_t MemoryMax(const Source& source) { return source.dispatcher.memory().bytes_max(); }
+std::uint64_t MemoryMax(const Source& source) {
+  return source.server.availability.memory().bytes_max();
+}
 
 std::string OneIf(bool is_so) { return is_so ? "1" : "0"; }
 
@@ -74,13 +76,12 @@ constexpr auto kServerFields = std::to_array<Field>({
 });
 
 constexpr auto kClientsFields = std::to_array<Field>({
-    {"connected_clients",
-     [](const Source& s) { return std::to_string(s.dispatcher.clients().size()); }},
+    {"connected_clients", [](const Source& s) { return std::to_string(s.server.clients.size()); }},
     {"maxclients", [](const Source& s) { return std::to_string(s.facts.connections_max); }},
     {"blocked_clients",
-     [](const Source& s) { return std::to_string(s.dispatcher.gauges().waiting_clients); }},
+     [](const Source& s) { return std::to_string(s.server.statistics.gauges.waiting_clients); }},
     {"unauthenticated_clients",
-     [](const Source& s) { return std::to_string(s.dispatcher.newcomers().size()); }},
+     [](const Source& s) { return std::to_string(s.server.newcomers.size()); }},
 });
 
 constexpr auto kMemoryFields = std::to_array<Field>({
@@ -90,56 +91,58 @@ constexpr auto kMemoryFields = std::to_array<Field>({
     {"used_memory_rss_human", [](const Source& s) { return Human(s.resources.resident_bytes); }},
     {"history_memory",
      [](const Source& s) {
-       const record::History* history = s.dispatcher.recorder().history();
+       const record::History* history = s.server.recorder.history();
        return std::to_string(history == nullptr ? 0 : history->used_bytes());
      }},
     {"history_memory_max",
      [](const Source& s) {
-       const record::History* history = s.dispatcher.recorder().history();
+       const record::History* history = s.server.recorder.history();
        return std::to_string(history == nullptr ? 0 : history->bytes());
      }},
     {"history_events",
      [](const Source& s) {
-       const record::History* history = s.dispatcher.recorder().history();
+       const record::History* history = s.server.recorder.history();
        return std::to_string(history == nullptr ? 0 : history->event_count());
      }},
     {"stats_memory",
      [](const Source& s) {
-       const record::LabelStatistics* statistics = s.dispatcher.recorder().statistics();
+       const record::LabelStatistics* statistics = s.server.recorder.statistics();
        return std::to_string(statistics == nullptr ? 0 : statistics->memory_bytes());
      }},
     {"stats_labels",
      [](const Source& s) {
-       const record::LabelStatistics* statistics = s.dispatcher.recorder().statistics();
+       const record::LabelStatistics* statistics = s.server.recorder.statistics();
        return std::to_string(statistics == nullptr ? 0 : statistics->label_count());
      }},
     {"used_memory_scripts",
-     [](const Source& s) {
-       return std::to_string(s.dispatcher.scripts().interpreter().memory_bytes());
-     }},
+     [](const Source& s) { return std::to_string(s.server.scripts.interpreter().memory_bytes()); }},
     {"number_of_cached_scripts",
-     [](const Source& s) {
-       return std::to_string(s.dispatcher.scripts().interpreter().script_count());
-     }},
+     [](const Source& s) { return std::to_string(s.server.scripts.interpreter().script_count()); }},
     {"used_memory_unread_replies",
-     [](const Source& s) { return std::to_string(s.dispatcher.gauges().unread_reply_bytes); }},
+     [](const Source& s) { return std::to_string(s.server.statistics.gauges.unread_reply_bytes); }},
     {"used_memory_unexecuted_requests",
-     [](const Source& s) { return std::to_string(s.dispatcher.gauges().unexecuted_input_bytes); }},
+     [](const Source& s) {
+       return std::to_string(s.server.statistics.gauges.unexecuted_input_bytes);
+     }},
     {"maxmemory", [](const Source& s) { return std::to_string(MemoryMax(s)); }},
     {"maxmemory_policy", [](const Source&) { return std::string("noeviction"); }},
     {"maxmemory_human", [](const Source& s) { return Human(MemoryMax(s)); }},
-    {"short_of_memory", [](const Source& s) { return OneIf(s.dispatcher.memory().is_short()); }},
+    {"short_of_memory",
+     [](const Source& s) { return OneIf(s.server.availability.memory().is_short()); }},
 });
 
 constexpr auto kPersistenceFields = std::to_array<Field>({
-    {"loading", [](const Source& s) { return OneIf(s.dispatcher.service() == Service::kLoading); }},
+    {"loading",
+     [](const Source& s) { return OneIf(s.server.availability.service() == Service::kLoading); }},
     {"rdb_bgsave_in_progress",
      [](const Source& s) { return OneIf(s.persistence.is_snapshot_under_way); }},
     {"aof_enabled", [](const Source& s) { return OneIf(s.persistence.durability != "none"); }},
     {"durability", [](const Source& s) { return s.persistence.durability; }},
     {"storage_failed", [](const Source& s) { return OneIf(s.persistence.has_failed); }},
     {"short_of_disk",
-     [](const Source& s) { return OneIf(s.dispatcher.service() == Service::kShortOfSpace); }},
+     [](const Source& s) {
+       return OneIf(s.server.availability.service() == Service::kShortOfSpace);
+     }},
     {"may_have_lost_leases",
      [](const Source& s) { return OneIf(s.persistence.may_have_lost_leases); }},
     {"rows_loaded", [](const Source& s) { return std::to_string(s.persistence.rows_loaded); }},
@@ -185,18 +188,18 @@ constexpr auto kStatsFields = std::to_array<Field>({
     {"evicted_keys", [](const Source&) { return std::string("0"); }},
     {"pubsub_channels",
      [](const Source& s) {
-       return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kExact));
+       return std::to_string(s.server.channels.CountNames(ChannelKind::kExact));
      }},
     {"pubsub_patterns",
      [](const Source& s) {
-       return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kPattern));
+       return std::to_string(s.server.channels.CountNames(ChannelKind::kPattern));
      }},
     {"pubsubshard_channels",
      [](const Source& s) {
-       return std::to_string(s.dispatcher.channels().CountNames(ChannelKind::kShard));
+       return std::to_string(s.server.channels.CountNames(ChannelKind::kShard));
      }},
     {"total_error_replies",
-     [](const Source& s) { return std::to_string(s.dispatcher.statistics().all_errors()); }},
+     [](const Source& s) { return std::to_string(s.server.statistics.commands.all_errors()); }},
     {"protocol_errors", [](const Source& s) { return std::to_string(s.counters.protocol_errors); }},
     {"turns", [](const Source& s) { return std::to_string(s.counters.turns); }},
 });
@@ -239,7 +242,7 @@ void AddLine(std::string& report, std::string_view name, std::string_view value)
 // Sections whose lines are not known before.
 
 void AddOverrides(std::string& report, const Source& source) {
-  const auto& rows = source.dispatcher.engine().Limits(source.now).all();
+  const auto& rows = source.server.locks.engine().Limits(source.now).all();
   AddLine(report, "limit_overrides", std::to_string(rows.size()));
   if (!source.shows_patterns) return;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -255,8 +258,8 @@ void AddOverrides(std::string& report, const Source& source) {
 
 // The fields of Redis, for exporters take whole lines apart.
 void AddCommands(std::string& report, const Source& source) {
-  const auto rows = source.dispatcher.commands().rows();
-  const CommandStatistics& statistics = source.dispatcher.statistics();
+  const auto rows = source.server.table.rows();
+  const CommandStatistics& statistics = source.server.statistics.commands;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CommandCounts& counts = statistics.commands()[i];
     if (counts.calls == 0 && counts.rejected == 0) continue;
@@ -272,14 +275,15 @@ void AddCommands(std::string& report, const Source& source) {
 }
 
 void AddErrors(std::string& report, const Source& source) {
-  for (const auto& [word, count] : source.dispatcher.statistics().errors()) {
+  for (const auto& [word, count] : source.server.statistics.commands.errors()) {
     AddLine(report, "errorstat_" + word, "count=" + std::to_string(count));
   }
 }
 
 void AddDatabases(std::string& report, const Source& source) {
   for (std::uint32_t db = 0; db < engine::kDatabases; ++db) {
-    const std::uint64_t keys = source.dispatcher.engine().CountLocks(static_cast<std::uint8_t>(db));
+    const std::uint64_t keys =
+        source.server.locks.engine().CountLocks(static_cast<std::uint8_t>(db));
     if (keys == 0) continue;
     const std::string count = std::to_string(keys);
     // Every lease has an end; when, is not kept as a sum.
@@ -322,16 +326,16 @@ bool IsAskedFor(const Section& section, std::span<const std::string_view> asked)
 
 }  // namespace
 
-std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& dispatcher,
+std::string InfoReport(std::span<const std::string_view> sections, ServerParts& server,
                        bool shows_patterns, engine::TimeMs now) {
-  const Source source{.dispatcher = dispatcher,
-                      .facts = dispatcher.environment().facts,
-                      .counters = dispatcher.counters(),
-                      .locks = dispatcher.engine().counts(),
-                      .resources = dispatcher.environment().resources.Resources(),
-                      .persistence = dispatcher.environment().ReportPersistence(),
-                      .unix_us = dispatcher.environment().clock.UnixTimeUs(),
-                      .uptime_s = (now - dispatcher.started_at()) / 1000,
+  const Source source{.server = server,
+                      .facts = server.environment.facts,
+                      .counters = server.statistics.counters,
+                      .locks = server.locks.engine().counts(),
+                      .resources = server.environment.resources.Resources(),
+                      .persistence = server.environment.ReportPersistence(),
+                      .unix_us = server.environment.clock.UnixTimeUs(),
+                      .uptime_s = (now - server.started_at) / 1000,
                       .shows_patterns = shows_patterns,
                       .now = now};
   std::string report;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
@@ -14,7 +14,7 @@ namespace fairlock::command {
 // for: those that Redis' clients expect. "all" and "everything" add what is long. Unknown sections
 // are left out. `shows_patterns`: overrides of LIMIT, which name keys, are listed; else only
 // counted.
-std::string InfoReport(std::span<const std::string_view> sections, Dispatcher& dispatcher,
+std::string InfoReport(std::span<const std::string_view> sections, ServerParts& server,
                        bool shows_patterns, engine::TimeMs now);
 
 }  // namespace fairlock::command

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "server/command/command_docs.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/glob_walk.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -28,13 +29,13 @@ std::vector<const CommandSpec*> WholeCommands(const CommandTable& table) {
 }
 
 void Count(Invocation& call) {
-  const std::size_t count = WholeCommands(call.dispatcher.commands()).size();
+  const std::size_t count = WholeCommands(call.server.table).size();
   call.reply.Integer(static_cast<std::int64_t>(count));
 }
 
 // COMMAND, and COMMAND INFO without names.
 void DescribeAll(Invocation& call) {
-  const CommandTable& table = call.dispatcher.commands();
+  const CommandTable& table = call.server.table;
   const std::vector<const CommandSpec*> specs = WholeCommands(table);
   call.reply.ArrayHeader(specs.size());
   for (const CommandSpec* spec : specs) WriteCommandInfo(call.reply, table, *spec);
@@ -43,7 +44,7 @@ void DescribeAll(Invocation& call) {
 void Describe(Invocation& call) {
   const auto names = call.arguments.views().subspan(2);
   if (names.empty()) return DescribeAll(call);
-  const CommandTable& table = call.dispatcher.commands();
+  const CommandTable& table = call.server.table;
   call.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) {
     const CommandSpec* spec = table.Find(name);
@@ -56,7 +57,7 @@ void Describe(Invocation& call) {
 }
 
 void Document(Invocation& call) {
-  const CommandTable& table = call.dispatcher.commands();
+  const CommandTable& table = call.server.table;
   const auto names = call.arguments.views().subspan(2);
   std::vector<const CommandSpec*> specs;
   if (names.empty()) specs = WholeCommands(table);
@@ -118,7 +119,7 @@ void ListNames(Invocation& call) {
     value = {.text = arguments[4], .glob = *std::move(glob)};
   }
   std::vector<std::string> names;
-  for (const CommandSpec* spec : call.dispatcher.commands().rows()) {
+  for (const CommandSpec* spec : call.server.table.rows()) {
     if (filter.accepts(*spec, value)) names.push_back(Lowered(spec->name));
   }
   call.reply.ArrayHeader(names.size());
@@ -140,7 +141,7 @@ struct RequestKeys {
 
 RequestKeys ReadRequestKeys(Invocation& call) {
   const auto request = call.arguments.views().subspan(2);
-  const CommandSpec* spec = Resolve(call.dispatcher.commands(), request);
+  const CommandSpec* spec = Resolve(call.server.table, request);
   if (spec == nullptr) {
     call.reply.Error(ErrorCode::kErr, "Invalid command specified");
     return {};

@@ -6,10 +6,11 @@
 
 #include "server/command/argument_reader.h"
 #include "server/command/command_docs.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/lock_replies.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 
 namespace fairlock::command {
 
@@ -19,8 +20,8 @@ namespace {
 constexpr std::uint64_t kOverridesCostMax = 128 * 1024;
 
 bool WouldCostTooMuch(Invocation& call, std::string_view pattern) {
-  const engine::LimitOverrides& present = call.dispatcher.engine().Limits(call.now);
-  if (present.Has(call.client.database(), pattern)) return false;
+  const engine::LimitOverrides& present = call.server.locks.engine().Limits(call.now);
+  if (present.Has(call.client.profile.database, pattern)) return false;
   return present.CostMax() + engine::Glob(pattern).CostMax(engine::kKeyBytesMax) >
          kOverridesCostMax;
 }
@@ -29,7 +30,7 @@ enum LimitOption : std::uint32_t { kEnd = 1U << 0, kReason = 1U << 1 };
 
 engine::LimitOverride ReadOverride(Invocation& call, ArgumentReader& arguments) {
   engine::LimitOverride row;
-  row.db = call.client.database();
+  row.db = call.client.profile.database;
   row.pattern = arguments.Pattern();
   row.limit = static_cast<std::uint32_t>(arguments.Integer("n", 0, engine::kLimitMax));
   std::uint32_t seen = 0;
@@ -42,8 +43,8 @@ engine::LimitOverride ReadOverride(Invocation& call, ArgumentReader& arguments) 
       arguments.FailUnknownOption("EX or REASON");
     }
   }
-  row.user = call.client.profile().user;
-  row.address = call.client.profile().address.peer;
+  row.user = call.client.profile.user;
+  row.address = call.client.profile.address.peer;
   row.since = call.now;
   return row;
 }
@@ -56,7 +57,7 @@ void LimitSet(Invocation& call) {
     call.reply.Error(protocol::ErrorCode::kFull,
                      "the patterns of all overrides together would take too long to match with "
                      "each key; use fewer patterns with two or more stars");
-  } else if (call.dispatcher.engine().SetLimit(std::move(row), call.now)) {
+  } else if (call.server.locks.engine().SetLimit(std::move(row), call.now)) {
     call.reply.Simple("OK");
   } else {
     RefuseTooMany(call.reply, "overrides of LIMIT (max_limit_overrides)");
@@ -68,15 +69,15 @@ void LimitDel(Invocation& call) {
   const std::string_view pattern = arguments.Pattern();
   if (!arguments.Finish(call.reply)) return;
   const bool was_there =
-      call.dispatcher.engine().DropLimit(call.client.database(), pattern, call.now);
+      call.server.locks.engine().DropLimit(call.client.profile.database, pattern, call.now);
   call.reply.Integer(was_there ? 1 : 0);
 }
 
 void LimitList(Invocation& call) {
-  const auto& rows = call.dispatcher.engine().Limits(call.now).all();
+  const auto& rows = call.server.locks.engine().Limits(call.now).all();
   call.reply.ArrayHeader(rows.size());
   for (const engine::LimitOverride& row : rows) {
-    WriteOverride(call.reply, call.dispatcher, row, call.now);
+    WriteOverride(call.reply, call.server.unix_time, row, call.now);
   }
 }
 

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/dispatcher.h"
 #include "server/command/lock_replies.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -36,7 +37,7 @@ std::string_view StatusName(engine::LockStatus status) {
 std::vector<std::string_view> OwnersToName(const Client& client, const engine::Deadlock& deadlock) {
   std::vector<std::string_view> owners;
   for (const engine::DeadlockLink& link : deadlock.links) {
-    const bool is_readable = client.MayRead(link.key.bytes);
+    const bool is_readable = client.rights.MayRead(link.key.bytes);
     if (is_readable || owners.empty()) owners.push_back(link.waiter);
     if (is_readable) owners.push_back(link.blocker);
   }
@@ -55,7 +56,7 @@ void RefuseDeadlock(const Client& client, protocol::ReplyWriter& reply,
   std::string text;
   for (const engine::DeadlockLink& link : deadlock.links) {
     if (!text.empty()) text += ", ";
-    const bool is_readable = client.MayRead(link.key.bytes);
+    const bool is_readable = client.rights.MayRead(link.key.bytes);
     text += owner_text(link.waiter) + " waits for " + Escaped(is_readable ? link.key.bytes : "?") +
             (link.is_held ? " held by " : " behind ") + owner_text(link.blocker);
   }
@@ -89,26 +90,43 @@ bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus sta
   }
 }
 
+// The owner of that token has asked again, and is answered here: from now on the grant depends on
+// this reply.
+void MoveDelivery(const Invocation& call, std::uint64_t key_hash, engine::Token token) {
+  if (call.server.grants.ForgetElsewhere(token, call.client.grants)) {
+    NoteGrant(call, key_hash, token);
+  }
+}
+
 }  // namespace
+
+void NoteGrant(const Invocation& call, std::uint64_t key_hash, engine::Token token) {
+  if (call.server.delivery.is_in_step()) return;
+  call.client.grants.Add(call.client.output.written(), key_hash, token);
+}
 
 void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResult& result) {
   const engine::KeyName& key = asked.keys[result.key];
   if (result.status == engine::LockStatus::kDeadlock) {
-    RefuseDeadlock(call.client, call.reply, call.dispatcher.engine().deadlock());
+    RefuseDeadlock(call.client, call.reply, call.server.locks.engine().deadlock());
     return;
   }
   if (Refuse(call, key, result.status)) return;
   const bool names_key = asked.keys.size() > 1;
   if (result.status == engine::LockStatus::kQueued && !asked.is_notified) {
-    call.client.WaitFor(WaitKind::kLock);
-    if (asked.is_explained) call.client.ExplainLater({key, asked.owner, names_key});
+    call.client.wait.Begin(WaitKind::kLock, call.server.statistics.gauges);
+    if (asked.is_explained) {
+      call.client.wait.ExplainLater(
+          {key.db, std::string(key.bytes), std::string(asked.owner), names_key});
+    }
     return;
   }
   if (result.status == engine::LockStatus::kAlready) {
-    call.dispatcher.MoveDelivery(result.key_hash, result.token, call.client);
+    MoveDelivery(call, result.key_hash, result.token);
   }
   if (asked.is_explained) {
-    WriteExplanation(call.reply, call.dispatcher, {key, asked.owner, names_key},
+    WriteExplanation(call.reply, call.server.locks, call.server.unix_time,
+                     {key, asked.owner, names_key},
                      {StatusName(result.status), result.reason, result.token}, call.now);
   } else if (result.token != 0) {
     call.reply.Integer(static_cast<std::int64_t>(result.token));
@@ -116,7 +134,7 @@ void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResu
     call.reply.Null();
   }
   if (result.status == engine::LockStatus::kGranted) {
-    call.client.NoteGrant(result.key_hash, result.token);
+    NoteGrant(call, result.key_hash, result.token);
   }
 }
 

@@ -5,12 +5,13 @@
 
 #include "server/command/access_rows.h"
 #include "server/command/argument_reader.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/lock_answer.h"
 #include "server/command/lock_options.h"
-#include "server/command/notifier.h"
+#include "server/command/notify_check.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -21,37 +22,38 @@ using protocol::ErrorCode;
 
 void Lock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  engine::LockRequest request{.key = arguments.Key(call.client.database(), call.key_hash),
+  engine::LockRequest request{.key = arguments.Key(call.client.profile.database, call.key_hash),
                               .owner = arguments.Owner("owner")};
   const bool is_explained = ReadLockOptions(call, arguments, request);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request)) return;
   const engine::LockResult result =
-      call.dispatcher.engine().Lock(request, call.client, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Lock(request, call.client, call.now, call.server.locks.effects());
   AnswerLock(call, {{&request.key, 1}, request.owner, is_explained, request.notify.has_value()},
              result);
 }
 
 void Unlock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::UnlockRequest request{.key = arguments.Key(call.client.database(), call.key_hash),
-                                      .owner = arguments.Owner("owner"),
-                                      .token = ReadTokenOption(arguments)};
+  const engine::UnlockRequest request{
+      .key = arguments.Key(call.client.profile.database, call.key_hash),
+      .owner = arguments.Owner("owner"),
+      .token = ReadTokenOption(arguments)};
   if (!arguments.Finish(call.reply)) return;
   const bool was_held =
-      call.dispatcher.engine().Unlock(request, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Unlock(request, call.now, call.server.locks.effects());
   call.reply.Integer(was_held ? 1 : 0);
 }
 
 void Renew(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  engine::RenewRequest request{.key = arguments.Key(call.client.database(), call.key_hash),
+  engine::RenewRequest request{.key = arguments.Key(call.client.profile.database, call.key_hash),
                                .owner = arguments.Owner("owner")};
   const RenewOptions options = ReadRenewOptions(arguments);
   request.lease_ms = options.lease_ms;
   request.token = options.token;
   if (!arguments.Finish(call.reply)) return;
   const bool is_renewed =
-      call.dispatcher.engine().Renew(request, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Renew(request, call.now, call.server.locks.effects());
   call.reply.Integer(is_renewed ? 1 : 0);
 }
 
@@ -71,7 +73,7 @@ void Wait(Invocation& call) {
   if (IsWaitForReplicas(call.arguments.views())) return call.reply.Integer(0);
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;
-  request.key = arguments.Key(call.client.database(), call.key_hash);
+  request.key = arguments.Key(call.client.profile.database, call.key_hash);
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
     if (arguments.TakeOnce("TIMEOUT", 1, seen)) {
@@ -82,7 +84,7 @@ void Wait(Invocation& call) {
   }
   if (!arguments.Finish(call.reply)) return;
   const engine::WaitStatus status =
-      call.dispatcher.engine().Wait(request, call.client, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Wait(request, call.client, call.now, call.server.locks.effects());
   switch (status) {
     case engine::WaitStatus::kFree:
       call.reply.Integer(1);
@@ -96,35 +98,35 @@ void Wait(Invocation& call) {
       RefuseWait(call, status);
       break;
     case engine::WaitStatus::kWaiting:
-      call.client.WaitFor(WaitKind::kKeyFree);
+      call.client.wait.Begin(WaitKind::kKeyFree, call.server.statistics.gauges);
       break;
   }
 }
 
 void Check(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const engine::Token token = arguments.Token("token");
   if (!arguments.Finish(call.reply)) return;
   const bool holds =
-      call.dispatcher.engine().Check(key, token, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Check(key, token, call.now, call.server.locks.effects());
   call.reply.Integer(holds ? 1 : 0);
 }
 
 void Cancel(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   const bool had_place =
-      call.dispatcher.engine().Cancel(key, owner, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Cancel(key, owner, call.now, call.server.locks.effects());
   call.reply.Integer(had_place ? 1 : 0);
 }
 
 void Transfer(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::TransferRequest request;
-  request.key = arguments.Key(call.client.database(), call.key_hash);
+  request.key = arguments.Key(call.client.profile.database, call.key_hash);
   request.owner = arguments.Owner("owner");
   request.new_owner = arguments.Owner("new-owner");
   const RenewOptions options = ReadRenewOptions(arguments);
@@ -132,7 +134,7 @@ void Transfer(Invocation& call) {
   request.token = options.token;
   if (!arguments.Finish(call.reply)) return;
   const engine::TransferResult result =
-      call.dispatcher.engine().Transfer(request, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Transfer(request, call.now, call.server.locks.effects());
   switch (result.status) {
     case engine::TransferStatus::kTransferred:
       call.reply.Integer(static_cast<std::int64_t>(result.token));

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -150,7 +150,7 @@ bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::Lock
 
 bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
                      engine::LockRequest& request) {
-  const engine::EngineOptions& limits = call.dispatcher.engine().options();
+  const engine::EngineOptions& limits = call.server.locks.engine().options();
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
     if (TakeHoldOption(arguments, seen, request)) continue;
@@ -163,8 +163,8 @@ bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
     arguments.Fail("syntax error: SHARED and LIMIT exclude each other");
   }
   if (!arguments.failed() && (seen & kSeconds) != 0 && arguments.bare_duration().ms > 0) {
-    call.dispatcher.unit_warnings().Warn(call.client.profile(), call.arguments[0],
-                                         arguments.bare_duration());
+    call.server.unit_warnings.Warn(call.client.profile, call.arguments[0],
+                                   arguments.bare_duration());
   }
   request.only_new = (seen & kNew) != 0;
   return (seen & kExplain) != 0;

@@ -3,7 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "server/command/dispatcher.h"
+#include "server/command/locks.h"
+#include "server/command/unix_time.h"
 
 namespace fairlock::command {
 
@@ -81,7 +82,7 @@ std::string_view ReasonName(engine::DenialReason reason) {
   return {};
 }
 
-void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                  const engine::HolderInfo& holder, engine::TimeMs now) {
   reply.MapHeader(12 + kClientFields);
   reply.Bulk("owner");
@@ -91,7 +92,7 @@ void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   BulkOrNull(reply, holder.meta);
   reply.Bulk("label");
   BulkOrNull(reply, holder.label);
-  IntegerField(reply, "since", dispatcher.UnixMs(holder.since, now));
+  IntegerField(reply, "since", unix_time.MsOf(holder.since, now));
   IntegerField(reply, "held_ms", holder.held_ms);
   reply.Bulk("ttl_ms");
   IntegerOrNull(reply, holder.ttl_ms);
@@ -106,7 +107,7 @@ void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   BulkOrNull(reply, holder.channel);
 }
 
-void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                 const engine::PlaceInfo& place, engine::TimeMs now) {
   reply.MapHeader(13 + kClientFields);
   IntegerField(reply, "position", static_cast<std::int64_t>(place.position));
@@ -116,7 +117,7 @@ void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   BulkOrNull(reply, place.meta);
   reply.Bulk("label");
   BulkOrNull(reply, place.label);
-  IntegerField(reply, "since", dispatcher.UnixMs(place.since, now));
+  IntegerField(reply, "since", unix_time.MsOf(place.since, now));
   IntegerField(reply, "waited_ms", place.waited_ms);
   reply.Bulk("wait_left_ms");
   IntegerOrNull(reply, place.wait_left_ms);
@@ -133,7 +134,7 @@ void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   BulkOrNull(reply, place.channel);
 }
 
-void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WriteOverride(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                    const engine::LimitOverride& row, engine::TimeMs now) {
   reply.MapHeader(8);
   reply.Bulk("pattern");
@@ -146,17 +147,17 @@ void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   reply.Bulk(row.user);
   reply.Bulk("address");
   reply.Bulk(row.address);
-  IntegerField(reply, "since", dispatcher.UnixMs(row.since, now));
+  IntegerField(reply, "since", unix_time.MsOf(row.since, now));
   reply.Bulk("left_ms");
   const bool has_end = row.end < engine::kNever;
   IntegerOrNull(reply, has_end ? std::optional(row.end - now) : std::nullopt);
 }
 
-void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
+void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime& unix_time,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now) {
   const engine::Explanation explanation =
-      dispatcher.engine().Explain(request.key, request.owner, now, dispatcher.effects());
+      locks.engine().Explain(request.key, request.owner, now, locks.effects());
   reply.MapHeader(request.names_key ? 9 : 8);
   reply.Bulk("status");
   reply.Bulk(outcome.status);
@@ -174,14 +175,14 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
   reply.Bulk("holders");
   reply.ArrayHeader(explanation.holders.size());
   for (const engine::HolderInfo& holder : explanation.holders) {
-    WriteHolder(reply, dispatcher, holder, now);
+    WriteHolder(reply, unix_time, holder, now);
   }
   if (!request.names_key) return;
   reply.Bulk("key");
   reply.Bulk(request.key.bytes);
 }
 
-void WriteLockInfo(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                    const engine::LockInfo& info, engine::TimeMs now) {
   reply.MapHeader(13);
   IntegerField(reply, "limit", info.limit);
@@ -190,7 +191,7 @@ void WriteLockInfo(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
   reply.Bulk("holders");
   reply.ArrayHeader(info.holders.size());
   for (const engine::HolderInfo& holder : info.holders) {
-    WriteHolder(reply, dispatcher, holder, now);
+    WriteHolder(reply, unix_time, holder, now);
   }
   CountField(reply, "waiters", info.waiter_count);
   CountField(reply, "acquired", info.counters.acquired);

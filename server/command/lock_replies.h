@@ -10,7 +10,8 @@
 
 namespace fairlock::command {
 
-class Dispatcher;
+class Locks;
+class UnixTime;
 
 std::string_view ReasonName(engine::DenialReason reason);
 std::string_view ModeName(const engine::Mode& mode);
@@ -30,7 +31,7 @@ struct ExplainedRequest {
 };
 
 // The map of LOCK ... EXPLAIN.
-void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
+void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime& unix_time,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now);
 
@@ -38,13 +39,13 @@ void WriteExplanation(protocol::ReplyWriter& reply, Dispatcher& dispatcher,
 void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value);
 
 // One map each.
-void WriteHolder(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                  const engine::HolderInfo& holder, engine::TimeMs now);
-void WriteLockInfo(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                    const engine::LockInfo& info, engine::TimeMs now);
-void WritePlace(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                 const engine::PlaceInfo& place, engine::TimeMs now);
-void WriteOverride(protocol::ReplyWriter& reply, const Dispatcher& dispatcher,
+void WriteOverride(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                    const engine::LimitOverride& row, engine::TimeMs now);
 
 }  // namespace fairlock::command

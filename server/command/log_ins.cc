@@ -4,13 +4,28 @@
 #include <set>
 #include <utility>
 
+#include "server/command/access_control.h"
+#include "server/command/awaited_replies.h"
 #include "server/command/client.h"
-#include "server/command/dispatcher.h"
+#include "server/command/client_registry.h"
+#include "server/command/environment.h"
+#include "server/command/greet.h"
+#include "server/command/sessions.h"
+#include "server/command/statistics.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
 
 using protocol::ErrorCode;
+
+LogIns::LogIns(const Environment& environment, const AccessControl& access, Sessions& sessions,
+               ClientRegistry& clients, AwaitedReplies& replies, Statistics& statistics)
+    : environment_(environment),
+      access_(access),
+      sessions_(sessions),
+      clients_(clients),
+      replies_(replies),
+      statistics_(statistics) {}
 
 bool LogIns::IsKnown(const access::User& user, std::string_view password) const {
   if (user.needs_no_password) return true;
@@ -23,26 +38,29 @@ bool LogIns::IsKnown(const access::User& user, std::string_view password) const 
   });
 }
 
-void LogIns::Begin(const LogInRequest& request, Invocation& call) {
-  const std::string& address = call.client.profile().address.peer;
-  const engine::DurationMs wait_ms = failures_.WaitOf(address, call.now);
+void LogIns::Begin(const LogInRequest& request, Client& client, bool may_wait,
+                   protocol::ReplyWriter& reply, engine::TimeMs now) {
+  const std::string& address = client.profile.address.peer;
+  const engine::DurationMs wait_ms = failures_.WaitOf(address, now);
   if (wait_ms > 0) {
     // A right password is not looked at either: else this would tell which one is right.
-    return call.reply.Error(ErrorCode::kErr,
-                            "too many log-ins from this address have failed "
-                            "(max_failed_log_ins); another try in " +
-                                std::to_string((wait_ms + 999) / 1000) + " s would be right");
+    return reply.Error(ErrorCode::kErr,
+                       "too many log-ins from this address have failed "
+                       "(max_failed_log_ins); another try in " +
+                           std::to_string((wait_ms + 999) / 1000) + " s would be right");
   }
-  const access::User* user = dispatcher_.access().users().Find(request.user);
+  const access::User* user = access_.users().Find(request.user);
   if (user != nullptr && !user->is_on) user = nullptr;
-  if (user != nullptr && user->needs_no_password && call.client.must_prove_itself()) user = nullptr;
+  if (user != nullptr && user->needs_no_password && client.rights.must_prove_itself())
+    user = nullptr;
   if (user != nullptr && IsKnown(*user, request.password)) {
-    return Accept(call.client, *user, request.greeting);
+    return Accept(client, *user, request.greeting);
   }
-  BeginSlowly(request, user, call);
+  BeginSlowly(request, user, client, may_wait, reply, now);
 }
 
-void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, Invocation& call) {
+void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, Client& client,
+                         bool may_wait, protocol::ReplyWriter& reply, engine::TimeMs now) {
   Comparison comparison;
   comparison.user = request.user;
   if (user != nullptr) {
@@ -51,27 +69,29 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
     }
   }
   // The time that the answer takes must not tell which users there are.
-  const std::string& decoy = dispatcher_.access().users().decoy();
+  const std::string& decoy = access_.users().decoy();
   if (comparison.stored.empty() && !decoy.empty()) comparison.stored.push_back(decoy);
-  if (comparison.stored.empty()) return Refuse(call.client, request.user, call.reply, call.now);
-  if (dispatcher_.is_in_step()) {
-    return call.reply.Error(ErrorCode::kErr,
-                            "a log-in between MULTI and EXEC is possible only with a password that "
-                            "the server knows from before; one before MULTI would be right");
+  if (comparison.stored.empty()) return Refuse(client, request.user, reply, now);
+  if (!may_wait) {
+    return reply.Error(ErrorCode::kErr,
+                       "a log-in between MULTI and EXEC is possible only with a password that "
+                       "the server knows from before; one before MULTI would be right");
   }
   for (const std::string& stored : comparison.stored) {
     comparison.digests.push_back(key_.Of({stored, request.password}));
   }
-  if (!BeginComparison(std::move(comparison), request.password, call)) {
-    return call.reply.Error(ErrorCode::kErr,
-                            "too many passwords are being compared; another try soon would be "
-                            "right");
+  if (!BeginComparison(std::move(comparison), request.password, client.profile, now)) {
+    return reply.Error(ErrorCode::kErr,
+                       "too many passwords are being compared; another try soon would be "
+                       "right");
   }
-  call.client.WaitForLogIn({.user = std::string(request.user), .greeting = request.greeting});
+  client.wait.BeginLogIn({.user = std::string(request.user), .greeting = request.greeting},
+                         statistics_.gauges);
 }
 
-bool LogIns::BeginComparison(Comparison comparison, std::string_view password, Invocation& call) {
-  const std::uint64_t client_id = call.client.profile().id;
+bool LogIns::BeginComparison(Comparison comparison, std::string_view password,
+                             const ClientProfile& client, engine::TimeMs now) {
+  const std::uint64_t client_id = client.id;
   // Only of the same user: else it would tell which users have the same hashes, or none.
   const auto same = std::ranges::find_if(under_way_, [&](const auto& entry) {
     return entry.second.user == comparison.user && entry.second.stored == comparison.stored &&
@@ -82,14 +102,14 @@ bool LogIns::BeginComparison(Comparison comparison, std::string_view password, I
     return true;
   }
   const std::uint64_t id = last_comparison_id_ + 1;
-  UserDirectory* const users = dispatcher_.environment().users;
+  UserDirectory* const users = environment_.users;
   const bool has_begun =
       users != nullptr && users->StartPasswordCheck(
                               {.stored = comparison.stored, .password = std::string(password)}, id);
   if (!has_begun) return false;
   last_comparison_id_ = id;
   // It counts while it is under way, or a storm would be compared before the first has failed.
-  failures_.Add(call.client.profile().address.peer, call.now);
+  failures_.Add(client.address.peer, now);
   comparison.clients.push_back(client_id);
   under_way_.emplace(id, std::move(comparison));
   return true;
@@ -101,19 +121,20 @@ void LogIns::Finish(std::uint64_t comparison_id, std::optional<std::size_t> matc
   if (ended.empty()) return;
   const Comparison& comparison = ended.mapped();
   for (const std::uint64_t client_id : comparison.clients) {
-    Client* client = dispatcher_.FindClient(client_id);
+    Client* client = clients_.Find(client_id);
     if (client != nullptr) End(*client, comparison, match, now);
   }
 }
 
 void LogIns::End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,
                  engine::TimeMs now) {
-  const auto pending = client.EndLogIn();
-  if (pending == nullptr) return;
-  const bool has_begun_it = client.profile().id == comparison.clients.front();
-  if (has_begun_it) failures_.TakeBack(client.profile().address.peer);
+  if (client.is_detached || client.wait.kind() != WaitKind::kLogIn) return;
+  client.wait.End(statistics_.gauges);
+  const auto pending = client.wait.TakeLogIn();
+  const bool has_begun_it = client.profile.id == comparison.clients.front();
+  if (has_begun_it) failures_.TakeBack(client.profile.address.peer);
   // Meanwhile the users may have changed.
-  const access::User* user = dispatcher_.access().users().Find(pending->user);
+  const access::User* user = access_.users().Find(pending->user);
   const bool is_right =
       user != nullptr && user->is_on && match &&
       std::ranges::any_of(user->passwords, [&](const access::StoredPassword& stored) {
@@ -125,9 +146,9 @@ void LogIns::End(Client& client, const Comparison& comparison, std::optional<std
   } else {
     protocol::ReplyWriter reply = client.writer();
     Refuse(client, pending->user, reply, now);
-    client.CountAwaitedError(reply);
+    replies_.CountError(client, reply);
   }
-  client.transport().NoticeOutput();
+  client.transport.NoticeOutput();
 }
 
 void LogIns::ForgetOthers(const access::UserTable& users) {
@@ -140,9 +161,9 @@ void LogIns::ForgetOthers(const access::UserTable& users) {
 
 void LogIns::Accept(Client& client, const access::User& user,
                     const std::optional<Greeting>& greeting) {
-  client.LogIn(user);
+  sessions_.LogIn(client, user);
   if (greeting) {
-    Greet(client, *greeting);
+    Greet(client, clients_, *greeting);
   } else {
     client.writer().Ok();
   }
@@ -150,10 +171,10 @@ void LogIns::Accept(Client& client, const access::User& user,
 
 void LogIns::Refuse(const Client& client, std::string_view user, protocol::ReplyWriter& reply,
                     engine::TimeMs now) {
-  const std::string& address = client.profile().address.peer;
+  const std::string& address = client.profile.address.peer;
   failures_.Add(address, now);
-  ++dispatcher_.counters().failed_log_ins;
-  dispatcher_.environment().log.LogFailedLogIn(address, user);
+  ++statistics_.counters.failed_log_ins;
+  environment_.log.LogFailedLogIn(address, user);
   reply.Error(ErrorCode::kWrongPass, "invalid username-password pair or user is disabled.");
 }
 

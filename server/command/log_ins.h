@@ -18,15 +18,14 @@
 
 namespace fairlock::command {
 
+class AccessControl;
+class AwaitedReplies;
 class Client;
-class Dispatcher;
-struct Invocation;
-
-// A log-in whose password is being compared.
-struct PendingLogIn {
-  std::string user;
-  std::optional<Greeting> greeting;  // by HELLO; none: by AUTH
-};
+class ClientRegistry;
+class Sessions;
+struct ClientProfile;
+struct Environment;
+struct Statistics;
 
 struct LogInRequest {
   std::string_view user;
@@ -39,10 +38,13 @@ struct LogInRequest {
 // asks meanwhile for what is being compared waits for the same result. Loop-confined.
 class LogIns {
  public:
-  explicit LogIns(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
+  // Of the environment it uses the users and the log.
+  LogIns(const Environment& environment, const AccessControl& access, Sessions& sessions,
+         ClientRegistry& clients, AwaitedReplies& replies, Statistics& statistics);
 
-  // Answers, or lets the client wait for the answer.
-  void Begin(const LogInRequest& request, Invocation& call);
+  // Answers, or lets the client wait for the answer. `may_wait`: not inside a step.
+  void Begin(const LogInRequest& request, Client& client, bool may_wait,
+             protocol::ReplyWriter& reply, engine::TimeMs now);
   // The password of that comparison is that of the slow hash at that place; none: of none.
   void Finish(std::uint64_t comparison_id, std::optional<std::size_t> match, engine::TimeMs now);
 
@@ -59,16 +61,23 @@ class LogIns {
   };
 
   bool IsKnown(const access::User& user, std::string_view password) const;
-  void BeginSlowly(const LogInRequest& request, const access::User* user, Invocation& call);
+  void BeginSlowly(const LogInRequest& request, const access::User* user, Client& client,
+                   bool may_wait, protocol::ReplyWriter& reply, engine::TimeMs now);
   // False: too many are under way.
-  bool BeginComparison(Comparison comparison, std::string_view password, Invocation& call);
+  bool BeginComparison(Comparison comparison, std::string_view password,
+                       const ClientProfile& client, engine::TimeMs now);
   void End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,
            engine::TimeMs now);
   void Accept(Client& client, const access::User& user, const std::optional<Greeting>& greeting);
   void Refuse(const Client& client, std::string_view user, protocol::ReplyWriter& reply,
               engine::TimeMs now);
 
-  Dispatcher& dispatcher_;
+  const Environment& environment_;
+  const AccessControl& access_;
+  Sessions& sessions_;
+  ClientRegistry& clients_;
+  AwaitedReplies& replies_;
+  Statistics& statistics_;
   const access::DigestKey key_;
   std::map<std::string, access::Digest, std::less<>> known_;  // by slow hash
   std::map<std::uint64_t, Comparison> under_way_;

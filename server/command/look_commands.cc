@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "server/command/argument_reader.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/glob_walk.h"
 #include "server/command/lock_replies.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -27,12 +28,12 @@ constexpr std::size_t kLocksOfAPageMax = 250;
 
 void Locked(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const bool has_owner = arguments.has_more();
   const std::string_view owner = has_owner ? arguments.Owner("owner") : std::string_view();
   if (!arguments.Finish(call.reply)) return;
-  engine::LockEngine& engine = call.dispatcher.engine();
-  engine::Effects& effects = call.dispatcher.effects();
+  engine::LockEngine& engine = call.server.locks.engine();
+  engine::Effects& effects = call.server.locks.effects();
   if (has_owner) {
     call.reply.Integer(engine.IsHeldBy(key, owner, call.now, effects) ? 1 : 0);
   } else {
@@ -42,16 +43,16 @@ void Locked(Invocation& call) {
 
 void LockInfo(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   if (!arguments.Finish(call.reply)) return;
-  const engine::LockInfo info =
-      call.dispatcher.engine().Inspect(key, kHoldersShownMax, call.now, call.dispatcher.effects());
-  WriteLockInfo(call.reply, call.dispatcher, info, call.now);
+  const engine::LockInfo info = call.server.locks.engine().Inspect(key, kHoldersShownMax, call.now,
+                                                                   call.server.locks.effects());
+  WriteLockInfo(call.reply, call.server.unix_time, info, call.now);
 }
 
 void Queue(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   std::int64_t start = 0;
   std::int64_t count = kPlacesShownDefault;
   std::uint32_t seen = 0;
@@ -65,22 +66,22 @@ void Queue(Invocation& call) {
     }
   }
   if (!arguments.Finish(call.reply)) return;
-  const std::vector<engine::PlaceInfo> places = call.dispatcher.engine().Queue(
+  const std::vector<engine::PlaceInfo> places = call.server.locks.engine().Queue(
       key, static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(count), call.now,
-      call.dispatcher.effects());
+      call.server.locks.effects());
   call.reply.ArrayHeader(places.size());
   for (const engine::PlaceInfo& place : places) {
-    WritePlace(call.reply, call.dispatcher, place, call.now);
+    WritePlace(call.reply, call.server.unix_time, place, call.now);
   }
 }
 
 void Position(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   const auto position =
-      call.dispatcher.engine().Position(key, owner, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Position(key, owner, call.now, call.server.locks.effects());
   if (position) {
     call.reply.Integer(static_cast<std::int64_t>(*position));
   } else {
@@ -165,17 +166,17 @@ void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock)
   reply.Integer(lock.key.db);
 }
 
-void Locks(Invocation& call) {
+void ListLocks(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  LocksQuery query = ReadLocksQuery(arguments, call.client.database());
+  LocksQuery query = ReadLocksQuery(arguments, call.client.profile.database);
   if (!arguments.Finish(call.reply) || RefusesToMatch(call)) return;
   std::vector<engine::LockSummary> found;
-  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kPageWorkMax);
+  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
   query.filter.glob = query.glob ? &*query.glob : nullptr;
   query.filter.budget = &walk;
-  const std::uint64_t cursor = call.dispatcher.engine().Scan(
+  const std::uint64_t cursor = call.server.locks.engine().Scan(
       query.cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
-        if (call.client.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
+        if (call.client.rights.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
       });
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));
@@ -192,7 +193,7 @@ std::string Describe(const ClientProfile& client) {
 
 void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   // `BREAK key REASON` alone names an owner.
   const std::size_t size = call.arguments.size();
   const bool has_owner =
@@ -209,13 +210,13 @@ void Break(Invocation& call) {
     }
   }
   if (!arguments.Finish(call.reply)) return;
-  engine::LockEngine& engine = call.dispatcher.engine();
+  engine::LockEngine& engine = call.server.locks.engine();
   // What is overdue ends by itself, not by force.
-  engine.CountHolders(key, call.now, call.dispatcher.effects());
-  record::History* history = call.dispatcher.recorder().history();
-  if (history != nullptr) history->BeginForce(Describe(call.client.profile()), reason);
+  engine.CountHolders(key, call.now, call.server.locks.effects());
+  record::History* history = call.server.recorder.history();
+  if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);
   call.reply.Integer(
-      static_cast<std::int64_t>(engine.Break(key, owner, call.now, call.dispatcher.effects())));
+      static_cast<std::int64_t>(engine.Break(key, owner, call.now, call.server.locks.effects())));
   if (history != nullptr) history->EndForce();
 }
 
@@ -230,7 +231,7 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "0 if the owner holds the lock, its place in line (1 is next), or nil",
      "O(place), at most 1,000 steps"},
     {"LOCKS",
-     Locks,
+     ListLocks,
      -1,
      kReadOnly,
      {},

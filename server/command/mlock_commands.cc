@@ -7,11 +7,11 @@
 #include <string>
 
 #include "server/command/argument_reader.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/lock_answer.h"
 #include "server/command/lock_options.h"
-#include "server/command/notifier.h"
+#include "server/command/notify_check.h"
+#include "server/command/server_parts.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -25,7 +25,7 @@ MlockKeys ReadKeys(const Invocation& call, ArgumentReader& arguments) {
   MlockKeys keys;
   for (std::int64_t i = 0; i < count && !arguments.failed(); ++i) {
     const std::uint64_t hash = i == 0 ? call.key_hash : 0;
-    const engine::KeyName key = arguments.Key(call.client.database(), hash);
+    const engine::KeyName key = arguments.Key(call.client.profile.database, hash);
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
       arguments.Fail("key: " + Quoted(key.bytes) +
                      " is named twice, and each key may be named once");
@@ -44,7 +44,7 @@ void Mlock(Invocation& call) {
   const bool is_explained = ReadLockOptions(call, arguments, request.each);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request.each)) return;
   const engine::LockResult result =
-      call.dispatcher.engine().Mlock(request, call.client, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Mlock(request, call.client, call.now, call.server.locks.effects());
   AnswerLock(call,
              {request.keys, request.each.owner, is_explained, request.each.notify.has_value()},
              result);
@@ -61,7 +61,7 @@ void Mrenew(Invocation& call) {
   request.each.token = options.token;
   if (!arguments.Finish(call.reply)) return;
   const bool are_renewed =
-      call.dispatcher.engine().Mrenew(request, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Mrenew(request, call.now, call.server.locks.effects());
   call.reply.Integer(are_renewed ? 1 : 0);
 }
 
@@ -74,7 +74,7 @@ void Munlock(Invocation& call) {
   request.each.token = ReadTokenOption(arguments);
   if (!arguments.Finish(call.reply)) return;
   const std::size_t released =
-      call.dispatcher.engine().Munlock(request, call.now, call.dispatcher.effects());
+      call.server.locks.engine().Munlock(request, call.now, call.server.locks.effects());
   call.reply.Integer(static_cast<std::int64_t>(released));
 }
 

@@ -73,13 +73,13 @@ void AppendAddress(std::string& out, std::string_view peer) {
 
 void Monitors::Add(Client& client) {
   monitors_.push_back(&client);
-  client.set_monitor(true);
+  client.profile.is_monitor = true;
 }
 
 void Monitors::Remove(Client& client) {
-  if (!client.is_monitor()) return;
+  if (!client.profile.is_monitor) return;
   std::erase(monitors_, &client);
-  client.set_monitor(false);
+  client.profile.is_monitor = false;
 }
 
 void Monitors::Show(const Client& from, const CommandSpec& spec,
@@ -88,12 +88,12 @@ void Monitors::Show(const Client& from, const CommandSpec& spec,
   constexpr std::int64_t kMillion = 1'000'000;
   const std::string fraction = std::to_string(kMillion + unix_us % kMillion);
   line_ = "+" + std::to_string(unix_us / kMillion);
-  line_.append(".").append(fraction, 1).append(" [").append(std::to_string(from.database()));
+  line_.append(".").append(fraction, 1).append(" [").append(std::to_string(from.profile.database));
   line_ += ' ';
   if (origin == Origin::kScript) {
     line_ += "lua";
   } else {
-    AppendAddress(line_, from.profile().address.peer);
+    AppendAddress(line_, from.profile.address.peer);
   }
   line_ += ']';
   Secrets secrets(spec);

@@ -7,12 +7,11 @@
 
 #include "protocol/arguments.h"
 #include "server/command/command_table.h"
+#include "server/command/origin.h"
 
 namespace fairlock::command {
 
 class Client;
-
-enum class Origin : std::uint8_t { kClient, kScript };
 
 // A line a request, once for all of them and as Redis writes it:
 //

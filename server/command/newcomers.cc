@@ -4,7 +4,8 @@
 #include <string>
 
 #include "server/command/client.h"
-#include "server/command/dispatcher.h"
+#include "server/command/environment.h"
+#include "server/command/statistics.h"
 
 namespace fairlock::command {
 
@@ -12,7 +13,7 @@ using protocol::ErrorCode;
 
 namespace {
 
-bool IsBeingCompared(const Client& client) { return client.wait_kind() == WaitKind::kLogIn; }
+bool IsBeingCompared(const Client& client) { return client.wait.kind() == WaitKind::kLogIn; }
 
 }  // namespace
 
@@ -54,12 +55,12 @@ void Newcomers::CloseSlow(engine::TimeMs now) {
     }
     Client& client = *slow.client;
     Remove(client);
-    ++dispatcher_.counters().closed_without_log_in;
-    dispatcher_.environment().log.LogClosedNewcomer(ClosedNewcomer::kTooSlow,
-                                                    client.profile().address.peer, now);
+    ++statistics_.counters.closed_without_log_in;
+    log_.LogClosedNewcomer(ClosedNewcomer::kTooSlow, client.profile.address.peer, now);
     client.EndWith(ErrorCode::kNoAuth,
                    "no log-in within " + std::to_string(limits_.time_ms_max) +
-                       " ms (unauthenticated_timeout); AUTH sooner would be right");
+                       " ms (unauthenticated_timeout); AUTH sooner would be right",
+                   statistics_.commands);
   }
 }
 
@@ -69,13 +70,13 @@ void Newcomers::CloseOldest(engine::TimeMs now) {
     ++at;
     if (IsBeingCompared(client)) continue;
     Remove(client);
-    ++dispatcher_.counters().closed_without_log_in;
-    dispatcher_.environment().log.LogClosedNewcomer(ClosedNewcomer::kOneTooMany,
-                                                    client.profile().address.peer, now);
+    ++statistics_.counters.closed_without_log_in;
+    log_.LogClosedNewcomer(ClosedNewcomer::kOneTooMany, client.profile.address.peer, now);
     client.EndWith(ErrorCode::kFull,
                    "more than " + std::to_string(limits_.count_max) +
                        " connections have not logged in (max_unauthenticated_clients), and this "
-                       "one has waited longest; AUTH at once would be right");
+                       "one has waited longest; AUTH at once would be right",
+                   statistics_.commands);
   }
   are_all_compared_ = AreTooMany();
 }

@@ -10,19 +10,20 @@
 namespace fairlock::command {
 
 class Client;
-class Dispatcher;
+class CommandLog;
+struct Statistics;
 
 struct NewcomerLimits {
   engine::DurationMs time_ms_max = 0;  // 0: as long as they like
   std::size_t count_max = 0;           // 0: any number
 };
 
-// Who takes too long is told so and closed; of too many the one who has taken longest is, so that
-// who holds connections open keeps nobody out who logs in at once. Whose password is being compared
-// is not closed. Loop-confined.
+// A newcomer that takes too long is told so and closed. When there are too many newcomers, the
+// oldest one is closed, so that a peer that only holds connections open keeps out nobody who logs
+// in at once. A client whose password is being compared is not closed. Loop-confined.
 class Newcomers {
  public:
-  explicit Newcomers(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
+  Newcomers(Statistics& statistics, CommandLog& log) : statistics_(statistics), log_(log) {}
 
   void set_limits(const NewcomerLimits& limits) { limits_ = limits; }
 
@@ -49,7 +50,8 @@ class Newcomers {
   void CloseSlow(engine::TimeMs now);
   void CloseOldest(engine::TimeMs now);
 
-  Dispatcher& dispatcher_;
+  Statistics& statistics_;
+  CommandLog& log_;
   NewcomerLimits limits_;
   List clients_;  // by `since`
   std::unordered_map<const Client*, List::iterator> places_;

@@ -2,14 +2,13 @@
 
 #include <utility>
 
-#include "server/command/dispatcher.h"
+#include "server/command/clock.h"
 #include "server/command/lock_message.h"
-#include "server/command/text.h"
+#include "server/command/locks.h"
 
 namespace fairlock::command {
 
 using engine::ResolutionKind;
-using protocol::ErrorCode;
 
 namespace {
 
@@ -39,8 +38,9 @@ std::string_view OutcomeReason(ResolutionKind outcome) {
 
 }  // namespace
 
-Notifier::Notifier(Dispatcher& dispatcher) : dispatcher_(dispatcher) {
-  dispatcher.channels().AddObserver(*this);
+Notifier::Notifier(Locks& locks, Channels& channels, const Clock& clock)
+    : locks_(locks), channels_(channels), clock_(clock) {
+  channels.AddObserver(*this);
 }
 
 void Notifier::Take(const engine::Notice& notice) {
@@ -51,14 +51,14 @@ void Notifier::Take(const engine::Notice& notice) {
                      .key = notice.key,
                      .owner = notice.owner,
                      .token = notice.token,
-                     .at_unix_ms = dispatcher_.environment().clock.UnixTimeUs() / 1000,
+                     .at_unix_ms = clock_.UnixTimeUs() / 1000,
                      .waited_ms = notice.waited_ms,
                      .held_ms = notice.held_ms,
                      .reason = is_lost ? EventName(*notice.loss) : OutcomeReason(notice.outcome),
                      .keys = notice.keys});
   const bool is_grant = !is_lost && notice.outcome == ResolutionKind::kGranted;
-  dispatcher_.channels().PublishLater(
-      notice.channel, message_, {notice.key_hash, is_grant ? notice.token : engine::Token{0}});
+  channels_.PublishLater(notice.channel, message_,
+                         {notice.key_hash, is_grant ? notice.token : engine::Token{0}});
 }
 
 void Notifier::NoticeFirstSubscriber(std::string_view name, ChannelKind kind) {
@@ -70,40 +70,19 @@ void Notifier::NoticeLastSubscriberGone(std::string_view name, ChannelKind kind)
 }
 
 void Notifier::NoteChange(std::string_view name, ChannelKind kind) {
-  if (kind != ChannelKind::kExact || !dispatcher_.engine().KnowsChannel(name)) return;
+  if (kind != ChannelKind::kExact || !locks_.engine().KnowsChannel(name)) return;
   changed_.emplace_back(name);
 }
 
 void Notifier::FollowSubscribers(engine::TimeMs now) {
   if (changed_.empty()) return;
   for (const std::string& name : std::exchange(changed_, {})) {
-    if (dispatcher_.channels().CountSubscribers(name) > 0) {
-      dispatcher_.engine().OpenChannel(name, now, dispatcher_.effects());
+    if (channels_.CountSubscribers(name) > 0) {
+      locks_.engine().OpenChannel(name, now, locks_.effects());
     } else {
-      dispatcher_.engine().CloseChannel(name, now, dispatcher_.effects());
+      locks_.engine().CloseChannel(name, now, locks_.effects());
     }
   }
-}
-
-bool CheckNotify(Invocation& call, const engine::LockRequest& request) {
-  if (!request.notify) return true;
-  const std::string_view channel = *request.notify;
-  std::string problem;
-  if (call.dispatcher.is_in_step()) {
-    problem = "is not possible inside EXEC or a script; send the LOCK by itself";
-  } else if (channel.empty() || channel.starts_with(kOwnChannelPrefix)) {
-    problem =
-        "channel " + Quoted(channel, 128) +
-        " is empty or begins with '__', under which only the server publishes; choose another "
-        "name";
-  } else if (call.dispatcher.channels().CountSubscribers(channel) == 0) {
-    problem = "channel " + Quoted(channel, 128) +
-              " has no subscriber; SUBSCRIBE to it first, on any connection";
-  } else {
-    return true;
-  }
-  call.reply.Error(ErrorCode::kErr, "NOTIFY: " + problem);
-  return false;
 }
 
 }  // namespace fairlock::command

@@ -6,21 +6,19 @@
 #include <vector>
 
 #include "server/command/channels.h"
-#include "server/command/command_table.h"
 #include "server/engine/notice.h"
-#include "server/engine/requests.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
 
-class Dispatcher;
+class Clock;
+class Locks;
 
 // Makes messages of what the engine tells, and lets the engine know which of its channels have a
 // subscriber: one by SUBSCRIBE, for who listens by a pattern is not who waits. Loop-confined.
 class Notifier final : public engine::NoticeSink, public ChannelObserver {
  public:
-  // Outlived by `dispatcher`, whose channels it uses and observes.
-  explicit Notifier(Dispatcher& dispatcher);
+  Notifier(Locks& locks, Channels& channels, const Clock& clock);
 
   void Take(const engine::Notice& notice) override;
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
@@ -33,12 +31,11 @@ class Notifier final : public engine::NoticeSink, public ChannelObserver {
  private:
   void NoteChange(std::string_view name, ChannelKind kind);
 
-  Dispatcher& dispatcher_;
+  Locks& locks_;
+  Channels& channels_;
+  const Clock& clock_;
   std::vector<std::string> changed_;
   std::string message_;  // scratch
 };
-
-// False: NOTIFY is not possible as the request gives it, and the error is answered.
-bool CheckNotify(Invocation& call, const engine::LockRequest& request);
 
 }  // namespace fairlock::command

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <iterator>
 
-#include "server/command/channels.h"
+#include "server/command/channel.h"
 
 namespace fairlock::command {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "server/command/argument_reader.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/lock_message.h"
 #include "server/command/lock_replies.h"
+#include "server/command/server_parts.h"
 #include "server/command/text.h"
 #include "server/record/quantiles.h"
 
@@ -52,7 +52,7 @@ void TokenField(protocol::ReplyWriter& reply, std::string_view name, engine::Tok
 void TimeField(Invocation& call, std::string_view name, const std::optional<engine::TimeMs>& at) {
   call.reply.Bulk(name);
   if (at) {
-    call.reply.Integer(call.dispatcher.UnixMs(*at, call.now));
+    call.reply.Integer(call.server.unix_time.MsOf(*at, call.now));
   } else {
     call.reply.Null();
   }
@@ -61,15 +61,15 @@ void TimeField(Invocation& call, std::string_view name, const std::optional<engi
 // The key, or none for `*`.
 std::optional<engine::KeyName> ReadKeyOrAll(Invocation& call, ArgumentReader& arguments) {
   if (arguments.Take("*")) return std::nullopt;
-  engine::KeyName key = arguments.Key(call.client.database(), call.key_hash);
-  if (key.hash == 0) key.hash = call.dispatcher.engine().Prefetch(key);
+  engine::KeyName key = arguments.Key(call.client.profile.database, call.key_hash);
+  if (key.hash == 0) key.hash = call.server.locks.engine().Prefetch(key);
   return key;
 }
 
 record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& arguments) {
-  const std::int64_t unix_now_ms = call.dispatcher.UnixMs(call.now, call.now);
+  const std::int64_t unix_now_ms = call.server.unix_time.MsOf(call.now, call.now);
   record::HistoryQuery query;
-  query.db = call.client.database();
+  query.db = call.client.profile.database;
   query.key = ReadKeyOrAll(call, arguments);
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
@@ -93,7 +93,7 @@ record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& argument
 void WritePastEvent(Invocation& call, const record::PastEvent& event) {
   protocol::ReplyWriter& reply = call.reply;
   reply.MapHeader(15);
-  IntegerField(reply, "at", call.dispatcher.UnixMs(event.at, call.now));
+  IntegerField(reply, "at", call.server.unix_time.MsOf(event.at, call.now));
   reply.Bulk("event");
   reply.Bulk(EventName(event.kind));
   reply.Bulk("key");
@@ -106,7 +106,7 @@ void WritePastEvent(Invocation& call, const record::PastEvent& event) {
   IntegerField(reply, "waited_ms", event.waited_ms);
   IntegerField(reply, "held_ms", event.held_ms);
   IntegerField(reply, "count", event.count);
-  IntegerField(reply, "last_at", call.dispatcher.UnixMs(event.last_at, call.now));
+  IntegerField(reply, "last_at", call.server.unix_time.MsOf(event.last_at, call.now));
   TextField(reply, "by", event.by);
   TextField(reply, "comment", event.comment);
   IntegerField(reply, "db", event.key.db);
@@ -122,11 +122,11 @@ void History(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const record::HistoryQuery query = ReadHistoryQuery(call, arguments);
   if (!arguments.Finish(call.reply)) return;
-  record::History* history = call.dispatcher.recorder().history();
+  record::History* history = call.server.recorder.history();
   if (history == nullptr) return RefuseOff(call, "HISTORY", "history_memory");
   // What is overdue on the key has happened.
   if (query.key) {
-    call.dispatcher.engine().CountHolders(*query.key, call.now, call.dispatcher.effects());
+    call.server.locks.engine().CountHolders(*query.key, call.now, call.server.locks.effects());
   }
   const record::HistoryPage page = history->Search(query);
   call.reply.MapHeader(4);
@@ -157,7 +157,7 @@ void WriteDurations(protocol::ReplyWriter& reply, const std::string& name,
 void WriteRow(Invocation& call, protocol::ReplyWriter& reply, const record::StatisticsRow& row) {
   reply.MapHeader(2 + record::kCounterNames.size() + 2 * (record::kQuantiles.size() + 1));
   TextField(reply, "label", row.label);
-  IntegerField(reply, "since", call.dispatcher.UnixMs(row.since, call.now));
+  IntegerField(reply, "since", call.server.unix_time.MsOf(row.since, call.now));
   for (std::size_t i = 0; i < record::kCounterNames.size(); ++i) {
     IntegerField(reply, record::kCounterNames[i], static_cast<std::int64_t>(row.counts.counts[i]));
   }
@@ -191,7 +191,7 @@ void Stats(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const record::StatisticsQuery query = ReadStatisticsQuery(arguments);
   if (!arguments.Finish(call.reply)) return;
-  const record::LabelStatistics* statistics = call.dispatcher.recorder().statistics();
+  const record::LabelStatistics* statistics = call.server.recorder.statistics();
   if (statistics == nullptr) return RefuseOff(call, "STATS", "stats_labels");
   // How many there are must be written before the first one.
   std::size_t count = 0;

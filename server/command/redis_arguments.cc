@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "server/command/dispatcher.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -39,11 +40,12 @@ bool IsValueOrRefuse(Invocation& call, std::string_view value) {
 }
 
 engine::RedisLocks LocksOf(const Invocation& call) {
-  return engine::RedisLocks(call.dispatcher.engine());
+  return engine::RedisLocks(call.server.locks.engine());
 }
 
 engine::KeyName KeyOf(const Invocation& call, std::size_t position) {
-  return {call.client.database(), call.arguments[position], position == 1 ? call.key_hash : 0};
+  return {call.client.profile.database, call.arguments[position],
+          position == 1 ? call.key_hash : 0};
 }
 
 std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,
@@ -52,7 +54,7 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
   const auto number = ReadRedisInteger(call, text);
   if (!number) return std::nullopt;
   // As Redis: refused is what overflows as Unix time in milliseconds, and nothing else.
-  const std::int64_t unix_now_ms = call.dispatcher.environment().clock.UnixTimeUs() / 1000;
+  const std::int64_t unix_now_ms = call.server.environment.clock.UnixTimeUs() / 1000;
   std::int64_t end_ms = 0;
   const bool is_overflow =
       __builtin_mul_overflow(*number, form.unit_ms, &end_ms) ||

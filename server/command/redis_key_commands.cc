@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -19,7 +19,7 @@ namespace {
 using protocol::ErrorCode;
 
 engine::KeyLook Look(const Invocation& call, const engine::KeyName& key) {
-  return LocksOf(call).Look(key, call.now, call.dispatcher.effects());
+  return LocksOf(call).Look(key, call.now, call.server.locks.effects());
 }
 
 // None: the key is wrong, and the error is answered.
@@ -89,7 +89,7 @@ void GetDel(Invocation& call) {
   if (!look) return;
   const std::string value(look->value());
   const bool was_released =
-      LocksOf(call).Release(KeyOf(call, 1), call.client, call.now, call.dispatcher.effects());
+      LocksOf(call).Release(KeyOf(call, 1), call.client, call.now, call.server.locks.effects());
   if (was_released) {
     call.reply.Bulk(value);
   } else {
@@ -101,7 +101,7 @@ void Del(Invocation& call) {
   if (!AreKeys(call)) return;
   std::int64_t released = 0;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    if (LocksOf(call).Release(KeyOf(call, i), call.client, call.now, call.dispatcher.effects())) {
+    if (LocksOf(call).Release(KeyOf(call, i), call.client, call.now, call.server.locks.effects())) {
       ++released;
     }
   }
@@ -132,8 +132,9 @@ void AnswerTime(Invocation& call, const TimeForm& form) {
   if (!look) return;
   if (!look->exists) return call.reply.Integer(kNoKey);
   if (!look->ttl_ms) return call.reply.Integer(kNoEnd);
-  const std::int64_t time_ms =
-      form.is_absolute ? call.dispatcher.UnixMs(call.now + *look->ttl_ms, call.now) : *look->ttl_ms;
+  const std::int64_t time_ms = form.is_absolute
+                                   ? call.server.unix_time.MsOf(call.now + *look->ttl_ms, call.now)
+                                   : *look->ttl_ms;
   call.reply.Integer((time_ms + form.unit_ms / 2) / form.unit_ms);
 }
 
@@ -177,7 +178,7 @@ void SetEnd(Invocation& call, const TimeForm& form, std::string_view command) {
   request.lease_ms = ReadLease(call, call.arguments[2], form, command, true);
   if (!request.lease_ms) return;
   const bool is_changed =
-      LocksOf(call).Expire(request, call.client, call.now, call.dispatcher.effects());
+      LocksOf(call).Expire(request, call.client, call.now, call.server.locks.effects());
   call.reply.Integer(is_changed ? 1 : 0);
 }
 
@@ -192,7 +193,7 @@ void Persist(Invocation& call) {
   const engine::ExpiryRequest request{.key = KeyOf(call, 1)};
   if (!IsKeyOrRefuse(call, request.key.bytes)) return;
   const bool is_changed =
-      LocksOf(call).Expire(request, call.client, call.now, call.dispatcher.effects());
+      LocksOf(call).Expire(request, call.client, call.now, call.server.locks.effects());
   call.reply.Integer(is_changed ? 1 : 0);
 }
 

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/glob_walk.h"
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -91,13 +92,13 @@ void Scan(Invocation& call) {
   const auto query = ReadScanQuery(call);
   if (!query || RefusesToMatch(call)) return;
   std::vector<std::string_view> found;
-  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kPageWorkMax);
+  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
   const std::uint64_t cursor = LocksOf(call).Scan(
-      query->cursor, query->count, call.client.database(), walk,
+      query->cursor, query->count, call.client.profile.database, walk,
       [&](const engine::KeyName& key, bool is_semaphore) {
         if (query->type && !EqualsIgnoreCase(*query->type, TypeOfKey(is_semaphore))) return;
         if (query->glob.Matches(key.bytes, walk.compared()) &&
-            call.client.MayRead(key.bytes, walk.compared())) {
+            call.client.rights.MayRead(key.bytes, walk.compared())) {
           found.push_back(key.bytes);
         }
       });
@@ -115,16 +116,17 @@ void Keys(Invocation& call) {
   const auto glob = ReadGlob(call, "KEYS", call.arguments[1]);
   if (!glob || RefusesToMatch(call)) return;
   std::vector<std::string_view> found;
-  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
-  const std::uint64_t cursor = LocksOf(call).Scan(
-      0, kLocksLookedAtMax, call.client.database(), walk, [&](const engine::KeyName& key, bool) {
-        if (glob->Matches(key.bytes, walk.compared()) &&
-            call.client.MayRead(key.bytes, walk.compared())) {
-          found.push_back(key.bytes);
-          // It is copied into the reply.
-          walk.Charge(key.bytes.size() / kCopiedPerCompared);
-        }
-      });
+  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  const std::uint64_t cursor =
+      LocksOf(call).Scan(0, kLocksLookedAtMax, call.client.profile.database, walk,
+                         [&](const engine::KeyName& key, bool) {
+                           if (glob->Matches(key.bytes, walk.compared()) &&
+                               call.client.rights.MayRead(key.bytes, walk.compared())) {
+                             found.push_back(key.bytes);
+                             // It is copied into the reply.
+                             walk.Charge(key.bytes.size() / kCopiedPerCompared);
+                           }
+                         });
   if (cursor != 0 && walk.is_spent()) {
     return call.reply.Error(ErrorCode::kErr,
                             "KEYS would take too long with this pattern and these keys; use SCAN "
@@ -137,19 +139,20 @@ void Keys(Invocation& call) {
 // The first key from a place on that the clock names, else from the begin.
 void RandomKey(Invocation& call) {
   // Else it would look at the locks of all other databases.
-  if (call.dispatcher.engine().CountLocks(call.client.database()) == 0) return call.reply.Null();
+  if (call.server.locks.engine().CountLocks(call.client.profile.database) == 0)
+    return call.reply.Null();
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
-  std::uint64_t cursor = (call.dispatcher.environment().clock.MonotonicNs() + 1) * kSpread;
+  std::uint64_t cursor = (call.server.environment.clock.MonotonicNs() + 1) * kSpread;
   std::string_view found;
   std::size_t steps = 0;
   bool is_second_round = false;
-  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
+  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
   while (found.empty() && !(is_second_round && cursor == 0)) {
     if (cursor == 0) is_second_round = true;
     if (++steps > kLocksLookedAtMax || walk.is_spent()) return RefuseToWalk(call);
-    cursor = LocksOf(call).Scan(cursor, 1, call.client.database(), walk,
+    cursor = LocksOf(call).Scan(cursor, 1, call.client.profile.database, walk,
                                 [&](const engine::KeyName& key, bool) {
-                                  if (call.client.MayRead(key.bytes, walk.compared()))
+                                  if (call.client.rights.MayRead(key.bytes, walk.compared()))
                                     found = key.bytes;
                                 });
   }
@@ -166,13 +169,13 @@ void Flush(Invocation& call, std::optional<std::uint8_t> db) {
       options.empty() || (options.size() == 1 && (EqualsIgnoreCase(options[0], "SYNC") ||
                                                   EqualsIgnoreCase(options[0], "ASYNC")));
   if (!is_known) return RefuseSyntax(call.reply);
-  call.dispatcher.BeginStep(call.now);
-  LocksOf(call).Flush(db, call.client, call.now, call.dispatcher.effects());
-  call.dispatcher.EndStep(call.now);
+  call.server.delivery.BeginStep(call.now);
+  LocksOf(call).Flush(db, call.client, call.now, call.server.locks.effects());
+  call.server.delivery.EndStep(call.now);
   call.reply.Ok();
 }
 
-void FlushDb(Invocation& call) { Flush(call, call.client.database()); }
+void FlushDb(Invocation& call) { Flush(call, call.client.profile.database); }
 void FlushAll(Invocation& call) { Flush(call, std::nullopt); }
 
 constexpr std::uint32_t kFlushes = kWrite | kDangerous | kUnowned;

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
+#include "server/command/lock_answer.h"
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -23,7 +24,7 @@ using engine::WrittenEnd;
 using protocol::ErrorCode;
 
 WriteResult Write(const Invocation& call, const WriteRequest& request) {
-  return LocksOf(call).Write(request, call.client, call.now, call.dispatcher.effects());
+  return LocksOf(call).Write(request, call.client, call.now, call.server.locks.effects());
 }
 
 bool IsDone(const WriteResult& result) {
@@ -33,7 +34,7 @@ bool IsDone(const WriteResult& result) {
 
 // Behind the reply that tells of it.
 void NoteIfNew(const Invocation& call, const WriteResult& result) {
-  if (result.status == WriteStatus::kGranted) call.client.NoteGrant(result.key_hash, result.token);
+  if (result.status == WriteStatus::kGranted) NoteGrant(call, result.key_hash, result.token);
 }
 
 // What GET told before, as an answer: it outlives the change.
@@ -43,7 +44,7 @@ struct OldValue {
 };
 
 OldValue ValueOf(const Invocation& call, const engine::KeyName& key) {
-  const engine::KeyLook look = LocksOf(call).Look(key, call.now, call.dispatcher.effects());
+  const engine::KeyLook look = LocksOf(call).Look(key, call.now, call.server.locks.effects());
   return {look.exists, std::string(look.value())};
 }
 
@@ -176,7 +177,7 @@ void SetNx(Invocation& call) {
 
 void MSetNx(Invocation& call) {
   if (call.arguments.size() % 2 == 0) {
-    return RefuseArity(*call.dispatcher.commands().Find("MSETNX"), call.reply);
+    return RefuseArity(*call.server.table.Find("MSETNX"), call.reply);
   }
   std::vector<WriteRequest> requests;
   for (std::size_t i = 1; i < call.arguments.size(); i += 2) {
@@ -187,7 +188,7 @@ void MSetNx(Invocation& call) {
   }
   std::vector<WriteResult> results(requests.size());
   const WriteStatus status = LocksOf(call).WriteAllNew(requests, call.client, call.now,
-                                                       call.dispatcher.effects(), results);
+                                                       call.server.locks.effects(), results);
   if (engine::IsRefusal(status)) {
     return RefuseWrite(call, requests.front().key.bytes, {.status = status});
   }
@@ -199,7 +200,7 @@ void MSetNx(Invocation& call) {
 std::optional<std::int64_t> NextNumber(Invocation& call, const engine::KeyName& key,
                                        std::int64_t step) {
   engine::RedisLocks locks = LocksOf(call);
-  engine::Effects& effects = call.dispatcher.effects();
+  engine::Effects& effects = call.server.locks.effects();
   if (!locks.MayChange(key, call.client, call.now, effects)) {
     RefuseWrite(call, key.bytes, {.status = WriteStatus::kNative});
     return std::nullopt;

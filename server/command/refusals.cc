@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "server/command/dispatcher.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -55,34 +54,6 @@ void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply) 
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
   reply.Error(ErrorCode::kFull, "the configured number of " + std::string(what) +
                                     " is reached; release some, or raise the option");
-}
-
-void RefuseBound(Invocation& call, engine::LockStatus status) {
-  switch (status) {
-    case engine::LockStatus::kTooManyPlaces:
-      return RefuseTooMany(call.reply, "places in line (max_places)");
-    case engine::LockStatus::kTooManyOnKey:
-      return RefuseTooMany(call.reply, "places in the line of one key (max_places_per_key)");
-    case engine::LockStatus::kTooManyOfClient:
-      return RefuseTooMany(call.reply,
-                           "locks that one connection holds and waits for "
-                           "(max_locks_per_connection)");
-    case engine::LockStatus::kOutOfMemory:
-      return call.dispatcher.RefuseLock(call.reply);
-    default:
-      return RefuseTooMany(call.reply, "locks (max_locks)");
-  }
-}
-
-void RefuseBound(Invocation& call, engine::WriteStatus status) {
-  switch (status) {
-    case engine::WriteStatus::kTooManyOfClient:
-      return RefuseBound(call, engine::LockStatus::kTooManyOfClient);
-    case engine::WriteStatus::kOutOfMemory:
-      return RefuseBound(call, engine::LockStatus::kOutOfMemory);
-    default:
-      return RefuseBound(call, engine::LockStatus::kTooManyLocks);
-  }
 }
 
 }  // namespace fairlock::command

@@ -1,10 +1,10 @@
 // Errors that more than one command answers, in the words of Redis.
 #pragma once
 
+#include <string_view>
+
 #include "protocol/reply_writer.h"
 #include "server/command/command_table.h"
-#include "server/engine/redis_requests.h"
-#include "server/engine/requests.h"
 
 namespace fairlock::command {
 
@@ -26,9 +26,5 @@ void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
 // The configured number of `what` is reached.
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
-// A configured bound, or that of memory, is reached. REQUIRES: engine::IsRefusal(status).
-void RefuseBound(Invocation& call, engine::LockStatus status);
-// The same of a write. REQUIRES: engine::IsRefusal(status).
-void RefuseBound(Invocation& call, engine::WriteStatus status);
 
 }  // namespace fairlock::command

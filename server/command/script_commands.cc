@@ -6,8 +6,10 @@
 #include <string>
 
 #include "server/command/command_docs.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -40,7 +42,7 @@ void Run(Invocation& call, script::Script& script, std::size_t keys, bool is_rea
                             "Can not execute a script with write flag using *_ro command.");
   }
   const auto behind = call.arguments.views().subspan(kFirstOfKeys);
-  call.dispatcher.scripts().Run(
+  call.server.scripts.Run(
       script,
       {.keys = behind.first(keys), .arguments = behind.subspan(keys), .is_read_only = is_read_only},
       call);
@@ -48,7 +50,7 @@ void Run(Invocation& call, script::Script& script, std::size_t keys, bool is_rea
 
 // The script of that text; null: the error is answered.
 script::Script* Load(Invocation& call, std::string_view text) {
-  const script::LoadResult loaded = call.dispatcher.scripts().interpreter().Load(text);
+  const script::LoadResult loaded = call.server.scripts.interpreter().Load(text);
   if (loaded.script == nullptr) call.reply.Error(ErrorCode::kErr, loaded.error);
   return loaded.script;
 }
@@ -65,7 +67,7 @@ void EvalDigest(Invocation& call, bool is_read_only) {
   const auto keys = ReadKeyCount(call);
   if (!keys) return;
   const auto digest = script::ParseDigest(call.arguments[1]);
-  script::Script* script = digest ? call.dispatcher.scripts().interpreter().Find(*digest) : nullptr;
+  script::Script* script = digest ? call.server.scripts.interpreter().Find(*digest) : nullptr;
   if (script == nullptr) {
     return call.reply.Error(ErrorCode::kNoScript, "No matching script. Please use EVAL.");
   }
@@ -87,7 +89,7 @@ void TellWhichExist(Invocation& call) {
   call.reply.ArrayHeader(digests.size());
   for (const std::string_view hex : digests) {
     const auto digest = script::ParseDigest(hex);
-    const bool exists = digest && call.dispatcher.scripts().interpreter().Find(*digest) != nullptr;
+    const bool exists = digest && call.server.scripts.interpreter().Find(*digest) != nullptr;
     call.reply.Integer(exists ? 1 : 0);
   }
 }
@@ -99,7 +101,7 @@ void Flush(Invocation& call) {
   if (!is_known || options.size() > 1) {
     return call.reply.Error(ErrorCode::kErr, "SCRIPT FLUSH only support SYNC|ASYNC option");
   }
-  call.dispatcher.scripts().interpreter().Flush();
+  call.server.scripts.interpreter().Flush();
   call.reply.Ok();
 }
 

@@ -4,7 +4,13 @@
 
 #include "server/command/acquire_scripts.h"
 #include "server/command/client.h"
-#include "server/command/dispatcher.h"
+#include "server/command/effect_delivery.h"
+#include "server/command/environment.h"
+#include "server/command/executor.h"
+#include "server/command/invocation.h"
+#include "server/command/locks.h"
+#include "server/command/request_prefetch.h"
+#include "server/command/statistics.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -13,8 +19,8 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
   client_ = &call.client;
   now_ = call.now;
   // SELECT goes for the rest of the script only.
-  const std::uint8_t database = client_->database();
-  dispatcher_.BeginStep(now_);
+  const std::uint8_t database = client_->profile.database;
+  parts_.delivery.BeginStep(now_);
   if (TakesPlace(script, options)) {
     call.has_script_failed = !AcquireByValue(options, call.reply.version());
   } else {
@@ -24,10 +30,10 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
                                                .arguments = options.arguments,
                                                .version = call.reply.version(),
                                                .is_read_only = options.is_read_only},
-                                              client_->output());
+                                              client_->output.bytes());
   }
-  dispatcher_.EndStep(now_);
-  client_->set_database(database);
+  parts_.delivery.EndStep(now_);
+  client_->profile.database = database;
   client_ = nullptr;
 }
 
@@ -36,7 +42,7 @@ bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options
   // What is wrong with the value or the lease the script tells in its own words.
   const auto lease_ms = is_one_lock ? ParseInteger(options.arguments[1]) : std::nullopt;
   return lease_ms && *lease_ms > 0 && !options.is_read_only &&
-         dispatcher_.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);
+         parts_.locks.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);
 }
 
 // Answers what the script would: the number of locks that it took. False: an error.
@@ -46,26 +52,26 @@ bool Scripts::AcquireByValue(const RunOptions& options, protocol::RespVersion ve
   std::string answer;
   Execute({.arguments = set, .is_read_only = false}, answer);
   if (answer.starts_with('-')) {
-    client_->output().append(answer);
+    client_->output.bytes().append(answer);
     return false;
   }
-  protocol::ReplyWriter(client_->output(), version).Integer(answer.starts_with('+') ? 1 : 0);
+  protocol::ReplyWriter(client_->output.bytes(), version).Integer(answer.starts_with('+') ? 1 : 0);
   return true;
 }
 
 void Scripts::Execute(const script::CommandCall& call, std::string& reply) {
   request_.arguments.Clear();
   for (const std::string_view argument : call.arguments) request_.arguments.Add(argument);
-  dispatcher_.Prepare(*client_, request_);
-  dispatcher_.ExecuteForScript(*client_, request_, call.is_read_only, now_, reply);
+  parts_.prefetch.Prepare(client_->profile.database, request_);
+  parts_.executor.ExecuteForScript(*client_, request_, call.is_read_only, now_, reply);
 }
 
-std::uint64_t Scripts::NowNs() { return dispatcher_.environment().clock.MonotonicNs(); }
+std::uint64_t Scripts::NowNs() { return parts_.environment.clock.MonotonicNs(); }
 
-void Scripts::CountError(std::string_view text) { dispatcher_.statistics().CountError(text); }
+void Scripts::CountError(std::string_view text) { parts_.statistics.commands.CountError(text); }
 
 void Scripts::Log(script::LogLevel level, std::string_view text) {
-  dispatcher_.environment().log.LogFromScript(level, text);
+  parts_.environment.log.LogFromScript(level, text);
 }
 
 }  // namespace fairlock::command

@@ -15,14 +15,28 @@
 namespace fairlock::command {
 
 class Client;
-class Dispatcher;
+class EffectDelivery;
+class Executor;
+class Locks;
+class RequestPrefetch;
+struct Environment;
 struct Invocation;
+struct Statistics;
 
 // A script does what its client may do, in the client's name, as one step: hand-overs, and what
 // others are told, come behind its end. Loop-confined.
 class Scripts final : private script::Host {
  public:
-  explicit Scripts(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
+  struct Parts {
+    Executor& executor;
+    const RequestPrefetch& prefetch;
+    EffectDelivery& delivery;
+    Locks& locks;
+    Statistics& statistics;
+    const Environment& environment;  // for the clock and the log
+  };
+
+  explicit Scripts(const Parts& parts) : parts_(parts) {}
 
   struct RunOptions {
     std::span<const std::string_view> keys;
@@ -32,8 +46,6 @@ class Scripts final : private script::Host {
 
   // Executes it and replies. REQUIRES: the request was not called by a script.
   void Run(script::Script& script, const RunOptions& options, Invocation& call);
-
-  bool is_running() const { return client_ != nullptr; }
 
   script::Interpreter& interpreter() { return interpreter_; }
 
@@ -46,7 +58,7 @@ class Scripts final : private script::Host {
   void Log(script::LogLevel level, std::string_view text) override;
   void CountError(std::string_view text) override;
 
-  Dispatcher& dispatcher_;
+  const Parts parts_;
   script::Interpreter interpreter_;
   Client* client_ = nullptr;  // whose script runs
   engine::TimeMs now_ = 0;

@@ -9,12 +9,13 @@
 
 #include "server/command/argument_reader.h"
 #include "server/command/command_docs.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/glob_walk.h"
 #include "server/command/info_report.h"
 #include "server/command/redis_arguments.h"
 #include "server/command/refusals.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -24,14 +25,14 @@ namespace {
 using protocol::ErrorCode;
 
 void Time(Invocation& call) {
-  const std::int64_t now_us = call.dispatcher.environment().clock.UnixTimeUs();
+  const std::int64_t now_us = call.server.environment.clock.UnixTimeUs();
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(now_us / 1'000'000));
   call.reply.Bulk(std::to_string(now_us % 1'000'000));
 }
 
 void DbSize(Invocation& call) {
-  const std::uint64_t locks = call.dispatcher.engine().CountLocks(call.client.database());
+  const std::uint64_t locks = call.server.locks.engine().CountLocks(call.client.profile.database);
   call.reply.Integer(static_cast<std::int64_t>(locks));
 }
 
@@ -45,8 +46,9 @@ void Role(Invocation& call) {
 
 void Info(Invocation& call) {
   const auto sections = call.arguments.views().subspan(1);
-  const bool may_read_all = !call.client.is_limited() || call.client.user()->read_keys.is_all();
-  call.reply.Verbatim("txt", InfoReport(sections, call.dispatcher, may_read_all, call.now));
+  const bool may_read_all =
+      !call.client.rights.is_limited() || call.client.rights.user()->read_keys.is_all();
+  call.reply.Verbatim("txt", InfoReport(sections, call.server, may_read_all, call.now));
 }
 
 // Settings of Redis that clients ask for and that are the same on every server of ours.
@@ -87,13 +89,13 @@ void ConfigGet(Invocation& call) {
                                 " patterns, got " + std::to_string(patterns.size()));
   }
   if (RefusesToMatch(call)) return;
-  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
+  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
   std::vector<Setting> found;
   for (const std::string_view pattern : patterns) {
     const auto glob = ReadGlob(call, "CONFIG GET", Lowered(pattern));
     if (!glob) return;
     walk.Charge(kSettingPatternCost);
-    AddMatchingSettings(call.dispatcher.environment().settings, *glob, found);
+    AddMatchingSettings(call.server.environment.settings, *glob, found);
   }
   call.reply.MapHeader(found.size());
   for (const Setting& setting : found) {
@@ -136,7 +138,7 @@ std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   std::vector<Setting> present;
   for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
     const std::string name = Lowered(call.arguments[i]);
-    const auto setting = FindSetting(call.dispatcher.environment().settings, name);
+    const auto setting = FindSetting(call.server.environment.settings, name);
     if (!setting) {
       call.reply.Error(ErrorCode::kErr, "Unknown option or number of arguments for CONFIG SET - " +
                                             Quoted(call.arguments[i], 128));
@@ -157,7 +159,7 @@ void ConfigSet(Invocation& call) {
   if (call.arguments.size() % 2 != 0) return RefuseSyntax(call.reply);
   const auto before = FindSettingsToChange(call);
   if (!before) return;
-  Settings& settings = call.dispatcher.environment().settings;
+  Settings& settings = call.server.environment.settings;
   for (std::size_t i = 0; i < before->size(); ++i) {
     const std::string why = Change(settings, (*before)[i].name, call.arguments[2 * i + 3]);
     if (why.empty()) continue;
@@ -170,16 +172,16 @@ void ConfigSet(Invocation& call) {
 }
 
 void ResetStatistics(Invocation& call) {
-  call.dispatcher.ResetStatistics();
+  call.server.statistics.Reset();
   call.reply.Ok();
 }
 
 // Redis does not answer who is one already; then nobody could tell the next reply from this one.
 void Monitor(Invocation& call) {
-  if (call.dispatcher.is_in_step()) {
+  if (call.server.delivery.is_in_step()) {
     return call.reply.Error(ErrorCode::kErr, "MONITOR isn't allowed for DENY BLOCKING client");
   }
-  if (!call.client.is_monitor()) call.dispatcher.monitors().Add(call.client);
+  if (!call.client.profile.is_monitor) call.server.monitors.Add(call.client);
   call.reply.Ok();
 }
 
@@ -217,12 +219,12 @@ void Backup(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const BackupRequest request = ReadBackupRequest(arguments);
   if (!arguments.Finish(call.reply)) return;
-  Persistence* const persistence = call.dispatcher.environment().persistence;
+  Persistence* const persistence = call.server.environment.persistence;
   const std::string why = persistence == nullptr
                               ? "nothing is kept that could be copied"
-                              : persistence->StartBackup(request, call.client.profile().id);
+                              : persistence->StartBackup(request, call.client.profile.id);
   if (!why.empty()) return call.reply.Error(ErrorCode::kErr, "no backup was made: " + why);
-  call.client.WaitFor(WaitKind::kBackup);
+  call.client.wait.Begin(WaitKind::kBackup, call.server.statistics.gauges);
 }
 
 // As a Redis without append-only file and replicas: whoever waits for more than 0 asks the wrong
@@ -255,8 +257,8 @@ void Shutdown(Invocation& call) {
     return RefuseSyntax(call.reply);
   if (is_abort) return call.reply.Error(ErrorCode::kErr, "No shutdown in progress.");
   // The close of the connection is the answer.
-  call.dispatcher.environment().request_shutdown();
-  call.client.CloseAfterOutput();
+  call.server.environment.request_shutdown();
+  call.client.output.CloseAfter();
 }
 
 constexpr std::uint32_t kSteering = kAdmin | kDangerous | kNoScript;

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "server/command/command_docs.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
 #include "server/command/glob_walk.h"
+#include "server/command/server_parts.h"
+#include "server/command/shared_replies.h"
 #include "server/command/text.h"
 
 namespace fairlock::command {
@@ -19,15 +20,15 @@ namespace {
 using protocol::ErrorCode;
 
 std::size_t CountSubscriptions(const Client& client) {
-  return client.subscriptions() == nullptr ? 0 : client.subscriptions()->size();
+  return client.subscriptions == nullptr ? 0 : client.subscriptions->size();
 }
 
 // The number that a confirmation shows: as in Redis shard channels are counted by themselves.
 std::int64_t CountConfirmed(const Client& client, ChannelKind kind) {
-  if (client.subscriptions() == nullptr) return 0;
-  const std::size_t shard = client.subscriptions()->of(ChannelKind::kShard).size();
+  if (client.subscriptions == nullptr) return 0;
+  const std::size_t shard = client.subscriptions->of(ChannelKind::kShard).size();
   return static_cast<std::int64_t>(
-      kind == ChannelKind::kShard ? shard : client.subscriptions()->size() - shard);
+      kind == ChannelKind::kShard ? shard : client.subscriptions->size() - shard);
 }
 
 // Confirms one change to the client's subscriptions.
@@ -53,8 +54,8 @@ std::string DescribeLongName(ChannelKind kind, std::string_view name) {
 
 // False: the error is answered.
 bool MayAddPatterns(Invocation& call, std::span<const std::string_view> patterns) {
-  const Channels& channels = call.dispatcher.channels();
-  const Subscriptions* present = call.client.subscriptions();
+  const Channels& channels = call.server.channels;
+  const Subscriptions* present = call.client.subscriptions.get();
   std::size_t bytes = present == nullptr ? 0 : present->pattern_bytes;
   std::uint64_t cost = present == nullptr ? 0 : present->pattern_cost;
   const std::uint64_t present_cost = cost;
@@ -91,7 +92,7 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
     call.reply.Error(ErrorCode::kErr, mistake);
     return false;
   }
-  const Channels& channels = call.dispatcher.channels();
+  const Channels& channels = call.server.channels;
   const std::size_t subscriptions_max = channels.subscriptions_max();
   const std::size_t present = CountSubscriptions(call.client);
   if (present + names.size() <= subscriptions_max) return true;
@@ -114,21 +115,21 @@ void SubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
   if (!HaveRoom(call, kind, names)) return;
   if (kind == ChannelKind::kPattern && !MayAddPatterns(call, names)) return;
   for (const std::string_view name : names) {
-    call.dispatcher.channels().Subscribe(call.client, kind, name);
+    call.server.channels.Subscribe(call.client, kind, name);
     Confirm(call, kind, word, &name);
   }
 }
 
 std::vector<std::string> NamesOf(const Client& client, ChannelKind kind) {
   std::vector<std::string> names;
-  if (client.subscriptions() == nullptr) return names;
-  for (const Channel* channel : client.subscriptions()->of(kind)) names.emplace_back(channel->name);
+  if (client.subscriptions == nullptr) return names;
+  for (const Channel* channel : client.subscriptions->of(kind)) names.emplace_back(channel->name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 void UnsubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
-  Channels& channels = call.dispatcher.channels();
+  Channels& channels = call.server.channels;
   const auto leave = [&](std::string_view name) {
     channels.Unsubscribe(call.client, kind, name);
     Confirm(call, kind, word, &name);
@@ -150,7 +151,7 @@ void PUnsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kPattern,
 void SUnsubscribe(Invocation& call) { UnsubscribeBy(call, ChannelKind::kShard, "sunsubscribe"); }
 
 void SSubscribe(Invocation& call) {
-  if (call.dispatcher.is_in_step()) {
+  if (call.server.delivery.is_in_step()) {
     return call.reply.Error(ErrorCode::kErr, "SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
   }
   SubscribeBy(call, ChannelKind::kShard, "ssubscribe");
@@ -168,9 +169,9 @@ void Publish(Invocation& call) {
     return call.reply.Error(ErrorCode::kErr, DescribeLongName(ChannelKind::kExact, channel));
   }
   if (RefusesToMatch(call)) return;
-  Channels& channels = call.dispatcher.channels();
+  Channels& channels = call.server.channels;
   std::size_t receivers = 0;
-  if (call.dispatcher.is_in_step()) {
+  if (call.server.delivery.is_in_step()) {
     // Behind its replies: a message to oneself would stand among them.
     receivers = channels.CountReceivers(channel);
     channels.PublishLater(channel, call.arguments[2]);
@@ -183,9 +184,9 @@ void Publish(Invocation& call) {
 // The server publishes nothing on shard channels, so no name is its own there.
 void SPublish(Invocation& call) {
   const std::string_view channel = call.arguments[1];
-  Channels& channels = call.dispatcher.channels();
+  Channels& channels = call.server.channels;
   std::size_t receivers = 0;
-  if (call.dispatcher.is_in_step()) {
+  if (call.server.delivery.is_in_step()) {
     receivers = channels.CountSubscribers(channel, ChannelKind::kShard);
     channels.PublishToShardLater(channel, call.arguments[2]);
   } else {
@@ -196,7 +197,8 @@ void SPublish(Invocation& call) {
 
 // Whether the client may learn that somebody is subscribed to that channel.
 bool MayKnow(const Client& client, ChannelKind kind, std::string_view channel) {
-  return !client.is_limited() || AccessControl::MayHear(*client.user(), kind, channel);
+  return !client.rights.is_limited() ||
+         AccessControl::MayHear(*client.rights.user(), kind, channel);
 }
 
 void ListNamesOf(Invocation& call, ChannelKind kind) {
@@ -209,9 +211,9 @@ void ListNamesOf(Invocation& call, ChannelKind kind) {
       kind == ChannelKind::kShard ? "PUBSUB SHARDCHANNELS" : "PUBSUB CHANNELS";
   const auto glob = ReadGlob(call, command, call.arguments.size() == 3 ? call.arguments[2] : "*");
   if (!glob || RefusesToMatch(call)) return;
-  GlobWalk walk(call.dispatcher.matching(), GlobWalk::kWholeWorkMax);
+  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
   std::vector<std::string_view> names;
-  call.dispatcher.channels().VisitNames(kind, [&](std::string_view name) {
+  call.server.channels.VisitNames(kind, [&](std::string_view name) {
     walk.ChargeLook();
     if (glob->Matches(name, walk.compared()) && MayKnow(call.client, kind, name)) {
       names.push_back(name);
@@ -236,9 +238,8 @@ void CountByName(Invocation& call, ChannelKind kind) {
   call.reply.ArrayHeader(names.size() * 2);
   for (const std::string_view name : names) {
     call.reply.Bulk(name);
-    const std::size_t subscribers = MayKnow(call.client, kind, name)
-                                        ? call.dispatcher.channels().CountSubscribers(name, kind)
-                                        : 0;
+    const std::size_t subscribers =
+        MayKnow(call.client, kind, name) ? call.server.channels.CountSubscribers(name, kind) : 0;
     call.reply.Integer(static_cast<std::int64_t>(subscribers));
   }
 }
@@ -247,7 +248,7 @@ void CountSubscribers(Invocation& call) { CountByName(call, ChannelKind::kExact)
 void CountShardSubscribers(Invocation& call) { CountByName(call, ChannelKind::kShard); }
 
 void CountPatterns(Invocation& call) {
-  const std::size_t patterns = call.dispatcher.channels().CountNames(ChannelKind::kPattern);
+  const std::size_t patterns = call.server.channels.CountNames(ChannelKind::kPattern);
   call.reply.Integer(static_cast<std::int64_t>(patterns));
 }
 

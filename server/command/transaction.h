@@ -1,4 +1,4 @@
-// What one connection has collected since MULTI, and what it watches.
+// What one client has collected since MULTI, and what it watches.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "protocol/arguments.h"
-#include "server/command/watched_keys.h"
 
 namespace fairlock::command {
 
@@ -17,6 +16,15 @@ struct TransactionLimits {
   std::size_t requests_max = 10'000;
   std::size_t bytes_max = 16 * 1024 * 1024;  // of memory, about
   std::size_t watched_keys_max = 1000;
+};
+
+// A key as it was when a client began to watch it.
+struct Watch {
+  std::uint8_t db;
+  std::string key;
+  std::uint64_t key_hash;
+  std::uint64_t changes;
+  std::uint64_t lease_stamp;
 };
 
 // Begins with WATCH or MULTI, and ends with EXEC, DISCARD or the connection. Holds copies of the
@@ -42,7 +50,7 @@ class Transaction {
   // the row; none: it was the last.
   std::optional<std::size_t> TakeNext(protocol::Arguments& arguments);
 
-  std::vector<WatchedKeys::Watch>& watches() { return watches_; }
+  std::vector<Watch>& watches() { return watches_; }
 
  private:
   struct Request {
@@ -56,7 +64,7 @@ class Transaction {
   std::size_t next_request_ = 0;
   std::size_t next_argument_ = 0;
   std::size_t next_byte_ = 0;
-  std::vector<WatchedKeys::Watch> watches_;
+  std::vector<Watch> watches_;
   std::uint32_t flags_ = 0;
   bool is_open_ = false;
   bool is_spoiled_ = false;

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "server/command/argument_reader.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
+#include "server/command/command_families.h"
+#include "server/command/server_parts.h"
 
 namespace fairlock::command {
 
@@ -17,27 +17,30 @@ namespace {
 
 using protocol::ErrorCode;
 
-bool IsOpen(const Client& client) {
-  return client.transaction() != nullptr && client.transaction()->is_open();
+// Begins one if there is none.
+Transaction& TransactionOf(Client& client) {
+  if (client.transaction == nullptr) client.transaction = std::make_unique<Transaction>();
+  return *client.transaction;
 }
 
 void Multi(Invocation& call) {
-  if (IsOpen(call.client)) {
+  if (Transactions::IsCollecting(call.client)) {
     return call.reply.Error(ErrorCode::kErr, "MULTI calls can not be nested");
   }
-  call.client.NeedTransaction().Open();
+  TransactionOf(call.client).Open();
   call.reply.Ok();
 }
 
 void Discard(Invocation& call) {
-  if (!IsOpen(call.client)) return call.reply.Error(ErrorCode::kErr, "DISCARD without MULTI");
-  call.client.DropTransaction();
+  if (!Transactions::IsCollecting(call.client))
+    return call.reply.Error(ErrorCode::kErr, "DISCARD without MULTI");
+  call.server.transactions.Drop(call.client);
   call.reply.Ok();
 }
 
 bool HasAnyChanged(Invocation& call, Transaction& transaction) {
-  WatchedKeys& watched_keys = call.dispatcher.watched_keys();
-  return std::ranges::any_of(transaction.watches(), [&](const WatchedKeys::Watch& watch) {
+  WatchedKeys& watched_keys = call.server.watched_keys;
+  return std::ranges::any_of(transaction.watches(), [&](const Watch& watch) {
     return watched_keys.HasChanged(watch, call.now);
   });
 }
@@ -46,10 +49,10 @@ bool HasAnyChanged(Invocation& call, Transaction& transaction) {
 // does not. Then all of them are executed, even if memory becomes short among them: what a
 // transaction may take is bounded by its size.
 std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
-  call.dispatcher.LookAtMemory(call.now);
+  call.server.availability.LookAtMemory(call.now);
   std::string line;
   protocol::ReplyWriter writer(line, protocol::RespVersion::kResp2);
-  if (!call.dispatcher.RefusesQueued(transaction.flags(), writer)) return {};
+  if (!call.server.availability.RefusesQueued(transaction.flags(), writer)) return {};
   constexpr std::size_t kSignAndEnd = 3;
   return line.substr(1, line.size() - kSignAndEnd);
 }
@@ -57,46 +60,46 @@ std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
 void ExecuteAll(Invocation& call, Transaction& transaction) {
   call.reply.ArrayHeader(transaction.size());
   protocol::Arguments arguments;
-  call.dispatcher.BeginStep(call.now);
-  call.dispatcher.matching().BeginTransaction();
+  call.server.delivery.BeginStep(call.now);
+  call.server.matching.BeginTransaction();
   while (const auto row = transaction.TakeNext(arguments)) {
-    Invocation each{call.dispatcher, call.client, arguments, call.client.writer(), call.now};
-    if (call.dispatcher.MayStill(call.client, *row, arguments, each.reply)) {
-      call.dispatcher.RunInStep(*row, each);
+    Invocation each{call.server, call.client, arguments, call.client.writer(), call.now};
+    if (call.server.admission.MayStill(call.client, *row, arguments, each.reply)) {
+      call.server.executor.RunInStep(*row, each, Origin::kClient);
     } else {
-      call.dispatcher.statistics().CountRejected(*row, *each.reply.error());
+      call.server.statistics.commands.CountRejected(*row, *each.reply.error());
     }
   }
-  call.dispatcher.matching().EndTransaction();
-  call.dispatcher.EndStep(call.now);
+  call.server.matching.EndTransaction();
+  call.server.delivery.EndStep(call.now);
 }
 
 void Exec(Invocation& call) {
-  if (!IsOpen(call.client)) return call.reply.Error(ErrorCode::kErr, "EXEC without MULTI");
-  Transaction& transaction = *call.client.transaction();
+  if (!Transactions::IsCollecting(call.client))
+    return call.reply.Error(ErrorCode::kErr, "EXEC without MULTI");
+  Transaction& transaction = *call.client.transaction;
   if (transaction.is_spoiled()) {
     call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of previous errors.");
   } else if (const std::string why = WhyNotNow(call, transaction); !why.empty()) {
     call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of: " + why);
   } else if (HasAnyChanged(call, transaction)) {
-    call.client.NoteNews(kReadOnly);
+    call.client.output.NoteFlags(kReadOnly);
     call.reply.NullArray();
   } else {
     ExecuteAll(call, transaction);
   }
-  call.client.DropTransaction();
+  call.server.transactions.Drop(call.client);
 }
 
 // False: the error is answered.
 bool WatchKey(Invocation& call, const engine::KeyName& key) {
-  auto& watches = call.client.NeedTransaction().watches();
-  const bool is_watched = std::ranges::any_of(watches, [&](const WatchedKeys::Watch& watch) {
-    return watch.db == key.db && watch.key == key.bytes;
-  });
+  auto& watches = TransactionOf(call.client).watches();
+  const bool is_watched = std::ranges::any_of(
+      watches, [&](const Watch& watch) { return watch.db == key.db && watch.key == key.bytes; });
   if (is_watched) return true;
-  const std::size_t watches_max = call.dispatcher.TransactionLimitsNow().watched_keys_max;
-  if (watches.size() >= watches_max && call.dispatcher.memory().is_short()) {
-    call.dispatcher.RefuseForMemory(call.reply);
+  const std::size_t watches_max = call.server.transactions.LimitsNow().watched_keys_max;
+  if (watches.size() >= watches_max && call.server.availability.memory().is_short()) {
+    call.server.availability.RefuseForMemory(call.reply);
     return false;
   }
   if (watches.size() >= watches_max) {
@@ -105,25 +108,25 @@ bool WatchKey(Invocation& call, const engine::KeyName& key) {
                                            " (max_watched_keys) would be right");
     return false;
   }
-  watches.push_back(call.dispatcher.watched_keys().Begin(key, call.now));
+  watches.push_back(call.server.watched_keys.Begin(key, call.now));
   return true;
 }
 
-void Watch(Invocation& call) {
-  if (IsOpen(call.client)) {
+void WatchKeys(Invocation& call) {
+  if (Transactions::IsCollecting(call.client)) {
     return call.reply.Error(ErrorCode::kErr, "WATCH inside MULTI is not allowed");
   }
   ArgumentReader arguments(call.arguments);
-  while (arguments.has_more()) arguments.Key(call.client.database());
+  while (arguments.has_more()) arguments.Key(call.client.profile.database);
   if (!arguments.Finish(call.reply)) return;
   for (const std::string_view name : call.arguments.views().subspan(1)) {
-    if (!WatchKey(call, {call.client.database(), name})) return;
+    if (!WatchKey(call, {call.client.profile.database, name})) return;
   }
   call.reply.Ok();
 }
 
 void Unwatch(Invocation& call) {
-  call.client.EndWatches();
+  call.server.transactions.EndWatches(call.client);
   call.reply.Ok();
 }
 
@@ -158,7 +161,7 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
      "",
      "Forgets what was collected and what is watched",
      "O(requests)"},
-    {"WATCH", Watch, -2, kAtOnce | kOnlyWhenReady, With(kEveryKey, KeyEffect::kTest),
+    {"WATCH", WatchKeys, -2, kAtOnce | kOnlyWhenReady, With(kEveryKey, KeyEffect::kTest),
      "transactions", "key [key ...]",
      "The next EXEC does nothing if holders, tokens or ends of leases of these keys change before "
      "it; who comes to their lines and who leaves them is no change",

@@ -5,24 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include "server/engine/types.h"
+#include "server/command/duration_text.h"
 
 namespace fairlock::command {
 
 class CommandLog;
 struct ClientProfile;
 
-// A duration that a request gave without a unit.
-struct BareDuration {
-  std::string_view option;
-  engine::DurationMs ms = 0;  // 0: there is none
-};
-
 // Loop-confined. Remembers at most kLibrariesMax names, which clients choose.
 class UnitWarnings {
  public:
-  // Shorter ones are likely meant in seconds.
-  static constexpr engine::DurationMs kSuspectMsMax = 999;
   static constexpr std::size_t kLibrariesMax = 100;
 
   explicit UnitWarnings(CommandLog& log) : log_(log) {}

@@ -1,15 +1,17 @@
 #include "server/command/watched_keys.h"
 
-#include "server/command/dispatcher.h"
+#include <string>
+
+#include "server/command/locks.h"
 
 namespace fairlock::command {
 
-WatchedKeys::Watch WatchedKeys::Begin(const engine::KeyName& key, engine::TimeMs now) {
-  engine::LockEngine& engine = dispatcher_.engine();
+Watch WatchedKeys::Begin(const engine::KeyName& key, engine::TimeMs now) {
+  engine::LockEngine& engine = locks_.engine();
   // What is overdue ends first, and is no change.
-  const std::uint64_t lease_stamp = engine.LeaseStamp(key, now, dispatcher_.effects());
+  const std::uint64_t lease_stamp = engine.LeaseStamp(key, now, locks_.effects());
   const std::uint64_t hash = engine.Prefetch(key);
-  if (entries_.empty()) dispatcher_.AddEventSink(*this);
+  if (entries_.empty()) locks_.AddEventSink(*this);
   Entry& entry = entries_[hash];
   ++entry.watches;
   return {key.db, std::string(key.bytes), hash, entry.changes, lease_stamp};
@@ -19,12 +21,12 @@ void WatchedKeys::End(const Watch& watch) {
   const auto entry = entries_.find(watch.key_hash);
   if (--entry->second.watches > 0) return;
   entries_.erase(entry);
-  if (entries_.empty()) dispatcher_.DropEventSink(*this);
+  if (entries_.empty()) locks_.DropEventSink(*this);
 }
 
 bool WatchedKeys::HasChanged(const Watch& watch, engine::TimeMs now) {
-  const std::uint64_t lease_stamp = dispatcher_.engine().LeaseStamp(
-      {watch.db, watch.key, watch.key_hash}, now, dispatcher_.effects());
+  const std::uint64_t lease_stamp =
+      locks_.engine().LeaseStamp({watch.db, watch.key, watch.key_hash}, now, locks_.effects());
   return entries_.find(watch.key_hash)->second.changes != watch.changes ||
          lease_stamp != watch.lease_stamp;
 }

@@ -2,32 +2,23 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <unordered_map>
 
+#include "server/command/transaction.h"
 #include "server/engine/event.h"
 #include "server/engine/types.h"
 
 namespace fairlock::command {
 
-class Dispatcher;
+class Locks;
 
 // Counts the changes of holders for each key that is watched, however many watch it; while none is,
 // the engine tells nothing. How long leases last is compared when it is asked. Loop-confined.
 class WatchedKeys final : public engine::EventSink {
  public:
-  explicit WatchedKeys(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
+  explicit WatchedKeys(Locks& locks) : locks_(locks) {}
   WatchedKeys(const WatchedKeys&) = delete;
   WatchedKeys& operator=(const WatchedKeys&) = delete;
-
-  // A key as it was when somebody began to watch it.
-  struct Watch {
-    std::uint8_t db;
-    std::string key;
-    std::uint64_t key_hash;
-    std::uint64_t changes;
-    std::uint64_t lease_stamp;
-  };
 
   Watch Begin(const engine::KeyName& key, engine::TimeMs now);
   // Each that began must end.
@@ -43,7 +34,7 @@ class WatchedKeys final : public engine::EventSink {
     std::size_t watches = 0;
   };
 
-  Dispatcher& dispatcher_;
+  Locks& locks_;
   // By the hash of the key: two keys of one hash would only be taken for changed too often.
   std::unordered_map<std::uint64_t, Entry> entries_;
 };

@@ -35,8 +35,8 @@ RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress ad
     : turn_(turn),
       socket_(socket),
       tls_(std::move(tls)),
-      client_(turn.dispatcher, *this, std::move(address), turn.now) {
-  turn.addresses.Add(client_.profile().address.peer);
+      pipeline_(turn.server.pipeline, *this, std::move(address), turn.now) {
+  turn.addresses.Add(client().profile.address.peer);
 }
 
 RespConnection::~RespConnection() {
@@ -80,7 +80,7 @@ void RespConnection::NoticeReadiness(const Readiness& readiness) {
 // Whoever waits is always read: that its client has gone must be seen before it is granted
 // anything.
 void RespConnection::ReceiveAhead() {
-  if (!client_.is_waiting()) {
+  if (!client().wait.is_waiting()) {
     const std::size_t received = turn_.arena.used_bytes();
     const bool is_crowded = received >= turn_.limits.ahead_bytes_max / 4;
     if (work_.IsOverShare(turn_.now) || is_partial() || (is_crowded && HasMuchToSay())) {
@@ -134,13 +134,13 @@ std::size_t RespConnection::Receive(std::size_t bytes_max) {
 }
 
 void RespConnection::TakeIn(std::string_view received) {
-  if (received.front() == kTlsHandshake && client_.profile().last_command == nullptr) {
-    turn_.events.NoteUnexpectedTls(client_.profile().address.peer, turn_.now);
+  if (received.front() == kTlsHandshake && client().profile.last_command == nullptr) {
+    turn_.events.NoteUnexpectedTls(client().profile.address.peer, turn_.now);
   }
-  turn_.dispatcher.counters().input_bytes += received.size();
+  turn_.server.statistics.counters.input_bytes += received.size();
   work_.Charge(received.size(), turn_.now);
   has_unseen_input_ = true;
-  if (input_.empty() && !client_.is_waiting()) {
+  if (input_.empty() && !client().wait.is_waiting()) {
     arrived_ = turn_.arena.Keep(received.size());
   } else {
     input_.Append(received);
@@ -148,15 +148,15 @@ void RespConnection::TakeIn(std::string_view received) {
 }
 
 bool RespConnection::CanExecute() const {
-  return !client_.is_waiting() && !client_.is_closing() && doom_ != Doom::kKilled &&
+  return !client().wait.is_waiting() && !client().output.is_closing() && doom_ != Doom::kKilled &&
          life_ != Life::kEnding && output_bytes() <= turn_.limits.output_pause_bytes &&
-         (has_unseen_input_ || client_.has_more_to_execute());
+         (has_unseen_input_ || pipeline_.has_more_to_execute());
 }
 
 // What was waited for and cannot be told any more is for the next in line. Whoever has asked for
 // something that need not wait, and then says no more, still gets its reply.
 bool RespConnection::IsWaitingOrUntold() const {
-  return client_.is_waiting() || client_.HasUnsentAwaitedGrant();
+  return client().wait.is_waiting() || client().grants.HasAwaited();
 }
 
 // Who has nothing more to say or to be told has closed before what is asked now was asked.
@@ -171,14 +171,14 @@ std::size_t RespConnection::Execute() {
   Leave(kToExecute);
   is_unread_ = false;
   if (is_closed()) return 0;
-  const std::uint64_t executed_before = client_.profile().commands_processed;
-  const std::uint64_t written_before = client_.written_bytes();
-  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  const std::uint64_t executed_before = client().profile.commands_processed;
+  const std::uint64_t written_before = client().output.written();
+  const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_before = matching.total();
   const std::size_t work = CanExecute() ? ConsumeInput() : 0;
   KeepArrived();
-  FollowPartialRequest(client_.profile().commands_processed != executed_before);
-  const auto written = static_cast<std::size_t>(client_.written_bytes() - written_before);
+  FollowPartialRequest(client().profile.commands_processed != executed_before);
+  const auto written = static_cast<std::size_t>(client().output.written() - written_before);
   const std::size_t matched =
       (matching.total() - matched_before) / command::MatchingMeter::kWorkPerByte;
   work_.Charge(written + matched, turn_.now);
@@ -189,8 +189,8 @@ std::size_t RespConnection::Execute() {
 // Its time runs from the turn in which the request before it was executed.
 void RespConnection::FollowPartialRequest(bool has_executed) {
   const bool is_partial_now = !input_.empty() && !has_unseen_input_ &&
-                              !client_.has_more_to_execute() && !client_.is_waiting() &&
-                              !client_.is_closing();
+                              !pipeline_.has_more_to_execute() && !client().wait.is_waiting() &&
+                              !client().output.is_closing();
   const bool is_rest_due = deadline_ == Deadline::kRestDue;
   if (is_rest_due) deadline_ = Deadline::kNone;
   if (!is_partial_now) {
@@ -209,29 +209,30 @@ void RespConnection::RefusePartialRequest() {
   // What is not read cannot be completed.
   if (is_closed() || IsIn(kToExecute) || !IsToBeRead()) return;
   deadline_ = Deadline::kOverdue;
-  ++turn_.dispatcher.counters().closed_over_request_deadline;
-  client_.EndWith(protocol::ErrorCode::kErr, "request not completed within " +
-                                                 std::to_string(turn_.limits.request_deadline_ms) +
-                                                 " ms (request_deadline)");
+  ++turn_.server.statistics.counters.closed_over_request_deadline;
+  pipeline_.EndWith(protocol::ErrorCode::kErr,
+                    "request not completed within " +
+                        std::to_string(turn_.limits.request_deadline_ms) +
+                        " ms (request_deadline)");
 }
 
 std::size_t RespConnection::ConsumeInput() {
-  if (client_.output().empty()) turn_.buffers.Lend(client_.output());
+  if (client().output.bytes().empty()) turn_.buffers.Lend(client().output.bytes());
   const bool is_in_arena = input_.empty();
   const std::string_view input = is_in_arena ? arrived_ : input_.view();
   std::size_t consumed = 0;
   std::size_t requests_left = turn_.limits.requests_max;
-  const std::uint64_t written_max = client_.written_bytes() + turn_.limits.behind_bytes_max;
-  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  const std::uint64_t written_max = client().output.written() + turn_.limits.behind_bytes_max;
+  const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_max =
       matching.total() + turn_.limits.behind_bytes_max * command::MatchingMeter::kWorkPerByte;
   do {
     const std::size_t slice = std::min(requests_left, kRequestsPerSlice);
     has_unseen_input_ = false;
-    consumed += client_.Consume(input.substr(consumed), slice, turn_.now);
+    consumed += pipeline_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
     // After long replies, or much matching of globs, it is the turn of others.
-  } while (requests_left > 0 && CanExecute() && client_.written_bytes() <= written_max &&
+  } while (requests_left > 0 && CanExecute() && client().output.written() <= written_max &&
            matching.total() <= matched_max);
   if (is_in_arena) {
     arrived_.remove_prefix(consumed);
@@ -275,7 +276,7 @@ void RespConnection::Finish() {
                                                  : CloseReason::kAnswered);
   }
   // Behind it its end could not be seen.
-  if (client_.is_waiting() && input_.size() >= turn_.limits.waiting_input_bytes_max) {
+  if (client().wait.is_waiting() && input_.size() >= turn_.limits.waiting_input_bytes_max) {
     return Close(CloseReason::kInputLimit);
   }
   WaitForWhatIsNext();
@@ -287,8 +288,8 @@ void RespConnection::CountBuffers() {
     all += bytes - counted;
     counted = static_cast<std::uint32_t>(bytes);
   };
-  command::ServerGauges& gauges = turn_.dispatcher.gauges();
-  const std::string& output = client_.output();
+  command::ServerGauges& gauges = turn_.server.statistics.gauges;
+  const std::string& output = client().output.bytes();
   count(unsent_.memory_bytes() + (output.empty() ? 0 : output.capacity()), unread_bytes_,
         gauges.unread_reply_bytes);
   count(input_.memory_bytes(), input_bytes_, gauges.unexecuted_input_bytes);
@@ -297,11 +298,11 @@ void RespConnection::CountBuffers() {
 std::uint64_t RespConnection::CompletedBatch() const { return turn_.keeper->completed_batch(); }
 
 void RespConnection::HoldBackOutput() {
-  if (client_.TakeNews()) {
+  if (client().output.TakeStateDependency()) {
     const std::uint64_t batch = turn_.keeper->Seal(turn_.now);
-    if (batch > CompletedBatch()) gate_.Close(client_.written_bytes(), batch);
+    if (batch > CompletedBatch()) gate_.Close(client().output.written(), batch);
   }
-  gate_.Pass(client_.written_bytes());
+  gate_.Pass(client().output.written());
   if (gate_.is_open()) return;
   gate_.Release(CompletedBatch());
   if (!gate_.is_open()) Enlist(kHeld, turn_.held);
@@ -314,7 +315,7 @@ void RespConnection::NoticeRelease() {
 
 std::size_t RespConnection::SendableBytes() const {
   if (gate_.is_open()) return output_bytes();
-  return static_cast<std::size_t>(gate_.open_up_to() - client_.sent_bytes());
+  return static_cast<std::size_t>(gate_.open_up_to() - client().output.sent());
 }
 
 void RespConnection::SendOutput() {
@@ -325,9 +326,9 @@ void RespConnection::SendOutput() {
     if (is_closed() || !unsent_.empty()) return;
     sendable -= sent;
   }
-  std::string& output = client_.output();
+  std::string& output = client().output.bytes();
   if (sendable == 0 && !output.empty()) return;
-  client_.NoticeTaken(output.size());
+  client().output.CountTaken(output.size());
   const std::size_t sent = Send(std::string_view(output).substr(0, sendable));
   if (sent == output.size()) {
     turn_.buffers.Return(output);
@@ -345,20 +346,21 @@ std::size_t RespConnection::Send(std::string_view bytes) {
     if (errno != EAGAIN && errno != EINTR) Close(CloseReason::kPeerFailed);
     return 0;
   }
-  turn_.dispatcher.counters().output_bytes += static_cast<std::uint64_t>(sent);
-  client_.NoticeSent(static_cast<std::size_t>(sent));
+  turn_.server.statistics.counters.output_bytes += static_cast<std::uint64_t>(sent);
+  client().NoticeSent(static_cast<std::size_t>(sent));
   return static_cast<std::size_t>(sent);
 }
 
 bool RespConnection::IsOver() const {
   if (is_peer_done() && IsWaitingOrUntold()) return true;
   if (output_bytes() > 0) return false;
-  return client_.is_closing() || life_ == Life::kEnding || (is_peer_done() && !CanExecute());
+  return client().output.is_closing() || life_ == Life::kEnding ||
+         (is_peer_done() && !CanExecute());
 }
 
 bool RespConnection::IsToBeRead() const {
-  if (is_peer_done() || life_ == Life::kEnding || client_.is_closing()) return false;
-  if (client_.is_waiting()) return true;
+  if (is_peer_done() || life_ == Life::kEnding || client().output.is_closing()) return false;
+  if (client().wait.is_waiting()) return true;
   return output_bytes() <= turn_.limits.output_pause_bytes;
 }
 
@@ -368,7 +370,8 @@ void RespConnection::WaitForWhatIsNext() {
   if (goes_on) {
     GoBehind();
   } else if (!interest_.to_read && !IsIn(kToExecute)) {
-    const bool is_at_its_end = is_peer_done() || life_ == Life::kEnding || client_.is_closing();
+    const bool is_at_its_end =
+        is_peer_done() || life_ == Life::kEnding || client().output.is_closing();
     if (is_at_its_end && linger_until_ == engine::kNever) {
       linger_until_ = turn_.now + turn_.limits.linger_ms;
     }
@@ -391,7 +394,7 @@ bool RespConnection::StopsBeingWatched() {
 
 void RespConnection::End() {
   if (is_closed()) return;
-  if (client_.is_waiting()) return Close(CloseReason::kServerStops);
+  if (client().wait.is_waiting()) return Close(CloseReason::kServerStops);
   life_ = Life::kEnding;
   NoticeOutput();
 }
@@ -405,7 +408,7 @@ void RespConnection::DiscardInput() {
 }
 
 void RespConnection::LogInAs(std::string_view user) {
-  static_cast<void>(turn_.dispatcher.access().LogInAs(client_, user));
+  static_cast<void>(turn_.server.sessions.LogInAs(client(), user));
 }
 
 void RespConnection::Close(CloseReason reason) {
@@ -418,17 +421,17 @@ void RespConnection::Close(CloseReason reason) {
   if (is_answered || reason == CloseReason::kServerStops) DiscardInput();
   const bool is_over_limit =
       reason == CloseReason::kOutputLimit || reason == CloseReason::kAllOutputLimit;
-  if (is_over_limit) ++turn_.dispatcher.counters().closed_over_output_limit;
+  if (is_over_limit) ++turn_.server.statistics.counters.closed_over_output_limit;
   const bool is_over_input_limit =
       reason == CloseReason::kInputLimit || reason == CloseReason::kAllInputLimit;
-  if (is_over_input_limit) ++turn_.dispatcher.counters().closed_over_input_limit;
-  turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
-  client_.Detach(turn_.now);
-  turn_.addresses.Remove(client_.profile().address.peer);
+  if (is_over_input_limit) ++turn_.server.statistics.counters.closed_over_input_limit;
+  turn_.events.NoteClosed(client().profile, reason, turn_.now);
+  pipeline_.Detach(turn_.now);
+  turn_.addresses.Remove(client().profile.address.peer);
   if (was_started) turn_.readiness.Remove(socket_);
   input_.Clear();
   unsent_.Clear();
-  turn_.buffers.Return(client_.output());
+  turn_.buffers.Return(client().output.bytes());
   CountBuffers();
   EndPartial();
   turn_.closed.push_back(this);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/command/client.h"
+#include "server/command/request_pipeline.h"
 #include "server/command/transport.h"
 #include "server/net/byte_queue.h"
 #include "server/net/output_gate.h"
@@ -77,13 +78,13 @@ class RespConnection final : public command::Transport,
   void LogInAs(std::string_view user);
 
   bool is_closed() const { return life_ == Life::kClosed; }
-  bool is_waiting() const { return client_.is_waiting(); }
-  bool is_logged_in() const { return client_.user() != nullptr; }
+  bool is_waiting() const { return client().wait.is_waiting(); }
+  bool is_logged_in() const { return client().rights.user() != nullptr; }
   // Memory for replies that were not sent yet, as it was when it was last looked at; and for what
   // came and is not executed.
   std::size_t unread_bytes() const { return unread_bytes_; }
   std::size_t input_bytes() const { return input_bytes_; }
-  const command::ClientProfile& profile() const { return client_.profile(); }
+  const command::ClientProfile& profile() const { return client().profile; }
   int socket() const { return socket_; }
 
   void NoticeOutput() override;
@@ -119,6 +120,8 @@ class RespConnection final : public command::Transport,
   };
   enum List : std::uint8_t { kToExecute = 1, kToFinish = 2, kWatched = 4, kHeld = 8 };
 
+  command::Client& client() { return pipeline_.client(); }
+  const command::Client& client() const { return pipeline_.client(); }
   bool IsIn(List list) const { return (lists_ & list) != 0; }
   // Puts the connection into that list of the turn, once.
   void Enlist(List list, std::vector<RespConnection*>& connections);
@@ -147,7 +150,7 @@ class RespConnection final : public command::Transport,
   std::size_t SendableBytes() const;
   void SendOutput();
   std::size_t Send(std::string_view bytes);
-  std::size_t output_bytes() const { return unsent_.size() + client_.output().size(); }
+  std::size_t output_bytes() const { return unsent_.size() + client().output.bytes().size(); }
   void CountBuffers();
   bool IsOver() const;
   bool IsWaitingOrUntold() const;
@@ -157,7 +160,7 @@ class RespConnection final : public command::Transport,
   Turn& turn_;
   const int socket_;
   const std::unique_ptr<TlsSocket> tls_;  // null: what is sent is sent as it is
-  command::Client client_;
+  command::RequestPipeline pipeline_;
   std::string_view arrived_;  // in the turn's arena; empty between turns
   ByteQueue input_;           // what was left of earlier turns; comes before arrived_
   ByteQueue unsent_;          // what did not leave at once; comes before the client's output

@@ -95,7 +95,7 @@ TEST_F(MonitorsTest, EndsWithResetOrTheConnection) {
   EXPECT_THAT(monitor_.Hear(), HasSubstr("PING"));
   monitor_.Close();
   EXPECT_EQ(other_.Say("PING"), "PONG");
-  EXPECT_TRUE(server_.dispatcher().monitors().empty());
+  EXPECT_TRUE(server_.parts().monitors.empty());
 }
 
 TEST_F(MonitorsTest, OneThatDoesNotReadIsClosed) {

@@ -11,8 +11,9 @@
 
 #include "protocol/reply.h"
 #include "server/command/client.h"
-#include "server/command/dispatcher.h"
 #include "server/command/environment.h"
+#include "server/command/request_pipeline.h"
+#include "server/command/server_parts.h"
 #include "server/command/transport.h"
 
 namespace fairlock::command {
@@ -109,7 +110,7 @@ class TestClient final : private Transport {
   void Close();
   bool is_closed() const { return is_closed_; }
   std::uint64_t id() const { return id_; }
-  const Client& client() const { return *client_; }
+  const Client& client() const { return pipeline_->client(); }
 
  private:
   friend class TestServer;
@@ -122,7 +123,7 @@ class TestClient final : private Transport {
   void Execute();
 
   TestServer& server_;
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<RequestPipeline> pipeline_;
   std::uint64_t id_ = 0;
   std::string input_;
   std::size_t output_bytes_max_ = std::string().max_size();
@@ -148,7 +149,7 @@ class TestServer {
   void SkipTo(engine::TimeMs now);
 
   engine::TimeMs now() const { return now_; }
-  Dispatcher& dispatcher() { return dispatcher_; }
+  ServerParts& parts() { return parts_; }
   FakeEnvironment& environment() { return environment_; }
   // The users of that ACL file are in force from now on. REQUIRES: it is right.
   void SetUsers(std::string_view acl_text);
@@ -167,7 +168,7 @@ class TestServer {
 
   engine::TimeMs now_ = 1'000'000;
   FakeEnvironment environment_;
-  Dispatcher dispatcher_;
+  ServerParts parts_;
   std::vector<std::unique_ptr<TestClient>> clients_;
 };
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/dispatcher.h"
 #include "server/command/environment.h"
+#include "server/command/server_parts.h"
 #include "server/net/net_events.h"
 #include "server/net/turn_loop.h"
 
@@ -111,16 +111,16 @@ class LoopOnThread {
   const std::string& unix_path() const { return unix_path_; }
   const RecordedEvents& events() const { return events_; }
   // Done by the loop's thread; returns when it is done.
-  void Do(const std::function<void(TurnLoop&, command::Dispatcher&)>& what);
+  void Do(const std::function<void(TurnLoop&, command::ServerParts&)>& what);
   // Stops the loop and waits for its end.
   void Stop();
-  const command::ServerCounters& counters_after_stop() { return dispatcher_.counters(); }
+  const command::ServerCounters& counters_after_stop() { return parts_.statistics.counters; }
 
  private:
   TemporaryFolder folder_;
   std::string unix_path_;
   NullEnvironment environment_;
-  command::Dispatcher dispatcher_;
+  command::ServerParts parts_;
   RecordedEvents events_;
   std::unique_ptr<TurnLoop> loop_;
   std::thread thread_;

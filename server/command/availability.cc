@@ -1,10 +1,8 @@
-// What the server leaves out: while it loads, when its disk is nearly full or has failed, and while
-// memory is short.
+#include "server/command/availability.h"
 
-#include <algorithm>
 #include <string>
 
-#include "server/command/dispatcher.h"
+#include "server/command/command_table.h"
 
 namespace fairlock::command {
 
@@ -12,11 +10,7 @@ using protocol::ErrorCode;
 
 namespace {
 
-// What connections may have of their own while memory is short: enough to release some locks.
-constexpr std::size_t kTransactionBytesWhenShort = 64 * 1024;
-constexpr std::size_t kWatchedKeysWhenShort = 64;
-
-// Of the commands that a service leaves out.
+// Of the commands that a service rules out.
 constexpr std::uint32_t FlagsWithout(Service service) {
   switch (service) {
     case Service::kFull:
@@ -49,17 +43,20 @@ void RefuseForService(Service service, protocol::ReplyWriter& reply) {
 
 }  // namespace
 
-void Dispatcher::set_service(Service service) {
+Availability::Availability(engine::LockEngine& engine, ResourceMeter& resources, CommandLog& log)
+    : engine_(engine), log_(log), memory_(resources) {}
+
+void Availability::set_service(Service service) {
   service_ = service;
   engine_.set_short_of_space(service == Service::kShortOfSpace);
-  NoteRefusedFlags();
+  ChooseRefusedFlags();
 }
 
-void Dispatcher::NoteRefusedFlags() {
+void Availability::ChooseRefusedFlags() {
   refused_flags_ = FlagsWithout(service_) | (memory_.is_short() ? std::uint32_t{kGrows} : 0U);
 }
 
-bool Dispatcher::RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const {
+bool Availability::RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const {
   if ((flags & refused_flags_) == 0) return false;
   if ((flags & FlagsWithout(service_)) != 0) {
     RefuseForService(service_, reply);
@@ -69,14 +66,14 @@ bool Dispatcher::RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) c
   return true;
 }
 
-bool Dispatcher::RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const {
+bool Availability::RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const {
   if (RefusesNow(flags, reply)) return true;
   if ((flags & kTakesLock) == 0 || takes_locks()) return false;
   RefuseLock(reply);
   return true;
 }
 
-void Dispatcher::RefuseForMemory(protocol::ReplyWriter& reply) const {
+void Availability::RefuseForMemory(protocol::ReplyWriter& reply) const {
   reply.Error(ErrorCode::kOom,
               std::to_string(memory_.used_bytes()) +
                   " bytes of memory are in use, and max_memory " + "is " +
@@ -85,30 +82,20 @@ void Dispatcher::RefuseForMemory(protocol::ReplyWriter& reply) const {
                   "later, or a higher max_memory, would be right");
 }
 
-bool Dispatcher::takes_locks() const { return service_ == Service::kFull && !memory_.is_short(); }
-
-void Dispatcher::RefuseLock(protocol::ReplyWriter& reply) const {
+void Availability::RefuseLock(protocol::ReplyWriter& reply) const {
   service_ == Service::kFull ? RefuseForMemory(reply) : RefuseForService(service_, reply);
 }
 
-void Dispatcher::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {
+void Availability::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {
   if (bytes_max == memory_.bytes_max()) return;
   memory_.set_bytes_max(bytes_max);
-  if (memory_.Look(now)) NoteMemory();
+  if (memory_.Look(now)) ReactToMemory();
 }
 
-void Dispatcher::NoteMemory() {
+void Availability::ReactToMemory() {
   engine_.set_short_of_memory(memory_.is_short());
-  NoteRefusedFlags();
-  environment_.log.LogMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
-}
-
-TransactionLimits Dispatcher::TransactionLimitsNow() const {
-  TransactionLimits limits = transaction_limits_;
-  if (!memory_.is_short()) return limits;
-  limits.bytes_max = std::min(limits.bytes_max, kTransactionBytesWhenShort);
-  limits.watched_keys_max = std::min(limits.watched_keys_max, kWatchedKeysWhenShort);
-  return limits;
+  ChooseRefusedFlags();
+  log_.LogMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
 }
 
 }  // namespace fairlock::command

@@ -1,16 +1,15 @@
-#include "server/command/greeting.h"
+#include "server/command/greet.h"
 
 #include <cstdint>
 #include <string_view>
 
-#include "server/command/client.h"
 #include "server/command/redis_version.h"
 
 namespace fairlock::command {
 
-void Greet(Client& client, const Greeting& greeting) {
-  if (greeting.name) client.SetName(*greeting.name);
-  if (greeting.version) client.set_version(*greeting.version);
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
+  if (greeting.name) clients.Rename(client, *greeting.name);
+  if (greeting.version) client.profile.version = *greeting.version;
   protocol::ReplyWriter reply = client.writer();
   const auto field = [&](std::string_view name, std::string_view text) {
     reply.Bulk(name);
@@ -21,9 +20,9 @@ void Greet(Client& client, const Greeting& greeting) {
   field("server", "redis");
   field("version", kRedisVersion);
   reply.Bulk("proto");
-  reply.Integer(static_cast<int>(client.version()));
+  reply.Integer(static_cast<int>(client.profile.version));
   reply.Bulk("id");
-  reply.Integer(static_cast<std::int64_t>(client.profile().id));
+  reply.Integer(static_cast<std::int64_t>(client.profile.id));
   field("mode", "standalone");
   field("role", "master");
   reply.Bulk("modules");
