@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/argument_reader.h"
-#include "server/command/command_table.h"
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
+#include "server/command/table/argument_reader.h"
+#include "server/command/table/command_table.h"
 #include "server/net/clock.h"
 #include "server/net/listening_socket.h"
 #include "server/net/net_events.h"

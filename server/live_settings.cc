@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/config_options.h"
 
 namespace fairlock::server {

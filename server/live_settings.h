@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 #include "server/config.h"
 
 namespace fairlock::server {

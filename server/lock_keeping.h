@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/config.h"
 #include "server/logging.h"

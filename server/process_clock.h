@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "server/command/clock.h"
+#include "server/command/environment/clock.h"
 
 namespace fairlock::server {
 

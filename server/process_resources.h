@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 #include "server/memory_meter.h"
 
 namespace fairlock::server {

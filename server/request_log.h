@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 #include "server/logging.h"
 #include "server/recurrence.h"
 

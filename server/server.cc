@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "server/command/command_families.h"
+#include "server/command/handlers/command_families.h"
 #include "server/config_options.h"
 #include "server/config_values.h"
 #include "server/data_tools.h"

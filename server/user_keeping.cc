@@ -11,7 +11,7 @@
 
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
-#include "server/command/command_families.h"
+#include "server/command/handlers/command_families.h"
 #include "server/net/clock.h"
 #include "server/reach.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/config.h"
 #include "server/logging.h"

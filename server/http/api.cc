@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/host.h"
 #include "server/http/inputs.h"

@@ -8,7 +8,7 @@
 #include "protocol/reply_parser.h"
 #include "protocol/request_parser.h"
 #include "protocol/request_writer.h"
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::http {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "protocol/reply.h"
-#include "server/command/client.h"
-#include "server/command/request_pipeline.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
-#include "server/command/transport.h"
 
 namespace fairlock::http {
 

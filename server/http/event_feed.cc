@@ -5,7 +5,7 @@
 
 #include "protocol/reply_parser.h"
 #include "protocol/request_writer.h"
-#include "server/command/access_control.h"
+#include "server/command/auth/access_control.h"
 
 namespace fairlock::http {
 

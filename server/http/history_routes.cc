@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "json/reply_json.h"
-#include "server/command/lock_message.h"
-#include "server/command/text.h"
+#include "server/command/locks/lock_message.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
 #include "server/http/inputs.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "json/reply_json.h"
-#include "server/command/lock_replies.h"
-#include "server/command/text.h"
+#include "server/command/locks/lock_replies.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
 #include "server/http/figures.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::http {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "json/reply_json.h"
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/client_pages.h"
 #include "server/http/command_caller.h"

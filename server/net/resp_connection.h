@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "server/command/client.h"
-#include "server/command/request_pipeline.h"
-#include "server/command/transport.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/execution/request_pipeline.h"
 #include "server/net/byte_queue.h"
 #include "server/net/output_gate.h"
 #include "server/net/partial_request.h"

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "server/command/address_counts.h"
+#include "server/command/client/address_counts.h"
 #include "server/command/server_parts.h"
 #include "server/net/buffer_pool.h"
 #include "server/net/net_events.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "protocol/wire_error.h"
-#include "server/command/command_table.h"
+#include "server/command/table/command_table.h"
 
 namespace {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "protocol/reply_scanner.h"
-#include "server/command/argument_reader.h"
-#include "server/command/command_docs.h"
-#include "server/command/command_syntax.h"
-#include "server/command/command_table.h"
+#include "server/command/table/argument_reader.h"
+#include "server/command/table/command_docs.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/command_table.h"
 #include "server/engine/types.h"
 #include "tests/fuzz/play.h"
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/command_families.h"
-#include "server/command/command_syntax.h"
-#include "server/command/command_table.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/command_table.h"
 #include "tests/simulation/random.h"
 
 namespace fairlock::fuzz {

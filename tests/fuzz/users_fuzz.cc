@@ -10,9 +10,9 @@
 
 #include "server/access/user_rules.h"
 #include "server/access/user_table.h"
-#include "server/command/access_control.h"
-#include "server/command/command_families.h"
-#include "server/command/command_table.h"
+#include "server/command/auth/access_control.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_table.h"
 
 namespace {
 

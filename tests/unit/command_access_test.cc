@@ -8,8 +8,8 @@
 #include <string>
 
 #include "server/access/slow_hash.h"
-#include "server/command/access_rows.h"
-#include "server/command/command_families.h"
+#include "server/command/auth/access_rows.h"
+#include "server/command/handlers/command_families.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/command/channels.h"
+#include "server/command/pubsub/channels.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

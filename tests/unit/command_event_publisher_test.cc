@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "server/command/event_publisher.h"
+#include "server/command/pubsub/event_publisher.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "protocol/request_writer.h"
-#include "server/command/command_families.h"
-#include "server/command/command_syntax.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_syntax.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/command/monitors.h"
+#include "server/command/pubsub/monitors.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/command/channels.h"
-#include "server/command/pattern_list.h"
+#include "server/command/pubsub/channels.h"
+#include "server/command/pubsub/pattern_list.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "protocol/request_writer.h"
-#include "server/command/command_docs.h"
-#include "server/command/command_syntax.h"
-#include "server/command/text.h"
+#include "server/command/table/command_docs.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/text.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

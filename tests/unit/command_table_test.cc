@@ -1,6 +1,6 @@
 // What holds for every row of the command table.
 
-#include "server/command/command_table.h"
+#include "server/command/table/command_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "protocol/request_writer.h"
-#include "server/command/command_docs.h"
-#include "server/command/command_families.h"
-#include "server/command/command_syntax.h"
-#include "server/command/text.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_docs.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/text.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

@@ -9,8 +9,8 @@
 #include "protocol/request_writer.h"
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
-#include "server/command/command_families.h"
-#include "server/command/text.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::command {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "protocol/reply.h"
-#include "server/command/client.h"
-#include "server/command/environment.h"
-#include "server/command/request_pipeline.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/environment/environment.h"
+#include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
-#include "server/command/transport.h"
 
 namespace fairlock::command {
 

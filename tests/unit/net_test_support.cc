@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <future>
 
-#include "server/command/command_families.h"
+#include "server/command/handlers/command_families.h"
 #include "server/net/clock.h"
 #include "server/net/listening_socket.h"
 

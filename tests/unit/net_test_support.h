@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/net/net_events.h"
 #include "server/net/turn_loop.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/command_families.h"
+#include "server/command/handlers/command_families.h"
 #include "server/net/clock.h"
 #include "tests/unit/net_test_support.h"
 

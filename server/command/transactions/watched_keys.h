@@ -1,0 +1,42 @@
+// Notices what happens to the keys that WATCH names.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "server/command/client/transaction.h"
+#include "server/engine/event.h"
+#include "server/engine/types.h"
+
+namespace fairlock::command {
+
+class Locks;
+
+// Counts the changes of holders for each key that is watched, however many watch it; while none is,
+// the engine tells nothing. How long leases last is compared when it is asked. Loop-confined.
+class WatchedKeys final : public engine::EventSink {
+ public:
+  explicit WatchedKeys(Locks& locks) : locks_(locks) {}
+  WatchedKeys(const WatchedKeys&) = delete;
+  WatchedKeys& operator=(const WatchedKeys&) = delete;
+
+  Watch Begin(const engine::KeyName& key, engine::TimeMs now);
+  // Each that began must end.
+  void End(const Watch& watch);
+  // Whether holders, tokens or ends of leases are others now; what is overdue has ended.
+  bool HasChanged(const Watch& watch, engine::TimeMs now);
+
+  void Take(const engine::Event& event) override;
+
+ private:
+  struct Entry {
+    std::uint64_t changes = 0;
+    std::size_t watches = 0;
+  };
+
+  Locks& locks_;
+  // By the hash of the key: two keys of one hash would only be taken for changed too often.
+  std::unordered_map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace fairlock::command
