@@ -70,8 +70,7 @@ def _is_function(declaration, class_name):
 
 
 def _is_member(declaration):
-    flat = re.split(r"=", _without_templates(declaration))[0]
-    return "(" not in flat and bool(flat.strip()) and not re.match(r"static\b", flat)
+    return not re.match(r"static\b", declaration)
 
 
 def classes_of(source):
@@ -84,7 +83,8 @@ def classes_of(source):
         for access, declaration in _statements(source.code[match.end():close]):
             if not declaration or _NEITHER.match(declaration):
                 continue
-            if "(" in _without_templates(declaration).split("=")[0]:
+            flat = _without_templates(declaration)
+            if "operator" in flat or "(" in flat.split("=")[0]:
                 is_public = access == "public" or (is_struct and access == "")
                 functions += is_public and _is_function(declaration, name)
             else:

@@ -5,6 +5,7 @@ import dataclasses
 import posixpath
 import re
 
+import cpp_classes
 import cpp_functions
 
 LINE_COLUMNS_MAX = 100
@@ -58,6 +59,20 @@ PARTS = {
     "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
             "commands", ""),
     "storage": ("", "records", "log", "rocksdb", "data_folder"),
+    "server/command": ("environment", "table", "statistics", "locks", "client", "pubsub",
+                       "transactions", "delivery", "auth", "execution", "scripting", "",
+                       "handlers"),
+}
+
+# How large a class may be in these folders. A single class may be added with the reason beside it.
+CLASS_FOLDERS = ("server/command/",)
+PUBLIC_FUNCTIONS_MAX = 12
+MEMBERS_MAX = 10
+LARGE_CLASSES = {
+    "ArgumentReader": "one function for each kind of argument",
+    "Channels": "names, patterns and shard channels are subscribed to, published on and counted",
+    "CommandStatistics": "one function for each event that is counted",
+    "LogIns": "five of its members are the parts that a log-in changes",
 }
 
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
@@ -163,6 +178,19 @@ def part_direction(file):
         target = part_of(match.group(1)) if match else None
         if target and target[0] == own[0] and (target[1] is None or target[1] > own[1]):
             yield number, f"{posixpath.dirname(file.path)} may not include {match.group(1)}"
+
+
+def class_size(file):
+    if not file.is_cpp or not file.path.startswith(CLASS_FOLDERS):
+        return
+    for each in cpp_classes.classes_of(file):
+        if each.name in LARGE_CLASSES:
+            continue
+        if each.public_functions > PUBLIC_FUNCTIONS_MAX:
+            yield (each.line, f"{each.name} has {each.public_functions} public functions, at most "
+                              f"{PUBLIC_FUNCTIONS_MAX}")
+        if each.members > MEMBERS_MAX and not each.is_struct:
+            yield each.line, f"{each.name} has {each.members} members, at most {MEMBERS_MAX}"
 
 
 def outside_world(file):
@@ -323,6 +351,7 @@ def locked_package(file):
 RULES = {
     "include-direction": include_direction,
     "part-direction": part_direction,
+    "class-size": class_size,
     "outside-world": outside_world,
     "link-direction": link_direction,
     "clock-read": clock_read,
