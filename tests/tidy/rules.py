@@ -72,7 +72,6 @@ LARGE_CLASSES = {
     "ArgumentReader": "one function for each kind of argument",
     "Channels": "names, patterns and shard channels are subscribed to, published on and counted",
     "CommandStatistics": "one function for each event that is counted",
-    "LogIns": "five of its members are the parts that a log-in changes",
 }
 
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.

@@ -1,4 +1,4 @@
-// Judges requests by the permissions of the users who make them.
+// Checks requests against the permissions of their users.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ServerCounters;
 // The commands of the table by their numbers there, and SET NX behind them.
 access::Vocabulary VocabularyOf(const CommandTable& table);
 
-// Until it is given users there is one, `default`, who may everything and needs no password.
+// Before Replace there is one user, `default`, which may do everything and needs no password.
 // Loop-confined.
 class AccessControl {
  public:
@@ -34,7 +34,7 @@ class AccessControl {
 
   const access::Vocabulary& vocabulary() const { return vocabulary_; }
   const access::UserTable& users() const { return *users_; }
-  // Of these users: another number after each change.
+  // A number that differs after each Replace.
   std::uint64_t generation() const { return generation_; }
 
   // AccessReview applies the change to the clients that are connected. They refer to the users of
@@ -44,19 +44,20 @@ class AccessControl {
 
   // The user of a new connection; null: it has to log in.
   const access::User* NewcomersUser() const;
-  // The user of connections that the server itself makes; may everything, and is not in the table.
+  // The user of connections that the server itself makes. It may do everything, and is not in the
+  // table.
   const access::User& own_user() const { return own_user_; }
 
-  // Why that user may not make that request, of the command at that row; empty: it may. Whether the
-  // request is right otherwise does not matter.
+  // Why that user may not make that request, of the command at that row; empty: it may. Does not
+  // check whether the request is valid otherwise.
   std::string Judge(const access::User& user, std::size_t row,
                     std::span<const std::string_view> request) const;
-  // Of a client that is limited. False: the error is answered.
+  // Checks the request of a limited client. False: the error is answered.
   bool Admit(const Client& client, const RequestAhead& request, protocol::ReplyWriter& reply) const;
-  // The same of a request whose row is found, and whose client has logged in.
+  // The same for a request whose row is found, and whose client has logged in.
   bool AdmitRow(const Client& client, std::size_t row, const protocol::Arguments& arguments,
                 protocol::ReplyWriter& reply) const;
-  // Whether that user may hear what is told on channels of that name, or all that match it.
+  // Whether that user may subscribe to the channel of that name, or to the pattern.
   static bool MayHear(const access::User& user, ChannelKind kind, std::string_view name);
 
  private:

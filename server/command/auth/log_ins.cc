@@ -1,7 +1,6 @@
 #include "server/command/auth/log_ins.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "server/command/auth/access_control.h"
@@ -27,17 +26,6 @@ LogIns::LogIns(const Environment& environment, const AccessControl& access, Sess
       replies_(replies),
       statistics_(statistics) {}
 
-bool LogIns::IsKnown(const access::User& user, std::string_view password) const {
-  if (user.needs_no_password) return true;
-  const access::Digest digest = access::DigestOf(password);
-  return std::ranges::any_of(user.passwords, [&](const access::StoredPassword& stored) {
-    if (stored.digest) return access::AreEqual(*stored.digest, digest);
-    const auto known = known_.find(stored.rule);
-    return known != known_.end() &&
-           access::AreEqual(known->second, key_.Of({stored.rule, password}));
-  });
-}
-
 void LogIns::Begin(const LogInRequest& request, Client& client, bool may_wait,
                    protocol::ReplyWriter& reply, engine::TimeMs now) {
   const std::string& address = client.profile.address.peer;
@@ -53,7 +41,7 @@ void LogIns::Begin(const LogInRequest& request, Client& client, bool may_wait,
   if (user != nullptr && !user->is_on) user = nullptr;
   if (user != nullptr && user->needs_no_password && client.rights.must_prove_itself())
     user = nullptr;
-  if (user != nullptr && IsKnown(*user, request.password)) {
+  if (user != nullptr && known_.Match(*user, request.password)) {
     return Accept(client, *user, request.greeting);
   }
   BeginSlowly(request, user, client, may_wait, reply, now);
@@ -78,7 +66,7 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
                        "the server knows from before; one before MULTI would be right");
   }
   for (const std::string& stored : comparison.stored) {
-    comparison.digests.push_back(key_.Of({stored, request.password}));
+    comparison.digests.push_back(known_.DigestOf(stored, request.password));
   }
   if (!BeginComparison(std::move(comparison), request.password, client.profile, now)) {
     return reply.Error(ErrorCode::kErr,
@@ -141,7 +129,7 @@ void LogIns::End(Client& client, const Comparison& comparison, std::optional<std
         return stored.rule == comparison.stored[*match];
       });
   if (is_right) {
-    known_.insert_or_assign(comparison.stored[*match], comparison.digests[*match]);
+    known_.Remember(comparison.stored[*match], comparison.digests[*match]);
     Accept(client, *user, pending->greeting);
   } else {
     protocol::ReplyWriter reply = client.writer();
@@ -149,14 +137,6 @@ void LogIns::End(Client& client, const Comparison& comparison, std::optional<std
     replies_.CountError(client, reply);
   }
   client.transport.NoticeOutput();
-}
-
-void LogIns::ForgetOthers(const access::UserTable& users) {
-  std::set<std::string_view> stored_now;
-  for (const auto& [name, user] : users.users()) {
-    for (const access::StoredPassword& stored : user.passwords) stored_now.insert(stored.rule);
-  }
-  std::erase_if(known_, [&](const auto& entry) { return !stored_now.contains(entry.first); });
 }
 
 void LogIns::Accept(Client& client, const access::User& user,

@@ -1,4 +1,4 @@
-// Finds out whether clients are who they say.
+// Checks the passwords of clients that log in.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "server/access/failed_log_ins.h"
 #include "server/access/user.h"
 #include "server/access/user_table.h"
+#include "server/command/auth/known_passwords.h"
 #include "server/command/client/greeting.h"
 #include "server/engine/types.h"
 
@@ -33,9 +34,9 @@ struct LogInRequest {
   std::optional<Greeting> greeting = {};
 };
 
-// A password that was once found right for a slow hash is known again by a digest under a key of
-// this process, in memory only, so that of all who log in with it only the first one waits. Who
-// asks meanwhile for what is being compared waits for the same result. Loop-confined.
+// A password that has matched a slow hash is recognised afterwards, so only the first client that
+// logs in with it waits. Clients that ask for a comparison that is already running wait for its
+// result. Loop-confined.
 class LogIns {
  public:
   // Of the environment it uses the users and the log.
@@ -45,11 +46,12 @@ class LogIns {
   // Answers, or lets the client wait for the answer. `may_wait`: not inside a step.
   void Begin(const LogInRequest& request, Client& client, bool may_wait,
              protocol::ReplyWriter& reply, engine::TimeMs now);
-  // The password of that comparison is that of the slow hash at that place; none: of none.
+  // The comparison has ended: the password matches the slow hash at that place; none: it matches
+  // none of them.
   void Finish(std::uint64_t comparison_id, std::optional<std::size_t> match, engine::TimeMs now);
 
-  // Passwords that were known are forgotten, but for those of these users.
-  void ForgetOthers(const access::UserTable& users);
+  // Forgets the recognised passwords of all other users.
+  void ForgetOthers(const access::UserTable& users) { known_.ForgetOthers(users); }
   access::FailedLogIns& failures() { return failures_; }
 
  private:
@@ -57,13 +59,12 @@ class LogIns {
     std::string user;
     std::vector<std::string> stored;      // the slow hashes that the password is compared with
     std::vector<access::Digest> digests;  // of the password with each of them
-    std::vector<std::uint64_t> clients;   // that wait for the result; the first one has begun it
+    std::vector<std::uint64_t> clients;   // they wait for the result; the first one has begun it
   };
 
-  bool IsKnown(const access::User& user, std::string_view password) const;
   void BeginSlowly(const LogInRequest& request, const access::User* user, Client& client,
                    bool may_wait, protocol::ReplyWriter& reply, engine::TimeMs now);
-  // False: too many are under way.
+  // False: too many comparisons are running.
   bool BeginComparison(Comparison comparison, std::string_view password,
                        const ClientProfile& client, engine::TimeMs now);
   void End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,
@@ -78,8 +79,7 @@ class LogIns {
   ClientRegistry& clients_;
   AwaitedReplies& replies_;
   Statistics& statistics_;
-  const access::DigestKey key_;
-  std::map<std::string, access::Digest, std::less<>> known_;  // by slow hash
+  KnownPasswords known_;
   std::map<std::uint64_t, Comparison> under_way_;
   std::uint64_t last_comparison_id_ = 0;
   access::FailedLogIns failures_;

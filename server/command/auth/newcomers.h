@@ -1,4 +1,4 @@
-// The connections that have not logged in, where a password is needed.
+// The connections that have to log in and have not done so yet.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ class CommandLog;
 struct Statistics;
 
 struct NewcomerLimits {
-  engine::DurationMs time_ms_max = 0;  // 0: as long as they like
-  std::size_t count_max = 0;           // 0: any number
+  engine::DurationMs time_ms_max = 0;  // 0: no limit
+  std::size_t count_max = 0;           // 0: no limit
 };
 
 // A newcomer that takes too long is told so and closed. When there are too many newcomers, the
@@ -27,13 +27,13 @@ class Newcomers {
 
   void set_limits(const NewcomerLimits& limits) { limits_ = limits; }
 
-  // Without effect if it is there already.
+  // Without effect if the client is already in the list.
   void Add(Client& client, engine::TimeMs now);
-  // Without effect if it is not there.
+  // Without effect if the client is not in the list.
   void Remove(Client& client);
   std::size_t size() const { return clients_.size(); }
 
-  // When CloseDue is to be called next; engine::kNever: as long as nobody comes.
+  // When CloseDue is to be called next; engine::kNever: not before a client is added.
   engine::TimeMs NextDeadline() const;
   void CloseDue(engine::TimeMs now);
 
@@ -44,7 +44,7 @@ class Newcomers {
   };
   using List = std::list<Newcomer>;
 
-  // And not all of those are being compared.
+  // There are too many, and for at least one of them no password is being compared.
   bool IsOneToClose() const { return !are_all_compared_ && AreTooMany(); }
   bool AreTooMany() const { return limits_.count_max != 0 && size() > limits_.count_max; }
   void CloseSlow(engine::TimeMs now);
@@ -55,7 +55,9 @@ class Newcomers {
   NewcomerLimits limits_;
   List clients_;  // by `since`
   std::unordered_map<const Client*, List::iterator> places_;
-  bool are_all_compared_ = false;  // found when they were too many; nobody has come or gone since
+  // CloseOldest found that the passwords of all of them are being compared, and the list has not
+  // changed since.
+  bool are_all_compared_ = false;
 };
 
 }  // namespace fairlock::command

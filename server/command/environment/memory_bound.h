@@ -8,8 +8,8 @@
 
 namespace fairlock::command {
 
-// Looks before requests are executed, and nobody asks while nothing happens. The allocator is asked
-// at most every kLookEveryMs; in between what the loop takes and gives back is counted. Costs
+// Memory is looked at before requests are executed, so an idle server never does. The allocator is
+// asked at most every kLookEveryMs; in between, the loop's allocations and frees are counted. Costs
 // nothing while there is no bound. Loop-confined.
 class MemoryBound {
  public:
@@ -20,13 +20,13 @@ class MemoryBound {
   // 0: there is no bound.
   std::uint64_t bytes_max() const { return bytes_max_; }
   bool is_on() const { return bytes_max_ != 0; }
-  // It counts when Look is called next.
+  // Takes effect at the next Look.
   void set_bytes_max(std::uint64_t bytes);
 
-  // True: it has become short, or is no longer.
+  // True: memory has become short, or is no longer short.
   bool Look(engine::TimeMs now);
   bool is_short() const { return is_short_; }
-  // When it was looked at last.
+  // At the last Look.
   std::uint64_t used_bytes() const { return used_bytes_; }
 
  private:

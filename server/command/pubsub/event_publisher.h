@@ -1,4 +1,4 @@
-// Publishes what happens to locks on the channels that are named after them.
+// Publishes the events of locks on the channels that are named after the locks.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@ namespace fairlock::command {
 class Clock;
 class Locks;
 
-// __lock@<db>__:KEY carries one JSON object an event, __keyspace@<db>__:KEY and
-// __keyevent@<db>__:EVENT what Redis would say.
+// __lock@<db>__:KEY carries one JSON object per event; __keyspace@<db>__:KEY and
+// __keyevent@<db>__:EVENT carry what Redis would publish.
 //
-// It hears the engine only while somebody is subscribed to a name that may be one of these, and
+// Listens to the engine only while there is a subscription that may match one of these names, and
 // makes a message only for a channel that has a listener. Loop-confined.
 class EventPublisher final : public engine::EventSink, public ChannelObserver {
  public:

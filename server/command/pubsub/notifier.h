@@ -1,4 +1,4 @@
-// Tells on the channels of NOTIFY how requests end and that holds are lost.
+// Announces on the channels of NOTIFY how requests end and which holds are lost.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ namespace fairlock::command {
 class Clock;
 class Locks;
 
-// Makes messages of what the engine tells, and lets the engine know which of its channels have a
-// subscriber: one by SUBSCRIBE, for who listens by a pattern is not who waits. Loop-confined.
+// Makes messages from the engine's notices, and tells the engine which of its channels have a
+// subscriber. Only SUBSCRIBE counts: a client that listens by a pattern does not wait for the lock.
+// Loop-confined.
 class Notifier final : public engine::NoticeSink, public ChannelObserver {
  public:
   Notifier(Locks& locks, Channels& channels, const Clock& clock);
@@ -24,7 +25,7 @@ class Notifier final : public engine::NoticeSink, public ChannelObserver {
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
   void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) override;
 
-  // Channels that the engine knows have got, or lost, their subscribers.
+  // Channels that the engine knows have gained or lost their subscribers.
   bool has_changes() const { return !changed_.empty(); }
   void FollowSubscribers(engine::TimeMs now);
 

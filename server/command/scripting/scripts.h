@@ -23,8 +23,8 @@ struct Environment;
 struct Invocation;
 struct Statistics;
 
-// A script does what its client may do, in the client's name, as one step: hand-overs, and what
-// others are told, come behind its end. Loop-confined.
+// A script acts with the rights and in the name of its client, as one step: hand-overs, replies to
+// others and messages come after its end. Loop-confined.
 class Scripts final : private script::Host {
  public:
   struct Parts {

@@ -1,4 +1,4 @@
-// How often commands were called, how they ended, how long they took; and errors by their word.
+// Calls, failures and durations of each command, and errors by their first word.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace fairlock::command {
 
-// Of one command. As in Redis what EXEC or a script calls counts too, beside EXEC and EVAL.
+// Of one command. As in Redis, commands that EXEC or a script calls count too, besides EXEC or
+// EVAL.
 struct CommandCounts {
   std::uint64_t calls = 0;     // executed
   std::uint64_t rejected = 0;  // answered by an error before it was executed
@@ -29,7 +30,7 @@ struct CommandCounts {
 // Loop-confined.
 class CommandStatistics {
  public:
-  // Scripts can make up words: after this many different ones, errors count as kOtherErrors.
+  // Scripts can invent words: after this many different ones, errors count as kOtherErrors.
   static constexpr std::size_t kErrorWordsMax = 128;
   static constexpr std::string_view kOtherErrors = "OTHER";
 
@@ -37,7 +38,7 @@ class CommandStatistics {
   CommandStatistics(const Clock& clock, std::size_t rows);
 
   const std::vector<CommandCounts>& commands() const { return commands_; }
-  // What a command took, in microseconds.
+  // The time of a command, in microseconds.
   std::uint64_t UsecOf(const CommandCounts& counts) const;
   // By the first word of the error.
   const std::map<std::string, std::uint64_t, std::less<>>& errors() const { return errors_; }
@@ -49,7 +50,8 @@ class CommandStatistics {
   void TurnTo(std::size_t row) {
     if (row != timed_row_) TurnToAnother(row);
   }
-  // What a step took for one of its commands, beside the command that the loop executes.
+  // The time that a step took for one of its commands, besides that of the command that the loop
+  // executes.
   void AddTicks(std::size_t row, std::uint64_t ticks) { commands_[row].ticks += ticks; }
 
   // The reply to a request is an error. `row`: kNone if the command is unknown.

@@ -1,4 +1,4 @@
-// Notices what happens to the keys that WATCH names.
+// Counts the changes of the keys that WATCH names.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@ namespace fairlock::command {
 
 class Locks;
 
-// Counts the changes of holders for each key that is watched, however many watch it; while none is,
-// the engine tells nothing. How long leases last is compared when it is asked. Loop-confined.
+// Counts the changes of holders once for each watched key, however many clients watch it. Listens
+// to the engine only while a key is watched. Lengths of leases are compared in HasChanged.
+// Loop-confined.
 class WatchedKeys final : public engine::EventSink {
  public:
   explicit WatchedKeys(Locks& locks) : locks_(locks) {}
@@ -21,9 +22,9 @@ class WatchedKeys final : public engine::EventSink {
   WatchedKeys& operator=(const WatchedKeys&) = delete;
 
   Watch Begin(const engine::KeyName& key, engine::TimeMs now);
-  // Each that began must end.
+  // Must be called for each watch that Begin returned.
   void End(const Watch& watch);
-  // Whether holders, tokens or ends of leases are others now; what is overdue has ended.
+  // Whether holders, tokens or ends of leases have changed. Overdue holds are expired first.
   bool HasChanged(const Watch& watch, engine::TimeMs now);
 
   void Take(const engine::Event& event) override;
