@@ -87,7 +87,7 @@ std::string HttpSide::Start(const Config& config, net::TlsEntrance* tls) {
 }
 
 void HttpSide::NoteMinute() {
-  command::ServerParts& parts = loop_.turn().parts;
+  command::ServerParts& parts = loop_.turn().server;
   figures_.minutes.Note(http::MomentOf(parts, net::BoottimeMs()));
   minute_.expires_after(std::chrono::minutes(1));
   minute_.async_wait([this](const boost::system::error_code& error) {

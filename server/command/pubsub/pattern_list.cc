@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "server/command/pubsub/channel.h"
+#include "server/engine/types.h"
 
 namespace fairlock::command {
 
