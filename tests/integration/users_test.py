@@ -249,7 +249,7 @@ class Changing(WithUsers):
         root = self.as_user("root", "root")
         self.write("user root on >root ~* +@all", "user web on +@nosuch")
         self.assertRegex(root.ask("ACL", "LOAD"),
-                         r"^ERR acl_file: .*users.acl line 2: user web: '\+@nosuch': there is no")
+                         r"^ERR acl_file: .*users.acl line 2: user web: '\+@nosuch': unknown")
         self.reload()
         wait_for_log(self.server, "SIGHUP: nothing was changed: acl_file")
         self.assertEqual(self.as_user("web", "open sesame").ask("PING"), "PONG")
