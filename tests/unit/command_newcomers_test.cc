@@ -36,8 +36,8 @@ TEST_F(NewcomersTest, WhoDoesNotLogInInTimeIsToldSoAndClosed) {
   EXPECT_EQ(slow.Hear(), "");
   server_.AdvanceBy(2);
   EXPECT_EQ(slow.Hear(),
-            "-NOAUTH no log-in within 10000 ms (unauthenticated_timeout); AUTH sooner would be "
-            "right");
+            "-NOAUTH no log-in within 10000 ms (unauthenticated_timeout); send AUTH within that "
+            "time");
   EXPECT_TRUE(slow.is_closed());
   EXPECT_EQ(quick.Say("PING"), "PONG");
   EXPECT_EQ(closed(), 1U);
@@ -85,7 +85,7 @@ TEST_F(NewcomersTest, OfTooManyTheOneThatHasWaitedLongestIsClosed) {
   server_.AdvanceBy(0);
   EXPECT_EQ(first.Hear(),
             "-FULL more than 2 connections have not logged in (max_unauthenticated_clients), and "
-            "this one has waited longest; AUTH at once would be right");
+            "this one has waited longest; send AUTH right after connecting");
   EXPECT_TRUE(first.is_closed());
   EXPECT_EQ(second.Say("AUTH root root"), "OK");
   EXPECT_EQ(third.Say("AUTH root root"), "OK");

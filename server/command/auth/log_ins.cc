@@ -31,11 +31,11 @@ void LogIns::Begin(const LogInRequest& request, Client& client, bool may_wait,
   const std::string& address = client.profile.address.peer;
   const engine::DurationMs wait_ms = failures_.WaitOf(address, now);
   if (wait_ms > 0) {
-    // A right password is not looked at either: else this would tell which one is right.
+    // Refuses a correct password too: otherwise the reply would reveal which one is correct.
     return reply.Error(ErrorCode::kErr,
                        "too many log-ins from this address have failed "
-                       "(max_failed_log_ins); another try in " +
-                           std::to_string((wait_ms + 999) / 1000) + " s would be right");
+                       "(max_failed_log_ins); try again in " +
+                           std::to_string((wait_ms + 999) / 1000) + " s");
   }
   const access::User* user = access_.users().Find(request.user);
   if (user != nullptr && !user->is_on) user = nullptr;
@@ -62,8 +62,8 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
   if (comparison.stored.empty()) return Refuse(client, request.user, reply, now);
   if (!may_wait) {
     return reply.Error(ErrorCode::kErr,
-                       "a log-in between MULTI and EXEC is possible only with a password that "
-                       "the server knows from before; one before MULTI would be right");
+                       "a log-in between MULTI and EXEC needs a password that the server has "
+                       "verified before; log in before MULTI");
   }
   for (const std::string& stored : comparison.stored) {
     comparison.digests.push_back(known_.DigestOf(stored, request.password));

@@ -59,7 +59,7 @@ void Newcomers::CloseSlow(engine::TimeMs now) {
     log_.LogClosedNewcomer(ClosedNewcomer::kTooSlow, client.profile.address.peer, now);
     client.EndWith(ErrorCode::kNoAuth,
                    "no log-in within " + std::to_string(limits_.time_ms_max) +
-                       " ms (unauthenticated_timeout); AUTH sooner would be right",
+                       " ms (unauthenticated_timeout); send AUTH within that time",
                    statistics_.commands);
   }
 }
@@ -75,7 +75,7 @@ void Newcomers::CloseOldest(engine::TimeMs now) {
     client.EndWith(ErrorCode::kFull,
                    "more than " + std::to_string(limits_.count_max) +
                        " connections have not logged in (max_unauthenticated_clients), and this "
-                       "one has waited longest; AUTH at once would be right",
+                       "one has waited longest; send AUTH right after connecting",
                    statistics_.commands);
   }
   are_all_compared_ = AreTooMany();

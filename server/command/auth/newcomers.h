@@ -18,9 +18,10 @@ struct NewcomerLimits {
   std::size_t count_max = 0;           // 0: no limit
 };
 
-// A newcomer that takes too long is told so and closed. When there are too many newcomers, the
-// oldest one is closed, so that a peer that only holds connections open keeps out nobody who logs
-// in at once. A client whose password is being compared is not closed. Loop-confined.
+// Closes clients that have not logged in within the time limit, after an error that says so. Above
+// the limit on their number it closes the oldest, so that a peer that only holds connections open
+// cannot keep out clients that log in at once. A client whose password is being compared stays.
+// Loop-confined.
 class Newcomers {
  public:
   Newcomers(Statistics& statistics, CommandLog& log) : statistics_(statistics), log_(log) {}

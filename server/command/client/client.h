@@ -36,7 +36,7 @@ class Client final : public engine::Attachment {
   bool Push(std::string_view bytes);
   // Sends the error and closes the connection after it.
   void EndWith(protocol::ErrorCode code, std::string_view text, CommandStatistics& statistics);
-  // The transport has handed so many bytes of the output to the kernel.
+  // To be called when the transport has passed `bytes` more bytes of the output to the kernel.
   void NoticeSent(std::size_t bytes) {
     output.CountSent(bytes);
     grants.Confirm(output.sent());

@@ -58,7 +58,7 @@ void UnsentGrants::ForgetAll() {
 void UnsentGrants::Confirm(std::uint64_t sent_up_to) {
   if (grants_.empty()) return;
   for (const UnsentGrant& grant : grants_) {
-    // It is enough that one of several connections is told of a shared grant.
+    // Several connections wait for the reply of a shared grant; one that gets it is enough.
     if (grant.is_shared && grant.reply_end <= sent_up_to) {
       in_flight_.ForgetElsewhere(grant.token, *this);
     }
