@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Measures fairlockd beside redis-server and a null server, and prints the figures.
+# Compares fairlockd with redis-server and a null server, and prints the figures.
 #
-#   bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE] [--slow-sync US]
+#     bench/compare.sh [--quick] [--section NAME]... [--build DIR] [--results FILE] [--slow-sync US]
 #
-#   --section   cpu, redis_way, script, tls, durable, contended, memory, expiry, idle, waiters or
-#               engine; all, if none is named
-#   --quick     fewer and shorter rounds: good for seeing that nothing broke, not for publishing
-#   --build     where bin/ with the programs is; build/release if not given
-#   --results   also write each figure as a line `name value` to that file
-#   --slow-sync with a journal each sync takes so many microseconds longer, on both sides: what a
-#               slower disk would make of it
+#     --section   cpu, redis_way, script, tls, durable, contended, memory, expiry, idle, waiters or
+#                 engine; default: all
+#     --quick     fewer and shorter rounds: to check that everything works, not for publishing
+#     --build     the folder whose bin/ holds the programs; default: build/release
+#     --results   also writes each figure as a line `name value` to that file
+#     --slow-sync with a journal, each sync takes this many microseconds longer, in both servers, to
+#                 simulate a slower disk
 #
-# Needs redis-server, redis-cli and 20,000 open files (ulimit -Hn). Listens on loopback only. All
-# servers it starts end with it. Ratios are medians of the ratios of paired rounds; CPU is the
-# server's own, user and system, of all its threads.
+# Needs redis-server, redis-cli and 20,000 open files (ulimit -Hn). Listens on loopback only. The
+# script ends all servers that it starts. Ratios are medians of the ratios of paired rounds. CPU is
+# the user and system time of all threads of the server.
 set -uo pipefail
 script=$(realpath "$0")
 cd "$(dirname "$script")/.." || exit 1
@@ -46,19 +46,19 @@ bin=$(realpath "$build")/bin
 . bench/tls_section.sh
 
 for program in fairlockd fairlock_load fairlock_null_server engine_bench; do
-  [ -x "$bin/$program" ] || Die "$bin/$program is not there; build it first"
+  [ -x "$bin/$program" ] || Die "$bin/$program does not exist; build it first"
 done
 for program in redis-server redis-cli redis-benchmark openssl; do
   command -v $program >/dev/null || Die "$program is not installed"
 done
-ulimit -Sn 20000 || Die "20,000 open files are needed; ulimit -Hn allows $(ulimit -Hn)"
+ulimit -Sn 20000 || Die "ulimit -Hn must be at least 20000, is $(ulimit -Hn)"
 
-# Note NAME VALUE: one figure of the result.
+# Note NAME VALUE: records one figure of the result.
 Note() {
   [ -z "$results" ] || echo "$1 $2" >>"$results"
 }
 
-# Row TEXT VALUE...: one line of a table.
+# Row TEXT VALUE...: prints one line of a table.
 Row() {
   local text=$1 value
   shift
@@ -69,7 +69,7 @@ Row() {
 
 Rounded() { printf "%.${2:-3}f" "$1"; }
 
-# PrintCommands NAME...: the command lines of these servers.
+# PrintCommands NAME...: prints the command lines of these servers.
 PrintCommands() {
   local name
   for name in "$@"; do echo "    ${started[$name]}"; done
@@ -77,7 +77,8 @@ PrintCommands() {
 
 # uncontended: server CPU per command --------------------------------------------------------------
 
-# PairsOptions PIPELINE: how much is sent, so that a round takes about as long at each.
+# PairsOptions PIPELINE: the amount of load, chosen so that a round takes about the same time at
+# each pipeline length.
 PairsOptions() {
   case $1 in
     1) commands=$([ "$quick" ] && echo 50000 || echo 150000) ;;
@@ -96,7 +97,7 @@ CpuSection() {
   for pipeline in 1 16 64; do
     PairsOptions "$pipeline"
     for ((round = 0; round < rounds; round++)); do
-      # Alternating, each time in another order.
+      # The servers run alternately, in a different order each round.
       shift=$((round % ${#servers[@]}))
       for server in "${servers[@]:shift}" "${servers[@]:0:shift}"; do
         Load "$server" pairs "${options[@]}"
@@ -114,7 +115,7 @@ CpuSection() {
   for server in "${servers[@]}"; do Stop "$server"; done
 }
 
-# CpuCells NAME: median, smallest and largest at each pipeline.
+# CpuCells NAME: prints the median, minimum and maximum at each pipeline length.
 CpuCells() {
   local pipeline file
   for pipeline in 1 16 64; do
@@ -124,7 +125,7 @@ CpuCells() {
   done
 }
 
-# PrintCpuTable ROUNDS SERVER...
+# PrintCpuTable ROUNDS SERVER...: measures these servers and prints the table.
 PrintCpuTable() {
   local rounds=$1 server
   local -A label=([redis]="$redis_version" [fairlock]=fairlockd [null]="null server"
@@ -156,7 +157,7 @@ PrintCpuTable() {
   echo
 }
 
-# contended: hand-overs a second on one key --------------------------------------------------------
+# contended: hand-overs per second on one key ------------------------------------------------------
 
 ContendedSection() {
   local rounds=11 seconds=2 round clients server inversions
@@ -190,7 +191,8 @@ ContendedSection() {
   Stop fairlock
 }
 
-# ContendedCells NAME: hand-overs a second, their latency and their CPU at each number of clients.
+# ContendedCells NAME: prints hand-overs per second, their latency and their CPU at each number of
+# clients.
 ContendedCells() {
   local n
   for n in 10 100 1000; do
@@ -203,7 +205,7 @@ PrintContendedTable() {
   local -a cells
   echo "### Contended: N clients take turns on one key, hold time 0"
   echo
-  echo "Latency from sending the release to receiving the next one's grant; $1 rounds of $2 s."
+  echo "Latency from sending the release to receiving the next grant; $1 rounds of $2 s."
   echo
   Row "" "N=10" "100" "1,000"
   Row "---" "---" "---" "---"
@@ -256,7 +258,7 @@ ExpirySection() {
   ends_at_ns=$(Figure ends_at_ns)
   Load fairlock probe --begin-at-ns $((ends_at_ns - 300000000)) --until-empty --seconds 20 \
     --interval-us 500
-  [ "$(Figure empty_at_ns)" != 0 ] || Die "leases that ended are still counted 20 s later"
+  [ "$(Figure empty_at_ns)" != 0 ] || Die "expired leases are still counted after 20 s"
   gone_ms=$((($(Figure empty_at_ns) - ends_at_ns) / 1000000))
   Note expiry.ping_p999_us "$(Figure ping_p999_us)"
   Note expiry.ping_max_us "$(Figure ping_max_us)"
@@ -268,8 +270,8 @@ ExpirySection() {
   Row "us" "$(Figure ping_p50_us)" "$(Figure ping_p99_us)" "$(Figure ping_p999_us)" \
     "$(Figure ping_max_us)"
   echo
-  echo "All gone $gone_ms ms after their end; $(Figure pings) PINGs, from 0.3 s before it to 0.5 s"
-  echo "after all were gone."
+  echo "All were removed $gone_ms ms after their end; $(Figure pings) PINGs, from 0.3 s before it"
+  echo "to 0.5 s after the removal."
   echo
   PrintCommands fairlock
   echo "    fairlock_load hold --server ... --locks 1000000 --lease-ms $lease_ms --ends-together"
@@ -280,7 +282,8 @@ ExpirySection() {
 
 # connections --------------------------------------------------------------------------------------
 
-# Crowd NAME SERVER OPTION...: connections that stay until EndChild "$crowd"; figures as of Load.
+# Crowd NAME SERVER OPTION...: opens connections that stay until EndChild "$crowd"; figures as from
+# Load.
 Crowd() {
   local name=$1 server=$2 tries
   shift 2
@@ -290,7 +293,7 @@ Crowd() {
   AddChild "$crowd"
   for ((tries = 0; tries < 600; tries++)); do
     grep -q '^ready' "$work/$name.out" 2>/dev/null && break
-    kill -0 "$crowd" 2>/dev/null || Die "a crowd broke up: $(cat "$work/$name.err")"
+    kill -0 "$crowd" 2>/dev/null || Die "a crowd has ended: $(cat "$work/$name.err")"
     sleep 0.1
   done
   cp "$work/$name.out" "$work/figures"
@@ -300,9 +303,9 @@ IdleSection() {
   Start fairlock
   Crowd idle "127.0.0.1:${PORT[fairlock]}" --connections 10000
   Note idle.bytes_per_connection "$(Figure resident_bytes_per_connection)"
-  echo "### 10,000 idle connections (TCP, each answered once before)"
+  echo "### 10,000 idle connections (TCP, after one reply on each)"
   echo
-  echo "$(Rounded "$(Figure resident_bytes_per_connection)" 0) resident bytes a connection."
+  echo "$(Rounded "$(Figure resident_bytes_per_connection)" 0) resident bytes per connection."
   echo
   PrintCommands fairlock
   echo "    fairlock_load crowd --server ... --connections 10000"
@@ -311,7 +314,7 @@ IdleSection() {
   Stop fairlock
 }
 
-# InLine: how many wait for the key.
+# InLine: prints how many requests wait for the key.
 InLine() {
   redis-cli -s "${SOCKET[fairlock]}" LOCKINFO crowded | grep -A1 '^waiters$' | tail -1
 }
@@ -335,7 +338,7 @@ WaitersSection() {
   first=$crowd
   Crowd second "${SOCKET[fairlock]}" --connections 7500 --wait-for crowded --owner-prefix b
   second=$crowd
-  [ "$(InLine)" = 15000 ] || Die "there are $(InLine) in line instead of 15000"
+  [ "$(InLine)" = 15000 ] || Die "$(InLine) clients are waiting instead of 15000"
   "$bin/fairlock_load" probe --server "${SOCKET[fairlock]}" --server-pid "${PID[fairlock]}" \
     --interval-us 500 --seconds 2 >"$work/figures" &
   probe=$!
@@ -344,9 +347,9 @@ WaitersSection() {
   kill -KILL "$first"
   wait "$first" 2>/dev/null
   wait "$probe" || Die "the probe failed"
-  [ "$(InLine)" = 7500 ] || Die "there are $(InLine) in line instead of 7500"
+  [ "$(InLine)" = 7500 ] || Die "$(InLine) clients are waiting instead of 7500"
   Note waiters.stall_us "$(Figure ping_max_us)"
-  echo "When the process of 7,500 of them is killed, the slowest of $(Figure pings) PINGs from"
+  echo "When the process of 7,500 waiters is killed, the slowest of $(Figure pings) PINGs from"
   echo "another connection takes $(Figure ping_max_us) us (median $(Figure ping_p50_us))."
   echo
   PrintCommands fairlock
@@ -359,7 +362,7 @@ WaitersSection() {
   Stop fairlock
 }
 
-# the engine by itself -----------------------------------------------------------------------------
+# the engine alone ---------------------------------------------------------------------------------
 
 EngineSection() {
   local operation places
@@ -367,7 +370,7 @@ EngineSection() {
   "$bin/engine_bench" --benchmark_filter=Line/ --benchmark_format=csv \
     --benchmark_min_time="$([ "$quick" ] && echo 0.05 || echo 1)" >"$work/engine.csv" 2>/dev/null ||
     Die "engine_bench failed"
-  echo "### A long line in the engine: CPU ns of a step, by places in the line"
+  echo "### A long queue in the engine: CPU ns per step, by length of the queue"
   echo
   Row "" "10" "1,000" "1,000,000"
   Row "---" "---" "---" "---"

@@ -1,14 +1,15 @@
-# For compare.sh: commands a second and server CPU with a journal.
+# Part of compare.sh: commands per second and server CPU with a journal.
 
-# A key is released at least 1,000 commands after it was taken: 50 connections hold 20 locks each.
+# A key is released at least 1,000 commands after it was acquired: 50 connections hold 20 locks
+# each.
 DurableSection() {
   local rounds=11 mode peer round pipeline server ratio
   local -a servers options
   [ -z "$quick" ] || rounds=3
   echo "### Durable"
   echo
-  echo "50 connections, a key is released 1,000 pairs after it was taken; medians of $rounds paired"
-  echo "rounds: commands a second, and server CPU in us per command"
+  echo "50 connections, a key is released 1,000 pairs after it was acquired; medians of $rounds"
+  echo "paired rounds: commands per second, and server CPU in us per command"
   [ -z "$slow_sync" ] || echo "Each sync takes $slow_sync us longer."
   echo
   Row "" "pipeline 1" "16"
@@ -45,7 +46,7 @@ DurableSection() {
   echo
 }
 
-# DurableCell SERVER PIPELINE, DurableRatio MODE PIPELINE: speed, CPU.
+# DurableCell SERVER PIPELINE, DurableRatio MODE PIPELINE: print speed and CPU.
 DurableCell() {
   printf '%.0f/s, %.2f us' "$(Median <"$work/durable.$1.$2.speed")" \
     "$(Median <"$work/durable.$1.$2.cpu")"

@@ -1,4 +1,4 @@
-// What one command costs in the engine, without parsing and sockets.
+// The cost of one command in the engine, without parsing and sockets.
 
 #include <benchmark/benchmark.h>
 #include <jemalloc/jemalloc.h>
@@ -13,15 +13,14 @@ namespace {
 
 using fairlock::bench::EngineWorkload;
 
-// Longer than any benchmark runs, in the time of the engine.
+// Longer than any benchmark runs, in engine time.
 constexpr fairlock::engine::DurationMs kLongLeaseMs = 24 * 3'600'000;
 
 std::size_t SizeOf(const benchmark::State& state) {
   return static_cast<std::size_t>(state.range(0));
 }
 
-// The time of one LOCK and one UNLOCK, the lock being free otherwise. Argument: how many keys take
-// turns.
+// One LOCK and one UNLOCK of a free lock. Argument: number of keys used in turn.
 void LockAndUnlock(benchmark::State& state) {
   EngineWorkload workload(SizeOf(state));
   std::size_t key = 0;
@@ -33,8 +32,8 @@ void LockAndUnlock(benchmark::State& state) {
 }
 BENCHMARK(LockAndUnlock)->Arg(1)->Arg(100'000);
 
-// The same pair while all other keys are held: the oldest hold is released before its key is taken
-// again.
+// The same pair while all other keys are held: each step releases the oldest hold and acquires its
+// key again.
 void UnlockAndLockAmongHeld(benchmark::State& state) {
   EngineWorkload workload(SizeOf(state));
   for (std::size_t key = 0; key < workload.keys(); ++key) workload.Lock(key);
@@ -70,7 +69,7 @@ void LockDenied(benchmark::State& state) {
 }
 BENCHMARK(LockDenied)->Arg(1)->Arg(100'000);
 
-// A semaphore with all rooms but one taken; the last one changes hands. Argument: LIMIT.
+// A semaphore with one free slot, which is acquired and released. Argument: LIMIT.
 void LockAndUnlockWithLimit(benchmark::State& state) {
   EngineWorkload workload(1, kLongLeaseMs);
   const std::size_t limit = SizeOf(state);
@@ -85,7 +84,7 @@ void LockAndUnlockWithLimit(benchmark::State& state) {
 }
 BENCHMARK(LockAndUnlockWithLimit)->Arg(2)->Arg(100)->Arg(10'000);
 
-// One key, held by owner 0, with a line of the others. Argument: how many wait.
+// One key, held by owner 0, with a queue of other owners. Argument: number of waiters.
 class Line : public benchmark::Fixture {
  public:
   void SetUp(benchmark::State& state) override {
@@ -102,9 +101,9 @@ class Line : public benchmark::Fixture {
   std::size_t owners_ = 0;
 };
 
-// The time of a place's leaving from anywhere in the line, and of its joining anew at the end.
+// A waiter leaves from anywhere in the queue and joins again at its end.
 BENCHMARK_DEFINE_F(Line, CancelAndJoin)(benchmark::State& state) {
-  // Steps that meet every place once before any of them twice, far from one another.
+  // Visits every waiter once before any of them twice, with large steps.
   std::size_t place = 0;
   const std::size_t places = owners_ - 1;
   const std::size_t stride = places / 3 + 1;
@@ -116,8 +115,8 @@ BENCHMARK_DEFINE_F(Line, CancelAndJoin)(benchmark::State& state) {
 }
 BENCHMARK_REGISTER_F(Line, CancelAndJoin)->Arg(10)->Arg(1000)->Arg(1'000'000);
 
-// The time of a release with the grant to the next in line, and of the former holder's joining
-// anew at the end.
+// A release, the grant to the next waiter, and the former holder joins again at the end of the
+// queue.
 BENCHMARK_DEFINE_F(Line, HandOverAndJoin)(benchmark::State& state) {
   std::size_t holder = 0;
   for (auto _ : state) {
@@ -128,7 +127,7 @@ BENCHMARK_DEFINE_F(Line, HandOverAndJoin)(benchmark::State& state) {
 }
 BENCHMARK_REGISTER_F(Line, HandOverAndJoin)->Arg(10)->Arg(1000)->Arg(1'000'000);
 
-// The time of one lease's end when all end in the same millisecond, in slices of 1,000.
+// The expiry of one lease when all leases end in the same millisecond, in slices of 1,000.
 void ExpireTogether(benchmark::State& state) {
   constexpr fairlock::engine::DurationMs kLeaseMs = 10'000;
   EngineWorkload workload(SizeOf(state), kLeaseMs);
@@ -154,7 +153,7 @@ std::size_t ReadAllocator(const char* name) {
   return value;
 }
 
-// Bytes that a held lock takes (19-byte key, 32-byte owner), as the allocator counts them.
+// Memory per held lock (19-byte key, 32-byte owner), as reported by the allocator.
 void HeldLock(benchmark::State& state) {
   for (auto _ : state) {
     EngineWorkload workload(SizeOf(state), 600'000);
@@ -170,7 +169,7 @@ void HeldLock(benchmark::State& state) {
 }
 BENCHMARK(HeldLock)->Arg(1'000'000)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-// The same for a place in line (32-byte owner), on one key.
+// Memory per waiter (32-byte owner) on a single key.
 void Place(benchmark::State& state) {
   for (auto _ : state) {
     EngineWorkload workload(1);

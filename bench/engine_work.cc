@@ -1,7 +1,7 @@
 // fairlock_engine_work OPERATION COUNT
 //
-// Does a fixed amount of engine work, the same instructions in every run, for tools that count them
-// (engine_instructions.sh). The set-up depends on the operation, not on the count.
+// Does a fixed amount of engine work, with the same instructions in every run, for tools that count
+// them (engine_instructions.sh). The set-up depends on the operation, not on the count.
 
 #include <charconv>
 #include <cstddef>
@@ -36,7 +36,8 @@ void LockAndUnlock(std::size_t count) {
 void LockAndUnlockRecorded(std::size_t count) {
   EngineWorkload workload(kKeys);
   workload.Record();
-  // Until the oldest is overwritten, as it always is later on.
+  // Enough events to fill the history, so that each new event overwrites an old one, as in a
+  // long-running server.
   constexpr std::size_t kUntilFull = 120'000;
   for (std::size_t i = 0; i < kUntilFull + count; ++i) {
     workload.Lock(i % kKeys);

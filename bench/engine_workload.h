@@ -1,5 +1,5 @@
-// An engine with callers and names, for benchmarks: each step is what one command costs below the
-// parser.
+// An engine with simulated callers, for benchmarks: each step costs what one command costs after
+// parsing.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ namespace fairlock::bench {
 inline constexpr std::size_t kKeyBytes = 19;
 inline constexpr std::size_t kOwnerBytes = 32;
 
-// A list of names that lie behind one another in the order of their use, as in the input of a
-// connection: reading them costs no cache miss that the server would not have. In an order without
-// pattern, the same every time.
+// Names stored consecutively in the order of their use, like the input of a connection, so that
+// reading them causes no cache miss that a server would not have. The order is pseudorandom and the
+// same in every run.
 template <std::size_t kBytes>
 class NameList {
  public:
@@ -34,35 +34,36 @@ class NameList {
   std::vector<std::array<char, kBytes>> names_;
 };
 
-// Keys `lock:<14 digits>` and owners `worker:<25 digits>`; 1,000 requests fall into one
-// millisecond.
+// Keys are `lock:<14 digits>`, owners `worker:<25 digits>`; a millisecond passes after every 1,000
+// requests.
 class EngineWorkload {
  public:
   explicit EngineWorkload(std::size_t keys, engine::DurationMs lease_ms = 30'000);
   ~EngineWorkload();
 
-  // Each with the key of that index, by owner 0 or by the one given. All assert the outcome.
+  // Each function uses the key with that index, and owner 0 or the given owner. All assert the
+  // result.
   void Lock(std::size_t key, std::size_t owner = 0);
   void Unlock(std::size_t key, std::size_t owner = 0);
   void Renew(std::size_t key);
   void LockDenied(std::size_t key);
   void LockWithLimit(std::size_t key, std::size_t owner, std::uint32_t limit);
-  // Joins the line of the key, with a time limit.
+  // Joins the queue of the key, with a time limit.
   void Join(std::size_t key, std::size_t owner);
   void Cancel(std::size_t key, std::size_t owner);
-  // The holder releases, and the first in line is granted.
+  // Releases the lock, which is granted to the first waiter.
   void HandOver(std::size_t key, std::size_t holder);
 
-  // Holds every key, all from the same millisecond on.
+  // Acquires every key in the same millisecond.
   void LockAllAtOnce();
   void PassTime(engine::DurationMs duration_ms) { now_ += duration_ms; }
-  // Ends at most about that many leases; true: more are due.
+  // Ends at most about that many leases. Returns true if more are due.
   bool Advance(std::size_t steps_max);
 
-  // From now on all that happens is recorded as in a server with its defaults.
+  // From now on, records all events like a server with default settings.
   void Record();
 
-  // Makes owners 0 to count - 1 exist; 1 at first.
+  // Creates owners 0 to count - 1; initially there is one.
   void AddOwners(std::size_t count);
 
   std::size_t keys() const { return keys_.size(); }
@@ -70,7 +71,7 @@ class EngineWorkload {
 
  private:
   engine::LockRequest Request(std::size_t key, std::size_t owner) const;
-  // Counts a request, and lets a millisecond pass after every thousandth.
+  // Counts a request, and advances the time after every thousandth.
   void Tick();
 
   const engine::DurationMs lease_ms_;

@@ -1,4 +1,4 @@
-// The hash of locks: what looking up, and growing by one bucket at a time, costs.
+// The hash table of locks: the cost of looking up, and of growing by one bucket at a time.
 
 #include <benchmark/benchmark.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-// On a cache line of its own, as a lock is.
+// Has its own cache line, as a lock has.
 struct alignas(64) Item {
   std::uint64_t hash = 0;
 };
@@ -46,7 +46,7 @@ void Find(benchmark::State& state) {
 }
 BENCHMARK(Find)->Arg(1000)->Arg(100'000)->Arg(1'000'000);
 
-// A table that grows from nothing to the argument.
+// Grows a table from empty to the size in the argument.
 void InsertGrowing(benchmark::State& state) {
   std::vector<Item> items = MakeItems(state.range(0));
   for (auto _ : state) {

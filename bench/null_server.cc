@@ -1,10 +1,10 @@
-// A server without a lock engine's work: what network, parser and dispatch cost by themselves.
+// A server without a lock engine: the cost of network, parser and dispatch alone.
 //
-// Sockets, turn loop, parsing, the look-up of the command, the reading of its arguments and the
-// writing of its reply are fairlockd's own code. LOCK key owner [PX ms] is answered with a number
-// as long as a token, UNLOCK key owner with 1; nothing is looked up or kept. With --table both
-// also do what the simplest server that keeps anything must do: LOCK enters key and owner into a
-// hash table if the key is not there, UNLOCK takes them out if it is that owner's.
+// Sockets, turn loop, parsing, command look-up, reading of arguments and writing of replies are
+// fairlockd's own code. LOCK key owner [PX ms] is answered with a number as long as a token, UNLOCK
+// key owner with 1; nothing is looked up or stored. With --table they also do the minimum that any
+// stateful server must do: LOCK inserts key and owner into a hash table if the key is absent, and
+// UNLOCK removes them if the owner matches.
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/argument_reader.h"
-#include "server/command/command_table.h"
-#include "server/command/dispatcher.h"
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
+#include "server/command/server_parts.h"
+#include "server/command/table/argument_reader.h"
+#include "server/command/table/command_table.h"
 #include "server/net/clock.h"
 #include "server/net/listening_socket.h"
 #include "server/net/net_events.h"
@@ -41,12 +41,12 @@ struct EqualBytes {
   bool operator()(std::string_view a, std::string_view b) const { return a == b; }
 };
 
-// All that the handlers of a null server know.
-class NullEnvironment final : public command::Environment {
+// The whole state of the handlers of the null server.
+class NullLocks {
  public:
-  explicit NullEnvironment(bool keeps_table) : keeps_table_(keeps_table) {}
+  void set_keeps_table(bool keeps_table) { keeps_table_ = keeps_table; }
 
-  // The number to answer; 0 if the key is there.
+  // Returns the number to answer, or 0 if the key is present.
   std::int64_t Lock(std::string_view key, std::string_view owner) {
     if (keeps_table_ && !owners_.emplace(key, owner).second) return 0;
     return ++newest_;
@@ -59,35 +59,49 @@ class NullEnvironment final : public command::Environment {
     return true;
   }
 
-  const command::ServerFacts& Facts() const override { return facts_; }
+ private:
+  bool keeps_table_ = false;
+  std::int64_t newest_ = std::int64_t{1} << 47;  // about where fairlockd's tokens start
+  boost::unordered_flat_map<std::string, std::string, HashOfBytes, EqualBytes> owners_;
+};
+
+NullLocks null_locks;
+
+class NullEnvironment final : public command::Clock,
+                              public command::ResourceMeter,
+                              public command::Settings,
+                              public command::CommandLog {
+ public:
+  // As the server is given it.
+  command::Environment Given() {
+    return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
+  }
+
   std::int64_t UnixTimeUs() const override { return 0; }
   std::uint64_t MonotonicNs() const override { return 0; }
   command::ResourceUse Resources() const override { return {}; }
+  std::uint64_t MemoryInUse(bool /*asks_anew*/) override { return 0; }
   std::vector<command::Setting> FindSettings(const engine::Glob&) const override { return {}; }
   std::string ChangeSetting(std::string_view, std::string_view) override {
     return "nothing to set";
   }
+  void LogWarning(std::string_view /*text*/) override {}
   void LogFromScript(script::LogLevel /*level*/, std::string_view /*text*/) override {}
-  void RequestShutdown() override {}
+  void LogFailedLogIn(std::string_view, std::string_view) override {}
+  void LogMemoryShort(bool, std::uint64_t, std::uint64_t) override {}
+  void LogClosedNewcomer(command::ClosedNewcomer, std::string_view, engine::TimeMs) override {}
 
  private:
-  const bool keeps_table_;
   command::ServerFacts facts_;
-  std::int64_t newest_ = std::int64_t{1} << 47;  // about where fairlockd's tokens begin
-  boost::unordered_flat_map<std::string, std::string, HashOfBytes, EqualBytes> owners_;
 };
-
-NullEnvironment& EnvironmentOf(command::Invocation& call) {
-  return static_cast<NullEnvironment&>(call.dispatcher.environment());
-}
 
 void Lock(command::Invocation& call) {
   command::ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const std::string_view owner = arguments.Owner("owner");
   if (arguments.Take("PX")) arguments.LeaseMilliseconds();
   if (!arguments.Finish(call.reply)) return;
-  const std::int64_t number = EnvironmentOf(call).Lock(key.bytes, owner);
+  const std::int64_t number = null_locks.Lock(key.bytes, owner);
   if (number != 0) {
     call.reply.Integer(number);
   } else {
@@ -97,10 +111,10 @@ void Lock(command::Invocation& call) {
 
 void Unlock(command::Invocation& call) {
   command::ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.database());
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
-  call.reply.Integer(EnvironmentOf(call).Unlock(key.bytes, owner) ? 1 : 0);
+  call.reply.Integer(null_locks.Unlock(key.bytes, owner) ? 1 : 0);
 }
 
 constexpr command::CommandSpec kCommands[] = {
@@ -119,12 +133,12 @@ class SilentEvents final : public net::NetEvents {
 };
 
 int Serve(std::uint16_t port, bool keeps_table) {
-  NullEnvironment environment(keeps_table);
-  command::Dispatcher dispatcher({}, environment, net::BoottimeMs(),
-                                 {.history_bytes = 0, .labels_max = 0},
-                                 command::CommandTable({kCommands}));
+  null_locks.set_keeps_table(keeps_table);
+  NullEnvironment environment;
+  command::ServerParts parts(command::CommandTable({kCommands}), {}, environment.Given(),
+                             net::BoottimeMs(), {.history_bytes = 0, .labels_max = 0});
   SilentEvents events;
-  net::TurnLoop loop(dispatcher, events, {});
+  net::TurnLoop loop(parts, events, {});
   net::ListenOptions addresses;
   addresses.bind = {"127.0.0.1"};
   addresses.port = port;
@@ -147,11 +161,11 @@ int Serve(std::uint16_t port, bool keeps_table) {
 }  // namespace fairlock::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Answers LOCK and UNLOCK without doing them, on 127.0.0.1.");
+  CLI::App app("Answers LOCK and UNLOCK on 127.0.0.1 without any locking.");
   std::uint16_t port = 0;
   bool keeps_table = false;
   app.add_option("--port", port)->required();
-  app.add_flag("--table", keeps_table, "keep keys and owners in a plain hash table");
+  app.add_flag("--table", keeps_table, "store keys and owners in a hash table");
   CLI11_PARSE(app, argc, argv);
   return fairlock::bench::Serve(port, keeps_table);
 }

@@ -1,4 +1,4 @@
-// What parsing a request and writing or skipping a reply costs.
+// The cost of parsing a request and of writing or skipping a reply.
 
 #include <benchmark/benchmark.h>
 
@@ -54,7 +54,8 @@ void ParseAll(benchmark::State& state, const std::string& bytes, std::size_t req
 void LockOfSixArguments(benchmark::State& state) { ParseAll(state, LockRequest(), 1); }
 BENCHMARK(LockOfSixArguments);
 
-// LOCK and UNLOCK in turn, keys of differing lengths: the time is that of one pair times 64.
+// Alternating LOCK and UNLOCK with keys of different lengths: the reported time is that of 64
+// pairs.
 void PipelineOf128(benchmark::State& state) { ParseAll(state, Pipeline(64), 128); }
 BENCHMARK(PipelineOf128);
 
@@ -66,7 +67,7 @@ void InlineLock(benchmark::State& state) {
 }
 BENCHMARK(InlineLock);
 
-// The time is that of the whole request, however it came.
+// The reported time is that of the whole request, however it arrived.
 void LockByteByByte(benchmark::State& state) {
   const std::string bytes = LockRequest();
   RequestParser parser;

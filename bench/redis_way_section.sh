@@ -1,4 +1,4 @@
-# For compare.sh: the Redis way of locking, SET NX PX and DEL, on fairlockd beside redis-server.
+# Part of compare.sh: locking as with Redis, by SET NX PX and DEL, on fairlockd and on redis-server.
 
 RedisWaySection() {
   local rounds=11 round pipeline server ratio
@@ -8,7 +8,7 @@ RedisWaySection() {
   for pipeline in 1 16 64; do
     PairsOptions "$pipeline"
     for ((round = 0; round < rounds; round++)); do
-      # Alternating, each time in another order.
+      # The servers run alternately, in a different order each round.
       for server in "${servers[@]:round % 2}" "${servers[@]:0:round % 2}"; do
         Load "$server" pairs "${options[@]}"
         Figure server_cpu_us_per_command >>"$work/cpu.$server.way.$pipeline"

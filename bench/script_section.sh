@@ -1,4 +1,4 @@
-# For compare.sh: server CPU of a lock that is released by EVALSHA.
+# Part of compare.sh: server CPU for a lock that is released by EVALSHA.
 
 release_script="if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) \
 else return 0 end"
@@ -33,7 +33,7 @@ PrintScriptTable() {
   local -a cells
   echo "### Scripts: server CPU, us per command"
   echo
-  echo "SET NX PX of free keys, and EVALSHA of a script that compares and deletes; otherwise as"
+  echo "SET NX PX of free keys, and EVALSHA of a script that compares and deletes; setup as"
   echo "above, medians of $1 rounds."
   echo
   Row "" "pipeline 1" "16" "64"

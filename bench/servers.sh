@@ -1,7 +1,7 @@
-# For compare.sh: starts and ends the servers that are measured.
+# Part of compare.sh: starts and ends the servers under test.
 #
-# Each server is a name; PORT, PID and SOCKET say where it is. Every process started here, and
-# whatever is given to AddChild, is ended by its process id when the script ends, however it ends.
+# Each server has a name; PORT, PID and SOCKET have its details. When the script ends, for whatever
+# reason, every process that was started here or passed to AddChild is ended by its process ID.
 
 declare -A PORT PID SOCKET
 children=()
@@ -25,7 +25,7 @@ Die() {
 
 AddChild() { children+=("$1"); }
 
-# EndChild PID: asks it to end, insists after 5 s.
+# EndChild PID: asks the process to end, and kills it after 5 s.
 EndChild() {
   local tries
   kill "$1" 2>/dev/null
@@ -38,16 +38,16 @@ EndChild() {
   return 0
 }
 
-# ServerCommand NAME PORT SOCKET: the command line, into `command`.
+# ServerCommand NAME PORT SOCKET: stores the command line in `command`.
 ServerCommand() {
   local plain_port=0 tls_port=$2
-  # Those have both, the second one below.
+  # These servers have both ports; the plain one is lower by 10,000.
   [[ $1 != storm-* ]] || { plain_port=$2 && tls_port=$(($2 - 10000)); }
   case $1 in
-    fairlock | redis-way)  # which is fairlockd, asked as Redis is
+    fairlock | redis-way)  # both are fairlockd; the second one is sent Redis's commands
       command=("$bin/fairlockd" --port "$2" --http-port 0 --bind 127.0.0.1 --unix-socket "$3"
         --max-clients 19000 --log-level error
-        --durability none)  # the comparison is about locking; a journal would be about the disk
+        --durability none)  # the comparison is about locking; a journal would measure the disk
       ;;
     fairlock-sync | fairlock-async)
       command=("$bin/fairlockd" --port "$2" --http-port 0 --bind 127.0.0.1 --unix-socket "$3"
@@ -80,15 +80,15 @@ ServerCommand() {
     command=(env "SLOW_SYNC_US=$slow_sync" "LD_PRELOAD=$bin/slow_sync.so" "${command[@]}")
 }
 
-# Answers PORT: somebody listens there.
+# Answers PORT: whether something listens on that port.
 Answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# IsReady NAME PORT: it has read what it keeps.
+# IsReady NAME PORT: whether the server has loaded its state.
 IsReady() {
   [[ $1 != fairlock-* ]] || [ "$(redis-cli -p "$2" PING 2>&1)" = PONG ]
 }
 
-# Start NAME: a fresh server of that kind, on a port that was free.
+# Start NAME: starts a new server of that kind on a free port.
 Start() {
   local name=$1 attempt tries port socket=$work/$1.sock
   local -a command
@@ -118,10 +118,10 @@ declare -A started
 
 Stop() { EndChild "${PID[$1]}"; }
 
-# Dialect NAME: of fairlock_load.
+# Dialect NAME: the dialect of fairlock_load for that server.
 Dialect() { [[ $1 == redis* ]] && echo redis || echo fairlock; }
 
-# Load NAME COMMAND [OPTION...]: one run of the load generator, in the dialect of that server or in
+# Load NAME COMMAND [OPTION...]: runs the load generator once, in the dialect of that server or in
 # $dialect; its figures go to $work/figures.
 Load() {
   local name=$1
@@ -131,13 +131,14 @@ Load() {
     Die "the load on $name failed: fairlock_load $*"
 }
 
-# Figure NAME: its value in the last run.
+# Figure NAME: prints its value from the last run.
 Figure() { awk -v name="$1" '$1 == name { print $2 }' "$work/figures"; }
 
-# Median: of the numbers on standard input, one a line.
+# Median: prints the median of the numbers on standard input, one per line.
 Median() {
   sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'
 }
 
-# MedianRatio FILE FILE: the median of the ratios line by line, the rounds being pairs.
+# MedianRatio FILE FILE: prints the median of the ratios of corresponding lines, because rounds are
+# paired.
 MedianRatio() { paste "$1" "$2" | awk '{ print $1 / $2 }' | Median; }

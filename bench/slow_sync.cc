@@ -1,5 +1,5 @@
-// Preloaded into a server, makes each fdatasync take SLOW_SYNC_US microseconds longer: a slower
-// disk.
+// When preloaded into a server, makes each fdatasync take SLOW_SYNC_US microseconds longer, to
+// simulate a slower disk.
 
 #include <sys/syscall.h>
 #include <unistd.h>

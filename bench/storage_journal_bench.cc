@@ -1,7 +1,7 @@
-// What it costs to bring changes to the disk: batches of one hold or its deletion, in both modes.
+// The cost of writing changes to disk: batches with one hold or its deletion, in both modes.
 //
-// `changes/s` is by the wall clock, `cpu/change` all threads of the process; the data is in a
-// folder below the one that TMPDIR names.
+// `changes/s` is by the wall clock, `cpu/change` covers all threads of the process. The data is in
+// a folder within TMPDIR.
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
@@ -13,15 +13,15 @@
 #include <mutex>
 #include <string>
 
-#include "storage/journal.h"
-#include "storage/open_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/open_data.h"
+#include "storage/log/journal.h"
+#include "storage/records/rows.h"
 
 namespace {
 
 using namespace fairlock::storage;  // NOLINT(google-build-using-namespace)
 
-// Batches on the way at most: as many turns of the loop as answers may wait for.
+// Maximum number of unfinished batches: the number of turns whose replies may be held back.
 constexpr std::uint64_t kUnfinishedMax = 64;
 
 double CpuSeconds() {
@@ -73,7 +73,7 @@ void FillBatch(RecordWriter& batch, std::uint64_t number, std::int64_t changes) 
 
 void AppendBatches(benchmark::State& state, Durability durability) {
   std::string path = (std::filesystem::temp_directory_path() / "fairlock-bench-XXXXXX").string();
-  if (mkdtemp(path.data()) == nullptr) return state.SkipWithError("no folder");
+  if (mkdtemp(path.data()) == nullptr) return state.SkipWithError("cannot create a folder");
   double cpu_seconds = 0;
   {
     RowTable table;

@@ -1,4 +1,4 @@
-// What it costs to encode and decode rows, and to seal a record of them.
+// The cost of encoding and decoding rows, and of sealing a record of them.
 
 #include <benchmark/benchmark.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/record.h"
-#include "storage/rows.h"
+#include "storage/records/record.h"
+#include "storage/records/rows.h"
 
 namespace {
 
@@ -71,7 +71,7 @@ void EncodeDeletion(benchmark::State& state) {
 }
 BENCHMARK(EncodeDeletion);
 
-// The time is that of one record of `range` plain holds, without their encoding.
+// The reported time is that of one record with `range` plain holds, without encoding them.
 void Seal(benchmark::State& state) {
   const std::vector<std::string> keys = Keys();
   const auto rows = static_cast<std::size_t>(state.range(0));

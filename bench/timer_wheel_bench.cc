@@ -1,4 +1,4 @@
-// What keeping a deadline costs.
+// The cost of keeping a deadline.
 
 #include <benchmark/benchmark.h>
 
@@ -22,7 +22,7 @@ using fairlock::engine::TimerWheel;
 
 constexpr TimeMs kStart = 1'000'000;
 
-// Nodes that never move, with deadlines from 1 ms to `ms_max` after the start.
+// Nodes at fixed addresses, with deadlines from 1 ms to `ms_max` after the start.
 class Deadlines {
  public:
   Deadlines(std::size_t count, DurationMs ms_max) : wheel(kStart) {
@@ -54,7 +54,7 @@ class Deadlines {
   std::vector<DurationMs> after_ms;
 };
 
-// A lease that is taken and given back, among as many others as the argument says.
+// A lease that is granted and released, among as many others as the argument says.
 void ScheduleAndCancel(benchmark::State& state) {
   Deadlines deadlines(static_cast<std::size_t>(state.range(0)), 60'000);
   deadlines.ScheduleAll(kStart);
@@ -66,7 +66,7 @@ void ScheduleAndCancel(benchmark::State& state) {
 }
 BENCHMARK(ScheduleAndCancel)->Arg(0)->Arg(100'000);
 
-// A deadline that is put off again and again, as by RENEW.
+// A deadline that is postponed repeatedly, as by RENEW.
 void Reschedule(benchmark::State& state) {
   Deadlines deadlines(static_cast<std::size_t>(state.range(0)), 60'000);
   deadlines.ScheduleAll(kStart);
@@ -78,8 +78,8 @@ void Reschedule(benchmark::State& state) {
 }
 BENCHMARK(Reschedule)->Arg(1)->Arg(100'000);
 
-// The time of one deadline from being set to being reported, all levels on the way included.
-// Argument: how far ahead they lie at most.
+// The time of one deadline from scheduling to reporting, including all levels of the wheel.
+// Argument: the maximum time ahead.
 void ScheduleAndReport(benchmark::State& state) {
   constexpr std::size_t kNodes = 100'000;
   const DurationMs ms_max = state.range(0);
@@ -92,13 +92,13 @@ void ScheduleAndReport(benchmark::State& state) {
       reported += deadlines.AdvanceTo(now + 1);
   }
   if (reported != kNodes * static_cast<std::size_t>(state.iterations())) {
-    state.SkipWithError("not every deadline was reported once");
+    state.SkipWithError("a deadline was not reported exactly once");
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kNodes));
 }
 BENCHMARK(ScheduleAndReport)->Arg(50)->Arg(1000)->Arg(30'000)->Unit(benchmark::kMillisecond);
 
-// What the loop asks before it sleeps.
+// The query that the loop makes before it sleeps.
 void NextTick(benchmark::State& state) {
   Deadlines deadlines(static_cast<std::size_t>(state.range(0)), 60'000);
   deadlines.ScheduleAll(kStart);

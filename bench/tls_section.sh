@@ -1,17 +1,18 @@
-# For compare.sh: server CPU of locking over TLS.
+# Part of compare.sh: server CPU of locking over TLS.
 
-# MakeCertificate: $work/tls.crt and $work/tls.key, which vouch for themselves.
+# MakeCertificate: creates the self-signed $work/tls.crt and its key $work/tls.key.
 MakeCertificate() {
   openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
     -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
-    -keyout "$work/tls.key" -out "$work/tls.crt" 2>/dev/null || Die "openssl makes no certificate"
+    -keyout "$work/tls.key" -out "$work/tls.crt" 2>/dev/null ||
+    Die "openssl cannot create a certificate"
 }
 
-# CpuNs NAME: what all threads of the server have used until now.
+# CpuNs NAME: prints the CPU time of all threads of the server so far.
 CpuNs() { cat /proc/"${PID[$1]}"/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f", ns }'; }
 
-# TlsRound NAME PIPELINE COMMANDS: server CPU per command, in us, of locking and unlocking.
-# Handshakes are part of it: 50 in so many commands.
+# TlsRound NAME PIPELINE COMMANDS: prints the server CPU per command, in us, for locking and
+# unlocking. It includes 50 handshakes per round.
 TlsRound() {
   local before after
   local -a take give
@@ -29,7 +30,7 @@ TlsRound() {
   awk -v ns=$((after - before)) -v commands=$((2 * $3)) 'BEGIN { print ns / 1000 / commands }'
 }
 
-# TlsLoad NAME PIPELINE COMMANDS WORD...
+# TlsLoad NAME PIPELINE COMMANDS WORD...: runs the load generator over TLS.
 TlsLoad() {
   redis-benchmark --tls --cacert "$work/tls.crt" -h 127.0.0.1 -p "${PORT[$1]}" -c 50 -P "$2" \
     -n "$3" -r 100000 -q "${@:4}" >"$work/tls.out" 2>&1 ||
@@ -60,12 +61,13 @@ TlsSection() {
   StormPart "$rounds"
 }
 
-# a storm of handshakes beside locks ---------------------------------------------------------------
+# locking during a storm of handshakes
+# --------------------------------------------------------------
 
 storm_clients=4
 
-# BeginStorm NAME: clients that do nothing but shake hands. Elsewhere they would have a machine of
-# their own, so they leave this one to the others.
+# BeginStorm NAME: starts clients that only do handshakes. In reality they would run on another
+# machine, so here they run with the lowest priority.
 BeginStorm() {
   local n
   storm=()
@@ -82,7 +84,7 @@ EndStorm() {
   for one in "${storm[@]}"; do EndChild "$one"; done
 }
 
-# ProbeBesideLocks NAME: p99 of PING while others lock and unlock, in us.
+# ProbeBesideLocks NAME: prints the p99 of PING in us while other clients lock and unlock.
 ProbeBesideLocks() {
   local load
   "$bin/fairlock_load" pairs --server "127.0.0.1:${PORT[$1]}" --server-pid "${PID[$1]}" \
@@ -94,7 +96,7 @@ ProbeBesideLocks() {
   Figure ping_p99_us
 }
 
-# StormPart ROUNDS
+# StormPart ROUNDS: runs the storm rounds and prints their table.
 StormPart() {
   local round server storm_seconds=4
   local -a storm
@@ -115,9 +117,9 @@ StormPart() {
 }
 
 PrintStormTable() {
-  echo "### What $storm_clients clients that do nothing but shake hands cost the others"
+  echo "### The effect of $storm_clients clients that only do handshakes"
   echo
-  echo "p99 of a PING every millisecond, without TLS, beside 10 connections that lock and unlock;"
+  echo "p99 of a PING every millisecond, without TLS, while 10 connections lock and unlock;"
   echo "us, medians of $1 rounds, and of their ratios."
   echo
   Row "" "without them" "beside them" "ratio"

@@ -1,17 +1,17 @@
 #!/usr/bin/python3
-"""What dashboards cost the locks: the same load with and without twenty pages and a scrape.
+"""Measures how much dashboards slow down locking: the same load with and without them.
 
     bench/watched.py        after a build of the release preset; FAIRLOCKD and FAIRLOCK_LOAD name
                             other programs
 
-A server with 100,000 locks that are held and 10,000 owners that wait. In each round pairs of LOCK
-and UNLOCK run on it, once while nobody looks and once while twenty clients make the requests that
-the page makes, at its pace and over kept connections, as a browser does, and one more scrapes
-/metrics every second. Printed are the medians of the rounds' ratios: server CPU per command, of as
-many as it can answer; and the p99 of 100 connections that send 10,000 commands a second in all. For
-the p99 somebody looks in every second slice of 0.4 s, and it is the median of the slices, since a
-machine that is shared stands still now and then. The server has a processor of its own. Ends with 1
-if one is above its bar.
+The server has 100,000 held locks and 10,000 waiters. Each round runs pairs of LOCK and UNLOCK
+twice: alone, and while twenty clients make the requests of the dashboard page, at its pace and over
+persistent connections like a browser, and another client scrapes /metrics every second. The result
+is the medians of the rounds' ratios of two figures: server CPU per command at full speed, and the
+p99 of 100 connections that send 10,000 commands per second in all. For the p99, the dashboards are
+active in every second slice of 0.4 s, and the figure is the median of the slices, because a shared
+machine stalls now and then. The server has its own processor. The exit status is 1 if a figure
+exceeds its limit.
 """
 
 import argparse
@@ -36,13 +36,13 @@ CPU_BAR = 1.15
 P99_BAR = 1.25
 STEADY_CONNECTIONS = 100
 STEADY_RATE = 10_000
-# What was asked for before is answered first.
+# Earlier requests are answered within this time.
 SETTLE_S = 0.3
 LOCKS = 100_000
 WAITERS = 10_000
 WAITED_FOR = 500
 PAGES = 20
-# What the views of dashboard/src/views ask for and how often: the seconds are their everyMs.
+# What the views in dashboard/src/views request and how often: the seconds are their everyMs.
 STATUS = "status"
 VIEWS = {
     "overview": (2.0, [STATUS, "locks?waiting=0&sort=wait&count=10"]),
@@ -50,7 +50,8 @@ VIEWS = {
     "labels": (5.0, [STATUS, "statistics?minutes=60"]),
     "lock": (1.5, [STATUS, "locks/0/line:7", "history?db=0&count=50&key=line:7"]),
 }
-# Every view at once, most of them the first one; beside it the last day, three times a minute.
+# All views are open, most often the overview; in addition a chart of the last day is requested
+# three times a minute.
 OPEN = ["overview"] * 11 + ["locks"] * 4 + ["labels"] * 2 + ["lock"] * 3
 MINUTES_EVERY_S = 20
 
@@ -91,7 +92,7 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port))
 
     def fill(self):
-        """The locks that are held, and those who wait; their connections."""
+        """Acquires the held locks and starts the waiters; returns their connections."""
         filler = self.connect()
         stream = filler.makefile("rb")
         for first in range(0, LOCKS, 1000):
@@ -134,7 +135,7 @@ def start_load(server, *words):
 
 
 def cpu_of_pairs(server, options):
-    """Of the server, in us for each LOCK or UNLOCK."""
+    """Server CPU in us per LOCK or UNLOCK."""
     pairs = start_load(server, "pairs", "--connections", 50, "--pipeline", options.pipeline,
                        "--commands", options.commands, "--warm-up", options.commands // 10,
                        "--server-pid", server.process.pid)
@@ -145,7 +146,7 @@ def cpu_of_pairs(server, options):
 
 
 class SteadyLoad:
-    """Its p99 in one period after the other, in us."""
+    """A steady load that reports its p99 of each period in us."""
 
     def __init__(self, server):
         self.process = start_load(server, "steady", "--connections", STEADY_CONNECTIONS, "--rate",
@@ -171,7 +172,7 @@ class SteadyLoad:
 
 
 def watching_words():
-    """A page for each that is open, beside it the last day's minutes, and Prometheus."""
+    """The options for the open views, the chart of the last day, and Prometheus."""
     pages = [(seconds, ["/api/v1/" + path for path in paths])
              for seconds, paths in (VIEWS[view] for view in OPEN)]
     pages += [(MINUTES_EVERY_S, ["/api/v1/minutes?minutes=1440"])] * OPEN.count("overview")
@@ -181,10 +182,10 @@ def watching_words():
 
 
 class Watchers:
-    """Those who look, each at its own moments, whether or not they are told to look at them."""
+    """The clients that simulate dashboards; each has a fixed schedule, and they can be paused."""
 
     def __init__(self, server):
-        # Elsewhere they would have a machine of their own.
+        # In reality the load generator would run on another machine.
         self.process = subprocess.Popen(
             ["nice", "-n", "19", LOAD, "pages", "--http", f"127.0.0.1:{server.http_port}",
              *watching_words()], stdout=subprocess.PIPE, text=True)
@@ -195,7 +196,7 @@ class Watchers:
         self.process.send_signal(signal.SIGUSR1 if is_looking else signal.SIGUSR2)
 
     def end(self):
-        """How many requests they have made."""
+        """Ends the clients; returns the number of their requests."""
         self.process.terminate()
         requests = int(figures_of(self.process.communicate()[0])["requests"])
         if self.process.returncode != 0 or requests == 0:
@@ -210,7 +211,7 @@ def free_port():
 
 
 def round_of(server, watchers, is_watched_first, options):
-    """CPU a command and p99, each alone and watched."""
+    """Measures CPU per command and p99, both alone and watched."""
     order = [is_watched_first, not is_watched_first]
     cpu = {}
     for is_watched in order:
@@ -239,7 +240,7 @@ def measure(options):
         for number in range(options.rounds):
             cpu, p99 = round_of(server, watchers, number % 2 == 1, options)
             ratios.append((cpu[True] / cpu[False], p99[True] / p99[False]))
-            print(f"round {number + 1}: CPU {cpu[False]:.3f} and {cpu[True]:.3f} us a command, "
+            print(f"round {number + 1}: CPU {cpu[False]:.3f} and {cpu[True]:.3f} us per command, "
                   f"p99 {p99[False]:.0f} and {p99[True]:.0f} us", flush=True)
         requests = watchers.end()
         server.process.terminate()
@@ -247,16 +248,18 @@ def measure(options):
         for connection in connections:
             connection.close()
     cpu, p99 = (statistics.median(column) for column in zip(*ratios))
-    print(f"medians of {options.rounds} rounds, watched to alone: CPU a command {cpu:.3f} "
-          f"(bar {CPU_BAR}), p99 {p99:.3f} (bar {P99_BAR}); {requests} requests of those who look")
+    print(f"medians of {options.rounds} rounds, watched relative to alone: CPU per command "
+          f"{cpu:.3f} (limit {CPU_BAR}), p99 {p99:.3f} (limit {P99_BAR}); "
+          f"{requests} requests by dashboards")
     return 0 if cpu <= CPU_BAR and p99 <= P99_BAR else 1
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--commands", type=int, default=1_000_000, help="of one run")
-    parser.add_argument("--slices", type=int, default=14, help="of a round's steady load, each way")
+    parser.add_argument("--commands", type=int, default=1_000_000, help="commands per run")
+    parser.add_argument("--slices", type=int, default=14,
+                        help="slices per round, with and without dashboards")
     parser.add_argument("--slice-seconds", type=float, default=0.4)
     parser.add_argument("--pipeline", type=int, default=1)
     options = parser.parse_args()

@@ -6,9 +6,9 @@
 #include <memory>
 #include <sstream>
 
+#include "cli/arguments/nearest_word.h"
 #include "cli/commands/all_commands.h"
-#include "cli/nearest_word.h"
-#include "cli/printable.h"
+#include "cli/output/printable.h"
 #include "cli/version.h"
 
 namespace fairlock::cli {
@@ -16,14 +16,14 @@ namespace fairlock::cli {
 namespace {
 
 constexpr std::string_view kFooter =
-    "Settings also come from the environment (FAIRLOCK_HOST, ...) and from\n"
+    "Settings are also read from the environment (FAIRLOCK_HOST, ...) and from\n"
     "~/.config/fairlock/ctl.yaml. fairlockctl(1) has examples and the exit statuses.";
 
 constexpr std::string_view kHelpCommand = "help";
 
-// What CLI11 fills; it must stay where it is until the line is read.
+// The values that CLI11 fills in; must not move until the line is parsed.
 struct Given {
-  std::map<std::string_view, std::string> settings;  // by name of the row
+  std::map<std::string_view, std::string> settings;  // by the row's name
   std::map<std::string_view, CLI::Option*> setting_options;
   std::string settings_path;
   CLI::Option* settings_path_option = nullptr;
@@ -43,7 +43,7 @@ void DescribeSettings(CLI::App& app, Given& given) {
     given.setting_options[row.name] = option;
   }
   given.settings_path_option =
-      app.add_option("--config", given.settings_path, "A file of settings instead of ctl.yaml")
+      app.add_option("--config", given.settings_path, "File with settings, instead of ctl.yaml")
           ->group("Which server")
           ->type_name("FILE");
 }
@@ -66,12 +66,12 @@ void DescribeCommand(CLI::App& app, const CommandRow& row, Given& given) {
     return;
   }
   Arguments arguments(*command);
-  // The callback of CLI11 is called for the command that was given, and no other.
+  // CLI11 calls only the callback of the given command.
   command->callback([&given, action = row.describe(arguments)] { given.action = action; });
 }
 
 void Describe(CLI::App& app, Given& given) {
-  app.description("Looks at the locks of a fairlock server, takes them, and steers them.");
+  app.description("Inspects, takes and controls the locks of a fairlock server.");
   app.footer(std::string(kFooter));
   app.require_subcommand(1);
   app.set_version_flag("--version", "fairlockctl " + std::string(Version()));
@@ -90,8 +90,8 @@ std::vector<std::string> SplitChoices(const std::string& type_name) {
   return are_words ? choices : std::vector<std::string>();
 }
 
-// By the name of a positional argument or the long one of an option.
-std::string KindOf(const CLI::Option& option) {
+// Determines the kind from the name of the positional argument or from the long option.
+std::string CompletionKindOf(const CLI::Option& option) {
   const std::string place = option.get_name(true);
   if (place.find("KEY") != std::string::npos || place == "GLOB") return "keys";
   if (place == "OPTION") return "options";
@@ -104,7 +104,7 @@ OptionModel ModelOf(const CLI::Option& option) {
                     .help = option.get_description(),
                     .value = option.get_type_name(),
                     .choices = SplitChoices(option.get_type_name()),
-                    .known_to_server = KindOf(option)};
+                    .known_to_server = CompletionKindOf(option)};
   for (const std::string& name : option.get_lnames()) model.names.push_back("--" + name);
   for (const std::string& name : option.get_snames()) model.names.push_back("-" + name);
   if (option.get_expected_max() == 0) model.value.clear();
@@ -141,8 +141,8 @@ SettingSource FlagSource(const Given& given) {
   };
 }
 
-// The words from which the name of the command is taken: those that are no setting and no value of
-// one. Empty: there is none.
+// Returns the command's name: the first word that is neither a setting nor the value of one. Empty
+// if there is none.
 std::string_view FindCommandWord(std::span<const char* const> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
@@ -161,18 +161,18 @@ bool WantsDashes(std::string_view name) {
       AllCommands(), [&](const CommandRow& row) { return row.name == name && row.wants_dashes; });
 }
 
-// Empty: there is such a command.
+// Returns an error, or an empty string if the command exists.
 std::string ExplainUnknownCommand(std::string_view word) {
   const auto rows = AllCommands();
   if (word.empty() || std::ranges::find(rows, word, &CommandRow::name) != rows.end()) return "";
   std::vector<std::string> names;
   for (const CommandRow& row : rows) names.emplace_back(row.name);
   return Quoted(word) + " is not a command; " + Suggestion(SuggestCommand(word, names)) +
-         "`fairlockctl --help` lists them";
+         "`fairlockctl --help` lists the commands";
 }
 
-// The command that CLI11 was busy with, as it is typed.
-std::string BusyWith(const CLI::App& app) {
+// The command that CLI11 was parsing, as typed.
+std::string CurrentCommand(const CLI::App& app) {
   std::string words = "fairlockctl";
   for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
     at = at->get_subcommands().front();
@@ -181,7 +181,7 @@ std::string BusyWith(const CLI::App& app) {
   return words;
 }
 
-// The names that CLI11 would have understood where it was busy.
+// The names that CLI11 would have accepted at that point.
 std::vector<std::string> KnownNames(const CLI::App& app, bool are_options) {
   std::vector<std::string> names;
   const CLI::App* at = &app;
@@ -198,37 +198,41 @@ std::vector<std::string> KnownNames(const CLI::App& app, bool are_options) {
   return names;
 }
 
-// A word that was not understood; empty: all were.
+// Explains the first unknown word; empty if there is none.
 std::string ExplainUnknownWord(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(true);
   const auto word = std::ranges::find_if(words, [](const auto& text) { return text != "--"; });
   if (word == words.end()) return "";
-  const std::string command = BusyWith(app);
+  const std::string command = CurrentCommand(app);
   const bool is_option = word->starts_with('-');
   const std::vector<std::string> names = KnownNames(app, is_option);
   std::string text = Quoted(*word);
   if (is_option) {
-    // Every letter is near every other.
+    // Single letters are all near each other, so there is nothing to suggest.
     const bool is_long = word->starts_with("--");
     const std::string name = is_long ? word->substr(0, word->find('=')) : std::string();
     text += " is not an option; " + Suggestion(Nearest(name, names)) +
-            "a name that begins with a dash stands behind `--`";
+            "a name that begins with a dash must follow `--`";
   } else if (!names.empty()) {
     return text + " is not a command of `" + command + "`; " + Suggestion(Nearest(*word, names)) +
-           "`" + command + " --help` lists them";
+           "`" + command + " --help` lists its commands";
   } else {
-    text += " is one word more than `" + command + "` takes";
+    text += " is one word too many for `" + command + "`";
   }
-  return text + "; `" + command + " --help` lists what it takes";
+  return text + "; `" + command + " --help` lists its arguments";
 }
 
 Failure Explain(const CLI::App& app, const CLI::ParseError& error) {
-  return {kExitWrongUse, PrintableText(error.what(), Charset::kUtf8) + "; `" + BusyWith(app) +
-                             " --help` lists what it takes"};
+  std::string text = error.what();
+  // CLI11 puts a colon between the name of an argument and our text.
+  const std::size_t colon = text.find(": must ");
+  if (colon != std::string::npos) text.erase(colon, 1);
+  return {kExitWrongUse, PrintableText(text, Charset::kUtf8) + "; `" + CurrentCommand(app) +
+                             " --help` lists its arguments"};
 }
 
-// `help limit set` is `limit set --help`.
-std::vector<const char*> TakeHelp(std::span<const char* const> arguments) {
+// Rewrites `help limit set` to `limit set --help`.
+std::vector<const char*> RewriteHelp(std::span<const char* const> arguments) {
   std::vector<const char*> words(arguments.begin(), arguments.end());
   const std::string_view word = FindCommandWord(words);
   const bool has_flag = std::ranges::find(words, std::string_view("--help")) != words.end();
@@ -242,20 +246,20 @@ std::vector<const char*> TakeHelp(std::span<const char* const> arguments) {
 
 Result<CommandLine> ReadCommandLine(std::span<const char* const> given_words) {
   CommandLine line;
-  const std::vector<const char*> words = TakeHelp(given_words);
+  const std::vector<const char*> words = RewriteHelp(given_words);
   std::span<const char* const> arguments = words;
   const std::string_view word = FindCommandWord(arguments);
   const std::string unknown = ExplainUnknownCommand(word);
   if (!unknown.empty()) return Failure{kExitWrongUse, unknown};
   if (WantsDashes(word)) {
     const auto dashes = std::ranges::find(arguments, std::string_view("--"));
-    if (dashes != arguments.end()) line.behind_dashes.assign(dashes + 1, arguments.end());
+    if (dashes != arguments.end()) line.after_dashes.assign(dashes + 1, arguments.end());
     arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin()));
   }
   CLI::App app("", "fairlockctl");
   Given given;
   Describe(app, given);
-  // CLI11 wants them in reverse order.
+  // CLI11 takes the words in reverse order.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);
@@ -265,14 +269,14 @@ Result<CommandLine> ReadCommandLine(std::span<const char* const> given_words) {
     line.text_to_show = text.str();
     return line;
   } catch (const CLI::ParseError& error) {
-    // Of something that is missing the cause may be a word that was not understood.
+    // The cause of a missing argument may be an unknown word.
     const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
     const bool may_be_word =
         code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::ExtrasError;
     const std::string not_understood = may_be_word ? ExplainUnknownWord(app) : "";
     if (!not_understood.empty()) return Failure{kExitWrongUse, not_understood};
     if (word.empty())
-      return Failure{kExitWrongUse, "which command? `fairlockctl --help` lists them"};
+      return Failure{kExitWrongUse, "COMMAND is required; `fairlockctl --help` lists the commands"};
     return Explain(app, error);
   }
   line.action = given.action;

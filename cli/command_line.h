@@ -1,4 +1,4 @@
-// What was typed, taken apart.
+// Parses the command line.
 #pragma once
 
 #include <optional>
@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/program_model.h"
-#include "cli/result.h"
-#include "cli/settings.h"
+#include "cli/arguments/command.h"
+#include "cli/arguments/program_model.h"
+#include "cli/base/result.h"
+#include "cli/connection/settings.h"
 
 namespace fairlock::cli {
 
 struct CommandLine {
-  std::string text_to_show;  // the help or the version was asked for; nothing else is to be done
+  std::string text_to_show;  // the help or the version, if requested; then nothing else is done
   Action action;
   SettingSource flags;
   std::optional<std::string> settings_path;
-  std::vector<std::string> behind_dashes;
+  std::vector<std::string> after_dashes;
   ProgramModel model;
 };
 
-// `arguments` are without the program's name.
+// `arguments` does not include the program's name.
 Result<CommandLine> ReadCommandLine(std::span<const char* const> arguments);
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// fairlockctl: reads its settings, then does one command.
+// fairlockctl: reads the settings and runs one command.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "cli/base/exit_codes.h"
 #include "cli/command_line.h"
-#include "cli/exit_codes.h"
-#include "cli/printable.h"
-#include "cli/screen.h"
-#include "cli/settings_file.h"
+#include "cli/connection/settings_file.h"
+#include "cli/output/printable.h"
+#include "cli/output/screen.h"
 
 namespace {
 
-using namespace fairlock::cli;  // NOLINT(google-build-using-namespace): this is its main
+using namespace fairlock::cli;  // NOLINT(google-build-using-namespace): the main() of fairlockctl
 
 int Fail(const Failure& failure) {
   std::fflush(stdout);
@@ -47,28 +47,28 @@ Result<int> Run(CommandLine line) {
   Context context{.settings = *settings,
                   .login = *login,
                   .client = Client(*settings, *login),
-                  .out = LookAtScreen(1, charset),
-                  .errors = LookAtScreen(2, charset),
+                  .out = DetectScreen(1, charset),
+                  .errors = DetectScreen(2, charset),
                   .model = std::move(line.model),
-                  .behind_dashes = std::move(line.behind_dashes)};
+                  .after_dashes = std::move(line.after_dashes)};
   return line.action(context);
 }
 
-// A descriptor that is closed would become that of the connection, and a request of what is said.
-// Where nothing can be written, writing fails as it did when it was closed.
+// If a standard descriptor is closed, the connection would get its number, and messages would be
+// sent to the server. A read-only descriptor keeps writes failing as they did when it was closed.
 void OccupyStandardDescriptors() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) == -1) ::open("/dev/null", O_RDONLY);
   }
 }
 
-// The status, unless what was said on the way there got lost.
+// Returns `status`, or a failure if the output could not be written.
 int EndOfOutput(int status) {
   const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (is_whole) return status;
   const int failed = Fail({kExitNotWritten,
-                           "standard output cannot be written: what was to be printed is lost, "
-                           "what was asked for is done"});
+                           "standard output cannot be written: the command succeeded, but its "
+                           "output is lost"});
   return status == kExitDone ? failed : status;
 }
 

@@ -1,4 +1,4 @@
-// The version of the tool, which is that of the project.
+// The version of fairlockctl, which is the version of the project.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The compressed files of the page, as they are sent.
+// The compressed files of the page, as they are sent to browsers.
     .section .note.GNU-stack, "", %progbits
     .section .rodata
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-// In bytes.S.
+// Defined in bytes.S.
 extern "C" {
 extern const char fairlock_index_begin[];
 extern const char fairlock_index_end[];

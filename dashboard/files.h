@@ -1,4 +1,4 @@
-// The files of the operators' page, which are a part of the program.
+// The files of the operators' page, which are embedded in the program.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 namespace fairlock::dashboard {
 
 struct File {
-  std::string_view path;  // under which a browser asks for it
+  std::string_view path;  // the path in the URL
   std::string_view content_type;
-  std::string_view bytes;  // compressed, as content encoding gzip
+  std::string_view bytes;  // gzip-compressed (Content-Encoding: gzip)
 };
 
 std::span<const File> AllFiles();

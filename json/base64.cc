@@ -45,7 +45,8 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
   for (std::size_t i = 1; i <= 2 && text.size() >= i && text[text.size() - i] == '='; ++i) {
     out.pop_back();
   }
-  // Whatever is cut off, or has a '=' or bits where none belong, is made differently.
+  // Rejects any other encoding, such as one with missing characters, misplaced '=' or nonzero
+  // unused bits.
   return Base64(out) == text ? std::optional(out) : std::nullopt;
 }
 

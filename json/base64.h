@@ -1,4 +1,4 @@
-// Any bytes as text.
+// Base64.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace fairlock::json {
 
-// RFC 4648, with padding.
+// Encodes as in RFC 4648, with padding.
 void AppendBase64(std::string& out, std::string_view bytes);
 std::string Base64(std::string_view bytes);
 
-// None: it is not what the above makes.
+// Returns nothing unless the text is exactly what AppendBase64 produces.
 std::optional<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace fairlock::json

@@ -1,4 +1,4 @@
-// Boost.JSON is used from its headers; this is the one file that holds its code.
+// Boost.JSON is used header-only; this file compiles its implementation.
 #include <boost/json/src.hpp>
 
 namespace fairlock::json {}

@@ -1,4 +1,4 @@
-// Texts as JSON writes them.
+// Strings in JSON.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace fairlock::json {
 
-// In double quotes. What is not UTF-8 becomes U+FFFD, one for each byte that begins nothing. False:
-// there was such a byte, so the text does not tell them all.
+// Appends a quoted JSON string. Each byte that is not part of valid UTF-8 becomes U+FFFD; the
+// result is false if there was one, because the string then does not contain all of the original
+// bytes.
 bool AppendJsonText(std::string& out, std::string_view bytes);
 
 }  // namespace fairlock::json

@@ -9,7 +9,7 @@ namespace fairlock::json {
 
 namespace {
 
-// False: something had to be replaced.
+// Returns false if a byte had to be replaced.
 bool AppendUtf8(std::string& out, std::string_view bytes) {
   bool is_faithful = true;
   while (!bytes.empty()) {

@@ -1,4 +1,4 @@
-// Replies as JSON.
+// Converts replies to JSON.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -11,17 +11,17 @@
 
 namespace fairlock::json {
 
-// Adds `name`. Bytes that are not UTF-8 become U+FFFD there, and a field `name_base64` has them
-// all.
+// Adds the field `name`. Bytes that are not valid UTF-8 become U+FFFD there, and a field
+// `name_base64` contains the original bytes.
 void AddText(boost::json::object& object, std::string_view name, std::string_view bytes);
 
-// The same of any reply: maps are objects, arrays are arrays, nil is null.
+// Does the same for any reply: maps become objects, arrays become arrays, nil becomes null.
 void AddReply(boost::json::object& object, std::string_view name, const protocol::Reply& reply);
 
-// A reply that is a map, field by field in the server's order.
+// Converts a map reply to an object with the fields in the server's order.
 boost::json::object ObjectOf(const protocol::Reply& map);
 
-// In one line.
+// Serializes the value on one line.
 std::string Written(const boost::json::value& value);
 
 }  // namespace fairlock::json

@@ -1,4 +1,4 @@
-// Which bytes are UTF-8.
+// Recognises UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace fairlock::json {
 
-// The length of the UTF-8 character at the front of a text that is not empty; 0: there is none.
-// RFC 3629: neither longer than necessary, nor a surrogate, nor above U+10FFFF.
+// The length of the UTF-8 character at the front of a nonempty text, or 0 if there is none. As in
+// RFC 3629, overlong forms, surrogates and values above U+10FFFF are invalid.
 std::size_t Utf8CharacterBytes(std::string_view bytes);
 
 }  // namespace fairlock::json

@@ -10,12 +10,12 @@
 
 namespace fairlock::protocol {
 
-// A list of views that is reused for request after request, so that parsing allocates nothing once
-// it has grown.
+// A list of views that is reused for every request, so parsing does not allocate once it has grown.
 //
-// The views point into the input given to the parser, or, for inline words with quotes, into this
-// object: they are valid until either changes. Neither copied nor moved, for the same reason.
-// Holds on to what it grew to: 16 bytes for each of `arguments_max`, and `inline_bytes_max`.
+// The views point into the parser's input or, for quoted inline words, into this object, and are
+// valid until either changes. For this reason it can be neither copied nor moved. It keeps the
+// memory that it has grown to: at most 16 bytes per argument (`arguments_max`) plus
+// `inline_bytes_max`.
 class Arguments {
  public:
   using value_type = std::string_view;
@@ -36,8 +36,8 @@ class Arguments {
   void Clear() { views_.clear(); }
   void Add(std::string_view argument) { views_.push_back(argument); }
 
-  // Room for words that do not stand in the input as they are. Its owner must reserve all it needs
-  // before the first view of it is added.
+  // Memory for words that differ from their form in the input. The owner must reserve everything it
+  // needs before it adds the first view of it.
   std::string& scratch() { return scratch_; }
 
  private:

@@ -1,4 +1,4 @@
-// The line that announces a length or a count: a letter, a decimal number, a line end.
+// A line that announces a length or a count: a letter, a decimal number, a line end.
 
 #pragma once
 
@@ -38,11 +38,11 @@ struct LengthLine {
   Status status = Status::kPartial;
   bool negative = false;
   std::uint64_t magnitude = 0;
-  const char* end = nullptr;  // kWhole: behind the line end
+  const char* end = nullptr;  // kWhole: the end of the line
 };
 
-// Reads what follows the letter: a decimal integer, strictly (no leading zeros, no '+'), then CR
-// LF. Judges byte by byte, so a wrong byte is reported whether or not more has come behind it.
+// Reads the part after the letter: a strict decimal integer (no leading zeros, no '+'), then CR LF.
+// Each byte is checked as it comes, so a wrong byte is reported even if the line is incomplete.
 LengthLine ReadLengthLine(const char* begin, const char* end);
 
 }  // namespace fairlock::protocol

@@ -21,7 +21,7 @@ constexpr std::array<std::uint8_t, 256> MakeValues() {
   return values;
 }
 
-// Of each byte that is a digit.
+// The value of each byte that is a hexadecimal digit; other bytes have a value above 15.
 constexpr std::array<std::uint8_t, 256> kValues = MakeValues();
 
 }  // namespace
@@ -37,7 +37,7 @@ std::string HexOf(std::span<const std::uint8_t> bytes) {
 
 bool ParseHex(std::string_view digits, std::span<std::uint8_t> to) {
   if (digits.size() != 2 * to.size()) return false;
-  unsigned all = 0;  // more than four bits: one of them is no digit
+  unsigned all = 0;  // above 15 if any byte is not a digit
   for (std::size_t i = 0; i < to.size(); ++i) {
     const unsigned high = kValues[static_cast<unsigned char>(digits[2 * i])];
     const unsigned low = kValues[static_cast<unsigned char>(digits[2 * i + 1])];

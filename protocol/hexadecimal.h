@@ -1,4 +1,4 @@
-// Bytes as hexadecimal digits, two for each.
+// Bytes as hexadecimal digits, two per byte.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace fairlock::protocol {
 
-// In lower case.
+// Uses lower case.
 std::string HexOf(std::span<const std::uint8_t> bytes);
 
-// From digits of either case. False: these are not two for each byte of `to`, which then has any
-// values.
+// Accepts both cases. Returns false unless there are exactly two valid digits for each byte of
+// `to`, which is then unspecified.
 [[nodiscard]] bool ParseHex(std::string_view digits, std::span<std::uint8_t> to);
 
 }  // namespace fairlock::protocol

@@ -7,7 +7,7 @@
 namespace fairlock::protocol {
 namespace {
 
-// Methods that are not the name of a command.
+// HTTP methods that are not the name of a command.
 constexpr auto kMethods = std::to_array<std::string_view>(
     {"POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"});
 
@@ -31,7 +31,7 @@ bool IsMethod(std::string_view word) {
                      [word](std::string_view method) { return EqualsIgnoringCase(word, method); });
 }
 
-// HTTP/1.1, HTTP/2
+// Such as HTTP/1.1 or HTTP/2.
 bool IsVersion(std::string_view word) {
   constexpr std::string_view kName = "HTTP/";
   if (!BeginsIgnoringCase(word, kName)) return false;

@@ -8,7 +8,7 @@ namespace {
 
 bool IsSpace(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
-// Vertical tabs and form feeds part words, but do not end one.
+// Vertical tabs and form feeds are skipped between words, but do not end a word.
 bool EndsWord(char byte) { return IsSpace(byte) && byte != '\v' && byte != '\f'; }
 
 int HexValue(char byte) {
@@ -39,13 +39,13 @@ class LineReader {
  public:
   LineReader(std::string_view line, std::string& scratch) : rest_(line), scratch_(scratch) {}
 
-  // False at the end of the line.
+  // Returns false at the end of the line.
   bool FindWord() {
     while (!rest_.empty() && IsSpace(rest_.front())) rest_.remove_prefix(1);
     return !rest_.empty();
   }
 
-  // False if quotes are not balanced.
+  // Returns false if quotes are unbalanced.
   bool ReadWord(std::string_view& word) {
     std::size_t size = 0;
     while (size < rest_.size() && !EndsWord(rest_[size]) && !IsQuote(rest_[size])) ++size;
@@ -67,7 +67,7 @@ class LineReader {
     return taken;
   }
 
-  // The closing quote must end the word, so there is one quoted part at most.
+  // The closing quote must end the word, so a word has at most one quoted part.
   bool ReadRestOfQuotedWord() {
     const char quote = Take(1).front();
     while (!rest_.empty() && rest_.front() != quote) {
@@ -106,7 +106,8 @@ SplitStatus SplitInlineWords(std::string_view line, const RequestLimits& limits,
   if (line.find('\0') != std::string_view::npos) return SplitStatus::kZeroByte;
   out.Clear();
   out.scratch().clear();
-  // No word is longer than what it was written as, so views into the scratch stay valid.
+  // No word is longer than its quoted form, so the scratch memory never moves and views into it
+  // stay valid.
   out.scratch().reserve(line.size());
   LineReader reader(line, out.scratch());
   while (reader.FindWord()) {

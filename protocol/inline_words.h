@@ -1,4 +1,4 @@
-// Splits an inline line into words.
+// Splits an inline command line into words.
 
 #pragma once
 
@@ -18,9 +18,10 @@ enum class SplitStatus : std::uint8_t {
   kTooLongWord
 };
 
-// As Redis does: words are separated by white space; "..." knows \n \r \t \b \a \xHH and \ before
-// any other byte, '...' knows only \'; a closing quote must end the word. `line` is without its
-// line end. Words without quotes are views into the line, the others into the scratch of `out`.
+// Follows Redis: white space separates words; "..." supports the escapes \n \r \t \b \a \xHH and a
+// backslash before any other byte, '...' only \'; a closing quote must end the word. `line`
+// excludes the line end. Unquoted words are views into the line, others into the scratch memory of
+// `out`.
 SplitStatus SplitInlineWords(std::string_view line, const RequestLimits& limits, Arguments& out);
 
 }  // namespace fairlock::protocol

@@ -1,4 +1,4 @@
-// One reply of a server, as a value.
+// A server's reply as a value.
 
 #pragma once
 
@@ -27,12 +27,12 @@ enum class ReplyType : std::uint8_t {
 
 struct Reply {
   ReplyType type = ReplyType::kNull;
-  std::array<char, 3> format{};  // kVerbatim: its three letters, "txt" or "mkd"
+  std::array<char, 3> format{};  // kVerbatim: three letters, "txt" or "mkd"
   std::int64_t integer = 0;      // kInteger; kBoolean: 1 or 0
   double number = 0;             // kDouble
-  // kSimple, kError (with its first word), kBulk, kVerbatim, kBigNumber (digits)
+  // kSimple, kError (including its first word), kBulk, kVerbatim, kBigNumber (digits).
   std::string text = {};
-  // kArray, kSet, kPush; kMap: key, value, key, value ...
+  // kArray, kSet, kPush; kMap: alternating keys and values.
   std::vector<Reply> elements = {};
 
   bool IsNull() const { return type == ReplyType::kNull; }

@@ -75,7 +75,7 @@ ReplyElement ReadText(ReplyType type, std::string_view text, std::size_t end) {
   return element;
 }
 
-// The value of an element that is one line: `text` is the line without its letter.
+// Reads an element that is a single line; `text` is the line without its letter.
 ReplyElement ReadLine(char kind, std::string_view text, std::size_t end) {
   switch (kind) {
     case '+':
@@ -141,7 +141,7 @@ ReplyElement ReadChildren(ReplyType type, std::size_t end, std::uint64_t childre
   return element;
 }
 
-// An element whose line gives a length or a count.
+// Reads an element whose first line contains a length or a count.
 ReplyElement ReadCounted(std::string_view input, std::size_t at, std::size_t bytes_max) {
   const char kind = input[at];
   const LengthLine line = ReadLengthLine(input.data() + at + 1, input.data() + input.size());

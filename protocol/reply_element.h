@@ -1,4 +1,4 @@
-// One element of a reply: what one line announces, without the elements inside it.
+// One element of a reply, without the elements nested in it.
 
 #pragma once
 
@@ -15,18 +15,18 @@ struct ReplyElement {
 
   Status status = Status::kPartial;
   ReplyType type = ReplyType::kNull;
-  bool is_attribute = false;     // the reply itself comes behind it
-  std::uint64_t children = 0;    // elements that follow and belong to this one
+  bool is_attribute = false;     // the reply itself follows
+  std::uint64_t children = 0;    // number of following elements that are nested in this one
   std::string_view text = {};    // as in Reply; a view into the input
   std::string_view format = {};  // kVerbatim
   std::int64_t integer = 0;      // as in Reply
   double number = 0;             // as in Reply
-  std::size_t end = 0;           // kWhole: behind the element
-  std::size_t needed_bytes = 0;  // kPartial: nothing more is known before the input has this size
+  std::size_t end = 0;           // kWhole: the end of the element
+  std::size_t needed_bytes = 0;  // kPartial: the input size below which nothing more can be decided
   std::string_view error = {};   // kInvalid; static text
 };
 
-// The element at `at`. One that would end behind `bytes_max` is invalid.
+// Reads the element at `at`. An element that ends after `bytes_max` is invalid.
 ReplyElement ReadReplyElement(std::string_view input, std::size_t at, std::size_t bytes_max);
 
 }  // namespace fairlock::protocol

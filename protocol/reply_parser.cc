@@ -8,8 +8,8 @@
 namespace fairlock::protocol {
 namespace {
 
-// Builds from bytes in which the scanner has found a whole reply: nothing can be wrong or missing,
-// and no array is deeper than the scanner allows.
+// Builds a reply from bytes in which the scanner has found a complete one, so nothing can be
+// invalid or missing, and the nesting is within the scanner's limit.
 class ReplyBuilder {
  public:
   explicit ReplyBuilder(std::string_view input) : input_(input) {}

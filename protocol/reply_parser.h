@@ -1,4 +1,4 @@
-// Turns the bytes of a server into replies, for our own clients.
+// Parses a server's replies, for fairlock's own clients.
 
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace fairlock::protocol {
 
-// Parser of RESP2 and RESP3 replies of every type, push messages included; attributes are skipped.
+// Parses RESP2 and RESP3 replies of every type, including push messages; attributes are skipped.
 // RESP3's streamed forms (`$?`, `*?`), which no server sends, are errors.
 //
-// Nothing is built before the reply is there as a whole; until then the contract is ReplyScanner's.
+// Nothing is built before the reply is complete; until then the contract is that of ReplyScanner.
 class ReplyParser {
  public:
   explicit ReplyParser(const ReplyLimits& limits = {}) : scanner_(limits) {}
 
-  // With kReply `out` is the reply, which took the first `consumed` bytes of the input.
+  // With kReply, `out` is the reply, which used the first `consumed` bytes of the input.
   ReplyStatus Parse(std::string_view input, Reply& out, std::size_t& consumed);
 
-  // With kError: what is wrong with the reply. Static text.
+  // With kError: what is wrong with the reply. A static string.
   std::string_view error() const { return scanner_.error(); }
 
  private:

@@ -37,7 +37,7 @@ void AppendEscaped(std::string& out, char byte) {
   out.push_back(kHex[value & 0xf]);
 }
 
-// Room for "-1.7976931348623157e+308" and for every integer.
+// Large enough for "-1.7976931348623157e+308" and for every integer.
 using Digits = std::array<char, 32>;
 
 template <typename Number>
@@ -48,7 +48,7 @@ std::string_view Format(Digits& digits, Number value) {
 }
 
 std::string_view FormatDouble(Digits& digits, double value) {
-  if (std::isnan(value)) return "nan";  // without the sign that to_chars would write
+  if (std::isnan(value)) return "nan";  // to_chars might write a sign
   return Format(digits, value);
 }
 
@@ -71,6 +71,7 @@ void ReplyWriter::Simple(std::string_view text) {
 }
 
 void ReplyWriter::Error(ErrorCode code, std::string_view text) {
+  error_ = code;
   out_.push_back('-');
   out_.append(Word(code)).push_back(' ');
   Line(text, kErrorTextBytesMax);

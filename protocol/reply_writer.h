@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace fairlock::protocol {
 
 enum class RespVersion : std::uint8_t { kResp2 = 2, kResp3 = 3 };
 
-// Whole replies, ready to be sent.
+// Complete encoded replies.
 namespace replies {
 inline constexpr std::string_view kOk = "+OK\r\n";
 inline constexpr std::string_view kPong = "+PONG\r\n";
@@ -27,37 +28,39 @@ inline constexpr std::string_view kNullArray = "*-1\r\n";  // RESP2
 inline constexpr std::string_view kNull = "_\r\n";         // RESP3
 }  // namespace replies
 
-// An error line is cut after that many bytes of text.
+// Longer error texts are cut.
 inline constexpr std::size_t kErrorTextBytesMax = 4096;
 
-// Appends replies to a string that it does not own. A header (array, map, set, push) promises that
-// so many replies follow; the caller keeps the promise. Cheap to make for a single reply.
+// Appends replies to a string owned by the caller. After a header (array, map, set, push) the
+// caller must write as many replies as it announces. Cheap to construct for a single reply.
 class ReplyWriter {
  public:
   ReplyWriter(std::string& out, RespVersion version) : out_(out), version_(version) {}
 
   RespVersion version() const { return version_; }
+  // The code of the error that it has written; none: it has written no error.
+  std::optional<ErrorCode> error() const { return error_; }
 
   void Ok() { out_.append(replies::kOk); }
   void Null();
   void NullArray();
   void Integer(std::int64_t value);
   void Bulk(std::string_view bytes);
-  // For Simple and Error, bytes that are not printable ASCII are written as \xHH, \r, \n or \t:
-  // whatever the text holds, it stays one line.
+  // In Simple and Error, bytes that are not printable ASCII are written as \xHH, \r, \n or \t, so
+  // that the reply is always one line.
   void Simple(std::string_view text);
   void Error(ErrorCode code, std::string_view text);
   void Error(const WireError& error) { Error(error.code, error.text); }
 
   void ArrayHeader(std::size_t count);
-  // RESP2: an array of twice the count.
+  // RESP2: an array with twice the count.
   void MapHeader(std::size_t pairs);
   // RESP2: an array.
   void SetHeader(std::size_t count);
   // RESP2: an array.
   void PushHeader(std::size_t count);
 
-  // The shortest digits that read back as the same number. RESP2: a bulk.
+  // Writes the shortest digits that read back as the same number. RESP2: a bulk.
   void Double(double value);
   // RESP2: the integer 1 or 0.
   void Boolean(bool value);
@@ -70,6 +73,7 @@ class ReplyWriter {
 
   std::string& out_;
   RespVersion version_;
+  std::optional<ErrorCode> error_;
 };
 
 }  // namespace fairlock::protocol

@@ -16,7 +16,7 @@ using LineStatus = LengthLine::Status;
 constexpr char kTlsHandshake = 0x16;
 constexpr std::ptrdiff_t kShortestBulkBytes = 6;  // $0 CR LF CR LF
 
-// "expected '$', got 'x'" for each byte that can stand there instead: the texts are static.
+// The text "expected '$', got 'x'" for each possible byte x, because error texts are static.
 class ExpectedBulkTexts {
  public:
   constexpr ExpectedBulkTexts() {
@@ -60,8 +60,8 @@ constexpr ExpectedBulkTexts kExpectedBulk;
 
 bool IsLineEnd(const char* at) { return std::memcmp(at, "\r\n", kLineEndBytes) == 0; }
 
-// The common bulk: a length of one or two digits, all of it there. Returns where the next one
-// begins, or nullptr if it is not of that kind.
+// Reads the common form of a bulk: complete, with a length of one or two digits. Returns the start
+// of the next bulk, or nullptr if the input has another form.
 inline const char* ReadShortBulk(const char* at, const char* end, std::uint32_t bytes_max,
                                  Arguments& out) {
   if (end - at < kShortestBulkBytes || at[0] != '$') return nullptr;
@@ -82,8 +82,8 @@ inline const char* ReadShortBulk(const char* at, const char* end, std::uint32_t 
   return body + bytes_needed;
 }
 
-// One step of looking for a bulk: an error, or the size that the input must have before more is
-// known, or, if that is already there, the bulk itself.
+// The result of one attempt to read a bulk: an error, the input size needed before the next
+// attempt, or the bulk.
 struct BulkStep {
   std::string_view error = {};
   std::size_t needed_bytes = 0;
@@ -163,7 +163,8 @@ RequestParser::Found RequestParser::ParseMultibulk(std::string_view input,
   if (found != Found::kRequest) return found;
   const std::size_t request_bytes = settled_bytes_;
   Restart();
-  // The earlier views are gone. Only now that all is there, once more from the front for them.
+  // Views from earlier calls are invalid. Now that the request is complete, parse it once more from
+  // the start to get them.
   if (resumed) return ParseMultibulk(input, limits, out, result);
   result.consumed += request_bytes;
   return Found::kRequest;

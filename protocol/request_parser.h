@@ -16,33 +16,35 @@ enum class ParseStatus : std::uint8_t { kRequest, kNeedMore, kError };
 
 struct ParseResult {
   ParseStatus status = ParseStatus::kNeedMore;
-  // Drop that many bytes from the front of the input. Also with kNeedMore it can be more than 0:
-  // empty lines and empty arrays were skipped.
+  // The number of bytes to drop from the front of the input. It can also be nonzero with kNeedMore,
+  // when empty lines and empty arrays were skipped.
   std::size_t consumed = 0;
-  // With kError: answer it, then close. Static text.
+  // With kError: the error to send before closing the connection. A static string.
   WireError error;
 };
 
-// Parser of RESP2 and RESP3 requests (multibulk) and of inline lines, as Redis understands them.
+// Parses RESP2 and RESP3 requests (multibulk) and inline lines, as Redis does.
 //
-// A value of a few bytes without a buffer. `input` begins at the first byte of the current request.
-// After kNeedMore the bytes that were not consumed must be given again (they may have moved), with
-// more behind them; what was looked at before is then not looked at again, so bytes that arrive one
-// by one cost no more than twice their number. After kError the parser must not be used any more.
+// It consists of a few bytes and has no buffer. `input` begins at the first byte of the current
+// request. After kNeedMore the bytes that were not consumed must be passed again (at any address),
+// followed by more. Bytes that were already checked are not read again, so parsing input that
+// arrives byte by byte reads each byte at most about twice. After kError the parser must not be
+// used.
 //
-// An HTTP request or a TLS hello is an error, decided by its first line, so that nothing in it is
-// ever taken for a command. An inline line is refused
-//   - whose first byte is 0x16,
-//   - whose first word is POST, PUT, HEAD, DELETE, OPTIONS, PATCH, CONNECT or TRACE, or begins with
-//     `Host:` (no command is named so),
-//   - of three words or more, the last one a version such as HTTP/1.1 (GET, and LOCK and UNLOCK,
-//     which are methods of WebDAV too),
-//   - that is GET with a target (`/...`, `http:...`), if nothing came before it on the connection.
+// An HTTP request or a TLS handshake is an error, detected in its first line, so that nothing in it
+// is ever executed as a command. An inline line is refused if
+//
+// - its first byte is 0x16,
+// - its first word is POST, PUT, HEAD, DELETE, OPTIONS, PATCH, CONNECT or TRACE, or begins with
+//   `Host:` (no command has such a name),
+// - it has at least three words and the last one is a version such as HTTP/1.1 (this covers GET,
+//   and LOCK and UNLOCK, which are WebDAV methods too), or
+// - it is GET with a target (`/...`, `http:...`) in the first line of the connection.
 class RequestParser {
  public:
-  // `out` is filled with kRequest and unspecified otherwise.
+  // `out` is valid with kRequest and unspecified otherwise.
   ParseResult Parse(std::string_view input, const RequestLimits& limits, Arguments& out);
-  // The input begins at the first byte of a request again, whatever was seen of one.
+  // Forgets any partial request: the input begins at the first byte of a request again.
   void Restart() { needed_bytes_ = settled_bytes_ = bulks_missing_ = 0; }
 
  private:
@@ -58,9 +60,10 @@ class RequestParser {
   Found Await(std::size_t needed_bytes);
   static Found Fail(std::string_view text, ParseResult& result);
 
-  // Nothing new can be learned before the input has this size.
+  // Below this input size, nothing new can be decided.
   std::uint32_t needed_bytes_ = 0;
-  // Up to here the input was looked at: behind the last whole bulk, or where no line end was found.
+  // The checked part of the input: up to the end of the last complete bulk, or to where no line end
+  // was found.
   std::uint32_t settled_bytes_ = 0;
   std::uint32_t bulks_missing_ = 0;
   bool begun_ = false;  // a request was found on this connection

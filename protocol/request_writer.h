@@ -1,4 +1,4 @@
-// Writes requests, for our own clients.
+// Writes requests, for fairlock's own clients.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace fairlock::protocol {
 
-// Appends one request in the multibulk form. `arguments` is not empty: the first is the command.
+// Appends one request in multibulk form. `arguments` must not be empty; the first is the command.
 void AppendRequest(std::string& out, std::span<const std::string_view> arguments);
 
 inline void AppendRequest(std::string& out, std::initializer_list<std::string_view> arguments) {

@@ -1,4 +1,4 @@
-// The closed list of errors that the server can answer.
+// All errors that the server can send.
 
 #pragma once
 
@@ -38,19 +38,19 @@ inline constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::k
 
 struct ErrorRow {
   ErrorCode code;
-  std::string_view word;     // what the error line begins with, without the '-'
-  std::string_view meaning;  // for the documentation
+  std::string_view word;     // the start of the error line, without the '-'
+  std::string_view meaning;  // for documentation
 };
 
-// One row for each code, in the order of the codes.
+// One row per error code, in the order of the codes.
 std::span<const ErrorRow> AllErrors();
 
-// The stable beginning of the error line: "ERR", "DEADLOCK", ...; for kProtocol
-// "ERR Protocol error:", whose first word is ERR as in Redis.
+// The fixed start of the error line: "ERR", "DEADLOCK", ... For kProtocol it is "ERR Protocol
+// error:", whose first word is ERR as in Redis.
 std::string_view Word(ErrorCode code);
 
-// An error as it is to be sent. The text comes after the word and must outlive the reply's writing;
-// the parser's texts are static.
+// An error to send. The text follows the word and must stay valid until the reply is written; the
+// parser's texts are static.
 struct WireError {
   ErrorCode code = ErrorCode::kErr;
   std::string_view text = {};

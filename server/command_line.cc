@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/config_file.h"
 #include "server/config_options.h"
 

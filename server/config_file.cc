@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/config_options.h"
 
 namespace fairlock::server {

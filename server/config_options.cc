@@ -5,9 +5,9 @@
 #include <cassert>
 #include <optional>
 
-#include "server/command/key_events.h"
-#include "server/command/nearest_word.h"
-#include "server/command/text.h"
+#include "server/command/pubsub/key_events.h"
+#include "server/command/table/nearest_word.h"
+#include "server/command/table/text.h"
 #include "server/config_values.h"
 
 namespace fairlock::server {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <span>
 
-#include "server/command/duration_text.h"
-#include "server/command/text.h"
+#include "server/command/table/duration_text.h"
+#include "server/command/table/text.h"
 #include "server/engine/api/label_rules.h"
 
 namespace fairlock::server {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "storage/check_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/check_data.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::server {
 
@@ -71,7 +71,7 @@ bool PrintDataReport(const Config& config) {
             << " slices, batches " << report->first_batch << " to " << report->last_batch << '\n'
             << "holds " << rows(storage::RowKind::kHold) << ", places "
             << rows(storage::RowKind::kPlace) << ", cooling rooms "
-            << rows(storage::RowKind::kCooling) << ", limits " << rows(storage::RowKind::kLimit)
+            << rows(storage::RowKind::kCooldown) << ", limits " << rows(storage::RowKind::kLimit)
             << ", tokens below " << report->token_ceiling << '\n';
   for (const std::string& damage : report->damages) std::cout << "damage: " << damage << '\n';
   std::cout << (report->is_whole() ? "whole\n" : "damaged\n");

@@ -87,8 +87,8 @@ std::string HttpSide::Start(const Config& config, net::TlsEntrance* tls) {
 }
 
 void HttpSide::NoteMinute() {
-  command::Dispatcher& dispatcher = loop_.turn().dispatcher;
-  figures_.minutes.Note(http::MomentOf(dispatcher, net::BoottimeMs()));
+  command::ServerParts& parts = loop_.turn().server;
+  figures_.minutes.Note(http::MomentOf(parts, net::BoottimeMs()));
   minute_.expires_after(std::chrono::minutes(1));
   minute_.async_wait([this](const boost::system::error_code& error) {
     if (!error) NoteMinute();

@@ -35,9 +35,9 @@ command::Service ServiceOf(const persist::KeeperState& state) {
 
 }  // namespace
 
-LockKeeping::LockKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log,
+LockKeeping::LockKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
                          KeepingHooks hooks)
-    : dispatcher_(dispatcher),
+    : parts_(parts),
       loop_(loop),
       log_(log),
       hooks_(std::move(hooks)),
@@ -64,11 +64,11 @@ void LockKeeping::Start(const Config& config, bool initialises,
               .monotonic_ns = [] { return net::MonotonicNs(); }};
   if (options_.path.empty()) {
     if (config.start_delay > 0) {
-      dispatcher_.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
+      parts_.locks.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
     }
     return hooks_.ready();
   }
-  dispatcher_.set_service(command::Service::kLoading);
+  parts_.availability.set_service(command::Service::kLoading);
   reader_ = std::thread([this, initialises, own_files = std::move(own_files)] {
     auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(persist::OpenLocks(
         {.path = options_.path,
@@ -118,8 +118,8 @@ void LockKeeping::TakeOver(storage::Result<persist::OpenedLocks> opened) {
     log_.Warning("{}", warning);
   }
   const engine::TimeMs now = net::BoottimeMs();
-  keeper_.emplace(dispatcher_.engine(), std::move(opened.value()), options_, now,
-                  dispatcher_.effects());
+  keeper_.emplace(parts_.locks.engine(), std::move(opened.value()), options_, now,
+                  parts_.locks.effects());
   loop_.SetKeeper(&*keeper_, [this] { OnChange(); });
 }
 
@@ -176,15 +176,15 @@ void LockKeeping::EndBackup(const BackupMade& made, std::uint64_t client_id) {
   backup_.join();
   if (!made.path.empty()) log_.Info("backup made: {}", made.path);
   if (!made.error.empty()) log_.Error("backup: {}", made.error);
-  command::Client* const client = dispatcher_.FindClient(client_id);
+  command::Client* const client = parts_.clients.Find(client_id);
   if (client == nullptr) return;
   const std::string error = made.path.empty() ? "no backup was made: " + made.error : made.error;
-  client->AnswerBackup(error, made.is_named_here ? made.path : "");
+  parts_.replies.AnswerBackup(*client, error, made.is_named_here ? made.path : "");
 }
 
 void LockKeeping::OnChange() {
   const persist::KeeperState state = keeper_->state();
-  dispatcher_.set_service(ServiceOf(state));
+  parts_.availability.set_service(ServiceOf(state));
   if (state.has_failed) {
     error_ = keeper_->failure();
     log_.Error("storage has failed: {}; nothing is acknowledged any more, the server stops",

@@ -10,7 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/dispatcher.h"
+#include "server/command/environment/environment.h"
+#include "server/command/server_parts.h"
 #include "server/config.h"
 #include "server/logging.h"
 #include "server/net/turn_loop.h"
@@ -37,10 +38,10 @@ class DatabaseLog {
 };
 
 // Loop-confined; reading is done by a thread of its own.
-class LockKeeping {
+class LockKeeping final : public command::Persistence {
  public:
   // All must outlive it.
-  LockKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log, KeepingHooks hooks);
+  LockKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log, KeepingHooks hooks);
   LockKeeping(const LockKeeping&) = delete;
   LockKeeping& operator=(const LockKeeping&) = delete;
   ~LockKeeping();
@@ -54,10 +55,9 @@ class LockKeeping {
   // Why the data could not be read or written; empty: it could.
   std::string error() const { return has_failed() ? keeper_->failure() : error_; }
 
-  // For the commands.
-  command::PersistenceReport Report() const;
-  // One at a time. Empty: it is made by a thread of its own, and the client is answered.
-  std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id);
+  command::PersistenceReport Report() const override;
+  // One at a time; a thread of its own makes it.
+  std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id) override;
 
  private:
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
@@ -70,7 +70,7 @@ class LockKeeping {
   BackupMade MakeBackup(const command::BackupRequest& request) const;
   void EndBackup(const BackupMade& made, std::uint64_t client_id);
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& parts_;
   net::TurnLoop& loop_;
   Log& log_;
   const KeepingHooks hooks_;

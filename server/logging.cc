@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::server {
 

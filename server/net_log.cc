@@ -55,16 +55,6 @@ void NetLog::NoteRefused(std::string_view peer, const net::Refusal& refusal, eng
   }
 }
 
-void NetLog::NoteClosedNewcomer(command::ClosedNewcomer why, std::string_view peer,
-                                engine::TimeMs now) {
-  const bool is_slow = why == command::ClosedNewcomer::kTooSlow;
-  Recurrence& recurrence = is_slow ? slow_newcomers_ : newcomers_too_many_;
-  if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
-    log_.Warning("closed because they had not logged in ({}): {}, last {}",
-                 is_slow ? "unauthenticated_timeout" : "max_unauthenticated_clients", count, peer);
-  }
-}
-
 void NetLog::NoteAcceptFailed(int error, engine::TimeMs now) {
   if (const std::uint64_t count = accept_failed_.CountToLog(now); count > 0) {
     log_.Error(

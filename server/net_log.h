@@ -3,7 +3,6 @@
 
 #include <string_view>
 
-#include "server/command/environment.h"
 #include "server/logging.h"
 #include "server/net/net_events.h"
 #include "server/recurrence.h"
@@ -25,7 +24,6 @@ class NetLog final : public net::NetEvents {
   void NoteHandshakeFailed(std::string_view peer, std::string_view why,
                            engine::TimeMs now) override;
   void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) override;
-  void NoteClosedNewcomer(command::ClosedNewcomer why, std::string_view peer, engine::TimeMs now);
 
  private:
   void LogClosed(Recurrence& recurrence, std::string_view what,
@@ -35,8 +33,6 @@ class NetLog final : public net::NetEvents {
   Recurrence refused_;
   Recurrence refused_by_address_;
   Recurrence refused_http_;
-  Recurrence slow_newcomers_;
-  Recurrence newcomers_too_many_;
   Recurrence accept_failed_;
   Recurrence over_output_limit_;
   Recurrence over_all_output_limit_;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "server/command/handlers/command_families.h"
 #include "server/config_options.h"
 #include "server/config_values.h"
 #include "server/data_tools.h"
@@ -140,50 +141,38 @@ command::ServerFacts FactsWith(const std::string& config_file) {
 
 Server::Server(const Config& config, const std::string& config_file, Log& log)
     : log_(log),
-      environment_(
-          FactsWith(config_file), FitToDescriptorLimit(config, log),
-          {.apply = [this](const Config& changed) { return Apply(changed); },
-           .request_shutdown = [this] { RequestStop("SHUTDOWN"); },
-           .persistence = [this] { return keeping_.Report(); },
-           .start_backup =
-               [this](const command::BackupRequest& request, std::uint64_t client_id) {
-                 return keeping_.StartBackup(request, client_id);
-               },
-           .log_warning = [this](std::string_view text) { log_.Warning("{}", text); },
-           .log_from_script = [this](auto level, auto text) { LogFromScript(level, text); },
-           .start_password_check =
-               [this](command::PasswordQuestion question, std::uint64_t comparison_id) {
-                 return users_.StartCheck(std::move(question), comparison_id);
-               },
-           .reload_users = [this] { return users_.Reload(environment_.config()); },
-           .note_failed_log_in =
-               [this](std::string_view address, std::string_view user) {
-                 log_.Warning("log-in failed: user {} from {}", Escaped(user), address);
-               },
-           .note_memory_short = [this](auto... figures) { NoteMemoryShort(figures...); },
-           .note_closed_newcomer =
-               [this](auto... facts) { net_log_.NoteClosedNewcomer(facts...); }}),
-      dispatcher_(EngineOptionsOf(config), environment_, net::BoottimeMs(),
-                  RecorderOptionsOf(config)),
-      slow_lock_log_(log, dispatcher_.engine().clients()),
+      facts_(FactsWith(config_file)),
+      settings_(facts_, FitToDescriptorLimit(config, log),
+                [this](const Config& changed) { return Apply(changed); }),
+      request_log_(log),
+      parts_(command::WholeLanguage(), EngineOptionsOf(config),
+             {.facts = facts_,
+              .clock = clock_,
+              .resources = resources_,
+              .settings = settings_,
+              .log = request_log_,
+              .request_shutdown = [this] { RequestStop("SHUTDOWN"); }},
+             net::BoottimeMs(), RecorderOptionsOf(config)),
+      slow_lock_log_(log, parts_.locks.engine().clients()),
       net_log_(log),
-      loop_(dispatcher_, net_log_, LoopOptionsOf(environment_.config())),
-      keeping_(dispatcher_, loop_, log,
+      loop_(parts_, net_log_, LoopOptionsOf(settings_.config())),
+      keeping_(parts_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),
-      users_(dispatcher_, loop_, log),
+      users_(parts_, loop_, log, settings_.config()),
       http_(loop_, config, log),
       tls_(loop_, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
+  parts_.environment.persistence = &keeping_;
+  parts_.environment.users = &users_;
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
-  ApplyToDispatcher(config);
+  ApplyToCommands(config);
 }
 
 std::string Server::Start(bool initialises) {
-  const Config& config = environment_.config();
-  log_.Info("fairlockd {} starts, process {}; {}", Version(), environment_.Facts().process_id,
-            ReachOf(config));
+  const Config& config = settings_.config();
+  log_.Info("fairlockd {} starts, process {}; {}", Version(), facts_.process_id, ReachOf(config));
   if (std::string error = users_.Load(config); !error.empty()) return error;
   // Before anybody can connect, so that a server that was seen to serve stops in good order.
   StopOnSignals();
@@ -200,14 +189,14 @@ std::string Server::Start(bool initialises) {
     log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
   // Until the data is read, requests are answered by -LOADING.
-  keeping_.Start(config, initialises, FilesOf(config, environment_.Facts().config_file));
+  keeping_.Start(config, initialises, FilesOf(config, facts_.config_file));
   StartListening(std::move(listening.sockets));
   systemd_.StartWatchdog();
   return "";
 }
 
 net::ListenResult Server::OpenSockets() {
-  const net::ListenOptions options = RespListenOptions(environment_.config());
+  const net::ListenOptions options = RespListenOptions(settings_.config());
   net::ListenResult given = SystemdService::TakeSockets(options.tls_port);
   if (!given.sockets.empty() || !given.error.empty()) return given;
   return net::Listen(options);
@@ -223,7 +212,7 @@ void Server::StartListening(std::vector<net::ListeningSocket> sockets) {
 }
 
 void Server::NoteReady() {
-  const Config& config = environment_.config();
+  const Config& config = settings_.config();
   is_ready_ = true;
   sd_notify(0, "READY=1");
   std::string where = "-s " + config.unix_socket;
@@ -254,82 +243,57 @@ std::string Server::Apply(const Config& config) {
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
   keeping_.Apply(config);
   ApplyToTurns(config, loop_.limits());
-  ApplyToDispatcher(config);
+  ApplyToCommands(config);
   log_.SetLevel(config.log_level);
   LogChanges(config);
   return "";
 }
 
-void Server::LogFromScript(script::LogLevel level, std::string_view text) {
-  if (level == script::LogLevel::kWarning) {
-    log_.Warning("a script says {}", Escaped(text));
-  } else if (level == script::LogLevel::kNotice) {
-    log_.Info("a script says {}", Escaped(text));
-  } else {
-    log_.Debug("a script says {}", Escaped(text));
-  }
-}
-
-void Server::NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {
-  if (!is_short) {
-    if (std::exchange(is_shortage_logged_, false)) {
-      log_.Info("memory: {} bytes are in use, and locks are taken again", used_bytes);
-    }
-    return;
-  }
-  const std::uint64_t count = shortages_.CountToLog(net::BoottimeMs());
-  is_shortage_logged_ = count > 0;
-  if (count == 0) return;
-  log_.Warning("memory: {} bytes are in use, and max_memory is {}: nothing new is taken ({} times)",
-               used_bytes, bytes_max, count);
-}
-
-void Server::ApplyToDispatcher(const Config& config) {
-  dispatcher_.set_limits(RequestLimitsOf(config));
-  dispatcher_.engine().options().default_lease_ms = config.default_lease;
-  dispatcher_.engine().options().reconnect_grace_ms = config.reconnect_grace;
-  dispatcher_.engine().options().keep_ms_max = config.max_keep;
-  dispatcher_.engine().options().ends_native_leases = config.compat_end_native_leases == "yes";
-  dispatcher_.engine().options().limit_overrides_max = 
-      static_cast<std::size_t>(config.max_limit_overrides);
-  dispatcher_.engine().options().deadlock_search = static_cast<std::size_t>(config.deadlock_search);
-  dispatcher_.engine().options().places_per_key_max = Bound(config.max_places_per_key);
-  dispatcher_.engine().options().claims_per_client_max = Bound(config.max_locks_per_connection);
-  dispatcher_.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
-  dispatcher_.newcomers().set_limits(
+void Server::ApplyToCommands(const Config& config) {
+  parts_.pipeline.limits = RequestLimitsOf(config);
+  engine::EngineOptions& options = parts_.locks.engine().options();
+  options.default_lease_ms = config.default_lease;
+  options.reconnect_grace_ms = config.reconnect_grace;
+  options.keep_ms_max = config.max_keep;
+  options.ends_native_leases = config.compat_end_native_leases == "yes";
+  options.limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides);
+  options.deadlock_search = static_cast<std::size_t>(config.deadlock_search);
+  options.places_per_key_max = Bound(config.max_places_per_key);
+  options.claims_per_client_max = Bound(config.max_locks_per_connection);
+  parts_.availability.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
+  parts_.newcomers.set_limits(
       {.time_ms_max = config.unauthenticated_timeout,
        .count_max = static_cast<std::size_t>(config.max_unauthenticated_clients)});
-  dispatcher_.channels().set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
-  dispatcher_.channels().set_lock_events_to_all_patterns(config.lock_events_to_all_patterns ==
-                                                         "yes");
-  dispatcher_.set_transaction_limits(
+  parts_.channels.set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
+  parts_.channels.set_lock_events_to_all_patterns(config.lock_events_to_all_patterns == "yes");
+  parts_.transactions.set_limits(
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),
        .bytes_max = static_cast<std::size_t>(config.max_transaction_size),
        .watched_keys_max = static_cast<std::size_t>(config.max_watched_keys)});
-  dispatcher_.scripts().interpreter().set_limits(ScriptLimitsOf(config));
-  dispatcher_.event_publisher().set_key_events(
+  parts_.scripts.interpreter().set_limits(ScriptLimitsOf(config));
+  parts_.event_publisher.set_key_events(
       static_cast<command::KeyEventClasses>(config.notify_keyspace_events));
   std::vector<engine::LabelRule> label_rules;
   for (const std::string& rule : config.labels) label_rules.push_back(*ParseLabelRule(rule));
-  dispatcher_.engine().set_label_rules(std::move(label_rules));
+  parts_.locks.engine().set_label_rules(std::move(label_rules));
   std::vector<engine::KeepRule> keep_rules;
   for (const std::string& rule : config.compat_keep_place) {
     keep_rules.push_back(*ParseKeepRule(rule));
   }
-  dispatcher_.engine().set_keep_rules(std::move(keep_rules));
+  parts_.locks.engine().set_keep_rules(std::move(keep_rules));
   ApplyToSlowLockLog(config);
 }
 
 void Server::ApplyToSlowLockLog(const Config& config) {
   const bool was_on = slow_lock_log_.is_on();
   slow_lock_log_.set_limits({.wait_ms = config.log_waits_over, .hold_ms = config.log_holds_over});
-  if (!was_on && slow_lock_log_.is_on()) dispatcher_.AddEventSink(slow_lock_log_);
-  if (was_on && !slow_lock_log_.is_on()) dispatcher_.DropEventSink(slow_lock_log_);
+  if (!was_on && slow_lock_log_.is_on()) parts_.locks.AddEventSink(slow_lock_log_);
+  if (was_on && !slow_lock_log_.is_on()) parts_.locks.DropEventSink(slow_lock_log_);
 }
 
 void Server::LogChanges(const Config& config) {
   for (const Option& option : AllOptions()) {
-    const std::string before = ShowOption(option, environment_.config());
+    const std::string before = ShowOption(option, settings_.config());
     const std::string after = ShowOption(option, config);
     if (before == after) continue;
     if (option.is_secret) {
@@ -376,15 +340,15 @@ void Server::Reload() {
   const CommandLine line = reread_();
   is_rereading_ = true;
   const auto reloaded = line.error.empty()
-                            ? environment_.Reload(line.config)
-                            : ProcessEnvironment::Reloaded{.error = line.error, .ignored = {}};
+                            ? settings_.Reload(line.config)
+                            : LiveSettings::Reloaded{.error = line.error, .ignored = {}};
   is_rereading_ = false;
   if (!reloaded.error.empty()) log_.Error("SIGHUP: nothing was changed: {}", reloaded.error);
   for (const std::string& name : reloaded.ignored) {
     log_.Warning("SIGHUP: {} is read at the start only; restart the server to change it", name);
   }
   if (reloaded.error.empty()) log_.Info("SIGHUP: the options were read anew");
-  tls_.Reload(environment_.config());
+  tls_.Reload(settings_.config());
   if (is_ready_) SystemdService::TellReloaded();
 }
 

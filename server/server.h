@@ -7,16 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 #include "server/command_line.h"
 #include "server/config.h"
 #include "server/http_side.h"
+#include "server/live_settings.h"
 #include "server/lock_keeping.h"
 #include "server/logging.h"
 #include "server/net/turn_loop.h"
 #include "server/net_log.h"
-#include "server/process_environment.h"
-#include "server/recurrence.h"
+#include "server/process_clock.h"
+#include "server/process_resources.h"
+#include "server/request_log.h"
 #include "server/slow_lock_log.h"
 #include "server/systemd_service.h"
 #include "server/tls_side.h"
@@ -53,17 +55,19 @@ class Server {
   net::ListenResult OpenSockets();
   void StartListening(std::vector<net::ListeningSocket> sockets);
   void RequestStop(const std::string& why);
-  void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max);
-  void LogFromScript(script::LogLevel level, std::string_view text);
   std::string Apply(const Config& config);
-  void ApplyToDispatcher(const Config& config);
+  void ApplyToCommands(const Config& config);
   void ApplyToSlowLockLog(const Config& config);
   void LogChanges(const Config& config);
   void NoteReady();
 
   Log& log_;
-  ProcessEnvironment environment_;
-  command::Dispatcher dispatcher_;
+  command::ServerFacts facts_;
+  LiveSettings settings_;
+  ProcessClock clock_;
+  ProcessResources resources_;
+  RequestLog request_log_;
+  command::ServerParts parts_;
   SlowLockLog slow_lock_log_;
   NetLog net_log_;
   net::TurnLoop loop_;
@@ -77,8 +81,6 @@ class Server {
   bool is_ready_ = false;
   bool is_rereading_ = false;
   bool is_stopping_ = false;
-  Recurrence shortages_;  // of memory
-  bool is_shortage_logged_ = false;
 };
 
 }  // namespace fairlock::server

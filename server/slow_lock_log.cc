@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "server/command/lock_message.h"
+#include "server/command/locks/lock_message.h"
 
 namespace fairlock::server {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
 
 namespace fairlock::server {
 

@@ -11,6 +11,7 @@
 
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
+#include "server/command/handlers/command_families.h"
 #include "server/net/clock.h"
 #include "server/reach.h"
 
@@ -48,7 +49,7 @@ access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vo
 }  // namespace
 
 std::string CheckUsers(const Config& config) {
-  const auto read = ReadUsersOf(config, command::VocabularyOf(command::CommandTable()));
+  const auto read = ReadUsersOf(config, command::VocabularyOf(command::WholeLanguage()));
   if (!read.error.empty()) return read.error;
   const bool asks_for_nothing =
       config.port != 0 || (config.tls_port != 0 && config.tls_auth_clients != "required");
@@ -57,8 +58,9 @@ std::string CheckUsers(const Config& config) {
   return is_open_door ? kOpenDoor : "";
 }
 
-UserKeeping::UserKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log)
-    : dispatcher_(dispatcher), loop_(loop), log_(log) {}
+UserKeeping::UserKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
+                         const Config& config)
+    : parts_(parts), loop_(loop), log_(log), config_(config) {}
 
 UserKeeping::~UserKeeping() {
   if (!checker_) return;
@@ -67,29 +69,29 @@ UserKeeping::~UserKeeping() {
 }
 
 std::string UserKeeping::Load(const Config& config) {
-  access::UsersRead read = ReadUsersOf(config, dispatcher_.access().vocabulary());
+  access::UsersRead read = ReadUsersOf(config, parts_.access.vocabulary());
   if (!read.error.empty()) return read.error;
   const bool may_be_open = config.allow_open_bind == "yes";
   if (is_reachable_ && read.users->IsOpen() && !may_be_open) return kOpenDoor;
   requirepass_ = config.requirepass;
   may_be_open_ = may_be_open;
-  dispatcher_.log_ins().failures().set_per_minute_max(config.max_failed_log_ins);
-  dispatcher_.log_ins().ForgetOthers(*read.users);
+  parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
+  parts_.log_ins.ForgetOthers(*read.users);
   if (!config.acl_file.empty()) {
     log_.Info("{} users are read from {}", read.users->users().size(), config.acl_file);
   }
-  dispatcher_.access().SetUsers(std::move(read.users), net::BoottimeMs());
+  parts_.access_review.SetUsers(std::move(read.users), net::BoottimeMs());
   return "";
 }
 
-std::string UserKeeping::Reload(const Config& config) {
-  if (config.acl_file.empty())
+std::string UserKeeping::ReloadUsers() {
+  if (config_.acl_file.empty())
     return "there is no ACL file; --acl-file at the start would be right";
-  return Load(config);
+  return Load(config_);
 }
 
 std::string UserKeeping::Apply(const Config& config, bool is_rereading) {
-  dispatcher_.log_ins().failures().set_per_minute_max(config.max_failed_log_ins);
+  parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
   const bool is_changed =
       config.requirepass != requirepass_ || (config.allow_open_bind == "yes") != may_be_open_;
   return is_changed || is_rereading ? Load(config) : "";
@@ -102,7 +104,7 @@ std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets
   is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
     return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);
   });
-  const bool is_open = dispatcher_.access().users().IsOpen();
+  const bool is_open = parts_.access.users().IsOpen();
   if (is_reachable_ && is_open && !may_be_open_) return kOpenDoor;
   if (is_reachable_ && is_open) {
     log_.Warning("allow_open_bind: everybody who reaches the port can take and break every lock");
@@ -110,7 +112,8 @@ std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets
   return "";
 }
 
-bool UserKeeping::StartCheck(command::PasswordQuestion question, std::uint64_t comparison_id) {
+bool UserKeeping::StartPasswordCheck(command::PasswordQuestion question,
+                                     std::uint64_t comparison_id) {
   if (checks_ == kChecksMax) return false;
   ++checks_;
   if (!checker_) checker_.emplace(1);
@@ -132,7 +135,7 @@ bool UserKeeping::StartCheck(command::PasswordQuestion question, std::uint64_t c
 
 void UserKeeping::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
   --checks_;
-  dispatcher_.log_ins().Finish(comparison_id, match, net::BoottimeMs());
+  parts_.log_ins.Finish(comparison_id, match, net::BoottimeMs());
 }
 
 }  // namespace fairlock::server

@@ -7,7 +7,8 @@
 #include <span>
 #include <string>
 
-#include "server/command/dispatcher.h"
+#include "server/command/environment/environment.h"
+#include "server/command/server_parts.h"
 #include "server/config.h"
 #include "server/logging.h"
 #include "server/net/listening_socket.h"
@@ -19,10 +20,10 @@ namespace fairlock::server {
 std::string CheckUsers(const Config& config);
 
 // Loop-confined; passwords are compared by a thread of its own.
-class UserKeeping {
+class UserKeeping final : public command::UserDirectory {
  public:
-  // All must outlive it.
-  UserKeeping(command::Dispatcher& dispatcher, net::TurnLoop& loop, Log& log);
+  // All must outlive it; `config` is the configuration in force.
+  UserKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log, const Config& config);
   UserKeeping(const UserKeeping&) = delete;
   UserKeeping& operator=(const UserKeeping&) = delete;
   // Waits for the password that is being compared.
@@ -30,23 +31,23 @@ class UserKeeping {
 
   // Reads the users and puts them in force. Empty: done; else nothing has changed.
   [[nodiscard]] std::string Load(const Config& config);
-  // The same as ACL LOAD asks for it: there has to be a file.
-  [[nodiscard]] std::string Reload(const Config& config);
+  // For ACL LOAD: the same, but there has to be a file.
+  std::string ReloadUsers() override;
   // The same, if the options differ from those in force, or the file is to be read anew.
   [[nodiscard]] std::string Apply(const Config& config, bool is_rereading);
   // These sockets are open. Empty, or why they must not be.
   [[nodiscard]] std::string GuardDoor(std::span<const net::ListeningSocket> sockets,
                                       const Config& config);
 
-  // LogIns::Finish is told what came out. False: too many wait for that.
-  bool StartCheck(command::PasswordQuestion question, std::uint64_t comparison_id);
+  bool StartPasswordCheck(command::PasswordQuestion question, std::uint64_t comparison_id) override;
 
  private:
   void EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match);
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& parts_;
   net::TurnLoop& loop_;
   Log& log_;
+  const Config& config_;
   std::string requirepass_;
   bool may_be_open_ = false;
   bool is_reachable_ = false;  // by other machines

@@ -1,4 +1,4 @@
-// Bytes that are written one behind the other into memory that is used again.
+// A growable byte buffer whose memory is reused.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace fairlock::storage {
 
-// Grows by doubling and never shrinks, so that a buffer in use again allocates nothing.
+// Grows by doubling and never shrinks, so a reused buffer does not allocate.
 class ByteBuffer {
  public:
   ByteBuffer() = default;
@@ -29,8 +29,8 @@ class ByteBuffer {
 
   void Clear() { size_ = 0; }
 
-  // Where the next `count` bytes may be written; valid until the next call. What was written is
-  // then told to SetEnd.
+  // Returns where the next `count` bytes may be written; valid until the next call. The caller then
+  // reports the end of what it wrote with SetEnd.
   char* Reserve(std::size_t count) {
     if (capacity_ - size_ < count) Grow(size_ + count);
     return bytes_.get() + size_;

@@ -1,4 +1,5 @@
-// Numbers and strings as bytes: fixed little-endian numbers, varints, strings behind their length.
+// Numbers and strings as bytes: little-endian fixed-width numbers, varints, and strings after their
+// length.
 #pragma once
 
 #include <bit>
@@ -10,7 +11,7 @@
 
 namespace fairlock::storage {
 
-static_assert(std::endian::native == std::endian::little, "numbers are stored as they lie here");
+static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
 
 inline constexpr std::size_t kVarintBytesMax = 10;
 
@@ -27,7 +28,8 @@ Number ReadFixed(const char* from) {
   return number;
 }
 
-// Seven bits a byte, lowest first, the highest bit set in all but the last.
+// LEB128: seven bits per byte, least significant group first, high bit set on all but the last
+// byte.
 inline char* WriteVarint(char* to, std::uint64_t number) {
   while (number >= 0x80) {
     *to++ = static_cast<char>(number | 0x80);
@@ -50,8 +52,8 @@ inline char* WriteString(char* to, std::string_view bytes) {
   return WriteBytes(WriteVarint(to, bytes.size()), bytes);
 }
 
-// Reads from the front of bytes that may be damaged. After the first mistake everything reads as
-// zero and empty, and `ok` stays false; views are into the bytes given.
+// Reads from the front of bytes that may be damaged. After the first error every read returns zero
+// or an empty string, and `ok` stays false. The returned views point into the given bytes.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -80,7 +82,7 @@ class ByteReader {
     return ok_ ? ReadFixed<Number>(bytes.data()) : Number{0};
   }
 
-  // Only the shortest form of a number is one: every row then has exactly one encoding.
+  // Accepts only the shortest form of a number, so that every row has exactly one encoding.
   std::uint64_t Varint();
   std::string_view String() { return Bytes(Varint()); }
 

@@ -7,10 +7,11 @@
 
 namespace fairlock::storage {
 
-// CRC-32C of `bytes` behind bytes whose CRC is `crc` (0: none).
+// Extends `crc`, the CRC-32C of the preceding bytes (0 if there are none), by `bytes`.
 std::uint32_t ExtendCrc32c(std::uint32_t crc, std::string_view bytes);
 
-// As RocksDB stores it: a CRC of bytes that hold CRCs themselves would be a poor one.
+// The form in which RocksDB stores a CRC. It is masked because the CRC of bytes that contain CRCs
+// would be weak.
 constexpr std::uint32_t MaskedCrc32c(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }

@@ -1,4 +1,4 @@
-// How an operation on what is stored ended, and the value it gave if it ended well.
+// The outcome of a storage operation, and its value if it succeeded.
 #pragma once
 
 #include <cassert>
@@ -12,10 +12,10 @@ namespace fairlock::storage {
 
 enum class StatusCode : std::uint8_t {
   kOk,
-  kFailed,   // the environment: disk full, no permission, a write or sync that failed
-  kDeposed,  // another process has taken over the log; what was to be written is not
-  kDamaged,  // what is stored is not what was written; the message names the record
-  kRefused   // all is well, but this must not be done: in use, or not where it should be
+  kFailed,   // caused by the environment: disk full, no permission, a failed write or sync
+  kDeposed,  // another process has taken over the log; nothing was written
+  kDamaged,  // the stored bytes are not those that were written; the message names the record
+  kRefused   // nothing failed, but the operation is not allowed: for example, the folder is in use
 };
 
 // A message is one sentence for an operator, without a full stop.
@@ -39,12 +39,12 @@ inline Status Failed(std::string message) { return {StatusCode::kFailed, std::mo
 inline Status Damaged(std::string message) { return {StatusCode::kDamaged, std::move(message)}; }
 inline Status Refused(std::string message) { return {StatusCode::kRefused, std::move(message)}; }
 
-// A value, or why there is none.
+// A value, or the reason why there is none.
 template <typename Value>
 class [[nodiscard]] Result {
  public:
-  Result(Value value) : value_(std::move(value)) {}  // NOLINT: is a value
-  Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }  // NOLINT: or not
+  Result(Value value) : value_(std::move(value)) {}  // NOLINT: converts implicitly
+  Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }  // NOLINT: likewise
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }

@@ -36,7 +36,8 @@ int ConnectTcp(const std::string& host, std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) Fail(host + " is no IPv4 address");
+  if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
+    Fail(host + " is not an IPv4 address");
   const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0) FailWithErrno("socket");
   if (connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -60,7 +61,7 @@ Endpoint ParseEndpoint(std::string_view text) {
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
   if (error != std::errc() || end != digits.data() + digits.size() || endpoint.port == 0) {
-    Fail(std::string(text) + " is neither ADDRESS:PORT nor the path of a socket");
+    Fail(std::string(text) + " is neither ADDRESS:PORT nor the path of a unix socket");
   }
   endpoint.host = text.substr(0, colon);
   return endpoint;
@@ -106,7 +107,7 @@ bool Connection::Receive() {
 
 protocol::SkippedReply Connection::TakeReply() {
   const auto reply = protocol::SkipReply(std::string_view(received_).substr(taken_));
-  if (reply.status == protocol::ReplyStatus::kError) Fail("a reply that is not of the protocol");
+  if (reply.status == protocol::ReplyStatus::kError) Fail("a reply does not follow the protocol");
   if (reply.status == protocol::ReplyStatus::kReply) taken_ += reply.consumed;
   return reply;
 }

@@ -1,4 +1,4 @@
-// A client's socket.
+// A client socket.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace fairlock::bench {
 
-// Where a server listens.
+// The address of a server.
 struct Endpoint {
   std::string host;  // numeric
   std::uint16_t port = 0;
-  std::string unix_path;  // not empty: this instead of host and port
+  std::string unix_path;  // if not empty, used instead of host and port
 };
 
-// "127.0.0.1:3247", or the path of a unix socket. Fails if it is neither.
+// Parses "127.0.0.1:3247" or the path of a unix socket; anything else is a failure.
 Endpoint ParseEndpoint(std::string_view text);
 
-// A connected non-blocking socket, with what is still to be sent and what was received and not yet
-// taken. A connection that breaks ends the process. Neither copied nor moved.
+// A connected non-blocking socket, with unsent output and input that was received but not taken
+// yet. A connection error ends the process. Neither copyable nor movable.
 class Connection {
  public:
   explicit Connection(const Endpoint& endpoint);
@@ -31,17 +31,18 @@ class Connection {
 
   int descriptor() const { return descriptor_; }
 
-  // Sends as much as the socket takes at once; what is left goes first with the next Send or Flush.
+  // Sends as much as the socket accepts; the next Send or Flush sends the rest first.
   void Send(std::string_view bytes);
   void Flush() { Send({}); }
   bool has_unsent() const { return !unsent_.empty(); }
 
-  // Reads what is there; false: nothing.
+  // Reads available input. Returns false if there is none.
   bool Receive();
-  // The next whole reply out of what was received; its text is valid until the next Receive.
+  // Takes the next complete reply from the received input; its text is valid until the next
+  // Receive.
   protocol::SkippedReply TakeReply();
 
-  // Sends the request and waits for its reply. REQUIRES: no reply is outstanding.
+  // Sends the request and waits for its reply. REQUIRES: no outstanding reply.
   protocol::SkippedReply Ask(std::string_view request);
   // Waits for the next reply.
   protocol::SkippedReply AwaitReply();
@@ -50,7 +51,7 @@ class Connection {
   int descriptor_ = -1;
   std::string unsent_;
   std::string received_;
-  std::size_t taken_ = 0;  // of received_
+  std::size_t taken_ = 0;  // number of bytes taken from received_
 };
 
 }  // namespace fairlock::bench

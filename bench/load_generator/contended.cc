@@ -18,7 +18,7 @@ namespace fairlock::bench {
 
 namespace {
 
-// One of those who take turns.
+// One of the clients that take turns.
 struct Contender {
   enum class Awaits : std::uint8_t { kGrant, kHandedOn };
 
@@ -55,19 +55,19 @@ class ContendedRun {
 
   const ContendedOptions& options_;
   const Dialect& dialect_;
-  const std::string key_;  // another one in every run, whatever an earlier one left
+  const std::string key_;  // unique per run, so earlier runs have no effect
   Poller poller_;
   std::vector<std::unique_ptr<Contender>> contenders_;
   Connection observer_;
-  std::optional<std::size_t> observed_;  // the request whose place was asked for
+  std::optional<std::size_t> observed_;  // the request whose position is being queried
   std::uint64_t observe_next_ns_ = 0;
-  const Contender* newest_ = nullptr;  // who asked last
-  std::size_t next_observed_ = 0;      // counts observations
+  const Contender* newest_ = nullptr;  // the contender that sent the newest request
+  std::size_t next_observed_ = 0;      // number of observations
   OrderRecord order_;
   Latencies latencies_;
-  std::size_t grants_at_once_ = 0;  // among the events of one wait
+  std::size_t grants_at_once_ = 0;  // within the events of one wait
   bool is_stopping_ = false;
-  std::size_t active_ = 0;  // contenders with a reply to come
+  std::size_t active_ = 0;  // contenders with an outstanding reply
   std::int64_t newest_token_ = 0;
   std::uint64_t handed_on_at_ns_ = 0;
   std::uint64_t hand_overs_ = 0;
@@ -90,27 +90,26 @@ ContendedRun::ContendedRun(const ContendedOptions& options)
 
 void ContendedRun::Ask(Contender& contender) {
   contender.awaits = Contender::Awaits::kGrant;
-  contender.request = order_.NoteAsked();
+  contender.request = order_.AddRequest();
   newest_ = &contender;
   ++active_;
   contender.connection.Send(contender.ask);
 }
 
 void ContendedRun::TakeGrant(Contender& contender, const protocol::SkippedReply& reply) {
-  if (!dialect_.is_granted(reply)) Fail("a request in line was not granted");
-  // Of two grants that were there together, the second came before the first one's holder gave the
-  // lock back.
-  if (++grants_at_once_ > 1) Fail("two clients hold the lock at a time");
+  if (!dialect_.is_granted(reply)) Fail("a waiting request was not granted");
+  // If two grants arrived together, the second was sent before the first holder released the lock.
+  if (++grants_at_once_ > 1) Fail("two clients hold the lock at the same time");
   if (dialect_.has_tokens) {
-    if (reply.integer <= newest_token_) Fail("a token did not rise");
+    if (reply.integer <= newest_token_) Fail("a token did not increase");
     newest_token_ = reply.integer;
-    order_.NoteGranted(contender.request, reply.integer);
+    order_.AddGrant(contender.request, reply.integer);
   }
   const std::uint64_t now = MonotonicNs();
   if (handed_on_at_ns_ != 0) latencies_.Add(now - handed_on_at_ns_);
   ++hand_overs_;
   contender.awaits = Contender::Awaits::kHandedOn;
-  // Before the send: the next one's grant may not come earlier than this moment.
+  // Set before sending, because the next grant cannot arrive earlier than this.
   handed_on_at_ns_ = now;
   contender.connection.Send(contender.hand_on);
 }
@@ -123,14 +122,14 @@ void ContendedRun::TakeReplies(Contender& contender) {
     TakeGrant(contender, reply);
     return;
   }
-  if (!dialect_.is_handed_on(reply)) Fail("a held lock was not handed on");
+  if (!dialect_.is_handed_on(reply)) Fail("a held lock was not released");
   --active_;
   if (!is_stopping_) Ask(contender);
 }
 
 const Contender& ContendedRun::ChooseObserved() {
-  // The newest request has the whole line before it; each of the others may be one that is passed
-  // over again and again.
+  // The newest request has the whole queue before it; any of the others may be one that is skipped
+  // repeatedly.
   const std::size_t turn = next_observed_++;
   return turn % 2 == 0 ? *newest_ : *contenders_[turn / 2 % contenders_.size()];
 }
@@ -152,8 +151,8 @@ void ContendedRun::TakeObservation() {
   observer_.Receive();
   const auto reply = observer_.TakeReply();
   if (reply.status != protocol::ReplyStatus::kReply || !observed_) return;
-  // Nil: the request had not arrived. Any number: it waits, or holds.
-  if (reply.type == protocol::ReplyType::kInteger) order_.NoteSeen(*observed_);
+  // Nil: the request had not arrived. A number: the request is waiting or was granted.
+  if (reply.type == protocol::ReplyType::kInteger) order_.AddSighting(*observed_);
   observed_.reset();
 }
 
@@ -184,7 +183,7 @@ void ContendedRun::StopAll() {
   const std::uint64_t end_ns = MonotonicNs() + 30'000'000'000;
   while (active_ > 0) {
     HandleEvents(100);
-    if (MonotonicNs() > end_ns) Fail("clients in line were not granted within 30 s");
+    if (MonotonicNs() > end_ns) Fail("waiting clients were not granted the lock within 30 s");
   }
 }
 
@@ -196,7 +195,7 @@ ContendedResult ContendedRun::Run() {
   const std::uint64_t cpu = CpuNs(options_.server_pid);
   const std::uint64_t begin = MonotonicNs();
   RunUntil(begin + static_cast<std::uint64_t>(options_.seconds * 1e9));
-  if (hand_overs_ == 0) Fail("no hand-over at all");
+  if (hand_overs_ == 0) Fail("there was no hand-over");
   const auto hand_overs = static_cast<double>(hand_overs_);
   ContendedResult result;
   result.hand_overs = hand_overs_;

@@ -29,8 +29,8 @@ class Crowd {
   std::string Owner(std::size_t number) const;
   void OpenAll();
   void WaitAll();
-  // Whether that many from `first` on stand in line.
-  bool AreInLine(std::size_t first, std::size_t count);
+  // Whether `count` clients, beginning with number `first`, are in the queue.
+  bool AreQueued(std::size_t first, std::size_t count);
   double Grown(std::uint64_t since) const;
 
   const CrowdOptions& options_;
@@ -49,19 +49,19 @@ void Crowd::OpenAll() {
   }
 }
 
-bool Crowd::AreInLine(std::size_t first, std::size_t count) {
+bool Crowd::AreQueued(std::size_t first, std::size_t count) {
   std::string requests;
   for (std::size_t i = first; i < first + count; ++i) {
     protocol::AppendRequest(requests, {"POSITION", options_.wait_for, Owner(i)});
   }
   control_.Send(requests);
-  bool are_in_line = true;
+  bool are_queued = true;
   for (std::size_t i = 0; i < count; ++i) {
     const auto reply = control_.AwaitReply();
-    if (reply.type != protocol::ReplyType::kInteger) are_in_line = false;
-    if (reply.integer == 0 && are_in_line) Fail("nobody holds the key that was to be waited for");
+    if (reply.type != protocol::ReplyType::kInteger) are_queued = false;
+    if (reply.integer == 0 && are_queued) Fail("the key to wait for is not held");
   }
-  return are_in_line;
+  return are_queued;
 }
 
 void Crowd::WaitAll() {
@@ -73,8 +73,8 @@ void Crowd::WaitAll() {
   }
   for (std::size_t first = 0; first < members_.size(); first += kMembersAtOnce) {
     const std::size_t count = std::min(kMembersAtOnce, members_.size() - first);
-    for (int tries = 0; !AreInLine(first, count); ++tries) {
-      if (tries == 1000) Fail("not everybody came to stand in line");
+    for (int tries = 0; !AreQueued(first, count); ++tries) {
+      if (tries == 1000) Fail("not all clients joined the queue");
       usleep(10'000);
     }
   }

@@ -1,4 +1,4 @@
-// Many connections at a time that do nothing, or wait in one line.
+// Many simultaneous connections that are idle or wait in one queue.
 #pragma once
 
 #include <sys/types.h>
@@ -14,18 +14,18 @@ struct CrowdOptions {
   Endpoint endpoint;
   pid_t server_pid = 0;
   std::size_t connections = 10'000;
-  std::string wait_for;      // a key that somebody holds; empty: the connections stay idle
-  std::string owner_prefix;  // of those who wait, so that two crowds can stand in one line
+  std::string wait_for;      // a held key to wait for; empty: the connections stay idle
+  std::string owner_prefix;  // of the waiters, so that two crowds can share a queue
 };
 
 struct CrowdResult {
-  double resident_per_connection = 0;  // bytes in the server, without those of waiting
-  double resident_per_waiter = 0;      // bytes in the server beside the connection's
+  double resident_per_connection = 0;  // bytes in the server, excluding the memory of waiters
+  double resident_per_waiter = 0;      // bytes in the server, excluding the connection
 };
 
-// Opens the connections, has each of them answered once, and, if asked, lets each wait in line.
-// Calls `when_ready` with the result, then keeps them open for ever: the process must be ended
-// from outside.
+// Opens the connections, waits for one reply on each, and, if requested, makes each wait in the
+// queue. Then calls `when_ready` with the result and keeps the connections open until the process
+// is killed.
 [[noreturn]] void StandInCrowd(const CrowdOptions& options, void (*when_ready)(const CrowdResult&));
 
 }  // namespace fairlock::bench

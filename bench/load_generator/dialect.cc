@@ -59,7 +59,7 @@ void PushRedis(std::string& out, std::string_view key, std::string_view) {
   AppendRequest(out, {"RPUSH", key, "token"});
 }
 
-// compare.sh loads the script.
+// compare.sh loads the script into the server.
 void UnlockByScript(std::string& out, std::string_view key, std::string_view owner) {
   AppendRequest(out, {"EVALSHA", "e9f69f2beb755be68b5e456ee2ce9aadfbc4ebf4", "1", key, owner});
 }
@@ -103,7 +103,7 @@ constexpr std::array<Dialect, 3> kDialects = {{
 std::string Padded(std::string_view prefix, std::uint64_t number, std::size_t bytes) {
   const std::string digits = std::to_string(number);
   if (prefix.size() + digits.size() > bytes) {
-    Fail("names of " + std::to_string(bytes) + " bytes are too short for so many of them");
+    Fail("names of " + std::to_string(bytes) + " bytes are too short to be distinct");
   }
   return std::string(prefix) + std::string(bytes - prefix.size() - digits.size(), '0') + digits;
 }
@@ -114,7 +114,7 @@ const Dialect& DialectNamed(std::string_view name) {
   for (const Dialect& dialect : kDialects) {
     if (dialect.name == name) return dialect;
   }
-  Fail("the dialect is '" + std::string(name) + "'; fairlock, redis or script would be right");
+  Fail("--dialect must be fairlock, redis or script, got '" + std::string(name) + "'");
 }
 
 std::string KeyName(std::uint64_t number, std::size_t bytes) {

@@ -1,14 +1,13 @@
-// The one way in which the load generator gives up.
+// Ends the load generator after an error.
 #pragma once
 
 #include <string_view>
 
 namespace fairlock::bench {
 
-// Says what went wrong and ends the process with 1. A measurement in which anything was not as
-// expected is none.
+// Prints the reason and exits with status 1. Any unexpected event invalidates a measurement.
 [[noreturn]] void Fail(std::string_view what);
-// The same with what the operating system says of its last error.
+// Likewise, with a description of errno.
 [[noreturn]] void FailWithErrno(std::string_view what);
 
 }  // namespace fairlock::bench

@@ -17,7 +17,7 @@ class Taker {
  public:
   explicit Taker(const HeldOptions& options) : options_(options), connection_(options.endpoint) {}
 
-  // Takes locks 0 to count - 1. With `ends_at_ns` all leases end then.
+  // Acquires locks 0 to count - 1. With `ends_at_ns`, all leases end at that time.
   void Take(std::size_t count, std::uint64_t ends_at_ns);
   void Release(std::size_t count);
 
@@ -33,7 +33,7 @@ std::uint64_t Taker::LeaseMs(std::uint64_t ends_at_ns) const {
   if (ends_at_ns == 0) return options_.lease_ms;
   const std::uint64_t now = MonotonicNs();
   if (now + 1'000'000 > ends_at_ns)
-    Fail("the leases end before all locks are taken: longer ones are needed");
+    Fail("the leases end before all locks are acquired; a larger --lease-ms is needed");
   return (ends_at_ns - now) / 1'000'000;
 }
 

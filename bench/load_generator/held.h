@@ -1,4 +1,4 @@
-// Many locks that stay held: what they cost in memory, or what happens when all their leases end.
+// Many locks that stay held, to measure their memory or what happens when all their leases end.
 #pragma once
 
 #include <sys/types.h>
@@ -17,19 +17,19 @@ struct HeldOptions {
   pid_t server_pid = 0;
   std::size_t locks = 1'000'000;
   std::uint64_t lease_ms = 600'000;
-  bool ends_together = false;  // all leases end `lease_ms` after the first lock was asked for
+  bool ends_together = false;  // all leases end `lease_ms` after the first request
   std::size_t key_bytes = 19;
   std::size_t owner_bytes = 32;
 };
 
 struct HeldResult {
-  double seconds = 0;            // to take them all
+  double seconds = 0;            // time to acquire all locks
   double resident_per_lock = 0;  // growth of the server's resident memory, in bytes
-  std::uint64_t ends_at_ns = 0;  // MonotonicNs when the first leases end
+  std::uint64_t ends_at_ns = 0;  // time by MonotonicNs when the first lease ends
 };
 
-// Takes the locks, in batches over one connection, each with an owner of its own, and leaves them.
-// The server's buffers are brought to their size before its memory is looked at.
+// Acquires the locks in batches over one connection, each for its own owner, and leaves them held.
+// The server's buffers grow to their final size before the memory is measured.
 HeldResult TakeAndLeave(const HeldOptions& options);
 
 }  // namespace fairlock::bench

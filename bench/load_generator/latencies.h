@@ -1,4 +1,4 @@
-// Times, and how they are distributed.
+// Measured durations and their percentiles.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace fairlock::bench {
 
-// Keeps every sample: exact percentiles, 4 bytes each, up to 4.2 s.
+// Stores every sample for exact percentiles: 4 bytes each, up to 4.2 s.
 class Latencies {
  public:
   void Add(std::uint64_t ns);
   std::size_t size() const { return samples_.size(); }
 
-  // The smallest sample that at least that share of the samples does not exceed, in microseconds;
-  // 0 without any.
+  // The smallest sample that at least that share of the samples does not exceed, in microseconds; 0
+  // if there are no samples.
   double PercentileUs(double share);
 
  private:

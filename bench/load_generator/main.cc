@@ -1,7 +1,6 @@
-// fairlock_load: puts load on a server that speaks RESP, checks every reply, and tells what it
-// cost.
+// fairlock_load: puts load on a RESP server, checks every reply, and reports the cost.
 //
-// Prints one figure a line, its name and its value; compare.sh puts them together.
+// Prints one figure per line, with its name and value; compare.sh combines them.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -24,7 +23,7 @@ void Print(const char* name, std::uint64_t value) {
   std::printf("%s %llu\n", name, static_cast<unsigned long long>(value));
 }
 
-// What every command needs to know of the server.
+// Options about the server that every command has.
 struct ServerOptions {
   std::string address;
   std::string dialect = "fairlock";
@@ -41,7 +40,7 @@ void AddServerOptions(CLI::App& command, ServerOptions& server) {
 }
 
 void AddPairs(CLI::App& app, ServerOptions& server) {
-  CLI::App* command = app.add_subcommand("pairs", "take and release free locks");
+  CLI::App* command = app.add_subcommand("pairs", "acquire and release free locks");
   AddServerOptions(*command, server);
   auto options = std::make_shared<PairsOptions>();
   command->add_option("--connections", options->connections)->capture_default_str();
@@ -54,8 +53,8 @@ void AddPairs(CLI::App& app, ServerOptions& server) {
   command->add_option("--owner-bytes", options->owner_bytes)->capture_default_str();
   command
       ->add_option("--ahead", options->ahead,
-                   "locks of each connection that are held throughout: a key is released so many "
-                   "pairs after it was taken")
+                   "locks that each connection always holds: a key is released this many pairs "
+                   "after it was acquired")
       ->capture_default_str();
   command->callback([options, &server] {
     options->endpoint = ParseEndpoint(server.address);
@@ -78,7 +77,7 @@ void AddContended(CLI::App& app, ServerOptions& server) {
   command->add_option("--owner-bytes", options->owner_bytes)->capture_default_str();
   command
       ->add_option("--observe-every-us", options->observe_every_us,
-                   "how often the order is looked at; 0: never")
+                   "interval between checks of the order; 0: never")
       ->capture_default_str();
   command->callback([options, &server] {
     options->endpoint = ParseEndpoint(server.address);
@@ -96,13 +95,13 @@ void AddContended(CLI::App& app, ServerOptions& server) {
 }
 
 void AddHold(CLI::App& app, ServerOptions& server) {
-  CLI::App* command = app.add_subcommand("hold", "take many locks and leave them held");
+  CLI::App* command = app.add_subcommand("hold", "acquire many locks and leave them held");
   AddServerOptions(*command, server);
   auto options = std::make_shared<HeldOptions>();
   command->add_option("--locks", options->locks)->capture_default_str();
   command->add_option("--lease-ms", options->lease_ms)->capture_default_str();
   command->add_flag("--ends-together", options->ends_together,
-                    "all leases end that long after the first lock was asked for");
+                    "all leases end this long after the first request");
   command->add_option("--key-bytes", options->key_bytes)->capture_default_str();
   command->add_option("--owner-bytes", options->owner_bytes)->capture_default_str();
   command->callback([options, &server] {
@@ -125,11 +124,11 @@ void PrintCrowd(const CrowdResult& result) {
 
 void AddCrowd(CLI::App& app, ServerOptions& server) {
   CLI::App* command =
-      app.add_subcommand("crowd", "keep many connections open, idle or in one line, until ended");
+      app.add_subcommand("crowd", "keep many connections open, idle or in one queue, until killed");
   AddServerOptions(*command, server);
   auto options = std::make_shared<CrowdOptions>();
   command->add_option("--connections", options->connections)->capture_default_str();
-  command->add_option("--wait-for", options->wait_for, "a held key, in whose line all wait");
+  command->add_option("--wait-for", options->wait_for, "a held key that all connections wait for");
   command->add_option("--owner-prefix", options->owner_prefix, "at most 8 bytes");
   command->callback([options, &server] {
     options->endpoint = ParseEndpoint(server.address);
@@ -140,15 +139,15 @@ void AddCrowd(CLI::App& app, ServerOptions& server) {
 
 void AddPages(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("pages", "look at a server over HTTP as dashboards do, until SIGTERM");
+      app.add_subcommand("pages", "poll a server over HTTP like dashboards, until SIGTERM");
   auto options = std::make_shared<PagesOptions>();
   auto address = std::make_shared<std::string>();
   auto pages = std::make_shared<std::vector<std::string>>();
   command->add_option("--http", *address, "ADDRESS:PORT")->required();
   command
       ->add_option("--page", *pages,
-                   "\"SECONDS PATH [PATH ...]\": asks for these over one connection, pauses so "
-                   "long, and so on; once for each page")
+                   "\"SECONDS PATH [PATH ...]\": requests these paths over one connection at this "
+                   "interval; give the option once per page")
       ->required();
   command->callback([options, address, pages] {
     options->endpoint = ParseEndpoint(*address);
@@ -162,9 +161,9 @@ void AddProbe(CLI::App& app, ServerOptions& server) {
   AddServerOptions(*command, server);
   auto options = std::make_shared<ProbeOptions>();
   command->add_option("--interval-us", options->interval_us)->capture_default_str();
-  command->add_option("--seconds", options->seconds, "at most")->capture_default_str();
-  command->add_option("--begin-at-ns", options->begin_at_ns, "of the monotonic clock");
-  command->add_flag("--until-empty", options->until_empty, "end soon after DBSIZE is 0");
+  command->add_option("--seconds", options->seconds, "maximum duration")->capture_default_str();
+  command->add_option("--begin-at-ns", options->begin_at_ns, "start time by the monotonic clock");
+  command->add_flag("--until-empty", options->until_empty, "stop soon after DBSIZE is 0");
   command->callback([options, &server] {
     options->endpoint = ParseEndpoint(server.address);
     const ProbeResult result = Probe(*options);
@@ -191,13 +190,13 @@ void PrintPeriod(const SteadyPeriod& period) {
 void AddSteady(CLI::App& app, ServerOptions& server) {
   CLI::App* command = app.add_subcommand(
       "steady",
-      "take and release locks at a fixed rate until told; each line of standard input "
-      "ends a period, which is printed under that name");
+      "acquire and release locks at a fixed rate until standard input ends; each line "
+      "of it ends a period, which is printed with that name");
   command->add_option("--server", server.address, "ADDRESS:PORT, or the path of a unix socket")
       ->required();
   auto options = std::make_shared<SteadyOptions>();
   command->add_option("--connections", options->connections)->capture_default_str();
-  command->add_option("--rate", options->rate, "commands a second, of all together")
+  command->add_option("--rate", options->rate, "commands per second of all connections together")
       ->capture_default_str();
   command->callback([options, &server] {
     options->endpoint = ParseEndpoint(server.address);
@@ -208,8 +207,7 @@ void AddSteady(CLI::App& app, ServerOptions& server) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "Puts load on a lock server or on Redis, checks every reply, and tells what it cost.");
+  CLI::App app("Puts load on a lock server or on Redis, checks every reply, and reports the cost.");
   app.require_subcommand(1);
   ServerOptions server;
   AddPairs(app, server);

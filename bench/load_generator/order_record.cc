@@ -4,14 +4,14 @@
 
 namespace fairlock::bench {
 
-std::size_t OrderRecord::NoteAsked() {
+std::size_t OrderRecord::AddRequest() {
   requests_.push_back({seen_.size(), std::nullopt});
   return requests_.size() - 1;
 }
 
-void OrderRecord::NoteSeen(std::size_t request) { seen_.push_back(request); }
+void OrderRecord::AddSighting(std::size_t request) { seen_.push_back(request); }
 
-void OrderRecord::NoteGranted(std::size_t request, std::int64_t token) {
+void OrderRecord::AddGrant(std::size_t request, std::int64_t token) {
   requests_[request].token = token;
 }
 

@@ -1,4 +1,4 @@
-// Who asked certainly before whom, and whether that order was kept.
+// Records which requests were certainly sent before which, and whether grants kept that order.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,24 @@
 
 namespace fairlock::bench {
 
-// Requests are numbered as they are sent. REQUIRES: calls come in the order in which things
-// happened.
+// Requests are numbered in the order in which they are sent. REQUIRES: calls are made in the order
+// of the events.
 class OrderRecord {
  public:
-  // A request was sent; gives its number.
-  std::size_t NoteAsked();
-  // It was in line, or had been granted, when this was learnt.
-  void NoteSeen(std::size_t request);
-  void NoteGranted(std::size_t request, std::int64_t token);
+  // Records that a request was sent, and returns its number.
+  std::size_t AddRequest();
+  // Records that the request was seen in the queue, or granted.
+  void AddSighting(std::size_t request);
+  void AddGrant(std::size_t request, std::int64_t token);
 
   std::size_t seen() const { return seen_.size(); }
-  // How many granted requests have a lower token than one that was seen before they were sent. A
-  // request that was seen and never granted does not count.
+  // The number of granted requests whose token is lower than that of a request that was seen before
+  // they were sent. A request that was seen but never granted does not count.
   std::uint64_t CountInversions() const;
 
  private:
   struct Request {
-    std::size_t seen_before;  // how many had been seen when it was sent
+    std::size_t seen_before;  // number of requests seen when it was sent
     std::optional<std::int64_t> token;
   };
 

@@ -24,11 +24,11 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-// Not all at the same moment.
+// Spreads the first requests over this time.
 constexpr double kSpreadOverS = 2;
 
-// The server closes what is idle for longer.
-constexpr std::chrono::seconds kKeptFor{30};
+// The server closes connections that are idle for longer.
+constexpr std::chrono::seconds kReusableFor{30};
 
 std::chrono::microseconds Span(double seconds) {
   return std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6));
@@ -39,7 +39,7 @@ struct Watch {
   std::size_t requests = 0;
 };
 
-// At its own moments, whether or not it looked at those before.
+// Sends requests at fixed times, whether or not earlier ones were skipped.
 asio::awaitable<void> Look(const asio::ip::tcp::endpoint& server, const std::string& host,
                            const Page& page, double first_after_s, Watch& watch) {
   asio::ip::tcp::socket socket(co_await asio::this_coro::executor);
@@ -56,20 +56,20 @@ asio::awaitable<void> Look(const asio::ip::tcp::endpoint& server, const std::str
       co_await socket.async_connect(server, asio::use_awaitable);
       socket.set_option(asio::ip::tcp::no_delay(true));
     }
-    used_until = std::chrono::steady_clock::now() + kKeptFor;
+    used_until = std::chrono::steady_clock::now() + kReusableFor;
     for (const std::string& path : page.paths) {
       http::request<http::empty_body> request(http::verb::get, path, 11);
       request.set(http::field::host, host);
       co_await http::async_write(socket, request, asio::use_awaitable);
       http::response<http::string_body> response;
       co_await http::async_read(socket, buffer, response, asio::use_awaitable);
-      if (response.result() != http::status::ok) Fail(path + " was not answered by 200");
+      if (response.result() != http::status::ok) Fail(path + " was not answered with 200");
       ++watch.requests;
     }
   }
 }
 
-// SIGUSR1: those who look do so, SIGUSR2: they do not; SIGTERM: that is all.
+// SIGUSR1 resumes the requests, SIGUSR2 pauses them, SIGTERM ends the program.
 asio::awaitable<void> Obey(asio::io_context& io, Watch& watch) {
   asio::signal_set signals(io, SIGTERM, SIGUSR1, SIGUSR2);
   while (true) {
@@ -94,7 +94,7 @@ Page ParsePage(const std::string& text) {
 std::size_t LookAtPages(const PagesOptions& options) {
   asio::io_context io;
   const Endpoint& endpoint = options.endpoint;
-  if (!endpoint.unix_path.empty()) Fail(endpoint.unix_path + " is no ADDRESS:PORT");
+  if (!endpoint.unix_path.empty()) Fail(endpoint.unix_path + " is not of the form ADDRESS:PORT");
   const asio::ip::tcp::endpoint server(asio::ip::make_address(endpoint.host), endpoint.port);
   const std::string host = endpoint.host + ":" + std::to_string(endpoint.port);
   Watch watch;

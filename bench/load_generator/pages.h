@@ -1,4 +1,4 @@
-// Looks at a server over HTTP as dashboards do.
+// Polls a server over HTTP as dashboards do.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace fairlock::bench {
 
-// One that asks for each of its paths over a kept connection, at equal intervals until the end.
+// A page that requests each of its paths over a persistent connection, at equal intervals.
 struct Page {
   double pause_s = 1;
   std::vector<std::string> paths;
 };
 
-// "SECONDS PATH [PATH ...]".
+// Parses "SECONDS PATH [PATH ...]".
 Page ParsePage(const std::string& text);
 
 struct PagesOptions {
-  Endpoint endpoint;  // of HTTP
+  Endpoint endpoint;  // address of the HTTP port
   std::vector<Page> pages;
 };
 
-// Until SIGTERM; between SIGUSR2 and SIGUSR1 they let their moments pass. How many requests were
-// answered, each by 200. Whatever else comes ends the program.
+// Runs until SIGTERM, paused between SIGUSR2 and SIGUSR1. Returns the number of requests; each was
+// answered with 200, because any other outcome ends the program.
 std::size_t LookAtPages(const PagesOptions& options);
 
 }  // namespace fairlock::bench

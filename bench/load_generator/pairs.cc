@@ -19,19 +19,19 @@ namespace {
 
 constexpr std::uint64_t kLeaseMs = 30'000;
 
-// One client. Its requests are written once; afterwards only the keys in them are exchanged, so
-// that the load costs less than the server.
+// One client. Its requests are built once and afterwards only their keys are replaced, so that the
+// load generator needs less CPU than the server.
 class PairClient {
  public:
   PairClient(const PairsOptions& options, std::size_t number, std::vector<std::uint64_t> keys);
 
   const Connection& connection() const { return connection_; }
   void SendBatch();
-  // Takes so many locks more than it will ever release in the same moment.
+  // Acquires this many locks in advance, which stay held on top of those of each batch.
   void TakeAhead(std::size_t locks);
-  // Takes what has come; true: all replies of the batch are there.
+  // Takes the available replies. Returns true if the batch is complete.
   bool TakeReplies();
-  // What is left to release. REQUIRES: no reply is outstanding.
+  // Releases all remaining locks. REQUIRES: no outstanding reply.
   void ReleaseRest();
   void Flush() { connection_.Flush(); }
 
@@ -42,7 +42,7 @@ class PairClient {
 
   struct Batch {
     std::string requests;
-    std::vector<std::size_t> key_offsets;  // of each request's key in `requests`
+    std::vector<std::size_t> key_offsets;  // where each request's key is in `requests`
   };
 
   Batch MakeBatch(bool begins_with_lock, std::size_t requests) const;
@@ -52,12 +52,12 @@ class PairClient {
   const std::size_t key_bytes_;
   const std::string owner_;
   Connection connection_;
-  std::string keys_;  // behind one another, in the order of use
+  std::string keys_;  // concatenated in the order of use
   std::size_t next_key_ = 0;
   std::size_t next_key_to_release_ = 0;
   Batch locks_first_;
   Batch lock_alone_;
-  Batch unlock_alone_;  // pipeline 1: batches take turns
+  Batch unlock_alone_;  // pipeline 1: batches alternate
   bool unlocks_next_ = false;
   bool expects_lock_ = true;
   std::size_t outstanding_ = 0;
@@ -125,7 +125,7 @@ bool PairClient::TakeReplies() {
     if (reply.status != protocol::ReplyStatus::kReply) return false;
     if (expects_lock_) {
       if (!dialect_.is_locked(reply)) Fail("a free lock was not granted");
-      if (dialect_.has_tokens && reply.integer <= newest_token_) Fail("a token did not rise");
+      if (dialect_.has_tokens && reply.integer <= newest_token_) Fail("a token did not increase");
       newest_token_ = reply.integer;
     } else if (!dialect_.is_unlocked(reply)) {
       Fail("a held lock was not released");
@@ -152,7 +152,7 @@ class PairsRun {
  public:
   explicit PairsRun(const PairsOptions& options);
 
-  // REQUIRES: no reply is outstanding.
+  // REQUIRES: no outstanding reply.
   std::uint64_t Run(std::uint64_t commands);
   void ReleaseRest();
 
@@ -189,8 +189,8 @@ std::uint64_t PairsRun::Run(std::uint64_t commands) {
     if (events.empty()) Fail("no reply for 60 s");
     for (const epoll_event& event : events) {
       auto& client = *static_cast<PairClient*>(event.data.ptr);
-      // A batch is far smaller than a socket's buffer: what was not sent at once is sent with the
-      // next event.
+      // A batch is much smaller than the socket's buffer, so anything left unsent can be sent at
+      // the next event.
       client.Flush();
       if (!client.TakeReplies()) continue;
       done += pipeline_;
@@ -207,11 +207,10 @@ void PairsRun::ReleaseRest() {
 }  // namespace
 
 PairsResult MeasurePairs(const PairsOptions& options) {
-  if (options.pipeline != 1 && options.pipeline % 2 != 0)
-    Fail("the pipeline is neither 1 nor even");
+  if (options.pipeline != 1 && options.pipeline % 2 != 0) Fail("--pipeline must be 1 or even");
   const std::size_t keys_min = std::max<std::size_t>(options.pipeline / 2, 1) + options.ahead;
   if (options.keys <= options.connections * keys_min) {
-    Fail("there are too few keys: a batch of every connection needs keys of its own");
+    Fail("too few keys: each connection needs its own keys for a batch");
   }
   PairsRun run(options);
   run.Run(options.warm_up_commands);

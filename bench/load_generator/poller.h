@@ -1,4 +1,4 @@
-// Which connections have something to read.
+// Reports which connections have input.
 #pragma once
 
 #include <sys/epoll.h>
@@ -10,7 +10,7 @@ namespace fairlock::bench {
 
 class Connection;
 
-// Level-triggered epoll. The connections must live as long as the poller.
+// Level-triggered epoll. The connections must outlive the poller.
 class Poller {
  public:
   Poller();
@@ -18,15 +18,16 @@ class Poller {
   Poller& operator=(const Poller&) = delete;
   ~Poller();
 
-  // Readable when Wait has something to give.
+  // Becomes readable when Wait has an event.
   int descriptor() const { return descriptor_; }
 
-  // `owner` is what Wait gives for it.
+  // Wait reports `owner` for this connection.
   void Add(const Connection& connection, void* owner);
-  // Also report when it can send.
+  // Also reports when the connection can send.
   void WatchUnsent(const Connection& connection, void* owner, bool is_on);
 
-  // Waits at most so long; fewer than all events may be given, the others the next time.
+  // Waits for at most the given time. May return some of the events and the others in the next
+  // call.
   std::span<const epoll_event> Wait(int timeout_ms);
 
  private:

@@ -36,7 +36,7 @@ class Prober {
   const ProbeOptions& options_;
   Connection pings_;
   Connection counts_;
-  std::deque<std::uint64_t> sent_;  // of the pings that are not answered yet
+  std::deque<std::uint64_t> sent_;  // send times of unanswered pings
   std::uint64_t next_ping_ns_ = 0;
   std::uint64_t next_count_ns_ = 0;
   bool is_counting_ = false;
@@ -48,7 +48,7 @@ void Prober::SendWhatIsDue(std::uint64_t now) {
   if (now >= next_ping_ns_) {
     sent_.push_back(MonotonicNs());
     pings_.Send(kPing);
-    // What was missed while this process did not run is not made up for.
+    // Pings that were due while this process was not running are skipped.
     next_ping_ns_ = std::max(next_ping_ns_ + options_.interval_us * 1000, now);
   }
   if (options_.until_empty && !is_counting_ && now >= next_count_ns_) {
@@ -64,7 +64,7 @@ void Prober::TakePongs() {
   while (!sent_.empty()) {
     const auto reply = pings_.TakeReply();
     if (reply.status != protocol::ReplyStatus::kReply) return;
-    if (reply.text != "PONG") Fail("PING was not answered by PONG");
+    if (reply.text != "PONG") Fail("PING was not answered with PONG");
     latencies_.Add(now - sent_.front());
     sent_.pop_front();
   }
@@ -74,7 +74,7 @@ void Prober::TakeCount() {
   counts_.Receive();
   const auto reply = counts_.TakeReply();
   if (reply.status != protocol::ReplyStatus::kReply) return;
-  if (reply.type != protocol::ReplyType::kInteger) Fail("DBSIZE was not answered by a number");
+  if (reply.type != protocol::ReplyType::kInteger) Fail("DBSIZE was not answered with a number");
   if (reply.integer == 0 && empty_at_ns_ == 0) empty_at_ns_ = MonotonicNs();
   is_counting_ = false;
 }

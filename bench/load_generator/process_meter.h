@@ -1,4 +1,4 @@
-// What a process has used, as the kernel counts it.
+// The resource usage of a process, as counted by the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -7,13 +7,13 @@
 
 namespace fairlock::bench {
 
-// Time on a CPU, user and system, of all threads that the process has now, in nanoseconds.
+// User and system CPU time of all current threads of the process, in nanoseconds.
 std::uint64_t CpuNs(pid_t pid);
 
-// Resident bytes, exact (the cheaper counters of the kernel lag by some pages).
+// Resident memory in bytes. Exact, unlike the kernel's cheaper counters, which lag by a few pages.
 std::uint64_t ResidentBytes(pid_t pid);
 
-// CLOCK_MONOTONIC, which all processes of a machine share.
+// CLOCK_MONOTONIC, which all processes on a machine share.
 std::uint64_t MonotonicNs();
 
 }  // namespace fairlock::bench

@@ -1,10 +1,10 @@
-// Being run as soon as there is something to do.
+// Real-time scheduling.
 #pragma once
 
 namespace fairlock::bench {
 
-// Asks for real-time priority, for it is the server that is to be measured and not the scheduler's
-// choice of whom to run. Where that is not allowed it is measured without.
+// Requests real-time priority, so that measurements show the server's delays and not the
+// scheduler's. Without permission the measurement runs at normal priority.
 void AskForRealTime();
 
 }  // namespace fairlock::bench

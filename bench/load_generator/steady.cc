@@ -33,11 +33,11 @@ class SteadyClient {
   SteadyClient(const Endpoint& endpoint, std::size_t number);
 
   const Connection& connection() const { return connection_; }
-  // A command has fallen due.
+  // Sends or queues a command that is due.
   void Send(std::uint64_t due_ns);
-  // Takes the replies that are there.
+  // Takes the available replies.
   void Receive(Latencies& latencies);
-  // Since when the oldest command has been waiting for its reply; `otherwise` if there is none.
+  // When the oldest unanswered command was due; `otherwise` if there is none.
   std::uint64_t AwaitsSince(std::uint64_t otherwise) const {
     return due_ns_.empty() ? otherwise : due_ns_.front();
   }
@@ -49,7 +49,7 @@ class SteadyClient {
   Connection connection_;
   std::string lock_;
   std::string unlock_;
-  std::deque<std::uint64_t> due_ns_;  // of the one that is sent, and of those behind it
+  std::deque<std::uint64_t> due_ns_;  // of the command that was sent and of those queued after it
   bool locks_next_ = true;
   std::int64_t newest_token_ = 0;
 };
@@ -68,13 +68,13 @@ void SteadyClient::Send(std::uint64_t due_ns) {
 
 void SteadyClient::SendNext() {
   connection_.Send(locks_next_ ? lock_ : unlock_);
-  if (connection_.has_unsent()) Fail("a short command was not taken by the socket");
+  if (connection_.has_unsent()) Fail("the socket did not accept a short command");
 }
 
 void SteadyClient::Check(const protocol::SkippedReply& reply) {
   if (locks_next_) {
     if (!kDialect.is_locked(reply)) Fail("a free lock was not granted");
-    if (reply.integer <= newest_token_) Fail("a token did not rise");
+    if (reply.integer <= newest_token_) Fail("a token did not increase");
     newest_token_ = reply.integer;
   } else if (!kDialect.is_unlocked(reply)) {
     Fail("a lock was lost: it could not be released");
@@ -86,7 +86,7 @@ void SteadyClient::Receive(Latencies& latencies) {
   connection_.Receive();
   const auto reply = connection_.TakeReply();
   if (reply.status != protocol::ReplyStatus::kReply) return;
-  if (due_ns_.empty()) Fail("a reply that nobody asked for");
+  if (due_ns_.empty()) Fail("unexpected reply");
   Check(reply);
   latencies.Add(MonotonicNs() - due_ns_.front());
   due_ns_.pop_front();
@@ -132,7 +132,7 @@ void SteadyRun::SendWhatIsDue(std::uint64_t now) {
   if (now < next_ns_) return;
   clients_[next_client_]->Send(now);
   next_client_ = (next_client_ + 1) % clients_.size();
-  // What was missed while this process did not run is not made up for.
+  // Commands that were due while this process was not running are skipped.
   next_ns_ = std::max(next_ns_ + interval_ns_, now);
 }
 
@@ -193,7 +193,7 @@ void SteadyRun::Run() {
     SleepUntil(next_ns_);
     if (next_client_ == 0) FailIfStuck(MonotonicNs());
   }
-  // What was asked for is answered, and nothing is left locked.
+  // Wait until every command is answered and nothing is left locked.
   const auto is_busy = [](const auto& client) { return client->AwaitsSince(0) != 0; };
   while (std::ranges::any_of(clients_, is_busy)) {
     FailIfStuck(MonotonicNs());

@@ -1,4 +1,4 @@
-// Well-behaved clients at a fixed rate, beside whom something else happens.
+// Well-behaved clients that send at a fixed rate while something else happens.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace fairlock::bench {
 struct SteadyOptions {
   Endpoint endpoint;
   std::size_t connections = 100;
-  double rate = 2000;  // commands a second, of all together
+  double rate = 2000;  // commands per second of all connections together
 };
 
-// What happened between two lines of standard input.
+// The results between two lines of standard input.
 struct SteadyPeriod {
-  std::string name;  // the line that ended it
+  std::string name;  // the line that ended the period
   std::size_t commands = 0;
   double seconds = 0;
   double p50_us = 0;
@@ -27,13 +27,13 @@ struct SteadyPeriod {
   double max_us = 0;
 };
 
-// The connections take turns; each takes a lock of its own, and releases it with its next command.
-// A command that falls due while its connection still awaits a reply is sent behind that reply and
-// measured from when it was due, so that a server that stands still is seen by all who came
-// meanwhile. Runs with real-time priority where that is allowed.
+// The connections take turns. Each acquires its own lock and releases it with its next command. A
+// command that is due while its connection still waits for a reply is sent after that reply, and
+// its latency is measured from when it was due. So every command that is due while the server
+// stalls shows the delay. Runs with real-time priority where permitted.
 //
-// Every reply is checked: a lock that was lost, a token that did not rise or a connection that
-// broke ends the process. Ends in good order with standard input.
+// Every reply is checked: a lost lock, a token that does not increase or a broken connection ends
+// the process. Ends normally when standard input ends.
 void RunSteadily(const SteadyOptions& options,
                  const std::function<void(const SteadyPeriod&)>& report);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/server_errors.h"
+#include "cli/connection/server_errors.h"
 
 namespace fairlock::cli {
 
@@ -24,27 +24,27 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// One connection, with its next request always under way.
+// One connection that always has a request in flight.
 class Worker {
  public:
   Worker(const BenchLoad& load, int number, const Context& context)
-      : wire_(context.settings, context.login),
+      : connection_(context.settings, context.login),
         key_(load.key_prefix + (load.is_one_key ? "" : ":" + std::to_string(number))),
         owner_(load.key_prefix + "/" + std::to_string(number)) {}
 
-  const Wire& wire() const { return wire_; }
+  const AsyncConnection& connection() const { return connection_; }
   bool is_idle() const { return is_idle_; }
 
   void Open(TimeMs now) {
-    wire_.Open(now);
+    connection_.Open(now);
     Lock();
   }
 
-  // Takes what was answered. An empty text: all is well.
+  // Handles the replies received. Returns a failure without text if there was no error.
   Failure Advance(BenchResult& result, std::int64_t& last_token, bool is_over) {
-    wire_.Advance(NowMs());
-    while (const auto reply = wire_.Take()) {
-      if (reply->IsError()) return ServerFailure(reply->text, wire_.ServerName());
+    connection_.Advance(NowMs());
+    while (const auto reply = connection_.Take()) {
+      if (reply->IsError()) return ServerFailure(reply->text, connection_.ServerName());
       if (is_locking_) {
         result.latencies_us.push_back((NowNs() - asked_ns_) / 1000);
         result.is_in_order = result.is_in_order && reply->integer > last_token;
@@ -56,26 +56,26 @@ class Worker {
         if (!is_idle_) Lock();
       }
     }
-    return wire_.state() == Wire::State::kClosed ? wire_.end() : Failure{};
+    return connection_.state() == AsyncConnection::State::kClosed ? connection_.end() : Failure{};
   }
 
  private:
   void Lock() {
     is_locking_ = true;
     asked_ns_ = NowNs();
-    wire_.Send({"LOCK", key_, owner_, "PX", kLeaseMs, "WAIT", "FOREVER"});
+    connection_.Send({"LOCK", key_, owner_, "PX", kLeaseMs, "WAIT", "FOREVER"});
   }
 
   void Unlock() {
     is_locking_ = false;
-    wire_.Send({"UNLOCK", key_, owner_});
+    connection_.Send({"UNLOCK", key_, owner_});
   }
 
-  Wire wire_;
+  AsyncConnection connection_;
   std::string key_;
   std::string owner_;
   bool is_locking_ = false;
-  bool is_idle_ = false;  // at the end: it holds nothing and waits for nothing
+  bool is_idle_ = false;  // finished: holds nothing and waits for nothing
   std::int64_t asked_ns_ = 0;
 };
 
@@ -93,11 +93,12 @@ Result<BenchResult> RunLoad(const BenchLoad& load, const Context& context) {
   std::int64_t last_token = 0;
   std::vector<std::int64_t> last_tokens(workers.size());
   std::vector<pollfd> polled(workers.size());
-  // What is under way is awaited, so that no lock stays behind.
+  // Waits for requests in flight, so that no lock remains held.
   const TimeMs give_up_at = begin + load.duration_ms + context.settings.timeout_ms;
   while (!std::ranges::all_of(workers, &Worker::is_idle, &std::unique_ptr<Worker>::operator*) &&
          NowMs() < give_up_at) {
-    for (std::size_t i = 0; i < workers.size(); ++i) polled[i] = workers[i]->wire().Interest();
+    for (std::size_t i = 0; i < workers.size(); ++i)
+      polled[i] = workers[i]->connection().Interest();
     ::poll(polled.data(), polled.size(), kPollMs);
     const bool is_over = NowMs() >= begin + load.duration_ms;
     for (std::size_t i = 0; i < workers.size(); ++i) {

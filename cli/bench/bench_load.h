@@ -1,4 +1,4 @@
-// Many connections that lock and unlock as fast as they are answered.
+// A load of many connections that lock and unlock as fast as the server replies.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/clock.h"
-#include "cli/command.h"
-#include "cli/result.h"
-#include "cli/wire.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
+#include "cli/base/result.h"
+#include "cli/connection/async_connection.h"
 
 namespace fairlock::cli {
 
@@ -18,18 +18,19 @@ struct BenchLoad {
   int connections = 1;
   DurationMs duration_ms = 0;
   std::string key_prefix;
-  bool is_one_key = false;  // all wait in one line; else each has its own key
+  bool is_one_key = false;  // all connections queue for one key; otherwise each has its own
 };
 
 struct BenchResult {
-  std::int64_t pairs = 0;                  // of LOCK and UNLOCK
-  std::vector<std::int64_t> latencies_us;  // of the answers to LOCK, sorted
+  std::int64_t pairs = 0;                  // LOCK followed by UNLOCK
+  std::vector<std::int64_t> latencies_us;  // of LOCK, sorted
   DurationMs took_ms = 0;
   double own_cpu_seconds = 0;  // of this process
-  bool is_in_order = true;     // tokens on one key only rose
+  bool is_in_order = true;     // tokens increased on every key
 };
 
-// One thread and one loop. Every connection sends the next request when the last one is answered.
+// Runs the load in one thread and one loop. Each connection sends its next request when the
+// previous one is answered.
 Result<BenchResult> RunLoad(const BenchLoad& load, const Context& context);
 
 }  // namespace fairlock::cli

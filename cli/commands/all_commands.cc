@@ -9,8 +9,8 @@ namespace {
 std::vector<CommandRow> Gather() {
   std::vector<CommandRow> rows;
   for (const auto& family :
-       {StatusCommands(), LocksCommands(), TopCommands(), ShowCommands(), WhyCommands(),
-        OwnerCommands(), PastCommands(), WatchCommands(), RunCommands(), LockCommands(),
+       {StatusCommands(), LocksCommands(), TopCommands(), InspectCommands(), WhyCommands(),
+        OwnerCommands(), HistoryCommands(), WatchCommands(), RunCommands(), LockCommands(),
         BreakCommands(), LimitCommands(), ServerCommands(), ClientCommands(), BenchCommands(),
         CompletionCommands(), CompleteCommands(), HelpCommands()}) {
     rows.insert(rows.end(), family.begin(), family.end());

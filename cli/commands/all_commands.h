@@ -3,24 +3,24 @@
 
 #include <span>
 
-#include "cli/command.h"
+#include "cli/arguments/command.h"
 
 namespace fairlock::cli {
 
-// In the order of the help. A row without `describe` only groups those behind it: "limit" stands
-// before "limit set".
+// In the order of the help. A row without `describe` is a group, and its commands follow it:
+// "limit" precedes "limit set".
 std::span<const CommandRow> AllCommands();
 
-// The families, each with the table at the bottom of its file.
+// Families of commands, one per file, each with its table at the end of the file.
 std::span<const CommandRow> StatusCommands();
 std::span<const CommandRow> LocksCommands();
 std::span<const CommandRow> TopCommands();
-std::span<const CommandRow> ShowCommands();
+std::span<const CommandRow> InspectCommands();
 std::span<const CommandRow> LockCommands();
 std::span<const CommandRow> RunCommands();
 std::span<const CommandRow> WhyCommands();
 std::span<const CommandRow> OwnerCommands();
-std::span<const CommandRow> PastCommands();
+std::span<const CommandRow> HistoryCommands();
 std::span<const CommandRow> WatchCommands();
 std::span<const CommandRow> BreakCommands();
 std::span<const CommandRow> LimitCommands();

@@ -1,4 +1,4 @@
-// `bench`: how fast this server is from here.
+// `bench`: measures how fast the server is from this machine.
 #include <unistd.h>
 
 #include <array>
@@ -6,7 +6,8 @@
 
 #include "cli/bench/bench_load.h"
 #include "cli/commands/all_commands.h"
-#include "cli/info_report.h"
+#include "cli/output/duration.h"
+#include "cli/views/info_report.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -17,7 +18,7 @@ constexpr std::int64_t kConnectionsDefault = 16;
 constexpr std::int64_t kConnectionsMax = 1000;
 constexpr DurationMs kDurationDefaultMs = 3000;
 constexpr DurationMs kDurationMaxMs = 600'000;
-// Beyond that the result says more about this tool than about the server.
+// When the tool is busier than this, the result measures the tool rather than the server.
 constexpr double kBusyPart = 0.9;
 
 struct BenchOptions {
@@ -26,7 +27,7 @@ struct BenchOptions {
   bool is_json = false;
 };
 
-// One kind of load with what it gave.
+// One kind of load and its result.
 struct Measured {
   std::string_view name;
   std::string_view title;
@@ -54,7 +55,7 @@ bool WasClientBusy(const BenchResult& result) {
 }
 
 Result<double> ServerCpuSeconds(Context& context) {
-  const Result<InfoReport> info = AskForInfo(context.client);
+  const Result<InfoReport> info = FetchInfo(context.client);
   if (!info) return info.failure();
   return std::strtod(info->Text("used_cpu_user").c_str(), nullptr) +
          std::strtod(info->Text("used_cpu_sys").c_str(), nullptr);
@@ -79,17 +80,17 @@ std::string Tenths(double number) {
 
 std::string MeasuredText(const Measured& measured, const Screen& screen) {
   const BenchResult& result = measured.result;
-  std::string text = screen.Tinted(measured.title, Tint::kHeading) + "\n  " +
-                     ShowCount(static_cast<std::int64_t>(PerSecond(result))) +
-                     " pairs of LOCK and UNLOCK a second; LOCK answered in " +
-                     std::to_string(QuantileUs(result, 0.5)) + " us (p50), " +
-                     std::to_string(QuantileUs(result, 0.99)) + " us (p99), " +
-                     std::to_string(QuantileUs(result, 1)) + " us at most\n  " +
-                     Tenths(ServerCpuUs(measured)) + " us of the server's processor time a pair\n";
+  std::string text =
+      screen.Tinted(measured.title, Tint::kHeading) + "\n  " +
+      ShowCount(static_cast<std::int64_t>(PerSecond(result))) +
+      " pairs of LOCK and UNLOCK per second; LOCK took " + std::to_string(QuantileUs(result, 0.5)) +
+      " us (p50), " + std::to_string(QuantileUs(result, 0.99)) + " us (p99), " +
+      std::to_string(QuantileUs(result, 1)) + " us (maximum)\n  " + Tenths(ServerCpuUs(measured)) +
+      " us of the server's processor time per pair\n";
   if (WasClientBusy(result)) {
-    text += "  This tool was busy all the time: the server could do more.\n";
+    text += "  fairlockctl was the bottleneck: the server can do more.\n";
   }
-  if (!result.is_in_order) text += "  TOKENS DID NOT RISE: that is a bug of the server.\n";
+  if (!result.is_in_order) text += "  TOKENS DID NOT INCREASE: this is a bug in the server.\n";
   return text;
 }
 
@@ -113,11 +114,11 @@ Result<int> Bench(const BenchOptions& options, Context& context) {
                  .key_prefix = "fairlockctl-bench:" + std::to_string(::getpid()),
                  .is_one_key = false};
   const std::string count = std::to_string(connections) + " connections, ";
-  const std::string own = count + "each with a key of its own";
+  const std::string own = count + "each with its own key";
   const Result<Measured> apart = Measure("own_keys", own, load, context);
   if (!apart) return apart.failure();
   load.is_one_key = true;
-  const std::string one = count + "all in the line of one key: hand-overs";
+  const std::string one = count + "all in the queue of one key: hand-overs";
   const Result<Measured> together = Measure("one_key", one, load, context);
   if (!together) return together.failure();
   if (options.is_json) {
@@ -135,20 +136,21 @@ Result<int> Bench(const BenchOptions& options, Context& context) {
 Action DescribeBench(Arguments& arguments) {
   auto options = std::make_shared<BenchOptions>();
   arguments.Number("--connections,-c", options->connections, {1, kConnectionsMax},
-                   "So many at the same time (16)");
-  arguments.Duration("--for", options->duration_ms, "So long for each of the two loads (3s)");
-  arguments.Flag("--json", options->is_json, "As JSON");
+                   "Number of connections (16)");
+  arguments.Duration("--for", options->duration_ms, "Duration of each of the two loads (3s)");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) -> Result<int> {
     if (options->duration_ms &&
         (*options->duration_ms <= 0 || *options->duration_ms > kDurationMaxMs)) {
-      return Failure{kExitWrongUse, "--for must be more than 0 and at most 10m"};
+      return Failure{kExitWrongUse, "--for must be longer than 0 and at most 10m, got " +
+                                        ShowDuration(*options->duration_ms)};
     }
     return Bench(*options, context);
   };
 }
 
 constexpr auto kBenchCommands = std::to_array<CommandRow>({
-    {"bench", kServing, "How fast this server is from here, while others use it", DescribeBench},
+    {"bench", kServer, "Measures the live server's speed from this machine", DescribeBench},
 });
 
 }  // namespace

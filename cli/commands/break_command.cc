@@ -1,14 +1,14 @@
-// `break`: ends holds by force, after it has said which.
+// `break`: ends holds by force, after showing which and asking for confirmation.
 #include <array>
 #include <memory>
 #include <set>
 
-#include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/force.h"
-#include "cli/lock_walk.h"
-#include "cli/question.h"
+#include "cli/commands/confirm.h"
+#include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
+#include "cli/views/force_release.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -28,17 +28,17 @@ struct BreakOptions {
   bool is_json = false;
 };
 
-// One key, as it was when the question was asked.
+// One key, as it was when the user was asked for confirmation.
 struct Target {
   std::string key;
-  LockView lock;  // only what is to go, and how many wait
+  LockView lock;  // only the holders to end, and the number of waiters
 };
 
 bool IsGlob(const BreakOptions& options) {
   return !options.is_exact && options.glob.find_first_of("*?[") != std::string::npos;
 }
 
-Force ForceOn(const std::string& key, const BreakOptions& options) {
+ForceRelease ForceReleaseOf(const std::string& key, const BreakOptions& options) {
   return {.key = key, .owner = options.owner, .reason = options.reason};
 }
 
@@ -52,8 +52,9 @@ Result<std::vector<std::string>> MatchingKeys(const BreakOptions& options, Conte
     if (!page) return page.failure();
     for (const LockRow& row : *page) keys.insert(row.key);
     if (keys.size() > kKeysMax) {
-      return Failure{kExitWrongUse,
-                     "more than " + std::to_string(kKeysMax) + " keys match; give a narrower glob"};
+      return Failure{kExitWrongUse, "GLOB must match at most " + std::to_string(kKeysMax) +
+                                        " keys, got " + Quoted(options.glob) +
+                                        ", which matches more"};
     }
   }
   return std::vector<std::string>(keys.begin(), keys.end());
@@ -64,10 +65,10 @@ Result<std::vector<Target>> FindTargets(const BreakOptions& options, Context& co
   if (!keys) return keys.failure();
   std::vector<Target> targets;
   for (const std::string& key : *keys) {
-    Result<LockView> lock = AskForLock(context.client, key);
+    Result<LockView> lock = FetchLock(context.client, key);
     if (!lock) return lock.failure();
     Target target{key, std::move(*lock)};
-    KeepOnlyTargets(target.lock, ForceOn(key, options));
+    RemoveNonTargets(target.lock, ForceReleaseOf(key, options));
     if (!target.lock.is_free()) targets.push_back(std::move(target));
   }
   return targets;
@@ -87,27 +88,25 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
   std::string text = screen.Tinted(screen.Printable(target.key), Tint::kHeading) + "\n";
   for (const HolderView& holder : target.lock.holders) {
     text += "  held by " + screen.Printable(holder.who.owner) + " for " +
-            ShowDuration(holder.held_ms) + ", lease left " +
-            ShowTimeLeft(holder.ttl_ms, "without end") + ", from " +
+            ShowDuration(holder.held_ms) + ", " + ShowLeaseLeft(holder.ttl_ms) + ", from " +
             ShowOrigin(holder.who, screen) + "\n";
   }
   const LockView& lock = target.lock;
-  if (lock.cooling_ms > 0) text += "  cooling for " + ShowDuration(lock.cooling_ms) + "\n";
+  if (lock.cooling_ms > 0) text += "  in cooldown for " + ShowDuration(lock.cooling_ms) + "\n";
   const bool is_reserved = lock.reserved_count > 0;
   if (is_reserved) {
-    text += lock.reserved_count == 1 ? "  reserved for an owner that is absent, whose place ends"
+    text += lock.reserved_count == 1 ? "  reserved for an absent owner, whose place ends too\n"
                                      : "  reserved for " + std::to_string(lock.reserved_count) +
-                                           " owners that are absent, whose places end";
-    text += ", too\n";
+                                           " absent owners, whose places end too\n";
   }
-  // The places that end with their reservation get nothing.
+  // Places that end with their reservation are not granted the lock.
   const std::int64_t others = lock.waiter_count - lock.reserved_count;
   if (others <= 0) {
     return text + (is_reserved ? "  nobody else waits" : "  nobody waits") + ": it becomes free\n";
   }
   return text + "  " +
          Plural(static_cast<std::size_t>(others), is_reserved ? "other waiter" : "waiter") +
-         ": the next in line gets it\n";
+         ": the first in the queue gets it\n";
 }
 
 std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen) {
@@ -118,8 +117,7 @@ std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen
   if (targets.size() > kKeysShown) {
     text += "... and " + Plural(targets.size() - kKeysShown, "more key") + "\n";
   }
-  return text +
-         "The holders are not asked: what they do under the lock goes on until they notice.\n";
+  return text + "The holders are not asked: their work continues until they notice the loss.\n";
 }
 
 boost::json::object ObjectOf(const Target& target) {
@@ -141,7 +139,7 @@ boost::json::object ObjectOf(const Target& target) {
   return object;
 }
 
-// `ended` none: a dry run.
+// `ended` is empty for a dry run.
 void PrintOutcome(const std::vector<Target>& targets, const std::optional<Ended>& ended,
                   const Context& context) {
   boost::json::array found;
@@ -159,13 +157,14 @@ Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& tar
                      Context& context) {
   Ended ended;
   for (const Target& target : targets) {
-    const auto broken = BreakIfUnchanged(ForceOn(target.key, options), target.lock, context.client);
+    const auto broken =
+        BreakIfUnchanged(ForceReleaseOf(target.key, options), target.lock, context.client);
     if (!broken) return broken.failure();
     if (*broken) {
       ended += **broken;
     } else {
       context.Say(context.errors.Quoted(target.key) +
-                  " has changed hands meanwhile and was left alone");
+                  " changed hands in the meantime and was left alone");
     }
   }
   if (options.is_json) {
@@ -178,14 +177,15 @@ Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& tar
 
 Result<int> Break(const BreakOptions& options, Context& context) {
   if (options.is_json && !options.is_dry && !options.is_yes) {
-    return Failure{kExitWrongUse, "--json asks no questions: give --yes or --dry-run as well"};
+    return Failure{kExitWrongUse,
+                   "--json needs --yes or --dry-run, because it cannot ask for confirmation"};
   }
   const Result<std::vector<Target>> targets = FindTargets(options, context);
   if (!targets) return targets.failure();
   if (targets->empty()) {
     if (options.is_json)
       PrintOutcome({}, options.is_dry ? std::nullopt : std::optional(Ended()), context);
-    context.Say("nothing to break: " + context.errors.Quoted(options.glob) + " is not held" +
+    context.Say("nothing to end: " + context.errors.Quoted(options.glob) + " is not held" +
                 (options.owner ? " by " + context.errors.Quoted(*options.owner) : ""));
     return kExitNo;
   }
@@ -210,19 +210,19 @@ Result<int> Break(const BreakOptions& options, Context& context) {
 
 Action DescribeBreak(Arguments& arguments) {
   auto options = std::make_shared<BreakOptions>();
-  arguments.Required("KEY|GLOB", options->glob, "The lock's name, or a glob with * ? [a-z]");
-  arguments.Text("--owner,-o", options->owner, "Only the holds of this owner");
-  arguments.Text("--reason", options->reason, "Why; it stays in the history");
-  arguments.Flag("--exact", options->is_exact, "The name is no glob, whatever is in it");
-  arguments.Flag("--dry-run", options->is_dry, "Only say what would happen");
-  arguments.Flag("--yes,-y", options->is_yes, "Do not ask");
+  arguments.Required("KEY|GLOB", options->glob, "Name of the lock, or a glob with * ? [a-z]");
+  arguments.Text("--owner,-o", options->owner, "End only the holds of this owner");
+  arguments.Text("--reason", options->reason, "Reason, stored in the history");
+  arguments.Flag("--exact", options->is_exact, "Take the name literally, not as a glob");
+  arguments.Flag("--dry-run", options->is_dry, "Only show what would happen");
+  arguments.Flag("--yes,-y", options->is_yes, "Do not ask for confirmation");
   arguments.Flag("--json", options->is_json,
-                 "As JSON: what was found and how much of it ended; with --yes or --dry-run");
+                 "Print JSON: the locks found and what ended; needs --yes or --dry-run");
   return [options](Context& context) { return Break(*options, context); };
 }
 
 constexpr auto kBreakCommands = std::to_array<CommandRow>({
-    {"break", kSteering, "Ends holds by force; the next in line get their locks", DescribeBreak},
+    {"break", kControlling, "Ends holds by force; the next waiters get the locks", DescribeBreak},
 });
 
 }  // namespace

@@ -1,12 +1,12 @@
-// `clients` and `kill`: who is connected.
+// `clients` and `kill`: lists and closes connections.
 #include <array>
 #include <charconv>
 #include <map>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/table.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -79,7 +79,7 @@ std::string ClientsText(const std::vector<ClientLine>& lines, const Screen& scre
                {.title = "USER", .may_shrink = true},
                {.title = "DB", .is_right_aligned = true},
                {.title = "CONNECTED", .is_right_aligned = true},
-               {.title = "SILENT", .is_right_aligned = true},
+               {.title = "IDLE", .is_right_aligned = true},
                {.title = "STATE"},
                {.title = "LAST COMMAND", .may_shrink = true},
                {.title = "LIBRARY", .may_shrink = true}},
@@ -94,8 +94,8 @@ std::string ClientsText(const std::vector<ClientLine>& lines, const Screen& scre
                {text("db")},
                {ShowDuration(line.Seconds("age"))},
                {ShowDuration(line.Seconds("idle"))},
-               {line.waits()    ? "waits"
-                : is_subscribed ? "listens"
+               {line.waits()    ? "waiting"
+                : is_subscribed ? "subscribed"
                                 : "-",
                 line.waits() ? Tint::kWarning : Tint::kNone},
                {text("cmd")},
@@ -113,7 +113,7 @@ Result<int> ListClients(const ClientOptions& options, Context& context) {
     for (const ClientLine& line : lines) array.push_back(line.Object());
     context.PrintJson(boost::json::object{{"clients", array}});
   } else if (lines.empty()) {
-    context.Print("No client waits.\n");
+    context.Print("No client is waiting.\n");
   } else {
     context.Print(ClientsText(lines, context.out));
   }
@@ -134,21 +134,23 @@ Result<int> Kill(const ClientOptions& options, Context& context) {
 
 Action DescribeClients(Arguments& arguments) {
   auto options = std::make_shared<ClientOptions>();
-  arguments.Flag("--waiting,-w", options->is_waiting_only, "Only those whose request waits");
-  arguments.Flag("--json", options->is_json, "As JSON: every field of CLIENT LIST, as text");
+  arguments.Flag("--waiting,-w", options->is_waiting_only,
+                 "Only connections whose request is waiting");
+  arguments.Flag("--json", options->is_json, "Print JSON: every field of CLIENT LIST, as text");
   return [options](Context& context) { return ListClients(*options, context); };
 }
 
 Action DescribeKill(Arguments& arguments) {
   auto options = std::make_shared<ClientOptions>();
-  arguments.RequiredNumber("ID", options->id, {1, kIdMax}, "The first column of `clients`");
-  arguments.Flag("--json", options->is_json, "As JSON: whether it was there");
+  arguments.RequiredNumber("ID", options->id, {1, kIdMax},
+                           "ID of the connection: the first column of `clients`");
+  arguments.Flag("--json", options->is_json, "Print JSON: whether the connection existed");
   return [options](Context& context) { return Kill(*options, context); };
 }
 
 constexpr auto kClientCommands = std::to_array<CommandRow>({
-    {"clients", kServing, "Who is connected, and who of them waits", DescribeClients},
-    {"kill", kServing, "Closes a connection; leases stay, sessions end", DescribeKill},
+    {"clients", kServer, "Lists connections, and which of them wait for a lock", DescribeClients},
+    {"kill", kServer, "Closes a connection: its leases stay, its sessions end", DescribeKill},
 });
 
 }  // namespace

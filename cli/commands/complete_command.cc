@@ -1,19 +1,19 @@
-// `complete`: names that the server knows, for the completion of a shell.
+// `complete`: names that the server knows, for shell completion.
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <set>
 
 #include "cli/commands/all_commands.h"
-#include "cli/lock_walk.h"
-#include "cli/reply_fields.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
 
 namespace {
 
-// A shell must not wait, and nobody chooses among more.
+// A shell must not be kept waiting, and nobody picks from a longer list.
 constexpr std::size_t kNamesMax = 200;
 constexpr int kPagesWalked = 20;
 
@@ -25,7 +25,7 @@ struct CompleteOptions {
   bool is_json = false;
 };
 
-// What a shell takes for one word without quotes.
+// Whether a shell takes the name as one word without quotes.
 bool IsOneWord(std::string_view name) {
   constexpr std::string_view kOthers = "_.:/@%+=,-";
   return !name.empty() && std::ranges::all_of(name, [&](char c) {
@@ -100,14 +100,14 @@ Result<int> Complete(const CompleteOptions& options, Context& context) {
 Action DescribeComplete(Arguments& arguments) {
   auto options = std::make_shared<CompleteOptions>();
   arguments.RequiredChoice("KIND", options->kind, {"keys", "labels", "options"},
-                           "Of what: keys, labels or options");
-  arguments.Optional("PREFIX", options->prefix, "With which letters they begin");
-  arguments.Flag("--json", options->is_json, "As JSON");
+                           "What to complete: keys, labels or options");
+  arguments.Optional("PREFIX", options->prefix, "Prefix of the names");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) { return Complete(*options, context); };
 }
 
 constexpr auto kCompleteCommands = std::to_array<CommandRow>({
-    {"complete", kServing, "Names that the server knows, for the completion of a shell",
+    {"complete", kServer, "Prints names that the server knows, for shell completion",
      DescribeComplete},
 });
 

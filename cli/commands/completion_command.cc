@@ -1,9 +1,9 @@
-// `completion`: what a shell needs to complete the command line.
+// `completion`: prints the completion script of a shell.
 #include <array>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/completion_scripts.h"
+#include "cli/commands/completion_scripts.h"
 
 namespace fairlock::cli {
 
@@ -18,14 +18,12 @@ Result<int> PrintCompletion(const std::string& shell, Context& context) {
 
 Action DescribeCompletion(Arguments& arguments) {
   auto shell = std::make_shared<std::string>();
-  arguments.RequiredChoice("SHELL", *shell, {"bash", "zsh", "fish"},
-                           "For which one: bash, zsh or fish");
+  arguments.RequiredChoice("SHELL", *shell, {"bash", "zsh", "fish"}, "Shell: bash, zsh or fish");
   return [shell](Context& context) { return PrintCompletion(*shell, context); };
 }
 
 constexpr auto kCompletionCommands = std::to_array<CommandRow>({
-    {"completion", kServing, "Prints a script that completes this command line in a shell",
-     DescribeCompletion},
+    {"completion", kServer, "Prints a completion script for a shell", DescribeCompletion},
 });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `help`: the same as --help behind the command's name.
+// `help COMMAND`: the same as `COMMAND --help`.
 #include <array>
 #include <memory>
 #include <vector>
@@ -9,15 +9,15 @@ namespace fairlock::cli {
 
 namespace {
 
-// The command line is read as that of --help before an action is looked for.
+// Never runs: ReadCommandLine() rewrites the line to --help.
 Action DescribeHelp(Arguments& arguments) {
   auto words = std::make_shared<std::vector<std::string>>();
-  arguments.Words("COMMAND", *words, "Which command; without it all are listed");
+  arguments.Words("COMMAND", *words, "Command to explain (all commands)");
   return [words](Context&) { return Result<int>(kExitDone); };
 }
 
 constexpr auto kHelpCommands = std::to_array<CommandRow>({
-    {"help", kServing, "How a command is used: help limit set", DescribeHelp},
+    {"help", kServer, "Shows the usage of a command: help limit set", DescribeHelp},
 });
 
 }  // namespace

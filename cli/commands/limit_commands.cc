@@ -1,13 +1,13 @@
-// `limit`, `drain`, `resume`: an operator's word on how many may hold.
+// `limit`, `drain`, `resume`: an operator's override of how many owners may hold a lock.
 #include <algorithm>
 #include <array>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/lock_walk.h"
-#include "cli/reply_fields.h"
-#include "cli/table.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -24,7 +24,7 @@ struct LimitOptions {
   bool is_json = false;
 };
 
-// With the database, which the pattern does not name.
+// The pattern and the database that it applies to.
 boost::json::object ObjectOf(const LimitOptions& options, const Context& context) {
   boost::json::object object;
   json::AddText(object, "pattern", options.pattern);
@@ -61,9 +61,9 @@ Result<int> Delete(const LimitOptions& options, Context& context) {
     context.PrintJson(object);
   }
   if (reply->integer != 0) return kExitDone;
-  context.Say("there is no override of " + context.errors.Quoted(options.pattern) +
+  context.Say("there is no override for " + context.errors.Quoted(options.pattern) +
               " in database " + std::to_string(context.settings.database_or_first()) +
-              "; `fairlockctl limit list` shows all");
+              "; `fairlockctl limit list` lists them");
   return kExitNo;
 }
 
@@ -141,7 +141,7 @@ Result<int> Drain(const LimitOptions& options, Context& context) {
     return kExitDone;
   }
   const std::string pattern = context.out.Printable(options.pattern);
-  context.Print("Nobody new gets " + pattern +
+  context.Print("No new owner gets " + pattern +
                 (options.duration_ms ? " for " + ShowDuration(*options.duration_ms)
                                      : ", until `fairlockctl resume " + pattern + "`") +
                 ". Keys still held: " + std::to_string(matching->held) +
@@ -162,9 +162,8 @@ Result<int> Resume(const LimitOptions& options, Context& context) {
       object["deleted"] = 0;
       context.PrintJson(object);
     }
-    context.Say(context.errors.Quoted(options.pattern) + " is not drained, but has LIMIT " +
-                std::to_string(IntegerOr(*row, "limit")) +
-                " by an override; `fairlockctl limit del` ends it");
+    context.Say(context.errors.Quoted(options.pattern) + " is not drained; its override is LIMIT " +
+                std::to_string(IntegerOr(*row, "limit")) + ", which `fairlockctl limit del` ends");
     return kExitNo;
   }
   return Delete(options, context);
@@ -174,41 +173,41 @@ using Run = Result<int> (*)(const LimitOptions&, Context&);
 
 Action DescribeChange(Arguments& arguments, bool has_limit, Run run) {
   auto options = std::make_shared<LimitOptions>();
-  arguments.Required("GLOB", options->pattern, "The keys: a name, or a glob with * ? [a-z]");
+  arguments.Required("GLOB", options->pattern, "Name of a lock, or a glob with * ? [a-z]");
   if (has_limit) {
     arguments.RequiredNumber("N", options->limit, {0, kOverrideMax},
-                             "How many may hold one key; 0 lets nobody new in");
+                             "How many owners may hold a key; 0 admits no new ones");
   }
   arguments.WholeSeconds("--for", options->duration_ms,
-                         "It ends by itself after so long, in whole seconds");
-  arguments.Text("--reason", options->reason, "Why; the list shows it");
-  arguments.Flag("--json", options->is_json, "As JSON: what is now in force");
+                         "End the override after this time, in whole seconds");
+  arguments.Text("--reason", options->reason, "Reason, shown by `limit list`");
+  arguments.Flag("--json", options->is_json, "Print JSON: the override now in force");
   return [options, run](Context& context) { return run(*options, context); };
 }
 
 Action DescribeEnd(Arguments& arguments, Run run) {
   auto options = std::make_shared<LimitOptions>();
-  arguments.Required("GLOB", options->pattern, "As it was given when it was set");
-  arguments.Flag("--json", options->is_json, "As JSON: whether there was one");
+  arguments.Required("GLOB", options->pattern, "The pattern, as it was set");
+  arguments.Flag("--json", options->is_json, "Print JSON: whether there was an override");
   return [options, run](Context& context) { return run(*options, context); };
 }
 
 Action DescribeList(Arguments& arguments) {
   auto options = std::make_shared<LimitOptions>();
-  arguments.Flag("--json", options->is_json, "As JSON");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) { return List(*options, context); };
 }
 
 constexpr auto kLimitCommands = std::to_array<CommandRow>({
-    {"limit", kSteering, "Puts another number in place of the LIMITs that clients give", nullptr},
-    {"limit set", kSteering, "On the keys that match, so many may hold",
+    {"limit", kControlling, "Overrides the LIMITs that clients give", nullptr},
+    {"limit set", kControlling, "Sets how many owners may hold each matching key",
      [](Arguments& arguments) { return DescribeChange(arguments, true, Set); }},
-    {"limit del", kSteering, "What clients ask for counts again",
+    {"limit del", kControlling, "Ends an override: the LIMITs of clients apply again",
      [](Arguments& arguments) { return DescribeEnd(arguments, Delete); }},
-    {"limit list", kSteering, "What is in force, in all databases", DescribeList},
-    {"drain", kSteering, "Lets nobody new hold the keys that match",
+    {"limit list", kControlling, "Lists the overrides of all databases", DescribeList},
+    {"drain", kControlling, "Admits no new owners to the matching keys",
      [](Arguments& arguments) { return DescribeChange(arguments, false, Drain); }},
-    {"resume", kSteering, "Ends a drain: the lines go on",
+    {"resume", kControlling, "Ends a drain: waiters are granted locks again",
      [](Arguments& arguments) { return DescribeEnd(arguments, Resume); }},
 });
 

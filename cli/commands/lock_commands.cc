@@ -1,17 +1,17 @@
-// `lock`, `unlock`, `renew`, `wait`, `cancel`: what a program does with a lock, by hand.
+// `lock`, `unlock`, `renew`, `wait`, `cancel`: uses a lock by hand, as a program would.
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
 #include <thread>
 
-#include "cli/claim_tables.h"
+#include "cli/arguments/hold_arguments.h"
+#include "cli/arguments/lock_arguments.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/hold_words.h"
-#include "cli/lock_words.h"
-#include "cli/reply_fields.h"
-#include "cli/server_errors.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/connection/server_errors.h"
+#include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::int64_t kTokenMax = std::int64_t{1} << 53;
 constexpr std::int64_t kWaitersMax = 1'000'000;
-// What the server may take beyond the time that it was asked to wait.
+// How much longer than the requested wait the server may take.
 constexpr DurationMs kSlackMs = 10'000;
-// With --wait: how often and how long a server that is lost, or is starting, is asked again.
-constexpr DurationMs kAskAgainMs = 200;
+// With --wait: how often, and for how long, to retry while the server is unreachable or starting.
+constexpr DurationMs kRetryEveryMs = 200;
 constexpr DurationMs kUnreachableMs = 30'000;
 
-constexpr std::string_view kJsonHelp = "As JSON: what was asked and what came of it";
+constexpr std::string_view kJsonHelp = "Print JSON: the request and its result";
 
 DurationMs PatienceFor(const std::optional<DurationMs>& wait_ms, const Context& context) {
   if (!wait_ms) return 0;
@@ -36,8 +36,8 @@ DurationMs PatienceFor(const std::optional<DurationMs>& wait_ms, const Context& 
 // LOCK
 
 struct LockOptions {
-  HoldWords given;
-  LockWords words;
+  HoldArguments given;
+  LockArguments words;
   std::optional<DurationMs> keep_ms;
   std::optional<std::int64_t> max_waiters;
   std::optional<std::string> meta;
@@ -74,20 +74,19 @@ std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
   if (holders != nullptr && !holders->elements.empty()) {
     const HolderView holder = ReadHolder(holders->elements.front());
     text += "; " + screen.Quoted(holder.who.owner) + " has held it for " +
-            ShowDuration(holder.held_ms) + ", lease left " +
-            ShowTimeLeft(holder.ttl_ms, "without end");
+            ShowDuration(holder.held_ms) + ", " + ShowLeaseLeft(holder.ttl_ms);
   }
   text += "; " + std::to_string(IntegerOr(reply, "waiters")) + " waiting";
   const auto position = IntegerField(reply, "position");
-  if (position) text += ", place " + std::to_string(*position) + " is yours";
-  return text + "; `fairlockctl why` tells more";
+  if (position) text += ", your place is " + std::to_string(*position);
+  return text + "; `fairlockctl why` says more";
 }
 
-// Asks again when the connection is lost, as it is when the server restarts, and while the server
-// starts: it keeps the place in the queue for a while. A server that was never reached is not asked
-// twice.
-Result<protocol::Reply> AskUntilAnswered(LockOptions options, const HoldNames& names,
-                                         Context& context) {
+// Retries when the connection is lost (as when the server restarts) and while the server is
+// starting: the server keeps the place in the queue for a while. Does not retry if the server was
+// never reached.
+Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames& names,
+                                           Context& context) {
   Client& client = context.client;
   const TimeMs wait_until = NowMs() + options.words.wait_ms.value_or(0);
   TimeMs give_up_at = 0;
@@ -95,21 +94,21 @@ Result<protocol::Reply> AskUntilAnswered(LockOptions options, const HoldNames& n
     const std::vector<std::string> words = RequestOf(options, names);
     const std::vector<std::string_view> views(words.begin(), words.end());
     Result<protocol::Reply> reply =
-        client.AskPlainly(views, PatienceFor(options.words.wait_ms, context));
+        client.AskRaw(views, PatienceFor(options.words.wait_ms, context));
     if (reply && !reply->IsError()) return reply;
     const Result<protocol::Reply> failure =
         reply ? ServerFailure(reply->text, client.ServerName()) : reply.failure();
-    if (reply && !IsPassing(reply->text)) return failure;
+    if (reply && !IsTransient(reply->text)) return failure;
     if (client.has_connected() && (!reply || give_up_at == 0)) {
       give_up_at = NowMs() + kUnreachableMs;
     }
     if (NowMs() >= std::min(give_up_at, wait_until)) return failure;
-    std::this_thread::sleep_for(std::chrono::milliseconds(kAskAgainMs));
+    std::this_thread::sleep_for(std::chrono::milliseconds(kRetryEveryMs));
     if (*options.words.wait_ms < kForever) {
       options.words.wait_ms = std::max<DurationMs>(wait_until - NowMs(), 0);
     }
     if (reply) continue;
-    // A hold of this owner may be the one that the lost connection asked for.
+    // The lost connection may have obtained the hold that this owner now has.
     options.is_new = false;
     client.Reconnect();
   }
@@ -117,11 +116,11 @@ Result<protocol::Reply> AskUntilAnswered(LockOptions options, const HoldNames& n
 
 Result<int> Lock(const LockOptions& options, Context& context) {
   if (options.is_replace && !options.max_waiters) {
-    return Failure{kExitWrongUse, "--replace is that of --max-waiters"};
+    return Failure{kExitWrongUse, "--replace needs --max-waiters"};
   }
   const Result<HoldNames> names = NamesOf(options.given);
   if (!names) return names.failure();
-  const Result<protocol::Reply> reply = AskUntilAnswered(options, *names, context);
+  const Result<protocol::Reply> reply = RequestWithRetries(options, *names, context);
   if (!reply) return reply.failure();
   const auto token = IntegerField(*reply, "token");
   if (options.is_json) {
@@ -136,53 +135,53 @@ Result<int> Lock(const LockOptions& options, Context& context) {
 
 Action DescribeLock(Arguments& arguments) {
   auto options = std::make_shared<LockOptions>();
-  AddHoldWords(arguments, options->given);
-  AddLockWords(arguments, options->words);
+  AddHoldArguments(arguments, options->given);
+  AddLockArguments(arguments, options->words);
   arguments.DurationOrForever("--wait,-w", options->words.wait_ms,
-                              "Wait in line for so long; without it only try");
+                              "How long to wait in the queue (0: do not wait)");
   arguments.Duration("--keep", options->keep_ms,
-                     "If it cannot be had now, keep the place in line for so long");
+                     "If the lock is denied, keep a place in the queue for this long");
   arguments.Number("--max-waiters", options->max_waiters, {0, kWaitersMax},
-                   "Do not wait behind so many others");
+                   "Do not wait if this many others are waiting");
   arguments.Flag("--replace", options->is_replace,
-                 "With --max-waiters: put the newest waiter out of the line instead");
-  arguments.Flag("--new", options->is_new, "Not if the owner holds it already");
-  arguments.Text("--meta", options->meta, "A note that others see");
-  arguments.Flag("--json", options->is_json, "As JSON: what LOCK ... EXPLAIN answers");
+                 "With --max-waiters: replace the newest waiter instead");
+  arguments.Flag("--new", options->is_new, "Fail if the owner already holds the lock");
+  arguments.Text("--meta", options->meta, "A note, visible to others");
+  arguments.Flag("--json", options->is_json, "Print JSON: the reply to LOCK ... EXPLAIN");
   return [options](Context& context) { return Lock(*options, context); };
 }
 
-// The others ask one question and get a number.
+// The other commands send one request, whose reply is a number.
 
 struct HoldOptions {
-  HoldWords given;
-  std::string key;  // of `wait`, which has no owner
+  HoldArguments given;
+  std::string key;  // for `wait`, which has no owner
   std::optional<std::int64_t> token;
   std::optional<DurationMs> duration_ms;
   bool is_json = false;
 };
 
-// Which number means yes, and what is said of another one.
-struct Question {
+// A request whose reply is a number: the least number that means yes, and the message otherwise.
+struct YesNoRequest {
   std::vector<std::string> words;
   std::int64_t yes = 1;
   std::string if_no;
-  std::string_view field;  // of the number, in JSON
+  std::string_view field;  // the number's name in JSON
   DurationMs patience_ms = 0;
 };
 
-Result<int> Answer(const Question& question, boost::json::object asked, bool is_json,
+Result<int> Answer(const YesNoRequest& request, boost::json::object asked, bool is_json,
                    Context& context) {
-  const std::vector<std::string_view> views(question.words.begin(), question.words.end());
-  const Result<protocol::Reply> reply = context.client.Ask(views, question.patience_ms);
+  const std::vector<std::string_view> views(request.words.begin(), request.words.end());
+  const Result<protocol::Reply> reply = context.client.Ask(views, request.patience_ms);
   if (!reply) return reply.failure();
   if (is_json) {
-    asked[question.field] = reply->integer;
+    asked[request.field] = reply->integer;
     context.PrintJson(asked);
-  } else if (reply->integer < question.yes) {
-    context.Say(question.if_no);
+  } else if (reply->integer < request.yes) {
+    context.Say(request.if_no);
   }
-  return reply->integer >= question.yes ? kExitDone : kExitNo;
+  return reply->integer >= request.yes ? kExitDone : kExitNo;
 }
 
 boost::json::object ObjectOf(const HoldNames& names) {
@@ -196,27 +195,27 @@ boost::json::object ObjectOf(const HoldNames& names) {
   return object;
 }
 
-// Asks of all keys as one.
+// Sends one request for all keys.
 Result<int> AnswerOnKeys(std::string_view command, std::string_view field,
                          const HoldOptions& options, std::int64_t HoldCount(const HoldNames&),
                          Context& context) {
   const Result<HoldNames> names = NamesOf(options.given);
   if (!names) return names.failure();
-  Question question{.words = RequestOn(command, names->keys),
-                    .yes = HoldCount(*names),
-                    .if_no = context.errors.Quoted(names->owner) + " does not hold " +
-                             NameKeys(names->keys, context.errors) +
-                             (options.token ? " with that token" : ""),
-                    .field = field};
-  question.words.push_back(names->owner);
-  if (options.duration_ms) AddDuration(question.words, "PX", *options.duration_ms);
+  YesNoRequest request{.words = RequestOn(command, names->keys),
+                       .yes = HoldCount(*names),
+                       .if_no = context.errors.Quoted(names->owner) + " does not hold " +
+                                NameKeys(names->keys, context.errors) +
+                                (options.token ? " with that token" : ""),
+                       .field = field};
+  request.words.push_back(names->owner);
+  if (options.duration_ms) AddDuration(request.words, "PX", *options.duration_ms);
   if (options.token) {
-    question.words.insert(question.words.end(), {"TOKEN", std::to_string(*options.token)});
+    request.words.insert(request.words.end(), {"TOKEN", std::to_string(*options.token)});
   }
-  return Answer(question, ObjectOf(*names), options.is_json, context);
+  return Answer(request, ObjectOf(*names), options.is_json, context);
 }
 
-// The server answers how many it has released.
+// The server replies with the number of released keys.
 Result<int> Unlock(const HoldOptions& options, Context& context) {
   const auto all = [](const HoldNames& names) {
     return static_cast<std::int64_t>(names.keys.size());
@@ -229,13 +228,13 @@ Result<int> Renew(const HoldOptions& options, Context& context) {
   return AnswerOnKeys("RENEW", "renewed", options, one, context);
 }
 
-// The place of a request for several keys ends as a whole, whichever of them is named.
+// A request for several keys has one place, which any of its keys identifies.
 Result<int> Cancel(const HoldOptions& options, Context& context) {
   const Result<HoldNames> names = NamesOf(options.given);
   if (!names) return names.failure();
   const std::string& key = names->keys.front();
   return Answer({.words = {"CANCEL", key, names->owner},
-                 .if_no = context.errors.Quoted(names->owner) + " has no place in the line of " +
+                 .if_no = context.errors.Quoted(names->owner) + " has no place in the queue of " +
                           context.errors.Quoted(key),
                  .field = "cancelled"},
                 ObjectOf(*names), options.is_json, context);
@@ -243,14 +242,14 @@ Result<int> Cancel(const HoldOptions& options, Context& context) {
 
 Result<int> Wait(const HoldOptions& options, Context& context) {
   const DurationMs wait_ms = options.duration_ms.value_or(kForever);
-  Question question{.words = {"WAIT", options.key},
-                    .if_no = context.errors.Quoted(options.key) + " is still held",
-                    .field = "free",
-                    .patience_ms = PatienceFor(wait_ms, context)};
-  AddDuration(question.words, "TIMEOUT", wait_ms);
+  YesNoRequest request{.words = {"WAIT", options.key},
+                       .if_no = context.errors.Quoted(options.key) + " is still held",
+                       .field = "free",
+                       .patience_ms = PatienceFor(wait_ms, context)};
+  AddDuration(request.words, "TIMEOUT", wait_ms);
   boost::json::object asked;
   json::AddText(asked, "key", options.key);
-  const Result<int> status = Answer(question, std::move(asked), options.is_json, context);
+  const Result<int> status = Answer(request, std::move(asked), options.is_json, context);
   if (status && *status == kExitNo) return kExitNotObtained;
   return status;
 }
@@ -259,10 +258,9 @@ using RunHold = Result<int> (*)(const HoldOptions&, Context&);
 
 Action DescribeHold(Arguments& arguments, bool has_token, bool has_lease, RunHold run) {
   auto options = std::make_shared<HoldOptions>();
-  AddHoldWords(arguments, options->given);
+  AddHoldArguments(arguments, options->given);
   if (has_lease) {
-    arguments.Lease("--ttl", options->duration_ms,
-                    "The lease ends so long from now; without it, as long as before");
+    arguments.Lease("--ttl", options->duration_ms, "Length of the new lease, from now (as before)");
   }
   if (has_token) {
     arguments.Number("--token", options->token, {1, kTokenMax}, "Only the hold with this token");
@@ -281,19 +279,19 @@ Action DescribeCancel(Arguments& arguments) {
 
 Action DescribeWait(Arguments& arguments) {
   auto options = std::make_shared<HoldOptions>();
-  arguments.Required("KEY", options->key, "The lock's name");
+  arguments.Required("KEY", options->key, "Name of the lock");
   arguments.DurationOrForever("--timeout,--wait,-w", options->duration_ms,
-                              "No longer than that (forever)");
+                              "How long to wait (forever)");
   arguments.Flag("--json", options->is_json, std::string(kJsonHelp));
   return [options](Context& context) { return Wait(*options, context); };
 }
 
 constexpr auto kLockCommands = std::to_array<CommandRow>({
-    {"lock", kLocking, "Takes a lock, or several as one, and prints the token", DescribeLock},
-    {"unlock", kLocking, "Releases a lock, or leaves its line", DescribeUnlock},
-    {"renew", kLocking, "Lets a lease begin anew", DescribeRenew},
-    {"wait", kLocking, "Waits until nobody holds the lock, without taking it", DescribeWait},
-    {"cancel", kLocking, "Takes an owner out of a line", DescribeCancel},
+    {"lock", kLocking, "Takes a lock (or several, all or none) and prints its token", DescribeLock},
+    {"unlock", kLocking, "Releases a lock, or leaves its queue", DescribeUnlock},
+    {"renew", kLocking, "Renews a lease", DescribeRenew},
+    {"wait", kLocking, "Waits until nobody holds a lock, without taking it", DescribeWait},
+    {"cancel", kLocking, "Removes an owner from a queue", DescribeCancel},
 });
 
 }  // namespace

@@ -1,13 +1,13 @@
-// `locks`: the locks of all databases, page by page or sorted.
+// `locks`: lists the locks of all databases, page by page or sorted.
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/lock_walk.h"
-#include "cli/table.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -26,7 +26,7 @@ struct LocksOptions {
   bool is_json = false;
 };
 
-// Who stands before whom.
+// Whether the first row precedes the second.
 using Order = std::function<bool(const LockRow&, const LockRow&)>;
 
 struct SortRow {
@@ -49,13 +49,13 @@ const std::array<SortRow, 5>& Sorts() {
   return sorts;
 }
 
-// Prints rows as they come.
+// Prints rows page by page.
 class LocksPrinter {
  public:
   LocksPrinter(const Context& context, bool is_json)
       : context_(context), is_json_(is_json), table_(Columns(), context.out) {}
 
-  // False: nobody reads it any more.
+  // Returns false if the reader has gone.
   bool Print(const std::vector<LockRow>& rows) {
     std::string text = Opening();
     for (const LockRow& row : rows) {
@@ -75,15 +75,15 @@ class LocksPrinter {
       context_.Print(Opening() + "],\n\"shown\":" + std::to_string(shown_) +
                      ",\"found\":" + std::to_string(found) + "}\n");
     } else if (found == 0) {
-      context_.Print("No lock is held or waited for that matches.\n");
+      context_.Print("No matching lock is held or waited for.\n");
     } else if (found > shown_) {
       context_.Say(std::to_string(shown_) + " of " + std::to_string(found) +
-                   " are shown; --count N shows more");
+                   " shown; --count N shows more");
     }
   }
 
  private:
-  // Not before the first page is there, so that a failure to get it stands alone.
+  // Printed with the first page, so that a failure to fetch it leaves no output.
   std::string Opening() {
     if (!is_json_ || has_opened_) return {};
     has_opened_ = true;
@@ -144,7 +144,7 @@ Result<int> ShowAsTheyCome(const LocksOptions& options, LockWalk& walk, LocksPri
   return kExitDone;
 }
 
-// Keeps no more than the best `count`: a heap whose top is the worst of them.
+// Keeps only the best `count` rows, in a heap with the worst of them on top.
 Result<int> ShowSorted(const LocksOptions& options, LockWalk& walk, LocksPrinter& printer) {
   const Order& before = std::ranges::find(Sorts(), options.sort, &SortRow::name)->order;
   const auto count = static_cast<std::size_t>(options.count.value_or(kSortedDefault));
@@ -179,19 +179,20 @@ Action DescribeLocks(Arguments& arguments) {
   auto options = std::make_shared<LocksOptions>();
   arguments.Optional("GLOB", options->glob, "Only keys that match: * ? [a-z]");
   arguments.Duration("--waiting,-w", options->waiting_ms,
-                     "Only those for which somebody has waited so long (0: at all)");
-  arguments.Duration("--held", options->held_ms, "Only those held for so long");
+                     "Only locks with a waiter that has waited this long (0: any)");
+  arguments.Duration("--held", options->held_ms, "Only locks held for this long");
   arguments.Choice("--sort,-s", options->sort,
                    {"wait", "held", "waiters", "holders", "key", "none"},
-                   "What comes first; without it they come as the server walks them");
+                   "Sort order (none: the order of the server's scan)");
   arguments.Number("--count,-n", options->count, {1, kSortedMax},
-                   "At most so many (sorted: 1000 if not given)");
-  arguments.Flag("--json", options->is_json, "As JSON");
+                   "Maximum number of locks (all; sorted: 1000)");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) { return ShowLocks(*options, context); };
 }
 
 constexpr auto kLocksCommands = std::to_array<CommandRow>({
-    {"locks", kLooking, "Lists what is held and waited for, in all databases", DescribeLocks},
+    {"locks", kInspecting, "Lists locks that are held or waited for, in all databases",
+     DescribeLocks},
 });
 
 }  // namespace

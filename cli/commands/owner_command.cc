@@ -1,12 +1,12 @@
-// `owner`: all that one owner holds and waits for.
+// `owner`: lists all that one owner holds and waits for.
 #include <array>
 #include <memory>
 
-#include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/lock_walk.h"
-#include "cli/table.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "cli/views/claim_tables.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -18,18 +18,18 @@ struct OwnerOptions {
   bool is_json = false;
 };
 
-// What the owner has on one key, at the moment of the look.
+// The owner's hold or place on one key.
 struct Claim {
   std::string key;
   int database = 0;
-  std::int64_t position = 0;  // 0: it holds
+  std::int64_t position = 0;  // 0: the owner holds the lock
   DurationMs held_ms = 0;
   std::optional<DurationMs> ttl_ms;
 };
 
-// None: it was there during the walk, and is gone.
-Result<std::optional<Claim>> LookAtClaim(const LockRow& row, const std::string& owner,
-                                         Client& client) {
+// Returns nullopt if the claim has ended since the scan.
+Result<std::optional<Claim>> FetchClaim(const LockRow& row, const std::string& owner,
+                                        Client& client) {
   const auto selected = client.Ask({"SELECT", std::to_string(row.database)});
   if (!selected) return selected.failure();
   const Result<protocol::Reply> position = client.Ask({"POSITION", row.key, owner});
@@ -40,7 +40,7 @@ Result<std::optional<Claim>> LookAtClaim(const LockRow& row, const std::string& 
               .position = position->integer,
               .held_ms = 0,
               .ttl_ms = {}};
-  const Result<LockView> lock = AskForLock(client, row.key);
+  const Result<LockView> lock = FetchLock(client, row.key);
   if (!lock) return lock.failure();
   for (const HolderView& holder : lock->holders) {
     if (holder.who.owner != owner) continue;
@@ -57,7 +57,7 @@ Result<std::vector<Claim>> FindClaims(const std::string& owner, Context& context
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
     for (const LockRow& row : *page) {
-      const auto claim = LookAtClaim(row, owner, context.client);
+      const auto claim = FetchClaim(row, owner, context.client);
       if (!claim) return claim.failure();
       if (*claim) claims.push_back(**claim);
     }
@@ -79,7 +79,7 @@ std::string ClaimsText(const std::vector<Claim>& claims, const Screen& screen) {
                {holds ? "holds" : "place " + std::to_string(claim.position),
                 holds ? Tint::kGood : Tint::kWarning},
                {holds ? ShowDuration(claim.held_ms) : "-"},
-               {holds ? ShowTimeLeft(claim.ttl_ms, "no end") : "-"}});
+               {holds ? ShowTimeLeft(claim.ttl_ms, "unlimited") : "-"}});
   }
   return table.Flush();
 }
@@ -112,13 +112,13 @@ Result<int> ShowOwner(const OwnerOptions& options, Context& context) {
 
 Action DescribeOwner(Arguments& arguments) {
   auto options = std::make_shared<OwnerOptions>();
-  arguments.Required("OWNER", options->owner, "Who holds or waits");
-  arguments.Flag("--json", options->is_json, "As JSON");
+  arguments.Required("OWNER", options->owner, "The owner");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) { return ShowOwner(*options, context); };
 }
 
 constexpr auto kOwnerCommands = std::to_array<CommandRow>({
-    {"owner", kLooking, "All that one owner holds and waits for", DescribeOwner},
+    {"owner", kInspecting, "Lists all that one owner holds and waits for", DescribeOwner},
 });
 
 }  // namespace

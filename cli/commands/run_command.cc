@@ -1,4 +1,4 @@
-// `run`: a command under a lock.
+// `run`: runs a command under a lock.
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct RunArguments {
   bool is_nonblocking = false;
 };
 
-// Different for each run, and telling where it is: "web-3:4711:9f86d081".
+// A unique owner that says where it runs: "web-3:4711:9f86d081".
 std::string MakeOwner() {
   std::array<char, HOST_NAME_MAX + 1> host{};
   ::gethostname(host.data(), host.size() - 1);
@@ -41,25 +41,25 @@ std::string MakeOwner() {
 }
 
 std::string FindMistake(const RunArguments& given, const Context& context) {
-  if (context.behind_dashes.empty()) {
-    return "which command? It stands behind `--`: fairlockctl run KEY -- COMMAND ARGS";
+  if (context.after_dashes.empty()) {
+    return "COMMAND is required: give it after `--`, as in `fairlockctl run KEY -- COMMAND ARGS`";
   }
   if (given.run.keys.empty() && given.more_keys.empty()) {
-    return "KEY is required: in front of `--`, or with --key";
+    return "KEY is required: give it before `--`, or with --key";
   }
   if (given.run.words.wait_ms && given.is_nonblocking) {
-    return "--wait and --nonblock exclude each other";
+    return "--wait and --nonblock cannot be given together";
   }
   if (given.grace_ms && !given.run.is_session) return "--grace needs --session";
   if (given.run.words.is_shared && given.run.words.limit) {
-    return "--shared and --limit exclude each other";
+    return "--shared and --limit cannot be given together";
   }
   return "";
 }
 
 RunOptions Complete(const RunArguments& given, const Context& context) {
   RunOptions run = given.run;
-  run.command = context.behind_dashes;
+  run.command = context.after_dashes;
   run.keys.insert(run.keys.end(), given.more_keys.begin(), given.more_keys.end());
   run.is_owner_given = given.owner.has_value();
   run.owner = given.owner ? *given.owner : MakeOwner();
@@ -81,24 +81,25 @@ Result<int> RunUnderLock(const RunArguments& given, Context& context) {
 
 Action DescribeRun(Arguments& arguments) {
   auto given = std::make_shared<RunArguments>();
-  arguments.Words("KEY", given->run.keys, "The lock's name, or several: all of them or none");
-  arguments.Texts("--key", given->more_keys, "The same as an option; once for each key");
-  AddLockWords(arguments, given->run.words);
+  arguments.Words("KEY", given->run.keys, "Name of the lock, or of several: all or none");
+  arguments.Texts("--key", given->more_keys, "Name of a lock; may be repeated");
+  AddLockArguments(arguments, given->run.words);
   arguments.DurationOrForever("--wait,-w", given->run.words.wait_ms,
-                              "How long to wait in the queue (forever); 0 only tries");
-  arguments.Flag("-n,--nonblock", given->is_nonblocking, "Only try: --wait 0");
+                              "How long to wait in the queue (forever); 0: do not wait");
+  arguments.Flag("-n,--nonblock", given->is_nonblocking, "Do not wait: the same as --wait 0");
   arguments.Number("-E,--conflict-exit-code", given->conflict_exit_code, {0, 255},
-                   "The exit status if the lock is not obtained (75)");
+                   "Exit status if the lock is not obtained (75)");
   arguments.Flag("--session", given->run.is_session,
-                 "The lock lives as long as this process's connection, without a lease");
-  arguments.Duration("--grace", given->grace_ms, "With --session: outlives its connection by that");
+                 "Tie the lock to the connection of this process, without a lease");
+  arguments.Duration("--grace", given->grace_ms,
+                     "With --session: how long the lock outlives the connection");
   arguments.Duration("--kill-after", given->kill_after_ms,
-                     "After a lost lock: from SIGTERM to SIGKILL (10s)");
+                     "When the lock is lost: time from SIGTERM to SIGKILL (10s)");
   arguments.Duration("--report-every", given->report_every_ms,
-                     "Off a terminal: how often it says what it waits for (1m); 0 never");
+                     "Off a terminal: how often to report the wait (1m); 0: never");
   arguments.Flag("--json", given->run.is_json,
-                 "What it says itself, on standard error, is one JSON object a line");
-  arguments.Text("--owner,-o", given->owner, "Who holds it (HOST:PID:RANDOM)");
+                 "Print own messages, on standard error, as one JSON object per line");
+  arguments.Text("--owner,-o", given->owner, "The owner (HOST:PID:RANDOM)");
   return [given](Context& context) { return RunUnderLock(*given, context); };
 }
 

@@ -1,4 +1,4 @@
-// `ping`, `backup` and `config`: the server itself.
+// `ping`, `backup` and `config`: commands for the server itself.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands/all_commands.h"
-#include "cli/table.h"
+#include "cli/output/table.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -39,7 +39,7 @@ std::string PingText(const std::vector<std::int64_t>& times_us, const std::strin
 }
 
 Result<int> Ping(const ServerOptions& options, Context& context) {
-  // The first one pays for the connection.
+  // The first PING also opens the connection.
   const Result<protocol::Reply> first = context.client.Ask({"PING"});
   if (!first) return first.failure();
   std::vector<std::int64_t> times_us;
@@ -78,8 +78,8 @@ Result<int> GetSettings(const ServerOptions& options, Context& context) {
     return kExitDone;
   }
   if (reply->elements.empty()) {
-    context.Say("there is no option " + context.errors.Quoted(glob) +
-                "; `fairlockctl config get` lists all");
+    context.Say("no option matches " + context.errors.Quoted(glob) +
+                "; `fairlockctl config get` lists the options");
     return kExitNo;
   }
   context.Print(SettingsText(*reply, context.out));
@@ -127,41 +127,41 @@ Action DescribeBackup(Arguments& arguments) {
   constexpr std::int64_t kKeptMax = 10'000;
   auto options = std::make_shared<BackupOptions>();
   arguments.Optional("DIR", options->folder,
-                     "Folder on the server's machine for it (the server's backup_dir)");
+                     "Folder on the server's machine (the server's backup_dir)");
   arguments.Number("--keep,-k", options->keep, {1, kKeptMax},
-                   "Keeps this many backups of this server there; removes older ones");
-  arguments.Flag("--json", options->is_json, "As JSON");
+                   "Keep this many backups of this server there; remove older ones");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) { return Backup(*options, context); };
 }
 
 Action DescribePing(Arguments& arguments) {
   auto options = std::make_shared<ServerOptions>();
-  arguments.Number("--count,-n", options->count, {1, kPingsMax}, "So often (1)");
-  arguments.Flag("--json", options->is_json, "As JSON: the time of each");
+  arguments.Number("--count,-n", options->count, {1, kPingsMax}, "Number of pings (1)");
+  arguments.Flag("--json", options->is_json, "Print JSON: the time of each ping");
   return [options](Context& context) { return Ping(*options, context); };
 }
 
 Action DescribeGet(Arguments& arguments) {
   auto options = std::make_shared<ServerOptions>();
-  arguments.Optional("GLOB", options->glob, "Only options that match");
-  arguments.Flag("--json", options->is_json, "As JSON");
+  arguments.Optional("GLOB", options->glob, "Only options that match: * ? [a-z]");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) { return GetSettings(*options, context); };
 }
 
 Action DescribeSet(Arguments& arguments) {
   auto options = std::make_shared<ServerOptions>();
-  arguments.Required("OPTION", options->name, "Its name");
-  arguments.Required("VALUE", options->value, "As in the server's file");
-  arguments.Flag("--json", options->is_json, "As JSON: the option and its value");
+  arguments.Required("OPTION", options->name, "Name of the option");
+  arguments.Required("VALUE", options->value, "New value, as in the server's configuration file");
+  arguments.Flag("--json", options->is_json, "Print JSON: the option and its value");
   return [options](Context& context) { return SetSetting(*options, context); };
 }
 
 constexpr auto kServerCommands = std::to_array<CommandRow>({
-    {"ping", kServing, "Whether the server answers, and how soon", DescribePing},
-    {"backup", kServing, "Makes a dated copy of the running server's data", DescribeBackup},
-    {"config", kServing, "The server's options", nullptr},
-    {"config get", kServing, "Their values", DescribeGet},
-    {"config set", kServing, "Changes one until the server ends", DescribeSet},
+    {"ping", kServer, "Measures how fast the server replies", DescribePing},
+    {"backup", kServer, "Makes a dated copy of the running server's data", DescribeBackup},
+    {"config", kServer, "Shows or changes the server's options", nullptr},
+    {"config get", kServer, "Shows the options and their values", DescribeGet},
+    {"config set", kServer, "Changes an option until the server stops", DescribeSet},
 });
 
 }  // namespace

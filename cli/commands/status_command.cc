@@ -1,19 +1,19 @@
-// `status`: how the server is, in one look.
+// `status`: the server's health and load at a glance.
 #include <array>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/contended.h"
-#include "cli/duration.h"
-#include "cli/info_report.h"
-#include "cli/lock_walk.h"
+#include "cli/output/duration.h"
+#include "cli/views/contended_locks.h"
+#include "cli/views/info_report.h"
+#include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
 
 namespace {
 
-// A look must not take long: of a server with more locks than this, only some are walked.
+// Bounds the time of a scan: on a server with more locks, only these pages are read.
 constexpr int kPagesMax = 200;
 constexpr std::size_t kContendedShown = 5;
 
@@ -24,19 +24,19 @@ struct StatusOptions {
 std::string MostWaitedFor(const Contended& contended, const Screen& screen) {
   if (contended.rows.empty()) return "\nNobody waits for a lock.\n";
   return "\n" + ContendedText(contended, "MOST WAITED FOR", screen) +
-         (contended.is_whole ? "" : "(of a part of the locks; there are very many)\n");
+         (contended.is_whole ? "" : "(only part of the locks were scanned: there are too many)\n");
 }
 
-// What an operator asks first: is it kept, is there room.
+// What an operator asks first: are locks persisted, and is there disk space?
 std::string PersistenceText(const InfoReport& info) {
   const std::string durability = info.Text("durability");
   if (durability.empty() || durability == "none") return "nothing: durability none";
   std::string text = "durability " + Printable(durability, Charset::kAscii) + ", " +
-                     ShowBytes(info.Number("journal_waiting_bytes")) + " on the way there, " +
+                     ShowBytes(info.Number("journal_waiting_bytes")) + " being written, " +
                      ShowBytes(info.Number("free_disk_bytes")) + " free, " +
-                     ShowCount(info.Number("rows_loaded")) + " rows were loaded at the start";
-  if (info.Number("short_of_disk") > 0) text += "; short of room: new locks are refused";
-  if (info.Number("storage_failed") > 0) text += "; IT HAS FAILED";
+                     ShowCount(info.Number("rows_loaded")) + " rows loaded at startup";
+  if (info.Number("short_of_disk") > 0) text += "; short of space: new locks are refused";
+  if (info.Number("storage_failed") > 0) text += "; WRITING HAS FAILED";
   return text;
 }
 
@@ -55,9 +55,9 @@ std::vector<Line> Lines(const InfoReport& info, std::int64_t ping_us, const Cont
       {"server", "fairlockd " + text("fairlock_version") + " at " + context.client.ServerName() +
                      ", process " + text("process_id") + ", " + text("role")},
       {"up for", uptime_s == 0 ? "less than 1s" : ShowDuration(uptime_s * 1000)},
-      {"answers in", std::to_string(ping_us) + " us, the way there and back included"},
+      {"answers in", std::to_string(ping_us) + " us, network included"},
       {"clients", count("connected_clients") + " of " + count("maxclients") + ", " +
-                      count("blocked_clients") + " of them wait"},
+                      count("blocked_clients") + " of them waiting"},
       {"memory", ShowBytes(info.Number("used_memory"))},
       {"on disk", PersistenceText(info)},
       {"locks", count("locks") + " with " + count("holders") + " holders and " + count("waiters") +
@@ -100,9 +100,9 @@ boost::json::object ObjectOf(const InfoReport& info, std::int64_t ping_us,
 }
 
 Result<int> ShowStatus(const StatusOptions& options, Context& context) {
-  const Result<InfoReport> info = AskForInfo(context.client);
+  const Result<InfoReport> info = FetchInfo(context.client);
   if (!info) return info.failure();
-  // On a connection that is open, so that it is the way and the server that are measured.
+  // On an open connection, so that only the network and the server are measured.
   const std::int64_t begin_ns = NowNs();
   const Result<protocol::Reply> pong = context.client.Ask({"PING"});
   if (!pong) return pong.failure();
@@ -121,12 +121,13 @@ Result<int> ShowStatus(const StatusOptions& options, Context& context) {
 
 Action DescribeStatus(Arguments& arguments) {
   auto options = std::make_shared<StatusOptions>();
-  arguments.Flag("--json", options->is_json, "As JSON: all of INFO, and the most waited for");
+  arguments.Flag("--json", options->is_json,
+                 "Print JSON: all fields of INFO, and the most contended locks");
   return [options](Context& context) { return ShowStatus(*options, context); };
 }
 
 constexpr auto kStatusCommands = std::to_array<CommandRow>({
-    {"status", kLooking, "The server's health and load, and what is most waited for",
+    {"status", kInspecting, "Shows the server's health and load, and the most contended locks",
      DescribeStatus},
 });
 

@@ -1,10 +1,11 @@
-// `top`: a live view of the whole terminal.
+// `top`: a live, full-screen view.
 #include <unistd.h>
 
 #include <array>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
+#include "cli/output/duration.h"
 #include "cli/top/top.h"
 
 namespace fairlock::cli {
@@ -23,13 +24,14 @@ Result<int> ShowTop(const TopArguments& given, Context& context) {
   options.glob = given.glob.value_or(options.glob);
   options.every_ms = given.every_ms.value_or(options.every_ms);
   if (options.every_ms < kEveryMinMs) {
-    return Failure{kExitWrongUse, "--every must be at least 100ms"};
+    return Failure{kExitWrongUse,
+                   "--every must be at least 100ms, got " + ShowDuration(options.every_ms)};
   }
   if (::isatty(STDIN_FILENO) != 1 || !context.out.is_terminal) {
     return Failure{kExitWrongUse,
-                   "top needs a terminal; `fairlockctl status` prints the same once"};
+                   "top needs a terminal; `fairlockctl status` prints a summary once"};
   }
-  // Before the terminal is taken over, so that a wrong address is told like everywhere.
+  // Before taking over the terminal, so that a wrong address is reported as by any command.
   const Result<protocol::Reply> pong = context.client.Ask({"PING"});
   if (!pong) return pong.failure();
   return Top(options, context).Run();
@@ -38,13 +40,12 @@ Result<int> ShowTop(const TopArguments& given, Context& context) {
 Action DescribeTop(Arguments& arguments) {
   auto given = std::make_shared<TopArguments>();
   arguments.Optional("GLOB", given->glob, "Only keys that match: * ? [a-z]");
-  arguments.Duration("--every", given->every_ms, "How often it looks (1s)");
+  arguments.Duration("--every", given->every_ms, "How often to refresh, at least 100ms (1s)");
   return [given](Context& context) { return ShowTop(*given, context); };
 }
 
 constexpr auto kTopCommands = std::to_array<CommandRow>({
-    {"top", kLooking,
-     "A live view: the longest lines, the busiest labels; to look closer and break", DescribeTop},
+    {"top", kInspecting, "Shows a live view: the longest queues, the busiest labels", DescribeTop},
 });
 
 }  // namespace

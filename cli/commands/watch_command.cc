@@ -1,12 +1,12 @@
-// `watch`: what happens to locks, as it happens.
+// `watch`: prints events as they happen.
 #include <array>
 #include <memory>
 
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/lock_message.h"
-#include "cli/past_events.h"
-#include "cli/server_errors.h"
+#include "cli/connection/server_errors.h"
+#include "cli/output/duration.h"
+#include "cli/views/history.h"
+#include "cli/views/lock_message.h"
 
 namespace fairlock::cli {
 
@@ -27,7 +27,7 @@ std::string ChannelPattern(const WatchOptions& options, const Context& context) 
          "__:" + options.glob.value_or("*");
 }
 
-// The message of a lock's channel; empty: it is something else.
+// The text of a message on a lock's channel; empty for any other push message.
 std::string MessageOf(const protocol::Reply& push) {
   const bool is_message = push.elements.size() == 4 && push.elements[0].text == "pmessage";
   return is_message ? push.elements[3].text : "";
@@ -73,14 +73,15 @@ Result<int> Watch(const WatchOptions& options, Context& context) {
 Action DescribeWatch(Arguments& arguments) {
   auto options = std::make_shared<WatchOptions>();
   arguments.Optional("GLOB", options->glob, "Only keys that match: * ? [a-z]");
-  arguments.Number("--count,-n", options->count, {1, INT64_MAX}, "Ends after so many events");
-  arguments.Duration("--for", options->duration_ms, "Ends after so long");
-  arguments.Flag("--json", options->is_json, "One JSON object a line, as the server publishes it");
+  arguments.Number("--count,-n", options->count, {1, INT64_MAX}, "Stop after this many events");
+  arguments.Duration("--for", options->duration_ms, "Stop after this time");
+  arguments.Flag("--json", options->is_json,
+                 "One JSON object per line, as the server publishes it");
   return [options](Context& context) { return Watch(*options, context); };
 }
 
 constexpr auto kWatchCommands = std::to_array<CommandRow>({
-    {"watch", kLooking, "What happens to locks, as it happens", DescribeWatch},
+    {"watch", kInspecting, "Prints events of locks as they happen", DescribeWatch},
 });
 
 }  // namespace

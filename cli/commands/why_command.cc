@@ -1,12 +1,12 @@
-// `why`: the state of one key in sentences.
+// `why`: explains the state of one key in sentences.
 #include <array>
 #include <memory>
 
-#include "cli/claim_tables.h"
 #include "cli/commands/all_commands.h"
-#include "cli/duration.h"
-#include "cli/past_events.h"
-#include "cli/reply_fields.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
+#include "cli/views/history.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -24,15 +24,15 @@ struct WhyOptions {
 };
 
 struct Findings {
-  protocol::Reply info;  // of LOCKINFO
+  protocol::Reply info;  // the reply to LOCKINFO
   LockView lock;
-  std::optional<std::int64_t> position;  // 0: holds
+  std::optional<std::int64_t> position;  // 0: the owner holds the lock
   std::optional<protocol::Reply> place;
-  PastPage past;
-  std::string past_refusal;  // why there is no past
+  HistoryPage past;
+  std::string history_refusal;  // why there is no history
 };
 
-// The place at which the owner was a moment ago, unless the line has moved on.
+// Returns the owner's place, unless the queue has moved on since `position` was read.
 Result<std::optional<protocol::Reply>> FindPlace(const WhyOptions& options, std::int64_t position,
                                                  Client& client) {
   const std::int64_t start = std::max<std::int64_t>(position - kPlacesAround / 2, 0);
@@ -63,16 +63,16 @@ Result<Findings> Investigate(const WhyOptions& options, Context& context) {
     if (!place) return place.failure();
     findings.place = std::move(*place);
   }
-  // A server that keeps no history says so; the rest is worth being told all the same.
-  Result<PastPage> past = AskForPast(
+  // A server without a history refuses; the rest of the answer is still useful.
+  Result<HistoryPage> past = FetchHistory(
       context.client, {.key = options.key, .owner = options.owner, .count = kEventsShown});
   if (!past && past.failure().exit_code == kExitUnreachable) return past.failure();
   if (past) findings.past = std::move(*past);
-  if (!past) findings.past_refusal = past.failure().text;
+  if (!past) findings.history_refusal = past.failure().text;
   return findings;
 }
 
-// Why somebody who asks now is not let in; empty: he is.
+// Why a new request is not granted at once; empty if it is.
 std::string_view ReasonOf(const LockView& lock) {
   if (lock.override_limit == 0) return "drained";
   if (!lock.holders.empty()) return "held";
@@ -87,8 +87,8 @@ std::string HoldersSentences(const LockView& lock, const Screen& screen) {
     const HolderView& holder = lock.holders[i];
     text += "It is held by " + screen.Tinted(screen.Printable(holder.who.owner), Tint::kHeading) +
             " since " + ShowMoment(holder.who.since_unix_ms) + " (" + ShowDuration(holder.held_ms) +
-            "), from " + ShowOrigin(holder.who, screen) + ", lease left " +
-            ShowTimeLeft(holder.ttl_ms, "without end") + ", token " + std::to_string(holder.token);
+            "), from " + ShowOrigin(holder.who, screen) + ", " + ShowLeaseLeft(holder.ttl_ms) +
+            ", token " + std::to_string(holder.token);
     if (!holder.who.meta.empty()) text += ", note " + screen.Quoted(holder.who.meta);
     text += ".\n";
   }
@@ -102,37 +102,40 @@ std::string StateSentences(const LockView& lock, const Screen& screen) {
   std::string text;
   if (lock.override_limit == 0) {
     text +=
-        "An operator drains it: nobody new gets it until that ends (`fairlockctl limit list` "
-        "says who and why).\n";
+        "An operator has drained it: no new owner gets it until the drain ends "
+        "(`fairlockctl limit list` says who drained it and why).\n";
   }
   text += HoldersSentences(lock, screen);
   if (lock.reserved_count > 0) {
-    text += "It is reserved for the head of the line, which is absent and may come back.\n";
+    text += "It is reserved for the first waiter, which is absent and may come back.\n";
   }
   if (lock.cooling_ms > 0) {
-    text += "It was released before its minimum time was over and cools for another " +
-            ShowDuration(lock.cooling_ms) + ".\n";
+    text +=
+        "It was released before its minimum hold time was over, and is in cooldown for another " +
+        ShowDuration(lock.cooling_ms) + ".\n";
   }
-  if (ReasonOf(lock).empty()) text += "It is free, and nobody waits: who asks gets it.\n";
+  if (ReasonOf(lock).empty())
+    text += "It is free, and nobody waits: a new request gets it at once.\n";
   if (lock.waiter_count > 0) {
-    text += std::to_string(lock.waiter_count) + (lock.waiter_count == 1 ? " waits" : " wait") +
-            " in line.\n";
+    text += std::to_string(lock.waiter_count) +
+            (lock.waiter_count == 1 ? " waiter is" : " waiters are") + " in the queue.\n";
   }
   return text;
 }
 
-// How long until the place is reached, if holds go on to last as they did; none: nobody knows.
+// The expected time until the owner's turn, from the mean of recent holds; nullopt if unknown.
 std::optional<DurationMs> ExpectedWait(const Findings& findings) {
   if (findings.position.value_or(0) == 0 || !findings.lock.hold_mean_ms) return std::nullopt;
   return *findings.position * *findings.lock.hold_mean_ms /
          std::max<std::int64_t>(findings.lock.limit, 1);
 }
 
-// Of a place whose owner is away: whether it has its turn, and for how long it stays.
+// Describes an absent owner's place: whether its turn has come, and how long the place is kept.
 std::string AbsenceText(const PlaceView& place) {
   const std::string left = place.keep_ms ? " for another " + ShowDuration(*place.keep_ms) : "";
-  if (place.state == "reserved") return "; its turn is now: it is away, and a room is kept" + left;
-  if (place.state == "absent") return "; it is away, and its place is kept" + left;
+  if (place.state == "reserved")
+    return "; its turn has come: it is absent, and a slot is reserved for it" + left;
+  if (place.state == "absent") return "; it is absent, and its place is kept" + left;
   return "";
 }
 
@@ -147,22 +150,23 @@ std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
   bool has_turn = false;
   if (findings.place) {
     const PlaceView place = ReadPlace(*findings.place);
-    text += " since " + ShowDuration(place.waited_ms) + ", from " + ShowOrigin(place.who, screen);
+    text += " and has waited for " + ShowDuration(place.waited_ms) + ", from " +
+            ShowOrigin(place.who, screen);
     text += AbsenceText(place);
     has_turn = place.state == "reserved";
   }
   const auto expected = ExpectedWait(findings);
   if (expected && !has_turn) {
-    text += "; by the recent holds of " + ShowDuration(*findings.lock.hold_mean_ms) +
-            " it is its turn in about " + ShowDuration(*expected);
+    text += "; with recent holds of " + ShowDuration(*findings.lock.hold_mean_ms) +
+            ", its turn comes in about " + ShowDuration(*expected);
   }
   return text + ".\n";
 }
 
-std::string PastSentences(const Findings& findings, const Screen& screen) {
-  if (!findings.past_refusal.empty()) return "\n" + findings.past_refusal + "\n";
+std::string HistorySentences(const Findings& findings, const Screen& screen) {
+  if (!findings.history_refusal.empty()) return "\n" + findings.history_refusal + "\n";
   if (findings.past.events.empty()) return "";
-  return "\n" + PastText(findings.past.events, false, screen);
+  return "\n" + HistoryText(findings.past.events, false, screen);
 }
 
 boost::json::object ObjectOf(const WhyOptions& options, const Findings& findings) {
@@ -192,21 +196,21 @@ Result<int> ShowWhy(const WhyOptions& options, Context& context) {
   }
   context.Print(StateSentences(findings->lock, context.out) +
                 OwnerSentence(options, *findings, context.out) +
-                PastSentences(*findings, context.out));
+                HistorySentences(*findings, context.out));
   return kExitDone;
 }
 
 Action DescribeWhy(Arguments& arguments) {
   auto options = std::make_shared<WhyOptions>();
-  arguments.Required("KEY", options->key, "The lock's name");
-  arguments.Optional("OWNER", options->owner, "Somebody who wants it");
-  arguments.Flag("--json", options->is_json, "As JSON");
+  arguments.Required("KEY", options->key, "Name of the lock");
+  arguments.Optional("OWNER", options->owner, "An owner that waits for the lock");
+  arguments.Flag("--json", options->is_json, "Print JSON");
   return [options](Context& context) { return ShowWhy(*options, context); };
 }
 
 constexpr auto kWhyCommands = std::to_array<CommandRow>({
-    {"why", kLooking, "Who has a lock since when, what one who wants it waits for, and the past",
-     DescribeWhy},
+    {"why", kInspecting,
+     "Explains who holds a lock, what an owner waits for, and the latest events", DescribeWhy},
 });
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <csignal>
 #include <cstring>
 
-#include "cli/descriptor.h"
-#include "cli/exit_codes.h"
-#include "cli/printable.h"
+#include "cli/base/descriptor.h"
+#include "cli/base/exit_codes.h"
+#include "cli/output/printable.h"
 
 namespace fairlock::cli {
 
@@ -20,7 +20,8 @@ namespace {
 
 bool HasTerminal() { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
 
-// From the background this would stop us with SIGTTOU; it is blocked in both processes meanwhile.
+// From the background, tcsetpgrp() would stop this process with SIGTTOU, so SIGTTOU is blocked
+// during the call, in parent and child alike.
 void GiveTerminalTo(pid_t group) {
   sigset_t stop;
   sigset_t before;
@@ -44,13 +45,14 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// In the new process. Returns only what execvp() says; it comes back through the pipe.
-int Become(const ChildOptions& options, const std::vector<char*>& command, bool has_terminal,
-           pid_t parent) {
+// Runs in the child. Returns only if execvp() fails, with its errno, which the caller sends through
+// the pipe.
+int ExecuteCommand(const ChildOptions& options, const std::vector<char*>& command,
+                   bool has_terminal, pid_t parent) {
   ::setpgid(0, 0);
   if (has_terminal) GiveTerminalTo(::getpid());
   ::prctl(PR_SET_PDEATHSIG, options.signal_if_orphaned);
-  if (::getppid() != parent) ::_exit(kExitCannotRun);  // it died before we asked to be told
+  if (::getppid() != parent) ::_exit(kExitCannotRun);  // the parent died before prctl()
   for (const std::string& variable : options.variables) {
     ::putenv(const_cast<char*>(variable.c_str()));
   }
@@ -59,7 +61,7 @@ int Become(const ChildOptions& options, const std::vector<char*>& command, bool 
   return errno;
 }
 
-// 0: the command runs.
+// Returns 0 if the command runs.
 int ReadError(int pipe) {
   int error = 0;
   while (::read(pipe, &error, sizeof(error)) < 0 && errno == EINTR) continue;
@@ -84,11 +86,11 @@ Result<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
   const pid_t pid = ::fork();
   if (pid < 0) return CannotRun(options.command[0], errno);
   if (pid == 0) {
-    const int error = Become(options, command, has_terminal, parent);
+    const int error = ExecuteCommand(options, command, has_terminal, parent);
     const ssize_t written = ::write(writing.number(), &error, sizeof(error));
     ::_exit(written > 0 ? kExitCannotRun : kExitCannotRun + 1);
   }
-  ::setpgid(pid, pid);  // in both processes: neither can count on being first
+  ::setpgid(pid, pid);  // in parent and child, as either may run first
   writing.Reset();
   const int error = ReadError(reading.number());
   if (error == 0) return ChildProcess(pid, has_terminal);
@@ -101,7 +103,7 @@ void ChildProcess::Signal(int signal) const { ::kill(pid_, signal); }
 
 void ChildProcess::SignalAll(int signal) const { ::kill(-pid_, signal); }
 
-std::optional<int> ChildProcess::Look() const {
+std::optional<int> ChildProcess::Poll() const {
   int status = 0;
   while (::waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
     if (WIFSTOPPED(status)) {
@@ -117,7 +119,7 @@ std::optional<int> ChildProcess::Look() const {
 void ChildProcess::StopTogether() const {
   GiveTerminalTo(::getpgrp());
   ::kill(0, SIGSTOP);
-  // The shell has let us go on.
+  // The shell has continued this process.
   GiveTerminalTo(pid_);
   SignalAll(SIGCONT);
 }

@@ -7,31 +7,32 @@
 #include <string>
 #include <vector>
 
-#include "cli/result.h"
+#include "cli/base/result.h"
 
 namespace fairlock::cli {
 
 struct ChildOptions {
   std::vector<std::string> command;
-  std::vector<std::string> variables;  // "NAME=VALUE", beside those of the environment
-  int signal_if_orphaned = 0;          // what the kernel sends it when our process dies first
+  std::vector<std::string> variables;  // "NAME=VALUE", added to the environment
+  int signal_if_orphaned = 0;          // sent by the kernel when this process dies
 };
 
-// In a process group of its own, so that all of it can be stopped, and in the terminal's foreground
-// if we were: Ctrl-C and Ctrl-Z are then its business, as in a shell. One thread starts it and
-// lives until it has ended.
+// Runs the command in its own process group, so that the whole group can be stopped. If this
+// process is in the terminal's foreground, the command's group takes its place, and handles Ctrl-C
+// and Ctrl-Z as it would in a shell. The thread that starts the command must live until the command
+// has ended.
 class ChildProcess {
  public:
-  // The failure's exit code is that of a shell that cannot run a command.
+  // A failure has the exit code that a shell uses when it cannot run a command.
   static Result<ChildProcess> Start(const ChildOptions& options);
 
   void Signal(int signal) const;     // to the command itself
   void SignalAll(int signal) const;  // to its whole group
 
-  // Looks whether something happened to it (SIGCHLD). Once it has ended: its exit status as a shell
-  // says it, 128 and the number of the signal if one ended it. When it was stopped at the terminal,
-  // we stop too, and go on with it.
-  std::optional<int> Look() const;
+  // Call after SIGCHLD. Returns the exit status once the command has ended, as a shell reports it:
+  // 128 plus the signal's number if a signal ended it. If the command was stopped at the terminal,
+  // stops this process too, and continues the command afterwards.
+  std::optional<int> Poll() const;
 
  private:
   ChildProcess(pid_t pid, bool has_terminal) : pid_(pid), has_terminal_(has_terminal) {}

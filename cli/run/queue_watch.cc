@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/duration.h"
-#include "cli/lock_views.h"
+#include "cli/output/duration.h"
+#include "cli/views/lock_views.h"
 
 namespace fairlock::cli {
 
 namespace {
 
-// A request that is granted at once leaves nothing to read.
+// Delays the first report, so that a request that is granted quickly prints nothing.
 constexpr DurationMs kFirstOnTerminalMs = 300;
 constexpr DurationMs kEveryOnTerminalMs = 1000;
 
@@ -21,43 +21,43 @@ QueueWatch::QueueWatch(const Context& context, const RunOptions& options, const 
     : context_(context),
       report_(report),
       rewrites_line_(context.errors.is_terminal && !options.is_json),
-      wire_(context.settings, context.login),
+      connection_(context.settings, context.login),
       keys_(options.keys),
       owner_(options.owner),
       every_ms_(rewrites_line_ ? kEveryOnTerminalMs : options.report_every_ms),
       begun_at_(now),
-      ask_at_(kForever),
+      send_at_(kForever),
       findings_(options.keys.size()) {
   if (rewrites_line_) {
-    ask_at_ = now + kFirstOnTerminalMs;
+    send_at_ = now + kFirstOnTerminalMs;
   } else if (every_ms_ > 0 && every_ms_ < kForever) {
-    ask_at_ = now + every_ms_;
+    send_at_ = now + every_ms_;
   }
 }
 
-TimeMs QueueWatch::WakeAt() const { return std::min(ask_at_, wire_.WakeAt()); }
+TimeMs QueueWatch::WakeAt() const { return std::min(send_at_, connection_.WakeAt()); }
 
 void QueueWatch::Advance(TimeMs now) {
-  wire_.Advance(now);
-  while (const auto reply = wire_.Take()) {
+  connection_.Advance(now);
+  while (const auto reply = connection_.Take()) {
     if (reply->type == protocol::ReplyType::kPush || sent_.empty()) continue;
     Take(*reply);
     if (sent_.empty()) Show(now);
   }
-  if (now >= ask_at_) Ask(now);
+  if (now >= send_at_) Ask(now);
 }
 
 void QueueWatch::Ask(TimeMs now) {
-  ask_at_ = now + every_ms_;
-  if (wire_.state() == Wire::State::kClosed) {
+  send_at_ = now + every_ms_;
+  if (connection_.state() == AsyncConnection::State::kClosed) {
     sent_.clear();
-    wire_.Open(now);
+    connection_.Open(now);
   }
   if (!sent_.empty()) return;
   for (std::size_t i = 0; i < keys_.size(); ++i) {
-    wire_.Send({"POSITION", keys_[i], owner_});
+    connection_.Send({"POSITION", keys_[i], owner_});
     sent_.push_back({Request::kPosition, i});
-    wire_.Send({"LOCKINFO", keys_[i]});
+    connection_.Send({"LOCKINFO", keys_[i]});
     sent_.push_back({Request::kLockInfo, i});
   }
 }
@@ -75,10 +75,10 @@ void QueueWatch::Take(const protocol::Reply& reply) {
 
 std::string QueueWatch::HoldersText(const protocol::Reply& info) const {
   const LockView lock = ReadLock(info);
-  if (lock.override_limit == 0) return "; an operator drains it";
+  if (lock.override_limit == 0) return "; drained by an operator";
   if (lock.holders.empty()) {
-    if (lock.cooling_ms > 0) return "; cooling for " + ShowDuration(lock.cooling_ms);
-    return lock.reserved_count > 0 ? "; reserved for an owner that is away" : "; held by nobody";
+    if (lock.cooling_ms > 0) return "; in cooldown for " + ShowDuration(lock.cooling_ms);
+    return lock.reserved_count > 0 ? "; reserved for an absent owner" : "; held by nobody";
   }
   const HolderView& first = lock.holders.front();
   std::string text = "; held by " + context_.errors.Quoted(first.who.owner) + " for " +
@@ -94,7 +94,7 @@ std::string QueueWatch::Text(TimeMs now) const {
   const auto index = static_cast<std::size_t>(furthest - findings_.begin());
   std::string text = "waiting for " + context_.errors.Quoted(keys_[index]);
   if (keys_.size() > 1) text += " of " + std::to_string(keys_.size()) + " keys";
-  text += " since " + ShowDuration(now - begun_at_);
+  text += " for " + ShowDuration(now - begun_at_);
   if (furthest->position > 0) text += ", place " + std::to_string(furthest->position);
   if (furthest->position == 1) text += ", next";
   return text + furthest->holders;

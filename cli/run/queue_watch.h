@@ -1,4 +1,4 @@
-// Says how far a waiting request has come.
+// Reports the progress of a waiting request.
 #pragma once
 
 #include <poll.h>
@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "cli/clock.h"
-#include "cli/command.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
+#include "cli/connection/async_connection.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
-#include "cli/wire.h"
 
 namespace fairlock::cli {
 
-// On a terminal it rewrites one line of standard error as the place and the holders change;
-// elsewhere it writes a line now and then. It asks on a connection of its own, since the one that
-// waits can ask nothing; what goes wrong with that connection does not matter. A request for
-// several keys is shown by the key that it is furthest from.
+// On a terminal, it rewrites one line of standard error as the place and the holders change;
+// elsewhere, it writes a line at intervals. It uses its own connection, because a waiting
+// connection executes nothing else; errors of its connection are ignored. For several keys, it
+// reports the key with the furthest place.
 class QueueWatch {
  public:
   QueueWatch(const Context& context, const RunOptions& options, const RunReport& report,
@@ -29,7 +29,7 @@ class QueueWatch {
   QueueWatch(const QueueWatch&) = delete;
   QueueWatch& operator=(const QueueWatch&) = delete;
 
-  pollfd Interest() const { return wire_.Interest(); }
+  pollfd Interest() const { return connection_.Interest(); }
   TimeMs WakeAt() const;
   void Advance(TimeMs now);
 
@@ -37,11 +37,11 @@ class QueueWatch {
   enum class Request : std::uint8_t { kPosition, kLockInfo };
   struct Sent {
     Request request;
-    std::size_t key;  // which of the keys
+    std::size_t key;  // index of the key
   };
   struct Finding {
     std::int64_t position = 0;  // 0: unknown
-    std::string holders;        // " held by ..."; empty: unknown
+    std::string holders;        // "; held by ..."; empty: unknown
   };
 
   void Ask(TimeMs now);
@@ -54,14 +54,14 @@ class QueueWatch {
   const Context& context_;
   const RunReport& report_;
   bool rewrites_line_;
-  Wire wire_;
+  AsyncConnection connection_;
   std::vector<std::string> keys_;
   std::string owner_;
   DurationMs every_ms_;
   TimeMs begun_at_;
-  TimeMs ask_at_;
-  std::deque<Sent> sent_;          // not answered yet
-  std::vector<Finding> findings_;  // of each key
+  TimeMs send_at_;
+  std::deque<Sent> sent_;          // requests in flight
+  std::vector<Finding> findings_;  // one per key
   bool has_shown_ = false;
 };
 

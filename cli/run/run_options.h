@@ -1,27 +1,27 @@
-// What `fairlockctl run` was asked for.
+// The options of `fairlockctl run`.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/clock.h"
-#include "cli/exit_codes.h"
-#include "cli/lock_words.h"
+#include "cli/arguments/lock_arguments.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_codes.h"
 
 namespace fairlock::cli {
 
 struct RunOptions {
-  std::vector<std::string> keys;  // several: all of them or none
+  std::vector<std::string> keys;  // several: all or none
   std::string owner;
-  bool is_owner_given = false;  // by the user: then another run may have the same one
-  LockWords words;  // `ttl_ms` none: no lease, the session alone; the wait is always there
+  bool is_owner_given = false;  // by the user, so another process may use the same one
+  LockArguments words;          // no `ttl_ms`: only a session; `wait_ms` is always set
   bool is_session = false;
   DurationMs grace_ms = 0;
   DurationMs kill_after_ms = 0;
-  DurationMs report_every_ms = 0;  // off a terminal: how often it says what it waits for; 0: never
+  DurationMs report_every_ms = 0;  // off a terminal: how often to report the wait; 0: never
   int conflict_exit_code = kExitNotObtained;
-  bool is_json = false;  // what it says itself, on standard error
+  bool is_json = false;  // own messages on standard error are JSON
   std::vector<std::string> command;
 };
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "cli/printable.h"
+#include "cli/output/printable.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -32,7 +32,8 @@ void RunReport::Say(std::string_view event, const std::string& text) const {
   Print(object);
 }
 
-void RunReport::Count(std::string_view event, std::string_view field, std::int64_t number) const {
+void RunReport::ReportNumber(std::string_view event, std::string_view field,
+                             std::int64_t number) const {
   if (!options_.is_json) return;
   boost::json::object object = ObjectOf(event);
   object[field] = number;

@@ -1,11 +1,11 @@
-// What `run` itself says, on standard error: its output is that of its command.
+// Prints the messages of `run` itself on standard error; standard output belongs to the command.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "cli/command.h"
-#include "cli/result.h"
+#include "cli/arguments/command.h"
+#include "cli/base/result.h"
 #include "cli/run/run_options.h"
 
 namespace fairlock::cli {
@@ -15,11 +15,12 @@ class RunReport {
   RunReport(const Context& context, const RunOptions& options)
       : context_(context), options_(options) {}
 
-  // A sentence; with --json one object in a line, with the event's name.
+  // Prints a sentence or, with --json, one object with the event's name.
   void Say(std::string_view event, const std::string& text) const;
-  // What only programs are told.
-  void Count(std::string_view event, std::string_view field, std::int64_t number) const;
-  // The outcome to return: with --json a failure is said here, and only its exit code left.
+  // With --json, prints an event with a number; otherwise nothing.
+  void ReportNumber(std::string_view event, std::string_view field, std::int64_t number) const;
+  // With --json, prints a failure and returns only its exit code; otherwise returns `outcome`
+  // unchanged.
   Result<int> Conclude(Result<int> outcome) const;
 
  private:

@@ -6,7 +6,7 @@
 #include <array>
 #include <csignal>
 
-#include "cli/duration.h"
+#include "cli/output/duration.h"
 
 namespace fairlock::cli {
 
@@ -20,19 +20,19 @@ Runner::Runner(const RunOptions& options, const Context& context)
     : options_(options),
       context_(context),
       report_(context_, options_),
-      keeper_(options, context.settings, context.login) {}
+      session_(options, context.settings, context.login) {}
 
 Result<int> Runner::Run() {
   const TimeMs begin = NowMs();
-  keeper_.Start(begin);
+  session_.Start(begin);
   queue_watch_.emplace(context_, options_, report_, begin);
   while (!is_over_) {
-    WaitForNews();
-    while (const auto signal = signals_.Take()) TakeSignal(*signal);
+    WaitForEvents();
+    while (const auto signal = signals_.Take()) HandleSignal(*signal);
     const TimeMs now = NowMs();
     if (queue_watch_) queue_watch_->Advance(now);
-    keeper_.Advance(now);
-    LookAtLock(now);
+    session_.Advance(now);
+    CheckLock(now);
   }
   return report_.Conclude(std::move(outcome_));
 }
@@ -40,23 +40,23 @@ Result<int> Runner::Run() {
 std::string Runner::Keys() const { return NameKeys(options_.keys, context_.errors); }
 
 TimeMs Runner::WakeAt() const {
-  TimeMs at = std::min(kill_at_, keeper_.WakeAt());
+  TimeMs at = std::min(kill_at_, session_.WakeAt());
   if (queue_watch_) at = std::min(at, queue_watch_->WakeAt());
   return at;
 }
 
-void Runner::WaitForNews() {
-  std::array<pollfd, 3> news = {{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
-                                 keeper_.Interest(),
-                                 {.fd = -1, .events = 0, .revents = 0}}};
-  if (queue_watch_) news[2] = queue_watch_->Interest();
+void Runner::WaitForEvents() {
+  std::array<pollfd, 3> events = {{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
+                                   session_.Interest(),
+                                   {.fd = -1, .events = 0, .revents = 0}}};
+  if (queue_watch_) events[2] = queue_watch_->Interest();
   const DurationMs left = std::clamp<DurationMs>(WakeAt() - NowMs(), 0, kSleepMsMax);
-  ::poll(news.data(), news.size(), static_cast<int>(left));
+  ::poll(events.data(), events.size(), static_cast<int>(left));
 }
 
-void Runner::TakeSignal(int signal) {
+void Runner::HandleSignal(int signal) {
   if (signal == SIGCHLD) {
-    const auto status = command_ ? command_->Look() : std::nullopt;
+    const auto status = command_ ? command_->Poll() : std::nullopt;
     if (status) OnCommandEnded(*status);
   } else if (command_) {
     command_->Signal(signal);
@@ -65,12 +65,12 @@ void Runner::TakeSignal(int signal) {
   }
 }
 
-void Runner::LookAtLock(TimeMs now) {
+void Runner::CheckLock(TimeMs now) {
   switch (phase_) {
     case Phase::kObtaining:
-      return LookAtObtaining();
+      return CheckObtaining();
     case Phase::kRunning:
-      if (keeper_.state() == LockKeeper::State::kLost) StopCommand(now);
+      if (session_.state() == LockSession::State::kLost) StopCommand(now);
       return;
     case Phase::kStopping:
       if (now < kill_at_) return;
@@ -78,26 +78,26 @@ void Runner::LookAtLock(TimeMs now) {
       kill_at_ = kForever;
       return;
     case Phase::kReleasing:
-      return LookAtReleasing();
+      return CheckReleasing();
   }
 }
 
-void Runner::LookAtObtaining() {
-  switch (keeper_.state()) {
-    case LockKeeper::State::kHeld:
+void Runner::CheckObtaining() {
+  switch (session_.state()) {
+    case LockSession::State::kHeld:
       return StartCommand();
-    case LockKeeper::State::kDenied:
+    case LockSession::State::kDenied:
       outcome_ =
           Failure{options_.conflict_exit_code,
                   Keys() + (options_.keys.size() == 1 ? " was" : " were") +
-                      " not obtained: " + keeper_.reason() + "; `fairlockctl why` tells more"};
+                      " not obtained: " + session_.reason() + "; `fairlockctl why` says more"};
       break;
-    case LockKeeper::State::kFailed:
-      outcome_ = keeper_.failure();
+    case LockSession::State::kFailed:
+      outcome_ = session_.failure();
       break;
-    case LockKeeper::State::kLost:
+    case LockSession::State::kLost:
       outcome_ =
-          Failure{kExitLost, "lost " + Keys() + " before the command began: " + keeper_.reason()};
+          Failure{kExitLost, "lost " + Keys() + " before the command began: " + session_.reason()};
       break;
     default:
       return;
@@ -114,32 +114,33 @@ void Runner::StartCommand() {
       {.command = options_.command,
        .variables = {"FAIRLOCK_KEY=" + options_.keys.front(), "FAIRLOCK_KEYS=" + keys,
                      "FAIRLOCK_OWNER=" + options_.owner,
-                     "FAIRLOCK_TOKEN=" + std::to_string(keeper_.token())},
-       // A session ends with us, so the command must end at once; a lease leaves it some time.
+                     "FAIRLOCK_TOKEN=" + std::to_string(session_.token())},
+       // A session ends with this process, so the command must end at once; a lease leaves it some
+       // time.
        .signal_if_orphaned = options_.is_session ? SIGKILL : SIGTERM});
   if (!command) return Release(command.failure());
   command_.emplace(std::move(*command));
-  report_.Count("granted", "token", keeper_.token());
+  report_.ReportNumber("granted", "token", session_.token());
   phase_ = Phase::kRunning;
 }
 
 void Runner::StopCommand(TimeMs now) {
-  // Before a word is said: standard error may be a pipe that nobody reads.
+  // Signal before printing: standard error may be a pipe that nobody reads.
   phase_ = Phase::kStopping;
   kill_at_ = now + options_.kill_after_ms;
   command_->SignalAll(SIGTERM);
-  command_->SignalAll(SIGCONT);  // one that is stopped could not end
-  report_.Say("lost", "lost " + Keys() + ": " + keeper_.reason() + "; the command is ended");
+  command_->SignalAll(SIGCONT);  // a stopped process could not end
+  report_.Say("lost", "lost " + Keys() + ": " + session_.reason() + "; ending the command");
 }
 
 void Runner::OnCommandEnded(int status) {
-  report_.Count("ended", "status", status);
+  report_.ReportNumber("ended", "status", status);
   if (phase_ == Phase::kStopping) {
-    command_->SignalAll(SIGKILL);  // what it has left behind holds no lock either
+    command_->SignalAll(SIGKILL);  // the command's remaining processes hold no lock either
     command_.reset();
     outcome_ = kExitLost;
-    keeper_.BeginReleaseOfRest(NowMs());
-    is_over_ = keeper_.state() != LockKeeper::State::kReleasing;
+    session_.BeginPartialRelease(NowMs());
+    is_over_ = session_.state() != LockSession::State::kReleasing;
     phase_ = Phase::kReleasing;
     return;
   }
@@ -151,20 +152,20 @@ void Runner::Release(Result<int> outcome) {
   queue_watch_.reset();
   outcome_ = std::move(outcome);
   phase_ = Phase::kReleasing;
-  keeper_.BeginRelease(NowMs());
+  session_.BeginRelease(NowMs());
 }
 
-void Runner::LookAtReleasing() {
-  switch (keeper_.state()) {
-    case LockKeeper::State::kReleased:
-      if (!keeper_.reason().empty()) report_.Say("unconfirmed", keeper_.reason());
+void Runner::CheckReleasing() {
+  switch (session_.state()) {
+    case LockSession::State::kReleased:
+      if (!session_.reason().empty()) report_.Say("unconfirmed", session_.reason());
       break;
-    case LockKeeper::State::kLost:
+    case LockSession::State::kLost:
       outcome_ =
-          Failure{kExitLost, "lost " + Keys() + " while the command ran: " + keeper_.reason()};
+          Failure{kExitLost, "lost " + Keys() + " while the command ran: " + session_.reason()};
       break;
-    case LockKeeper::State::kDenied:
-    case LockKeeper::State::kFailed:
+    case LockSession::State::kDenied:
+    case LockSession::State::kFailed:
       break;
     default:
       return;

@@ -1,14 +1,14 @@
-// Runs a command under a lock, from the line to the release.
+// Runs a command under a lock, from the request to the release.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "cli/clock.h"
-#include "cli/command.h"
-#include "cli/result.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
+#include "cli/base/result.h"
 #include "cli/run/child_process.h"
-#include "cli/run/lock_keeper.h"
+#include "cli/run/lock_session.h"
 #include "cli/run/queue_watch.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
@@ -20,24 +20,24 @@ class Runner {
  public:
   Runner(const RunOptions& options, const Context& context);
 
-  // The exit status of the tool.
+  // Returns the exit status of fairlockctl.
   Result<int> Run();
 
  private:
   enum class Phase : std::uint8_t {
     kObtaining,
     kRunning,
-    kStopping,   // the lock was lost; the command has to go
-    kReleasing,  // the command has ended, or never began
+    kStopping,   // the lock was lost; the command is being ended
+    kReleasing,  // the command has ended, or never started
   };
 
-  void WaitForNews();
+  void WaitForEvents();
   TimeMs WakeAt() const;
-  std::string Keys() const;  // for messages
-  void TakeSignal(int signal);
-  void LookAtLock(TimeMs now);
-  void LookAtObtaining();
-  void LookAtReleasing();
+  std::string Keys() const;  // quoted, for messages
+  void HandleSignal(int signal);
+  void CheckLock(TimeMs now);
+  void CheckObtaining();
+  void CheckReleasing();
   void StartCommand();
   void StopCommand(TimeMs now);
   void OnCommandEnded(int status);
@@ -47,12 +47,12 @@ class Runner {
   const Context& context_;
   RunReport report_;
   SignalInbox signals_;
-  LockKeeper keeper_;
-  std::optional<QueueWatch> queue_watch_;  // while it waits
-  std::optional<ChildProcess> command_;    // while it runs
+  LockSession session_;
+  std::optional<QueueWatch> queue_watch_;  // while waiting for the lock
+  std::optional<ChildProcess> command_;    // while the command runs
   Phase phase_ = Phase::kObtaining;
   TimeMs kill_at_ = kForever;
-  Result<int> outcome_ = 0;  // what is to be returned after the release
+  Result<int> outcome_ = 0;  // returned after the release
   bool is_over_ = false;
 };
 

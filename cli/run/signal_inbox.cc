@@ -22,7 +22,7 @@ bool IsIgnored(int signal) {
 }  // namespace
 
 SignalInbox::SignalInbox() {
-  // Children of which nobody is told could not be waited for.
+  // If SIGCHLD were ignored, children could not be waited for.
   std::signal(SIGCHLD, SIG_DFL);
   sigset_t set;
   sigemptyset(&set);

@@ -1,20 +1,20 @@
-// Signals, read like input.
+// Receives signals through a file descriptor.
 #pragma once
 
 #include <optional>
 
-#include "cli/descriptor.h"
+#include "cli/base/descriptor.h"
 
 namespace fairlock::cli {
 
-// From its making on, the signals that somebody sends to end, stop or tell a program something, and
-// SIGCHLD, come here. Those that were ignored before (by nohup, say) stay ignored. Made before any
-// other thread is started; only one at a time.
+// Receives SIGCHLD and the signals that end, stop or notify a program. Signals that were ignored
+// before (by nohup, for instance) stay ignored. Must be created before any thread is started; only
+// one may exist at a time.
 class SignalInbox {
  public:
   SignalInbox();
 
-  int descriptor() const { return descriptor_.number(); }  // readable: one has come
+  int descriptor() const { return descriptor_.number(); }  // readable when a signal has arrived
   std::optional<int> Take();
 
  private:

@@ -1,4 +1,4 @@
-// A picture of lines, for a terminal to show.
+// The lines that the full-screen view shows.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/printable.h"
+#include "cli/output/printable.h"
 
 namespace fairlock::cli {
 
@@ -19,16 +19,16 @@ struct FrameLine {
 
 struct Frame {
   std::vector<FrameLine> lines;
-  FrameLine bottom;  // on the last line of the terminal
+  FrameLine bottom;  // the last line of the terminal
 
   void Add(std::string text, Emphasis emphasis = Emphasis::kNone) {
     lines.push_back({std::move(text), emphasis});
   }
-  // A text of several lines, of which the first is a heading, and the one numbered `selected`
-  // (from 0, without the heading) marked.
+  // Adds a text of several lines: the first is a heading, and row `selected` (from 0, without the
+  // heading) is highlighted.
   void AddTable(const std::string& text, std::size_t selected = SIZE_MAX);
 
-  // So that no line goes on in the next one.
+  // Truncates the lines, so that none wraps.
   void CutTo(std::size_t columns, Charset charset);
 };
 

@@ -1,26 +1,27 @@
-// The whole terminal, and its keys.
+// Draws on the whole terminal, and reads its keys.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "cli/clock.h"
-#include "cli/screen.h"
+#include "cli/base/clock.h"
+#include "cli/output/screen.h"
 #include "cli/top/frame.h"
 
 namespace fairlock::cli {
 
-// Keys that are no character.
+// Keys that are not characters.
 enum class SpecialKey : std::uint8_t { kNone, kUp, kDown, kEnter, kBack, kErase };
 
 struct Keystroke {
   SpecialKey special = SpecialKey::kNone;
-  char character = '\0';  // '\0': a special key, or none came
+  char character = '\0';  // '\0': a special key, or no key
 
   bool is_any() const { return special != SpecialKey::kNone || character != '\0'; }
 };
 
-// Takes the terminal over while it lives; only one at a time. The only part that knows ncurses.
+// Takes over the terminal during its lifetime; only one may exist at a time. The only class that
+// knows ncurses.
 class TerminalScreen {
  public:
   explicit TerminalScreen(bool has_colours);
@@ -31,10 +32,10 @@ class TerminalScreen {
   std::size_t columns() const;
   std::size_t rows() const;
 
-  // What does not fit is left out.
+  // Lines that do not fit are omitted.
   void Draw(const Frame& frame);
 
-  // Waits at most so long; a change of the terminal's size ends the wait too.
+  // Waits for a key, at most for `patience_ms`; a resize of the terminal also ends the wait.
   Keystroke ReadKey(DurationMs patience_ms);
 };
 

@@ -2,22 +2,22 @@
 
 #include <algorithm>
 
-#include "cli/duration.h"
-#include "cli/force.h"
-#include "cli/top/top_pictures.h"
+#include "cli/output/duration.h"
+#include "cli/top/top_frames.h"
+#include "cli/views/force_release.h"
 
 namespace fairlock::cli {
 
 namespace {
 
-// A look must not keep the server or the one who looks busy.
-constexpr int kPagesDrawnFrom = 50;
+// Bounds of one refresh, so that it keeps neither the server nor this machine busy.
+constexpr int kPagesMaxTop = 50;
 constexpr std::int64_t kPlacesDrawn = 200;
 constexpr std::size_t kRowsMax = 500;
-// Locks for which nobody waits are walked, and only to fill the screen.
-constexpr int kMorePages = 5;
+// Locks without waiters are scanned only to fill the screen.
+constexpr int kUncontendedPagesMax = 5;
 
-// A text without stars means any key that has it.
+// Without wildcards, the filter matches any key that contains it.
 std::string FilterGlob(const std::string& filter) {
   return filter.find_first_of("*?[") == std::string::npos ? "*" + filter + "*" : filter;
 }
@@ -31,44 +31,44 @@ Top::Top(const TopOptions& options, Context& context)
       context_(context),
       terminal_(context.out.has_colours),
       screen_(context.out) {
-  screen_.has_colours = false;  // those of the terminal are its own
+  screen_.has_colours = false;  // ncurses draws the colours
   screen_.may_drop_columns = true;
 }
 
 Result<int> Top::Run() {
   while (!is_over_) {
-    if (NowMs() >= look_at_) Look();
+    if (NowMs() >= refresh_at_) Refresh();
     Draw();
-    const Keystroke key = terminal_.ReadKey(look_at_ - NowMs());
-    if (key.is_any()) Take(key);
+    const Keystroke key = terminal_.ReadKey(refresh_at_ - NowMs());
+    if (key.is_any()) HandleKey(key);
   }
   return kExitDone;
 }
 
-void Top::Look() {
-  if (!trouble_.empty()) context_.client.Reconnect();
-  trouble_.clear();
+void Top::Refresh() {
+  if (!failure_text_.empty()) context_.client.Reconnect();
+  failure_text_.clear();
   screen_.columns = terminal_.columns();
-  if (past_of_) {
-    LookAtPast();
+  if (history_of_) {
+    RefreshHistory();
   } else if (opened_) {
-    LookAtKey();
+    RefreshKey();
   } else {
-    LookAtOverview();
+    RefreshOverview();
   }
-  look_at_ = NowMs() + options_.every_ms;
+  refresh_at_ = NowMs() + options_.every_ms;
 }
 
-void Top::LookAtOverview() {
+void Top::RefreshOverview() {
   const std::size_t label_count = overview_ ? overview_->labels.size() : 0;
   const std::size_t room = LockLines(terminal_.rows(), label_count);
-  Result<Overview> overview = AskForOverview(
-      context_.client, {.glob = filter_.empty() ? options_.glob : FilterGlob(filter_),
-                        .database = context_.settings.database,
-                        .by = sorted_by_,
-                        .count = std::min(room, kRowsMax),
-                        .pages_max = kPagesDrawnFrom,
-                        .more_pages = kMorePages});
+  Result<Overview> overview =
+      FetchOverview(context_.client, {.glob = filter_.empty() ? options_.glob : FilterGlob(filter_),
+                                      .database = context_.settings.database,
+                                      .by = sorted_by_,
+                                      .count = std::min(room, kRowsMax),
+                                      .pages_max = kPagesMaxTop,
+                                      .uncontended_pages_max = kUncontendedPagesMax});
   if (!overview) return Fail(overview.failure());
   before_ = std::move(overview_);
   overview_ = std::move(*overview);
@@ -77,20 +77,20 @@ void Top::LookAtOverview() {
   }
 }
 
-void Top::LookAtKey() {
-  Result<OneKey> found = AskForKey(context_.client, *opened_, kPlacesDrawn);
+void Top::RefreshKey() {
+  Result<OneKey> found = FetchKey(context_.client, *opened_, kPlacesDrawn);
   if (!found) return Fail(found.failure());
   one_key_ = std::move(*found);
 }
 
-void Top::LookAtPast() {
+void Top::RefreshHistory() {
   const auto room = static_cast<std::int64_t>(std::max<std::size_t>(terminal_.rows(), 5) - 4);
-  Result<KeyPast> past = AskForKeyPast(context_.client, *past_of_, room);
+  Result<KeyHistory> past = FetchKeyHistory(context_.client, *history_of_, room);
   if (!past) return Fail(past.failure());
-  past_ = std::move(*past);
+  history_ = std::move(*past);
 }
 
-void Top::Fail(const Failure& failure) { trouble_ = failure.text; }
+void Top::Fail(const Failure& failure) { failure_text_ = failure.text; }
 
 std::size_t Top::ChosenRow() const {
   const auto& rows = overview_->contended.rows;
@@ -101,15 +101,15 @@ std::size_t Top::ChosenRow() const {
 }
 
 std::optional<TopKey> Top::Chosen() const {
-  if (past_of_) return past_of_;
+  if (history_of_) return history_of_;
   if (opened_) return opened_;
   if (!overview_ || overview_->contended.rows.empty()) return std::nullopt;
   return KeyOf(overview_->contended.rows[ChosenRow()]);
 }
 
-Frame Top::Picture() const {
+Frame Top::CurrentFrame() const {
   if (is_helping_) return DrawHelp(screen_);
-  if (past_of_ && past_) return DrawPast(*past_of_, *past_, screen_);
+  if (history_of_ && history_) return DrawHistory(*history_of_, *history_, screen_);
   if (opened_ && one_key_) return DrawKey({.key = *opened_, .found = *one_key_}, screen_);
   if (!overview_) return {};
   return DrawOverview({.now = *overview_,
@@ -122,41 +122,42 @@ Frame Top::Picture() const {
                       screen_);
 }
 
-// None of it: the picture's own stays.
-FrameLine Top::Bottom() const {
-  if (question_) {
-    return {"End " + EndedText(CountTargets(question_->seen)) + " on " +
-                screen_.Printable(question_->key.key) + " by force? [y/N]",
+// If empty, the frame's own bottom line is shown.
+FrameLine Top::BottomLine() const {
+  if (confirmation_) {
+    return {"End " + EndedText(CountTargets(confirmation_->seen)) + " on " +
+                screen_.Printable(confirmation_->key.key) + " by force? [y/N]",
             Emphasis::kAlarm};
   }
   if (typing_) {
-    return {"/" + screen_.Printable(*typing_) + "_   enter shows only keys that match, esc all",
-            Emphasis::kTitle};
+    return {
+        "/" + screen_.Printable(*typing_) + "_   enter: show only keys that match   esc: show all",
+        Emphasis::kTitle};
   }
-  if (!trouble_.empty()) return {trouble_, Emphasis::kAlarm};
+  if (!failure_text_.empty()) return {failure_text_, Emphasis::kAlarm};
   return {note_, Emphasis::kTitle};
 }
 
 void Top::Draw() {
-  Frame frame = Picture();
-  FrameLine bottom = Bottom();
+  Frame frame = CurrentFrame();
+  FrameLine bottom = BottomLine();
   if (!bottom.text.empty()) frame.bottom = std::move(bottom);
   frame.CutTo(terminal_.columns(), screen_.charset);
   terminal_.Draw(frame);
 }
 
-void Top::Take(const Keystroke& key) {
-  if (question_) return TakeAnswer(key.character);
-  if (typing_) return TakeFilter(key);
+void Top::HandleKey(const Keystroke& key) {
+  if (confirmation_) return HandleAnswer(key.character);
+  if (typing_) return HandleFilterKey(key);
   note_.clear();
   if (key.special == SpecialKey::kUp || key.character == 'k') return Move(-1);
   if (key.special == SpecialKey::kDown || key.character == 'j') return Move(1);
-  TakeCommand(key);
-  look_at_ = 0;
+  HandleCommandKey(key);
+  refresh_at_ = 0;
 }
 
-void Top::TakeCommand(const Keystroke& key) {
-  if (key.special == SpecialKey::kEnter && !past_of_) opened_ = Chosen();
+void Top::HandleCommandKey(const Keystroke& key) {
+  if (key.special == SpecialKey::kEnter && !history_of_) opened_ = Chosen();
   if (key.special == SpecialKey::kBack || key.special == SpecialKey::kErase) GoBack();
   switch (key.character) {
     case 'q':
@@ -166,10 +167,10 @@ void Top::TakeCommand(const Keystroke& key) {
       Sort();
       break;
     case 'b':
-      Ask();
+      AskToBreak();
       break;
     case 'h':
-      past_of_ = Chosen();
+      history_of_ = Chosen();
       break;
     case '/':
       typing_ = "";
@@ -185,9 +186,9 @@ void Top::TakeCommand(const Keystroke& key) {
 void Top::GoBack() {
   if (is_helping_) {
     is_helping_ = false;
-  } else if (past_of_) {
-    past_of_.reset();
-    past_.reset();
+  } else if (history_of_) {
+    history_of_.reset();
+    history_.reset();
   } else if (opened_) {
     opened_.reset();
     one_key_.reset();
@@ -196,7 +197,7 @@ void Top::GoBack() {
   }
 }
 
-void Top::TakeFilter(const Keystroke& key) {
+void Top::HandleFilterKey(const Keystroke& key) {
   if (key.special == SpecialKey::kErase) {
     if (!typing_->empty()) typing_->pop_back();
     return;
@@ -206,13 +207,13 @@ void Top::TakeFilter(const Keystroke& key) {
   filter_ = key.special == SpecialKey::kEnter ? *typing_ : "";
   typing_.reset();
   opened_.reset();
-  past_of_.reset();
+  history_of_.reset();
   selected_.reset();
-  look_at_ = 0;
+  refresh_at_ = 0;
 }
 
 void Top::Move(int by) {
-  if (opened_ || past_of_ || !overview_ || overview_->contended.rows.empty()) return;
+  if (opened_ || history_of_ || !overview_ || overview_->contended.rows.empty()) return;
   const auto& rows = overview_->contended.rows;
   const auto row = static_cast<std::ptrdiff_t>(ChosenRow()) + by;
   const auto last = static_cast<std::ptrdiff_t>(rows.size()) - 1;
@@ -223,37 +224,37 @@ void Top::Sort() {
   sorted_by_ = sorted_by_ == Contention::kWaiters       ? Contention::kLongestWait
                : sorted_by_ == Contention::kLongestWait ? Contention::kOldestHold
                                                         : Contention::kWaiters;
-  look_at_ = 0;
+  refresh_at_ = 0;
 }
 
-void Top::Ask() {
+void Top::AskToBreak() {
   const std::optional<TopKey> key = Chosen();
   if (!key) return;
-  Result<OneKey> found = AskForKey(context_.client, *key, 1);
+  Result<OneKey> found = FetchKey(context_.client, *key, 1);
   if (!found) return Fail(found.failure());
   if (found->lock.holders.empty()) {
-    note_ = screen_.Printable(key->key) + " is held by nobody";
+    note_ = screen_.Printable(key->key) + " is not held";
     return;
   }
-  question_ = {*key, std::move(found->lock)};
+  confirmation_ = {*key, std::move(found->lock)};
 }
 
-void Top::TakeAnswer(char answer) {
-  const Question question = std::move(*question_);
-  question_.reset();
-  look_at_ = 0;
+void Top::HandleAnswer(char answer) {
+  const Confirmation confirmation = std::move(*confirmation_);
+  confirmation_.reset();
+  refresh_at_ = 0;
   note_ = "nothing was done";
   if (answer != 'y' && answer != 'Y') return;
-  // The connection may be another one than when the question came up.
-  const auto selected = context_.client.Ask({"SELECT", std::to_string(question.key.database)});
+  // The connection may have been replaced since the question was asked.
+  const auto selected = context_.client.Ask({"SELECT", std::to_string(confirmation.key.database)});
   if (!selected) return Fail(selected.failure());
-  const auto broken = BreakIfUnchanged({.key = question.key.key, .reason = "fairlockctl top"},
-                                       question.seen, context_.client);
+  const auto broken = BreakIfUnchanged({.key = confirmation.key.key, .reason = "fairlockctl top"},
+                                       confirmation.seen, context_.client);
   if (!broken) return Fail(broken.failure());
-  note_ =
-      *broken
-          ? EndedText(**broken) + " on " + screen_.Printable(question.key.key) + " ended by force"
-          : screen_.Printable(question.key.key) + " has changed hands meanwhile and was left alone";
+  note_ = *broken ? EndedText(**broken) + " on " + screen_.Printable(confirmation.key.key) +
+                        " ended by force"
+                  : screen_.Printable(confirmation.key.key) +
+                        " changed hands in the meantime and was left alone";
 }
 
 }  // namespace fairlock::cli

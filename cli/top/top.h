@@ -1,11 +1,11 @@
-// The full-screen view: looks again and again, and does what is typed.
+// The full-screen view: refreshes regularly, and handles the keys.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "cli/clock.h"
-#include "cli/command.h"
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
 #include "cli/top/terminal_screen.h"
 #include "cli/top/top_data.h"
 
@@ -20,30 +20,30 @@ class Top {
  public:
   Top(const TopOptions& options, Context& context);
 
-  // Until somebody quits. A server that goes away is shown, and asked again.
+  // Runs until the user quits. While the server is unreachable, shows the error and retries.
   Result<int> Run();
 
  private:
-  struct Question {
+  struct Confirmation {
     TopKey key;
     LockView seen;
   };
 
-  void Look();
-  void LookAtOverview();
-  void LookAtKey();
-  void LookAtPast();
+  void Refresh();
+  void RefreshOverview();
+  void RefreshKey();
+  void RefreshHistory();
   void Draw();
-  Frame Picture() const;
-  void Take(const Keystroke& key);
-  void TakeCommand(const Keystroke& key);
-  void TakeAnswer(char answer);
-  void TakeFilter(const Keystroke& key);
+  Frame CurrentFrame() const;
+  void HandleKey(const Keystroke& key);
+  void HandleCommandKey(const Keystroke& key);
+  void HandleAnswer(char answer);
+  void HandleFilterKey(const Keystroke& key);
   void GoBack();
-  FrameLine Bottom() const;
+  FrameLine BottomLine() const;
   void Move(int by);
   void Sort();
-  void Ask();
+  void AskToBreak();
   void Fail(const Failure& failure);
   std::optional<TopKey> Chosen() const;
   std::size_t ChosenRow() const;
@@ -51,22 +51,22 @@ class Top {
   TopOptions options_;
   Context& context_;
   TerminalScreen terminal_;
-  Screen screen_;  // of the size that the terminal has now
+  Screen screen_;  // has the terminal's current size
   Contention sorted_by_ = Contention::kWaiters;
   std::optional<Overview> overview_;
   std::optional<Overview> before_;
   std::optional<TopKey> selected_;  // in the overview
-  std::optional<TopKey> opened_;    // the key that is looked at
+  std::optional<TopKey> opened_;    // the key shown in detail
   std::optional<OneKey> one_key_;
-  std::optional<TopKey> past_of_;  // the key whose history is looked at
-  std::optional<KeyPast> past_;
-  std::string filter_;                 // as it was typed
-  std::optional<std::string> typing_;  // the filter that is being typed
+  std::optional<TopKey> history_of_;  // the key whose history is shown
+  std::optional<KeyHistory> history_;
+  std::string filter_;                 // as typed
+  std::optional<std::string> typing_;  // the filter being typed
   bool is_helping_ = false;
-  std::optional<Question> question_;
-  std::string note_;     // what was done last
-  std::string trouble_;  // why nothing newer can be shown
-  TimeMs look_at_ = 0;
+  std::optional<Confirmation> confirmation_;
+  std::string note_;          // the result of the last action
+  std::string failure_text_;  // why the last refresh failed
+  TimeMs refresh_at_ = 0;
   bool is_over_ = false;
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "cli/past_events.h"
-#include "cli/reply_fields.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/views/history.h"
 
 namespace fairlock::cli {
 
@@ -30,26 +30,26 @@ std::vector<LabelRow> ReadLabels(const protocol::Reply& stats) {
 
 }  // namespace
 
-Result<Overview> AskForOverview(Client& client, const ContentionQuery& query) {
+Result<Overview> FetchOverview(Client& client, const ContentionQuery& query) {
   Overview overview;
   overview.at = NowMs();
-  Result<InfoReport> info = AskForInfo(client);
+  Result<InfoReport> info = FetchInfo(client);
   if (!info) return info.failure();
   overview.info = std::move(*info);
   Result<Contended> contended = FindContended(client, query);
   if (!contended) return contended.failure();
   overview.contended = std::move(*contended);
   const std::vector<std::string_view> request = {"STATS", "MINUTES", kMinutes};
-  const Result<protocol::Reply> stats = client.AskPlainly(request);
+  const Result<protocol::Reply> stats = client.AskRaw(request);
   if (!stats) return stats.failure();
   overview.labels = ReadLabels(*stats);
   return overview;
 }
 
-Result<OneKey> AskForKey(Client& client, const TopKey& key, std::int64_t places_max) {
+Result<OneKey> FetchKey(Client& client, const TopKey& key, std::int64_t places_max) {
   const Result<protocol::Reply> selected = client.Ask({"SELECT", std::to_string(key.database)});
   if (!selected) return selected.failure();
-  Result<LockView> lock = AskForLock(client, key.key);
+  Result<LockView> lock = FetchLock(client, key.key);
   if (!lock) return lock.failure();
   const Result<protocol::Reply> places =
       client.Ask({"QUEUE", key.key, "COUNT", std::to_string(places_max)});
@@ -59,14 +59,14 @@ Result<OneKey> AskForKey(Client& client, const TopKey& key, std::int64_t places_
   return found;
 }
 
-Result<KeyPast> AskForKeyPast(Client& client, const TopKey& key, std::int64_t events_max) {
+Result<KeyHistory> FetchKeyHistory(Client& client, const TopKey& key, std::int64_t events_max) {
   const Result<protocol::Reply> selected = client.Ask({"SELECT", std::to_string(key.database)});
   if (!selected) return selected.failure();
-  Result<PastPage> page = AskForPast(client, {.key = key.key, .count = events_max});
-  if (page) return KeyPast{.events = std::move(page->events), .refusal = {}};
-  // A server that keeps no history says so.
+  Result<HistoryPage> page = FetchHistory(client, {.key = key.key, .count = events_max});
+  if (page) return KeyHistory{.events = std::move(page->events), .refusal = {}};
+  // A server without a history refuses the request.
   if (page.failure().exit_code == kExitUnreachable) return page.failure();
-  return KeyPast{.events = {}, .refusal = page.failure().text};
+  return KeyHistory{.events = {}, .refusal = page.failure().text};
 }
 
 }  // namespace fairlock::cli

@@ -1,19 +1,19 @@
-// What the full-screen view shows, asked for all at once.
+// Fetches the data of the full-screen view.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
-#include "cli/contended.h"
-#include "cli/info_report.h"
-#include "cli/lock_views.h"
-#include "cli/result.h"
+#include "cli/base/result.h"
+#include "cli/connection/client.h"
+#include "cli/views/contended_locks.h"
+#include "cli/views/info_report.h"
+#include "cli/views/lock_views.h"
 
 namespace fairlock::cli {
 
-// Which key; equal when database and name are.
+// Identifies a key: database and name.
 struct TopKey {
   int database = 0;
   std::string key;
@@ -34,7 +34,7 @@ struct Overview {
   TimeMs at = 0;
   InfoReport info{""};
   Contended contended;
-  std::vector<LabelRow> labels;  // the busiest first; empty also if the server does not count
+  std::vector<LabelRow> labels;  // busiest first; empty if the server keeps no statistics
 };
 
 struct OneKey {
@@ -42,13 +42,13 @@ struct OneKey {
   std::vector<PlaceView> places;
 };
 
-struct KeyPast {
-  std::vector<protocol::Reply> events;  // the newest first
-  std::string refusal;                  // why there are none to show
+struct KeyHistory {
+  std::vector<protocol::Reply> events;  // newest first
+  std::string refusal;                  // why the server shows no history
 };
 
-Result<Overview> AskForOverview(Client& client, const ContentionQuery& query);
-Result<OneKey> AskForKey(Client& client, const TopKey& key, std::int64_t places_max);
-Result<KeyPast> AskForKeyPast(Client& client, const TopKey& key, std::int64_t events_max);
+Result<Overview> FetchOverview(Client& client, const ContentionQuery& query);
+Result<OneKey> FetchKey(Client& client, const TopKey& key, std::int64_t places_max);
+Result<KeyHistory> FetchKeyHistory(Client& client, const TopKey& key, std::int64_t events_max);
 
 }  // namespace fairlock::cli

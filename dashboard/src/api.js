@@ -1,9 +1,9 @@
-// Asks the server that the page came from, and nobody else.
+// Sends requests to the server that served the page, and to no other.
 
 const kAccessName = "fairlock-access";
 const kTimeoutMs = 10000;
 
-// In the address behind #, which is never sent; it does not stay there.
+// Reads the token from the URL fragment, which browsers never send, and removes it from there.
 export function takeTokenFromAddress() {
   const match = /^#token=([^&]+)/.exec(location.hash);
   if (!match) return;
@@ -11,7 +11,7 @@ export function takeTokenFromAddress() {
   history.replaceState(null, "", location.pathname);
 }
 
-// What the header Authorization is from now on; empty: there is none.
+// Sets the header Authorization; an empty value removes it.
 function setAccess(authorization) {
   if (authorization) sessionStorage.setItem(kAccessName, authorization);
   else sessionStorage.removeItem(kAccessName);
@@ -24,16 +24,16 @@ export function setUser(user, password) {
   setAccess(`Basic ${btoa(String.fromCharCode(...bytes))}`);
 }
 
-// For an attempt with other credentials that may fail.
+// For an attempt to log in with other credentials, which may fail.
 export function currentAccess() { return sessionStorage.getItem(kAccessName) || ""; }
 export function restoreAccess(access) { setAccess(access); }
 
 export function hasAccess() { return Boolean(sessionStorage.getItem(kAccessName)); }
 
-// The code of a refusal of credentials that were sent.
+// The code of an error that means that the sent credentials were refused.
 export const kWrongAccess = "WRONG";
 
-// Of an answer that is a refusal, or of none at all (status 0).
+// An error response, or no response at all (status 0).
 export class Refusal extends Error {
   constructor(status, code, message) {
     super(message);
@@ -57,19 +57,19 @@ async function ask(method, path, body) {
     });
     const json = await answer.json();
     if (answer.ok) return json;
-    // What is wrong is not tried again: the server counts that.
+    // Wrong credentials are not sent again, because the server counts failures.
     if (answer.status === 401 && access === sessionStorage.getItem(kAccessName)) setAccess("");
     const isWrong = answer.status === 401 && access;
     throw new Refusal(answer.status, isWrong ? kWrongAccess : json.error.code, json.error.message);
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal(0, "", "The server does not answer.");
+    throw new Refusal(0, "", "The server does not respond.");
   } finally {
     clearTimeout(timer);
   }
 }
 
-// Parameters that are empty are left out.
+// Omits empty parameters.
 export function get(path, parameters = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -83,7 +83,7 @@ export function get(path, parameters = {}) {
 
 export function post(path, body) { return ask("POST", `/api/v1/${path}`, body); }
 
-// The bytes of a field, for a path; U+FFFD stands in what is no text.
+// Encodes the bytes of a field for a path; its text has U+FFFD for bytes that are not UTF-8.
 export function pathOf(row, name) {
   const exact = row[`${name}_base64`];
   if (exact === undefined) return encodeURIComponent(row[name]);
@@ -91,7 +91,7 @@ export function pathOf(row, name) {
     `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`).join("");
 }
 
-// The same for the body of a POST.
+// Likewise for the body of a POST.
 export function fieldOf(row, name, as = name) {
   const exact = row[`${name}_base64`];
   return exact === undefined ? { [as]: row[name] } : { [`${as}_base64`]: exact };

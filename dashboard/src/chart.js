@@ -1,4 +1,4 @@
-// Lines over time. What they say is also said in words, beside them.
+// Line charts over time, each with its content as text beside it.
 import {
   Chart, Filler, LineController, LineElement, LinearScale, PointElement, Tooltip,
 } from "/usr/share/javascript/chart.js/chart.mjs";
@@ -19,7 +19,7 @@ function datasets(series, at) {
     borderColor: colorOf(one.color),
     backgroundColor: `${colorOf(one.color)}22`,
     borderWidth: 1.5,
-    // A value between two that are missing has no line to be seen by.
+    // A value between two missing values is drawn as a point, because no line reaches it.
     pointRadius: one.values.map((_, i) => (isMissing(one.values[i - 1]) &&
       isMissing(one.values[i + 1]) ? 2 : 0)),
     pointHitRadius: 8,
@@ -29,7 +29,7 @@ function datasets(series, at) {
   }));
 }
 
-// What there is, but not less than this: a server that has just begun has hardly a line.
+// The minimum span of the time axis: a server that has just started has hardly any data.
 const kSpanMsMin = 10 * 60000;
 
 function options(at, format) {
@@ -54,7 +54,7 @@ function options(at, format) {
   };
 }
 
-// Where a series has nothing its value is null.
+// Missing values in a series are null.
 const lastOf = (values) => values.findLast((value) => value !== null) ?? null;
 
 function inWords(series, at, format) {
@@ -94,7 +94,7 @@ const Canvas = Vue.extend({
   },
 });
 
-// series: [{name, values, color}]. `format` makes a text of a value.
+// `series` is [{name, values, color}]; `format` converts a value to text.
 export function chart(title, unit, series, at, theme, format = rate) {
   return el("figure.chart", { key: title },
     el("figcaption", el("strong", title), el("span.muted", unit),

@@ -1,10 +1,10 @@
-// Asks before something is done, and says first what that will be.
+// Asks for confirmation, after describing what will happen.
 import { Vue, el } from "./el.js";
 import { Refusal } from "./api.js";
 import { forgetAccess, say, state } from "./state.js";
 
-// {title, lines: [text], keys: [text], listed: what they are, prepare(): lines,
-//  fields: [{name, label, ...}], confirm, act(values): text}
+// `question` is {title, lines: [text], keys: [text], listed: the name of the list, prepare():
+// lines, fields: [{name, label, ...}], confirm, act(values): text}.
 export function confirm(question) {
   const values = {};
   for (const one of question.fields || []) values[one.name] = one.value || "";
@@ -22,7 +22,7 @@ async function attempt(work) {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (error.status === 401) forgetAccess(error);
-    dialog.error = error.status === 401 ? "Token or password are wrong. Enter them under Access."
+    dialog.error = error.status === 401 ? "The token or password is wrong. Enter it under Access."
       : error.message;
     return undefined;
   } finally {
@@ -63,7 +63,7 @@ function inputs(dialog) {
       oninput: (event) => { dialog.values[one.name] = event.target.value; } })));
 }
 
-// The browser's own dialog keeps the focus inside and closes by Escape.
+// The browser's native dialog keeps the focus inside and closes on Escape.
 const Frame = {
   mounted() { this.$el.showModal(); },
   render() {
@@ -76,12 +76,12 @@ const Frame = {
       dialog.keys && dialog.keys.length ? el("ul.keys",
         { tabindex: "0", "aria-label": dialog.listed || "Keys" },
         dialog.keys.map((key, index) => el("li", { key: index }, key))) : null,
-      !dialog.isPrepared && dialog.isBusy ? el("p.muted", "Looking which they are …") : null,
+      !dialog.isPrepared && dialog.isBusy ? el("p.muted", "Looking them up …") : null,
       inputs(dialog),
       dialog.error ? el("p.wrong", { role: "alert" }, dialog.error) : null,
       el("div.actions",
         el("button", { type: "button", onclick: close, autofocus: true },
-          dialog.confirm ? "Leave it" : "Close"),
+          dialog.confirm ? "Cancel" : "Close"),
         dialog.confirm ? el("button.danger.solid", { type: "submit",
           disabled: dialog.isBusy || !dialog.isPrepared },
         dialog.isBusy && dialog.isPrepared ? "Working …" : dialog.confirm) : null)));

@@ -1,4 +1,4 @@
-// Makes elements. What is given as a child becomes text, never markup.
+// Creates elements. Children that are strings become text, never markup.
 import Vue from "/usr/share/javascript/vue/vue.runtime.esm.js";
 
 Vue.config.productionTip = false;
@@ -22,7 +22,7 @@ function dataOf(attributes, classes) {
   return data;
 }
 
-// el("td.num", {title: "..."}, child, [children]); the attributes may be left out.
+// el("td.num", {title: "..."}, child, [children]); the attributes are optional.
 export function el(tag, ...rest) {
   const hasAttributes = rest.length > 0 && rest[0] !== null && typeof rest[0] === "object" &&
     !Array.isArray(rest[0]) && rest[0].constructor === Object;

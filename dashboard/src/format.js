@@ -1,10 +1,10 @@
-// Numbers and times as people read them.
+// Numbers and times in human-readable form.
 
 export const kNone = "–";
 
 const kUnits = [["d", 86400000], ["h", 3600000], ["m", 60000], ["s", 1000]];
 
-// "340 ms", "12.4 s", "3 m 07 s", "2 h 05 m": two units at most.
+// "340 ms", "12.4 s", "3 m 07 s", "2 h 05 m": at most two units.
 export function duration(ms) {
   if (ms === null || ms === undefined) return kNone;
   if (ms < 0) return "0 ms";
@@ -45,7 +45,7 @@ export function clock(unixMs) {
   return `${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-// With the day if it is not today's.
+// Includes the date unless it is today.
 export function moment(unixMs) {
   if (!unixMs) return kNone;
   const date = new Date(unixMs);
@@ -54,7 +54,7 @@ export function moment(unixMs) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
-// To the millisecond, for what happens in quick succession.
+// With milliseconds, for events in quick succession.
 export function exactMoment(unixMs) {
   return `${moment(unixMs)}.${String(unixMs % 1000).padStart(3, "0")}`;
 }
@@ -63,6 +63,6 @@ export function plural(number, one, many) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-// Values of filters as the server takes them.
+// The formats of filter values that the server accepts.
 export const kDurationFormat = { pattern: "[0-9]+(ms|s|m|h|d)?", example: "a time like 10s or 5m" };
 export const kDatabaseFormat = { pattern: "[0-9]|1[0-5]", example: "a number from 0 to 15" };

@@ -1,4 +1,4 @@
-// The page: what is around the views, where it leads, and when it asks again.
+// The page: the frame around the views, navigation, and periodic refresh.
 import { Vue, el, setCreator } from "./el.js";
 import { Refusal, currentAccess, hasAccess, restoreAccess, setToken, setUser, takeTokenFromAddress }
   from "./api.js";
@@ -18,7 +18,7 @@ import settings from "./views/settings.js";
 
 const kViews = { overview, locks, events, labels, clients, settings, lock, label };
 const kInMenu = ["overview", "locks", "events", "labels", "clients", "settings"];
-// Those that are not in the menu stand under one that is.
+// Views that are not in the menu belong to one that is.
 const kParents = { lock: "locks", label: "labels" };
 const kThemes = { auto: "light", light: "dark", dark: "auto" };
 const kRetryMs = 1500;
@@ -38,8 +38,8 @@ async function refresh() {
 }
 
 function tick() {
-  // A dialog is read in peace: what it says must not change beneath it. And rows must not move
-  // while some of them are being selected.
+  // While a dialog is open its content must not change, and rows must not move while some of them
+  // are being selected.
   const isHeld = state.dialog || Object.keys(state.selected).length > 0;
   if (isAsleep() || isHeld) timer = setTimeout(tick, 500);
   else refresh();
@@ -65,7 +65,7 @@ function onRoute() {
   refresh();
 }
 
-// U+FFFD stands in what is no text, as in the rows of tables.
+// Bytes that are not UTF-8 become U+FFFD, as in the rows of tables.
 function decode(text) {
   const bytes = text.replace(/%([0-9a-f]{2})/gi,
     (_, hex) => String.fromCharCode(parseInt(hex, 16)));
@@ -83,7 +83,7 @@ function nextTheme() {
   showTheme();
 }
 
-// Judged before it is used: a wrong one leaves what was there.
+// Checks the credentials before using them; if they are wrong, the old ones stay.
 async function useAccess(user, secret) {
   const before = currentAccess();
   if (user) setUser(user, secret);
@@ -94,42 +94,44 @@ async function useAccess(user, secret) {
     restoreAccess(before);
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
     state.access = before ? kUnknown : kNobody;
-    throw new Refusal(400, "", user ? "User or password are wrong." : "This token is wrong.");
+    throw new Refusal(400, "", user ? "The user or password is wrong." : "The token is wrong.");
   }
 }
 
-const kAccessTexts = { [kNobody]: "looks only", [kUnknown]: "being checked",
-  [kWrong]: "looks only" };
+const kAccessTexts = { [kNobody]: "read only", [kUnknown]: "being checked",
+  [kWrong]: "read only" };
 
 function accessText() {
   if (state.access !== kKnown) return kAccessTexts[state.access];
-  return state.may.length ? "may act" : "looks only";
+  return state.may.length ? "may act" : "read only";
 }
 
 function enterAccess() {
   confirm({
     title: "Access",
-    lines: [hasAccess() ? "This page says who you are. What is entered now takes its place; if " +
-      "nothing is, it is forgotten." : "With the token (http_token_file of the server), or as a " +
-      "user of it, locks can be broken and settings changed. Without, this page only looks.",
-    "It is kept in this tab only, until the tab is closed."],
-    fields: [{ name: "user", label: "User, or nothing for the token" },
+    lines: [hasAccess() ? "This tab has credentials. What you enter now replaces them; leave " +
+      "both fields empty to forget them." : "With the server's token (option http_token_file) " +
+      "or as one of its users, you can break locks and change settings. Without, this page is " +
+      "read only.",
+    "Credentials are stored in this tab only, until you close it."],
+    fields: [{ name: "user", label: "User (empty: use the token)" },
       { name: "secret", label: "Password or token", type: "password" }],
-    confirm: "Use it",
+    confirm: "Log in",
     act: async ({ user, secret }) => {
       await useAccess(user, secret);
       state.needsAccess = false;
-      if (!hasAccess()) return "It is forgotten.";
-      const who = user ? `This page acts as ${user} from now on` : "The token is used from now on";
-      return state.may.length ? `${who}.` : `${who}, who may change nothing.`;
+      if (!hasAccess()) return "The credentials are forgotten.";
+      const who = user ? `You are now logged in as ${user}` : "You are now using the token";
+      return state.may.length ? `${who}.` : `${who}, without permission to change anything.`;
     },
   });
 }
 
 function showKeys() {
-  confirm({ title: "Keys", lines: ["1 to 6: the views, from left to right", "/: the filter",
-    "p: stop asking, or go on", "t: light, dark, or as the system has it", "r: ask now",
-    "Escape: close what is open", "?: this"] });
+  confirm({ title: "Keys", lines: ["1 to 6: go to a view, from left to right",
+    "/: go to the filter",
+    "p: pause or resume updates", "t: light, dark, or the system's theme", "r: update now",
+    "Escape: close the dialog", "?: this list"] });
 }
 
 const kKeys = {
@@ -149,7 +151,7 @@ function onKey(event) {
 
 function togglePause() {
   state.isPaused = !state.isPaused;
-  say(state.isPaused ? "What you see stands still." : "What you see is new again.");
+  say(state.isPaused ? "Updates are paused." : "Updates are on again.");
   if (!state.isPaused) refresh();
 }
 
@@ -157,10 +159,10 @@ function health() {
   if (state.lostSince) return ["bad", "no connection"];
   if (!state.server) return ["", "…"];
   const { memory, persistence } = state.server.status;
-  if (persistence.storage_failed) return ["bad", "disk has failed"];
-  if (persistence.loading) return ["soon", "reading its data"];
-  if (persistence.short_of_disk) return ["bad", "short of disk"];
-  if (memory.short_of_memory) return ["bad", "short of memory"];
+  if (persistence.storage_failed) return ["bad", "disk failed"];
+  if (persistence.loading) return ["soon", "loading its data"];
+  if (persistence.short_of_disk) return ["bad", "low disk space"];
+  if (memory.short_of_memory) return ["bad", "low memory"];
   if (state.isPaused) return ["soon", "paused"];
   return ["good", "ready"];
 }
@@ -176,7 +178,7 @@ function bar() {
       href: linkTo(name), "aria-current": isCurrent(name) ? "page" : undefined,
       title: `Key ${index + 1}` }, kViews[name].title))),
     el("div.tools",
-      button(state.isPaused ? "Go on" : "Pause", togglePause, { title: "Key p" }),
+      button(state.isPaused ? "Resume" : "Pause", togglePause, { title: "Key p" }),
       button(`Theme: ${state.theme}`, nextTheme, { title: "Key t" }),
       button(`Access: ${accessText()}`, enterAccess),
       button("?", showKeys, { "aria-label": "Keys" })));
@@ -188,21 +190,21 @@ function isCurrent(name) {
 
 function banner() {
   if (state.needsAccess) {
-    return el("div.banner", { role: "alert" }, "This server shows itself only to its users, or " +
-      "with its token. ", button("Enter who you are", enterAccess));
+    return el("div.banner", { role: "alert" }, "This server requires a user or its token. ",
+    button("Enter credentials", enterAccess));
   }
   if (state.lostSince) {
     return el("div.banner.bad", { role: "alert" },
-      "No connection to the server. What you see is " +
-      (state.loadedAt ? `${duration(state.now - state.loadedAt)} old` : "not there yet") +
-      "; the page keeps asking.");
+      "No connection to the server. " +
+      (state.loadedAt ? `The data shown is ${duration(state.now - state.loadedAt)} old. `
+        : "There is no data yet. ") + "The page keeps trying.");
   }
   if (state.access === kWrong) {
-    return el("div.banner", { role: "alert" }, "Token or password are wrong: this page only " +
-      "looks. ", button("Enter who you are", enterAccess));
+    return el("div.banner", { role: "alert" }, "The token or password is wrong, so this page is " +
+      "read only. ", button("Enter credentials", enterAccess));
   }
   if (state.error && state.phase === kReady) {
-    return el("div.banner.bad", { role: "alert" }, `${state.error} (What you see is ` +
+    return el("div.banner.bad", { role: "alert" }, `${state.error} (The data shown is ` +
       `${duration(state.now - state.loadedAt)} old.)`);
   }
   return null;

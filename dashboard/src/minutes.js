@@ -1,9 +1,9 @@
-// Minutes of one label, in order and without gaps, for charts.
+// The minutes of one label for charts, in order and without gaps.
 import { get } from "./api.js";
 
 const kMinuteMs = 60000;
 const kEveryMs = 15000;
-// The server answers with one row a minute, and with at most this many rows.
+// The server returns one row per minute, and at most this many rows.
 export const kMinutesMax = 180;
 
 const loaded = new Map();
@@ -20,13 +20,13 @@ function withoutGaps(rows, minutes) {
   for (let n = 0; begin + n * kMinuteMs <= end; ++n) {
     at.push(begin + n * kMinuteMs);
     filled.push(byMinute.get(n) || null);
-    // The present minute is not over.
+    // The current minute is not complete.
     spans.push(Math.min(kMinuteMs, Math.max(Date.now() - at[n], 1000)));
   }
   return { at, rows: filled, spans };
 }
 
-// `label` as it stands in a path; empty: locks without a label. {at, rows: row or null, spans}
+// `label` is percent-encoded; empty: locks without a label. Returns {at, rows: row or null, spans}.
 export async function minutesOf(label, minutes) {
   const question = `${label} ${minutes}`;
   const before = loaded.get(question);
@@ -34,7 +34,7 @@ export async function minutesOf(label, minutes) {
   const { statistics } =
     await get(`statistics?by_minute=true&minutes=${minutes}&label=${label}`);
   const answer = withoutGaps(statistics.labels, minutes);
-  // Only what the present view shows is asked for again.
+  // Drop data that the current view no longer requests.
   for (const [name, { loadedAt }] of loaded) {
     if (Date.now() - loadedAt > 4 * kEveryMs) loaded.delete(name);
   }
@@ -47,5 +47,5 @@ export const perSecond = ({ rows, spans }, field) =>
 
 export const perMinute = ({ rows }, field) => rows.map((row) => (row === null ? 0 : row[field]));
 
-// Nothing was waited for or held: there is no such time.
+// null where nothing was waited for or held.
 export const times = ({ rows }, field) => rows.map((row) => (row === null ? null : row[field]));

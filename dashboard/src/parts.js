@@ -1,4 +1,4 @@
-// What several views are made of.
+// Components that several views use.
 import { el } from "./el.js";
 import { pathOf } from "./api.js";
 import { age, kFailed, kLoading, linkTo, state } from "./state.js";
@@ -18,7 +18,7 @@ export function empty(title, text) {
   return el("div.empty", el("strong", title), el("p", text));
 }
 
-// While there is nothing to show yet, or nothing at all.
+// Shown instead of content while loading, or after a failure.
 export function placeholder() {
   if (state.phase === kLoading) {
     return el("div.skeleton", { "aria-busy": "true", "aria-label": "Loading", role: "status" },
@@ -26,10 +26,10 @@ export function placeholder() {
   }
   if (state.phase !== kFailed) return null;
   if (state.lostSince) {
-    return empty("No connection yet", "The server does not answer. The page keeps asking.");
+    return empty("No connection yet", "The server does not respond. The page keeps trying.");
   }
   return el("div.empty.wrong", { role: "alert" },
-    el("strong", state.isFilterWrong ? "This filter cannot be used" : "This cannot be shown"),
+    el("strong", state.isFilterWrong ? "Invalid filter" : "The data cannot be shown"),
     el("p", state.error));
 }
 
@@ -37,15 +37,16 @@ export function button(text, act, attributes = {}) {
   return el("button", { type: "button", onclick: act, ...attributes }, text);
 }
 
-// Beneath a table: where it is, and buttons that lead on.
+// The line below a table: the current position and buttons for other pages.
 export function paging(...parts) { return el("p.note.paging", ...parts); }
 
-// A button that changes something: `what` is one of what `access` lists. It says why if it cannot.
+// A button that changes something. `what` is one of the permissions that `access` lists; without it
+// the button is disabled and says why.
 export function actButton(what, text, act, attributes = {}) {
   const mayAct = state.may.includes(what);
   const why = mayAct ? undefined : state.may.length || state.user
-    ? `${state.user || "This user"} is not permitted to do this`
-    : "Needs a user or the token: see Access, above";
+    ? `${state.user || "This user"} lacks permission for this`
+    : "Requires a user or the token: see Access above";
   return button(text, act, { class: "danger", disabled: !mayAct, title: why, ...attributes });
 }
 
@@ -54,12 +55,12 @@ export function keyLink(row, key = "key", db = row.db) {
     db ? el("span.tag", `db ${db}`) : null);
 }
 
-// A time that goes on since it was asked for.
+// A duration that keeps growing after it was received.
 export function running(ms, attributes = {}) {
   return el("span.time", attributes, ms === null ? "–" : duration(ms + age()));
 }
 
-// One that runs out.
+// A duration that counts down.
 export function left(ms, never) {
   if (ms === null || ms === undefined) return el("span.muted", never);
   const rest = ms - age();
@@ -74,9 +75,10 @@ export function field(label, input, ...beneath) {
   return el("label.field", el("span", label), input, ...beneath);
 }
 
-// A text of the query, applied when it is left or Enter is pressed. Views are drawn anew all the
-// time: what is typed meanwhile stays. `format`: {pattern, example} of the values that are right;
-// what is applied and does not fit is marked, and the server says what is wrong with it.
+// A text filter in the URL's query, applied when the field loses focus or Enter is pressed. Views
+// are redrawn constantly, so text that is being typed is stored separately. `format` is {pattern,
+// example} for valid values; an applied value that does not match is marked, and the server's error
+// explains it.
 export function filter(label, name, apply, attributes = {}, format = null) {
   const applied = state.route.query[name] || "";
   const value = state.typed[name] === undefined ? applied : state.typed[name];
@@ -104,7 +106,7 @@ export function labelOf(row) {
     : el("span.muted", "none");
 }
 
-// Who is behind a hold or a place.
+// The client of a hold or a waiter.
 export function client(row) {
   if (!row.address) return el("span.muted", "unknown");
   const isOpen = row.connected === 1;
@@ -112,5 +114,5 @@ export function client(row) {
     el("span.dot", { class: isOpen ? "good" : "bad", "aria-hidden": "true" }),
     row.name ? `${row.name} ` : "", row.address,
     row.user && row.user !== "default" ? ` as ${row.user}` : "",
-    el("span.muted", isOpen ? "" : ", gone"));
+    el("span.muted", isOpen ? "" : ", disconnected"));
 }

@@ -1,4 +1,4 @@
-// Several locks that are selected, and broken together after a dry run.
+// The selection of several locks, which are broken together after a dry run.
 import { Vue } from "./el.js";
 import { Refusal, fieldOf, get, pathOf, post } from "./api.js";
 import { state } from "./state.js";
@@ -6,7 +6,7 @@ import { duration, plural } from "./format.js";
 import { confirm } from "./dialog.js";
 
 const kSelectedMax = 100;
-// How many locks are asked for at once; the server takes requests of one page by turns.
+// How many locks are requested in parallel; the server serves the requests of a page in turn.
 const kAtOnce = 6;
 const kNamedMax = 3;
 
@@ -28,7 +28,7 @@ export const selection = {
   clear() { state.selected = {}; },
 };
 
-// Those rows as they are now: {lock} or {error}.
+// The current state of those rows: {lock} or {error}.
 async function lookAt(rows) {
   const found = [];
   for (let begin = 0; begin < rows.length; begin += kAtOnce) {
@@ -57,9 +57,9 @@ function linesOf(found, held) {
   const unread = found.filter(({ error }) => error).length;
   return [
     held.length ? `${plural(holds, "hold", "holds")} on ${plural(held.length, "lock", "locks")} ` +
-      "would end at once. The first in each queue is granted its lock."
+      "would end at once. The first waiter in each queue is granted its lock."
       : "None of the selected locks is held any more.",
-    held.length ? "The holders are not told: what they do under the lock goes on until they " +
+    held.length ? "Holders are not notified: they continue to work under the lock until they " +
       "notice." : "",
     free && held.length
       ? `${plural(free, "selected lock is", "selected locks are")} not held.` : "",
@@ -67,7 +67,7 @@ function linesOf(found, held) {
   ].filter(Boolean);
 }
 
-// By the names of the holders that the dry run has shown: an owner that came later keeps its hold.
+// Ends holds by the owners that the dry run has shown, so that a later owner keeps its hold.
 async function endHolds(held, reason) {
   const result = { ended: 0, gone: 0, refused: 0, why: "" };
   for (const { lock } of held) {
@@ -89,8 +89,8 @@ async function endHolds(held, reason) {
 
 function saidOf({ ended, gone, refused, why }) {
   return `${plural(ended, "hold", "holds")} ended.` +
-    `${gone ? ` ${plural(gone, "was", "were")} gone already.` : ""}` +
-    `${refused ? ` ${plural(refused, "was", "were")} refused: ${why}` : ""}`;
+    `${gone ? ` ${plural(gone, "hold", "holds")} had already ended.` : ""}` +
+    `${refused ? ` ${plural(refused, "break", "breaks")} refused: ${why}` : ""}`;
 }
 
 export function breakSelected() {
@@ -106,7 +106,7 @@ export function breakSelected() {
         keys: [...held, ...found.filter(({ error }) => error)].map(lineOf),
         isPossible: held.length > 0 };
     },
-    fields: [{ name: "reason", label: "Reason, for the history", maxLength: 256 }],
+    fields: [{ name: "reason", label: "Reason (recorded in the history)", maxLength: 256 }],
     confirm: "Break them",
     act: async ({ reason }) => {
       const result = await endHolds(held, reason);

@@ -1,4 +1,4 @@
-// What the page knows. Whatever changes here is drawn again.
+// The state of the page. Vue redraws the page when it changes.
 import { Vue } from "./el.js";
 import { Refusal, get, hasAccess, kWrongAccess } from "./api.js";
 
@@ -6,7 +6,7 @@ export const kLoading = "loading";
 export const kReady = "ready";
 export const kFailed = "failed";
 
-// Of the credentials of this tab: there are none, they are not judged yet, right, or were wrong.
+// The state of this tab's credentials: absent, not checked yet, valid, or refused.
 export const kNobody = "nobody";
 export const kUnknown = "unknown";
 export const kKnown = "known";
@@ -17,34 +17,34 @@ export const state = Vue.observable({
   now: Date.now(),
   isPaused: false,
   theme: localStorage.getItem("fairlock-theme") || "auto",
-  // What the credentials of this tab allow, once the server has judged them, and whose they are.
+  // The permissions and the user of the credentials, once the server has checked them.
   may: [],
   user: "",
   access: hasAccess() ? kUnknown : kNobody,
-  // The connection to the server: since when it is lost, or 0.
+  // When the connection to the server was lost, or 0.
   lostSince: 0,
   needsAccess: false,
   server: null,
-  // What the present view has asked for: kLoading, kReady or kFailed.
+  // The state of the current view's data: kLoading, kReady or kFailed.
   phase: kLoading,
   error: "",
   isFilterWrong: false,
   data: {},
-  typed: {},  // into its filters, and not applied yet
-  areFiltersOpen: false,  // on a phone
+  typed: {},  // filter texts that are not applied yet
+  areFiltersOpen: false,  // on phones
   selected: {},  // rows by their identity
   loadedAt: 0,
   dialog: null,
   said: "",
 });
 
-// A sentence for those who look, and for those who listen.
+// Shows a message, which screen readers announce too.
 export function say(text) {
   state.said = text;
   setTimeout(() => { if (state.said === text) state.said = ""; }, 6000);
 }
 
-// How old what is shown is by now: times go on between two answers.
+// The age of the displayed data, which durations grow by between two responses.
 export function age() { return Math.max(0, state.now - state.loadedAt); }
 
 let loading = 0;
@@ -68,7 +68,7 @@ async function loadStatus() {
   state.server = { status, at, counted, rates };
 }
 
-// Asks what the credentials allow; wrong ones are forgotten, and the refusal is thrown.
+// Asks the server what the credentials permit. Drops refused credentials and throws the refusal.
 export async function judgeAccess() {
   try {
     const answer = hasAccess() ? await get("access") : { may: [], user: null };
@@ -81,7 +81,7 @@ export async function judgeAccess() {
   }
 }
 
-// After a refusal of credentials, which may also have become wrong meanwhile.
+// Called after credentials were refused; valid ones may have been revoked.
 export function forgetAccess(error) {
   if (!(error instanceof Refusal) || error.status === 0 || error.status >= 429) return;
   state.may = [];
@@ -89,7 +89,7 @@ export function forgetAccess(error) {
   state.access = error.status === 401 ? kWrong : kKnown;
 }
 
-// Only once: the server counts log-ins that fail.
+// Runs only once per credentials, because the server counts failed log-ins.
 async function judgeNewAccess() {
   if (state.access !== kUnknown) return;
   await judgeAccess().catch((error) => {
@@ -97,8 +97,8 @@ async function judgeNewAccess() {
   });
 }
 
-// A server that is only short of something will answer again: what is shown stays meanwhile. What
-// it refuses for good is not to be mistaken for what was shown before.
+// If the failure is temporary, the page keeps showing the old data. After a permanent refusal it
+// removes the data, which would otherwise look current.
 function showFailure(error) {
   if (!(error instanceof Refusal)) throw error;
   const isShort = error.status === 0 || error.status >= 500;
@@ -113,7 +113,7 @@ function showFailure(error) {
   state.data = {};
 }
 
-// Asks for the status and what the view shows; an answer that comes too late is not shown.
+// Requests the status and the view's data; ignores a response that arrives after a newer request.
 export async function load(view) {
   const mine = ++loading;
   try {
@@ -142,7 +142,7 @@ export function forgetData() {
   state.error = "";
 }
 
-// Routes: #/view/part/part?name=value. Parts stay as they are in the address.
+// Routes have the form #/view/part/part?name=value. Parts stay percent-encoded.
 export function readRoute() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...parts] = path.split("/");

@@ -1,16 +1,16 @@
-// Tables: rows that can be sorted and selected, and that are cards of three lines on a phone.
+// Tables whose rows can be sorted and selected, and which become cards of three lines on phones.
 import { el } from "./el.js";
 import { changeQuery, state } from "./state.js";
 import { choice } from "./parts.js";
 
-// columns: {name, cell(row), isNumber, isWide, hint, isUnseen,
-//   line: of the card, 1 to 3 (2 if not given), isBare: the card does not name it,
-//   isEmpty(row): the card leaves it out, sort: its name in the address, sortBy(row)}
+// A column is {name, cell(row), isNumber, isWide, hint, isUnseen, line: 1 to 3 on the card (default
+// 2), isBare: no name on the card, isEmpty(row): omitted from the card, sort: its name in the URL,
+// sortBy(row)}.
 const classOf = (column, row) => [{ num: column.isNumber, wide: column.isWide,
   bare: column.isBare, none: row && column.isEmpty && column.isEmpty(row) },
 `line${column.line || 2}`];
 
-// Numbers begin with the largest, texts with the first.
+// By default numbers start with the largest, and texts with the first in the alphabet.
 const isFalling = (column, order) => Boolean(column.isNumber) !== order.isReversed;
 
 export function orderOf(query, otherwise) {
@@ -29,7 +29,7 @@ function compare(a, b) {
 
 const isNothing = (value) => value === null || value === undefined || value === "";
 
-// What is empty comes last, whatever the direction; what is equal stays as it came.
+// Empty values come last in both directions; rows with equal values keep their order.
 export function sorted(columns, rows, order) {
   const column = columns.find((one) => one.sort === order.by && one.sortBy);
   if (!column) return rows;
@@ -53,7 +53,7 @@ function headerOf(column, order) {
     name, el("span.arrow", { "aria-hidden": "true" }, arrow)));
 }
 
-// For screens that have no room for headers.
+// For screens that are too narrow for table headers.
 export function sortChoice(columns, order, further = []) {
   const options = columns.filter((column) => column.sort).flatMap((column) => {
     const [first, second] = column.isNumber ? ["most first", "least first"] : ["A to Z", "Z to A"];
@@ -76,11 +76,11 @@ function selectionCell(selection, row) {
 function selectionHeader(selection, rows) {
   const isAll = rows.length > 0 && rows.every((row) => selection.has(row));
   return el("th.pick", { key: "Select", scope: "col" }, el("input", { type: "checkbox",
-    checked: isAll, "aria-label": "Select all that are shown",
+    checked: isAll, "aria-label": "Select all shown",
     onchange: (event) => selection.setAll(rows, event.target.checked) }));
 }
 
-// options: {foot: a row, order, selection, classOf(row)}
+// Options: {foot: a row, order, selection, rowClass(row)}.
 export function table(caption, columns, rows, keyOf, { foot, order, selection, rowClass } = {}) {
   const cells = (row) => columns.map((column) =>
     el("td", { class: classOf(column, row), key: column.name, "data-name": column.name },
@@ -98,7 +98,7 @@ export function table(caption, columns, rows, keyOf, { foot, order, selection, r
         column.cell(foot))))) : null));
 }
 
-// Filters, which a phone shows when they are asked for. `set`: how many of them are in force.
+// Filters, which are folded on phones. `set` is the number of active filters.
 export function filters(name, set, ...fields) {
   const isOpen = state.areFiltersOpen;
   return el("form.filters", { role: "search", "aria-label": name, class: { folded: !isOpen },

@@ -1,4 +1,4 @@
-// Digests by which passwords are compared.
+// Digests for comparing passwords.
 #pragma once
 
 #include <array>
@@ -16,20 +16,21 @@ using Digest = std::array<std::uint8_t, 32>;
 Digest DigestOf(std::string_view bytes);
 
 std::string HexOf(const Digest& digest);
-// None: not 64 hexadecimal digits.
+// Returns nothing if the text is not 64 hexadecimal digits.
 std::optional<Digest> ParseDigest(std::string_view hex);
 
-// Takes as long for equal ones as for others.
+// Constant-time comparison.
 bool AreEqual(const Digest& a, const Digest& b);
 bool AreEqual(std::string_view a, std::string_view b);
 
-// A secret of this process: what is digested under it means nothing elsewhere. Immutable.
+// A secret key of this process: digests made with it mean nothing to other processes. Immutable.
 class DigestKey {
  public:
-  // By chance.
+  // Draws a random key.
   DigestKey();
 
-  // HMAC of the parts, which cannot be mistaken for others that are the same when joined.
+  // HMAC of the parts. Different lists of parts give different digests even if their concatenations
+  // are equal.
   Digest Of(std::initializer_list<std::string_view> parts) const;
 
  private:

@@ -20,18 +20,18 @@ std::string NetworkOf(std::string_view address) {
   if (!host.starts_with('[')) return std::string(host);
   host.remove_prefix(1);
   host = host.substr(0, host.find_first_of("]%"));
-  // The groups before "::", of which zeros may be left out, up to the fourth.
+  // Parses up to four groups, enough for the network part. "::" stands for omitted groups of zeros.
   constexpr std::size_t kGroups = 8;
-  constexpr std::size_t kGroupsKept = 4;
+  constexpr std::size_t kNetworkGroups = 4;
   const std::size_t gap = host.find("::");
   const std::string_view before = host.substr(0, gap);
-  const std::string_view behind =
+  const std::string_view after =
       gap == std::string_view::npos ? std::string_view() : host.substr(gap + 2);
-  const std::size_t groups_behind = behind.empty() ? 0 : CountColons(behind) + 1;
+  const std::size_t groups_after = after.empty() ? 0 : CountColons(after) + 1;
   std::string network;
   std::size_t groups = 0;
   const auto add = [&](std::string_view part) {
-    while (!part.empty() && groups < kGroupsKept) {
+    while (!part.empty() && groups < kNetworkGroups) {
       const std::size_t end = std::min(part.find(':'), part.size());
       network.append(part.substr(0, end)).append(":");
       part.remove_prefix(std::min(end + 1, part.size()));
@@ -39,11 +39,12 @@ std::string NetworkOf(std::string_view address) {
     }
   };
   add(before);
-  while (gap != std::string_view::npos && groups < std::min(kGroupsKept, kGroups - groups_behind)) {
+  while (gap != std::string_view::npos &&
+         groups < std::min(kNetworkGroups, kGroups - groups_after)) {
     network += "0:";
     ++groups;
   }
-  add(behind);
+  add(after);
   return network;
 }
 
@@ -71,7 +72,7 @@ void FailedLogIns::TakeBack(std::string_view address) {
 void FailedLogIns::MakeRoom(engine::TimeMs now) {
   std::erase_if(paid_at_, [&](const auto& entry) { return entry.second <= now; });
   if (paid_at_.size() < kAddressesMax) return;
-  // Who has the least to make up for is forgotten first.
+  // Forgets the address that has the least to wait.
   paid_at_.erase(
       std::min_element(paid_at_.begin(), paid_at_.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; }));

@@ -1,4 +1,4 @@
-// How often a log-in from one address may fail.
+// Limits failed log-ins per address.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace fairlock::access {
 
-// A number of failures at once, and as many again in each minute. Addresses of one network of IPv6
-// (/64) count as one. At most kAddressesMax are remembered. Loop-confined.
+// Allows a number of failures at once, and the same number again per minute. IPv6 addresses of one
+// network (/64) count as one address. Remembers at most kAddressesMax addresses. For use by the
+// loop thread only.
 class FailedLogIns {
  public:
   static constexpr std::size_t kAddressesMax = 4096;
 
-  // 0: they are not counted.
+  // 0 disables the limit.
   void set_per_minute_max(std::int64_t failures) { per_minute_max_ = failures; }
 
-  // How long the address has to wait before it may try again; 0: it may now.
+  // How long the address must wait before it may try again; 0 if it may try now.
   engine::DurationMs WaitOf(std::string_view address, engine::TimeMs now) const;
   void Add(std::string_view address, engine::TimeMs now);
-  // One that was added was none.
+  // Removes a failure that was counted by mistake.
   void TakeBack(std::string_view address);
 
  private:
@@ -30,11 +31,11 @@ class FailedLogIns {
   void MakeRoom(engine::TimeMs now);
 
   std::int64_t per_minute_max_ = 0;
-  // When all failures of an address are made up for, if each one takes CostMs.
+  // For each address, the time from which its failures no longer count; each failure adds CostMs.
   std::unordered_map<std::string, engine::TimeMs> paid_at_;
 };
 
-// "10.0.0.7" of "10.0.0.7:51234", the first 64 bits of an address of IPv6; a path as it is.
+// Maps "10.0.0.7:51234" to "10.0.0.7", an IPv6 address to its first 64 bits, and a path to itself.
 std::string NetworkOf(std::string_view address);
 
 }  // namespace fairlock::access

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t kSlowHashBytesMax = CRYPT_OUTPUT_SIZE - 1;
 
-// crypt would take what stands before a zero byte for the whole.
+// crypt would ignore everything after a zero byte.
 bool CanBeHashed(std::string_view password) {
   return password.size() <= kSlowPasswordBytesMax && password.find('\0') == std::string_view::npos;
 }
 
 struct Kind {
   std::string_view prefix;
-  std::size_t last_part_bytes;  // behind the last $; with bcrypt the salt stands there too
+  std::size_t last_part_bytes;  // after the last $; with bcrypt this includes the salt
 };
 
 constexpr auto kKinds = std::to_array<Kind>({
@@ -52,7 +52,7 @@ std::string Crypt(std::string_view password, const std::string& setting) {
 std::string MakeSlowHash(std::string_view password) {
   if (!CanBeHashed(password)) return "";
   std::array<char, CRYPT_GENSALT_OUTPUT_SIZE> setting{};
-  // The cost that the library recommends, and a salt of the system's chance.
+  // Uses the cost that the library recommends, and a random salt from the system.
   if (crypt_gensalt_rn("$y$", 0, nullptr, 0, setting.data(), setting.size()) == nullptr) return "";
   return Crypt(password, setting.data());
 }
@@ -66,7 +66,7 @@ bool BeginsAsSlowHash(std::string_view text) {
 
 bool IsSlowHash(std::string_view text) {
   if (!BeginsAsSlowHash(text)) return false;
-  // What has lost its end would be taken for a setting, and be no password's hash.
+  // A truncated hash is a valid setting for crypt, but not the hash of any password.
   const std::string_view last_part = text.substr(text.rfind('$') + 1);
   const auto* kind =
       std::ranges::find_if(kKinds, [&](const Kind& one) { return text.starts_with(one.prefix); });

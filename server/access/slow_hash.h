@@ -1,4 +1,4 @@
-// Hashes of passwords that take long to make, so that a file of them is worth little to a thief.
+// Password hashes that are expensive to compute, so that a stolen file of them is of little use.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 namespace fairlock::access {
 
-// Longer ones, and those with a zero byte, have no slow hash.
+// Longer passwords, and those with a zero byte, cannot be hashed.
 inline constexpr std::size_t kSlowPasswordBytesMax = 511;
 
-// yescrypt with a salt of its own, as crypt(5) writes it: "$y$j9T$...". Takes about 10 ms and
-// 16 MB. Empty: the password cannot be hashed so.
+// Hashes with yescrypt and a random salt, in the format of crypt(5): "$y$j9T$...". Takes about 10
+// ms and 16 MB. Returns an empty string if the password cannot be hashed.
 std::string MakeSlowHash(std::string_view password);
 
-// Whether the text is one, whole: of yescrypt or another method that crypt(5) counts as strong.
+// Whether the text is a complete hash by yescrypt or another method that crypt(5) considers strong.
 bool IsSlowHash(std::string_view text);
 
-// Whether the text has at least the method of one.
+// Whether the text at least starts with the prefix of such a method.
 bool BeginsAsSlowHash(std::string_view text);
 
-// Takes as long as making it. Thread-safe.
+// Takes as long as MakeSlowHash. Thread-safe.
 bool IsPasswordOf(std::string_view slow_hash, std::string_view password);
 
 }  // namespace fairlock::access

@@ -1,4 +1,4 @@
-// Who a client may be, and what it may do then.
+// A user and what it may do.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace fairlock::access {
 
-// A password as it is known: either its SHA-256, or a slow hash.
+// A stored password: either a SHA-256 digest or a slow hash.
 struct StoredPassword {
-  std::string rule;              // that gives it: "#5e88..." or "$y$..."
+  std::string rule;              // the ACL rule for it: "#5e88..." or "$y$..."
   std::optional<Digest> digest;  // none: a slow hash
 };
 
-// Texts that match one of several globs, or all texts.
+// A list of globs, or a wildcard that matches everything.
 class Globs {
  public:
-  // Longer texts match no glob but the one for all: no key, owner or channel is that long.
+  // Longer texts match only the wildcard: no key, owner or channel is that long.
   static constexpr std::size_t kTextBytesMax = engine::kOwnerBytesMax;
 
-  // `is_all`: until something is added.
+  // `is_all` is the initial state, until the first glob is added.
   explicit Globs(bool is_all) : is_all_(is_all) {}
 
   bool is_all() const { return is_all_; }
@@ -34,22 +34,23 @@ class Globs {
     std::uint64_t compared = 0;
     return Match(text, compared);
   }
-  // The same; adds how many bytes it compared.
+  // Also adds the number of compared bytes to `compared`.
   bool Match(std::string_view text, std::uint64_t& compared) const;
-  // One of the globs is exactly this one.
+  // Whether this exact glob is in the list.
   bool Have(std::string_view glob) const;
   const std::vector<std::string>& globs() const { return globs_; }
 
-  // The first one ends what was so from the beginning. False: all is allowed by a rule before.
+  // The first glob replaces the initial state. Returns false if an earlier rule already allows
+  // everything.
   [[nodiscard]] bool Add(std::string_view glob);
   void SetAll();
   void SetNone();
 
  private:
   bool is_all_;
-  bool is_given_ = false;  // by a rule
+  bool is_given_ = false;  // set by a rule
   std::vector<std::string> globs_;
-  std::vector<engine::Glob> parsed_;  // the same
+  std::vector<engine::Glob> parsed_;  // globs_ in parsed form
 };
 
 enum class KeyUse : std::uint8_t { kRead, kWrite };
@@ -61,27 +62,28 @@ struct User {
   std::vector<StoredPassword> passwords = {};
 
   CommandSet commands = {};
-  std::vector<std::string> command_rules = {};  // that have led to them: "+@lock"
+  std::vector<std::string> command_rules = {};  // the rules that led to `commands`: "+@lock"
   Globs read_keys{false};
   Globs written_keys{false};
   Globs channels{true};
   Globs owners{true};
 
-  // To write is also to learn what is there, so it takes both.
+  // A write also reveals the state of the key, so it needs both permissions.
   bool MayUse(std::string_view key, KeyUse use) const {
     std::uint64_t compared = 0;
     return MayUse(key, use, compared);
   }
-  // The same; adds how many bytes were compared.
+  // Also adds the number of compared bytes to `compared`.
   bool MayUse(std::string_view key, KeyUse use, std::uint64_t& compared) const;
-  // Nothing that a client may ask for is refused to it.
+  // Whether the user may do everything.
   bool IsUnlimited() const;
 };
 
-// Whether a name can be a user's: 1 to 128 visible characters, no blank, no ( at the beginning.
+// Whether the text is a valid user name: 1 to 128 visible characters, no space, not starting with
+// (.
 bool IsUserName(std::string_view name);
 
-// Who may everything and needs no password.
+// A user that may do everything and needs no password.
 User UnlimitedUser(std::string_view name);
 
 }  // namespace fairlock::access

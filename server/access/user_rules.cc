@@ -10,7 +10,7 @@ namespace fairlock::access {
 
 namespace {
 
-// So a pattern has fewer bytes than one in a request may have.
+// A rule contains its pattern, so this also keeps patterns below the limit for those in requests.
 constexpr std::size_t kRuleBytesMax = engine::kGlobBytesMax;
 constexpr std::size_t kRulesOfAKindMax = 1000;
 
@@ -57,7 +57,8 @@ constexpr auto kWords = std::to_array<Word>({
     {"allcommands", AllowAll},
     {"nocommands", AllowNone},
     {"reset", [](User& user) { user = User{.name = user.name}; }},
-    // Redis writes these into its files; there are no values to be checked here.
+    // Redis writes these to its files; they have no effect here because there are no values to
+    // check.
     {"sanitize-payload", [](User&) {}},
     {"skip-sanitize-payload", [](User&) {}},
 });
@@ -75,9 +76,15 @@ std::string Wrong(std::string_view rule, std::string_view why) {
   return "'" + std::string(rule.substr(0, kShown)) + "': " + std::string(why);
 }
 
+std::string TooMany() {
+  return "a user may have at most " + std::to_string(kRulesOfAKindMax) + " rules of this kind";
+}
+
 std::string AddPassword(StoredPassword password, User& user) {
   user.needs_no_password = false;
-  if (user.passwords.size() == kRulesOfAKindMax) return "too many passwords of one user";
+  if (user.passwords.size() == kRulesOfAKindMax) {
+    return "a user may have at most " + std::to_string(kRulesOfAKindMax) + " passwords";
+  }
   const bool is_there =
       std::any_of(user.passwords.begin(), user.passwords.end(),
                   [&](const StoredPassword& other) { return other.rule == password.rule; });
@@ -87,44 +94,47 @@ std::string AddPassword(StoredPassword password, User& user) {
 
 std::string ApplyDigest(std::string_view rule, User& user) {
   const auto digest = ParseDigest(rule.substr(1));
-  if (!digest) return "the SHA-256 of a password has 64 hexadecimal digits behind its #";
+  if (!digest) return "# must be followed by the 64 hexadecimal digits of a SHA-256 digest";
   return AddPassword({.rule = "#" + HexOf(*digest), .digest = digest}, user);
 }
 
 std::string ApplyPassword(std::string_view rule, User& user) {
-  if (rule.size() == 1) return "a password is missing behind the >; nopass is for none";
+  if (rule.size() == 1)
+    return "> must be followed by a password; nopass allows log-ins without one";
   const Digest digest = DigestOf(rule.substr(1));
   return AddPassword({.rule = "#" + HexOf(digest), .digest = digest}, user);
 }
 
 std::string ApplySlowHash(std::string_view rule, User& user) {
   if (!IsSlowHash(rule)) {
-    return "what begins with $ is a password's slow hash, whole, as `fairlockd --hash-password` "
-           "makes it";
+    return "a rule that starts with $ must be a complete slow hash, as printed by `fairlockd "
+           "--hash-password`";
   }
   return AddPassword({.rule = std::string(rule), .digest = std::nullopt}, user);
 }
 
 std::string AddGlob(std::string_view rule, std::string_view glob, std::string_view all,
                     std::initializer_list<Globs*> to) {
-  if (glob.empty()) return Wrong(rule, "a glob is missing");
+  if (glob.empty()) return Wrong(rule, "must be followed by a glob");
   for (Globs* globs : to) {
-    if (globs->globs().size() == kRulesOfAKindMax) return Wrong(rule, "too many of these");
+    if (globs->globs().size() == kRulesOfAKindMax) return Wrong(rule, TooMany());
     if (!globs->Add(glob)) {
-      return Wrong(rule, "all are allowed before it, so it has no effect; reset" +
-                             std::string(all) + " before it, or leaving it out, would be right");
+      return Wrong(
+          rule,
+          "has no effect, because an earlier rule allows everything; remove it, or put reset" +
+              std::string(all) + " before it");
     }
   }
   return "";
 }
 
-// ~glob, %R~glob, %W~glob or %RW~glob.
+// Applies ~glob, %R~glob, %W~glob or %RW~glob.
 std::string ApplyKeys(std::string_view rule, User& user) {
   const std::size_t at = rule.find('~');
   const std::string uses = Lowered(rule.substr(0, at));
   if (at == std::string_view::npos ||
       (uses != "" && uses != "%r" && uses != "%w" && uses != "%rw" && uses != "%wr")) {
-    return Wrong(rule, "%R~, %W~ or %RW~ before a glob of keys would be right");
+    return Wrong(rule, "a rule for keys must be ~GLOB, %R~GLOB, %W~GLOB or %RW~GLOB");
   }
   const std::string_view glob = rule.substr(at + 1);
   if (uses == "%r") return AddGlob(rule, glob, "keys", {&user.read_keys});
@@ -138,15 +148,15 @@ std::string ApplyCommands(std::string_view rule, const Vocabulary& vocabulary, U
   const CommandSet set =
       is_category ? vocabulary.FindCategory(name.substr(1)) : vocabulary.Find(name);
   if (set.none()) {
-    return Wrong(rule, is_category ? "there is no such category; ACL CAT lists them"
-                                   : "there is no such command; COMMAND LIST lists them");
+    return Wrong(rule, is_category ? "unknown category; ACL CAT lists all categories"
+                                   : "unknown command; COMMAND LIST lists all commands");
   }
   const bool is_allowed = rule.front() == '+';
   if (name == "@all") {
     is_allowed ? AllowAll(user) : AllowNone(user);
     return "";
   }
-  if (user.command_rules.size() == kRulesOfAKindMax) return Wrong(rule, "too many of these");
+  if (user.command_rules.size() == kRulesOfAKindMax) return Wrong(rule, TooMany());
   user.commands = is_allowed ? user.commands | set : user.commands & ~set;
   user.command_rules.push_back(std::string(1, rule.front()) + name);
   return "";
@@ -203,8 +213,8 @@ std::string ApplyRule(std::string_view rule, const Vocabulary& vocabulary, User&
     return AddGlob(rule, rule.substr(kOwner.size()), "owners", {&user.owners});
   }
   return Wrong(rule,
-               "is no rule; on, off, nopass, >password, #sha256, a slow hash, ~keys, &channels, "
-               "owner:owners, +command, -command, +@category or -@category would be right");
+               "not a rule; allowed are on, off, nopass, >password, #sha256, a slow hash, ~keys, "
+               "&channels, owner:owners, +command, -command, +@category and -@category");
 }
 
 std::string DescribeCommands(const User& user) {

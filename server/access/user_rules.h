@@ -1,4 +1,4 @@
-// The words by which users are described, in the spirit of Redis.
+// The rules that describe users, in the style of Redis.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace fairlock::access {
 
-// Empty: done. Else what is wrong with the rule, and what would be right. Names no password.
+// Returns an empty string on success, otherwise what is wrong with the rule and what is allowed.
+// The text contains no password.
 [[nodiscard]] std::string ApplyRule(std::string_view rule, const Vocabulary& vocabulary,
                                     User& user);
 
-// The rules that make such a user, with `user NAME` before them: a line of an ACL file.
+// The rules that create the user, after `user NAME`: a line of an ACL file.
 std::string DescribeUser(const User& user);
 
-// The parts of it, for ACL GETUSER.
+// The parts of that line, for ACL GETUSER.
 std::string DescribeCommands(const User& user);
 std::string DescribeKeys(const User& user);
 std::string DescribeChannels(const User& user);

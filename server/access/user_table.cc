@@ -25,31 +25,34 @@ std::vector<std::string_view> WordsOf(std::string_view line) {
   return words;
 }
 
-// Empty: done.
+// Returns an empty string on success.
 std::string ReadLine(std::string_view line, const Vocabulary& vocabulary, UserTable& table) {
   const std::vector<std::string_view> words = WordsOf(line);
   if (words.empty() || words.front().starts_with('#')) return "";
   const bool has_only_text = std::all_of(
       line.begin(), line.end(), [](char c) { return c == '\t' || c == '\r' || c < 0 || c >= ' '; });
-  if (!has_only_text) return "has a byte that no text has";
+  if (!has_only_text) return "control characters are not allowed";
   if (words.front() != "user" || words.size() < 2) {
-    return "`user NAME` and rules would be right, or # and a comment";
+    return "a line must be `user NAME RULE...` or a comment that starts with #";
   }
   if (!IsUserName(words[1])) {
-    return "a user's name has 1 to 128 visible ASCII characters";
+    return "a user name must have 1 to 128 visible ASCII characters and not start with (";
   }
-  if (table.users().size() == kUsersMax) return "more than 10000 users";
+  if (table.users().size() == kUsersMax) return "at most 10000 users are allowed";
   User user{.name = std::string(words[1])};
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::string wrong = ApplyRule(words[i], vocabulary, user);
     if (!wrong.empty()) return "user " + user.name + ": " + wrong;
   }
   const std::string name = user.name;
-  return table.Add(std::move(user)) ? "" : "user " + name + " is there already";
+  return table.Add(std::move(user)) ? "" : "user " + name + " is already defined";
 }
 
 std::string ReadText(std::string_view text, const Vocabulary& vocabulary, UserTable& table) {
-  if (text.size() > kFileBytesMax) return "is larger than 4 MiB";
+  if (text.size() > kFileBytesMax) {
+    return "must have at most " + std::to_string(kFileBytesMax) + " bytes, has " +
+           std::to_string(text.size());
+  }
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
@@ -61,7 +64,7 @@ std::string ReadText(std::string_view text, const Vocabulary& vocabulary, UserTa
   return "";
 }
 
-// A hash stands for itself.
+// A hash is a rule itself; a plain password needs the prefix >.
 std::string RuleFor(const std::string& password) {
   const bool is_digest = password.starts_with('#') && ParseDigest(password.substr(1));
   return is_digest || BeginsAsSlowHash(password) ? password : ">" + password;
@@ -101,8 +104,8 @@ UsersRead ReadUsers(const UserSource& source, const Vocabulary& vocabulary) {
     if (!table->Add(std::move(user))) {
       return {.users = nullptr,
               .error =
-                  "names the user default, whose password requirepass gives as well; one of "
-                  "the two would be right"};
+                  "defines the user default, whose password requirepass sets too; use only one of "
+                  "the two"};
     }
   } else if (!source.acl_text) {
     table->Add(UnlimitedUser(kDefaultUser));

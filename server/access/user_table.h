@@ -1,4 +1,4 @@
-// All users of a server.
+// All users of the server.
 #pragma once
 
 #include <map>
@@ -12,23 +12,24 @@
 
 namespace fairlock::access {
 
-// Who a client is that has not logged in, if that user needs no password.
+// The user of a client that has not logged in, if this user needs no password.
 inline constexpr std::string_view kDefaultUser = "default";
 
-// Immutable once in use; references to users are valid as long as the table.
+// Immutable once in use; references to users are valid while the table exists.
 class UserTable {
  public:
-  // Null: there is none of that name.
+  // Returns null if there is no such user.
   const User* Find(std::string_view name) const;
   const User* Default() const { return Find(kDefaultUser); }
-  // False: there is one of that name already.
+  // Returns false if the name is taken.
   bool Add(User user);
 
   const std::map<std::string, User, std::less<>>& users() const { return users_; }
 
-  // Whether a client needs no password to be let in.
+  // Whether clients may connect without a password.
   bool IsOpen() const;
-  // Any slow hash, to be compared with where there is nobody to compare with; empty: none.
+  // A slow hash to compare passwords with when the user does not exist, so that the time reveals
+  // nothing; empty if no user has a slow hash.
   const std::string& decoy() const { return decoy_; }
 
  private:
@@ -36,19 +37,19 @@ class UserTable {
   std::string decoy_;
 };
 
-// Where the users come from.
+// The sources of the user table.
 struct UserSource {
-  std::optional<std::string> acl_text;  // of the ACL file; none: there is no such file
-  std::string default_password;         // of the user `default`, or a hash of it; empty: none
+  std::optional<std::string> acl_text;  // content of the ACL file; none: there is no file
+  std::string default_password;         // password of the user `default`, or its hash; empty: none
 };
 
 struct UsersRead {
-  std::shared_ptr<const UserTable> users;  // null if there is an error
-  std::string error;                       // with the number of the line
+  std::shared_ptr<const UserTable> users;  // null on error
+  std::string error;                       // includes the line number
 };
 
-// With neither of the two there is one user, `default`, who may everything and needs no password.
-// An ACL file that does not name that one leaves it out.
+// Without both sources there is one user, `default`, who may do everything and needs no password.
+// An ACL file that does not define `default` leaves that user out.
 UsersRead ReadUsers(const UserSource& source, const Vocabulary& vocabulary);
 
 }  // namespace fairlock::access

@@ -1,4 +1,4 @@
-// The commands and categories that the rules of users may name.
+// The commands and categories that ACL rules may name.
 #pragma once
 
 #include <bitset>
@@ -10,27 +10,27 @@ namespace fairlock::access {
 
 inline constexpr std::size_t kCommandsMax = 256;
 
-// By their numbers in the vocabulary.
+// A set of commands, by their numbers in the vocabulary.
 using CommandSet = std::bitset<kCommandsMax>;
 
 struct NamedCommand {
-  std::string name;  // lower case; what belongs to another stands behind it: "client|list"
+  std::string name;  // lower case; a subcommand follows its command: "client|list"
   std::vector<std::string_view> categories;  // without '@'
 };
 
 // Immutable.
 class Vocabulary {
  public:
-  // REQUIRES: at most kCommandsMax.
+  // REQUIRES: at most kCommandsMax commands.
   explicit Vocabulary(std::vector<NamedCommand> commands);
 
   const std::vector<NamedCommand>& commands() const { return commands_; }
 
-  // The command of that name, in lower case, and what belongs to it; none: there is none such.
+  // The command with that lower-case name and its subcommands; empty if there is none.
   CommandSet Find(std::string_view name) const;
-  // Those in a category, "all" is one; none: there is none such.
+  // The commands in a category, which may be "all"; empty if there is no such category.
   CommandSet FindCategory(std::string_view category) const;
-  // In the order of the alphabet.
+  // Sorted alphabetically.
   std::vector<std::string_view> Categories() const;
 
  private:

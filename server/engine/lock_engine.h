@@ -72,9 +72,9 @@ class LockEngine final {
   }
   // The locks as the commands of Redis see and change them.
   RedisView& redis() { return rules_.redis_view; }
-  // Ends what is due, which is what ends in a tick before `now`: at most about `steps_max` timers.
-  // True: more is due, call again.
-  bool Advance(std::size_t steps_max, Step step) { return rules_.expiry.Advance(steps_max, step); }
+  // Ends what is due, which is what ends in a tick before `now`: at most about `steps_max` timers,
+  // and as many of the sessions that Detach left. True: more is due, call again.
+  bool Advance(std::size_t steps_max, Step step);
   // When Advance is to be called next, kNever if nothing runs. May be early, never late.
   TimeMs NextDeadline() const { return rules_.expiry.NextDeadline(); }
   // Undoes a grant whose token did not reach its owner, because the connection closed before the
@@ -86,7 +86,8 @@ class LockEngine final {
     return rules_.sessions.UndoGrant(key_hash, token, step);
   }
   // The connection closed: its places stay for KEEP or for the reconnect grace, its sessions end or
-  // have their grace, its watchers end. Undelivered grants are to be undone before.
+  // have their grace, its watchers end. Beyond 1,000 sessions since the last Advance, they are left
+  // to Advance. Undelivered grants are to be undone before.
   void Detach(Attachment& attachment, Step step) { rules_.sessions.Detach(attachment, step); }
   // Ends every wait of the attachment as if it had timed out, unless its turn had come.
   void EndWaits(Attachment& attachment, Step step) { rules_.sessions.EndWaits(attachment, step); }

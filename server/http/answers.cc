@@ -51,7 +51,7 @@ std::optional<Answer> RefuseDenied(CommandCaller& commands,
                                    std::initializer_list<std::string_view> request) {
   const std::string denial = commands.Judge(request);
   if (denial.empty()) return std::nullopt;
-  ++commands.dispatcher().counters().denied_requests;
+  ++commands.server().statistics.counters.denied_requests;
   return RefusalOf({.type = protocol::ReplyType::kError, .text = "NOPERM " + denial});
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/host.h"
 #include "server/http/inputs.h"
@@ -131,7 +131,7 @@ bool Api::DependsOnCaller(const Request& request, CommandCaller& commands) const
 }
 
 const access::User* Api::AnybodysUser(Access access, CommandCaller& commands) const {
-  const command::AccessControl& control = commands.dispatcher().access();
+  const command::AccessControl& control = commands.server().access;
   if (access == Access::kOpen) return &control.own_user();
   // Who has to say who he is, or may not everything, learns here no more than by commands.
   const access::User* newcomer = control.NewcomersUser();
@@ -150,7 +150,7 @@ const access::User* Api::Admit(const Request& request, Access access, CommandCal
   }
   // As by commands: each of them is judged.
   if (commands.has_logged_in()) return &commands.user();
-  const command::AccessControl& control = commands.dispatcher().access();
+  const command::AccessControl& control = commands.server().access;
   if (HasToken(request.authorization)) return &control.own_user();
   const bool may_anybody = !options_.token.empty() || HasPasswords(control);
   refusal = may_anybody

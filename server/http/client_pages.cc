@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "json/reply_json.h"
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/text_parts.h"
 
@@ -78,7 +78,7 @@ class ClientPages final : public Job {
     const bool is_full = clients_.size() >= query_.count_max;
     if (!is_end && !is_full) return std::nullopt;
     return JsonAnswer({{"clients", std::move(clients_)},
-                       {"connected", commands_.dispatcher().clients().size()},
+                       {"connected", commands_.server().clients.size()},
                        {"next", is_end ? 0 : last_}});
   }
 
@@ -86,13 +86,13 @@ class ClientPages final : public Job {
   // True: there are no further ones.
   bool FindNext() {
     ids_.clear();
-    const auto& clients = commands_.dispatcher().clients();
+    const auto& clients = commands_.server().clients.all();
     auto client = clients.upper_bound(last_);
     std::size_t looked_at = 0;
     while (client != clients.end() && looked_at++ < kLookedAtPerStep &&
            ids_.size() < kDescribedPerStep && clients_.size() + ids_.size() < query_.count_max) {
       last_ = client->first;
-      const bool is_wanted = !query_.is_only_waiting || client->second->is_waiting();
+      const bool is_wanted = !query_.is_only_waiting || client->second->wait.is_waiting();
       if (is_wanted) ids_.push_back(std::to_string(client->first));
       ++client;
     }

@@ -8,7 +8,7 @@
 #include "protocol/reply_parser.h"
 #include "protocol/request_parser.h"
 #include "protocol/request_writer.h"
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::http {
 
@@ -40,21 +40,21 @@ std::optional<UserAndPassword> Decoded(std::string_view basic) {
 
 }  // namespace
 
-CommandCaller::CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address,
+CommandCaller::CommandCaller(command::ServerParts& server, command::ClientAddress address,
                              engine::TimeMs now, std::function<void()> notice)
-    : dispatcher_(dispatcher),
+    : server_(server),
       notice_(std::move(notice)),
-      client_(dispatcher, *this, std::move(address), now) {
-  client_.LogIn(dispatcher.access().own_user());
-  client_.profile().name = "http";
-  client_.set_must_prove_itself();
-  client_.set_version(protocol::RespVersion::kResp3);
-  ++dispatcher.gauges().http_clients;
+      pipeline_(server.pipeline, *this, std::move(address), now) {
+  server.sessions.LogIn(client(), server.access.own_user());
+  client().profile.name = "http";
+  client().rights.set_must_prove_itself();
+  client().profile.version = protocol::RespVersion::kResp3;
+  ++server.statistics.gauges.http_clients;
 }
 
 void CommandCaller::Detach(engine::TimeMs now) {
-  --dispatcher_.gauges().http_clients;
-  client_.Detach(now);
+  --server_.statistics.gauges.http_clients;
+  pipeline_.Detach(now);
 }
 
 bool CommandCaller::Identify(std::string_view authorization, engine::TimeMs now) {
@@ -67,8 +67,8 @@ bool CommandCaller::Identify(std::string_view authorization, engine::TimeMs now)
 }
 
 void CommandCaller::Forget() {
-  const access::User& own = dispatcher_.access().own_user();
-  if (client_.user() != &own && !is_killed_) client_.LogIn(own);
+  const access::User& own = server_.access.own_user();
+  if (client().rights.user() != &own && !is_killed_) server_.sessions.LogIn(client(), own);
   log_in_error_.reset();
   has_logged_in_ = false;
 }
@@ -86,8 +86,8 @@ bool CommandCaller::LogIn(std::string_view basic, engine::TimeMs now) {
   }
   std::string request;
   protocol::AppendRequest(request, {"AUTH", given->user, given->password});
-  client_.Consume(request, 1, now);
-  if (client_.is_waiting()) return false;
+  pipeline_.Consume(request, 1, now);
+  if (client().wait.is_waiting()) return false;
   EndLogIn();
   return true;
 }
@@ -99,20 +99,20 @@ void CommandCaller::EndLogIn() {
 }
 
 std::string CommandCaller::Judge(std::span<const std::string_view> request) const {
-  if (!client_.is_limited()) return "";
-  const command::CommandTable& table = dispatcher_.commands();
+  if (!client().rights.is_limited()) return "";
+  const command::CommandTable& table = server_.table;
   std::size_t row = table.IndexOf(request.front());
   assert(row != command::CommandTable::kNone);
   if (command::HasSubcommands(*table.rows()[row])) {
     row = table.IndexOfSubcommand(*table.rows()[row], request[1]);
   }
-  return dispatcher_.access().Judge(user(), row, request);
+  return server_.access.Judge(user(), row, request);
 }
 
 bool CommandCaller::MayRun(std::string_view command) const {
-  const std::size_t row = dispatcher_.commands().IndexOf(command);
+  const std::size_t row = server_.table.IndexOf(command);
   assert(row != command::CommandTable::kNone);
-  return !client_.is_limited() || user().commands.test(row);
+  return !client().rights.is_limited() || user().commands.test(row);
 }
 
 protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
@@ -122,20 +122,20 @@ protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
   // What is too long for the limits of requests would end the client like a connection.
   protocol::Arguments judged_arguments;
   const protocol::ParseResult judged =
-      protocol::RequestParser().Parse(request, dispatcher_.limits(), judged_arguments);
+      protocol::RequestParser().Parse(request, server_.pipeline.limits, judged_arguments);
   if (judged.status == protocol::ParseStatus::kError) {
     return ErrorReply(TextOf(judged.error));
   }
-  const std::size_t consumed = client_.Consume(request, 1, now);
-  assert(consumed == request.size() && !client_.is_waiting());
+  const std::size_t consumed = pipeline_.Consume(request, 1, now);
+  assert(consumed == request.size() && !client().wait.is_waiting());
   return TakeReply();
 }
 
 protocol::Reply CommandCaller::TakeReply() {
   std::string output;
-  output.swap(client_.output());
-  client_.NoticeTaken(output.size());
-  client_.NoticeSent(output.size());
+  output.swap(client().output.bytes());
+  client().output.CountTaken(output.size());
+  client().NoticeSent(output.size());
   protocol::Reply reply;
   std::size_t parsed = 0;
   const protocol::ReplyStatus status = protocol::ReplyParser().Parse(output, reply, parsed);

@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "protocol/reply.h"
-#include "server/command/client.h"
-#include "server/command/dispatcher.h"
-#include "server/command/transport.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/execution/request_pipeline.h"
+#include "server/command/server_parts.h"
 
 namespace fairlock::http {
 
@@ -21,7 +22,7 @@ class CommandCaller final : private command::Transport {
  public:
   // `notice` is called when a log-in that had to wait is over, or CLIENT KILL has named it; it must
   // only take note.
-  CommandCaller(command::Dispatcher& dispatcher, command::ClientAddress address, engine::TimeMs now,
+  CommandCaller(command::ServerParts& server, command::ClientAddress address, engine::TimeMs now,
                 std::function<void()> notice);
   CommandCaller(const CommandCaller&) = delete;
   CommandCaller& operator=(const CommandCaller&) = delete;
@@ -40,7 +41,7 @@ class CommandCaller final : private command::Transport {
   // Whether a user has logged in, who may what his commands may.
   bool has_logged_in() const { return has_logged_in_; }
   // REQUIRES: the client has not been closed.
-  const access::User& user() const { return *client_.user(); }
+  const access::User& user() const { return *client().rights.user(); }
   // Why the user may not make that request; empty: he may. For what is looked up without a command.
   std::string Judge(std::span<const std::string_view> request) const;
   std::string Judge(std::initializer_list<std::string_view> request) const {
@@ -55,16 +56,20 @@ class CommandCaller final : private command::Transport {
   protocol::Reply Call(std::initializer_list<std::string_view> arguments, engine::TimeMs now) {
     return Call(std::span(arguments.begin(), arguments.size()), now);
   }
-  void SelectDatabase(std::uint8_t database) { client_.set_database(database); }
-  command::Dispatcher& dispatcher() { return dispatcher_; }
+  void SelectDatabase(std::uint8_t database) { client().profile.database = database; }
+  command::ServerParts& server() { return server_; }
 
-  // Whether something was told since the last call that must be kept before it may leave.
-  bool TakeNews() { return client_.TakeNews(); }
+  // True: what was answered since the last call may reveal the state of locks, which must be
+  // persisted before the answer leaves.
+  bool TakeStateDependency() { return client().output.TakeStateDependency(); }
   void Detach(engine::TimeMs now);
   // CLIENT KILL has named it.
   bool is_killed() const { return is_killed_; }
 
  private:
+  command::Client& client() { return pipeline_.client(); }
+  const command::Client& client() const { return pipeline_.client(); }
+
   void NoticeOutput() override { notice_(); }
   bool AdmitOutput(std::size_t) override { return false; }
   void CloseNow() override;
@@ -73,9 +78,9 @@ class CommandCaller final : private command::Transport {
   bool LogIn(std::string_view basic, engine::TimeMs now);
   protocol::Reply TakeReply();
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& server_;
   const std::function<void()> notice_;
-  command::Client client_;
+  command::RequestPipeline pipeline_;
   std::optional<protocol::Reply> log_in_error_;
   bool has_logged_in_ = false;
   bool is_killed_ = false;

@@ -5,7 +5,7 @@
 
 #include "protocol/reply_parser.h"
 #include "protocol/request_writer.h"
-#include "server/command/access_control.h"
+#include "server/command/auth/access_control.h"
 
 namespace fairlock::http {
 
@@ -35,12 +35,12 @@ std::vector<std::string> Subscription(const access::User& user, std::string_view
 
 }  // namespace
 
-EventFeed::EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now)
-    : dispatcher_(dispatcher), client_(dispatcher, *this, watcher.address, now) {
-  client_.LogIn(watcher.user);
-  client_.profile().name = "http-events";
-  client_.set_version(protocol::RespVersion::kResp3);
-  ++dispatcher_.gauges().http_clients;
+EventFeed::EventFeed(command::ServerParts& server, const Watcher& watcher, engine::TimeMs now)
+    : server_(server), pipeline_(server.pipeline, *this, watcher.address, now) {
+  server.sessions.LogIn(client(), watcher.user);
+  client().profile.name = "http-events";
+  client().profile.version = protocol::RespVersion::kResp3;
+  ++server_.statistics.gauges.http_clients;
   if (watcher.match.size() > kMatchBytesMax) {
     error_ = {.type = protocol::ReplyType::kError,
               .text = "ERR match pattern must have at most " + std::to_string(kMatchBytesMax) +
@@ -51,25 +51,25 @@ EventFeed::EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, en
   std::string request;
   protocol::AppendRequest(request,
                           std::vector<std::string_view>(subscription.begin(), subscription.end()));
-  client_.Consume(request, 1, now);
+  pipeline_.Consume(request, 1, now);
   protocol::Reply reply;
   std::size_t consumed = 0;
   const protocol::ReplyStatus status =
-      protocol::ReplyParser().Parse(client_.output(), reply, consumed);
+      protocol::ReplyParser().Parse(client().output.bytes(), reply, consumed);
   if (status == protocol::ReplyStatus::kReply && reply.IsError()) error_ = std::move(reply);
-  ++dispatcher.gauges().http_clients;
+  ++server.statistics.gauges.http_clients;
 }
 
 void EventFeed::Detach(engine::TimeMs now) {
-  --dispatcher_.gauges().http_clients;
-  client_.Detach(now);
+  --server_.statistics.gauges.http_clients;
+  pipeline_.Detach(now);
 }
 
 std::string EventFeed::TakeEvents() {
   std::string output;
-  output.swap(client_.output());
-  client_.NoticeTaken(output.size());
-  client_.NoticeSent(output.size());
+  output.swap(client().output.bytes());
+  client().output.CountTaken(output.size());
+  client().NoticeSent(output.size());
   std::string events;
   std::string_view rest = output;
   protocol::ReplyParser parser;
@@ -86,7 +86,7 @@ std::string EventFeed::TakeEvents() {
 }
 
 bool EventFeed::AdmitOutput(std::size_t bytes) {
-  if (client_.output().size() + bytes <= kBytesMax) return true;
+  if (client().output.bytes().size() + bytes <= kBytesMax) return true;
   CloseNow();
   return false;
 }

@@ -7,9 +7,10 @@
 #include <string_view>
 
 #include "protocol/reply.h"
-#include "server/command/client.h"
-#include "server/command/dispatcher.h"
-#include "server/command/transport.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/execution/request_pipeline.h"
+#include "server/command/server_parts.h"
 
 namespace fairlock::http {
 
@@ -27,7 +28,7 @@ class EventFeed final : private command::Transport {
     std::string_view match;  // a glob of keys, of all databases
   };
 
-  EventFeed(command::Dispatcher& dispatcher, const Watcher& watcher, engine::TimeMs now);
+  EventFeed(command::ServerParts& server, const Watcher& watcher, engine::TimeMs now);
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
   // REQUIRES: detached.
@@ -40,22 +41,25 @@ class EventFeed final : private command::Transport {
 
   // The events since the last call, as a JSON array; empty if there are none.
   std::string TakeEvents();
-  // Whether something was told since the last call that must be kept before it may leave.
-  bool TakeNews() { return client_.TakeNews(); }
+  // True: what was told since the last call may reveal the state of locks, which must be persisted
+  // before it leaves.
+  bool TakeStateDependency() { return client().output.TakeStateDependency(); }
   // More gathered than may, or CLIENT KILL has named it.
   bool is_over() const { return is_over_; }
   void Detach(engine::TimeMs now);
 
  private:
+  command::Client& client() { return pipeline_.client(); }
+
   void NoticeOutput() override {
     if (notice_) notice_();
   }
   bool AdmitOutput(std::size_t bytes) override;
   void CloseNow() override;
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& server_;
   std::function<void()> notice_;
-  command::Client client_;
+  command::RequestPipeline pipeline_;
   std::optional<protocol::Reply> error_;
   bool is_over_ = false;
 };

@@ -43,25 +43,26 @@ void AddDurations(boost::json::object& object, const std::string& name,
 // As STATS has them.
 class StatisticsWork final : public SharedWork {
  public:
-  StatisticsWork(command::Dispatcher& dispatcher, record::StatisticsQuery query,
+  StatisticsWork(command::ServerParts& server, record::StatisticsQuery query,
                  const std::string* label)
-      : dispatcher_(dispatcher),
+      : server_(server),
         query_(query),
-        labels_(label == nullptr ? dispatcher.recorder().statistics()->Labels()
+        labels_(label == nullptr ? server.recorder.statistics()->Labels()
                                  : std::vector<std::string>{*label}) {}
 
   std::optional<Answer> Step(CommandCaller&, engine::TimeMs now) override {
-    const record::LabelStatistics& statistics = *dispatcher_.recorder().statistics();
+    const record::LabelStatistics& statistics = *server_.recorder.statistics();
     if (next_ < labels_.size()) {
       query_.label = labels_[next_++];
       statistics.Read(query_, now, [&](const record::StatisticsRow& row) { Take(row, now); });
       return std::nullopt;
     }
     boost::json::object total = Written({"", since_, *total_}, now);
-    return JsonAnswer({{"statistics",
-                        {{"complete_since", dispatcher_.UnixMs(statistics.complete_since(), now)},
-                         {"labels", std::move(rows_)},
-                         {"total", std::move(total)}}}});
+    return JsonAnswer(
+        {{"statistics",
+          {{"complete_since", server_.unix_time.MsOf(statistics.complete_since(), now)},
+           {"labels", std::move(rows_)},
+           {"total", std::move(total)}}}});
   }
 
  private:
@@ -78,7 +79,7 @@ class StatisticsWork final : public SharedWork {
     } else {
       json::AddText(object, "label", row.label);
     }
-    object["since"] = dispatcher_.UnixMs(row.since, now);
+    object["since"] = server_.unix_time.MsOf(row.since, now);
     for (std::size_t i = 0; i < record::kCounterNames.size(); ++i) {
       object[record::kCounterNames[i]] = row.counts.counts[i];
     }
@@ -87,7 +88,7 @@ class StatisticsWork final : public SharedWork {
     return object;
   }
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& server_;
   record::StatisticsQuery query_;
   const std::vector<std::string> labels_;
   std::size_t next_ = 0;
@@ -106,8 +107,8 @@ Answer RefuseMinutes(std::int64_t minutes_max) {
 }
 
 Outcome ShowStatistics(const RouteCall& call) {
-  command::Dispatcher& dispatcher = call.commands.dispatcher();
-  if (dispatcher.recorder().statistics() == nullptr) {
+  command::ServerParts& server = call.commands.server();
+  if (server.recorder.statistics() == nullptr) {
     return RefusalOf(call.commands.Call({"STATS"}, call.now));
   }
   if (auto refusal = RefuseDenied(call.commands, {"STATS"})) return *std::move(refusal);
@@ -124,7 +125,7 @@ Outcome ShowStatistics(const RouteCall& call) {
                                (label == nullptr ? "*" : "=" + *label);
   return call.figures.shared.Take(question, SharedAnswers::kWalkAgeMsMax, call, [&] {
     return std::make_unique<StatisticsWork>(
-        dispatcher,
+        server,
         record::StatisticsQuery{.minutes = static_cast<int>(minutes), .is_by_minute = is_by_minute},
         label);
   });
@@ -171,8 +172,9 @@ class MinutesWork final : public SharedWork {
       });
       return std::nullopt;
     }
-    const command::Dispatcher& dispatcher = commands.dispatcher();
-    Write("at", [&](const Moment& from, const Moment&) { return dispatcher.UnixMs(from.at, now); });
+    const command::ServerParts& server = commands.server();
+    Write("at",
+          [&](const Moment& from, const Moment&) { return server.unix_time.MsOf(from.at, now); });
     Write("span_ms", [](const Moment& from, const Moment& to) { return to.at - from.at; });
     return Answer{.body = std::move(body_) + "}\n"};
   }
@@ -205,14 +207,14 @@ Outcome ShowMinutes(const RouteCall& call) {
   return call.figures.shared.Take(
       "minutes " + std::to_string(count), SharedAnswers::kWalkAgeMsMax, call, [&] {
         std::vector<Moment> moments = call.figures.minutes.Newest(static_cast<std::size_t>(count));
-        moments.push_back(MomentOf(call.commands.dispatcher(), call.now));
+        moments.push_back(MomentOf(call.commands.server(), call.now));
         return std::make_unique<MinutesWork>(std::move(moments));
       });
 }
 
 Outcome ShowMetrics(const RouteCall& call) {
   return call.figures.shared.Take("metrics", 0, call,
-                                  [&] { return MakeMetricsPage(call.commands.dispatcher()); });
+                                  [&] { return MakeMetricsPage(call.commands.server()); });
 }
 
 constexpr auto kStatisticsParameters = std::to_array<Parameter>({

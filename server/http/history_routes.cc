@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "json/reply_json.h"
-#include "server/command/lock_message.h"
-#include "server/command/text.h"
+#include "server/command/locks/lock_message.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
 #include "server/http/inputs.h"
@@ -59,10 +59,10 @@ void AddTextOrNull(boost::json::object& object, std::string_view name, std::stri
 }
 
 // As HISTORY has it.
-boost::json::object EventOf(const record::PastEvent& event, const command::Dispatcher& dispatcher,
+boost::json::object EventOf(const record::PastEvent& event, const command::ServerParts& server,
                             engine::TimeMs now) {
   boost::json::object object;
-  object["at"] = dispatcher.UnixMs(event.at, now);
+  object["at"] = server.unix_time.MsOf(event.at, now);
   object["event"] = command::EventName(event.kind);
   json::AddText(object, "key", event.key.bytes);
   AddTextOrNull(object, "owner", event.owner);
@@ -73,7 +73,7 @@ boost::json::object EventOf(const record::PastEvent& event, const command::Dispa
   object["waited_ms"] = event.waited_ms;
   object["held_ms"] = event.held_ms;
   object["count"] = event.count;
-  object["last_at"] = dispatcher.UnixMs(event.last_at, now);
+  object["last_at"] = server.unix_time.MsOf(event.last_at, now);
   AddTextOrNull(object, "by", event.by);
   AddTextOrNull(object, "comment", event.comment);
   object["db"] = event.key.db;
@@ -83,7 +83,7 @@ boost::json::object EventOf(const record::PastEvent& event, const command::Dispa
 engine::TimeMs TimeOf(const RouteCall& call, std::string_view name, engine::TimeMs otherwise) {
   if (call.inputs.Find(name) == nullptr) return otherwise;
   const std::int64_t unix_ms = std::min(call.inputs.Number(name, 0), engine::kForever);
-  const std::int64_t unix_now_ms = call.commands.dispatcher().UnixMs(call.now, call.now);
+  const std::int64_t unix_now_ms = call.commands.server().unix_time.MsOf(call.now, call.now);
   return std::clamp<engine::TimeMs>(call.now - unix_now_ms + unix_ms, 0, engine::kNever);
 }
 
@@ -143,7 +143,7 @@ class HistorySearch final : public Job {
     if (const std::string* key = call.inputs.Find("key")) {
       key_ = *key;
       engine::KeyName name{.db = *query_.db, .bytes = key_};
-      name.hash = commands_.dispatcher().engine().Prefetch(name);
+      name.hash = commands_.server().locks.engine().Prefetch(name);
       query_.key = name;
     }
     if (const std::string* owner = call.inputs.Find("owner")) {
@@ -153,18 +153,18 @@ class HistorySearch final : public Job {
   }
 
   std::optional<Answer> Step(engine::TimeMs now) override {
-    const command::Dispatcher& dispatcher = commands_.dispatcher();
-    const record::History& history = *commands_.dispatcher().recorder().history();
+    const command::ServerParts& server = commands_.server();
+    const record::History& history = *commands_.server().recorder.history();
     const record::HistoryPage page = history.Search(query_);
     for (const record::PastEvent& event : page.events) {
-      events_.push_back(EventOf(event, dispatcher, now));
+      events_.push_back(EventOf(event, server, now));
     }
     query_.count_max -= page.events.size();
     query_.before = page.next_before.value_or(0);
     const bool is_over = !page.next_before || query_.count_max == 0 || ++steps_ == kStepsMax;
     if (!is_over) return std::nullopt;
     const auto unix_or_null = [&](const std::optional<engine::TimeMs>& at) {
-      return at ? boost::json::value(dispatcher.UnixMs(*at, now)) : boost::json::value();
+      return at ? boost::json::value(server.unix_time.MsOf(*at, now)) : boost::json::value();
     };
     return JsonAnswer({{"history",
                         {{"oldest", unix_or_null(history.oldest_at())},

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "json/base64.h"
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::http {

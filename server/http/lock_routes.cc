@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "json/reply_json.h"
-#include "server/command/lock_replies.h"
-#include "server/command/text.h"
+#include "server/command/locks/lock_replies.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
 #include "server/http/figures.h"
@@ -161,11 +161,11 @@ Outcome ShowLock(const RouteCall& call) {
   const protocol::Reply line = call.commands.Call({"QUEUE", key, "COUNT", "100"}, call.now);
   if (line.IsError()) return RefusalOf(line);
   // LOCKINFO would write down thousands of holders.
-  command::Dispatcher& dispatcher = call.commands.dispatcher();
-  const engine::LockInfo info = dispatcher.engine().Inspect(
-      {.db = call.inputs.Database(), .bytes = key}, kHoldersMax, {call.now, dispatcher.effects()});
+  command::ServerParts& server = call.commands.server();
+  const engine::LockInfo info = server.locks.engine().Inspect(
+      {.db = call.inputs.Database(), .bytes = key}, kHoldersMax, server.locks.StepAt(call.now));
   const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {
-    command::WriteLockInfo(writer, dispatcher, info, call.now);
+    command::WriteLockInfo(writer, server.unix_time, info, call.now);
   });
   boost::json::object object;
   json::AddText(object, "key", key);

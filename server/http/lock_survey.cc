@@ -4,13 +4,13 @@
 
 namespace fairlock::http {
 
-LockSurvey::LockSurvey(command::Dispatcher& dispatcher) : dispatcher_(dispatcher) {
-  const record::LabelTotals* totals = dispatcher.recorder().totals();
+LockSurvey::LockSurvey(command::ServerParts& server) : server_(server) {
+  const record::LabelTotals* totals = server.recorder.totals();
   by_label_.resize(totals == nullptr ? 1 : totals->all().size());
 }
 
 bool LockSurvey::Step(engine::TimeMs now) {
-  const engine::LockEngine& engine = dispatcher_.engine();
+  const engine::LockEngine& engine = server_.locks.engine();
   // The same locks twice: the summary does not say whether a hold has no end.
   engine.Scan(cursor_, kLocksPerStep, {.is_endless = true}, now,
               [this](const engine::LockSummary& lock) { ++OfLabel(lock.label).endless_locks; });
@@ -25,7 +25,7 @@ bool LockSurvey::Step(engine::TimeMs now) {
 }
 
 LocksOfLabel& LockSurvey::OfLabel(std::string_view label) {
-  const record::LabelTotals* totals = dispatcher_.recorder().totals();
+  const record::LabelTotals* totals = server_.recorder.totals();
   const std::size_t index = totals == nullptr ? 0 : totals->IndexOf(label);
   // It may have come after the walk had begun.
   return by_label_[index < by_label_.size() ? index : 1];

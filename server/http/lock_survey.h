@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 
 namespace fairlock::http {
 
@@ -22,7 +22,7 @@ class LockSurvey {
  public:
   static constexpr std::size_t kLocksPerStep = 100;
 
-  explicit LockSurvey(command::Dispatcher& dispatcher);
+  explicit LockSurvey(command::ServerParts& server);
 
   // True: that was the last one.
   bool Step(engine::TimeMs now);
@@ -33,7 +33,7 @@ class LockSurvey {
  private:
   LocksOfLabel& OfLabel(std::string_view label);
 
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& server_;
   std::vector<LocksOfLabel> by_label_;
   std::uint64_t cursor_ = 0;
 };

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::http {
 
@@ -24,7 +24,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 struct Source {
-  command::Dispatcher& dispatcher;
+  command::ServerParts& server;
   const command::ServerCounters& counters;
   const engine::EngineCounts& locks;
   const command::ResourceUse resources;
@@ -50,133 +50,140 @@ double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
 // 0: there is none.
 engine::DurationMs OldestOverrideMs(const Source& source) {
   engine::DurationMs oldest_ms = 0;
-  for (const engine::LimitOverride& row : source.dispatcher.engine().Limits(source.now).all()) {
+  for (const engine::LimitOverride& row : source.server.locks.engine().Limits(source.now).all()) {
     // One that ends by itself is not forgotten.
     if (row.end == engine::kNever) oldest_ms = std::max(oldest_ms, source.now - row.since);
   }
   return oldest_ms;
 }
 
-constexpr auto kMetrics = std::to_array<Metric>({
-    {"fairlock_uptime_seconds", MetricType::Gauge, "How long the server has been running",
-     [](const Source& s) { return Real(s.now - s.dispatcher.started_at()) / 1000; }},
-    {"fairlock_locks", MetricType::Gauge, "Keys that are held or waited for",
-     [](const Source& s) { return Real(s.locks.locks); }},
-    {"fairlock_holders", MetricType::Gauge, "Holds of all locks",
-     [](const Source& s) { return Real(s.locks.holds); }},
-    {"fairlock_waiters", MetricType::Gauge, "Places in line whose owners wait or are awaited",
-     [](const Source& s) { return Real(s.locks.places - s.locks.skipped); }},
-    {"fairlock_places_passed_over", MetricType::Gauge,
-     "Places in line that delay nobody: the connection is lost, or SET NX was denied once",
-     [](const Source& s) { return Real(s.locks.skipped); }},
-    {"fairlock_cooling_rooms", MetricType::Gauge, "Rooms that MINHOLD keeps from being granted",
-     [](const Source& s) { return Real(s.locks.cooling); }},
-    {"fairlock_grants_total", MetricType::Counter, "Locks granted",
-     [](const Source& s) { return Real(s.locks.granted); }},
-    {"fairlock_grants_after_wait_total", MetricType::Counter, "Locks granted to those who waited",
-     [](const Source& s) { return Real(s.locks.granted_after_wait); }},
-    {"fairlock_denials_total", MetricType::Counter, "Requests answered nil at once",
-     [](const Source& s) { return Real(s.locks.denied); }},
-    {"fairlock_wait_timeouts_total", MetricType::Counter, "Waits that ended without a grant",
-     [](const Source& s) { return Real(s.locks.timed_out); }},
-    {"fairlock_releases_total", MetricType::Counter, "Holds ended by their owners",
-     [](const Source& s) { return Real(s.locks.released); }},
-    {"fairlock_expirations_total", MetricType::Counter, "Holds ended because their lease was over",
-     [](const Source& s) { return Real(s.locks.expired); }},
-    {"fairlock_session_ends_total", MetricType::Counter,
-     "Holds ended because their connection was gone",
-     [](const Source& s) { return Real(s.locks.disconnected); }},
-    {"fairlock_breaks_total", MetricType::Counter, "Holds ended by force",
-     [](const Source& s) { return Real(s.locks.broken); }},
-    {"fairlock_newest_token", MetricType::Gauge, "The fencing token of the newest grant",
-     [](const Source& s) { return Real(s.locks.newest_token); }},
-    {"fairlock_limit_overrides", MetricType::Gauge, "Overrides of LIMIT in force",
-     [](const Source& s) { return Real(s.dispatcher.engine().Limits(s.now).all().size()); }},
-    {"fairlock_limit_override_oldest_seconds", MetricType::Gauge,
-     "Age of the oldest override of LIMIT that has no end; 0: there is none",
-     [](const Source& s) { return Seconds(OldestOverrideMs(s)); }},
-    {"fairlock_connections", MetricType::Gauge, "Connected clients, those over HTTP apart",
-     [](const Source& s) {
-       return Real(s.dispatcher.clients().size() - s.dispatcher.gauges().http_clients);
-     }},
-    {"fairlock_http_connections", MetricType::Gauge, "Connections over HTTP",
-     [](const Source& s) { return Real(s.dispatcher.gauges().http_clients); }},
-    {"fairlock_connections_max", MetricType::Gauge, "How many clients may be connected",
-     [](const Source& s) { return Real(s.dispatcher.environment().Facts().connections_max); }},
-    {"fairlock_connections_received_total", MetricType::Counter, "Connections accepted",
-     [](const Source& s) { return Real(s.counters.connections_received); }},
-    {"fairlock_connections_rejected_total", MetricType::Counter,
-     "Connections refused, or over HTTP closed, because there were too many",
-     [](const Source& s) { return Real(s.counters.connections_rejected); }},
-    {"fairlock_connections_rejected_by_address_total", MetricType::Counter,
-     "Those of them of which only their own address had too many",
-     [](const Source& s) { return Real(s.counters.rejected_by_address); }},
-    {"fairlock_connections_unauthenticated", MetricType::Gauge,
-     "Connected clients that must log in and have not",
-     [](const Source& s) { return Real(s.dispatcher.newcomers().size()); }},
-    {"fairlock_connections_closed_unauthenticated_total", MetricType::Counter,
-     "Connections closed because they had not logged in",
-     [](const Source& s) { return Real(s.counters.closed_without_log_in); }},
-    {"fairlock_connections_over_output_limit_total", MetricType::Counter,
-     "Connections closed because they did not read",
-     [](const Source& s) { return Real(s.counters.closed_over_output_limit); }},
-    {"fairlock_connections_over_request_deadline_total", MetricType::Counter,
-     "Connections closed because they did not send the rest of a request",
-     [](const Source& s) { return Real(s.counters.closed_over_request_deadline); }},
-    {"fairlock_unread_reply_bytes", MetricType::Gauge, "Memory for replies that were not taken",
-     [](const Source& s) { return Real(s.dispatcher.gauges().unread_reply_bytes); }},
-    {"fairlock_unexecuted_request_bytes", MetricType::Gauge,
-     "Memory for what was received and could not be executed yet",
-     [](const Source& s) { return Real(s.dispatcher.gauges().unexecuted_input_bytes); }},
-    {"fairlock_connections_over_input_limit_total", MetricType::Counter,
-     "Connections closed because they sent too much that could not be executed yet",
-     [](const Source& s) { return Real(s.counters.closed_over_input_limit); }},
-    {"fairlock_input_bytes_total", MetricType::Counter, "Bytes received from clients",
-     [](const Source& s) { return Real(s.counters.input_bytes); }},
-    {"fairlock_output_bytes_total", MetricType::Counter, "Bytes sent to clients",
-     [](const Source& s) { return Real(s.counters.output_bytes); }},
-    {"fairlock_protocol_errors_total", MetricType::Counter,
-     "Connections closed for bytes that are no request",
-     [](const Source& s) { return Real(s.counters.protocol_errors); }},
-    {"fairlock_failed_log_ins_total", MetricType::Counter,
-     "Log-ins with a wrong password, or of a user that is off or unknown",
-     [](const Source& s) { return Real(s.counters.failed_log_ins); }},
-    {"fairlock_denied_requests_total", MetricType::Counter, "Requests that their user may not make",
-     [](const Source& s) { return Real(s.counters.denied_requests); }},
-    {"fairlock_turns_total", MetricType::Counter, "Rounds of the loop",
-     [](const Source& s) { return Real(s.counters.turns); }},
-    {"fairlock_ready", MetricType::Gauge, "1: locks can be taken",
-     [](const Source& s) { return s.dispatcher.takes_locks() ? 1.0 : 0.0; }},
-    {"fairlock_storage_failed", MetricType::Gauge, "1: the disk has failed, nothing changes",
-     [](const Source& s) { return s.persistence.has_failed ? 1.0 : 0.0; }},
-    {"fairlock_storage_short_of_space", MetricType::Gauge,
-     "1: less room on the disk than min_free_disk, so no new locks are taken",
-     [](const Source&
-            s) { return s.dispatcher.service() == command::Service::kShortOfSpace ? 1.0 : 0.0; }},
-    {"fairlock_storage_free_bytes", MetricType::Gauge,
-     "Room on the disk of the data; 0: nothing is kept",
-     [](const Source& s) { return Real(s.persistence.free_disk_bytes); }},
-    {"fairlock_journal_batches_total", MetricType::Counter, "Batches handed to the journal",
-     [](const Source& s) { return Real(s.persistence.newest_batch); }},
-    {"fairlock_journal_waiting_bytes", MetricType::Gauge, "Handed over and not yet written",
-     [](const Source& s) { return Real(s.persistence.waiting_bytes); }},
-    {"fairlock_journal_lag_seconds", MetricType::Gauge,
-     "How long replies have been waiting for the disk by now",
-     [](const Source& s) { return Seconds(s.persistence.journal_lag_ms); }},
-    {"fairlock_resident_memory_bytes", MetricType::Gauge, "Memory that the process occupies",
-     [](const Source& s) { return Real(s.resources.resident_bytes); }},
-    {"fairlock_allocated_memory_bytes", MetricType::Gauge,
-     "Memory in use; 0: the allocator does not tell",
-     [](const Source& s) { return Real(s.resources.allocated_bytes); }},
-    {"fairlock_memory_max_bytes", MetricType::Gauge,
-     "How much memory may be in use (max_memory); 0: as much as there is",
-     [](const Source& s) { return Real(s.dispatcher.memory().bytes_max()); }},
-    {"fairlock_short_of_memory", MetricType::Gauge,
-     "1: more memory is in use than max_memory, so nothing new is taken",
-     [](const Source& s) { return s.dispatcher.memory().is_short() ? 1.0 : 0.0; }},
-    {"fairlock_cpu_seconds_total", MetricType::Counter, "Processor time used, user and system",
-     [](const Source& s) { return s.resources.user_cpu_seconds + s.resources.system_cpu_seconds; }},
-});
+constexpr auto kMetrics =
+    std::to_array<Metric>({
+        {"fairlock_uptime_seconds", MetricType::Gauge, "How long the server has been running",
+         [](const Source& s) { return Real(s.now - s.server.started_at) / 1000; }},
+        {"fairlock_locks", MetricType::Gauge, "Keys that are held or waited for",
+         [](const Source& s) { return Real(s.locks.locks); }},
+        {"fairlock_holders", MetricType::Gauge, "Holds of all locks",
+         [](const Source& s) { return Real(s.locks.holds); }},
+        {"fairlock_waiters", MetricType::Gauge, "Places in line whose owners wait or are awaited",
+         [](const Source& s) { return Real(s.locks.places - s.locks.skipped); }},
+        {"fairlock_places_passed_over", MetricType::Gauge,
+         "Places in line that delay nobody: the connection is lost, or SET NX was denied once",
+         [](const Source& s) { return Real(s.locks.skipped); }},
+        {"fairlock_cooling_rooms", MetricType::Gauge, "Rooms that MINHOLD keeps from being granted",
+         [](const Source& s) { return Real(s.locks.cooldowns); }},
+        {"fairlock_grants_total", MetricType::Counter, "Locks granted",
+         [](const Source& s) { return Real(s.locks.granted); }},
+        {"fairlock_grants_after_wait_total", MetricType::Counter,
+         "Locks granted to those who waited",
+         [](const Source& s) { return Real(s.locks.granted_after_wait); }},
+        {"fairlock_denials_total", MetricType::Counter, "Requests answered nil at once",
+         [](const Source& s) { return Real(s.locks.denied); }},
+        {"fairlock_wait_timeouts_total", MetricType::Counter, "Waits that ended without a grant",
+         [](const Source& s) { return Real(s.locks.timed_out); }},
+        {"fairlock_releases_total", MetricType::Counter, "Holds ended by their owners",
+         [](const Source& s) { return Real(s.locks.released); }},
+        {"fairlock_expirations_total", MetricType::Counter,
+         "Holds ended because their lease was over",
+         [](const Source& s) { return Real(s.locks.expired); }},
+        {"fairlock_session_ends_total", MetricType::Counter,
+         "Holds ended because their connection was gone",
+         [](const Source& s) { return Real(s.locks.disconnected); }},
+        {"fairlock_breaks_total", MetricType::Counter, "Holds ended by force",
+         [](const Source& s) { return Real(s.locks.broken); }},
+        {"fairlock_newest_token", MetricType::Gauge, "The fencing token of the newest grant",
+         [](const Source& s) { return Real(s.locks.newest_token); }},
+        {"fairlock_limit_overrides", MetricType::Gauge, "Overrides of LIMIT in force",
+         [](const Source& s) { return Real(s.server.locks.engine().Limits(s.now).all().size()); }},
+        {"fairlock_limit_override_oldest_seconds", MetricType::Gauge,
+         "Age of the oldest override of LIMIT that has no end; 0: there is none",
+         [](const Source& s) { return Seconds(OldestOverrideMs(s)); }},
+        {"fairlock_connections", MetricType::Gauge, "Connected clients, those over HTTP apart",
+         [](const Source& s) {
+           return Real(s.server.clients.size() - s.server.statistics.gauges.http_clients);
+         }},
+        {"fairlock_http_connections", MetricType::Gauge, "Connections over HTTP",
+         [](const Source& s) { return Real(s.server.statistics.gauges.http_clients); }},
+        {"fairlock_connections_max", MetricType::Gauge, "How many clients may be connected",
+         [](const Source& s) { return Real(s.server.environment.facts.connections_max); }},
+        {"fairlock_connections_received_total", MetricType::Counter, "Connections accepted",
+         [](const Source& s) { return Real(s.counters.connections_received); }},
+        {"fairlock_connections_rejected_total", MetricType::Counter,
+         "Connections refused, or over HTTP closed, because there were too many",
+         [](const Source& s) { return Real(s.counters.connections_rejected); }},
+        {"fairlock_connections_rejected_by_address_total", MetricType::Counter,
+         "Those of them of which only their own address had too many",
+         [](const Source& s) { return Real(s.counters.rejected_by_address); }},
+        {"fairlock_connections_unauthenticated", MetricType::Gauge,
+         "Connected clients that must log in and have not",
+         [](const Source& s) { return Real(s.server.newcomers.size()); }},
+        {"fairlock_connections_closed_unauthenticated_total", MetricType::Counter,
+         "Connections closed because they had not logged in",
+         [](const Source& s) { return Real(s.counters.closed_without_log_in); }},
+        {"fairlock_connections_over_output_limit_total", MetricType::Counter,
+         "Connections closed because they did not read",
+         [](const Source& s) { return Real(s.counters.closed_over_output_limit); }},
+        {"fairlock_connections_over_request_deadline_total", MetricType::Counter,
+         "Connections closed because they did not send the rest of a request",
+         [](const Source& s) { return Real(s.counters.closed_over_request_deadline); }},
+        {"fairlock_unread_reply_bytes", MetricType::Gauge, "Memory for replies that were not taken",
+         [](const Source& s) { return Real(s.server.statistics.gauges.unread_reply_bytes); }},
+        {"fairlock_unexecuted_request_bytes", MetricType::Gauge,
+         "Memory for what was received and could not be executed yet",
+         [](const Source& s) { return Real(s.server.statistics.gauges.unexecuted_input_bytes); }},
+        {"fairlock_connections_over_input_limit_total", MetricType::Counter,
+         "Connections closed because they sent too much that could not be executed yet",
+         [](const Source& s) { return Real(s.counters.closed_over_input_limit); }},
+        {"fairlock_input_bytes_total", MetricType::Counter, "Bytes received from clients",
+         [](const Source& s) { return Real(s.counters.input_bytes); }},
+        {"fairlock_output_bytes_total", MetricType::Counter, "Bytes sent to clients",
+         [](const Source& s) { return Real(s.counters.output_bytes); }},
+        {"fairlock_protocol_errors_total", MetricType::Counter,
+         "Connections closed for bytes that are no request",
+         [](const Source& s) { return Real(s.counters.protocol_errors); }},
+        {"fairlock_failed_log_ins_total", MetricType::Counter,
+         "Log-ins with a wrong password, or of a user that is off or unknown",
+         [](const Source& s) { return Real(s.counters.failed_log_ins); }},
+        {"fairlock_denied_requests_total", MetricType::Counter,
+         "Requests that their user may not make",
+         [](const Source& s) { return Real(s.counters.denied_requests); }},
+        {"fairlock_turns_total", MetricType::Counter, "Rounds of the loop",
+         [](const Source& s) { return Real(s.counters.turns); }},
+        {"fairlock_ready", MetricType::Gauge, "1: locks can be taken",
+         [](const Source& s) { return s.server.availability.takes_locks() ? 1.0 : 0.0; }},
+        {"fairlock_storage_failed", MetricType::Gauge, "1: the disk has failed, nothing changes",
+         [](const Source& s) { return s.persistence.has_failed ? 1.0 : 0.0; }},
+        {"fairlock_storage_short_of_space", MetricType::Gauge,
+         "1: less room on the disk than min_free_disk, so no new locks are taken",
+         [](const Source& s) {
+           return s.server.availability.service() == command::Service::kShortOfSpace ? 1.0 : 0.0;
+         }},
+        {"fairlock_storage_free_bytes", MetricType::Gauge,
+         "Room on the disk of the data; 0: nothing is kept",
+         [](const Source& s) { return Real(s.persistence.free_disk_bytes); }},
+        {"fairlock_journal_batches_total", MetricType::Counter, "Batches handed to the journal",
+         [](const Source& s) { return Real(s.persistence.newest_batch); }},
+        {"fairlock_journal_waiting_bytes", MetricType::Gauge, "Handed over and not yet written",
+         [](const Source& s) { return Real(s.persistence.waiting_bytes); }},
+        {"fairlock_journal_lag_seconds", MetricType::Gauge,
+         "How long replies have been waiting for the disk by now",
+         [](const Source& s) { return Seconds(s.persistence.journal_lag_ms); }},
+        {"fairlock_resident_memory_bytes", MetricType::Gauge, "Memory that the process occupies",
+         [](const Source& s) { return Real(s.resources.resident_bytes); }},
+        {"fairlock_allocated_memory_bytes", MetricType::Gauge,
+         "Memory in use; 0: the allocator does not tell",
+         [](const Source& s) { return Real(s.resources.allocated_bytes); }},
+        {"fairlock_memory_max_bytes", MetricType::Gauge,
+         "How much memory may be in use (max_memory); 0: as much as there is",
+         [](const Source& s) { return Real(s.server.availability.memory().bytes_max()); }},
+        {"fairlock_short_of_memory", MetricType::Gauge,
+         "1: more memory is in use than max_memory, so nothing new is taken",
+         [](const Source& s) { return s.server.availability.memory().is_short() ? 1.0 : 0.0; }},
+        {"fairlock_cpu_seconds_total", MetricType::Counter, "Processor time used, user and system",
+         [](const Source& s) {
+           return s.resources.user_cpu_seconds + s.resources.system_cpu_seconds;
+         }},
+    });
 
 ClientMetric Sample(MetricType type, double value) {
   ClientMetric sample;
@@ -196,12 +203,12 @@ void AddSample(MetricFamily& family, Labels labels, double value) {
 }
 
 // By command: each that was called, or failed, at least once.
-MetricFamily CommandFamily(const command::Dispatcher& dispatcher, std::string_view name,
+MetricFamily CommandFamily(const command::ServerParts& server, std::string_view name,
                            std::string_view help, std::uint64_t command::CommandCounts::*count) {
   MetricFamily family = Family(name, MetricType::Counter, help);
-  const auto rows = dispatcher.commands().rows();
+  const auto rows = server.table.rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::uint64_t value = dispatcher.statistics().commands()[i].*count;
+    const std::uint64_t value = server.statistics.commands.commands()[i].*count;
     if (value == 0) continue;
     AddSample(family, {{"command", command::Lowered(rows[i]->name)}}, Real(value));
   }
@@ -325,49 +332,48 @@ void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
 
 class MetricsWork final : public SharedWork {
  public:
-  explicit MetricsWork(command::Dispatcher& dispatcher)
-      : dispatcher_(dispatcher), survey_(dispatcher) {}
+  explicit MetricsWork(command::ServerParts& server) : server_(server), survey_(server) {}
 
   std::optional<Answer> Step(CommandCaller&, engine::TimeMs now) override {
     if (!survey_.Step(now)) return std::nullopt;
     return Answer{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                  .body = MetricsPage(dispatcher_, survey_, now)};
+                  .body = MetricsPage(server_, survey_, now)};
   }
 
  private:
-  command::Dispatcher& dispatcher_;
+  command::ServerParts& server_;
   LockSurvey survey_;
 };
 
 }  // namespace
 
-std::string MetricsPage(command::Dispatcher& dispatcher, const LockSurvey& survey,
+std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey,
                         engine::TimeMs now) {
-  dispatcher.LookAtMemory(now);
-  const Source source{.dispatcher = dispatcher,
-                      .counters = dispatcher.counters(),
-                      .locks = dispatcher.engine().counts(),
-                      .resources = dispatcher.environment().Resources(),
-                      .persistence = dispatcher.environment().Persistence(),
+  server.availability.LookAtMemory(now);
+  const Source source{.server = server,
+                      .counters = server.statistics.counters,
+                      .locks = server.locks.engine().counts(),
+                      .resources = server.environment.resources.Resources(),
+                      .persistence = server.environment.ReportPersistence(),
                       .now = now};
   std::vector<MetricFamily> families;
-  families.push_back(BuildFamily(dispatcher.environment().Facts()));
+  families.push_back(BuildFamily(server.environment.facts));
   for (const Metric& metric : kMetrics) {
     families.push_back(Family(metric.name, metric.type, metric.help));
     families.back().metric.push_back(Sample(metric.type, metric.value(source)));
   }
   AddLoopFamilies(families, source);
-  const record::LabelTotals* totals = dispatcher.recorder().totals();
+  const record::LabelTotals* totals = server.recorder.totals();
   if (totals != nullptr) AddTotals(families, *totals);
   AddSurvey(families, survey, totals);
-  families.push_back(ErrorFamily(dispatcher.statistics()));
-  families.push_back(CommandFamily(dispatcher, "fairlock_commands_total",
+  families.push_back(ErrorFamily(server.statistics.commands));
+  families.push_back(CommandFamily(server, "fairlock_commands_total",
                                    "Requests executed, by command",
                                    &command::CommandCounts::calls));
-  families.push_back(CommandFamily(dispatcher, "fairlock_command_failures_total",
+  families.push_back(CommandFamily(server, "fairlock_command_failures_total",
                                    "Requests executed and answered by an error, by command",
                                    &command::CommandCounts::failed));
-  families.push_back(CommandFamily(dispatcher, "fairlock_command_rejections_total",
+  families.push_back(CommandFamily(server, "fairlock_command_rejections_total",
                                    "Requests refused before they were executed, by command",
                                    &command::CommandCounts::rejected));
   std::ostringstream page;
@@ -375,8 +381,8 @@ std::string MetricsPage(command::Dispatcher& dispatcher, const LockSurvey& surve
   return std::move(page).str();
 }
 
-std::unique_ptr<SharedWork> MakeMetricsPage(command::Dispatcher& dispatcher) {
-  return std::make_unique<MetricsWork>(dispatcher);
+std::unique_ptr<SharedWork> MakeMetricsPage(command::ServerParts& server) {
+  return std::make_unique<MetricsWork>(server);
 }
 
 }  // namespace fairlock::http

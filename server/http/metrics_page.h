@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 #include "server/http/lock_survey.h"
 #include "server/http/shared_answers.h"
 
@@ -12,10 +12,9 @@ namespace fairlock::http {
 
 // The text format 0.0.4. Its size does not depend on the number of keys, owners or connections, and
 // is below 64 KB: LabelTotals bounds those by label.
-std::string MetricsPage(command::Dispatcher& dispatcher, const LockSurvey& survey,
-                        engine::TimeMs now);
+std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey, engine::TimeMs now);
 
 // First looks at all locks.
-std::unique_ptr<SharedWork> MakeMetricsPage(command::Dispatcher& dispatcher);
+std::unique_ptr<SharedWork> MakeMetricsPage(command::ServerParts& server);
 
 }  // namespace fairlock::http

@@ -4,10 +4,10 @@
 
 namespace fairlock::http {
 
-Moment MomentOf(command::Dispatcher& dispatcher, engine::TimeMs now) {
-  const engine::EngineCounts& locks = dispatcher.engine().counts();
+Moment MomentOf(command::ServerParts& server, engine::TimeMs now) {
+  const engine::EngineCounts& locks = server.locks.engine().counts();
   return {.at = now,
-          .requests = dispatcher.counters().commands_processed,
+          .requests = server.statistics.counters.commands_processed,
           .granted = locks.granted,
           .granted_after_wait = locks.granted_after_wait,
           .denied = locks.denied,
@@ -17,7 +17,7 @@ Moment MomentOf(command::Dispatcher& dispatcher, engine::TimeMs now) {
           .broken = locks.broken,
           .waiting = locks.places - locks.skipped,
           .held = locks.holds,
-          .connections = dispatcher.clients().size() - dispatcher.gauges().http_clients};
+          .connections = server.clients.size() - server.statistics.gauges.http_clients};
 }
 
 void MinuteFigures::Note(const Moment& moment) {

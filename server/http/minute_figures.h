@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 
 namespace fairlock::http {
 
@@ -25,7 +25,7 @@ struct Moment {
   std::uint64_t connections = 0;
 };
 
-Moment MomentOf(command::Dispatcher& dispatcher, engine::TimeMs now);
+Moment MomentOf(command::ServerParts& server, engine::TimeMs now);
 
 // The moments between the minutes of the last 24 hours. Loop-confined.
 class MinuteFigures {

@@ -15,13 +15,13 @@ struct SharedAnswers::Running {
   engine::TimeMs done_at = 0;
 
   void Advance(CommandCaller& commands, engine::TimeMs now) {
-    command::Dispatcher& dispatcher = commands.dispatcher();
-    const std::uint64_t turn = dispatcher.counters().turns;
+    command::ServerParts& server = commands.server();
+    const std::uint64_t turn = server.statistics.counters.turns;
     if (answer || (busy_ns != 0 && turn == last_turn)) return;
     last_turn = turn;
-    const std::uint64_t began_ns = dispatcher.environment().MonotonicNs();
+    const std::uint64_t began_ns = server.environment.clock.MonotonicNs();
     answer = work->Step(commands, now);
-    busy_ns += std::max<std::uint64_t>(dispatcher.environment().MonotonicNs() - began_ns, 1);
+    busy_ns += std::max<std::uint64_t>(server.environment.clock.MonotonicNs() - began_ns, 1);
     if (!answer) return;
     done_at = now;
     work.reset();
@@ -42,7 +42,7 @@ class SharedAnswers::Part final : public Job {
 
   std::optional<Answer> Step(engine::TimeMs now) override {
     // With what is permitted now the walk would be another one.
-    if (running_->generation != commands_.dispatcher().access().generation()) {
+    if (running_->generation != commands_.server().access.generation()) {
       return Refusal(503, "TRYAGAIN",
                      "the users have changed meanwhile; asking again would be right");
     }
@@ -71,7 +71,7 @@ Outcome SharedAnswers::Take(const std::string& question, engine::DurationMs age_
                             const RouteCall& call, const Make& make) {
   // Who may not all that the others may gets what is made with his own permissions.
   const access::User& user = call.commands.user();
-  const std::uint64_t generation = call.commands.dispatcher().access().generation();
+  const std::uint64_t generation = call.commands.server().access.generation();
   const std::string asked =
       std::to_string(generation) + '\0' + (user.IsUnlimited() ? "" : user.name) + '\0' + question;
   std::shared_ptr<Running> running = Find(asked, age_ms_max, call.now);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "json/reply_json.h"
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/client_pages.h"
 #include "server/http/command_caller.h"
@@ -60,7 +60,7 @@ Outcome ShowClients(const RouteCall& call) {
 }
 
 Outcome ShowDescription(const RouteCall& call) {
-  const std::string& version = call.commands.dispatcher().environment().Facts().version;
+  const std::string& version = call.commands.server().environment.facts.version;
   return Answer{.body = Describe(call.routes, version) + "\n"};
 }
 
@@ -91,7 +91,7 @@ boost::json::array OptionsOf(const std::vector<command::Setting>& settings) {
 Outcome ListSettings(const RouteCall& call) {
   const protocol::Reply reply = call.commands.Call({"CONFIG", "GET", "*"}, call.now);
   if (reply.IsError()) return RefusalOf(reply);
-  auto settings = call.commands.dispatcher().environment().FindSettings(engine::Glob("*"));
+  auto settings = call.commands.server().environment.settings.FindSettings(engine::Glob("*"));
   boost::json::object values = json::ObjectOf(reply);
   for (command::Setting& setting : settings) {
     if (!setting.is_secret || setting.value.empty()) continue;
@@ -123,11 +123,12 @@ Outcome ShowAccess(const RouteCall& call) {
 Outcome ShowHealth(const RouteCall&) { return Answer{.content_type = kPlainText, .body = "ok\n"}; }
 
 Outcome ShowReadiness(const RouteCall& call) {
-  command::Dispatcher& dispatcher = call.commands.dispatcher();
-  dispatcher.LookAtMemory(call.now);
-  if (dispatcher.takes_locks()) return Answer{.content_type = kPlainText, .body = "ready\n"};
+  command::ServerParts& server = call.commands.server();
+  server.availability.LookAtMemory(call.now);
+  if (server.availability.takes_locks())
+    return Answer{.content_type = kPlainText, .body = "ready\n"};
   const protocol::Reply why =
-      ReplyOf([&](protocol::ReplyWriter& writer) { dispatcher.RefuseLock(writer); });
+      ReplyOf([&](protocol::ReplyWriter& writer) { server.availability.RefuseLock(writer); });
   return Answer{.status = 503, .content_type = kPlainText, .body = why.text + "\n"};
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "json/reply_json.h"
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::http {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "server/command/client.h"
+#include "server/command/client/client.h"
 #include "server/net/descriptor.h"
 #include "server/net/listening_socket.h"
 #include "server/net/socket_options.h"

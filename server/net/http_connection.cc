@@ -26,7 +26,7 @@ HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionK
       keeper_(keeper),
       stream_(std::move(stream)),
       address_(std::move(address)),
-      commands_(turn.dispatcher, address_, turn.now, [this] {
+      commands_(turn.server, address_, turn.now, [this] {
         if (caller_ != Caller::kCompared) return;
         caller_ = Caller::kToldOf;
         turn_.guests.push_back(this);
@@ -151,7 +151,7 @@ bool HttpConnection::Identify(const http::Request& request, engine::TimeMs now) 
 void HttpConnection::Conclude(http::Answer answer) {
   answer_ = std::move(answer);
   answer_batch_ = 0;
-  if (commands_.TakeNews() && turn_.keeper != nullptr) {
+  if (commands_.TakeStateDependency() && turn_.keeper != nullptr) {
     answer_batch_ = turn_.keeper->Seal(turn_.now);
   }
   SendWhenKept();
@@ -173,8 +173,8 @@ void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) 
     return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));
   }
   auto feed = std::make_unique<http::EventFeed>(
-      turn_.dispatcher,
-      http::EventFeed::Watcher{.address = address_, .user = *user, .match = *match}, now);
+      turn_.server, http::EventFeed::Watcher{.address = address_, .user = *user, .match = *match},
+      now);
   if (feed->error()) {
     refusal = http::RefusalOf(*feed->error());
     feed->Detach(now);

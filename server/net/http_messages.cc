@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "server/http/host.h"
 
 namespace fairlock::net {

@@ -42,7 +42,7 @@ void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress addr
   if (!is_closed_ && peers_.size() >= connections_max_) {
     MakeRoom();
     Turn& turn = loop_.turn();
-    ++turn.dispatcher.counters().connections_rejected;
+    ++turn.server.statistics.counters.connections_rejected;
     turn.events.NoteRefused(address.peer, {.is_http = true, .connections_max = connections_max_},
                             turn.now);
   }

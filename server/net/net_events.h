@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "server/command/client.h"
+#include "server/command/client/client.h"
 
 namespace fairlock::net {
 

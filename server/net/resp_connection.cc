@@ -26,12 +26,6 @@ constexpr std::size_t kBehindReportedMax = 64;
 
 constexpr char kTlsHandshake = 0x16;
 
-// Puts the connection into one of the turn's lists, once.
-void Enlist(RespConnection& connection, std::vector<RespConnection*>& list, bool& is_in_list) {
-  if (std::exchange(is_in_list, true)) return;
-  list.push_back(&connection);
-}
-
 }  // namespace
 
 static_assert(TurnArena::kWindowBytes >= TlsSocket::kWindowBytesMin);
@@ -41,19 +35,26 @@ RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress ad
     : turn_(turn),
       socket_(socket),
       tls_(std::move(tls)),
-      client_(turn.dispatcher, *this, std::move(address), turn.now) {
-  turn.addresses.Add(client_.profile().address.peer);
+      pipeline_(turn.server.pipeline, *this, std::move(address), turn.now) {
+  turn.addresses.Add(client().profile.address.peer);
 }
 
 RespConnection::~RespConnection() {
-  assert(is_closed_);
+  assert(is_closed());
   ::close(socket_);
 }
 
 bool RespConnection::Start() {
   interest_ = {.to_read = true};
-  is_started_ = turn_.readiness.Add(socket_, *this, interest_);
-  return is_started_;
+  if (!turn_.readiness.Add(socket_, *this, interest_)) return false;
+  life_ = Life::kOpen;
+  return true;
+}
+
+void RespConnection::Enlist(List list, std::vector<RespConnection*>& connections) {
+  if (IsIn(list)) return;
+  lists_ |= list;
+  connections.push_back(this);
 }
 
 void RespConnection::SetInterest(Interest interest) {
@@ -62,25 +63,24 @@ void RespConnection::SetInterest(Interest interest) {
 }
 
 void RespConnection::NoticeReadiness(const Readiness& readiness) {
-  if (is_closed_) return;
-  if (readiness.to_write) Enlist(*this, turn_.to_finish, is_to_finish_);
-  if (is_to_execute_) {
+  if (is_closed()) return;
+  if (readiness.to_write) Enlist(kToFinish, turn_.to_finish);
+  if (IsIn(kToExecute)) {
     // It comes behind others, and will be read then.
     is_unread_ = readiness.to_read && turn_.to_go_on.size() > kBehindReportedMax;
     if (is_unread_) SetInterest({.to_read = false, .to_write = interest_.to_write});
   } else if (readiness.to_read && interest_.to_read) {
     ReceiveAhead();
   } else if (readiness.is_lost && !interest_.to_read) {
-    is_peer_done_ = true;
-    is_peer_lost_ = true;
-    Enlist(*this, turn_.to_execute, is_to_execute_);
+    peer_ = Peer::kLost;
+    Enlist(kToExecute, turn_.to_execute);
   }
 }
 
 // Whoever waits is always read: that its client has gone must be seen before it is granted
 // anything.
 void RespConnection::ReceiveAhead() {
-  if (!client_.is_waiting()) {
+  if (!client().wait.is_waiting()) {
     const std::size_t received = turn_.arena.used_bytes();
     const bool is_crowded = received >= turn_.limits.ahead_bytes_max / 4;
     if (work_.IsOverShare(turn_.now) || is_partial() || (is_crowded && HasMuchToSay())) {
@@ -93,7 +93,7 @@ void RespConnection::ReceiveAhead() {
     }
   }
   Receive(turn_.limits.received_bytes_max);
-  Enlist(*this, turn_.to_execute, is_to_execute_);
+  Enlist(kToExecute, turn_.to_execute);
 }
 
 // Many may ask for much at once who asked for nothing of late.
@@ -103,13 +103,14 @@ bool RespConnection::HasMuchToSay() const {
 }
 
 void RespConnection::GoBehind() {
-  if (std::exchange(is_to_execute_, true)) return;
+  if (IsIn(kToExecute)) return;
+  lists_ |= kToExecute;
   turn_.to_go_on.push_back(this);
 }
 
 std::size_t RespConnection::ReceiveBehind(std::size_t bytes_max) {
-  if (is_closed_ || is_ending_) return 0;
-  if (is_peer_done_ || CanExecute()) return std::min(input_.size(), bytes_max);
+  if (is_closed() || life_ == Life::kEnding) return 0;
+  if (is_peer_done() || CanExecute()) return std::min(input_.size(), bytes_max);
   return Receive(bytes_max);
 }
 
@@ -121,26 +122,25 @@ std::size_t RespConnection::Receive(std::size_t bytes_max) {
       tls_ != nullptr ? tls_->Receive(window) : ::recv(socket_, window.data(), window.size(), 0);
   if (received > 0) {
     TakeIn({window.data(), static_cast<std::size_t>(received)});
-    if (tls_ != nullptr && tls_->has_ended()) is_peer_done_ = true;
+    if (tls_ != nullptr && tls_->has_ended()) NoticePeerDone();
     return static_cast<std::size_t>(received);
   }
   if (received == 0) {
-    is_peer_done_ = true;
+    NoticePeerDone();
   } else if (errno != EAGAIN && errno != EINTR) {
-    is_peer_done_ = true;
-    is_peer_lost_ = true;
+    peer_ = Peer::kLost;
   }
   return 0;
 }
 
 void RespConnection::TakeIn(std::string_view received) {
-  if (received.front() == kTlsHandshake && client_.profile().last_command == nullptr) {
-    turn_.events.NoteUnexpectedTls(client_.profile().address.peer, turn_.now);
+  if (received.front() == kTlsHandshake && client().profile.last_command == nullptr) {
+    turn_.events.NoteUnexpectedTls(client().profile.address.peer, turn_.now);
   }
-  turn_.dispatcher.counters().input_bytes += received.size();
+  turn_.server.statistics.counters.input_bytes += received.size();
   work_.Charge(received.size(), turn_.now);
   has_unseen_input_ = true;
-  if (input_.empty() && !client_.is_waiting()) {
+  if (input_.empty() && !client().wait.is_waiting()) {
     arrived_ = turn_.arena.Keep(received.size());
   } else {
     input_.Append(received);
@@ -148,37 +148,37 @@ void RespConnection::TakeIn(std::string_view received) {
 }
 
 bool RespConnection::CanExecute() const {
-  return !client_.is_waiting() && !client_.is_closing() && !is_kill_asked_ && !is_ending_ &&
-         output_bytes() <= turn_.limits.output_pause_bytes &&
-         (has_unseen_input_ || client_.has_more_to_execute());
+  return !client().wait.is_waiting() && !client().output.is_closing() && doom_ != Doom::kKilled &&
+         life_ != Life::kEnding && output_bytes() <= turn_.limits.output_pause_bytes &&
+         (has_unseen_input_ || pipeline_.has_more_to_execute());
 }
 
 // What was waited for and cannot be told any more is for the next in line. Whoever has asked for
 // something that need not wait, and then says no more, still gets its reply.
 bool RespConnection::IsWaitingOrUntold() const {
-  return client_.is_waiting() || client_.HasUnsentAwaitedGrant();
+  return client().wait.is_waiting() || client().grants.HasAwaited();
 }
 
 // Who has nothing more to say or to be told has closed before what is asked now was asked.
 void RespConnection::CloseIfGone() {
   const bool has_work = !arrived_.empty() || CanExecute() || output_bytes() > 0;
-  if (is_peer_done_ && (IsWaitingOrUntold() || !has_work)) {
-    Close(is_peer_lost_ ? CloseReason::kPeerFailed : CloseReason::kPeerClosed);
+  if (is_peer_done() && (IsWaitingOrUntold() || !has_work)) {
+    Close(peer_ == Peer::kLost ? CloseReason::kPeerFailed : CloseReason::kPeerClosed);
   }
 }
 
 std::size_t RespConnection::Execute() {
-  is_to_execute_ = false;
+  Leave(kToExecute);
   is_unread_ = false;
-  if (is_closed_) return 0;
-  const std::uint64_t executed_before = client_.profile().commands_processed;
-  const std::uint64_t written_before = client_.written_bytes();
-  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  if (is_closed()) return 0;
+  const std::uint64_t executed_before = client().profile.commands_processed;
+  const std::uint64_t written_before = client().output.written();
+  const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_before = matching.total();
   const std::size_t work = CanExecute() ? ConsumeInput() : 0;
   KeepArrived();
-  FollowPartialRequest(client_.profile().commands_processed != executed_before);
-  const auto written = static_cast<std::size_t>(client_.written_bytes() - written_before);
+  FollowPartialRequest(client().profile.commands_processed != executed_before);
+  const auto written = static_cast<std::size_t>(client().output.written() - written_before);
   const std::size_t matched =
       (matching.total() - matched_before) / command::MatchingMeter::kWorkPerByte;
   work_.Charge(written + matched, turn_.now);
@@ -189,10 +189,10 @@ std::size_t RespConnection::Execute() {
 // Its time runs from the turn in which the request before it was executed.
 void RespConnection::FollowPartialRequest(bool has_executed) {
   const bool is_partial_now = !input_.empty() && !has_unseen_input_ &&
-                              !client_.has_more_to_execute() && !client_.is_waiting() &&
-                              !client_.is_closing();
-  const bool is_rest_due = is_rest_due_;
-  is_rest_due_ = false;
+                              !pipeline_.has_more_to_execute() && !client().wait.is_waiting() &&
+                              !client().output.is_closing();
+  const bool is_rest_due = deadline_ == Deadline::kRestDue;
+  if (is_rest_due) deadline_ = Deadline::kNone;
   if (!is_partial_now) {
     EndPartial();
   } else if (is_rest_due && !has_executed) {
@@ -204,34 +204,35 @@ void RespConnection::FollowPartialRequest(bool has_executed) {
 
 void RespConnection::RefusePartialRequest() {
   EndPartial();
-  // It comes behind others, and what it was to send may be there.
-  is_rest_due_ = is_to_execute_;
+  // Others come first, and the rest of the request may have come.
+  deadline_ = IsIn(kToExecute) ? Deadline::kRestDue : Deadline::kNone;
   // What is not read cannot be completed.
-  if (is_closed_ || is_to_execute_ || !IsToBeRead()) return;
-  is_overdue_ = true;
-  ++turn_.dispatcher.counters().closed_over_request_deadline;
-  client_.EndWith(protocol::ErrorCode::kErr, "request not completed within " +
-                                                 std::to_string(turn_.limits.request_deadline_ms) +
-                                                 " ms (request_deadline)");
+  if (is_closed() || IsIn(kToExecute) || !IsToBeRead()) return;
+  deadline_ = Deadline::kOverdue;
+  ++turn_.server.statistics.counters.closed_over_request_deadline;
+  pipeline_.EndWith(protocol::ErrorCode::kErr,
+                    "request not completed within " +
+                        std::to_string(turn_.limits.request_deadline_ms) +
+                        " ms (request_deadline)");
 }
 
 std::size_t RespConnection::ConsumeInput() {
-  if (client_.output().empty()) turn_.buffers.Lend(client_.output());
+  if (client().output.bytes().empty()) turn_.buffers.Lend(client().output.bytes());
   const bool is_in_arena = input_.empty();
   const std::string_view input = is_in_arena ? arrived_ : input_.view();
   std::size_t consumed = 0;
   std::size_t requests_left = turn_.limits.requests_max;
-  const std::uint64_t written_max = client_.written_bytes() + turn_.limits.behind_bytes_max;
-  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  const std::uint64_t written_max = client().output.written() + turn_.limits.behind_bytes_max;
+  const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_max =
       matching.total() + turn_.limits.behind_bytes_max * command::MatchingMeter::kWorkPerByte;
   do {
     const std::size_t slice = std::min(requests_left, kRequestsPerSlice);
     has_unseen_input_ = false;
-    consumed += client_.Consume(input.substr(consumed), slice, turn_.now);
+    consumed += pipeline_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
     // After long replies, or much matching of globs, it is the turn of others.
-  } while (requests_left > 0 && CanExecute() && client_.written_bytes() <= written_max &&
+  } while (requests_left > 0 && CanExecute() && client().output.written() <= written_max &&
            matching.total() <= matched_max);
   if (is_in_arena) {
     arrived_.remove_prefix(consumed);
@@ -242,40 +243,40 @@ std::size_t RespConnection::ConsumeInput() {
 }
 
 void RespConnection::NoticeOutput() {
-  if (!is_closed_) Enlist(*this, turn_.to_finish, is_to_finish_);
+  if (!is_closed()) Enlist(kToFinish, turn_.to_finish);
 }
 
 bool RespConnection::AdmitOutput(std::size_t bytes) {
-  if (is_over_limit_) return false;
+  if (doom_ != Doom::kNone) return false;
   if (output_bytes() + bytes <= turn_.limits.output_bytes_max) return true;
-  is_over_limit_ = true;
+  doom_ = Doom::kOverLimit;
   NoticeOutput();
   return false;
 }
 
 void RespConnection::CloseNow() {
-  is_kill_asked_ = true;
+  doom_ = Doom::kKilled;
   NoticeOutput();
 }
 
 void RespConnection::Finish() {
-  is_to_finish_ = false;
-  if (is_closed_) return;
-  if (is_kill_asked_) return Close(CloseReason::kKilled);
-  if (is_over_limit_) return Close(CloseReason::kOutputLimit);
-  if (is_peer_lost_) return Close(CloseReason::kPeerFailed);
+  Leave(kToFinish);
+  if (is_closed()) return;
+  if (doom_ == Doom::kKilled) return Close(CloseReason::kKilled);
+  if (doom_ == Doom::kOverLimit) return Close(CloseReason::kOutputLimit);
+  if (peer_ == Peer::kLost) return Close(CloseReason::kPeerFailed);
   if (turn_.keeper != nullptr) HoldBackOutput();
   SendOutput();
-  if (is_closed_) return;
+  if (is_closed()) return;
   if (output_bytes() > turn_.limits.output_bytes_max) return Close(CloseReason::kOutputLimit);
   if (IsOver()) {
-    return Close(is_overdue_     ? CloseReason::kRequestDeadline
-                 : is_ending_    ? CloseReason::kServerStops
-                 : is_peer_done_ ? CloseReason::kPeerClosed
-                                 : CloseReason::kAnswered);
+    return Close(deadline_ == Deadline::kOverdue ? CloseReason::kRequestDeadline
+                 : life_ == Life::kEnding        ? CloseReason::kServerStops
+                 : is_peer_done()                ? CloseReason::kPeerClosed
+                                                 : CloseReason::kAnswered);
   }
   // Behind it its end could not be seen.
-  if (client_.is_waiting() && input_.size() >= turn_.limits.waiting_input_bytes_max) {
+  if (client().wait.is_waiting() && input_.size() >= turn_.limits.waiting_input_bytes_max) {
     return Close(CloseReason::kInputLimit);
   }
   WaitForWhatIsNext();
@@ -287,8 +288,8 @@ void RespConnection::CountBuffers() {
     all += bytes - counted;
     counted = static_cast<std::uint32_t>(bytes);
   };
-  command::ServerGauges& gauges = turn_.dispatcher.gauges();
-  const std::string& output = client_.output();
+  command::ServerGauges& gauges = turn_.server.statistics.gauges;
+  const std::string& output = client().output.bytes();
   count(unsent_.memory_bytes() + (output.empty() ? 0 : output.capacity()), unread_bytes_,
         gauges.unread_reply_bytes);
   count(input_.memory_bytes(), input_bytes_, gauges.unexecuted_input_bytes);
@@ -297,24 +298,24 @@ void RespConnection::CountBuffers() {
 std::uint64_t RespConnection::CompletedBatch() const { return turn_.keeper->completed_batch(); }
 
 void RespConnection::HoldBackOutput() {
-  if (client_.TakeNews()) {
+  if (client().output.TakeStateDependency()) {
     const std::uint64_t batch = turn_.keeper->Seal(turn_.now);
-    if (batch > CompletedBatch()) gate_.Close(client_.written_bytes(), batch);
+    if (batch > CompletedBatch()) gate_.Close(client().output.written(), batch);
   }
-  gate_.Pass(client_.written_bytes());
+  gate_.Pass(client().output.written());
   if (gate_.is_open()) return;
   gate_.Release(CompletedBatch());
-  if (!gate_.is_open()) Enlist(*this, turn_.held, is_held_);
+  if (!gate_.is_open()) Enlist(kHeld, turn_.held);
 }
 
 void RespConnection::NoticeRelease() {
-  is_held_ = false;
+  Leave(kHeld);
   NoticeOutput();
 }
 
 std::size_t RespConnection::SendableBytes() const {
   if (gate_.is_open()) return output_bytes();
-  return static_cast<std::size_t>(gate_.open_up_to() - client_.sent_bytes());
+  return static_cast<std::size_t>(gate_.open_up_to() - client().output.sent());
 }
 
 void RespConnection::SendOutput() {
@@ -322,16 +323,16 @@ void RespConnection::SendOutput() {
   if (!unsent_.empty()) {
     const std::size_t sent = Send(unsent_.view().substr(0, sendable));
     unsent_.DropFront(sent);
-    if (is_closed_ || !unsent_.empty()) return;
+    if (is_closed() || !unsent_.empty()) return;
     sendable -= sent;
   }
-  std::string& output = client_.output();
+  std::string& output = client().output.bytes();
   if (sendable == 0 && !output.empty()) return;
-  client_.NoticeTaken(output.size());
+  client().output.CountTaken(output.size());
   const std::size_t sent = Send(std::string_view(output).substr(0, sendable));
   if (sent == output.size()) {
     turn_.buffers.Return(output);
-  } else if (!is_closed_) {
+  } else if (!is_closed()) {
     unsent_.Adopt(std::exchange(output, {}), sent);
   }
 }
@@ -345,20 +346,21 @@ std::size_t RespConnection::Send(std::string_view bytes) {
     if (errno != EAGAIN && errno != EINTR) Close(CloseReason::kPeerFailed);
     return 0;
   }
-  turn_.dispatcher.counters().output_bytes += static_cast<std::uint64_t>(sent);
-  client_.NoticeSent(static_cast<std::size_t>(sent));
+  turn_.server.statistics.counters.output_bytes += static_cast<std::uint64_t>(sent);
+  client().NoticeSent(static_cast<std::size_t>(sent));
   return static_cast<std::size_t>(sent);
 }
 
 bool RespConnection::IsOver() const {
-  if (is_peer_done_ && IsWaitingOrUntold()) return true;
+  if (is_peer_done() && IsWaitingOrUntold()) return true;
   if (output_bytes() > 0) return false;
-  return client_.is_closing() || is_ending_ || (is_peer_done_ && !CanExecute());
+  return client().output.is_closing() || life_ == Life::kEnding ||
+         (is_peer_done() && !CanExecute());
 }
 
 bool RespConnection::IsToBeRead() const {
-  if (is_peer_done_ || is_ending_ || client_.is_closing()) return false;
-  if (client_.is_waiting()) return true;
+  if (is_peer_done() || life_ == Life::kEnding || client().output.is_closing()) return false;
+  if (client().wait.is_waiting()) return true;
   return output_bytes() <= turn_.limits.output_pause_bytes;
 }
 
@@ -367,12 +369,13 @@ void RespConnection::WaitForWhatIsNext() {
   SetInterest({.to_read = IsToBeRead() && !is_unread_, .to_write = SendableBytes() > 0});
   if (goes_on) {
     GoBehind();
-  } else if (!interest_.to_read && !is_to_execute_) {
-    const bool is_at_its_end = is_peer_done_ || is_ending_ || client_.is_closing();
+  } else if (!interest_.to_read && !IsIn(kToExecute)) {
+    const bool is_at_its_end =
+        is_peer_done() || life_ == Life::kEnding || client().output.is_closing();
     if (is_at_its_end && linger_until_ == engine::kNever) {
       linger_until_ = turn_.now + turn_.limits.linger_ms;
     }
-    Enlist(*this, turn_.to_watch, is_watched_);
+    Enlist(kWatched, turn_.to_watch);
   }
 }
 
@@ -384,15 +387,15 @@ void RespConnection::Watch(short poll_events) {
 }
 
 bool RespConnection::StopsBeingWatched() {
-  const bool stops = is_closed_ || interest_.to_read || is_to_execute_;
-  if (stops) is_watched_ = false;
+  const bool stops = is_closed() || interest_.to_read || IsIn(kToExecute);
+  if (stops) Leave(kWatched);
   return stops;
 }
 
 void RespConnection::End() {
-  if (is_closed_) return;
-  if (client_.is_waiting()) return Close(CloseReason::kServerStops);
-  is_ending_ = true;
+  if (is_closed()) return;
+  if (client().wait.is_waiting()) return Close(CloseReason::kServerStops);
+  life_ = Life::kEnding;
   NoticeOutput();
 }
 
@@ -405,29 +408,30 @@ void RespConnection::DiscardInput() {
 }
 
 void RespConnection::LogInAs(std::string_view user) {
-  static_cast<void>(turn_.dispatcher.access().LogInAs(client_, user));
+  static_cast<void>(turn_.server.sessions.LogInAs(client(), user));
 }
 
 void RespConnection::Close(CloseReason reason) {
-  if (is_closed_) return;
-  is_closed_ = true;
+  if (is_closed()) return;
+  const bool was_started = life_ != Life::kNew;
+  life_ = Life::kClosed;
   if (tls_ != nullptr && reason != CloseReason::kPeerFailed) tls_->SendEnd();
   const bool is_answered =
       reason == CloseReason::kAnswered || reason == CloseReason::kRequestDeadline;
   if (is_answered || reason == CloseReason::kServerStops) DiscardInput();
   const bool is_over_limit =
       reason == CloseReason::kOutputLimit || reason == CloseReason::kAllOutputLimit;
-  if (is_over_limit) ++turn_.dispatcher.counters().closed_over_output_limit;
+  if (is_over_limit) ++turn_.server.statistics.counters.closed_over_output_limit;
   const bool is_over_input_limit =
       reason == CloseReason::kInputLimit || reason == CloseReason::kAllInputLimit;
-  if (is_over_input_limit) ++turn_.dispatcher.counters().closed_over_input_limit;
-  turn_.events.NoteClosed(client_.profile(), reason, turn_.now);
-  client_.Detach(turn_.now);
-  turn_.addresses.Remove(client_.profile().address.peer);
-  if (is_started_) turn_.readiness.Remove(socket_);
+  if (is_over_input_limit) ++turn_.server.statistics.counters.closed_over_input_limit;
+  turn_.events.NoteClosed(client().profile, reason, turn_.now);
+  pipeline_.Detach(turn_.now);
+  turn_.addresses.Remove(client().profile.address.peer);
+  if (was_started) turn_.readiness.Remove(socket_);
   input_.Clear();
   unsent_.Clear();
-  turn_.buffers.Return(client_.output());
+  turn_.buffers.Return(client().output.bytes());
   CountBuffers();
   EndPartial();
   turn_.closed.push_back(this);

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <boost/intrusive/list.hpp>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "server/command/client.h"
-#include "server/command/transport.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/execution/request_pipeline.h"
 #include "server/net/byte_queue.h"
 #include "server/net/output_gate.h"
 #include "server/net/partial_request.h"
@@ -59,7 +62,7 @@ class RespConnection final : public command::Transport,
   void RefusePartialRequest();
 
   // Whether it goes on to Finish: the journal has completed what its output waits for.
-  bool IsReleased() const { return is_closed_ || gate_.awaited_batch() <= CompletedBatch(); }
+  bool IsReleased() const { return is_closed() || gate_.awaited_batch() <= CompletedBatch(); }
   void NoticeRelease();
 
   // Once a second for a connection that is not read; `poll_events` is what poll(2) found.
@@ -74,14 +77,14 @@ class RespConnection final : public command::Transport,
   // Who the client is, as its certificate says; without effect if there is no such user.
   void LogInAs(std::string_view user);
 
-  bool is_closed() const { return is_closed_; }
-  bool is_waiting() const { return client_.is_waiting(); }
-  bool is_logged_in() const { return client_.user() != nullptr; }
+  bool is_closed() const { return life_ == Life::kClosed; }
+  bool is_waiting() const { return client().wait.is_waiting(); }
+  bool is_logged_in() const { return client().rights.user() != nullptr; }
   // Memory for replies that were not sent yet, as it was when it was last looked at; and for what
   // came and is not executed.
   std::size_t unread_bytes() const { return unread_bytes_; }
   std::size_t input_bytes() const { return input_bytes_; }
-  const command::ClientProfile& profile() const { return client_.profile(); }
+  const command::ClientProfile& profile() const { return client().profile; }
   int socket() const { return socket_; }
 
   void NoticeOutput() override;
@@ -92,6 +95,42 @@ class RespConnection final : public command::Transport,
   }
 
  private:
+  enum class Life : std::uint8_t {
+    kNew,     // the readiness set does not know it
+    kOpen,    // the readiness set knows it
+    kEnding,  // the server stops: it closes when its output is sent
+    kClosed
+  };
+  enum class Peer : std::uint8_t {
+    kOpen,
+    kDone,  // sends nothing any more
+    kLost   // sends nothing and takes nothing any more
+  };
+  // Why it closes at the end of this turn, without sending the rest of its output.
+  enum class Doom : std::uint8_t {
+    kNone,
+    kOverLimit,  // a message found no room: it must not seem as if the client got all of them
+    kKilled
+  };
+  // The deadline of a request that has come only in part.
+  enum class Deadline : std::uint8_t {
+    kNone,
+    kRestDue,  // it has passed, but the rest may be among the bytes that are still to be read
+    kOverdue   // it has passed, and the connection closes
+  };
+  enum List : std::uint8_t { kToExecute = 1, kToFinish = 2, kWatched = 4, kHeld = 8 };
+
+  command::Client& client() { return pipeline_.client(); }
+  const command::Client& client() const { return pipeline_.client(); }
+  bool IsIn(List list) const { return (lists_ & list) != 0; }
+  // Puts the connection into that list of the turn, once.
+  void Enlist(List list, std::vector<RespConnection*>& connections);
+  void Leave(List list) { lists_ &= static_cast<std::uint8_t>(~list); }
+
+  bool is_peer_done() const { return peer_ != Peer::kOpen; }
+  void NoticePeerDone() {
+    if (peer_ == Peer::kOpen) peer_ = Peer::kDone;
+  }
   void SetInterest(Interest interest);
   // Returns how many bytes came.
   std::size_t Receive(std::size_t bytes_max);
@@ -111,7 +150,7 @@ class RespConnection final : public command::Transport,
   std::size_t SendableBytes() const;
   void SendOutput();
   std::size_t Send(std::string_view bytes);
-  std::size_t output_bytes() const { return unsent_.size() + client_.output().size(); }
+  std::size_t output_bytes() const { return unsent_.size() + client().output.bytes().size(); }
   void CountBuffers();
   bool IsOver() const;
   bool IsWaitingOrUntold() const;
@@ -121,7 +160,7 @@ class RespConnection final : public command::Transport,
   Turn& turn_;
   const int socket_;
   const std::unique_ptr<TlsSocket> tls_;  // null: what is sent is sent as it is
-  command::Client client_;
+  command::RequestPipeline pipeline_;
   std::string_view arrived_;  // in the turn's arena; empty between turns
   ByteQueue input_;           // what was left of earlier turns; comes before arrived_
   ByteQueue unsent_;          // what did not leave at once; comes before the client's output
@@ -131,25 +170,17 @@ class RespConnection final : public command::Transport,
   std::uint32_t input_bytes_ = 0;
   WorkAccount work_;
 
-  Interest interest_;           // what the readiness set was told
-  bool is_to_execute_ = false;  // in this turn or in a later one
-  bool is_to_finish_ = false;
-  bool is_watched_ = false;
-  bool is_held_ = false;  // in the turn's list of those whose output waits for the journal
+  Interest interest_;  // what the readiness set was told
 
-  // Bits: with a byte for each an idle connection would take 128 bytes more, for it would no longer
-  // fit into what the allocator gives.
-  bool is_started_ : 1 = false;        // the readiness set knows it
+  // Bit-fields: with a byte for each an idle connection would take 128 bytes more, for it would no
+  // longer fit into the allocator's size class.
+  Life life_ : 2 = Life::kNew;
+  Peer peer_ : 2 = Peer::kOpen;
+  Doom doom_ : 2 = Doom::kNone;
+  Deadline deadline_ : 2 = Deadline::kNone;
+  std::uint8_t lists_ = 0;             // the lists of the turn that it stands in
   bool has_unseen_input_ : 1 = false;  // input_ has bytes that the client was not yet given
-  bool is_peer_done_ : 1 = false;      // it sends nothing any more
-  bool is_peer_lost_ : 1 = false;      // nor does it take anything
-  bool is_ending_ : 1 = false;
-  bool is_kill_asked_ : 1 = false;
-  bool is_over_limit_ : 1 = false;  // a message found no room: it must not seem as if it took all
-  bool is_unread_ : 1 = false;      // although it is to be read: it comes behind many others
-  bool is_rest_due_ : 1 = false;    // of its request, and may have come: it is still to be read
-  bool is_overdue_ : 1 = false;     // its request was not completed in time
-  bool is_closed_ : 1 = false;
+  bool is_unread_ : 1 = false;         // not read for now, because many others come first
 };
 
 }  // namespace fairlock::net

@@ -231,8 +231,8 @@ void TlsEntrance::MakeRoom() {
 // Nothing can be said before the handshake.
 void TlsEntrance::Refuse(int descriptor, const command::ClientAddress& address) {
   ::close(descriptor);
-  ++turn_.dispatcher.counters().connections_rejected;
-  ++turn_.dispatcher.counters().rejected_by_address;
+  ++turn_.server.statistics.counters.connections_rejected;
+  ++turn_.server.statistics.counters.rejected_by_address;
   const Refusal refusal{.is_by_address = true, .connections_max = turn_.addresses.count_max()};
   turn_.events.NoteRefused(address.peer, refusal, turn_.now);
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <thread>
 
-#include "server/command/client.h"
+#include "server/command/client/client.h"
 #include "server/net/acceptor.h"
 #include "server/net/tls_context.h"
 #include "server/net/tls_socket.h"

@@ -5,8 +5,8 @@
 #include <deque>
 #include <vector>
 
-#include "server/command/address_counts.h"
-#include "server/command/dispatcher.h"
+#include "server/command/client/address_counts.h"
+#include "server/command/server_parts.h"
 #include "server/net/buffer_pool.h"
 #include "server/net/net_events.h"
 #include "server/net/partial_request.h"
@@ -69,10 +69,10 @@ struct TurnLimits {
 // behind these, in to_go_on: each turn serves some of them, from the front; who then has more to do
 // stands at the end. So whatever those behind ask for, a turn is short.
 struct Turn {
-  Turn(command::Dispatcher& the_dispatcher, NetEvents& the_events, const TurnLimits& the_limits)
-      : dispatcher(the_dispatcher), events(the_events), limits(the_limits) {}
+  Turn(command::ServerParts& the_server, NetEvents& the_events, const TurnLimits& the_limits)
+      : server(the_server), events(the_events), limits(the_limits) {}
 
-  command::Dispatcher& dispatcher;
+  command::ServerParts& server;
   NetEvents& events;
   TurnLimits limits;
   // The time of this turn; it does not change between the turn's last read and its end.

@@ -50,11 +50,11 @@ std::string TextOf(const Refusal& refusal) {
 }  // namespace
 
 // Only this thread touches the descriptors, so Asio need not lock them.
-TurnLoop::TurnLoop(command::Dispatcher& dispatcher, NetEvents& events, const LoopOptions& options)
+TurnLoop::TurnLoop(command::ServerParts& server, NetEvents& events, const LoopOptions& options)
     : socket_options_(options.sockets),
       connections_max_(options.connections_max),
       io_context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
-      turn_(dispatcher, events, options.limits),
+      turn_(server, events, options.limits),
       ready_connections_(io_context_, turn_.readiness.descriptor()) {
   turn_.now = BoottimeMs();
   turn_.readiness.AddWake(wake_.descriptor());
@@ -79,7 +79,7 @@ void TurnLoop::RunTurn() {
   turn_.arena.Clear();
   WaitForReadiness();
   turn_.now = std::max(turn_.now, BoottimeMs());
-  ++turn_.dispatcher.counters().turns;
+  ++turn_.server.statistics.counters.turns;
   if (turn_.keeper != nullptr) BeginKeeping();
   CloseThoseWhoAreGone();
   EndDue();
@@ -94,7 +94,7 @@ void TurnLoop::RunTurn() {
   if (turn_.keeper != nullptr) turn_.keeper->EndTurn(turn_.now);
   DestroyClosed();
   AcceptConnections();
-  turn_.dispatcher.counters().turns_us.Note((MonotonicNs() - turn_began_ns_) / 1000);
+  turn_.server.statistics.counters.turns_us.Count((MonotonicNs() - turn_began_ns_) / 1000);
 }
 
 void TurnLoop::SetKeeper(persist::Keeper* keeper, std::function<void()> on_change) {
@@ -126,7 +126,7 @@ engine::DurationMs TurnLoop::WaitMsMax() const {
                             !turn_.to_go_on.empty() || !turn_.closed.empty() ||
                             !turn_.guests.empty();
   if (is_work_left || is_stop_asked_ != is_stopping_) return 0;
-  engine::TimeMs next = std::min(turn_.dispatcher.NextDeadline(), stop_until_);
+  engine::TimeMs next = std::min(turn_.server.NextDeadline(), stop_until_);
   if (turn_.keeper != nullptr) next = std::min(next, turn_.keeper->NextDeadline());
   if (!turn_.to_watch.empty()) next = std::min(next, watch_at_);
   next = std::min(next, NextRequestDeadline());
@@ -224,11 +224,11 @@ void TurnLoop::ReceiveFromThoseBehind() {
 }
 
 void TurnLoop::EndDue() {
-  const engine::TimeMs due = turn_.dispatcher.NextDeadline();
-  is_more_due_ = turn_.dispatcher.Advance(turn_.now, turn_.limits.timers_max);
+  const engine::TimeMs due = turn_.server.NextDeadline();
+  is_more_due_ = turn_.server.Advance(turn_.now, turn_.limits.timers_max);
   // 0: it is not a time that is due.
   if (due <= 0 || due > turn_.now) return;
-  turn_.dispatcher.counters().expiry_lag_ms.Note(turn_.now - due);
+  turn_.server.statistics.counters.expiry_lag_ms.Count(turn_.now - due);
 }
 
 void TurnLoop::CloseThoseWhoAreGone() {
@@ -289,7 +289,7 @@ void TurnLoop::RefusePartialRequests() {
 }
 
 void TurnLoop::BoundBuffers() {
-  const command::ServerGauges& gauges = turn_.dispatcher.gauges();
+  const command::ServerGauges& gauges = turn_.server.statistics.gauges;
   CloseThoseWithMost(&RespConnection::unread_bytes, gauges.unread_reply_bytes,
                      turn_.limits.all_output_bytes_max, CloseReason::kAllOutputLimit);
   CloseThoseWithMost(&RespConnection::input_bytes, gauges.unexecuted_input_bytes,
@@ -320,7 +320,7 @@ void TurnLoop::ServeGuests() {
   if (is_stopping_) turn_.guests.clear();
   // Whoever enters itself meanwhile is for the next turn. The next turn goes on with those that
   // are left when much has been matched for those before them.
-  const command::MatchingMeter& matching = turn_.dispatcher.matching();
+  const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_max =
       matching.total() + turn_.limits.ahead_bytes_max * command::MatchingMeter::kWorkPerByte;
   std::size_t left = turn_.guests.size();
@@ -402,8 +402,8 @@ std::optional<Refusal> TurnLoop::WhyRefused(const command::ClientAddress& addres
 
 void TurnLoop::Refuse(int descriptor, const command::ClientAddress& address, const Refusal& refusal,
                       TlsSocket* tls) {
-  ++turn_.dispatcher.counters().connections_rejected;
-  if (refusal.is_by_address) ++turn_.dispatcher.counters().rejected_by_address;
+  ++turn_.server.statistics.counters.connections_rejected;
+  if (refusal.is_by_address) ++turn_.server.statistics.counters.rejected_by_address;
   const std::string text = TextOf(refusal);
   // A new socket has room for one line; if not, the client sees the end of the connection.
   if (tls != nullptr) {
@@ -437,7 +437,7 @@ void TurnLoop::StopIfAsked() {
     stop_until_ = turn_.now + turn_.limits.stop_ms;
     for (const Entrance& entrance : entrances_) entrance.acceptor->Close();
     if (turn_.keeper != nullptr) StopKeeping();
-    turn_.dispatcher.engine().Freeze();
+    turn_.server.locks.engine().Freeze();
     for (RespConnection& connection : connections_) connection.End();
   } else if (turn_.now >= stop_until_) {
     for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 #include "server/net/acceptor.h"
 #include "server/net/descriptor.h"
 #include "server/net/event_descriptor.h"
@@ -46,8 +46,8 @@ struct LoopOptions {
 // thread that calls Run.
 class TurnLoop final : public TlsKeeper, private ConnectionKeeper {
  public:
-  // `dispatcher` and `events` must outlive it.
-  TurnLoop(command::Dispatcher& dispatcher, NetEvents& events, const LoopOptions& options);
+  // `server` and `events` must outlive it.
+  TurnLoop(command::ServerParts& server, NetEvents& events, const LoopOptions& options);
   TurnLoop(const TurnLoop&) = delete;
   TurnLoop& operator=(const TurnLoop&) = delete;
   ~TurnLoop();

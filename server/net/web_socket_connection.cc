@@ -76,7 +76,7 @@ void WebSocketConnection::TakeTurn(engine::TimeMs) {
   if (sending_.empty()) {
     sending_ = feed_->TakeEvents();
     if (sending_.empty()) return;
-    const bool is_news = feed_->TakeNews() && turn_.keeper != nullptr;
+    const bool is_news = feed_->TakeStateDependency() && turn_.keeper != nullptr;
     batch_ = is_news ? turn_.keeper->Seal(turn_.now) : 0;
   }
   if (turn_.keeper != nullptr && batch_ > turn_.keeper->completed_batch()) {

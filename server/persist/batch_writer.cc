@@ -4,7 +4,7 @@
 
 #include "server/persist/long_leases.h"
 #include "server/persist/rows_of_engine.h"
-#include "storage/rows.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 
@@ -88,7 +88,7 @@ void BatchWriter::WriteEnds(storage::RecordWriter& batch) const {
         storage::DeleteHold(batch, id);
         break;
       case engine::ChangeLog::Kind::kCooling:
-        storage::DeleteCooling(batch, id);
+        storage::DeleteCooldown(batch, id);
         break;
       case engine::ChangeLog::Kind::kPlace:
         storage::DeletePlace(batch, end.number);

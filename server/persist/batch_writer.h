@@ -9,7 +9,7 @@
 
 #include "server/engine/api/change_log.h"
 #include "server/engine/lock_engine.h"
-#include "storage/record.h"
+#include "storage/records/record.h"
 
 namespace fairlock::persist {
 

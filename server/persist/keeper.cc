@@ -5,9 +5,9 @@
 
 #include "server/persist/long_leases.h"
 #include "server/persist/rows_of_engine.h"
-#include "storage/backup.h"
-#include "storage/free_space.h"
-#include "storage/rows.h"
+#include "storage/data_folder/backup.h"
+#include "storage/data_folder/free_space.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 
@@ -93,7 +93,7 @@ void Keeper::JudgeLastRun(const LoadedRows& rows) {
   const bool is_same_boot = !boot_id_.empty() && boot_id_ == rows.last_boot_id();
   const bool has_lost_power =
       !did(storage::kLastRunStoppedCleanly) && !did(storage::kLastRunSynced) && !is_same_boot;
-  const bool has_lost = !is_first && (!did(storage::kLastRunKeptLocks) || has_lost_power);
+  const bool has_lost = !is_first && (!did(storage::kLastRunPersistedLocks) || has_lost_power);
   may_have_lost_leases_ = has_lost || did(storage::kLastRunDelayedGrants) ||
                           data_.directory.is_copy() || !keeps_locks();
 }
@@ -115,7 +115,7 @@ void Keeper::BeginRun() {
 }
 
 std::uint64_t Keeper::RunFlags() const {
-  std::uint64_t flags = keeps_locks() ? storage::kLastRunKeptLocks : 0;
+  std::uint64_t flags = keeps_locks() ? storage::kLastRunPersistedLocks : 0;
   if (options_.durability == Durability::kSync) flags |= storage::kLastRunSynced;
   if (grants_from_ != 0) flags |= storage::kLastRunDelayedGrants;
   return flags;

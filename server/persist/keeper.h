@@ -12,10 +12,10 @@
 #include "server/persist/batch_writer.h"
 #include "server/persist/opened_locks.h"
 #include "server/persist/undelivered_grants.h"
-#include "storage/dated_backups.h"
-#include "storage/folder_watch.h"
-#include "storage/journal.h"
-#include "storage/token_blocks.h"
+#include "storage/data_folder/dated_backups.h"
+#include "storage/data_folder/folder_watch.h"
+#include "storage/log/journal.h"
+#include "storage/records/token_blocks.h"
 
 namespace fairlock::persist {
 

@@ -121,8 +121,8 @@ storage::Status LoadedRows::Sort(std::string_view name, std::string_view value) 
       places_.push_back({row.arrival, key, value});
       return {};
     }
-    case storage::RowKind::kCooling: {
-      storage::CoolingRow row;
+    case storage::RowKind::kCooldown: {
+      storage::CooldownRow row;
       if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("cooling room");
       cooling_.push_back({row.id.token, key, value});
       return {};
@@ -167,7 +167,7 @@ void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& o
     if (!DecodeRow(holds_[i].key, holds_[i].value, hold)) continue;
     engine.Restore(HoldOf(hold), options.restart_grace_ms, options.now);
   }
-  storage::CoolingRow room;
+  storage::CooldownRow room;
   for (const Ranked& ranked : cooling_) {
     if (!DecodeRow(ranked.key, ranked.value, room)) continue;
     engine.Restore(CoolingOf(room), options.now);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
-#include "storage/load_log.h"
-#include "storage/rows.h"
+#include "storage/log/load_log.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 

@@ -92,7 +92,7 @@ storage::PlaceRow RowOf(const engine::KeptPlace& place) {
   return row;
 }
 
-storage::CoolingRow RowOf(const engine::KeptCooling& room) {
+storage::CooldownRow RowOf(const engine::KeptCooling& room) {
   return {.id = IdOf(room.key, room.token),
           .limit = room.mode.limit,
           .is_shared = room.mode.is_shared,
@@ -115,7 +115,7 @@ engine::KeptPlace PlaceOf(const storage::PlaceRow& row) {
   return place;
 }
 
-engine::KeptCooling CoolingOf(const storage::CoolingRow& row) {
+engine::KeptCooling CoolingOf(const storage::CooldownRow& row) {
   return {.key = NameOf(row.id),
           .token = row.id.token,
           .mode = {.limit = static_cast<std::uint32_t>(row.limit),
@@ -144,7 +144,7 @@ bool IsRight(const storage::PlaceRow& row) {
          row.wait_ms.value_or(0) <= kDurationMax;
 }
 
-bool IsRight(const storage::CoolingRow& row) {
+bool IsRight(const storage::CooldownRow& row) {
   return IsRight(row.id) && row.limit >= 1 && row.limit <= engine::kLimitMax &&
          row.length_ms <= kDurationMax && row.remaining_ms.value_or(0) <= kDurationMax;
 }

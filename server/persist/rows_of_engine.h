@@ -2,25 +2,25 @@
 #pragma once
 
 #include "server/engine/api/kept_state.h"
-#include "storage/rows.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 
 // Views are those of what was given.
 storage::HoldRow RowOf(const engine::KeptHold& hold);
 storage::PlaceRow RowOf(const engine::KeptPlace& place);
-storage::CoolingRow RowOf(const engine::KeptCooling& room);
+storage::CooldownRow RowOf(const engine::KeptCooling& room);
 
 // REQUIRES: rows that the engine could have; others are refused by IsRight.
 engine::KeptHold HoldOf(const storage::HoldRow& row);
 engine::KeptPlace PlaceOf(const storage::PlaceRow& row);
-engine::KeptCooling CoolingOf(const storage::CoolingRow& row);
+engine::KeptCooling CoolingOf(const storage::CooldownRow& row);
 
 // Whether the values are ones that the engine takes: a row may be well-formed, and yet of a server
 // with other bounds.
 bool IsRight(const storage::HoldRow& row);
 bool IsRight(const storage::PlaceRow& row);
-bool IsRight(const storage::CoolingRow& row);
+bool IsRight(const storage::CooldownRow& row);
 bool IsRight(const storage::LimitRow& row);
 
 // Puts what the engine tells of its state into a record, which must outlive this.

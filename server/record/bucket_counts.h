@@ -1,4 +1,4 @@
-// How many durations were at most how long, since the start.
+// Counts durations in buckets, since the start.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@ inline constexpr auto kTurnBoundsUs =
     std::to_array<std::uint64_t>({100, 1'000, 10'000, 100'000, 1'000'000});
 inline constexpr auto kLagBoundsMs = std::to_array<std::uint64_t>({1, 10, 100, 1'000, 10'000});
 
-// As a histogram of Prometheus, but each bucket without those below it; the last has what is above
-// all bounds. A value type.
+// Like a Prometheus histogram, but not cumulative: a bucket excludes the lower ones. The last
+// bucket counts everything above the highest bound. A value type.
 template <const auto& kUpperBounds>
 class BucketCounts {
  public:
   static constexpr const auto& kBounds = kUpperBounds;
 
   template <std::integral Number>
-  void Note(Number duration) {
+  void Count(Number duration) {
     const auto value = static_cast<std::uint64_t>(duration);
     std::size_t bucket = 0;
     while (bucket < kBounds.size() && value > kBounds[bucket]) ++bucket;

@@ -1,4 +1,4 @@
-// As what an event is counted.
+// Which counter an event belongs to.
 #pragma once
 
 #include <array>
@@ -33,14 +33,14 @@ constexpr std::array<std::uint8_t, 32> MakeCounterOfKind() {
   return counters;
 }
 
-// The number of a Counter, or kNotCounted.
+// The index of a Counter, or kNotCounted.
 inline constexpr std::array<std::uint8_t, 32> kCounterOfKind = MakeCounterOfKind();
 
-// Those that end a hold.
+// Events that end a hold.
 inline constexpr EventKinds kEnds = {engine::EventKind::kReleased, engine::EventKind::kExpired,
                                      engine::EventKind::kDisconnected, engine::EventKind::kBroken};
 
-// `Counts` has counts, and waits and holds with a Note.
+// `Counts` has a member `counts`, and members `waits` and `holds` that count durations.
 template <typename Counts>
 void CountEvent(const engine::Event& event, Counts& counts) {
   const std::uint8_t counter = kCounterOfKind[static_cast<std::size_t>(event.kind)];
@@ -48,9 +48,9 @@ void CountEvent(const engine::Event& event, Counts& counts) {
   ++counts.counts[counter];
   if (event.has_waited) {
     ++counts.counts[static_cast<std::size_t>(Counter::kGrantedAfterWait)];
-    counts.waits.Note(event.waited_ms);
+    counts.waits.Count(event.waited_ms);
   } else if (kEnds.Has(event.kind)) {
-    counts.holds.Note(event.held_ms);
+    counts.holds.Count(event.held_ms);
   }
 }
 

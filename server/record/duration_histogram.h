@@ -1,4 +1,4 @@
-// How often which durations occurred.
+// A histogram of durations.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace fairlock::record {
 
 // The buckets of HdrHistogram (Gil Tene, https://hdrhistogram.org; the layout is described in its
 // README under "Histogram variants and internal representation"): exact up to 63 ms, then 32
-// buckets for every doubling, so that a value is at most 1/32 (3.2 %) above what was noted. Longer
-// than 2^36 ms (two years) counts as that.
+// buckets per doubling, so a reported value is at most 1/32 (3.2 %) above the real one. Durations
+// above 2^36 ms (two years) count as 2^36 ms.
 struct DurationBuckets {
   static constexpr std::size_t kCount = 1024;
   static constexpr engine::DurationMs kDurationMax = (engine::DurationMs{1} << 36) - 1;
@@ -26,7 +26,7 @@ struct DurationBuckets {
     return shift * kPerDoubling + (value >> shift);
   }
 
-  // The longest duration that falls into the bucket.
+  // The longest duration in the bucket.
   static engine::DurationMs LongestIn(std::size_t index) {
     if (index < 2 * kPerDoubling) return static_cast<engine::DurationMs>(index);
     const std::size_t shift = index / kPerDoubling - 1;
@@ -38,12 +38,12 @@ struct DurationBuckets {
   static constexpr std::size_t kPerDoubling = 32;
 };
 
-// `Number` counts one bucket. A value type.
+// `Number` is the type of one bucket's count. A value type.
 template <typename Number>
 class DurationHistogram {
  public:
   // REQUIRES: duration_ms >= 0.
-  void Note(engine::DurationMs duration_ms) {
+  void Count(engine::DurationMs duration_ms) {
     if (duration_ms > DurationBuckets::kDurationMax) duration_ms = DurationBuckets::kDurationMax;
     ++counts_[DurationBuckets::IndexOf(duration_ms)];
     if (duration_ms > longest_ms_) longest_ms_ = duration_ms;
@@ -57,7 +57,7 @@ class DurationHistogram {
     return all;
   }
 
-  // The duration that this part of all, 0 to 1, did not exceed; 0 if there are none.
+  // The quantile `part` (0 to 1) of the durations; 0 if there are none.
   engine::DurationMs Quantile(double part) const {
     const auto wanted = static_cast<std::uint64_t>(part * static_cast<double>(CountAll()) + 0.5);
     std::uint64_t seen = 0;
@@ -70,7 +70,7 @@ class DurationHistogram {
     return longest_ms_;
   }
 
-  // Only what there is: for a few durations a few bytes.
+  // Packs only the nonzero buckets, so a few durations need a few bytes.
   static constexpr std::size_t kPackedBytesMax =
       2 * kVarintBytesMax<std::uint64_t> +
       DurationBuckets::kCount * (kVarintBytesMax<std::uint16_t> + kVarintBytesMax<Number>);
@@ -88,14 +88,14 @@ class DurationHistogram {
     }
     return to;
   }
-  // Adds what was packed; returns the end of it.
+  // Adds packed counts; returns the end of the packed data.
   const char* AddPacked(const char* from) {
     std::uint64_t used = 0;
     from = ReadVarint(from, used);
     if (used == 0) return from;
     std::uint64_t longest_ms = 0;
     from = ReadVarint(from, longest_ms);
-    NoteLongest(static_cast<engine::DurationMs>(longest_ms));
+    CountLongest(static_cast<engine::DurationMs>(longest_ms));
     std::size_t index = 0;
     for (; used > 0; --used) {
       std::uint64_t step = 0;
@@ -109,13 +109,13 @@ class DurationHistogram {
   template <typename OtherNumber>
   void Add(const DurationHistogram<OtherNumber>& other) {
     for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts()[i];
-    NoteLongest(other.longest_ms());
+    CountLongest(other.longest_ms());
   }
 
   const std::array<Number, DurationBuckets::kCount>& counts() const { return counts_; }
 
  private:
-  void NoteLongest(engine::DurationMs duration_ms) {
+  void CountLongest(engine::DurationMs duration_ms) {
     if (duration_ms > longest_ms_) longest_ms_ = duration_ms;
   }
 

@@ -1,4 +1,4 @@
-// A set of kinds of events.
+// A set of event kinds.
 #pragma once
 
 #include <cstdint>

@@ -28,34 +28,37 @@ void CopyAll(std::string_view from, char* to) { std::copy(from.begin(), from.end
   Copy(second, Copy(first, to));
 }
 
-// Where chains end, and what may repeat, takes 16 of so many bytes.
+// Each chain end and each slot for repeatable events takes 8 bytes, so both together take 16 bytes
+// for each 1,024 bytes of memory.
 std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024); }
 
-// Marks and the like take less than a hundredth.
+// Marks and other bookkeeping take less than 1 %.
 std::size_t RingBytes(std::size_t bytes) {
   return bytes - bytes / 100 - 2 * ChainCount(bytes) * sizeof(RecordRing::Position);
 }
 
-// So many bytes of a glob times bytes of a key cost as much as looking at one more event.
+// Comparing this many bytes (bytes of the glob times bytes of the key) costs as much as looking at
+// one more event.
 constexpr std::size_t kGlobWorkPerLook = 64;
 
-// Of these the record has how long it was waited, of all others how long it was held.
+// Records of these events store how long the request waited; records of all others store how long
+// the lock was held.
 constexpr EventKinds kEventsOfPlaces = {EventKind::kGranted, EventKind::kCancelled,
                                         EventKind::kReplaced, EventKind::kTimedOut,
                                         EventKind::kLapsed};
-// Of these it has the token of the holder in the place of their own, which they do not have.
+// These events have no token of their own, so their records store the holder's token.
 constexpr EventKinds kEventsWithHolder = {EventKind::kDenied, EventKind::kQueued,
                                           EventKind::kRefused};
 
 }  // namespace
 
-// Packed by hand: written for every grant and every end. Behind it the bytes of key, owner, other
-// and comment.
+// Packed manually, because one is written for every grant and every end. The bytes of the key,
+// owner, other owner and comment follow it.
 struct History::Record {
-  std::uint64_t what;     // time 44, kind 5, reason 5, database 4
-  std::uint64_t token;    // token 53, bytes of the key 11
-  std::uint64_t spans;    // how long it was held or waited for 44, time of repeats 20
-  std::uint64_t lengths;  // bytes of owner 14, of other 14, of comment 10; how often 24
+  std::uint64_t what;     // bits: time 44, kind 5, reason 5, database 4
+  std::uint64_t token;    // bits: token 53, key length 11
+  std::uint64_t spans;    // bits: held or waiting time 44, time of repeats 20
+  std::uint64_t lengths;  // bits: length of owner 14, other 14, comment 10; repetitions 24
 
   static std::uint64_t WhatOf(const Event& event);
   engine::TimeMs at() const { return static_cast<engine::TimeMs>(what & Mask(44)); }
@@ -95,7 +98,7 @@ History::History(std::size_t bytes)
   assert(ring_.memory_bytes() + repeatables_.size() * sizeof(Position) <= bytes);
 }
 
-// Taking ------------------------------------------------------------------------------------------
+// Recording events --------------------------------------------------------------------------------
 
 std::uint64_t History::Record::WhatOf(const Event& event) {
   return static_cast<std::uint64_t>(event.at) | static_cast<std::uint64_t>(event.kind) << 44 |
@@ -113,7 +116,7 @@ void History::Write(const Event& event) {
                   .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),
                   .lengths = owner.size() | kOnce};
   char* to = at + sizeof(Record);
-  const bool are_side_by_side = key.data() + key.size() == owner.data();  // of a plain lock
+  const bool are_side_by_side = key.data() + key.size() == owner.data();  // true for a plain lock
   are_side_by_side ? CopyAll({key.data(), bytes}, to) : CopyBoth(key, owner, to);
 }
 
@@ -122,7 +125,7 @@ void History::Write(const Event& event, std::string_view other, std::string_view
   const std::string_view owner = event.owner;
   const std::size_t bytes = key.size() + owner.size() + other.size() + comment.size();
   char* at = ring_.Append(sizeof(Record) + bytes, ChainOf(event.key_hash));
-  // Of these two pairs one is 0.
+  // In each of these two pairs one value is 0.
   new (at) Record{.what = Record::WhatOf(event),
                   .token = (event.token | event.other_token) | key.size() << 53,
                   .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),
@@ -144,10 +147,10 @@ void History::TakeSpecial(const Event& event) {
 }
 
 std::size_t History::RepeatSlotOf(const Event& event) const {
-  // Names of owners mostly differ at their ends.
+  // Owner names mostly differ at their ends.
   std::uint64_t end = 0;
   const std::size_t bytes = std::min(sizeof(end), event.owner.size());
-  // Nobody is named where DEL and its kin were refused.
+  // An event that refuses DEL or a similar command names no owner.
   if (bytes > 0) std::memcpy(&end, event.owner.data() + event.owner.size() - bytes, bytes);
   std::uint64_t hash = (event.key_hash ^ event.token ^ event.other_token) + end;
   hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ULL;
@@ -214,7 +217,7 @@ History::Place History::Start(const HistoryQuery& query, std::size_t& looks) con
   if (!query.key) return {Newest(query), false};
   Position position = ring_.NewestOf(ChainOf(query.key->hash));
   while (position != RecordRing::kNone && IsAfter(query, position)) {
-    // A key with a long past: begin in the middle, and find the chain from there.
+    // The key has a long past: start in the middle and find its chain from there.
     if (++looks > query.looks_max / 2) return {Newest(query), false};
     position = ring_.BeforeInChain(position);
   }
@@ -245,14 +248,14 @@ HistoryPage History::Search(const HistoryQuery& query) const {
   while (place.position != RecordRing::kNone) {
     const Record& record = At(place.position);
     const engine::TimeMs at = record.at();
-    if (at + kRepeatMs < query.since) break;  // nothing older can have been repeated since
+    if (at + kRepeatMs < query.since) break;  // older events have no repetitions in the range
     const bool is_full =
         page.events.size() >= query.count_max && (query.before || page.events.back().at != at);
     if (!first_at && !IsAfter(query, place.position)) first_at = at;
     const bool is_over = looks++ >= query.looks_max;
     const bool is_found = !is_over && IsFound(query, place.position, looks);
     if (is_over || (is_found && is_full)) {
-      // Else a millisecond with more events than one search looks at would never be left.
+      // Otherwise a millisecond with more events than one search examines would never be passed.
       page.next_until = first_at == at && !query.before ? at - 1 : at;
       page.next_before = place.position + 1;
       break;

@@ -1,4 +1,4 @@
-// What is counted of the locks of one label.
+// The counts of events and durations for one label.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class Counter : std::uint8_t {
   kDisconnected,
 };
 
-// One row each, in their order: the name under which it is shown.
+// The names of the counters, in the order of Counter.
 inline constexpr auto kCounterNames = std::to_array<std::string_view>({
     "acquired",
     "denied",
@@ -41,7 +41,7 @@ inline constexpr auto kCounterNames = std::to_array<std::string_view>({
 template <typename Number>
 struct LabelCounts {
   std::array<Number, kCounterNames.size()> counts{};
-  DurationHistogram<Number> waits;  // of grants that waited
+  DurationHistogram<Number> waits;  // of grants after a wait
   DurationHistogram<Number> holds;  // of holds that ended
 
   Number& operator[](Counter counter) { return counts[static_cast<std::size_t>(counter)]; }

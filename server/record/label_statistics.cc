@@ -11,7 +11,7 @@ namespace fairlock::record {
 
 namespace {
 
-// The unlabelled, and those that are counted together.
+// One series for events without a label, and one for labels that are counted together.
 constexpr std::size_t kSeriesBeside = 2;
 
 std::size_t SeriesChainCount(std::size_t labels_max) {
@@ -92,7 +92,7 @@ void LabelStatistics::TurnTo(Series& series, std::uint32_t minute) {
 
 // Reading -----------------------------------------------------------------------------------------
 
-// Adds up what a query asks for.
+// Sums up the counts that a query requests.
 class LabelStatistics::Reading {
  public:
   Reading(const LabelStatistics& statistics, const StatisticsQuery& query, engine::TimeMs now,
@@ -119,7 +119,7 @@ class LabelStatistics::Reading {
     return reinterpret_cast<const PastMinute*>(statistics_.past_.At(position))->minute;
   }
 
-  // Newest first.
+  // Goes from newest to oldest.
   void FindPastMinutes(const Series& series) {
     const RecordRing& past = statistics_.past_;
     positions_.clear();
@@ -166,7 +166,8 @@ std::vector<std::string> LabelStatistics::Labels() const {
 
 engine::TimeMs LabelStatistics::complete_since() const {
   if (!past_.has_dropped()) return started_at_;
-  // What gave way was packed before the oldest that is left, and was over by then.
+  // Minutes that were dropped had been packed before the oldest remaining one, so they had ended by
+  // then.
   const char* oldest = past_.At(past_.oldest());
   return reinterpret_cast<const PastMinute*>(oldest)->written * kMinuteMs;
 }
@@ -176,7 +177,7 @@ std::size_t LabelStatistics::memory_bytes() const {
 }
 
 std::size_t LabelStatistics::MemoryBytesMax(std::size_t labels_max) {
-  // Chains and marks of the past take less than a fiftieth of it.
+  // Chains and marks take less than 2 % on top.
   return PastBytes(labels_max) * 51 / 50 + (labels_max + kSeriesBeside) * sizeof(Series);
 }
 

@@ -1,4 +1,4 @@
-// How often what happened to the locks of each label, minute by minute.
+// Event counts for each label, minute by minute.
 #pragma once
 
 #include <array>
@@ -18,23 +18,24 @@
 namespace fairlock::record {
 
 struct StatisticsQuery {
-  std::optional<std::string_view> label = {};  // none: all; an empty one: what has no label
-  int minutes = 60;                            // the last ones, the present one included
+  std::optional<std::string_view> label = {};  // none: all labels; empty: events without a label
+  int minutes = 60;                            // the last ones, including the current minute
   bool is_by_minute = false;
 };
 
 struct StatisticsRow {
   std::string_view label;
-  engine::TimeMs since = 0;  // by minute: its beginning
+  engine::TimeMs since = 0;  // start of each minute
   const LabelCounts<std::uint64_t>& counts;
 };
 
-// Counts by label and by minute of the clock of the events. At most `labels_max` labels have their
-// own; what comes under further ones is counted as kOther until one of them had nothing for a day.
+// Counts events by label and minute. At most `labels_max` labels are counted separately; events of
+// further labels count as kOther until one of the labels has had no events for a day.
 //
-// The present minute of a label takes 8.3 KB, what is over a few bytes for each thing that
-// happened: kDayBytes for each label, which all share; if that is not enough for a day, the oldest
-// give way (complete_since). Taking an event allocates only for a label that is new. Loop-confined.
+// The current minute of a label takes 8.3 KB; a past minute takes a few bytes per event. All labels
+// share kDayBytes per label for past minutes. If that is not enough for a day, the oldest minutes
+// are dropped (complete_since). Recording an event allocates only for a new label. For use by the
+// loop thread only.
 class LabelStatistics {
  public:
   static constexpr engine::DurationMs kMinuteMs = 60'000;
@@ -54,18 +55,18 @@ class LabelStatistics {
     }
   }
 
-  // Visits the labels in the order of their names, and their minutes in order; only those under
-  // which something happened. O(labels * minutes).
+  // Visits labels sorted by name, and the minutes of each in order, and skips those without events.
+  // O(labels * minutes).
   void Read(const StatisticsQuery& query, engine::TimeMs now,
             const std::function<void(const StatisticsRow&)>& visit) const;
 
-  // Those that have their own counts, in the order of their names; the first is empty.
+  // The labels that are counted separately, sorted by name; the first is empty.
   std::vector<std::string> Labels() const;
-  // From then on nothing is missing.
+  // Counts are complete from this time on.
   engine::TimeMs complete_since() const;
-  // Those that have their own counts, the unlabelled and kOther included.
+  // Includes the series without a label and kOther.
   std::size_t label_count() const { return series_.size(); }
-  // All that it takes now and may ever take, but for the names of labels.
+  // The memory used now and its upper limit, both without the names of labels.
   std::size_t memory_bytes() const;
   static std::size_t MemoryBytesMax(std::size_t labels_max);
 
@@ -73,12 +74,12 @@ class LabelStatistics {
   // One label.
   struct Series {
     std::string label;
-    std::size_t index = 0;  // in series_; the chain in past_
+    std::size_t index = 0;  // in series_; also the number of its chain in past_
     std::uint32_t minute = 0;
-    engine::TimeMs end = 0;             // of that minute
-    LabelCounts<std::uint32_t> counts;  // in it
+    engine::TimeMs end = 0;             // end of the current minute
+    LabelCounts<std::uint32_t> counts;  // of the current minute
   };
-  // A minute that is over, packed behind it.
+  // A past minute; its packed counts follow it.
   struct PastMinute {
     std::uint32_t minute;
     std::uint32_t written;  // the minute in which it was packed
@@ -86,7 +87,7 @@ class LabelStatistics {
   class Reading;
 
   static void Count(const engine::Event& event, LabelCounts<std::uint32_t>& counts);
-  // Under a label, or in a minute that begins.
+  // Records an event for another label, or in a new minute.
   void TakeElsewhere(const engine::Event& event);
   static std::uint32_t MinuteOf(engine::TimeMs at) {
     return static_cast<std::uint32_t>(at / kMinuteMs);
@@ -101,7 +102,7 @@ class LabelStatistics {
   std::vector<std::unique_ptr<Series>> series_;  // the first has no label, the second is kOther
   boost::unordered_flat_map<std::string_view, Series*> by_label_;
   RecordRing past_;
-  std::uint32_t idle_searched_in_ = 0;  // the minute in which no idle label was found
+  std::uint32_t idle_searched_in_ = 0;  // the last minute in which a search found no idle label
 };
 
 }  // namespace fairlock::record

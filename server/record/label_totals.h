@@ -1,4 +1,4 @@
-// What happened to the locks of each label since the start, for figures that only rise.
+// Totals of events for each label since the start, for metrics that only increase.
 #pragma once
 
 #include <array>
@@ -20,17 +20,18 @@ struct LabelTotal {
   std::size_t index = 0;
   engine::TimeMs last_at = 0;
   std::array<std::uint64_t, kCounterNames.size()> counts{};
-  BucketCounts<kWaitAndHoldBoundsMs> waits;  // of grants that waited
+  BucketCounts<kWaitAndHoldBoundsMs> waits;  // of grants after a wait
   BucketCounts<kWaitAndHoldBoundsMs> holds;  // of holds that ended
 };
 
-// The labels that come first have their own totals, as many as their text leaves room for; what
-// comes under further ones is counted as kOther, until one of them had nothing for a day. So what
-// is made of the totals has a bound, however long labels are. The first total has no label, the
-// second is kOther. Taking an event allocates only for a label that is new. Loop-confined.
+// The first labels get totals of their own, as many as the space for their names allows. Events of
+// further labels count as kOther until one of the labels has had no events for a day. So pages made
+// from the totals have a bounded size, however long the labels are. The first total has no label,
+// the second is kOther. Recording an event allocates only for a new label. For use by the loop
+// thread only.
 class LabelTotals {
  public:
-  // Of the room for labels, each takes this and its length.
+  // Each label takes this plus its length out of the space for labels.
   static constexpr std::size_t kBytesBeside = 64;
   static constexpr std::size_t kBytesMax = 1280;
   static constexpr engine::DurationMs kIdleMs = 24 * 60 * 60 * 1000;
@@ -41,13 +42,13 @@ class LabelTotals {
   void Take(const engine::Event& event);
 
   const std::vector<std::unique_ptr<LabelTotal>>& all() const { return totals_; }
-  // Under which total a label is counted: the index in all().
+  // The index in all() of the total that counts this label.
   std::size_t IndexOf(std::string_view label) const;
 
  private:
   LabelTotal& Find(std::string_view label, engine::TimeMs at);
   LabelTotal& Add(std::string_view label);
-  // Whether an idle label gave way.
+  // Returns whether an idle label was dropped.
   bool MakeRoom(std::string_view label, engine::TimeMs at);
 
   std::vector<std::unique_ptr<LabelTotal>> totals_;

@@ -1,4 +1,4 @@
-// The percentiles of waits and holds that are shown.
+// The reported percentiles of waits and holds.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 namespace fairlock::record {
 
 struct Quantile {
-  std::string_view name;  // the end of the field's
+  std::string_view name;  // suffix of the field name
   double part;
 };
 

@@ -16,7 +16,7 @@ RecordRing::RecordRing(std::size_t bytes, std::size_t chains)
       room_end_(lap_),
       oldest_(lap_),
       chains_(chains, kNone),
-      // Two in a row are kMarkBytes apart at least.
+      // Consecutive marks are at least kMarkBytes apart.
       marks_(2 * (capacity_ / kMarkBytes + 2)) {
   assert(bytes >= kBytesMin && bytes <= INT32_MAX && std::has_single_bit(chains));
   SetMark();
@@ -35,10 +35,10 @@ void RecordRing::SetMark() {
   ++mark_count_;
 }
 
-// The next record begins at the beginning of the buffer; what is left at the end belongs to the
-// record before it.
+// The next record starts at the beginning of the buffer; the unused end belongs to the record
+// before it.
 void RecordRing::StartLap() {
-  // The offset of what is older than a lap could not be told any more.
+  // Offsets of records older than one lap could no longer be computed.
   while (oldest_ < lap_) DropToNextMark();
   const Position start = lap_ + capacity_;
   Link& last = LinkAt(newest());

@@ -1,4 +1,4 @@
-// What the server remembers of what happened to locks.
+// Collects the server's history and statistics of locks.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,13 @@
 namespace fairlock::record {
 
 struct RecorderOptions {
-  std::size_t history_bytes = 16 * 1024 * 1024;  // 0: no history; at least History::kBytesMin
-  std::size_t labels_max = 100;                  // 0: no statistics
+  std::size_t history_bytes =
+      16 * 1024 * 1024;          // 0: no history; otherwise at least History::kBytesMin
+  std::size_t labels_max = 100;  // 0: no statistics
 };
 
-// Hears every event once and passes it on to those that are on. Loop-confined.
+// Receives every event once and passes it to the enabled collectors. For use by the loop thread
+// only.
 class Recorder final : public engine::EventSink {
  public:
   Recorder(const RecorderOptions& options, engine::TimeMs now) {
@@ -28,12 +30,12 @@ class Recorder final : public engine::EventSink {
   }
 
   bool is_on() const { return history_ != nullptr || statistics_ != nullptr; }
-  // Null: it is off.
+  // Null if the history is off.
   History* history() { return history_.get(); }
   const LabelStatistics* statistics() const { return statistics_.get(); }
   const LabelTotals* totals() const { return totals_.get(); }
 
-  // An event of that key is expected soon.
+  // Prefetches memory for an expected event of that key.
   void Prefetch(std::uint64_t key_hash) const {
     if (history_ != nullptr) history_->Prefetch(key_hash);
   }
@@ -48,7 +50,7 @@ class Recorder final : public engine::EventSink {
  private:
   std::unique_ptr<History> history_;
   std::unique_ptr<LabelStatistics> statistics_;
-  std::unique_ptr<LabelTotals> totals_;  // with statistics_
+  std::unique_ptr<LabelTotals> totals_;  // set together with statistics_
 };
 
 }  // namespace fairlock::record

@@ -1,4 +1,4 @@
-// Whole numbers in as few bytes as they need: seven bits in each, the lowest first.
+// LEB128 varints: seven bits per byte, least significant group first.
 #pragma once
 
 #include <cstddef>

@@ -110,12 +110,12 @@ void Interpreter::set_limits(const ScriptLimits& limits) {
   MakeRoom(0, 0);
 }
 
-void Interpreter::Run(Script& script, const RunOptions& options, std::string& out) {
+bool Interpreter::Run(Script& script, const RunOptions& options, std::string& out) {
   cache_.Touch(script);
   RunState run;
   run.host = &options.host;
   run.is_read_only = options.is_read_only || script.is_read_only;
-  RunScript(*sandbox_, script, run, options, out);
+  return RunScript(*sandbox_, script, run, options, out);
 }
 
 }  // namespace fairlock::script

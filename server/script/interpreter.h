@@ -50,8 +50,8 @@ class Interpreter {
   // Forgets all scripts, and begins with a new Lua state.
   void Flush();
 
-  // Appends exactly one reply.
-  void Run(Script& script, const RunOptions& options, std::string& out);
+  // Appends exactly one reply. Returns whether it is an error; the host has then counted it.
+  bool Run(Script& script, const RunOptions& options, std::string& out);
 
   void set_limits(const ScriptLimits& limits);
   std::size_t script_count() const { return cache_.count(); }

@@ -48,6 +48,8 @@ class ReplyBuilder {
       : lua_(lua), out_(out), writer_(out, version), begin_(out.size()) {}
 
   void Append();
+  // The whole reply is an error, not one of its elements.
+  bool is_error() const { return is_error_; }
 
  private:
   void AppendTable();
@@ -61,7 +63,8 @@ class ReplyBuilder {
   std::string& out_;
   protocol::ReplyWriter writer_;
   std::size_t begin_;
-  std::size_t depth_ = 0;
+  std::size_t depth_ = 0;  // of tables within tables
+  bool is_error_ = false;
 };
 
 // Before an element with a text of so many bytes is appended.
@@ -121,6 +124,7 @@ bool ReplyBuilder::AppendByField() {
   if (PushField("err", LUA_TSTRING)) {
     const std::string_view text = CheckedText();
     AppendErrorLine(out_, text);
+    if (depth_ == 1) is_error_ = true;
     lua_pushvalue(lua_, -2);  // the table
     if (!IsCounted(lua_)) Sandbox::Of(lua_).run().host->CountError(text);
   } else if (PushField("ok", LUA_TSTRING)) {
@@ -150,8 +154,10 @@ void ReplyBuilder::AppendElements() {
 
 }  // namespace
 
-void AppendReply(lua_State* lua, RespVersion version, std::string& out) {
-  ReplyBuilder(lua, version, out).Append();
+bool AppendReply(lua_State* lua, RespVersion version, std::string& out) {
+  ReplyBuilder builder(lua, version, out);
+  builder.Append();
+  return builder.is_error();
 }
 
 void AppendErrorLine(std::string& out, std::string_view text) { AppendLine(out, '-', text); }

@@ -15,9 +15,9 @@ namespace fairlock::script {
 // as 1, false and nil as nil, a table as an array up to its first nil, or by its field `err` or
 // `ok` as an error or status. Metatables are not asked.
 //
-// Raises an error of Lua, with a part of it appended, for what is nested deeper than clients read,
-// or longer than the limit of replies.
-void AppendReply(lua_State* lua, protocol::RespVersion version, std::string& out);
+// Returns whether the reply is an error. Raises an error of Lua, with a part of the reply appended,
+// for values that are nested deeper than clients read, or longer than the limit of replies.
+bool AppendReply(lua_State* lua, protocol::RespVersion version, std::string& out);
 
 // "-" and the text as one line, as it is but for line ends.
 void AppendErrorLine(std::string& out, std::string_view text);

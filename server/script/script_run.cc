@@ -20,6 +20,7 @@ struct Frame {
   std::string& out;
   std::string source = {};  // where the error was raised: "@user_script", or empty
   int line = 0;
+  bool is_error = false;  // the reply
 };
 
 Frame& FrameOf(lua_State* lua, int index) {
@@ -42,7 +43,7 @@ int RunFrame(lua_State* lua) {
   frame.sandbox.SetGlobal("ARGV");
   lua_rawgeti(lua, LUA_REGISTRYINDEX, frame.script.function);
   lua_call(lua, 0, 1);
-  AppendReply(lua, frame.options.version, frame.out);
+  frame.is_error = AppendReply(lua, frame.options.version, frame.out);
   return 0;
 }
 
@@ -110,7 +111,7 @@ int ProtectRun(lua_State* lua) {
 
 }  // namespace
 
-void RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
+bool RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
                const RunOptions& options, std::string& out) {
   lua_State* lua = sandbox.lua();
   const std::size_t reply_begin = out.size();
@@ -122,6 +123,7 @@ void RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
   if (status != 0) {
     out.resize(reply_begin);
     AppendFailure(lua, frame);
+    frame.is_error = true;
     lua_settop(lua, 0);
   }
   for (const char* name : {"KEYS", "ARGV"}) {
@@ -129,6 +131,7 @@ void RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
     sandbox.SetGlobal(name);
   }
   sandbox.CollectGarbageIfMuch();
+  return frame.is_error;
 }
 
 }  // namespace fairlock::script

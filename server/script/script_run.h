@@ -10,8 +10,9 @@ namespace fairlock::script {
 
 struct RunOptions;
 
-// Appends exactly one reply: what the script returned, or its error with the place.
-void RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
+// Appends exactly one reply: what the script returned, or its error with the place. Returns whether
+// it is an error.
+bool RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
                const RunOptions& options, std::string& out);
 
 }  // namespace fairlock::script

@@ -31,21 +31,21 @@ async function openWithToken(token) {
 
 test("a wrong token in the address may not act, and says so", async () => {
   const page = await openWithToken("not-the-token-of-it");
-  await page.getByText("Token or password are wrong").waitFor();
-  await page.getByRole("button", { name: "Access: looks only" }).waitFor();
+  await page.getByText("The token or password is wrong").waitFor();
+  await page.getByRole("button", { name: "Access: read only" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Break this lock" }).isDisabled(), true);
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
   // What is right takes its place.
-  await page.getByRole("button", { name: "Enter who you are" }).click();
+  await page.getByRole("button", { name: "Enter credentials" }).click();
   await page.getByLabel("Password or token").fill("wrong-again");
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByRole("dialog").getByText("This token is wrong.").waitFor();
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("dialog").getByText("The token is wrong.").waitFor();
   assert.equal(await page.getByText("may act").count(), 0);
   await page.getByLabel("Password or token").fill(kToken);
-  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("button", { name: "Access: may act" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Break this lock" }).isDisabled(), false);
-  await page.getByText("Token or password are wrong").waitFor({ state: "detached" });
+  await page.getByText("The token or password is wrong").waitFor({ state: "detached" });
   await page.context().close();
 });
 
@@ -53,8 +53,8 @@ test("a wrong token does not take the place of the right one", async () => {
   const page = await openWithToken(kToken);
   await page.getByRole("button", { name: "Access: may act" }).click();
   await page.getByLabel("Password or token").fill("wrong-again");
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByRole("dialog").getByText("This token is wrong.").waitFor();
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("dialog").getByText("The token is wrong.").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Access: may act" }).waitFor();
   await page.reload();
@@ -70,18 +70,18 @@ test("a user may do what its permissions allow, and no more", async () => {
   const closed = await Server.start("--acl-file", users);
   await closed.cli("-a", "boss", "--no-auth-warning", "LOCK", "order:42", "worker-7", "EX", "600");
   for (const [name, access, mayBreak] of [["medic", "may act", true],
-    ["guest", "looks only", false]]) {
+    ["guest", "read only", false]]) {
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${closed.origin}/#/lock/0/order:42`);
-    await page.getByRole("button", { name: "Enter who you are" }).click();
-    await page.getByLabel("User, or nothing for the token").fill(name);
+    await page.getByRole("button", { name: "Enter credentials" }).click();
+    await page.getByLabel("User (empty: use the token)").fill(name);
     await page.getByLabel("Password or token").fill(name);
-    await page.getByRole("button", { name: "Use it" }).click();
+    await page.getByRole("button", { name: "Log in" }).click();
     await page.getByRole("button", { name: `Access: ${access}` }).waitFor();
     const button = page.getByRole("button", { name: "Break this lock" });
     await button.waitFor();
     assert.equal(await button.isEnabled(), mayBreak, name);
-    if (!mayBreak) assert.match(await button.getAttribute("title"), /guest is not permitted/);
+    if (!mayBreak) assert.match(await button.getAttribute("title"), /guest lacks permission/);
     await page.context().close();
   }
   await closed.stop();
@@ -98,9 +98,9 @@ test("only options that can change at run time offer it, each once", () =>
       assert.equal(await rowOf(name).count(), 1, name);
       assert.equal(await rowOf(name).getByRole("button").count(), isChangeable ? 1 : 0, name);
     }
-    assert.match(await rowOf("port").innerText(), /with a restart/);
+    assert.match(await rowOf("port").innerText(), /after a restart/);
     // By the name of Redis it stands beside its own name, not in a row.
-    assert.match(await rowOf("max_clients").innerText(), /in Redis maxclients/);
+    assert.match(await rowOf("max_clients").innerText(), /Redis: maxclients/);
     const names = await page.getByRole("region", { name: "Options of the server" })
       .locator("tbody td[data-name='Option'] code").allInnerTexts();
     assert.equal(new Set(names).size, names.length);
@@ -120,13 +120,13 @@ test("no field is marked as wrong before anybody typed", () =>
     const border = (label) => page.getByLabel(label).evaluate((input) =>
       getComputedStyle(input).borderColor);
     const calm = await border("Reason");
-    for (const label of ["Keys that match", "Database", "How many may hold each of them"]) {
+    for (const label of ["Key pattern", "Database", "Maximum holders per key"]) {
       assert.equal(await border(label), calm, label);
     }
     // Afterwards it is.
-    await page.getByLabel("How many may hold each of them").fill("some");
+    await page.getByLabel("Maximum holders per key").fill("some");
     await page.getByLabel("Reason").focus();
-    assert.notEqual(await border("How many may hold each of them"), calm);
+    assert.notEqual(await border("Maximum holders per key"), calm);
     await page.keyboard.press("Escape");
     await goTo(page, "#/locks");
     await page.getByLabel("Waited at least").waitFor();

@@ -4,10 +4,10 @@ import { chromium } from "playwright-core";
 import { kToken } from "./server.js";
 
 export const kViews = [
-  ["overview", "#/overview", "Who waits now"],
-  ["locks", "#/locks", "Locks that are held or waited for"],
+  ["overview", "#/overview", "Locks with waiters"],
+  ["locks", "#/locks", "Held and awaited locks"],
   ["lock", "#/lock/0/order:42", "Holders"],
-  ["events", "#/events", "What happened, the newest first"],
+  ["events", "#/events", "Events, newest first"],
   ["labels", "#/labels", "By label"],
   ["label", "#/label/shop", "By minute"],
   ["clients", "#/clients", "Connections"],

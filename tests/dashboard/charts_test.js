@@ -58,13 +58,13 @@ test("labels are drawn over time, and each has its own charts", () =>
     assert.match(await said("Acquired"), /all: last [\d.,]+, highest .+; after a wait: last/);
     assert.match(await said("Holds"), /p50: last .+; p99: last/);
     // What is drawn is what the server counts.
-    const figures = page.locator("section", { hasText: "Altogether" });
+    const figures = page.locator("section", { hasText: "Total for this period" });
     await figures.getByText("Acquired").waitFor();
-    await page.getByRole("link", { name: "Its locks" }).click();
+    await page.getByRole("link", { name: "Show its locks" }).click();
     await until("its locks", async () => /label=shop/.test(page.url()));
     // Locks without a label have charts as well.
     await goTo(page, "#/label/");
     await page.getByRole("heading", { level: 1, name: "Locks without a label" }).waitFor();
     await goTo(page, "#/label/unheard-of");
-    await page.getByText("Nothing happened in this time").waitFor();
+    await page.getByText("No events in this period").waitFor();
   }));

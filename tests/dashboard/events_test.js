@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { column, goTo, launch, usePage } from "./browser.js";
 import { Server, until } from "./server.js";
 
-const kFeed = "What happened, the newest first";
+const kFeed = "Events, newest first";
 
 let browser;
 let server;
@@ -66,7 +66,7 @@ test("it is filtered by key, owner, database and kind", () => withPage("", async
   assert.match(page.url(), /event=broken/);
   await page.getByLabel("Key matches").fill("nobody:*");
   await page.keyboard.press("Enter");
-  await page.getByText("No event passes this filter").waitFor();
+  await page.getByText("No event matches this filter").waitFor();
 }));
 
 test("older events are found page by page, and what few pass too", () =>
@@ -96,7 +96,7 @@ test("a filter that the server refuses shows why, and no events", () =>
   withPage("#/events", async (page) => {
     await page.locator("tbody tr").first().waitFor();
     await goTo(page, "#/events?event=exploded");
-    await page.getByText("This filter cannot be used").waitFor();
+    await page.getByText("Invalid filter").waitFor();
     await page.getByText(/event is 'exploded'; allowed are, with commas: granted/).waitFor();
     assert.equal(await page.locator("tbody tr").count(), 0);
     await goTo(page, "#/events?db=77");

@@ -42,7 +42,7 @@ test("a filter that cannot be used shows an error and no rows", () =>
     await page.locator("tbody tr").nth(2).waitFor();
     await page.getByLabel("Waited at least").fill("abc");
     await page.keyboard.press("Enter");
-    await page.getByText("This filter cannot be used").waitFor();
+    await page.getByText("Invalid filter").waitFor();
     assert.equal(await page.locator("tbody tr").count(), 0);
     assert.match(await page.getByRole("alert").innerText(), /abc/);
     assert.match(await page.getByRole("alert").innerText(), /waiting/i);
@@ -54,13 +54,13 @@ test("a filter that cannot be used shows an error and no rows", () =>
     assert.equal(await page.locator("tbody tr").count(), 0);
     await field.fill("0");
     await page.keyboard.press("Enter");
-    await page.getByText("No lock passes this filter").waitFor();
+    await page.getByText("No lock matches this filter").waitFor();
     await field.fill("");
     await page.keyboard.press("Enter");
     await page.locator("tbody tr").nth(2).waitFor();
     for (const query of ["db=99", "sort=size", "waiting=5y", "held=-1s", "count=0"]) {
       await goTo(page, `#/locks?${query}`);
-      await page.getByText("This filter cannot be used").waitFor();
+      await page.getByText("Invalid filter").waitFor();
       assert.equal(await page.locator("tbody tr").count(), 0, query);
       await goTo(page, "#/locks");
       await page.locator("tbody tr").nth(2).waitFor();
@@ -153,7 +153,7 @@ test("selected locks are tried dry and then broken, and no others", () =>
     await server.cli("LOCK", "sel:4", "healthy", "EX", "600");
     await dialog.getByLabel("Reason").fill("both hang");
     await dialog.getByRole("button", { name: "Break them" }).click();
-    await page.getByText("1 hold ended. 1 was gone already.").waitFor();
+    await page.getByText("1 hold ended. 1 hold had already ended.").waitFor();
     assert.equal(await server.cli("LOCKED", "sel:1", "next-one"), "1");
     assert.equal(await server.cli("LOCKED", "sel:3", "owner-3"), "1");
     assert.equal(await server.cli("LOCKED", "sel:4", "healthy"), "1");
@@ -168,7 +168,7 @@ test("all that are shown are selected at once, and cleared again", () =>
   withPage("#/locks?sort=key", async (page) => {
     await page.locator("tbody tr").nth(2).waitFor();
     const all = await page.locator("tbody tr").count();
-    await page.getByLabel("Select all that are shown").check();
+    await page.getByLabel("Select all shown").check();
     await page.getByText(`${all} selected`).waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
     assert.equal(await page.locator("tbody input:checked").count(), 0);

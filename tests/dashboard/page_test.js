@@ -45,7 +45,7 @@ test("shows who blocks whom first", () => withPage("#/overview", async (page) =>
   assert.match(await row.innerText(), /order:42\s+6\s+[\d.]+ m?s\s+worker-7\s/);
   await row.getByRole("link").click();
   await page.getByText("worker-7 has held it for").waitFor();
-  const first = page.locator("section", { hasText: "Line" }).locator("tbody tr").first();
+  const first = page.locator("section", { hasText: "Queue" }).locator("tbody tr").first();
   assert.match(await first.innerText(), /worker-8/);
   // Times go on between two answers.
   const left = page.locator("section", { hasText: "Holders" })
@@ -90,14 +90,14 @@ test("a lock is broken through the page, and a waiting redis-cli gets it", () =>
     const dialog = page.getByRole("dialog");
     const said = await dialog.innerText();
     assert.match(said, /hanging loses stuck:1/);
-    assert.match(said, /The next in line, next-one, is granted it at once/);
+    assert.match(said, /The next waiter, next-one, is granted it at once/);
     // What is safe has the focus.
-    assert.equal(await page.evaluate(() => document.activeElement.innerText), "Leave it");
-    await dialog.getByRole("button", { name: "Leave it" }).click();
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), "Cancel");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
     assert.equal(await server.cli("LOCKED", "stuck:1", "hanging"), "1");
     await page.getByRole("button", { name: "Break this lock" }).click();
     await dialog.getByLabel("Reason").fill("it hangs");
-    await dialog.getByRole("button", { name: "Break it" }).click();
+    await dialog.getByRole("button", { name: "Break lock" }).click();
     assert.match(await waiting, /^\d+$/);
     await page.getByText("1 hold of stuck:1 ended.").waitFor();
     await page.getByText("next-one has held it for").waitFor();
@@ -112,7 +112,7 @@ test("who has come meanwhile is not broken", () => withPage("", async (page) => 
   await dialog.getByText("hanging loses swift:1").waitFor();
   await server.cli("UNLOCK", "swift:1", "hanging");
   await server.cli("LOCK", "swift:1", "healthy", "EX", "600");
-  await dialog.getByRole("button", { name: "Break it" }).click();
+  await dialog.getByRole("button", { name: "Break lock" }).click();
   await page.getByText("Nothing to end").waitFor();
   assert.equal(await server.cli("LOCKED", "swift:1", "healthy"), "1");
 }));
@@ -127,7 +127,7 @@ test("nobody is promised a lock that is drained", () => withPage("", async (page
   await page.getByText("It is drained").waitFor();
   await page.getByRole("button", { name: "Break this lock" }).click();
   const said = await page.getByRole("dialog").innerText();
-  assert.match(said, /nobody is granted it while the override holds/);
+  assert.match(said, /nobody is granted it while the override is in force/);
   assert.doesNotMatch(said, /at once/);
   await server.cli("LIMIT", "DEL", "calm:*");
   waiter.close();
@@ -147,17 +147,17 @@ test("many holders and a long line are shown page by page", () => withPage("", a
     }
   }
   await page.evaluate(() => { location.hash = "#/lock/0/many:1"; });
-  await page.getByText("The first 100; 30 more hold it.").waitFor();
-  await page.getByText("Places 1 to 100 of 110").waitFor();
-  await page.getByRole("button", { name: "Next places" }).click();
-  await page.getByText("Places 101 to 110 of 110").waitFor();
+  await page.getByText("The first 100 holders; there are 30 more.").waitFor();
+  await page.getByText("Waiters 1 to 100 of 110").waitFor();
+  await page.getByRole("button", { name: "Next page" }).click();
+  await page.getByText("Waiters 101 to 110 of 110").waitFor();
   await page.getByRole("button", { name: "Older", exact: true }).click();
   await page.getByRole("button", { name: "Newest" }).waitFor();
   await page.getByRole("button", { name: "Break this lock" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("30 holders that are not shown keep theirs.").waitFor();
+  await dialog.getByText("30 holders that are not shown keep it.").waitFor();
   assert.equal(await dialog.locator("li").count(), 100);
-  await dialog.getByRole("button", { name: "Break it" }).click();
+  await dialog.getByRole("button", { name: "Break lock" }).click();
   await page.getByText("100 holds of many:1 ended.").waitFor();
   client.close();
   for (const waiter of waiters) waiter.close();
@@ -175,13 +175,13 @@ test("a pattern is tried dry before it is broken", () => withPage("", async (pag
   }
   await page.evaluate(() => { location.hash = "#/locks?match=dry:*&db=0"; });
   assert.equal(await page.locator("tbody tr").count(), 7);
-  await page.getByRole("button", { name: "Break all that match" }).click();
+  await page.getByRole("button", { name: "Break all matches" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("7 holds on 7 locks would end at once").waitFor();
   assert.equal(await dialog.locator("li").count(), 7);
   assert.equal(await server.cli("LOCKED", "dry:3"), "1");
   await dialog.getByRole("button", { name: "Break them all" }).click();
-  await page.getByText("No lock passes this filter").waitFor();
+  await page.getByText("No lock matches this filter").waitFor();
   assert.equal(await server.cli("LOCKED", "dry:3"), "0");
 }));
 
@@ -193,30 +193,30 @@ test("places, limits, clients and settings are steered", () => withPage("", asyn
   client.send("LOCK", "order:42", "leaver", "WAIT", "100s");
   await until("it waits", async () => await server.cli("POSITION", "order:42", "leaver") !== "");
   await go("#/lock/0/order:42");
-  await page.getByRole("button", { name: "Take out leaver" }).click();
-  await confirmBy("Take it out");
+  await page.getByRole("button", { name: "Remove leaver" }).click();
+  await confirmBy("Remove");
   await until("it left", async () => await server.cli("POSITION", "order:42", "leaver") === "");
   await go("#/clients");
   const row = page.locator("tbody tr", { hasText: "to-be-closed" });
   await row.getByRole("button").click();
-  await confirmBy("Close it");
+  await confirmBy("Close connection");
   await row.waitFor({ state: "detached" });
   client.close();
   await go("#/settings");
   await page.getByRole("button", { name: "Set a limit" }).click();
-  await page.getByLabel("Keys that match").fill("quota:*");
-  await page.getByLabel("How many may hold").fill("0");
-  await confirmBy("Set it");
+  await page.getByLabel("Key pattern").fill("quota:*");
+  await page.getByLabel("Maximum holders per key").fill("0");
+  await confirmBy("Set limit");
   await page.locator("tbody tr", { hasText: "quota:*" }).getByText("drained").waitFor();
   await page.getByRole("button", { name: "End the override of quota:*" }).click();
-  await confirmBy("End it");
+  await confirmBy("End override");
   await page.locator("tbody tr", { hasText: "quota:*" }).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Change max_clients", exact: true }).click();
   await page.getByLabel("New value").fill("lots");
-  await confirmBy("Change it");
+  await confirmBy("Change");
   await page.getByRole("dialog").getByRole("alert").waitFor();
   await page.getByLabel("New value").fill("777");
-  await confirmBy("Change it");
+  await confirmBy("Change");
   await page.locator("tbody tr", { hasText: "max_clients" }).getByText("777").waitFor();
 }));
 
@@ -249,7 +249,7 @@ test("bytes that are no text can be broken too", () => withPage("", async (page)
   await page.evaluate(() => { location.hash = "#/locks?match=b*&owner=o"; });
   await page.locator("tbody a.key").first().click();
   await page.getByRole("button", { name: "Break this lock" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Break it" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Break lock" }).click();
   await page.getByText("Nobody holds it.").waitFor();
   holder.close();
 }));
@@ -261,12 +261,18 @@ test("a filter that seldom fits leads on", () => withPage("", async (page) => {
   await server.cli("LOCK", "seldom:1", "rare", "EX", "600");
   await page.evaluate(() => { location.hash = "#/locks?sort=none&owner=rare"; });
   const next = page.getByRole("button", { name: "Next page" });
+  const cursorOf = (response) => new URL(response.url()).searchParams.get("cursor");
+  let cursor = null;
   for (let n = 0; n < 20; ++n) {
     const row = page.locator("tbody tr", { hasText: "seldom:1" });
     await row.or(next).first().waitFor();
     if (await row.count() > 0) break;
+    const answer = page.waitForResponse((response) =>
+      response.url().includes("/api/v1/locks?") && cursorOf(response) !== cursor);
     await next.click();
-    await page.waitForResponse(/api\/v1\/locks/);
+    cursor = cursorOf(await answer);
+    // The view has drawn an answer before it asks anew: a click then is one on the new page.
+    await page.waitForResponse((response) => cursorOf(response) === cursor);
   }
   await page.locator("tbody tr", { hasText: "seldom:1" }).waitFor();
   for (let n = 0; n < 4000; ++n) client.send("UNLOCK", `bulk:${n}`, "bulk");
@@ -293,7 +299,7 @@ test("what a client waits for leads to that lock, whatever its bytes are", () =>
 
 test("what is typed into a filter stays when the view is drawn anew", () => withPage("#/locks",
   async (page) => {
-    await settle(page, "Locks that are held or waited for");
+    await settle(page, "Held and awaited locks");
     const filter = page.getByLabel("Key matches");
     await filter.click();
     await page.keyboard.type("ord");
@@ -312,7 +318,7 @@ test("what is typed into a filter stays when the view is drawn anew", () => with
   }));
 
 test("works by keyboard alone", () => withPage("#/overview", async (page) => {
-  await settle(page, "Who waits now");
+  await settle(page, "Locks with waiters");
   await page.keyboard.press("2");
   await page.getByRole("heading", { level: 1, name: "Locks" }).waitFor();
   await page.keyboard.press("/");
@@ -337,9 +343,9 @@ test("without the token it looks, and does not act", async () => {
   const button = page.getByRole("button", { name: "Break this lock" });
   await button.waitFor();
   assert.equal(await button.isDisabled(), true);
-  await page.getByRole("button", { name: "Access: looks only" }).click();
+  await page.getByRole("button", { name: "Access: read only" }).click();
   await page.getByLabel("Password or token").fill(kToken);
-  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("button", { name: "Log in" }).click();
   await until("it may act", async () => !await button.isDisabled());
   assert.deepEqual(await page.context().cookies(), []);
   await page.context().close();
@@ -349,10 +355,10 @@ test("a server that others can reach shows nothing without the token", async () 
   const open_ = await Server.start("--http-bind", "0.0.0.0");
   const page = await (await browser.newContext()).newPage();
   await page.goto(`${open_.origin}/`);
-  await page.getByRole("button", { name: "Enter who you are" }).click();
+  await page.getByRole("button", { name: "Enter credentials" }).click();
   await page.getByLabel("Password or token").fill(kToken);
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByText("Nobody waits").first().waitFor();
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByText("Nobody is waiting").first().waitFor();
   await page.context().close();
   await open_.stop();
 });
@@ -361,17 +367,17 @@ test("a user says who he is and acts", async () => {
   const closed = await Server.start("--requirepass", "öpen sesame");
   const page = await (await browser.newContext()).newPage();
   await page.goto(`${closed.origin}/`);
-  await page.getByRole("button", { name: "Enter who you are" }).click();
-  await page.getByLabel("User, or nothing for the token").fill("default");
+  await page.getByRole("button", { name: "Enter credentials" }).click();
+  await page.getByLabel("User (empty: use the token)").fill("default");
   await page.getByLabel("Password or token").fill("wrong");
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByRole("dialog").getByText("User or password are wrong.").waitFor();
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("dialog").getByText("The user or password is wrong.").waitFor();
   // What is wrong is said once: it would shut out everybody at this address.
   await until("it is forgotten", () => page.evaluate(() => sessionStorage.length === 0));
-  await page.getByLabel("User, or nothing for the token").fill("default");
+  await page.getByLabel("User (empty: use the token)").fill("default");
   await page.getByLabel("Password or token").fill("öpen sesame");
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByText("Nobody waits").first().waitFor();
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByText("Nobody is waiting").first().waitFor();
   await page.goto(`${closed.origin}/#/settings`);
   await page.getByText("(hidden)").first().waitFor();
   await page.context().close();
@@ -418,7 +424,7 @@ test("each file has the headers that keep it safe", async () => {
 });
 
 test("it recovers when the server comes back", () => withPage("#/overview", async (page) => {
-  await settle(page, "Who waits now");
+  await settle(page, "Locks with waiters");
   await server.halt();
   await page.getByText("No connection to the server").waitFor();
   await page.getByText("no connection", { exact: true }).waitFor();
@@ -431,15 +437,15 @@ test("it recovers when the server comes back", () => withPage("#/overview", asyn
 test("an empty server has an empty page that says so", async () => {
   const idle = await Server.start();
   const page = await open(browser, idle, "#/overview");
-  await page.getByText("Every lock that was asked for has been granted.").waitFor();
-  for (const [hash, text] of [["#/locks", "Nobody holds or waits for anything."],
-    ["#/labels", "Nothing happened in this time"], ["#/settings", "None is in force"],
-    ["#/lock/0/unknown", "Nothing is remembered"]]) {
+  await page.getByText("Every requested lock has been granted.").waitFor();
+  for (const [hash, text] of [["#/locks", "No lock is held or waited for."],
+    ["#/labels", "No events in this period"], ["#/settings", "No overrides"],
+    ["#/lock/0/unknown", "There are no events"]]) {
     await page.evaluate((to) => { location.hash = to; }, hash);
     await page.getByText(text).waitFor();
   }
   await page.evaluate(() => { location.hash = "#/lock/99/k"; });
-  await page.getByText("This cannot be shown").waitFor();
+  await page.getByText("The data cannot be shown").waitFor();
   await page.context().close();
   await idle.stop();
 });

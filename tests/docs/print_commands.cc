@@ -9,7 +9,8 @@
 #include <string_view>
 
 #include "protocol/wire_error.h"
-#include "server/command/command_table.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_table.h"
 
 namespace {
 
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
                "build the target\n     update_docs (cmake --build build/release --target "
                "update_docs). -->\n\n"
             << introduction.rdbuf();
-  const CommandTable table;
+  const CommandTable table = fairlock::command::WholeLanguage();
   for (const Group& group : kGroups) PrintGroup(table, group);
   PrintErrors();
   return std::cout ? 0 : 1;

@@ -10,43 +10,43 @@ namespace {
 
 TEST(OrderRecord, AcceptsGrantsInTheOrderOfAsking) {
   OrderRecord order;
-  const std::size_t first = order.NoteAsked();
-  order.NoteSeen(first);
-  const std::size_t second = order.NoteAsked();
-  order.NoteGranted(first, 10);
-  order.NoteGranted(second, 11);
+  const std::size_t first = order.AddRequest();
+  order.AddSighting(first);
+  const std::size_t second = order.AddRequest();
+  order.AddGrant(first, 10);
+  order.AddGrant(second, 11);
   EXPECT_EQ(order.CountInversions(), 0U);
   EXPECT_EQ(order.seen(), 1U);
 }
 
 TEST(OrderRecord, CountsAGrantBeforeThatOfARequestSeenEarlier) {
   OrderRecord order;
-  const std::size_t first = order.NoteAsked();
-  order.NoteSeen(first);
-  const std::size_t second = order.NoteAsked();
-  const std::size_t third = order.NoteAsked();
-  order.NoteGranted(second, 10);
-  order.NoteGranted(third, 11);
-  order.NoteGranted(first, 12);
+  const std::size_t first = order.AddRequest();
+  order.AddSighting(first);
+  const std::size_t second = order.AddRequest();
+  const std::size_t third = order.AddRequest();
+  order.AddGrant(second, 10);
+  order.AddGrant(third, 11);
+  order.AddGrant(first, 12);
   EXPECT_EQ(order.CountInversions(), 2U);
 }
 
 TEST(OrderRecord, DoesNotJudgeRequestsThatMayHaveOvertakenEachOther) {
   OrderRecord order;
-  const std::size_t first = order.NoteAsked();
-  const std::size_t second = order.NoteAsked();
-  order.NoteSeen(first);
-  order.NoteGranted(second, 10);
-  order.NoteGranted(first, 11);
+  const std::size_t first = order.AddRequest();
+  const std::size_t second = order.AddRequest();
+  order.AddSighting(first);
+  order.AddGrant(second, 10);
+  order.AddGrant(first, 11);
   EXPECT_EQ(order.CountInversions(), 0U);
 }
 
 TEST(OrderRecord, IgnoresRequestsThatWereNeverGranted) {
   OrderRecord order;
-  const std::size_t first = order.NoteAsked();
-  order.NoteSeen(first);
-  const std::size_t second = order.NoteAsked();
-  order.NoteGranted(second, 10);
+  const std::size_t first = order.AddRequest();
+  order.AddSighting(first);
+  const std::size_t second = order.AddRequest();
+  order.AddGrant(second, 10);
   EXPECT_EQ(order.CountInversions(), 0U);
 }
 

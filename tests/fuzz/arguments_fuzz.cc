@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "protocol/reply_scanner.h"
-#include "server/command/argument_reader.h"
-#include "server/command/command_docs.h"
-#include "server/command/command_syntax.h"
-#include "server/command/command_table.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/argument_reader.h"
+#include "server/command/table/command_docs.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/command_table.h"
 #include "server/engine/api/types.h"
 #include "tests/fuzz/play.h"
 
@@ -86,7 +87,7 @@ void ReadArguments(std::string_view ways, const fairlock::protocol::Arguments& a
 
 // The first word names a command.
 void FindKeys(const std::vector<std::string_view>& request) {
-  static const CommandTable table;
+  static const CommandTable table = WholeLanguage();
   const CommandSpec* spec = table.Find(request.front());
   if (spec == nullptr || !FitsArity(*spec, request.size())) return;
   const std::vector<std::string_view> keys = KeysOf(*spec, request);

@@ -67,8 +67,7 @@ class Stage {
               .token = (choice & 1U) != 0 ? "" : "secret",
               .is_token_for_reading = (choice & 2U) != 0},
              {&kAsset, 1}, figures_),
-        commands_(server_.dispatcher(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, server_.now(),
-                  [] {}) {
+        commands_(server_.parts(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, server_.now(), [] {}) {
     if ((choice & 32U) != 0) {
       server_.SetUsers("user default on >pw ~* &* +@all\nuser u on >p ~order:* &* +@read\n");
     }
@@ -77,13 +76,13 @@ class Stage {
     say(server_.Connect(), "LOCK k1 b WAIT FOREVER KEEP 10s");
     say(server_.Connect(), "LOCK \"k\\xff\" a LIMIT 2");
     say(server_.Connect(), "LIMIT SET 'order:*' 0 REASON 'x'");
-    if ((choice & 4U) != 0) server_.dispatcher().set_limits(kSmallLimits);
-    server_.dispatcher().set_service(static_cast<command::Service>(choice / 8 % 4));
-    figures_.minutes.Note(http::MomentOf(server_.dispatcher(), server_.now()));
+    if ((choice & 4U) != 0) server_.parts().pipeline.limits = kSmallLimits;
+    server_.parts().availability.set_service(static_cast<command::Service>(choice / 8 % 4));
+    figures_.minutes.Note(http::MomentOf(server_.parts(), server_.now()));
   }
   ~Stage() {
     commands_.Detach(server_.now());
-    server_.dispatcher().engine().CheckInvariants();
+    server_.parts().locks.engine().CheckInvariants();
   }
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -150,7 +149,7 @@ class Stage {
     const std::string* match = target ? target->FindParameter("match") : nullptr;
     if (match == nullptr) return;
     http::EventFeed feed(
-        server_.dispatcher(),
+        server_.parts(),
         {.address = {"127.0.0.1:40001", "127.0.0.1:3248", 9}, .user = *user, .match = *match},
         server_.now());
     server_.Connect().Send("LOCK k9 \"a\\xff\"");

@@ -78,12 +78,12 @@ Play::Play(unsigned choice, std::size_t piece_bytes)
     : server_(EngineOptionsOf(choice),
               {.history_bytes = record::History::kBytesMin, .labels_max = 3}),
       piece_bytes_(piece_bytes) {
-  server_.dispatcher().set_transaction_limits(
+  server_.parts().transactions.set_limits(
       {.requests_max = 8, .bytes_max = 500, .watched_keys_max = 3});
-  server_.dispatcher().scripts().interpreter().set_limits({.steps_max = 20'000,
-                                                           .memory_bytes_max = 1U << 20U,
-                                                           .reply_bytes_max = 10'000,
-                                                           .cached_scripts_max = 3});
+  server_.parts().scripts.interpreter().set_limits({.steps_max = 20'000,
+                                                    .memory_bytes_max = 1U << 20U,
+                                                    .reply_bytes_max = 10'000,
+                                                    .cached_scripts_max = 3});
   SetUsers(choice / 32 % kUsers.size());
   for (Peer& peer : peers_) peer.client = &server_.Connect();
 }
@@ -104,7 +104,7 @@ void Play::Step(std::string_view line) {
     server_.SkipTo(server_.now() + NumberAt(line, kPassedMsMax));
     return;
   } else if (what == '!') {
-    server_.dispatcher().set_service(static_cast<command::Service>(NumberAt(line, 3)));
+    server_.parts().availability.set_service(static_cast<command::Service>(NumberAt(line, 3)));
   } else if (what == '#') {
     SetUsers(static_cast<std::size_t>(NumberAt(line, 100)));
   } else if (what == 'p') {
@@ -147,7 +147,7 @@ void Play::Send(Peer& peer, std::string_view bytes) {
 
 void Play::Settle() {
   server_.ExecuteReady();
-  while (server_.dispatcher().Advance(server_.now(), kStepsMax)) {
+  while (server_.parts().Advance(server_.now(), kStepsMax)) {
   }
   server_.ExecuteReady();
   for (std::size_t i = 0; i < kConnections; ++i) {
@@ -155,15 +155,16 @@ void Play::Settle() {
     if (!peer.is_deaf && !peer.client->is_closed()) heard_[i] = peer.client->HearBytes();
     assert(IsWholeReplies(heard_[i]));
   }
-  server_.dispatcher().engine().CheckInvariants();
+  server_.parts().locks.engine().CheckInvariants();
 }
 
 bool Play::IsReady(const Peer& peer) {
-  return !peer.client->is_closed() && !peer.client->client().is_waiting() && !peer.has_sent_parts;
+  return !peer.client->is_closed() && !peer.client->client().wait.is_waiting() &&
+         !peer.has_sent_parts;
 }
 
 void Play::End() {
-  server_.dispatcher().set_service(command::Service::kFull);
+  server_.parts().availability.set_service(command::Service::kFull);
   for (std::size_t i = 0; i < kConnections; ++i) {
     Peer& peer = peers_[i];
     peer.is_deaf = false;

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/command_syntax.h"
-#include "server/command/command_table.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/command_table.h"
 #include "tests/simulation/random.h"
 
 namespace fairlock::fuzz {
@@ -29,7 +30,7 @@ class RequestMaker {
     unsigned weight;
   };
 
-  const command::CommandTable table_;
+  const command::CommandTable table_ = command::WholeLanguage();
   std::vector<Form> forms_;
   unsigned weights_ = 0;  // of all forms
 };

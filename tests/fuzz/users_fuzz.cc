@@ -10,8 +10,9 @@
 
 #include "server/access/user_rules.h"
 #include "server/access/user_table.h"
-#include "server/command/access_control.h"
-#include "server/command/command_table.h"
+#include "server/command/auth/access_control.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_table.h"
 
 namespace {
 
@@ -19,7 +20,7 @@ using namespace fairlock::access;  // NOLINT(google-build-using-namespace)
 
 const Vocabulary& Words() {
   static const Vocabulary vocabulary =
-      fairlock::command::VocabularyOf(fairlock::command::CommandTable());
+      fairlock::command::VocabularyOf(fairlock::command::WholeLanguage());
   return vocabulary;
 }
 

@@ -86,7 +86,7 @@ class Locking(WithServer):
         self.assertEqual(self.own.ask("LOCKED", "k", "you"), 1)
         either = ctl.run("lock", "a", "b", "c")
         self.assertEqual(either.returncode, WRONG_USE)
-        self.assertIn("is 'c' a key or the owner? FAIRLOCK_OWNER is set", either.stderr)
+        self.assertIn("FAIRLOCK_OWNER is set, so 'c' could be a key or the owner", either.stderr)
 
     def test_several_keys_are_one_lock(self):
         token = self.ctl.json("lock", "a", "b", "c", "--owner", "me")["token"]
@@ -133,11 +133,12 @@ class Locking(WithServer):
 
     def test_a_mistake_is_told_before_the_server_is_asked(self):
         for words, text in (
-                (("lock", "k", "me", "--replace"), "--replace is that of --max-waiters"),
+                (("lock", "k", "me", "--replace"), "--replace needs --max-waiters"),
                 (("lock", "k", "me", "--ttl", "0"),
-                 "--ttl: must be a duration such as 500ms, 30s, 1h30m or 2d, from 1ms on, got '0'"),
-                (("renew", "k", "me", "--ttl", "0s"), "--ttl: must be "),
-                (("run", "k", "--ttl", "0.4ms", "--", "true"), "from 1ms on, got '0.4ms'"),
+                 "--ttl must be a duration such as 500ms, 30s, 1h30m or 2d, and at least 1ms, "
+                 "got '0'"),
+                (("renew", "k", "me", "--ttl", "0s"), "--ttl must be "),
+                (("run", "k", "--ttl", "0.4ms", "--", "true"), "and at least 1ms, got '0.4ms'"),
                 (("limit", "set", "a", "5", "--for", "0"),
                  "whole seconds such as 30s, 1h30m or 2d, got '0'"),
                 (("limit", "set", "a", "5", "--for", "1ms"), "whole seconds"),
@@ -177,7 +178,7 @@ class Looking(WithServer):
         self.assertEqual([row["key"] for row in self.ctl.json("locks", "--db", "3")["locks"]],
                          ["b"])
         self.assertEqual([row["key"] for row in self.ctl.json("locks", "[a-a]")["locks"]], ["a"])
-        self.assertIn("No lock is held", self.ctl.text("locks", "nothing*"))
+        self.assertIn("No matching lock is held", self.ctl.text("locks", "nothing*"))
 
     def test_many_locks_come_page_by_page(self):
         self.own.send(b"".join(resp.request("LOCK", f"k{number}", "o") for number in range(5000)))
@@ -257,7 +258,7 @@ class Breaking(WithServer):
         self.wait_in_line("order:1", "w")
         text = self.ctl.text("break", "order:*", "--dry-run")
         self.assertRegex(text, r"order:1\n  held by a for \d+ms, lease left 29\.\ds, from 127")
-        self.assertIn("1 waiter: the next in line gets it\norder:2\n", text)
+        self.assertIn("1 waiter: the first in the queue gets it\norder:2\n", text)
         self.assertIn("nobody waits: it becomes free", text)
         self.assertEqual(self.own.ask("LOCKED", "order:1", "a"), 1)
 
@@ -265,7 +266,7 @@ class Breaking(WithServer):
         self.own.ask("LOCK", "k", "a")
         refused = self.ctl.run("break", "k")
         self.assertEqual(refused.returncode, WRONG_USE)
-        self.assertIn("--yes does it without asking", refused.stderr)
+        self.assertIn("confirmation needs a terminal; --yes skips it", refused.stderr)
         self.assertEqual(self.own.ask("LOCKED", "k"), 1)
         self.assertEqual(self.ctl.text("break", "k", "--yes"), "1 hold ended by force.\n")
         self.assertEqual(self.own.ask("LOCKED", "k"), 0)
@@ -282,12 +283,12 @@ class Breaking(WithServer):
         self.own.ask("LOCK", "k", "o1")
         self.own.ask("LOCK", "k", "o2", "KEEP", "40s")
         self.own.ask("UNLOCK", "k", "o1")
-        self.assertIn("k\n  reserved for an owner that is absent, whose place ends, too\n"
+        self.assertIn("k\n  reserved for an absent owner, whose place ends too\n"
                       "  nobody else waits: it becomes free\n",
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.run("break", "k", "--owner", "o2", "--yes").returncode, NO)
         self.wait_in_line("k", "o3")
-        self.assertIn("  1 other waiter: the next in line gets it\n",
+        self.assertIn("  1 other waiter: the first in the queue gets it\n",
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.text("break", "k", "--yes"), "1 reservation ended by force.\n")
         self.assertEqual(self.own.ask("LOCKED", "k", "o3"), 1)
@@ -298,7 +299,7 @@ class Breaking(WithServer):
             self.own.ask("UNLOCK", key, "a")
         self.own.ask("LOCK", "c3", "a")
         self.assertEqual(self.ctl.text("break", "c*", "--yes"),
-                         "1 hold and 2 coolings ended by force.\n")
+                         "1 hold and 2 cooldowns ended by force.\n")
         self.assertIsInstance(self.own.ask("LOCK", "c1", "b"), int)
 
     def test_a_name_with_a_star_can_be_meant_exactly(self):
@@ -335,7 +336,7 @@ class OnATerminal(WithServer):
         self.own.ask("UNLOCK", "k", "a")
         self.own.ask("LOCK", "k", "b")
         terminal.type("y\r")
-        terminal.wait_for("'k' has changed hands meanwhile and was left alone")
+        terminal.wait_for("'k' changed hands in the meantime and was left alone")
         self.assertEqual(self.own.ask("LOCKED", "k", "b"), 1)
 
     def test_what_was_reserved_during_the_question_is_left_alone(self):
@@ -347,7 +348,7 @@ class OnATerminal(WithServer):
         self.own.ask("UNLOCK", "k", "a")
         self.own.ask("LOCK", "k", "a", "LIMIT", "2", "KEEP", "40s")
         terminal.type("y\r")
-        terminal.wait_for("'k' has changed hands meanwhile and was left alone")
+        terminal.wait_for("'k' changed hands in the meantime and was left alone")
         self.assertEqual(self.own.ask("LOCKED", "k", "b"), 1)
 
     def test_a_table_fits_the_terminal(self):
@@ -400,7 +401,8 @@ class WhichServer(unittest.TestCase):
             settings.write_text("prot: 1\n")
             broken = ctl.run("status")
             self.assertEqual(broken.returncode, WRONG_USE)
-            self.assertIn("ctl.yaml:1: 'prot' is not a setting; there are host, ", broken.stderr)
+            self.assertIn("ctl.yaml:1: 'prot' is not a setting; the settings are host, ",
+                          broken.stderr)
 
     def test_a_name_is_looked_up(self):
         with Server() as server:
@@ -438,7 +440,7 @@ class WhichServer(unittest.TestCase):
             for command in ("status", "locks"):
                 failed = Fairlockctl().run("--port", str(redis.port), command)
                 self.assertEqual((failed.returncode, failed.stdout), (REFUSED, ""))
-                self.assertIn("it is no fairlock server, or an older one", failed.stderr)
+                self.assertIn("it is not a fairlock server, or it is older", failed.stderr)
 
 
 if __name__ == "__main__":

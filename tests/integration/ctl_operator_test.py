@@ -40,7 +40,8 @@ class Why(WithServer):
         text = self.ctl.text("why", "k", "second")
         self.assertRegex(text, rf"^It is held by holder since .* \(\d+ms\), from 127\.0\.0\.1:\d+, "
                                rf"lease left 29\.\ds, token {token}, note 'job 7'\.\n"
-                               r"2 wait in line\.\nsecond has place 2 of 2 since \d+ms, from ")
+                               r"2 waiters are in the queue\.\nsecond has place 2 of 2 and has "
+                               r"waited for \d+ms, from ")
         self.assertRegex(text, r"queued +second .* held, holder holder\n")
         self.assertIn("holder holds it.", self.ctl.text("why", "k", "holder"))
         self.assertIn("other neither holds it nor waits", self.ctl.text("why", "k", "other"))
@@ -54,19 +55,20 @@ class Why(WithServer):
         self.assertIn("free, and nobody waits", self.ctl.text("why", "k"))
         self.own.ask("LOCK", "k", "a", "MINHOLD", "1m")
         self.own.ask("UNLOCK", "k", "a")
-        self.assertIn("cools for another 59.", self.ctl.text("why", "k"))
+        self.assertIn("is in cooldown for another 59.", self.ctl.text("why", "k"))
         self.assertEqual(self.ctl.json("why", "k")["reason"], "cooling")
         self.own.ask("LIMIT", "SET", "d*", "0")
-        self.assertIn("An operator drains it", self.ctl.text("why", "d1"))
+        self.assertIn("An operator has drained it", self.ctl.text("why", "d1"))
 
     def test_a_kept_place_has_its_turn(self):
         self.own.ask("LOCK", "k", "a")
         self.own.ask("LOCK", "k", "b", "KEEP", "40s")
         self.assertRegex(self.ctl.text("why", "k", "b"),
-                         r"; it is away, and its place is kept for another 39\.?\d?s\.\n")
+                         r"; it is absent, and its place is kept for another 39\.?\d?s\.\n")
         self.own.ask("UNLOCK", "k", "a")
-        self.assertRegex(self.ctl.text("why", "k", "b"), r"; its turn is now: it is away, and a "
-                                                         r"room is kept for another 39\.?\d?s\.\n")
+        self.assertRegex(self.ctl.text("why", "k", "b"), r"; its turn has come: it is absent, and "
+                                                         r"a slot is reserved for it for another "
+                                                         r"39\.?\d?s\.\n")
 
     def test_the_turn_is_estimated_from_recent_holds(self):
         for _ in range(3):
@@ -75,7 +77,7 @@ class Why(WithServer):
         self.own.ask("LOCK", "k", "a")
         self.wait_in_line("k", "b")
         self.assertRegex(self.ctl.text("why", "k", "b"),
-                         r"by the recent holds of \d+ms it is its turn in about \d+ms\.")
+                         r"with recent holds of \d+ms, its turn comes in about \d+ms\.")
 
 
 class Owner(WithServer):
@@ -90,7 +92,7 @@ class Owner(WithServer):
         text = self.ctl.text("owner", "me")
         self.assertRegex(text, r"\nheld +0 +holds +\S+ +59\.\ds\n")
         self.assertRegex(text, r"\nwanted +0 +place 2 +- +-\n")
-        self.assertRegex(text, r"\nelsewhere +3 +holds +\S+ +no end\n")
+        self.assertRegex(text, r"\nelsewhere +3 +holds +\S+ +unlimited\n")
         claims = self.ctl.json("owner", "me", "--db", "0")["claims"]
         self.assertEqual({claim["key"]: claim["position"] for claim in claims},
                          {"held": 0, "wanted": 2})
@@ -110,7 +112,7 @@ class ThePast(WithServer):
                          ["broken", "denied", "granted"])
         of_b = self.ctl.json("history", "*", "--owner", "b")["events"]
         self.assertEqual([event["holder"] for event in of_b], ["a"])
-        self.assertIn("Nothing is known of nix", self.ctl.text("history", "nix"))
+        self.assertIn("No events of nix are known", self.ctl.text("history", "nix"))
 
     def test_history_comes_in_pages(self):
         for number in range(300):
@@ -168,12 +170,12 @@ class Steering(WithServer):
         self.ctl.text("limit", "del", "api:*")
         gone = self.ctl.run("limit", "del", "api:*")
         self.assertEqual(gone.returncode, NO)
-        self.assertIn("no override of 'api:*' in database 0", gone.stderr)
+        self.assertIn("no override for 'api:*' in database 0", gone.stderr)
 
     def test_a_drain_lets_nobody_new_in_until_it_ends(self):
         self.own.ask("LOCK", "n1", "a")
         self.assertEqual(self.ctl.text("drain", "n*"),
-                         "Nobody new gets n*, until `fairlockctl resume n*`. Keys still held: 1, "
+                         "No new owner gets n*, until `fairlockctl resume n*`. Keys still held: 1, "
                          "waited for: 0.\n")
         self.assertIsNone(self.own.ask("LOCK", "n2", "a"))
         self.ctl.text("resume", "n*")
@@ -190,13 +192,13 @@ class TheServer(WithServer):
         waiter = self.wait_in_line("k", "b")
         text = self.ctl.text("clients")
         self.assertRegex(text, r"\n +\d+ +127\.0\.0\.1:\d+ +holder +default +0 .* - +lockinfo\n")
-        self.assertRegex(text, r" waits +lock\n")
+        self.assertRegex(text, r" waiting +lock\n")
         waiting = self.ctl.json("clients", "--waiting")["clients"]
         self.assertEqual([client["cmd"] for client in waiting], ["lock"])
         self.ctl.text("kill", waiting[0]["id"])
         self.assertTrue(waiter.has_ended())
         self.assertEqual(self.ctl.run("kill", waiting[0]["id"]).returncode, NO)
-        self.assertEqual(self.ctl.text("clients", "--waiting"), "No client waits.\n")
+        self.assertEqual(self.ctl.text("clients", "--waiting"), "No client is waiting.\n")
 
     def test_options_are_read_and_changed(self):
         self.assertRegex(self.ctl.text("config", "get", "max_cl*"), r"\nmax_clients +\d+\n")
@@ -270,7 +272,8 @@ class TheServer(WithServer):
             self.assertGreater(load["pairs"], 0)
             self.assertTrue(load["is_in_order"])
         self.assertEqual(self.ctl.json("locks")["locks"], [])
-        self.assertRegex(self.ctl.text("bench", "--for", "50ms"), r"\d pairs of LOCK and UNLOCK a ")
+        self.assertRegex(self.ctl.text("bench", "--for", "50ms"),
+                         r"\d pairs of LOCK and UNLOCK per ")
         self.assertEqual(self.ctl.run("bench", "--for", "0").returncode, WRONG_USE)
 
 

@@ -107,13 +107,13 @@ class InLine(WithServer):
         for words in (("run", "k", "-w", "300", "--", "true"), ("lock", "k", "me", "-w", "300")):
             done = self.ctl.run(*words)
             self.assertEqual((done.returncode, done.stdout), (WRONG_USE, ""), words)
-            self.assertIn("needs a unit: 300s or 300ms, got '300'", done.stderr)
+            self.assertIn("must have a unit, such as 300s or 300ms, got '300'", done.stderr)
 
     def test_off_a_terminal_it_says_now_and_then_what_it_waits_for(self):
         self.own.ask("LOCK", "k", "other")
         runner = self.start("k", "--report-every", "100ms", "--", "true")
         self.assertRegex(runner.stderr.readline(),
-                         r"^fairlockctl: waiting for 'k' since \d+ms, place 1, next; held by "
+                         r"^fairlockctl: waiting for 'k' for \d+ms, place 1, next; held by "
                          r"'other' for \S+, lease left 2\d\.?\d?s$")
         self.own.ask("UNLOCK", "k", "other")
         self.assertEqual(self.outcome(runner)[0], DONE)
@@ -178,7 +178,7 @@ class InLine(WithServer):
         self.own.ask("LOCK", "k", "other")
         with Terminal(str(PROGRAM), "run", "k", "--", "echo", "my turn",
                       environment=self.ctl.environment) as terminal:
-            terminal.wait_for("waiting for 'k' since ")
+            terminal.wait_for("waiting for 'k' for ")
             terminal.wait_for("place 1, next; held by 'other' for ")
             self.own.ask("TRANSFER", "k", "other", "another")
             terminal.wait_for("held by 'another' for ")
@@ -318,7 +318,7 @@ class BadTimes(WithServer):
             self.server.process.send_signal(signal.SIGCONT)
         self.assertEqual(status, LOST)
         self.assertIn("lost 'k': ", errors)
-        self.assertIn("could not be reached before the lease was over; the command is ended",
+        self.assertIn("could not be reached before the lease ended; ending the command",
                       errors)
         self.assertLess(time.monotonic() - begin, 10)
         self.assertTrue((self.folder / "told").exists())
@@ -381,7 +381,7 @@ class BadTimes(WithServer):
         runner.send_signal(signal.SIGCONT)
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
-        self.assertIn("not held any more at the end", errors)
+        self.assertIn("no longer held at the end", errors)
 
 
 class Restarts(unittest.TestCase):

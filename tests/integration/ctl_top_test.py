@@ -85,12 +85,12 @@ class TopTest(unittest.TestCase):
         # Below it, where there is room, what nobody waits for.
         self.assertRegex(text, r"\nbusy .*\nquiet +0 +0 +- ")
         screen.type("Enter")
-        text = screen.wait_for("busy, database 0: 1 hold it, 5 wait")
+        text = screen.wait_for("busy, database 0: 1 holding, 5 waiting")
         self.assertRegex(text, r"\n +1 +w1 .*\n +2 +w2 .*\n +3 +w3 ")
         for number in range(3):
             self.own.ask("UNLOCK", "busy", f"w{number}")
             self.assertIsInstance(waiters[number].reply(), int)
-        text = screen.wait_for("busy, database 0: 1 hold it, 2 wait")
+        text = screen.wait_for("busy, database 0: 1 holding, 2 waiting")
         self.assertRegex(text, r"\nw3 +\d+ +exclusive ")
         self.assertRegex(text, r"\n +1 +w4 .*\n +2 +w5 ")
         screen.type("Escape")
@@ -104,7 +104,7 @@ class TopTest(unittest.TestCase):
         lines = screen.wait_for("MOST", "busy ").splitlines()
         self.assertRegex(lines[0], r"^fairlockd .*…$")
         self.assertRegex(lines[1], r"^1 locks, 1 holders, 1 waiters; .*…$")
-        self.assertRegex(lines[2], r"^a second: .*…$")
+        self.assertRegex(lines[2], r"^per second: .*…$")
         self.assertEqual(lines[11], "? help  q quit")
 
     def test_columns_can_be_read_at_80_and_at_50(self):

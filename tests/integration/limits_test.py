@@ -232,8 +232,8 @@ class Newcomers(LimitCase):
         began = time.monotonic()
         self.assertEqual(
             slow.rest(),
-            b"-NOAUTH no log-in within 1000 ms (unauthenticated_timeout); AUTH sooner would be "
-            b"right\r\n")
+            b"-NOAUTH no log-in within 1000 ms (unauthenticated_timeout); send AUTH within that "
+            b"time\r\n")
         self.assertLess(time.monotonic() - began, 10)
         self.assertEqual(quick.ask("PING"), "PONG")
         self.assertEqual(info(quick, "stats")["unauthenticated_disconnections"], "1")

@@ -74,9 +74,9 @@ HARMS = {
     remove_all: "{data} was removed or renamed while the server was running",
     remove_what_is_in_it: "{data}/fairlock.id was removed or renamed while the server was running",
     rename: "{data} was removed or renamed while the server was running",
-    put_another_folder_in_its_place: "{data} is not the one that the server has opened",
-    let_the_link_lead_elsewhere: "{data} is not the one that the server has opened",
-    replace_the_id: "{data}/fairlock.id is not the one that the server has opened",
+    put_another_folder_in_its_place: "{data} is not the one that the server opened",
+    let_the_link_lead_elsewhere: "{data} is not the one that the server opened",
+    replace_the_id: "{data}/fairlock.id is not the one that the server opened",
     remove_the_database: "{data}/db was removed or renamed while the server was running",
     remove_the_logs: ".log was removed while the server was running",
     remove_current: "/db/CURRENT was removed while the server was running",
@@ -188,7 +188,7 @@ class LostFolder(unittest.TestCase):
     def test_another_file_system_over_it_is_noticed(self):
         server = self.start("async", remove_all)
         Tmpfs(self, server.data, "1m")
-        self.check_end(server, "{data} is not the one that the server has opened")
+        self.check_end(server, "{data} is not the one that the server opened")
 
     def test_a_backup_is_no_harm_also_if_its_disk_is_full(self):
         for durability in ("async", "sync"):

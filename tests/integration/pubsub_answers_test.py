@@ -151,7 +151,7 @@ a: SPUBLISH "" x
 a: SPUBLISH __lock@0__:k x
 
 a: PSUBSCRIBE *
-a: PSUBSCRIBE __*
+c: PSUBSCRIBE __*
 b: CONFIG SET notify-keyspace-events ""
 b: SET k v NX PX 10000
 b: PEXPIRE k 20000

@@ -61,7 +61,7 @@ class Settings(TlsCase):
         tool.text("status")
         wrong = self.tool(FAIRLOCK_TLS="perhaps").run("status")
         self.assertFails(wrong, fairlockctl.WRONG_USE,
-                         "FAIRLOCK_TLS: 'perhaps' is wrong; yes or no")
+                         "FAIRLOCK_TLS must be yes or no, got 'perhaps'")
 
     def test_file(self):
         path = self.certificates.folder / "ctl.yaml"
@@ -82,7 +82,7 @@ class Refusals(TlsCase):
         tool = self.tool()
         unreachable = fairlockctl.UNREACHABLE
         self.assertFails(tool.run("--tls", "status"), unreachable,
-                         "not believed: .*local issuer.*--tls-ca-file")
+                         "not trusted: .*local issuer.*--tls-ca-file")
         self.assertFails(tool.run(*self.trust, "--host", "127.0.0.1", "--tls-server-name",
                                   "other.example", "status"), unreachable,
                          "hostname mismatch; --tls-server-name")
@@ -103,9 +103,9 @@ class Refusals(TlsCase):
         self.serve("--tls-auth-clients", "required")
         tool = self.tool()
         self.assertFails(tool.run(*self.trust, "status"), fairlockctl.NOT_ALLOWED,
-                         "refused our certificate, or that there was none .*--tls-cert-file")
+                         "rejected the client certificate, or requires one .*--tls-cert-file")
         self.assertFails(tool.run(*self.trust, *self.identity(self.foreign), "status"),
-                         fairlockctl.NOT_ALLOWED, "refused our certificate")
+                         fairlockctl.NOT_ALLOWED, "rejected the client certificate")
         self.assertEqual(
             tool.run(*self.trust, *self.identity(self.right), "status").returncode, 0)
 
@@ -113,9 +113,9 @@ class Refusals(TlsCase):
         tool = self.tool()
         wrong_use = fairlockctl.WRONG_USE
         self.assertFails(tool.run("--tls-ca-file", "/nowhere", "status"), wrong_use,
-                         "/nowhere: .*--tls-ca-file")
+                         "--tls-ca-file must be a readable PEM file, got '/nowhere': No such file")
         self.assertFails(tool.run(*self.trust, "--tls-cert-file", str(self.right[0]), "status"),
-                         wrong_use, "belong together")
+                         wrong_use, "must be given together")
         self.assertFails(tool.run(*self.trust, "--tls-cert-file", str(self.right[0]),
                                   "--tls-key-file", str(self.foreign[1]), "status"),
                          wrong_use, "key values mismatch")
@@ -123,7 +123,7 @@ class Refusals(TlsCase):
     def test_ports_that_speak_something_else(self):
         plain = self.tool(FAIRLOCK_PORT=str(self.server.port))
         self.assertFails(plain.run("--tls", "status"), fairlockctl.UNREACHABLE,
-                         "does not speak TLS there; .*leave out --tls")
+                         "does not use TLS on this port; .*omit --tls")
         self.assertFails(self.tool().run("status"), fairlockctl.REFUSED,
                          "speaks TLS only; .*fairlockctl --tls")
 
@@ -133,7 +133,7 @@ class Refusals(TlsCase):
             begun = time.monotonic()
             done = self.tool().run(*self.trust, "--timeout", "500ms", "status")
             self.assertFails(done, fairlockctl.UNREACHABLE,
-                             "did not (answer|finish the handshake of TLS)")
+                             "did not (answer|finish the TLS handshake)")
             self.assertLess(time.monotonic() - begun, 5)
         finally:
             os.kill(self.server.process.pid, signal.SIGCONT)

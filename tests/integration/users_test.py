@@ -249,7 +249,7 @@ class Changing(WithUsers):
         root = self.as_user("root", "root")
         self.write("user root on >root ~* +@all", "user web on +@nosuch")
         self.assertRegex(root.ask("ACL", "LOAD"),
-                         r"^ERR acl_file: .*users.acl line 2: user web: '\+@nosuch': there is no")
+                         r"^ERR acl_file: .*users.acl line 2: user web: '\+@nosuch': unknown")
         self.reload()
         wait_for_log(self.server, "SIGHUP: nothing was changed: acl_file")
         self.assertEqual(self.as_user("web", "open sesame").ask("PING"), "PONG")
@@ -296,7 +296,7 @@ class OpenDoor(WithUsers):
         for options in ([], ["--check-config"]):
             status, error = run_to_its_end("--acl-file", str(self.file), *options)
             self.assertEqual(status, 2 if options else 1)
-            self.assertIn("users.acl line 2: `user NAME` and rules would be right", error)
+            self.assertIn("users.acl line 2: a line must be `user NAME RULE...`", error)
         status, error = run_to_its_end("--acl-file", str(self.folder / "nosuch"))
         self.assertEqual(status, 1)
         self.assertIn("No such file", error)

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "server/command/text.h"
+#include "server/command/table/text.h"
 #include "tests/scenarios/notation.h"
 
 namespace fairlock::scenarios {

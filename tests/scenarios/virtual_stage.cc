@@ -89,11 +89,11 @@ void VirtualStage::Close(const std::string& who) {
 
 void VirtualStage::Deliver() {
   // As the next turn does: what requests have left to do.
-  while (server_->dispatcher().Advance(server_->now(), kStepsMax)) {
+  while (server_->parts().Advance(server_->now(), kStepsMax)) {
   }
   server_->ExecuteReady();
   for (auto& [who, peer] : peers_) peer.inbox.Append(peer.client->HearBytes());
-  server_->dispatcher().engine().CheckInvariants();
+  server_->parts().locks.engine().CheckInvariants();
 }
 
 std::optional<protocol::Reply> VirtualStage::Take(const std::string& who, Patience) {

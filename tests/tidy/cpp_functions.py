@@ -32,7 +32,7 @@ def _without_parentheses(head):
     return "".join(out)
 
 
-def _kind(head):
+def kind_of(head):
     """What the brace behind `head` opens, at the scope of a file, namespace or class."""
     if head.count("(") > head.count(")"):
         return "member"  # an argument or a default one: the head goes on behind it
@@ -57,7 +57,7 @@ def _name(head):
     return match.group(1).lstrip(":") if match else "?"
 
 
-def _close_of(code, start):
+def close_of(code, start):
     """The offset of the brace that closes the one at `start`."""
     depth = 0
     for offset in range(start, len(code)):
@@ -81,11 +81,11 @@ def functions_of(source):
             start = offset + 1
         elif char == "{":
             head = code[start:offset]
-            kind = _kind(head)
+            kind = kind_of(head)
             if kind == "scope":
                 start = offset + 1
             else:
-                close = _close_of(code, offset)
+                close = close_of(code, offset)
                 if kind == "function":
                     first = source.line_of(start + len(head) - len(head.lstrip()))
                     found.append(Function(_name(head), first, source.line_of(close) - first + 1))

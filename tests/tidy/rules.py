@@ -5,6 +5,7 @@ import dataclasses
 import posixpath
 import re
 
+import cpp_classes
 import cpp_functions
 
 LINE_COLUMNS_MAX = 100
@@ -57,6 +58,27 @@ MAY_LINK = {
     "dashboard": set(),
 }
 
+# The parts of a folder, lowest first: a part includes itself and those before it. "" is the folder
+# itself.
+PARTS = {
+    "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
+            "commands", ""),
+    "storage": ("", "records", "log", "rocksdb", "data_folder"),
+    "server/command": ("environment", "table", "statistics", "locks", "client", "pubsub",
+                       "transactions", "delivery", "auth", "execution", "scripting", "",
+                       "handlers"),
+}
+
+# How large a class may be in these folders. A single class may be added with the reason beside it.
+CLASS_FOLDERS = ("server/command/",)
+PUBLIC_FUNCTIONS_MAX = 12
+MEMBERS_MAX = 10
+LARGE_CLASSES = {
+    "ArgumentReader": "one function for each kind of argument",
+    "Channels": "names, patterns and shard channels are subscribed to, published on and counted",
+    "CommandStatistics": "one function for each event that is counted",
+}
+
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
 _SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h" \
            r"|openssl/ssl\.h"
@@ -81,7 +103,7 @@ OUTSIDE_HEADERS = {
 # Where a clock may be read. A single file may be added with the reason beside it.
 CLOCK_FOLDERS = ("server/net/", "bench/", "tests/")
 CLOCK_FILES = {
-    "cli/clock.cc": "a client has its own time: how long it waits, when it renews",
+    "cli/base/clock.cc": "a client has its own time: how long it waits, when it renews",
 }
 _CLOCK = re.compile(
     r"\b(clock_gettime|gettimeofday|timespec_get|ftime|__rdtsc|_rdtsc)\s*\("
@@ -151,6 +173,42 @@ def include_direction(file):
                 yield number, f"{folder_of(file.path)} has no such part"
             elif part_of(target) > part_of(file.path):
                 yield number, f"{posixpath.dirname(file.path)} may not include {target}"
+
+
+def part_of(path):
+    """The folder with parts that a file belongs to and its part, or None."""
+    for folder, parts in PARTS.items():
+        if path.startswith(f"{folder}/"):
+            part = posixpath.dirname(path[len(folder) + 1:])
+            return folder, parts.index(part) if part in parts else None
+    return None
+
+
+def part_direction(file):
+    own = part_of(file.path)
+    if own is None or not file.is_cpp:
+        return
+    if own[1] is None:
+        yield 1, f"{posixpath.dirname(file.path)} is no part of {own[0]}"
+        return
+    for number, line in enumerate(file.lines, 1):
+        match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+        target = part_of(match.group(1)) if match else None
+        if target and target[0] == own[0] and (target[1] is None or target[1] > own[1]):
+            yield number, f"{posixpath.dirname(file.path)} may not include {match.group(1)}"
+
+
+def class_size(file):
+    if not file.is_cpp or not file.path.startswith(CLASS_FOLDERS):
+        return
+    for each in cpp_classes.classes_of(file):
+        if each.name in LARGE_CLASSES:
+            continue
+        if each.public_functions > PUBLIC_FUNCTIONS_MAX:
+            yield (each.line, f"{each.name} has {each.public_functions} public functions, at most "
+                              f"{PUBLIC_FUNCTIONS_MAX}")
+        if each.members > MEMBERS_MAX and not each.is_struct:
+            yield each.line, f"{each.name} has {each.members} members, at most {MEMBERS_MAX}"
 
 
 def outside_world(file):
@@ -310,6 +368,8 @@ def locked_package(file):
 
 RULES = {
     "include-direction": include_direction,
+    "part-direction": part_direction,
+    "class-size": class_size,
     "outside-world": outside_world,
     "link-direction": link_direction,
     "clock-read": clock_read,

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import check_tree
+import cpp_classes
 import cpp_functions
 import rules
 import source_file
@@ -15,6 +16,8 @@ import source_file
 _N = "NDE" "BUG"
 _LONG_BODY = "  Step();\n" * (rules.FUNCTION_LINES_MAX - 1)
 _FULL_BODY = "  Step();\n" * (rules.FUNCTION_LINES_MAX - 2)
+_MANY_FUNCTIONS = "  void F(int a = 1) const;\n" * (rules.PUBLIC_FUNCTIONS_MAX + 1)
+_MANY_MEMBERS = "  std::function<void(int)> a_{1};\n" * (rules.MEMBERS_MAX + 1)
 _IN_ENGINE = "namespace fairlock::engine {\n%s\n}\n"
 
 
@@ -42,6 +45,24 @@ PLANTED = {
         ("server/engine/rules/a.h", '#include "server/engine/lock_engine.h"\n', 1),
         ("server/engine/rules/a.h", '#include "server/engine/types.h/x.h"\n', 1),
         ("tests/unit/a.cc", '#include "tests/../protocol/limits.h"\n', 1),
+    ],
+    "part-direction": [
+        ("cli/views/a.h", '#include "cli/commands/b.h"\n', 1),
+        ("cli/top/a.cc", 'int x;\n#include "cli/main.h"\n', 2),
+        ("cli/elsewhere/a.cc", "", 1),
+        ("storage/log/a.h", '#include "storage/rocksdb/b.h"\n', 1),
+        ("storage/status.h", 'int x;\n#include "storage/records/b.h"\n', 2),
+        ("storage/log/a.cc", '#include "storage/elsewhere/b.h"\n', 1),
+        ("storage/elsewhere/a.cc", "", 1),
+        ("server/command/client/a.h", '#include "server/command/auth/b.h"\n', 1),
+        ("server/command/auth/a.cc", 'int x;\n#include "server/command/server_parts.h"\n', 2),
+        ("server/command/server_parts.h", '#include "server/command/handlers/b.h"\n', 1),
+        ("server/command/elsewhere/a.cc", "", 1),
+    ],
+    "class-size": [
+        ("server/command/a.h", "class A {\n public:\n" + _MANY_FUNCTIONS + "};\n", 1),
+        ("server/command/a.h", "struct A {\n" + _MANY_FUNCTIONS + "};\n", 1),
+        ("server/command/a.h", "int x;\nclass A : public B {\n" + _MANY_MEMBERS + "};\n", 2),
     ],
     "outside-world": [
         ("protocol/a.cc", "#include <sys/socket.h>\n", 1),
@@ -153,6 +174,24 @@ CLEAN = {
         ("server/main.cc", '#include "server/net/turn.h"\n#include "server/config.h"\n'),
         ("bench/a.cc", '#include "server/net/turn.h"\n'),
     ],
+    "part-direction": [
+        ("cli/top/a.h", '#include "cli/top/b.h"\n#include "cli/views/b.h"\n'),
+        ("cli/main.cc", '#include "cli/commands/b.h"\n#include "json/json_text.h"\n'),
+        ("storage/log/a.h", '#include "storage/log/b.h"\n#include "storage/records/b.h"\n'
+                            '#include "storage/status.h"\n'),
+        ("server/persist/a.cc", '#include "storage/rocksdb/b.h"\n'),
+        ("server/command/auth/a.h", '#include "server/command/auth/b.h"\n'
+                                    '#include "server/command/client/b.h"\n'),
+        ("server/command/handlers/a.cc", '#include "server/command/server_parts.h"\n'),
+        ("server/net/a.cc", '#include "server/command/handlers/b.h"\n'),
+    ],
+    "class-size": [
+        ("server/command/a.h", "class A {\n" + _MANY_FUNCTIONS + "};\n"),
+        ("server/command/a.h", "struct A {\n" + _MANY_MEMBERS + "};\n"),
+        ("server/command/a.h", "class A {\n public:\n  A();\n  ~A();\n"
+                               + "  A(const A&) = delete;\n  void operator()();\n" * 10 + "};\n"),
+        ("server/net/a.h", "class A {\n public:\n" + _MANY_FUNCTIONS + "};\n"),
+    ],
     "outside-world": [
         ("server/net/a.cc", "#include <sys/socket.h>\n#include <boost/asio.hpp>\n"),
         ("server/engine/a.cc", "#include <boost/intrusive/list.hpp>\n"),
@@ -258,6 +297,22 @@ class FunctionsTest(unittest.TestCase):
                 ('extern "C" int F(const char* d) {\n}\n', [("F", 2)])]:
             with self.subTest(text=text):
                 self.assertEqual(self._names(text), expected)
+
+
+class ClassesTest(unittest.TestCase):
+
+    def test_what_counts(self):
+        for body, functions, members in [
+                (" public:\n  int F() const { return a_; }\n  void G();\n", 2, 0),
+                (" public:\n  A(int a) : a_(a) {}\n  A& operator=(const A&) = delete;\n", 0, 0),
+                ("  void F();\n  int a_ = G();\n  B b_{1};\n  static const int kC = 1;\n", 0, 2),
+                (" public:\n  struct B { int x; };\n  using C = D<int()>;\n  E<F()> e;\n", 0, 1),
+                (" public:\n  bool F() override {\n    if (x) { y(); }\n  }\n private:\n"
+                 "  void G();\n  std::function<void(int)> h_;\n", 1, 1)]:
+            with self.subTest(body=body):
+                text = "class A final : public Z {\n" + body + "};\n"
+                found = cpp_classes.classes_of(source_file.SourceFile("a.h", text))[0]
+                self.assertEqual((found.public_functions, found.members), (functions, members))
 
 
 class TreeTest(unittest.TestCase):

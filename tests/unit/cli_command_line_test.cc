@@ -105,8 +105,9 @@ TEST(CommandLine, HelpListsTheCommandsAndVersionIsShown) {
 }
 
 TEST(CommandLine, UnknownCommandIsNamedWithItsNearest) {
-  EXPECT_EQ(WrongIn({"lcks"}),
-            "'lcks' is not a command; did you mean `locks`? `fairlockctl --help` lists them");
+  EXPECT_EQ(
+      WrongIn({"lcks"}),
+      "'lcks' is not a command; did you mean `locks`? `fairlockctl --help` lists the commands");
   EXPECT_THAT(WrongIn({"locsk"}), HasSubstr("did you mean `locks`?"));
   EXPECT_THAT(WrongIn({"lokc"}), HasSubstr("did you mean `lock`?"));
   EXPECT_THAT(WrongIn({"stauts"}), HasSubstr("did you mean `status`?"));
@@ -114,15 +115,15 @@ TEST(CommandLine, UnknownCommandIsNamedWithItsNearest) {
   EXPECT_THAT(WrongIn({"limit", "lsit"}), HasSubstr("did you mean `list`?"));
   EXPECT_THAT(WrongIn({"lock", "k", "o", "--wiat", "1s"}), HasSubstr("did you mean `--wait`?"));
   EXPECT_EQ(WrongIn({"-p", "1", "zzzzzzzz"}),
-            "'zzzzzzzz' is not a command; `fairlockctl --help` lists them");
-  EXPECT_EQ(WrongIn({}), "which command? `fairlockctl --help` lists them");
+            "'zzzzzzzz' is not a command; `fairlockctl --help` lists the commands");
+  EXPECT_EQ(WrongIn({}), "COMMAND is required; `fairlockctl --help` lists the commands");
 }
 
 TEST(CommandLine, WrongValueIsNamedWithWhatWouldBeRight) {
   EXPECT_THAT(WrongIn({"locks", "--held", "3x"}),
-              HasSubstr("--held: must be a duration such as 500ms, 30s, 1h30m or 2d, got '3x'"));
+              HasSubstr("--held must be a duration such as 500ms, 30s, 1h30m or 2d, got '3x'"));
   EXPECT_THAT(WrongIn({"run", "k", "--wait", "30", "--", "true"}),
-              HasSubstr("--wait: needs a unit: 30s or 30ms, got '30'"));
+              HasSubstr("--wait must have a unit, such as 30s or 30ms, got '30'"));
   EXPECT_THAT(WrongIn({"locks", "--count", "0"}), HasSubstr("a number from 1 to 100000"));
   EXPECT_THAT(WrongIn({"locks", "--sort", "age"}), HasSubstr("one of wait|held|waiters"));
   EXPECT_THAT(WrongIn({"show"}), HasSubstr("KEY is required; `fairlockctl show --help`"));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/duration.h"
+#include "cli/output/duration.h"
 
 namespace fairlock::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <clocale>
 #include <string>
 
-#include "cli/printable.h"
+#include "cli/output/printable.h"
 
 namespace fairlock::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/reply_fields.h"
+#include "cli/connection/reply_fields.h"
 #include "tests/unit/reply_values.h"
 
 namespace fairlock::cli {

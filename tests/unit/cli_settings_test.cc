@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/settings.h"
-#include "cli/settings_file.h"
+#include "cli/connection/settings.h"
+#include "cli/connection/settings_file.h"
 
 namespace fairlock::cli {
 namespace {
@@ -111,7 +111,7 @@ TEST(Settings, WhoSaysHowTlsIsSpokenSpeaksIt) {
   EXPECT_FALSE(Merged({File("tls_insecure: no\n")}).is_tls);
   EXPECT_FALSE(Merged({File("tls: no\ntls_ca_file: /ca\n")}).is_tls);
   EXPECT_FALSE(Merged({File("tls_ca_file: /ca\n"), Environment({{"FAIRLOCK_TLS", "no"}})}).is_tls);
-  EXPECT_THAT(WrongIn(File("tls: maybe\n")), HasSubstr("yes or no would be right"));
+  EXPECT_THAT(WrongIn(File("tls: maybe\n")), HasSubstr("tls must be yes or no, got 'maybe'"));
 }
 
 TEST(Settings, HostOfALaterSourceGoesBeforeTheSocketOfAnEarlierOne) {
@@ -128,19 +128,21 @@ TEST(Settings, EmptyVariableSaysNothing) {
 
 TEST(Settings, WrongValueIsNamedWithItsPlaceAndWhatWouldBeRight) {
   EXPECT_EQ(WrongIn(Environment({{"FAIRLOCK_PORT", "32x"}})),
-            "FAIRLOCK_PORT: '32x' is wrong; a number from 1 to 65535 would be right");
-  EXPECT_THAT(WrongIn(File("# where\ndb: 16\n")), HasSubstr("ctl.yaml:2: db: '16' is wrong; "));
+            "FAIRLOCK_PORT must be a number from 1 to 65535, got '32x'");
+  EXPECT_THAT(WrongIn(File("# where\ndb: 16\n")),
+              HasSubstr("ctl.yaml:2: db must be a number from 0 to 15, got '16'"));
   EXPECT_THAT(WrongIn(File("timeout: 5")), HasSubstr("a duration such as"));
   EXPECT_THAT(WrongIn(File("timeout: 0")), HasSubstr("a duration such as"));
   EXPECT_THAT(WrongIn(File("port: 0")), HasSubstr("a number from 1 to 65535"));
 }
 
 TEST(SettingsFile, IsYamlWithKnownNames) {
-  EXPECT_THAT(WrongFile("hots: a\n"), HasSubstr("ctl.yaml:1: 'hots' is not a setting; there are "
-                                                "host, port, socket"));
-  EXPECT_THAT(WrongFile("- host\n"), HasSubstr("lines of the form"));
-  EXPECT_THAT(WrongFile("host: [a, b]\n"), HasSubstr("one value behind the colon"));
-  EXPECT_THAT(WrongFile("host: {a\n"), HasSubstr("not YAML"));
+  EXPECT_THAT(WrongFile("hots: a\n"),
+              HasSubstr("ctl.yaml:1: 'hots' is not a setting; the settings are "
+                        "host, port, socket"));
+  EXPECT_THAT(WrongFile("- host\n"), HasSubstr("must contain lines of the form"));
+  EXPECT_THAT(WrongFile("host: [a, b]\n"), HasSubstr("must have one value after the colon"));
+  EXPECT_THAT(WrongFile("host: {a\n"), HasSubstr("must be YAML"));
   EXPECT_EQ(Merged({File("# nothing but a comment\n")}).port, 3247);
 }
 
@@ -150,7 +152,7 @@ TEST(SettingsFile, OneThatIsMissingIsAnErrorOnlyIfItWasNamed) {
   const Result<SettingSource> named = ReadSettingsFile("/no/such/file", true);
   ASSERT_FALSE(named);
   EXPECT_EQ(named.failure().text,
-            "/no/such/file: No such file or directory; a readable file would be right");
+            "/no/such/file: must be a readable file: No such file or directory");
 }
 
 TEST(SettingsFile, StandsBelowTheFolderOfConfigurations) {
@@ -173,7 +175,8 @@ TEST(PasswordFile, GivesItsFirstLine) {
   ASSERT_TRUE(password);
   EXPECT_EQ(*password, "se cret");
   write("\nsecond\n");
-  EXPECT_THAT(ReadPasswordFile(path).failure().text, HasSubstr("its first line is empty"));
+  EXPECT_THAT(ReadPasswordFile(path).failure().text,
+              HasSubstr("on its first line, which is empty"));
   std::remove(path.c_str());
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/table.h"
+#include "cli/output/table.h"
 
 namespace fairlock::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "server/command/address_counts.h"
+#include "server/command/client/address_counts.h"
 
 namespace fairlock::command {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/command/channels.h"
+#include "server/command/pubsub/channels.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {
@@ -34,7 +34,7 @@ TEST_F(ChannelsTest, EachSubscriptionIsConfirmedWithTheNumberOfAll) {
   EXPECT_EQ(client.Say("UNSUBSCRIBE"), "[\"unsubscribe\" \"a\" 1]");
   EXPECT_EQ(client.Say("UNSUBSCRIBE"), "[\"unsubscribe\" nil 1]");
   EXPECT_EQ(client.Say("PUNSUBSCRIBE"), "[\"punsubscribe\" \"a*\" 0]");
-  EXPECT_EQ(client.client().subscriptions(), nullptr);
+  EXPECT_EQ(client.client().subscriptions, nullptr);
 }
 
 TEST_F(ChannelsTest, AMessageComesOnceForEachNameThatMatches) {
@@ -176,7 +176,7 @@ TEST_F(ChannelsTest, OnlyTheServerPublishesUnderItsOwnPrefix) {
 }
 
 TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
-  server_.dispatcher().channels().set_subscriptions_max(3);
+  server_.parts().channels.set_subscriptions_max(3);
   TestClient& client = ConnectInResp3();
   client.Say("SUBSCRIBE a b");
   EXPECT_EQ(client.Say("PSUBSCRIBE c d"),
@@ -201,7 +201,7 @@ TEST_F(ChannelsTest, ANameHasABoundedLength) {
             "-ERR channel must have at most 4096 bytes, got 4097");
   EXPECT_EQ(other_.Say({"PUBLISH", longest + "x", "message"}),
             "-ERR channel must have at most 4096 bytes, got 4097");
-  EXPECT_EQ(other_.client().subscriptions(), nullptr);
+  EXPECT_EQ(other_.client().subscriptions, nullptr);
   EXPECT_EQ(other_.Say({"SUBSCRIBE", longest}), "[\"subscribe\" \"" + longest + "\" 1]");
 }
 
@@ -216,7 +216,7 @@ TEST_F(ChannelsTest, WhoDoesNotReadIsClosedAndNobodyElseNotices) {
     EXPECT_EQ(quick.Hear(), "[\"message\" \"c\" \"hello\"]");
   }
   EXPECT_TRUE(slow.is_closed());
-  EXPECT_LE(slow.client().output().size(), 100U);
+  EXPECT_LE(slow.client().output.bytes().size(), 100U);
 }
 
 TEST_F(ChannelsTest, NothingIsPushedBehindTheLastReply) {
@@ -245,7 +245,7 @@ class NotedNames final : public ChannelObserver {
 
 TEST_F(ChannelsTest, ObserversLearnOfTheFirstSubscriberAndTheLast) {
   NotedNames observer;
-  server_.dispatcher().channels().AddObserver(observer);
+  server_.parts().channels.AddObserver(observer);
   TestClient& one = server_.Connect();
   TestClient& two = server_.Connect();
   one.Say("SUBSCRIBE c c");

@@ -225,7 +225,7 @@ TEST(ClientUnblock, EndsAWaitAsAtItsTimeOut) {
   EXPECT_EQ(watcher.Hear(), "0");
   EXPECT_EQ(holder.Say("QUEUE k"), "[]");
   EXPECT_EQ(waiter.Say("PING"), "PONG");
-  server.dispatcher().engine().CheckInvariants();
+  server.parts().locks.engine().CheckInvariants();
 }
 
 TEST(ClientUnblock, EndsAWaitWithAnError) {

@@ -47,7 +47,7 @@ TEST(ConnectionCommands, HelloNamesAndAuthenticates) {
   EXPECT_EQ(client.Say("HELLO 2 AUTH nobody x SETNAME other"),
             "-WRONGPASS invalid username-password pair or user is disabled.");
   EXPECT_EQ(client.Say("CLIENT GETNAME"), "\"job-7\"");
-  EXPECT_EQ(client.client().version(), protocol::RespVersion::kResp3);
+  EXPECT_EQ(client.client().profile.version, protocol::RespVersion::kResp3);
 }
 
 TEST(ConnectionCommands, HelloRefusesInTheWordsOfRedisAndChangesNothing) {
@@ -61,7 +61,7 @@ TEST(ConnectionCommands, HelloRefusesInTheWordsOfRedisAndChangesNothing) {
   EXPECT_EQ(client.Say("HELLO 3 SETNAME"), "-ERR Syntax error in HELLO option 'SETNAME'");
   EXPECT_EQ(client.Say("HELLO 3 SETNAME \"a b\""),
             "-ERR Client names cannot contain spaces, newlines or special characters.");
-  EXPECT_EQ(client.client().version(), protocol::RespVersion::kResp2);
+  EXPECT_EQ(client.client().profile.version, protocol::RespVersion::kResp2);
 }
 
 TEST(ConnectionCommands, AuthKnowsTheOneUserWithoutPassword) {
@@ -81,7 +81,7 @@ TEST(ConnectionCommands, QuitAnswersThenCloses) {
   TestClient& client = server.Connect();
   EXPECT_EQ(client.SendBytes("PING\r\nQUIT\r\nPING\r\n"), "+PONG\r\n+OK\r\n");
   EXPECT_TRUE(client.is_closed());
-  EXPECT_EQ(server.dispatcher().clients().size(), 0U);
+  EXPECT_EQ(server.parts().clients.size(), 0U);
 }
 
 TEST(ConnectionCommands, ResetMakesTheConnectionAsNew) {
@@ -91,7 +91,7 @@ TEST(ConnectionCommands, ResetMakesTheConnectionAsNew) {
   client.Say("SELECT 3");
   EXPECT_EQ(client.Send("RESET"), "+RESET\r\n");
   EXPECT_EQ(client.Send("CLIENT GETNAME"), "$-1\r\n");
-  EXPECT_EQ(client.client().database(), 0);
+  EXPECT_EQ(client.client().profile.database, 0);
 }
 
 TEST(ConnectionCommands, SelectChoosesOneOfSixteenNameSpaces) {
@@ -105,7 +105,7 @@ TEST(ConnectionCommands, SelectChoosesOneOfSixteenNameSpaces) {
   EXPECT_EQ(client.Say("SELECT one"), "-ERR value is not an integer or out of range");
   EXPECT_EQ(client.Say("SELECT 99999999999"),
             "-ERR value is out of range, value must between -2147483648 and 2147483647");
-  EXPECT_EQ(client.client().database(), 15);
+  EXPECT_EQ(client.client().profile.database, 15);
   EXPECT_EQ(client.Say("SELECT 0"), "OK");
   EXPECT_EQ(client.Say("LOCKED k"), "1");
 }

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "server/command/event_publisher.h"
+#include "server/command/pubsub/event_publisher.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {
@@ -226,9 +226,9 @@ TEST_F(EventPublisherTest, AGrantThatNeverArrivedIsSetThenDel) {
   bob_.Say("LOCK k bob WAIT 10s");
   KeyEvents();
   // Both end before the reply is sent.
-  server_.dispatcher().engine().Unlock({{0, "k"}, "alice", {}},
-                                       {server_.now(), server_.dispatcher().effects()});
-  server_.dispatcher().DeliverEffects(server_.now());
+  server_.parts().locks.engine().Unlock({{0, "k"}, "alice", {}},
+                                        server_.parts().locks.StepAt(server_.now()));
+  server_.parts().delivery.Deliver(server_.now());
   bob_.Close();
   EXPECT_EQ(KeyEvents(), "k del\nk set\nk del\n");
 }
@@ -244,7 +244,7 @@ TEST_F(EventPublisherTest, KeyEventChannelsCarryTheKey) {
 
 TEST_F(EventPublisherTest, TheSettingChoosesEventsAndChannelsOfRedis) {
   const auto heard_under = [&](std::string_view letters) {
-    server_.dispatcher().event_publisher().set_key_events(ParseKeyEventClasses(letters).value());
+    server_.parts().event_publisher.set_key_events(ParseKeyEventClasses(letters).value());
     alice_.Say("LOCK k alice");
     alice_.Say("RENEW k alice PX 1000");
     alice_.Say("UNLOCK k alice");
@@ -270,11 +270,11 @@ TEST_F(EventPublisherTest, HearsTheEngineOnlyWhileSomebodyMayListen) {
     void Take(const engine::Event& /*event*/) override { ++count; }
     int count = 0;
   };
-  // The dispatcher forgets its only listener when the publisher has nobody to tell.
+  // The parts forgets its only listener when the publisher has nobody to tell.
   const auto is_told = [&] {
     Counter counter;
-    server_.dispatcher().AddEventSink(counter);
-    server_.dispatcher().DropEventSink(counter);
+    server_.parts().locks.AddEventSink(counter);
+    server_.parts().locks.DropEventSink(counter);
     alice_.Say("LOCK k alice");
     alice_.Say("UNLOCK k alice");
     return !listener_.Hear().empty();
@@ -299,7 +299,7 @@ TEST_F(EventPublisherTest, HearsTheEngineOnlyWhileSomebodyMayListen) {
 }
 
 TEST_F(EventPublisherTest, APatternReachesTheChannelsOfLocksOnlyByTheirPrefix) {
-  server_.dispatcher().event_publisher().set_key_events(0);
+  server_.parts().event_publisher.set_key_events(0);
   const auto is_told = [&](const char* glob) {
     listener_.Say({"PSUBSCRIBE", glob});
     alice_.Say("LOCK k alice");
@@ -316,7 +316,7 @@ TEST_F(EventPublisherTest, APatternReachesTheChannelsOfLocksOnlyByTheirPrefix) {
   listener_.Say("SUBSCRIBE __lock@0__:k");
   EXPECT_TRUE(is_told("*"));
   listener_.Say("UNSUBSCRIBE");
-  server_.dispatcher().channels().set_lock_events_to_all_patterns(true);
+  server_.parts().channels.set_lock_events_to_all_patterns(true);
   for (const char* glob : all) EXPECT_TRUE(is_told(glob)) << glob;
 }
 

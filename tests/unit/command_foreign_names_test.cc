@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "protocol/request_writer.h"
-#include "server/command/command_syntax.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_syntax.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {
@@ -106,7 +107,7 @@ class World {
 
   void Align() {
     TestClient& root = Root();
-    while (server_.dispatcher().engine().next_token() < first_token_ + kTokens) {
+    while (server_.parts().locks.engine().next_token() < first_token_ + kTokens) {
       root.Say("LOCK " + Named(":filling") + " o");
       root.Say("UNLOCK " + Named(":filling") + " o");
     }
@@ -115,7 +116,7 @@ class World {
 
   const Others others_;
   TestServer server_;
-  const engine::Token first_token_ = server_.dispatcher().engine().next_token();
+  const engine::Token first_token_ = server_.parts().locks.engine().next_token();
 };
 
 std::string ValueOf(const SyntaxNode& node) {
@@ -187,7 +188,7 @@ std::vector<Words> AllRequests() {
       {"CLIENT", "KILL", "TYPE", "normal"},
       {"COMMAND", "GETKEYS", "LOCK", "mine:1", "me-1"},
   };
-  const CommandTable table;
+  const CommandTable table = WholeLanguage();
   for (const CommandSpec* spec : table.rows()) {
     if (spec->handler != nullptr) AppendRequests(*spec, requests);
   }

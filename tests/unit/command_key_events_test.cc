@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "server/command/key_events.h"
+#include "server/command/pubsub/key_events.h"
 
 namespace fairlock::command {
 namespace {

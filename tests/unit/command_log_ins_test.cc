@@ -27,7 +27,7 @@ class LogInsTest : public testing::Test {
 
 TEST_F(LogInsTest, WhoAsksForWhatIsBeingComparedWaitsForTheSameResult) {
   SetUsers("user slow on " + access::MakeSlowHash("pw"));
-  server_.dispatcher().log_ins().failures().set_per_minute_max(2);
+  server_.parts().log_ins.failures().set_per_minute_max(2);
   server_.environment().password_checks_max = 1;
   std::vector<TestClient*> clients;
   for (int i = 0; i < 5; ++i) {
@@ -50,7 +50,7 @@ TEST_F(LogInsTest, WhoAsksForWhatIsBeingComparedWaitsForTheSameResult) {
 
 TEST_F(LogInsTest, AWrongPasswordThatSeveralWaitForFailsForEach) {
   SetUsers("user slow on " + access::MakeSlowHash("pw"));
-  server_.dispatcher().log_ins().failures().set_per_minute_max(3);
+  server_.parts().log_ins.failures().set_per_minute_max(3);
   server_.environment().password_checks_max = 1;
   std::vector<TestClient*> clients;
   for (int i = 0; i < 3; ++i) {
@@ -60,7 +60,7 @@ TEST_F(LogInsTest, AWrongPasswordThatSeveralWaitForFailsForEach) {
   EXPECT_EQ(server_.Connect("10.0.0.1:8").Say("AUTH root root"), "OK");
   server_.CheckPasswords();
   for (TestClient* client : clients) EXPECT_EQ(client->Hear(), kWrongPassword);
-  EXPECT_EQ(server_.dispatcher().counters().failed_log_ins, 3U);
+  EXPECT_EQ(server_.parts().statistics.counters.failed_log_ins, 3U);
   EXPECT_THAT(server_.Connect("10.0.0.1:9").Say("AUTH root root"), StartsWith("-ERR too many log"));
 }
 

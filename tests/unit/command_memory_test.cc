@@ -17,7 +17,7 @@ constexpr std::uint64_t kMax = 1000;
 
 class MemoryTest : public testing::Test {
  protected:
-  MemoryTest() { server_.dispatcher().BoundMemory(kMax, server_.now()); }
+  MemoryTest() { server_.parts().availability.BoundMemory(kMax, server_.now()); }
 
   // From the next request on.
   void Use(std::uint64_t bytes) { server_.environment().memory_in_use = bytes; }
@@ -55,8 +55,8 @@ TEST_F(MemoryTest, NothingNewIsTaken) {
   }
   EXPECT_EQ(client_.Say("LOCKED k"), "0");
   EXPECT_EQ(client_.Say("LOCKED held"), "1");
-  EXPECT_EQ(server_.dispatcher().engine().counts().places, 0U);
-  server_.dispatcher().engine().CheckInvariants();
+  EXPECT_EQ(server_.parts().locks.engine().counts().places, 0U);
+  server_.parts().locks.engine().CheckInvariants();
 }
 
 TEST_F(MemoryTest, WhatIsDeniedAnywayIsAnsweredSo) {
@@ -207,7 +207,7 @@ TEST_F(MemoryTest, TheAllocatorIsAskedNowAndThen) {
 }
 
 TEST_F(MemoryTest, WithoutABoundNobodyLooks) {
-  server_.dispatcher().BoundMemory(0, server_.now());
+  server_.parts().availability.BoundMemory(0, server_.now());
   const int looks = server_.environment().memory_looks;
   Use(1'000'000);
   EXPECT_EQ(client_.Say("LOCK k a"), "1");
@@ -217,9 +217,9 @@ TEST_F(MemoryTest, WithoutABoundNobodyLooks) {
 TEST_F(MemoryTest, TheBoundMayBeChanged) {
   Use(5'000);
   Refuses("LOCK k a");
-  server_.dispatcher().BoundMemory(6'000, server_.now());
+  server_.parts().availability.BoundMemory(6'000, server_.now());
   EXPECT_EQ(client_.Say("LOCK k a"), "1");
-  server_.dispatcher().BoundMemory(0, server_.now());
+  server_.parts().availability.BoundMemory(0, server_.now());
   Use(1'000'000);
   EXPECT_EQ(client_.Say("LOCK k2 a"), "2");
 }

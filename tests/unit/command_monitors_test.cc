@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/command/monitors.h"
+#include "server/command/pubsub/monitors.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {
@@ -95,7 +95,7 @@ TEST_F(MonitorsTest, EndsWithResetOrTheConnection) {
   EXPECT_THAT(monitor_.Hear(), HasSubstr("PING"));
   monitor_.Close();
   EXPECT_EQ(other_.Say("PING"), "PONG");
-  EXPECT_TRUE(server_.dispatcher().monitors().empty());
+  EXPECT_TRUE(server_.parts().monitors.empty());
 }
 
 TEST_F(MonitorsTest, OneThatDoesNotReadIsClosed) {

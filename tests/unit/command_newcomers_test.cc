@@ -19,8 +19,8 @@ class NewcomersTest : public testing::Test {
   void SetLimits(engine::DurationMs time_ms_max, std::size_t count_max) {
     newcomers().set_limits({.time_ms_max = time_ms_max, .count_max = count_max});
   }
-  Newcomers& newcomers() { return server_.dispatcher().newcomers(); }
-  std::uint64_t closed() { return server_.dispatcher().counters().closed_without_log_in; }
+  Newcomers& newcomers() { return server_.parts().newcomers; }
+  std::uint64_t closed() { return server_.parts().statistics.counters.closed_without_log_in; }
 
   TestServer server_;
 };
@@ -36,14 +36,14 @@ TEST_F(NewcomersTest, WhoDoesNotLogInInTimeIsToldSoAndClosed) {
   EXPECT_EQ(slow.Hear(), "");
   server_.AdvanceBy(2);
   EXPECT_EQ(slow.Hear(),
-            "-NOAUTH no log-in within 10000 ms (unauthenticated_timeout); AUTH sooner would be "
-            "right");
+            "-NOAUTH no log-in within 10000 ms (unauthenticated_timeout); send AUTH within that "
+            "time");
   EXPECT_TRUE(slow.is_closed());
   EXPECT_EQ(quick.Say("PING"), "PONG");
   EXPECT_EQ(closed(), 1U);
   EXPECT_THAT(server_.environment().closed_newcomers, ElementsAre("slow 127.0.0.1:50001"));
   EXPECT_EQ(newcomers().size(), 0U);
-  EXPECT_EQ(server_.dispatcher().NextDeadline(), engine::kNever);
+  EXPECT_EQ(server_.parts().NextDeadline(), engine::kNever);
 }
 
 TEST_F(NewcomersTest, RequestsGiveNoMoreTime) {
@@ -85,7 +85,7 @@ TEST_F(NewcomersTest, OfTooManyTheOneThatHasWaitedLongestIsClosed) {
   server_.AdvanceBy(0);
   EXPECT_EQ(first.Hear(),
             "-FULL more than 2 connections have not logged in (max_unauthenticated_clients), and "
-            "this one has waited longest; AUTH at once would be right");
+            "this one has waited longest; send AUTH right after connecting");
   EXPECT_TRUE(first.is_closed());
   EXPECT_EQ(second.Say("AUTH root root"), "OK");
   EXPECT_EQ(third.Say("AUTH root root"), "OK");
@@ -121,7 +121,7 @@ TEST_F(NewcomersTest, WhosePasswordIsBeingComparedIsNotClosed) {
 
 TEST(Newcomers, WithoutPasswordsThereAreNone) {
   TestServer server;
-  server.dispatcher().newcomers().set_limits({.time_ms_max = 1, .count_max = 1});
+  server.parts().newcomers.set_limits({.time_ms_max = 1, .count_max = 1});
   TestClient& client = server.Connect();
   server.Connect();
   server.AdvanceBy(1'000);

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/command/channels.h"
-#include "server/command/pattern_list.h"
+#include "server/command/pubsub/channels.h"
+#include "server/command/pubsub/pattern_list.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {
@@ -163,7 +163,7 @@ TEST_F(PatternsTest, WhatPatternsCostEachMessageIsBoundedForOneConnectionAndForA
   EXPECT_THAT(refusals.back(), HasSubstr("the patterns of all connections together"));
   EXPECT_GT(counts.front(), 10);
   EXPECT_EQ(counts.back(), 0);
-  EXPECT_LE(server_.dispatcher().channels().all_patterns_cost(), Channels::kAllPatternsCostMax);
+  EXPECT_LE(server_.parts().channels.all_patterns_cost(), Channels::kAllPatternsCostMax);
   EXPECT_THAT(Subscriber().Say("PSUBSCRIBE order:*"), StartsWith(">"));
 }
 
@@ -182,19 +182,19 @@ TEST_F(PatternsTest, EventsThatCostMuchComeInLaterTurnsInTheirOrder) {
     expected.push_back(std::string(1000, 'a') + std::to_string(i));
     request += " " + expected.back() + " o";
   }
-  const std::uint64_t before_all = server_.dispatcher().matching().total();
+  const std::uint64_t before_all = server_.parts().matching.total();
   EXPECT_EQ(other_.Say(request), "1");
-  EXPECT_LE(server_.dispatcher().matching().total() - before_all,
+  EXPECT_LE(server_.parts().matching.total() - before_all,
             2 * (Channels::kMatchingPerTurn + Channels::kPatternCostMax));
-  EXPECT_TRUE(server_.dispatcher().channels().has_deferred());
+  EXPECT_TRUE(server_.parts().channels.has_deferred());
   std::string heard;
   int turns = 0;
-  for (; server_.dispatcher().channels().has_deferred() && turns < 100; ++turns) {
+  for (; server_.parts().channels.has_deferred() && turns < 100; ++turns) {
     heard += listener.Hear() + "\n";
-    const std::uint64_t before = server_.dispatcher().matching().total();
-    const bool is_more_due = server_.dispatcher().Advance(server_.now(), 1000);
-    EXPECT_EQ(is_more_due, server_.dispatcher().channels().has_deferred());
-    EXPECT_LE(server_.dispatcher().matching().total() - before,
+    const std::uint64_t before = server_.parts().matching.total();
+    const bool is_more_due = server_.parts().Advance(server_.now(), 1000);
+    EXPECT_EQ(is_more_due, server_.parts().channels.has_deferred());
+    EXPECT_LE(server_.parts().matching.total() - before,
               Channels::kMatchingPerTurn + Channels::kPatternCostMax + 10'000);
   }
   heard += listener.Hear();
@@ -231,9 +231,9 @@ class WalksTest : public PatternsTest {
   }
   // The most that one of these requests matches.
   std::uint64_t MatchedAtMost(std::initializer_list<std::string_view> words) {
-    const std::uint64_t before = server_.dispatcher().matching().total();
+    const std::uint64_t before = server_.parts().matching.total();
     reply_ = other_.Say(words);
-    return server_.dispatcher().matching().total() - before;
+    return server_.parts().matching.total() - before;
   }
 
   static constexpr int kKeys = 150;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "protocol/request_writer.h"
-#include "server/command/command_docs.h"
-#include "server/command/command_syntax.h"
-#include "server/command/text.h"
+#include "server/command/table/command_docs.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/text.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {
@@ -357,7 +357,7 @@ class PermissionMatrix : public testing::Test {
 };
 
 TEST_F(PermissionMatrix, AllWaysOfCallingAgree) {
-  const auto requests = AllRequests(server_.dispatcher().commands());
+  const auto requests = AllRequests(server_.parts().table);
   for (const Person& person : People()) {
     server_.SetUsers(File(person, person.rules));
     for (const Asked& asked : requests) Compare(person, asked);
@@ -369,7 +369,7 @@ TEST_F(PermissionMatrix, AllWaysOfCallingAgree) {
 }
 
 TEST_F(PermissionMatrix, WithoutUsersNothingIsDenied) {
-  for (const Asked& asked : AllRequests(server_.dispatcher().commands())) {
+  for (const Asked& asked : AllRequests(server_.parts().table)) {
     TestClient& client = server_.Connect();
     EXPECT_EQ(DenialIn(client.SendBytes(Bytes(asked.words))), "");
     if (!client.is_closed()) client.Close();

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/command/dispatcher.h"
+#include "server/command/server_parts.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

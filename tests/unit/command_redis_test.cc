@@ -188,7 +188,7 @@ class DeafTransport final : public Transport {
 // What GET k tells when a client has said the line and was gone before its reply left.
 std::string GetAfterDeaf(TestServer& server, TestClient& looking, std::string line) {
   DeafTransport transport;
-  Client deaf(server.dispatcher(), transport, {}, server.now());
+  RequestPipeline deaf(server.parts().pipeline, transport, {}, server.now());
   line += "\r\n";
   deaf.Consume(line, 1, server.now());
   deaf.Detach(server.now());

@@ -271,10 +271,10 @@ TEST(Info, AResetLeavesWhatThereIsNow) {
   TestClient& waiter = server.Connect();
   holder.Say("LOCK k a");
   waiter.Say("LOCK k b WAIT 60s");
-  server.dispatcher().gauges().unread_reply_bytes = 5;
+  server.parts().statistics.gauges.unread_reply_bytes = 5;
   holder.Say("CONFIG RESETSTAT");
   EXPECT_THAT(holder.Say("INFO clients"), HasSubstr("blocked_clients:1\r\n"));
-  EXPECT_EQ(server.dispatcher().gauges().unread_reply_bytes, 5U);
+  EXPECT_EQ(server.parts().statistics.gauges.unread_reply_bytes, 5U);
   holder.Say("UNLOCK k a");
   EXPECT_THAT(holder.Say("INFO clients"), HasSubstr("blocked_clients:0\r\n"));
 }

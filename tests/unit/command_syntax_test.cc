@@ -1,4 +1,4 @@
-#include "server/command/command_syntax.h"
+#include "server/command/table/command_syntax.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What holds for every row of the command table.
 
-#include "server/command/command_table.h"
+#include "server/command/table/command_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "protocol/request_writer.h"
-#include "server/command/command_docs.h"
-#include "server/command/command_syntax.h"
-#include "server/command/text.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/command_docs.h"
+#include "server/command/table/command_syntax.h"
+#include "server/command/table/text.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {
@@ -144,7 +145,7 @@ TEST_P(EveryCommand, TakesWhatItsSyntaxAllows) {
 }
 
 std::vector<const CommandSpec*> AllRows() {
-  static const CommandTable table;
+  static const CommandTable table = WholeLanguage();
   return {table.rows().begin(), table.rows().end()};
 }
 
@@ -158,7 +159,7 @@ std::string TestName(const testing::TestParamInfo<const CommandSpec*>& row) {
 INSTANTIATE_TEST_SUITE_P(Table, EveryCommand, testing::ValuesIn(AllRows()), TestName);
 
 TEST(CommandTable, FindsRowsByNameWhateverItsCase) {
-  const CommandTable table;
+  const CommandTable table = WholeLanguage();
   for (const CommandSpec* spec : table.rows()) {
     EXPECT_EQ(table.Find(spec->name), spec);
     EXPECT_EQ(table.Find(Lowered(spec->name)), spec);
@@ -169,7 +170,7 @@ TEST(CommandTable, FindsRowsByNameWhateverItsCase) {
 
 // With each byte replaced by each other, and with each byte behind it.
 TEST(CommandTable, FindsNothingByANameThatIsAlmostRight) {
-  const CommandTable table;
+  const CommandTable table = WholeLanguage();
   std::map<std::string_view, const CommandSpec*> by_name;
   for (const CommandSpec* row : table.rows()) by_name.emplace(row->name, row);
   for (const auto& [right, spec] : by_name) {
@@ -188,14 +189,14 @@ TEST(CommandTable, FindsNothingByANameThatIsAlmostRight) {
 }
 
 TEST(CommandTable, HasNoNameTwice) {
-  const CommandTable table;
+  const CommandTable table = WholeLanguage();
   std::set<std::string_view> names;
   for (const CommandSpec* spec : table.rows()) names.insert(spec->name);
   EXPECT_EQ(names.size(), table.rows().size());
 }
 
 TEST(CommandTable, KeepsSubcommandsBehindTheirContainer) {
-  const CommandTable table;
+  const CommandTable table = WholeLanguage();
   std::size_t found = 0;
   for (const CommandSpec* spec : table.rows()) {
     for (const CommandSpec* subcommand : table.SubcommandsOf(*spec)) {

@@ -9,7 +9,8 @@
 #include "protocol/request_writer.h"
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
-#include "server/command/text.h"
+#include "server/command/handlers/command_families.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::command {
 
@@ -76,6 +77,22 @@ std::string ShowReply(const protocol::Reply& reply) {
   return ShowElements(reply, "[", "]");
 }
 
+Environment FakeEnvironment::Given() {
+  return {.facts = facts,
+          .clock = *this,
+          .resources = *this,
+          .settings = *this,
+          .log = *this,
+          .request_shutdown = [this] { is_shutdown_requested = true; },
+          .persistence = this,
+          .users = this};
+}
+
+std::string FakeEnvironment::StartBackup(const BackupRequest& /*request*/,
+                                         std::uint64_t /*client_id*/) {
+  return "nothing is kept that could be copied";
+}
+
 void FakeEnvironment::LogFromScript(script::LogLevel level, std::string_view text) {
   script_log += std::to_string(static_cast<int>(level)) + " " + std::string(text) + "\n";
 }
@@ -102,7 +119,7 @@ bool FakeEnvironment::StartPasswordCheck(PasswordQuestion question, std::uint64_
   return true;
 }
 
-void FakeEnvironment::NoteFailedLogIn(std::string_view address, std::string_view user) {
+void FakeEnvironment::LogFailedLogIn(std::string_view address, std::string_view user) {
   failed_log_ins.push_back(std::string(address) + " " + std::string(user));
 }
 
@@ -112,22 +129,23 @@ std::uint64_t FakeEnvironment::MemoryInUse(bool asks_anew) {
   return memory_in_use += memory_per_look;
 }
 
-void FakeEnvironment::NoteMemoryShort(bool is_short, std::uint64_t used_bytes,
-                                      std::uint64_t bytes_max) {
+void FakeEnvironment::LogMemoryShort(bool is_short, std::uint64_t used_bytes,
+                                     std::uint64_t bytes_max) {
   memory_notes.push_back(std::string(is_short ? "short " : "room ") + std::to_string(used_bytes) +
                          " " + std::to_string(bytes_max));
 }
 
-void FakeEnvironment::NoteClosedNewcomer(ClosedNewcomer why, std::string_view address,
-                                         engine::TimeMs /*now*/) {
+void FakeEnvironment::LogClosedNewcomer(ClosedNewcomer why, std::string_view address,
+                                        engine::TimeMs /*now*/) {
   const bool is_slow = why == ClosedNewcomer::kTooSlow;
   closed_newcomers.push_back((is_slow ? "slow " : "too many ") + std::string(address));
 }
 
 TestClient::TestClient(TestServer& server, const std::string& peer) : server_(server) {
-  client_ = std::make_unique<Client>(server.dispatcher(), static_cast<Transport&>(*this),
-                                     ClientAddress{peer, "127.0.0.1:3247", 8}, server.now());
-  id_ = client_->profile().id;
+  pipeline_ =
+      std::make_unique<RequestPipeline>(server.parts().pipeline, static_cast<Transport&>(*this),
+                                        ClientAddress{peer, "127.0.0.1:3247", 8}, server.now());
+  id_ = client().profile.id;
 }
 
 TestClient::~TestClient() { Close(); }
@@ -159,34 +177,36 @@ std::string TestClient::SendBytes(std::string_view bytes) {
 std::string TestClient::Hear() { return ShowReplies(HearBytes()); }
 
 std::string TestClient::HearBytes() {
-  std::string bytes = std::exchange(client_->output(), {});
-  client_->NoticeTaken(bytes.size());
-  client_->NoticeSent(bytes.size());
-  if (client_->is_closing()) Close();
+  Client& client = pipeline_->client();
+  std::string bytes = std::exchange(client.output.bytes(), {});
+  client.output.CountTaken(bytes.size());
+  client.NoticeSent(bytes.size());
+  if (client.output.is_closing()) Close();
   return bytes;
 }
 
 bool TestClient::AdmitOutput(std::size_t bytes) {
-  is_killed_ = is_killed_ || client_->output().size() + bytes > output_bytes_max_;
+  is_killed_ = is_killed_ || client().output.bytes().size() + bytes > output_bytes_max_;
   return !is_killed_;
 }
 
 void TestClient::Execute() {
   is_ready_ = false;
   do {
-    input_.erase(0, client_->Consume(input_, kRequestsMax, server_.now()));
-  } while (client_->has_more_to_execute() && !client_->is_waiting() && !client_->is_closing());
+    input_.erase(0, pipeline_->Consume(input_, kRequestsMax, server_.now()));
+  } while (pipeline_->has_more_to_execute() && !client().wait.is_waiting() &&
+           !client().output.is_closing());
 }
 
 void TestClient::Close() {
   is_closed_ = true;
   is_ready_ = false;
-  client_->Detach(server_.now());
+  pipeline_->Detach(server_.now());
 }
 
 TestServer::TestServer(const engine::EngineOptions& options,
                        const record::RecorderOptions& recorder_options)
-    : dispatcher_(options, environment_, now_, recorder_options) {}
+    : parts_(WholeLanguage(), options, environment_.Given(), now_, recorder_options) {}
 
 TestServer::~TestServer() {
   for (const auto& client : clients_) client->Close();
@@ -202,12 +222,11 @@ TestClient& TestServer::Connect(const std::string& peer) {
 }
 
 void TestServer::SetUsers(std::string_view acl_text) {
-  access::UsersRead read =
-      access::ReadUsers({.acl_text = std::string(acl_text), .default_password = ""},
-                        dispatcher_.access().vocabulary());
+  access::UsersRead read = access::ReadUsers(
+      {.acl_text = std::string(acl_text), .default_password = ""}, parts_.access.vocabulary());
   assert(read.error.empty());
-  dispatcher_.log_ins().ForgetOthers(*read.users);
-  dispatcher_.access().SetUsers(std::move(read.users), now_);
+  parts_.log_ins.ForgetOthers(*read.users);
+  parts_.access_review.SetUsers(std::move(read.users), now_);
   ExecuteReady();
 }
 
@@ -221,7 +240,7 @@ void TestServer::CheckPasswords() {
     if (match != question.stored.end()) {
       place = static_cast<std::size_t>(match - question.stored.begin());
     }
-    dispatcher_.log_ins().Finish(comparison_id, place, now_);
+    parts_.log_ins.Finish(comparison_id, place, now_);
   }
   ExecuteReady();
 }
@@ -246,9 +265,9 @@ void TestServer::SkipTo(engine::TimeMs now) {
 void TestServer::AdvanceBy(engine::DurationMs duration_ms) {
   const engine::TimeMs until = now_ + duration_ms;
   // What ends with the last of these milliseconds is over one tick later, for certain.
-  while (dispatcher_.NextDeadline() <= until + 1) {
-    SkipTo(std::max(now_, dispatcher_.NextDeadline()));
-    while (dispatcher_.Advance(now_, kStepsMax)) {
+  while (parts_.NextDeadline() <= until + 1) {
+    SkipTo(std::max(now_, parts_.NextDeadline()));
+    while (parts_.Advance(now_, kStepsMax)) {
     }
     ExecuteReady();
   }
@@ -259,11 +278,11 @@ std::string TestServer::EndEverything() {
   for (const auto& client : clients_) client->Close();
   ExecuteReady();
   BreakEndless();
-  while (dispatcher_.NextDeadline() < engine::kNever) {
-    AdvanceBy(std::max<engine::DurationMs>(dispatcher_.NextDeadline() - now_, 0));
+  while (parts_.NextDeadline() < engine::kNever) {
+    AdvanceBy(std::max<engine::DurationMs>(parts_.NextDeadline() - now_, 0));
   }
-  dispatcher_.engine().CheckInvariants();
-  const engine::EngineCounts& counts = dispatcher_.engine().counts();
+  parts_.locks.engine().CheckInvariants();
+  const engine::EngineCounts& counts = parts_.locks.engine().counts();
   if (counts.locks + counts.holds + counts.places + counts.watchers == 0) return {};
   return "when all was closed and over there remained " + std::to_string(counts.locks) +
          " locks, " + std::to_string(counts.holds) + " holds, " + std::to_string(counts.places) +
@@ -275,12 +294,12 @@ void TestServer::BreakEndless() {
   std::vector<std::pair<std::uint8_t, std::string>> keys;
   std::uint64_t cursor = 0;
   do {
-    cursor = dispatcher_.engine().Scan(
+    cursor = parts_.locks.engine().Scan(
         cursor, kStepsMax, {.is_endless = true}, now_,
         [&](const engine::LockSummary& lock) { keys.emplace_back(lock.key.db, lock.key.bytes); });
   } while (cursor != 0);
   for (const auto& [db, bytes] : keys) {
-    dispatcher_.engine().Break({db, bytes}, std::nullopt, {now_, dispatcher_.effects()});
+    parts_.locks.engine().Break({db, bytes}, std::nullopt, parts_.locks.StepAt(now_));
   }
 }
 

@@ -10,17 +10,24 @@
 #include <vector>
 
 #include "protocol/reply.h"
-#include "server/command/client.h"
-#include "server/command/dispatcher.h"
-#include "server/command/environment.h"
-#include "server/command/transport.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/environment/environment.h"
+#include "server/command/execution/request_pipeline.h"
+#include "server/command/server_parts.h"
 
 namespace fairlock::command {
 
 // Everything a command can learn from it is a member to set or to look at.
-class FakeEnvironment final : public Environment {
+class FakeEnvironment final : public Clock,
+                              public ResourceMeter,
+                              public Settings,
+                              public CommandLog,
+                              public Persistence,
+                              public UserDirectory {
  public:
-  const ServerFacts& Facts() const override { return facts; }
+  // As the server is given it.
+  Environment Given();
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
   void LogWarning(std::string_view text) override { warnings.emplace_back(text); }
@@ -32,14 +39,15 @@ class FakeEnvironment final : public Environment {
   std::vector<Setting> FindSettings(const engine::Glob& name_glob) const override;
   // Refuses the value "bad" with the text "bad value".
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
-  void RequestShutdown() override { is_shutdown_requested = true; }
+  PersistenceReport Report() const override { return {}; }
+  std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) override;
+  std::string ReloadUsers() override { return "there is no ACL file"; }
   // Kept until a test has them compared.
   bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) override;
-  void NoteFailedLogIn(std::string_view address, std::string_view user) override;
+  void LogFailedLogIn(std::string_view address, std::string_view user) override;
   std::uint64_t MemoryInUse(bool asks_anew) override;
-  void NoteMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override;
-  void NoteClosedNewcomer(ClosedNewcomer why, std::string_view address,
-                          engine::TimeMs now) override;
+  void LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override;
+  void LogClosedNewcomer(ClosedNewcomer why, std::string_view address, engine::TimeMs now) override;
 
   ServerFacts facts{.version = "0.1.0",
                     .run_id = std::string(40, 'a'),
@@ -102,7 +110,7 @@ class TestClient final : private Transport {
   void Close();
   bool is_closed() const { return is_closed_; }
   std::uint64_t id() const { return id_; }
-  const Client& client() const { return *client_; }
+  const Client& client() const { return pipeline_->client(); }
 
  private:
   friend class TestServer;
@@ -115,7 +123,7 @@ class TestClient final : private Transport {
   void Execute();
 
   TestServer& server_;
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<RequestPipeline> pipeline_;
   std::uint64_t id_ = 0;
   std::string input_;
   std::size_t output_bytes_max_ = std::string().max_size();
@@ -141,7 +149,7 @@ class TestServer {
   void SkipTo(engine::TimeMs now);
 
   engine::TimeMs now() const { return now_; }
-  Dispatcher& dispatcher() { return dispatcher_; }
+  ServerParts& parts() { return parts_; }
   FakeEnvironment& environment() { return environment_; }
   // The users of that ACL file are in force from now on. REQUIRES: it is right.
   void SetUsers(std::string_view acl_text);
@@ -160,7 +168,7 @@ class TestServer {
 
   engine::TimeMs now_ = 1'000'000;
   FakeEnvironment environment_;
-  Dispatcher dispatcher_;
+  ServerParts parts_;
   std::vector<std::unique_ptr<TestClient>> clients_;
 };
 

@@ -224,7 +224,7 @@ TEST_F(TransactionsTest, UnwatchInsideChangesNothing) {
 }
 
 TEST_F(TransactionsTest, IsBounded) {
-  server_.dispatcher().set_transaction_limits(
+  server_.parts().transactions.set_limits(
       {.requests_max = 2, .bytes_max = 100, .watched_keys_max = 2});
   own_.Say("MULTI");
   own_.Say("PING");

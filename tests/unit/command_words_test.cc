@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "server/command/duration_text.h"
-#include "server/command/nearest_word.h"
+#include "server/command/table/duration_text.h"
+#include "server/command/table/nearest_word.h"
 #include "tests/unit/command_test_support.h"
 
 namespace fairlock::command {

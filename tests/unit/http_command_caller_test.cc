@@ -17,7 +17,7 @@ class CommandCallerTest : public testing::Test {
   }
 
   command::TestServer server_;
-  CommandCaller caller_{server_.dispatcher(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, 1, [] {}};
+  CommandCaller caller_{server_.parts(), {"127.0.0.1:40000", "127.0.0.1:3248", 9}, 1, [] {}};
 };
 
 TEST_F(CommandCallerTest, GivesTheReplyOfTheCommand) {
@@ -28,12 +28,12 @@ TEST_F(CommandCallerTest, GivesTheReplyOfTheCommand) {
 TEST_F(CommandCallerTest, WhatIsTooLongForARequestIsAnErrorAndTheNextOneIsServed) {
   protocol::RequestLimits limits;
   limits.argument_bytes_max = 16 * 1024;
-  server_.dispatcher().set_limits(limits);
+  server_.parts().pipeline.limits = limits;
   const std::string longer(16 * 1024 + 1, 'x');
   EXPECT_EQ(Call({"BREAK", longer}).substr(0, 5), "-ERR ");
   EXPECT_EQ(Call({"BREAK", "k"}), "0");
   limits.request_bytes_max = 100;
-  server_.dispatcher().set_limits(limits);
+  server_.parts().pipeline.limits = limits;
   EXPECT_EQ(Call({"BREAK", std::string(200, 'x')}).substr(0, 5), "-ERR ");
   EXPECT_EQ(Call({"BREAK", "k"}), "0");
 }

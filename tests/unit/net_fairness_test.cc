@@ -37,8 +37,8 @@ void TakeAPageOfLocks(TestPeer& peer) {
 std::uint64_t CountGrants(
     LoopOnThread& loop, const std::function<void()>& meanwhile = [] {}) {
   std::uint64_t granted = 0;
-  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-    granted = dispatcher.engine().counts().granted;
+  loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+    granted = parts.locks.engine().counts().granted;
     meanwhile();
   });
   return granted;
@@ -89,8 +89,8 @@ TEST(Fairness, LongRepliesAreSplitIntoTurns) {
   TakeAPageOfLocks(peer);
   constexpr std::size_t kPages = 20;
   std::uint64_t turns = 0;
-  const auto count = [&](TurnLoop&, command::Dispatcher& dispatcher) {
-    turns = dispatcher.counters().turns - turns;
+  const auto count = [&](TurnLoop&, command::ServerParts& parts) {
+    turns = parts.statistics.counters.turns - turns;
   };
   loop.Do(count);
   peer.Send(Repeated("LOCKS 0 COUNT 250\r\n", kPages) + "ECHO end\r\n");
@@ -126,8 +126,8 @@ TEST(Fairness, WhoAsksForLittleDoesNotWaitForAllTheLongRepliesAskedForBefore) {
   });
   ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) > 260; }));
   std::uint64_t before = 0;
-  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-    before = dispatcher.counters().commands_processed;
+  loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+    before = parts.statistics.counters.commands_processed;
     little.Send("INFO stats\r\n");
   });
   // As it was when this one was executed.

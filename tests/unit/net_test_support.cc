@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <future>
 
+#include "server/command/handlers/command_families.h"
 #include "server/net/clock.h"
 #include "server/net/listening_socket.h"
 
@@ -118,8 +119,8 @@ int TestPeer::unreceived_bytes() const {
 
 LoopOnThread::LoopOnThread(const LoopOptions& options)
     : unix_path_(folder_.PathOf("socket")),
-      dispatcher_({}, environment_, BoottimeMs()),
-      loop_(std::make_unique<TurnLoop>(dispatcher_, events_, options)) {
+      parts_(command::WholeLanguage(), {}, environment_.Given(), BoottimeMs()),
+      loop_(std::make_unique<TurnLoop>(parts_, events_, options)) {
   ListenOptions addresses;
   addresses.unix_path = unix_path_;
   ListenResult listening = Listen(addresses);
@@ -130,10 +131,10 @@ LoopOnThread::LoopOnThread(const LoopOptions& options)
 
 LoopOnThread::~LoopOnThread() { Stop(); }
 
-void LoopOnThread::Do(const std::function<void(TurnLoop&, command::Dispatcher&)>& what) {
+void LoopOnThread::Do(const std::function<void(TurnLoop&, command::ServerParts&)>& what) {
   std::promise<void> done;
   boost::asio::post(loop_->io_context(), [&] {
-    what(*loop_, dispatcher_);
+    what(*loop_, parts_);
     done.set_value();
   });
   done.get_future().wait();
@@ -141,7 +142,7 @@ void LoopOnThread::Do(const std::function<void(TurnLoop&, command::Dispatcher&)>
 
 void LoopOnThread::Stop() {
   if (!thread_.joinable()) return;
-  Do([](TurnLoop& loop, command::Dispatcher&) { loop.RequestStop(); });
+  Do([](TurnLoop& loop, command::ServerParts&) { loop.RequestStop(); });
   thread_.join();
   loop_.reset();
 }
@@ -165,8 +166,8 @@ std::int64_t ReceiveNumber(TestPeer& peer) {
 
 std::uint64_t CountExecuted(LoopOnThread& loop) {
   std::uint64_t executed = 0;
-  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-    executed = dispatcher.counters().commands_processed;
+  loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+    executed = parts.statistics.counters.commands_processed;
   });
   return executed;
 }

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/dispatcher.h"
-#include "server/command/environment.h"
+#include "server/command/environment/environment.h"
+#include "server/command/server_parts.h"
 #include "server/net/net_events.h"
 #include "server/net/turn_loop.h"
 
@@ -35,16 +35,27 @@ class TemporaryFolder {
 // A TCP port of 127.0.0.1 that was free a moment ago.
 std::uint16_t FreePort();
 
-class NullEnvironment final : public command::Environment {
+class NullEnvironment final : public command::Clock,
+                              public command::ResourceMeter,
+                              public command::Settings,
+                              public command::CommandLog {
  public:
-  const command::ServerFacts& Facts() const override { return facts_; }
+  // As the server is given it.
+  command::Environment Given() {
+    return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
+  }
+
   std::int64_t UnixTimeUs() const override { return 0; }
   std::uint64_t MonotonicNs() const override { return 0; }
   command::ResourceUse Resources() const override { return {}; }
   std::vector<command::Setting> FindSettings(const engine::Glob&) const override { return {}; }
   std::string ChangeSetting(std::string_view, std::string_view) override { return "none"; }
+  std::uint64_t MemoryInUse(bool /*asks_anew*/) override { return 0; }
+  void LogWarning(std::string_view /*text*/) override {}
   void LogFromScript(script::LogLevel /*level*/, std::string_view /*text*/) override {}
-  void RequestShutdown() override {}
+  void LogFailedLogIn(std::string_view, std::string_view) override {}
+  void LogMemoryShort(bool, std::uint64_t, std::uint64_t) override {}
+  void LogClosedNewcomer(command::ClosedNewcomer, std::string_view, engine::TimeMs) override {}
 
  private:
   command::ServerFacts facts_;
@@ -100,16 +111,16 @@ class LoopOnThread {
   const std::string& unix_path() const { return unix_path_; }
   const RecordedEvents& events() const { return events_; }
   // Done by the loop's thread; returns when it is done.
-  void Do(const std::function<void(TurnLoop&, command::Dispatcher&)>& what);
+  void Do(const std::function<void(TurnLoop&, command::ServerParts&)>& what);
   // Stops the loop and waits for its end.
   void Stop();
-  const command::ServerCounters& counters_after_stop() { return dispatcher_.counters(); }
+  const command::ServerCounters& counters_after_stop() { return parts_.statistics.counters; }
 
  private:
   TemporaryFolder folder_;
   std::string unix_path_;
   NullEnvironment environment_;
-  command::Dispatcher dispatcher_;
+  command::ServerParts parts_;
   RecordedEvents events_;
   std::unique_ptr<TurnLoop> loop_;
   std::thread thread_;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/command/handlers/command_families.h"
 #include "server/net/clock.h"
 #include "tests/unit/net_test_support.h"
 
@@ -30,8 +31,8 @@ std::string EchoReply(std::size_t bytes) {
 // A connection's LOCK waits for `key`.
 bool IsWaited(LoopOnThread& loop) {
   std::uint64_t waiters = 0;
-  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-    waiters = dispatcher.engine().counts().places;
+  loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+    waiters = parts.locks.engine().counts().places;
   });
   return waiters == 1;
 }
@@ -51,8 +52,8 @@ TEST(TurnLoop, ExecutesAPipelineOf64AtOnce) {
   LoopOnThread loop;
   TestPeer peer(loop.unix_path());
   std::uint64_t turns = 0;
-  const auto count = [&](TurnLoop&, command::Dispatcher& dispatcher) {
-    turns = dispatcher.counters().turns - turns;
+  const auto count = [&](TurnLoop&, command::ServerParts& parts) {
+    turns = parts.statistics.counters.turns - turns;
   };
   constexpr std::size_t kRounds = 100;
   loop.Do(count);
@@ -196,7 +197,7 @@ TEST(TurnLoop, ServesAllWhenTheArenaIsFull) {
   }
   ASSERT_TRUE(WaitUntil([&] { return loop.events().opened() == peers.size(); }));
   // All of it lies ready when the loop comes to look.
-  loop.Do([&](TurnLoop&, command::Dispatcher&) {
+  loop.Do([&](TurnLoop&, command::ServerParts&) {
     for (const auto& peer : peers) peer->Send(Echo(bytes));
   });
   for (const auto& peer : peers) {
@@ -236,8 +237,8 @@ TEST(TurnLoop, WhatCannotBeExecutedYetIsBounded) {
   ASSERT_TRUE(WaitUntil([&] { return !loop.events().close_reasons().empty(); }));
   EXPECT_EQ(loop.events().close_reasons().front(), CloseReason::kAllInputLimit);
   std::uint64_t left = 0;
-  loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-    left = dispatcher.gauges().unexecuted_input_bytes;
+  loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+    left = parts.statistics.gauges.unexecuted_input_bytes;
   });
   EXPECT_LE(left, 200'000U);
 }
@@ -251,7 +252,7 @@ TEST(TurnLoop, ASessionThatClosedIsOverBeforeWhatIsAskedAfterIt) {
   TestPeer other(loop.unix_path());
   other.Send("PING\r\n");
   EXPECT_EQ(other.Receive(7), "+PONG\r\n");
-  loop.Do([&](TurnLoop&, command::Dispatcher&) {
+  loop.Do([&](TurnLoop&, command::ServerParts&) {
     other.Send("LOCK key other\r\n");
     session->Close();
   });
@@ -343,9 +344,9 @@ TEST(TurnLoop, ClosesThoseWithTheMostUnreadRepliesWhenAllTogetherHaveTooMany) {
       EXPECT_EQ(peers[i]->Receive(reply.size()), reply);
     }
   }
-  loop.Do([](TurnLoop&, command::Dispatcher& dispatcher) {
-    EXPECT_EQ(dispatcher.gauges().unread_reply_bytes, 0U);
-    EXPECT_EQ(dispatcher.counters().closed_over_output_limit, 1U);
+  loop.Do([](TurnLoop&, command::ServerParts& parts) {
+    EXPECT_EQ(parts.statistics.gauges.unread_reply_bytes, 0U);
+    EXPECT_EQ(parts.statistics.counters.closed_over_output_limit, 1U);
   });
 }
 
@@ -359,8 +360,8 @@ TEST(TurnLoop, AResetOfTheCountersLeavesWhatIsNotYetRead) {
   EXPECT_EQ(other.Receive(5), "+OK\r\n");
   const std::string reply = EchoReply(400'000);
   EXPECT_EQ(slow.Receive(reply.size()), reply);
-  loop.Do([](TurnLoop&, command::Dispatcher& dispatcher) {
-    EXPECT_EQ(dispatcher.gauges().unread_reply_bytes, 0U);
+  loop.Do([](TurnLoop&, command::ServerParts& parts) {
+    EXPECT_EQ(parts.statistics.gauges.unread_reply_bytes, 0U);
   });
 }
 
@@ -389,8 +390,8 @@ TEST(TurnLoop, StopGrantsNothingToAWaiterWhileAnotherOneEnds) {
   reader.Send("LOCK key reader SHARED WAIT FOREVER\r\n");
   ASSERT_TRUE(WaitUntil([&] {
     std::uint64_t waiting = 0;
-    loop.Do([&](TurnLoop&, command::Dispatcher& dispatcher) {
-      waiting = dispatcher.gauges().waiting_clients;
+    loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+      waiting = parts.statistics.gauges.waiting_clients;
     });
     return waiting == 2;
   }));
@@ -410,9 +411,9 @@ TEST(TurnLoop, NothingMoreIsExecutedOnceItStops) {
   for (int i = 0; i < 10; ++i) peer.Send(Echo(100'000));
   ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 10; }));
   std::uint64_t executed = 0;
-  loop.Do([&](TurnLoop& the_loop, command::Dispatcher& dispatcher) {
+  loop.Do([&](TurnLoop& the_loop, command::ServerParts& parts) {
     peer.Send(Repeated("PING\r\n", 1000));
-    executed = dispatcher.counters().commands_processed;
+    executed = parts.statistics.counters.commands_processed;
     the_loop.RequestStop();
   });
   loop.Stop();
@@ -434,12 +435,12 @@ TEST(TurnLoop, StopGivesUpOnThoseWhoDoNotRead) {
 
 TEST(TurnLoop, CanBeDestroyedWithoutHavingRun) {
   NullEnvironment environment;
-  command::Dispatcher dispatcher({}, environment, 0);
+  command::ServerParts parts(command::WholeLanguage(), {}, environment.Given(), 0);
   RecordedEvents events;
   TemporaryFolder folder;
   ListenOptions addresses;
   addresses.unix_path = folder.PathOf("socket");
-  TurnLoop loop(dispatcher, events, {});
+  TurnLoop loop(parts, events, {});
   loop.StartListening(Listen(addresses).sockets);
 }
 

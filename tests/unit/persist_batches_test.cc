@@ -48,7 +48,7 @@ TEST_P(RandomBatches, ComeBackIntoANewEngine) {
     storage::RecordWriter record;
     RowTexts before = RowsIn(engine, use.now());
     std::erase_if(before, [](const auto& row) {
-      return row.first.first == static_cast<int>(storage::RowKind::kCooling);
+      return row.first.first == static_cast<int>(storage::RowKind::kCooldown);
     });
     LoadedRows rows;
     PutBack(before, rows);

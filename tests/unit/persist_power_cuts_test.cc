@@ -9,9 +9,9 @@
 #include <functional>
 #include <optional>
 
-#include "storage/faulty_store.h"
-#include "storage/journal.h"
-#include "storage/token_blocks.h"
+#include "storage/log/journal.h"
+#include "storage/records/token_blocks.h"
+#include "tests/doubles/faulty_store.h"
 #include "tests/unit/persist_test_support.h"
 
 namespace fairlock::persist {
@@ -195,7 +195,7 @@ class PowerCuts : public testing::Test {
   // A room that cools comes back with the length of then, and may have no row of its own by now.
   static RowTexts WithoutCooling(RowTexts texts) {
     std::erase_if(texts, [](const auto& row) {
-      return row.first.first == static_cast<int>(storage::RowKind::kCooling);
+      return row.first.first == static_cast<int>(storage::RowKind::kCooldown);
     });
     return texts;
   }

@@ -13,7 +13,7 @@
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/rows_of_engine.h"
-#include "storage/load_log.h"
+#include "storage/log/load_log.h"
 
 namespace fairlock::persist {
 
@@ -33,7 +33,7 @@ using RowTexts = std::map<std::pair<int, std::string>, std::string>;
 inline RowTexts TextsOf(const storage::RowTable& table) {
   RowTexts texts;
   for (const auto& [name, value] : table.rows()) {
-    const bool is_cooling = name.first == storage::RowKind::kCooling;
+    const bool is_cooling = name.first == storage::RowKind::kCooldown;
     texts[{static_cast<int>(name.first), name.second}] = is_cooling ? "" : value;
   }
   return texts;

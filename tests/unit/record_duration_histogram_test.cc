@@ -38,7 +38,7 @@ TEST(DurationHistogram, QuantilesAgreeWithASortedList) {
   std::vector<engine::DurationMs> all;
   for (int i = 0; i < 10'000; ++i) {
     all.push_back(static_cast<engine::DurationMs>(random() % (1U << (random() % 20))));
-    histogram.Note(all.back());
+    histogram.Count(all.back());
   }
   std::sort(all.begin(), all.end());
   for (const double part : {0.5, 0.9, 0.99, 0.999, 1.0}) {
@@ -59,7 +59,7 @@ TEST(DurationHistogram, OfNothingIsNothing) {
 
 TEST(DurationHistogram, OneValueIsEveryQuantile) {
   Histogram histogram;
-  histogram.Note(1000);
+  histogram.Count(1000);
   EXPECT_EQ(histogram.Quantile(0.001), 1000);
   EXPECT_EQ(histogram.Quantile(0.5), 1000);
   EXPECT_EQ(histogram.Quantile(0.999), 1000);
@@ -67,7 +67,7 @@ TEST(DurationHistogram, OneValueIsEveryQuantile) {
 
 TEST(DurationHistogram, WhatIsLongerThanTwoYearsCountsAsThat) {
   Histogram histogram;
-  histogram.Note(engine::kNever);
+  histogram.Count(engine::kNever);
   EXPECT_EQ(histogram.longest_ms(), DurationBuckets::kDurationMax);
 }
 
@@ -75,7 +75,7 @@ TEST(DurationHistogram, PackedAndAddedItIsTheSame) {
   std::mt19937_64 random(3);
   Histogram histogram;
   for (int i = 0; i < 5000; ++i) {
-    histogram.Note(static_cast<engine::DurationMs>(random() >> (28 + random() % 36)));
+    histogram.Count(static_cast<engine::DurationMs>(random() >> (28 + random() % 36)));
   }
   std::vector<char> packed(Histogram::kPackedBytesMax);
   const char* end = histogram.Pack(packed.data());
@@ -92,15 +92,15 @@ TEST(DurationHistogram, PackedFewDurationsTakeFewBytes) {
   Histogram histogram;
   std::vector<char> packed(Histogram::kPackedBytesMax);
   EXPECT_EQ(histogram.Pack(packed.data()) - packed.data(), 1);
-  histogram.Note(20);
-  histogram.Note(3'600'000);
+  histogram.Count(20);
+  histogram.Count(3'600'000);
   EXPECT_LT(histogram.Pack(packed.data()) - packed.data(), 12);
 }
 
 TEST(DurationHistogram, PackedItNeverTakesMoreThanPromised) {
   Histogram histogram;
   for (std::size_t i = 0; i < DurationBuckets::kCount; ++i) {
-    for (int times = 0; times < 200; ++times) histogram.Note(DurationBuckets::LongestIn(i));
+    for (int times = 0; times < 200; ++times) histogram.Count(DurationBuckets::LongestIn(i));
   }
   std::vector<char> packed(Histogram::kPackedBytesMax);
   EXPECT_LE(histogram.Pack(packed.data()), packed.data() + packed.size());

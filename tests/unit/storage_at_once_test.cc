@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "storage/faulty_store.h"
-#include "storage/journal.h"
-#include "storage/memory_store.h"
-#include "storage/rows.h"
+#include "storage/log/journal.h"
+#include "storage/records/rows.h"
+#include "tests/doubles/faulty_store.h"
+#include "tests/doubles/memory_store.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

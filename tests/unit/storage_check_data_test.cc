@@ -5,11 +5,11 @@
 #include <iterator>
 #include <string>
 
-#include "storage/backup.h"
-#include "storage/check_data.h"
-#include "storage/journal.h"
-#include "storage/open_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/backup.h"
+#include "storage/data_folder/check_data.h"
+#include "storage/data_folder/open_data.h"
+#include "storage/log/journal.h"
+#include "storage/records/rows.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {
@@ -103,7 +103,7 @@ TEST_F(StorageCheckData, ItChangesNothing) {
 TEST_F(StorageCheckData, DataInUseAndFoldersWithoutDataAreRefused) {
   const OpenedData data = Open(path());
   EXPECT_THAT(CheckData(path()).status().message(), HasSubstr("is in use"));
-  EXPECT_THAT(CheckData(folder_.PathOf("none")).status().message(), HasSubstr("no data folder"));
+  EXPECT_THAT(CheckData(folder_.PathOf("none")).status().message(), HasSubstr("not a data folder"));
   EXPECT_FALSE(fs::exists(folder_.PathOf("none")));
 }
 
@@ -174,7 +174,7 @@ TEST_F(StorageCheckData, ABackupWithinTheDataFolderIsRefused) {
         path() + "/../" + fs::path(path()).filename().string() + "/backup", path() + "/backup/"}) {
     const Status made = BackUp(data, inside);
     EXPECT_EQ(made.code(), StatusCode::kRefused) << inside;
-    EXPECT_THAT(made.message(), HasSubstr("lies within the data folder")) << inside;
+    EXPECT_THAT(made.message(), HasSubstr("is within the data folder")) << inside;
   }
   EXPECT_FALSE(fs::exists(path() + "/backup.partial"));
   // A name that only begins alike is another folder.
@@ -186,7 +186,7 @@ TEST_F(StorageCheckData, ABackupMakesNoParentsOfItsFolder) {
   const Status made = BackUp(data, folder_.PathOf("missing/parent/backup"));
   EXPECT_EQ(made.code(), StatusCode::kRefused);
   EXPECT_EQ(made.message(), "the folder " + folder_.PathOf("missing/parent") +
-                                " does not exist; it must be there before a backup");
+                                " does not exist; create it before the backup");
   EXPECT_FALSE(fs::exists(folder_.PathOf("missing")));
   // A slash at the end is no name.
   EXPECT_TRUE(BackUp(data, folder_.PathOf("backup/")).ok());

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/prepared_log.h"
+#include "storage/rocksdb/prepared_log.h"
 #include "tests/unit/storage_test_support.h"
 
 extern char** environ;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "storage/data_directory.h"
+#include "storage/data_folder/data_directory.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {
@@ -92,8 +92,8 @@ TEST_F(StorageDataDirectory, AFolderThatHasOnlyTheServersOwnFilesIsNew) {
   const Status refused = StatusOf(path());
   EXPECT_EQ(refused.code(), StatusCode::kRefused);
   EXPECT_EQ(refused.message(), path() +
-                                   " has files, such as server.log, but not fairlock.id: it "
-                                   "is no data folder of fairlock");
+                                   " is not a data folder of fairlock: it has files, such as "
+                                   "server.log, but no file fairlock.id");
   EXPECT_TRUE(DataDirectory::Open({.path = path(), .own_files = {"elsewhere", log}}).ok());
 }
 
@@ -110,14 +110,15 @@ TEST_F(StorageDataDirectory, ABackupIsKnownByItsIdAndState) {
 
 TEST_F(StorageDataDirectory, InitIsRefusedWhereDataIs) {
   Make(path());
-  EXPECT_THAT(StatusOf(path(), true).message(), HasSubstr("--init is only for an empty folder"));
+  EXPECT_THAT(StatusOf(path(), true).message(),
+              HasSubstr("--init is only allowed for an empty folder"));
   EXPECT_TRUE(StatusOf(path()).ok());
 }
 
 TEST_F(StorageDataDirectory, AFolderWithForeignFilesIsRefused) {
   fs::create_directory(path());
   std::ofstream(path() + "/notes") << "mine";
-  EXPECT_THAT(StatusOf(path()).message(), HasSubstr("no data folder of fairlock"));
+  EXPECT_THAT(StatusOf(path()).message(), HasSubstr("not a data folder of fairlock"));
   EXPECT_FALSE(StatusOf(path(), true).ok());
 }
 

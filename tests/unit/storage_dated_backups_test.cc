@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/data_directory.h"
-#include "storage/dated_backups.h"
+#include "storage/data_folder/data_directory.h"
+#include "storage/data_folder/dated_backups.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

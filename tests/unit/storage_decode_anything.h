@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "storage/record.h"
-#include "storage/rows.h"
-#include "storage/snapshot_heading.h"
+#include "storage/records/record.h"
+#include "storage/records/rows.h"
+#include "storage/records/snapshot_heading.h"
 
 namespace fairlock::storage {
 
@@ -27,8 +27,8 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
       return EncodesAgain<HoldRow>(change, writer);
     case RowKind::kPlace:
       return EncodesAgain<PlaceRow>(change, writer);
-    case RowKind::kCooling:
-      return EncodesAgain<CoolingRow>(change, writer);
+    case RowKind::kCooldown:
+      return EncodesAgain<CooldownRow>(change, writer);
     case RowKind::kLimit:
       return EncodesAgain<LimitRow>(change, writer);
     case RowKind::kMeta:

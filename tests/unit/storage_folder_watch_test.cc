@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "storage/folder_watch.h"
-#include "storage/open_data.h"
+#include "storage/data_folder/folder_watch.h"
+#include "storage/data_folder/open_data.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {
@@ -47,7 +47,7 @@ TEST_F(StorageFolderWatch, AnotherFolderInItsPlaceIsNotTakenForIt) {
     fs::rename(path(), path() + "2");
     fs::copy(path() + "2", path(), fs::copy_options::recursive);
   });
-  EXPECT_THAT(status.message(), HasSubstr(path() + " is not the one that the server has opened"));
+  EXPECT_THAT(status.message(), HasSubstr(path() + " is not the one that the server opened"));
 }
 
 TEST_F(StorageFolderWatch, EachFileThatTheNextStartNeedsIsMissed) {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/log_gate.h"
-#include "storage/rocksdb_store.h"
+#include "storage/rocksdb/log_gate.h"
+#include "storage/rocksdb/rocksdb_store.h"
 #include "tests/unit/storage_failing_files.h"
 #include "tests/unit/storage_test_support.h"
 
@@ -22,7 +22,7 @@ TEST(StorageLogGate, AFailureIsHeldBackUntilTheSyncUnderWayHasEnded) {
   ASSERT_TRUE(gate.BeginSync());
   std::atomic<bool> is_known = false;
   std::thread writer([&] {
-    gate.NoteWriteFailed();
+    gate.RememberFailedWrite();
     is_known = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -36,7 +36,7 @@ TEST(StorageLogGate, NoSyncBeginsAfterAFailure) {
   LogGate gate("/db");
   ASSERT_TRUE(gate.BeginSync());
   gate.EndSync();
-  gate.NoteWriteFailed();
+  gate.RememberFailedWrite();
   EXPECT_FALSE(gate.BeginSync());
 }
 

@@ -10,12 +10,12 @@
 #include <thread>
 #include <utility>
 
-#include "storage/backup.h"
-#include "storage/check_data.h"
-#include "storage/log_scan.h"
-#include "storage/open_data.h"
-#include "storage/prepared_log.h"
-#include "storage/rows.h"
+#include "storage/data_folder/backup.h"
+#include "storage/data_folder/check_data.h"
+#include "storage/data_folder/open_data.h"
+#include "storage/records/rows.h"
+#include "storage/rocksdb/log_scan.h"
+#include "storage/rocksdb/prepared_log.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {

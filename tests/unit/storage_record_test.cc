@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "storage/record.h"
-#include "storage/snapshot_heading.h"
+#include "storage/records/record.h"
+#include "storage/records/snapshot_heading.h"
 #include "tests/unit/storage_decode_anything.h"
 #include "tests/unit/storage_test_support.h"
 
@@ -79,7 +79,7 @@ TEST(StorageRecord, AnUnknownVersionIsRefusedWithBothVersionsNamed) {
   std::string bytes = SomeBatch();
   bytes[0] = 2;
   EXPECT_EQ(OpenStatus(bytes).message(),
-            "batch 7 has format version 2; this program reads version 1");
+            "batch 7 has format version 2; this program reads only version 1");
 }
 
 TEST(StorageRecord, AnUnknownKindOfRowIsNamedWithItsChange) {
@@ -105,7 +105,7 @@ TEST(StorageRecord, BytesBehindTheLastChangeAreRefused) {
   Change change;
   EXPECT_TRUE(record->Next(change));
   EXPECT_FALSE(record->Next(change));
-  EXPECT_THAT(record->status().message(), HasSubstr("behind the last one"));
+  EXPECT_THAT(record->status().message(), HasSubstr("after the last change"));
 }
 
 TEST(StorageRecord, AWriterInUseAgainAllocatesNothing) {

@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-#include "storage/journal.h"
-#include "storage/log_scan.h"
-#include "storage/open_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/open_data.h"
+#include "storage/log/journal.h"
+#include "storage/records/rows.h"
+#include "storage/rocksdb/log_scan.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {
@@ -127,7 +127,7 @@ TEST(StorageRocksDb, AWholeRecordBehindTheEndOfReadingIsDamage) {
   const LogScan scan = ScanLog(content);
   EXPECT_EQ(scan.verdict, LogScan::Verdict::kDamaged);
   EXPECT_EQ(scan.end, second);
-  EXPECT_THAT(scan.what, HasSubstr("has a whole one behind it"));
+  EXPECT_THAT(scan.what, HasSubstr("is followed by a complete one"));
 }
 
 // Through the whole of opening: the flips are spread over all files, and either nothing differs or

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "storage/rows.h"
+#include "storage/records/rows.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {
@@ -48,7 +48,7 @@ void ExpectComesBack(const Row& row, RowKind kind) {
 TEST(StorageRows, EveryKindComesBackWithAllItsOptions) {
   ExpectComesBack(FullHold(), RowKind::kHold);
   ExpectComesBack(FullPlace(), RowKind::kPlace);
-  ExpectComesBack(FullCooling(), RowKind::kCooling);
+  ExpectComesBack(FullCooling(), RowKind::kCooldown);
   ExpectComesBack(FullLimit(), RowKind::kLimit);
   ExpectComesBack(MetaRow{.name = MetaName::kTokenCeiling, .number = 1ULL << 52, .text = ""},
                   RowKind::kMeta);

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "storage/faulty_store.h"
-#include "storage/load_log.h"
-#include "storage/memory_store.h"
-#include "storage/rows.h"
-#include "storage/store.h"
+#include "storage/log/load_log.h"
+#include "storage/log/store.h"
+#include "storage/records/rows.h"
+#include "tests/doubles/faulty_store.h"
+#include "tests/doubles/memory_store.h"
 #include "tests/unit/storage_test_support.h"
 
 namespace fairlock::storage {
@@ -88,7 +88,7 @@ class ChangedStore final : public Store {
 
 TEST(StorageLoad, AnEmptyStoreIsNotTakenForAnEmptyLog) {
   MemoryStore store;
-  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("no heading"));
+  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("the heading of the snapshot is missing"));
 }
 
 TEST(StorageLoad, ANewLogHasNoRowsAndBeginsWithBatchOne) {
@@ -164,7 +164,7 @@ TEST(StorageLoad, TwoHeadingsAreRefused) {
                             .number = 1,
                             .bytes = EncodeHeading(second, heading)};
   ASSERT_TRUE(store.Append({&record, 1}, Durability::kMachine).ok());
-  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("headings of the snapshots 0 and 1"));
+  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("headings of snapshots 0 and 1"));
 }
 
 TEST(StorageFaulty, AKilledProcessLosesNothingThatWasAppended) {

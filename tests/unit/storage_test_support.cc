@@ -74,7 +74,7 @@ PlaceRow FullPlace() {
   return row;
 }
 
-CoolingRow FullCooling() {
+CooldownRow FullCooling() {
   return {.id = {.db = 1, .token = 77, .key = "daily"},
           .limit = 2,
           .is_shared = true,

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/load_log.h"
-#include "storage/record.h"
-#include "storage/rows.h"
+#include "storage/log/load_log.h"
+#include "storage/records/record.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::storage {
 
@@ -39,7 +39,7 @@ HoldRow PlainHold(std::string_view key, std::uint64_t token);
 // With every option that there is.
 HoldRow FullHold();
 PlaceRow FullPlace();
-CoolingRow FullCooling();
+CooldownRow FullCooling();
 LimitRow FullLimit();
 
 }  // namespace fairlock::storage

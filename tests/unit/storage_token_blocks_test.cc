@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "storage/token_blocks.h"
+#include "storage/records/token_blocks.h"
 
 namespace fairlock::storage {
 namespace {

@@ -20,9 +20,9 @@
 #include <mutex>
 #include <string>
 
-#include "storage/journal.h"
-#include "storage/open_data.h"
-#include "storage/rows.h"
+#include "storage/data_folder/open_data.h"
+#include "storage/log/journal.h"
+#include "storage/records/rows.h"
 #include "tests/unit/storage_failing_files.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// Who is connected.
+// The connected clients.
 import { el } from "../el.js";
 import { get, pathOf, post } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
@@ -20,12 +20,12 @@ function kill(row) {
   confirm({
     title: `Close connection ${row.id}`,
     lines: [`${row.addr}${row.name ? ` (${row.name})` : ""} loses its connection.`,
-      row["wait-key"] ? `It stops waiting for ${row["wait-key"]}.` : "It waits for nothing now.",
-      "Sessions that are bound to it end. Most clients connect again by themselves."],
-    confirm: "Close it",
+      row["wait-key"] ? `It stops waiting for ${row["wait-key"]}.` : "It is not waiting.",
+      "Its sessions end. Most clients reconnect automatically."],
+    confirm: "Close connection",
     act: async () => {
       const { killed } = await post("clients/kill", { id: row.id });
-      return killed ? `Connection ${row.id} is closed.` : `Connection ${row.id} was gone already.`;
+      return `Connection ${row.id} ${killed ? "is closed" : "was already closed"}.`;
     },
   });
 }
@@ -60,8 +60,8 @@ const kColumns = [
 function pages(clients) {
   const { query } = state.route;
   const isPart = query.sort && (clients.next || query.after);
-  return paging(el("span.muted", `${count(clients.connected)} connected in all` +
-    `${isPart ? `; sorted are these ${count(clients.clients.length)}` : ""}`),
+  return paging(el("span.muted", `${count(clients.connected)} connected in total` +
+    `${isPart ? `; only these ${count(clients.clients.length)} are sorted` : ""}`),
   query.after ? button("First page", () => changeQuery({ after: "" })) : null,
   clients.next ? button("Next page", () => changeQuery({ after: String(clients.next) })) : null);
 }
@@ -73,15 +73,15 @@ function view() {
   const onlyWaiting = el("label.check", el("input", { type: "checkbox", id: "filter",
     checked: query.waiting === "1",
     onchange: (event) => changeQuery({ waiting: event.target.checked ? "1" : "", after: "" }) }),
-  "only those that wait");
-  const choices = sortChoice(kColumns, order, [["", "as they came"]]);
+  "only waiting");
+  const choices = sortChoice(kColumns, order, [["", "in order of connection"]]);
   if (!clients) return [heading("Clients", choices, onlyWaiting), placeholder()];
   const rows = sorted(kColumns, clients.clients, order);
   return [
     heading("Clients", choices, onlyWaiting),
     panel("Connections", null, rows.length === 0
-      ? empty("None", query.waiting === "1" ? "No connection waits for a lock."
-        : "There are no further connections.")
+      ? empty("No connections", query.waiting === "1" ? "No connection is waiting for a lock."
+        : "There are no more connections.")
       : table("Connections", kColumns, rows, (row) => row.id, { order }),
     pages(clients)),
   ];

@@ -1,4 +1,4 @@
-// What happens to all locks, the newest first, as it happens.
+// Events of all locks, newest first, updated live.
 import { el } from "../el.js";
 import { get } from "../api.js";
 import { changeQuery, state } from "../state.js";
@@ -13,21 +13,21 @@ const kWrongKinds = ["denied", "expired", "disconnected", "broken", "undone", "c
 const kKinds = ["granted", "reacquired", "denied", "queued", "released", "expired", "disconnected",
   "renewed", "broken", "transferred", "undone", "cancelled", "timeout", "lapsed", "vacated",
   "refused"];
-const kChoices = [["", "all"], [kWrongKinds.join(","), "what did not go well"],
+const kChoices = [["", "all"], [kWrongKinds.join(","), "failures and denials"],
   ["granted,reacquired,transferred,released", "grants and releases"],
   ["broken,cancelled,vacated", "by force"], ...kKinds.map((kind) => [kind, kind])];
-// A denial is a common answer, and cancelling is wanted.
+// Denials are normal answers, and cancellations are intended.
 const kBad = new Set(kWrongKinds.filter((kind) => kind !== "denied" && kind !== "cancelled"));
 const kFilters = ["match", "owner", "event", "db"];
 
-// Those of the last answer, so that new ones can be shown as such.
+// The events of the previous response, so that new ones can be highlighted.
 let known = null;
 let knownFilter = "";
 
 const identityOf = (row) => [row.at, row.event, row.db, row.key, row.owner, row.token,
   row.holder_token, row.waited_ms, row.held_ms].join("/");
 
-// An event of the same kind, key and owner in the same millisecond is numbered.
+// Numbers events that are equal in kind, key, owner and millisecond.
 function numbered(events) {
   const seen = new Map();
   return events.map((row) => {
@@ -50,10 +50,10 @@ async function load({ query }) {
   return { history, events, fresh };
 }
 
-// Events are in the order of their first time; what was counted together says when it ended.
+// Events are ordered by their first occurrence; a repeated event also shows the last one.
 export function whyOf(row) {
   return [row.reason, row.holder && `holder ${row.holder}`, row.by && `by ${row.by}`,
-    row.comment && `“${row.comment}”`, row.count > 1 && `the last at ${moment(row.last_at)}`]
+    row.comment && `“${row.comment}”`, row.count > 1 && `last at ${moment(row.last_at)}`]
     .filter(Boolean).join(", ");
 }
 
@@ -88,7 +88,7 @@ function filterForm() {
   const chosen = query.event || "";
   const choices = kChoices.some(([value]) => value === chosen) ? kChoices
     : [...kChoices, [chosen, chosen]];
-  return filters("Filter of events", kFilters.filter((name) => query[name]).length,
+  return filters("Event filter", kFilters.filter((name) => query[name]).length,
     filter("Key matches", "match", change("match"), { placeholder: "order:*", id: "filter" }),
     filter("Owner", "owner", change("owner")),
     filter("Database", "db", change("db"), { placeholder: "all", class: "short" },
@@ -96,7 +96,7 @@ function filterForm() {
     choice("Events", choices, chosen, change("event")));
 }
 
-// Only a part of the history is searched at once: what few events pass may be further back.
+// Each request searches only a part of the history, so more events may match further back.
 function pages(history, events) {
   const { query } = state.route;
   const isMore = history.next_before !== null;
@@ -104,7 +104,7 @@ function pages(history, events) {
     ? `Searched back to ${moment(history.next_until)}.` : "";
   return paging(
     el("span.muted", searchedTo || (isMore || query.before ? ""
-      : `${count(events.length)} events: all that the history has.`)),
+      : `${count(events.length)} events: the whole history.`)),
     query.before ? button("Newest", () => changeQuery({ before: "" })) : null,
     isMore ? button("Older", () => changeQuery({ before: String(history.next_before) })) : null);
 }
@@ -113,8 +113,8 @@ function contentOf({ history, events, fresh }) {
   if (!history) return placeholder();
   if (events.length === 0) {
     const isFiltered = kFilters.some((name) => state.route.query[name]);
-    return [empty(isFiltered ? "No event passes this filter" : "Nothing is remembered",
-      isFiltered ? "Older ones may, or those to come." : "What happens to locks appears here."),
+    return [empty(isFiltered ? "No event matches this filter" : "The history is empty",
+      isFiltered ? "Older or future events may match." : "Events of locks appear here."),
     pages(history, events)];
   }
   return [table("Events", kColumns, events, (row) => row.identity,
@@ -125,7 +125,7 @@ function view() {
   const live = state.route.query.before ? "Older events" : state.isPaused ? "Paused" : "Live";
   return [heading("Events", el("span.pill", { class: live === "Live" ? "good" : "soon" },
     el("span.dot", { class: live === "Live" ? "good" : "soon", "aria-hidden": "true" }), live)),
-  filterForm(), panel("What happened, the newest first", null, contentOf(state.data))];
+  filterForm(), panel("Events, newest first", null, contentOf(state.data))];
 }
 
 export default { title: "Events", everyMs: 1000, load, view };

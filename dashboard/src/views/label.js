@@ -1,4 +1,4 @@
-// One label: what happened to its locks, minute by minute.
+// One label: the events of its locks, minute by minute.
 import { el } from "../el.js";
 import { get } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
@@ -21,17 +21,17 @@ function charts(minutes) {
   const { at } = minutes;
   const line = (name, color, values) => ({ name, color, values });
   return el("div.charts",
-    chart("Acquired", "each second", [
+    chart("Acquired", "per second", [
       line("all", "c1", perSecond(minutes, "acquired")),
       line("after a wait", "c2", perSecond(minutes, "granted_after_wait"))], at, state.theme),
-    chart("What did not go well", "each minute", [
-      line("leases ended", "c4", perMinute(minutes, "expired")),
+    chart("Failures and denials", "per minute", [
+      line("leases expired", "c4", perMinute(minutes, "expired")),
       line("denied", "c3", perMinute(minutes, "denied")),
       line("timed out", "c2", perMinute(minutes, "timed_out"))], at, state.theme),
-    chart("Waits", "how long", [
+    chart("Waits", "duration", [
       line("p50", "c2", times(minutes, "wait_p50_ms")),
       line("p99", "c3", times(minutes, "wait_p99_ms"))], at, state.theme, duration),
-    chart("Holds", "how long", [
+    chart("Holds", "duration", [
       line("p50", "c1", times(minutes, "hold_p50_ms")),
       line("p99", "c3", times(minutes, "hold_p99_ms"))], at, state.theme, duration));
 }
@@ -39,7 +39,7 @@ function charts(minutes) {
 function facts(total) {
   const rows = [["Acquired", count(total.acquired)],
     ["After a wait", count(total.granted_after_wait)], ["Denied", count(total.denied)],
-    ["Leases ended", count(total.expired)], ["Timed out", count(total.timed_out)],
+    ["Leases expired", count(total.expired)], ["Timed out", count(total.timed_out)],
     ["Broken", count(total.broken)], ["Wait p99", duration(total.wait_p99_ms)],
     ["Longest wait", duration(total.wait_max_ms)], ["Hold p99", duration(total.hold_p99_ms)],
     ["Longest hold", duration(total.hold_max_ms)]];
@@ -54,14 +54,14 @@ function view() {
     kRanges.map(([value, text]) => button(text, () => changeQuery({ minutes: value }),
       { key: value, "aria-pressed": String(value === rangeOf(state.route.query)) })));
   const toLocks = state.route.title
-    ? el("a", { href: linkTo("locks", [], { label: state.route.title }) }, "Its locks") : null;
+    ? el("a", { href: linkTo("locks", [], { label: state.route.title }) }, "Show its locks") : null;
   if (!minutes) return [heading(name, range), placeholder()];
   return [
     heading(name, toLocks, range),
     panel("By minute", null, minutes.at.length === 0
-      ? empty("Nothing happened in this time", "No lock of this label was asked for.")
+      ? empty("No events in this period", "No lock with this label was requested.")
       : charts(minutes)),
-    total ? panel("Altogether in this time", null, facts(total)) : null,
+    total ? panel("Total for this period", null, facts(total)) : null,
   ];
 }
 

@@ -1,4 +1,4 @@
-// What happened to the locks of each label.
+// Counts, waits and holds of the locks of each label.
 import { el } from "../el.js";
 import { get, pathOf } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
@@ -42,18 +42,18 @@ const kColumns = [
       : el("a.key", { href: linkTo("label", [labelPath(row)]) }, row.label || kNoLabel)) },
   counted("Acquired", "acquired"),
   counted("After a wait", "granted_after_wait"),
-  counted("Denied", "denied", "Answered nil at once"),
+  counted("Denied", "denied", "Answered with nil immediately"),
   counted("Released", "released"),
-  number("Failures", "failures", failures, "Leases that ended, waits that timed out, breaks, " +
+  number("Failures", "failures", failures, "Expired leases, timed-out waits, broken holds, " +
     "lost sessions", (row) => el("span", { class: { bad: failures(row) > 0 } },
     count(failures(row)))),
-  timed("Wait p50", "wait_p50_ms", "Half of the waits were no longer"),
-  timed("Wait p99", "wait_p99_ms", "99 of 100 waits were no longer"),
-  timed("Hold p50", "hold_p50_ms", "Half of the holds were no longer"),
-  timed("Hold p99", "hold_p99_ms", "99 of 100 holds were no longer"),
+  timed("Wait p50", "wait_p50_ms", "50 % of the waits were at most this long"),
+  timed("Wait p99", "wait_p99_ms", "99 % of the waits were at most this long"),
+  timed("Hold p50", "hold_p50_ms", "50 % of the holds were at most this long"),
+  timed("Hold p99", "hold_p99_ms", "99 % of the holds were at most this long"),
 ];
 
-// One time axis for all: each label has the minutes from its first one on.
+// Merges the labels into one time axis; each label has data from its first minute on.
 function aligned(drawn, valuesOf, nothing) {
   const at = [...new Set(drawn.flatMap(({ minutes }) => minutes.at))].sort((a, b) => a - b);
   const series = drawn.map(({ name, minutes }, n) => {
@@ -74,9 +74,9 @@ function chartsPanel(drawn, range) {
     : (kRanges.find(([value]) => value === range) || ["", "Over time"])[1].replace("last", "Last");
   return panel(title, el("span.muted", "the labels with the most requests"),
     el("div.charts.three",
-      chart("Acquired", "each second", acquired.series, acquired.at, state.theme),
-      chart("Wait p99", "of each minute", waits.series, waits.at, state.theme, duration),
-      chart("Hold p99", "of each minute", holds.series, holds.at, state.theme, duration)));
+      chart("Acquired", "per second", acquired.series, acquired.at, state.theme),
+      chart("Wait p99", "per minute", waits.series, waits.at, state.theme, duration),
+      chart("Hold p99", "per minute", holds.series, holds.at, state.theme, duration)));
 }
 
 function view() {
@@ -90,9 +90,9 @@ function view() {
   return [
     heading("Labels", beside),
     chartsPanel(drawn, range),
-    el("div.narrow-only", filters("Order of labels", 0, sortChoice(kColumns, order))),
+    el("div.narrow-only", filters("Sort labels", 0, sortChoice(kColumns, order))),
     panel("By label", null, rows.length === 0
-      ? empty("Nothing happened in this time", "Locks are counted here by their LABEL.")
+      ? empty("No events in this period", "Events of locks are counted here by LABEL.")
       : table("Counts, waits and holds by label", kColumns, rows, (row) => row.label || "",
         { order, foot: rows.length > 1 ? { ...statistics.total, isTotal: true } : null }),
     el("p.muted.note", `Counted since ${moment(since)}.`)),

@@ -1,4 +1,4 @@
-// One lock: who has it, who waits, what happened, and how to free it.
+// One lock: its holders, its waiters, its history, and how to free it.
 import { el } from "../el.js";
 import { fieldOf, get, post } from "../api.js";
 import { age, changeQuery, state } from "../state.js";
@@ -9,7 +9,7 @@ import { afterOf, eventTag, whyOf } from "./events.js";
 import { count, duration, moment, plural } from "../format.js";
 import { confirm } from "../dialog.js";
 
-// Those of a line that the lock itself comes with.
+// The number of waiters that the lock's own response contains.
 const kPlaces = 100;
 const kNamedInLines = 8;
 
@@ -23,7 +23,7 @@ async function load({ path: [db, key], query }) {
   return { lock, history, from, places: further ? further.line : lock.line };
 }
 
-// By the bytes of the key, as they stand in the path.
+// Requests the history by the percent-encoded key of the URL.
 function loadHistory(db, key, { before }) {
   const page = before ? `&before=${before}` : "";
   return get(`history?db=${db}&count=50&key=${key}${page}`);
@@ -32,29 +32,29 @@ function loadHistory(db, key, { before }) {
 function sentence(lock) {
   const { holders, waiters } = lock;
   const parts = [];
-  if (lock.override === 0) parts.push("It is drained: nobody new is let in.");
+  if (lock.override === 0) parts.push("It is drained: there are no new grants.");
   else if (lock.override !== null) parts.push(`An override sets its limit to ${lock.override}.`);
   if (holders.length === 1) {
     const [only] = holders;
     parts.push(`${only.owner} has held it for ${duration(only.held_ms + age())}.`);
   } else if (holders.length > 1) {
-    parts.push(`${plural(lock.holder_count, "owner holds", "owners hold")} it, up to ` +
-      `${count(lock.limit)} may; the oldest for ${duration(holders[0].held_ms + age())}.`);
+    parts.push(`${plural(lock.holder_count, "owner holds", "owners hold")} it (the limit is ` +
+      `${count(lock.limit)}), the oldest for ${duration(holders[0].held_ms + age())}.`);
   } else if (lock.cooling_ms > 0) {
-    parts.push(`Nobody holds it; it cools for ${duration(lock.cooling_ms)}.`);
+    parts.push(`Nobody holds it; its cooldown ends in ${duration(lock.cooling_ms)}.`);
   } else if (lock.reserved > 0) {
-    parts.push("Nobody holds it: it is kept for one who is away.");
+    parts.push("Nobody holds it; it is reserved for a waiter that is away.");
   } else parts.push("Nobody holds it.");
-  if (waiters === 0) parts.push("Nobody waits.");
+  if (waiters === 0) parts.push("Nobody is waiting.");
   else {
     const first = lock.line.find((place) => place.state === "waiting") || lock.line[0];
-    parts.push(`${plural(waiters, "owner waits", "owners wait")}` +
+    parts.push(`${plural(waiters, "owner is waiting", "owners are waiting")}` +
       (first ? `; the first, ${first.owner}, for ${duration(first.waited_ms + age())}.` : "."));
   }
   return parts.join(" ");
 }
 
-// Whether there is room for that place once the holds of `ending` are gone.
+// Whether that waiter can be granted the lock once the holds in `ending` have ended.
 function isGrantedThen(lock, next, ending) {
   const others = lock.holder_count - ending.length;
   const limit = lock.override === null ? Math.min(next.limit, lock.limit) : lock.override;
@@ -65,22 +65,24 @@ function isGrantedThen(lock, next, ending) {
 
 function whoIsNext(lock, ending) {
   const next = lock.line.find((place) => place.state === "waiting") || lock.line[0];
-  if (lock.override === 0) return "It is drained: nobody is granted it while the override holds.";
+  if (lock.override === 0) {
+    return "It is drained: nobody is granted it while the override is in force.";
+  }
   if (!next) {
-    return lock.holder_count > ending.length ? "Nobody waits."
-      : "Nobody waits, so it is free then.";
+    return lock.holder_count > ending.length ? "Nobody is waiting."
+      : "Nobody is waiting, so the lock becomes free.";
   }
   return isGrantedThen(lock, next, ending)
-    ? `The next in line, ${next.owner}, is granted it at once.`
-    : `The next in line is ${next.owner}; it is granted it when there is room for it.`;
+    ? `The next waiter, ${next.owner}, is granted it at once.`
+    : `The next waiter is ${next.owner}, which is granted it when a slot is free.`;
 }
 
-const kNotTold = "The holder is not told: what it does under the lock goes on until it notices. " +
-  "Only a resource that refuses old tokens is safe from that.";
+const kNotTold = "The holder is not notified: it continues to work under the lock until it " +
+  "notices. Only a resource that refuses old tokens is protected from this.";
 
-const nothingToEnd = (lock) => `Nothing to end: ${lock.key} was not held by them any more.`;
+const nothingToEnd = (lock) => `Nothing to end: they no longer held ${lock.key}.`;
 
-// One by one by their names: whoever has come meanwhile keeps it.
+// Ends holds one by one by owner, so that an owner that came later keeps its hold.
 async function endHolds(lock, ending, body) {
   let ended = 0;
   for (const holder of ending) {
@@ -89,7 +91,7 @@ async function endHolds(lock, ending, body) {
   return ended ? `${plural(ended, "hold", "holds")} of ${lock.key} ended.` : nothingToEnd(lock);
 }
 
-// A room that is kept or cools has no holder to name.
+// Ends reservations and cooldowns, which have no holder to name.
 async function endRooms(lock, body) {
   const { path: [db, key] } = state.route;
   const { holders } = await get(`locks/${db}/${key}`);
@@ -106,7 +108,8 @@ function whoLosesIt(lock, ending) {
         `${duration(one.held_ms + age())}.`);
   const others = lock.holder_count - lock.holders.length;
   return others > 0 && ending.length > 1
-    ? [...lines, `${plural(others, "holder that is", "holders that are")} not shown keep theirs.`]
+    ? [...lines, `${plural(others, "holder that is not shown keeps",
+      "holders that are not shown keep")} it.`]
     : lines;
 }
 
@@ -118,8 +121,8 @@ function breakHolds(lock, holder) {
     lines: [...whoLosesIt(lock, ending), whoIsNext(lock, ending), kNotTold],
     keys: ending.length > kNamedInLines ? ending.map((one) => one.owner) : [],
     listed: "Holders",
-    fields: [{ name: "reason", label: "Reason, for the history", maxLength: 256 }],
-    confirm: "Break it",
+    fields: [{ name: "reason", label: "Reason (recorded in the history)", maxLength: 256 }],
+    confirm: "Break lock",
     act: async ({ reason }) => {
       const body = { ...fieldOf(lock, "key"), db: lock.db, ...(reason ? { reason } : {}) };
       return ending.length > 0 ? endHolds(lock, ending, body) : endRooms(lock, body);
@@ -129,16 +132,16 @@ function breakHolds(lock, holder) {
 
 function cancelPlace(lock, place) {
   confirm({
-    title: `Take ${place.owner} out of the line`,
+    title: `Remove ${place.owner} from the queue`,
     lines: [`It has waited for ${lock.key} for ${duration(place.waited_ms + age())}, at position ` +
       `${place.position}.`, "Its request is answered with the error CANCELLED. If it asks again, " +
-      "it stands at the end of the line."],
-    confirm: "Take it out",
+      "it joins at the end of the queue."],
+    confirm: "Remove",
     act: async () => {
       const { cancelled } = await post("cancel",
         { ...fieldOf(lock, "key"), db: lock.db, ...fieldOf(place, "owner") });
-      return cancelled ? `${place.owner} does not wait any more.`
-        : `${place.owner} was not in the line any more.`;
+      return cancelled ? `${place.owner} is no longer waiting.`
+        : `${place.owner} was no longer in the queue.`;
     },
   });
 }
@@ -148,7 +151,7 @@ function holderColumns(lock) {
     { name: "Owner", isWide: true, line: 1, isBare: true, cell: (row) => el("strong", row.owner) },
     { name: "Held for", isNumber: true, cell: (row) => running(row.held_ms) },
     { name: "Lease left", isNumber: true, cell: (row) => left(row.ttl_ms,
-      row.session !== null ? "with its session" : "no end") },
+      row.session !== null ? "with its session" : "no expiry") },
     { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
     { name: "Token", isNumber: true, cell: (row) => row.token },
     { name: "Label", line: 1, isBare: true, isEmpty: (row) => !row.label, cell: labelOf },
@@ -166,12 +169,12 @@ function placeColumns(lock) {
     { name: "Position", isNumber: true, line: 1, isBare: true, cell: (row) => row.position },
     { name: "Owner", isWide: true, line: 1, isBare: true, cell: (row) => el("strong", row.owner) },
     { name: "Waited", isNumber: true, cell: (row) => running(row.waited_ms) },
-    { name: "Gives up in", isNumber: true,
+    { name: "Times out in", isNumber: true,
       cell: (row) => left(row.state === "waiting" ? row.wait_left_ms : row.keep_ms, "never") },
     { name: "State", line: 1, isBare: true, cell: (row) => el("span.tag", row.state) },
     { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
-    { name: "Act", isUnseen: true, line: 1, cell: (row) => actButton("cancel", "Take out",
-      () => cancelPlace(lock, row), { "aria-label": `Take out ${row.owner}` }) },
+    { name: "Act", isUnseen: true, line: 1, cell: (row) => actButton("cancel", "Remove",
+      () => cancelPlace(lock, row), { "aria-label": `Remove ${row.owner}` }) },
   ];
 }
 
@@ -188,7 +191,7 @@ const kEventColumns = [
 function counters(lock) {
   const facts = [["Limit", count(lock.limit)], ["Mode", lock.mode || "–"],
     ["Acquired", count(lock.acquired)], ["After a wait", count(lock.granted_after_wait)],
-    ["Denied", count(lock.denied)], ["Leases ended", count(lock.expired)],
+    ["Denied", count(lock.denied)], ["Leases expired", count(lock.expired)],
     ["Mean hold", duration(lock.hold_mean_ms)], ["Mean wait", duration(lock.wait_mean_ms)]];
   return el("dl.facts", facts.map(([name, value]) =>
     el("div", { key: name }, el("dt", name), el("dd", value))));
@@ -196,37 +199,37 @@ function counters(lock) {
 
 function holdersPanel(lock) {
   if (lock.holders.length === 0) {
-    return panel("Holders", null, empty("Nobody holds it", "What happened to it is below."));
+    return panel("Holders", null, empty("Nobody holds it", "Its history is below."));
   }
   return panel("Holders", null,
     table("Holders of this lock", holderColumns(lock), lock.holders, (row) => row.token),
     lock.holder_count > lock.holders.length ? el("p.muted.note",
-      `The first ${lock.holders.length}; ${count(lock.holder_count - lock.holders.length)} more ` +
-      "hold it.") : null);
+      `The first ${lock.holders.length} holders; there are ` +
+      `${count(lock.holder_count - lock.holders.length)} more.`) : null);
 }
 
 function linePanel({ lock, places, from }) {
-  const first = from ? button("First places", () => changeQuery({ from: "" })) : null;
+  const first = from ? button("First page", () => changeQuery({ from: "" })) : null;
   if (places.length === 0) {
-    return panel("Line", null, from ? empty("Nobody is so far behind", "The line is shorter.")
-      : empty("Nobody waits", "The next to ask is granted it as soon as there is room."),
+    return panel("Queue", null, from ? empty("No waiters here", "The queue is shorter than that.")
+      : empty("Nobody is waiting", "The next request is granted as soon as a slot is free."),
     first && paging(first));
   }
   const isMore = places.length === kPlaces;
-  return panel("Line", null,
-    table("Who waits, in order", placeColumns(lock), places, (row) => row.position),
+  return panel("Queue", null,
+    table("Waiters in queue order", placeColumns(lock), places, (row) => row.position),
     from || isMore ? paging(el("span.muted",
-      `Places ${count(from + 1)} to ${count(from + places.length)} of ${count(lock.waiters)}`),
-    first, isMore ? button("Next places",
+      `Waiters ${count(from + 1)} to ${count(from + places.length)} of ${count(lock.waiters)}`),
+    first, isMore ? button("Next page",
       () => changeQuery({ from: String(from + places.length) })) : null) : null);
 }
 
 function historyPanel(history) {
   const { before } = state.route.query;
   return panel("History", null, history.events.length === 0
-    ? empty(before ? "Nothing older is remembered" : "Nothing is remembered",
-      "History has a fixed size; the oldest is forgotten.")
-    : table("What happened to this lock, the newest first", kEventColumns, history.events),
+    ? empty(before ? "There are no older events" : "There are no events",
+      "The history has a fixed size and drops the oldest events.")
+    : table("Events of this lock, newest first", kEventColumns, history.events),
   before || history.next_before !== null ? paging(
     before ? button("Newest", () => changeQuery({ before: "" })) : null,
     history.next_before !== null ? button("Older",
@@ -244,7 +247,7 @@ function view() {
     holdersPanel(lock),
     linePanel(state.data),
     historyPanel(history),
-    panel("Counted", null, counters(lock)),
+    panel("Counters", null, counters(lock)),
   ];
 }
 

@@ -1,4 +1,4 @@
-// All locks, by filters.
+// All locks, with filters.
 import { el } from "../el.js";
 import { get, post } from "../api.js";
 import { changeQuery, state } from "../state.js";
@@ -11,7 +11,7 @@ import { confirm } from "../dialog.js";
 
 const kPage = 50;
 const kRowsMax = 1000;
-// A page of a walk may be empty with others behind it.
+// A page of a scan may be empty although later ones are not.
 const kEmptyPagesMax = 10;
 const kUnsorted = "none";
 const kFilters = ["match", "label", "owner", "waiting", "held", "db", "endless"];
@@ -54,7 +54,7 @@ function textFilter(label, name, attributes, format) {
 
 function filterForm() {
   const query = state.route.query;
-  return filters("Filter of locks", kFilters.filter((name) => query[name]).length,
+  return filters("Lock filter", kFilters.filter((name) => query[name]).length,
     textFilter("Key matches", "match", { placeholder: "order:*", id: "filter" }),
     textFilter("Label", "label"),
     textFilter("Owner", "owner"),
@@ -64,7 +64,7 @@ function filterForm() {
     textFilter("Database", "db", { placeholder: "all", class: "short" }, kDatabaseFormat),
     el("label.check", el("input", { type: "checkbox", checked: query.endless === "1",
       onchange: (event) => changeQuery({ endless: event.target.checked ? "1" : "", cursor: "",
-        count: "" }) }), "without end"),
+        count: "" }) }), "no expiry"),
     el("label.check", el("input", { type: "checkbox",
       checked: orderOf(query, "wait").by === kUnsorted,
       onchange: (event) => changeQuery({ sort: event.target.checked ? kUnsorted : "", reverse: "",
@@ -73,12 +73,12 @@ function filterForm() {
 }
 
 function linesOfDryRun(answer, match) {
-  if (answer.locks === 0) return [`No lock in this database that is held matches ${match}.`];
+  if (answer.locks === 0) return [`No held lock in this database matches ${match}.`];
   const more = answer.locks - answer.keys.length;
   return [
     `${plural(answer.broken, "hold", "holds")} on ${plural(answer.locks, "lock", "locks")} would ` +
-      `end at once. The first in each queue is granted its lock.`,
-    "The holders are not told: what they do under the lock goes on until they notice.",
+      `end at once. The first waiter in each queue is granted its lock.`,
+    "Holders are not notified: they continue to work under the lock until they notice.",
     more > 0 ? `The first ${answer.keys.length} of them (${count(more)} more):` : "These:",
   ];
 }
@@ -87,13 +87,13 @@ function breakMatching() {
   const match = state.route.query.match;
   const db = Number(state.route.query.db || 0);
   confirm({
-    title: `Break all that match ${match} in database ${db}`,
+    title: `Break all locks that match ${match} in database ${db}`,
     prepare: async () => {
       const answer = await post("break-matching", { match, db, dry_run: true });
       return { lines: linesOfDryRun(answer, match), keys: answer.keys.map((one) => one.key),
         isPossible: answer.locks > 0 };
     },
-    fields: [{ name: "reason", label: "Reason, for the history", maxLength: 256 }],
+    fields: [{ name: "reason", label: "Reason (recorded in the history)", maxLength: 256 }],
     confirm: "Break them all",
     act: async ({ reason }) => {
       const answer = await post("break-matching", { match, db, ...(reason ? { reason } : {}) });
@@ -121,21 +121,22 @@ function pages(locks) {
       : el("span.muted", "This is the last page."));
 }
 
-// It knows the key and the database only: with another filter it would end what is not shown.
+// The command knows only the key and the database; with another filter it would end locks that are
+// not shown.
 function breakButton(query) {
   if (!query.match || selection.count()) return null;
   const isExact = query.db && !["label", "owner", "waiting", "held", "endless"]
     .some((name) => query[name]);
-  return isExact ? actButton("break", "Break all that match …", breakMatching)
-    : el("span.muted", "To break all that match, filter by key and database only.");
+  return isExact ? actButton("break", "Break all matches …", breakMatching)
+    : el("span.muted", "To break all matches, filter by key and database only.");
 }
 
 function selectionBar() {
   if (!selection.count()) return null;
   return el("div.selected", { role: "group", "aria-label": "Selected locks" },
     el("strong", `${count(selection.count())} selected`),
-    el("span.muted", selection.isFull() ? "These are the most at once."
-      : "The list stands still meanwhile."),
+    el("span.muted", selection.isFull() ? "You cannot select more at once."
+      : "The list is not updated meanwhile."),
     button("Clear", selection.clear),
     actButton("break", "Break selected …", breakSelected));
 }
@@ -148,19 +149,19 @@ function contentOf(locks) {
       { order: orderOf(query, "wait"), selection }), pages(locks)];
   }
   if (query.cursor || locks.cursor !== "0") {
-    return [locks.cursor === "0" ? empty("No further lock", "This was the last page.")
-      : empty("None so far", "The next page may have locks that pass this filter."),
+    return [locks.cursor === "0" ? empty("No more locks", "This was the last page.")
+      : empty("None on this page", "The next page may have locks that match this filter."),
     pages(locks)];
   }
   return kFilters.some((name) => query[name])
-    ? empty("No lock passes this filter", "Empty a field to see more.")
-    : empty("No locks", "Nobody holds or waits for anything.");
+    ? empty("No lock matches this filter", "Clear a field to see more.")
+    : empty("No locks", "No lock is held or waited for.");
 }
 
 function view() {
   const { locks } = state.data;
   return [heading("Locks", breakButton(state.route.query)), filterForm(), selectionBar(),
-    panel("Locks that are held or waited for", null, contentOf(locks))];
+    panel("Held and awaited locks", null, contentOf(locks))];
 }
 
 export default { title: "Locks", everyMs: 3000, load, view };

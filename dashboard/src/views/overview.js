@@ -1,4 +1,4 @@
-// How it goes: who is blocked now, and the last hours.
+// The current blockages and the last hours.
 import { el } from "../el.js";
 import { get } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
@@ -38,7 +38,7 @@ const kColumns = [
   { name: "Longest wait", isNumber: true,
     cell: (row) => running(row.longest_wait_ms, { class: "strong" }) },
   { name: "Held by", isWide: true, line: 3, cell: (row) => (row.holders === 0
-    ? el("span.muted", "nobody: kept for the next, or drained")
+    ? el("span.muted", "nobody: reserved, cooling down or drained")
     : el("span", row.first_owner,
       row.holders > 1 ? el("span.muted", ` and ${count(row.holders - 1)} more`) : null)) },
   { name: "Held for", isNumber: true, line: 3, isEmpty: (row) => !row.holders,
@@ -48,16 +48,17 @@ const kColumns = [
 function blockedPanel(blocked) {
   const rows = blocked.locks;
   const all = el("a", { href: linkTo("locks", [], { waiting: "0", sort: "wait" }) },
-    "All of them");
+    "Show all");
   if (rows.length === 0) {
-    return panel("Who waits now", null,
-      empty("Nobody waits", "Every lock that was asked for has been granted."));
+    return panel("Locks with waiters", null,
+      empty("Nobody is waiting", "Every requested lock has been granted."));
   }
-  return panel(`Who waits now`, blocked.found > rows.length ? all : null,
-    table("Locks that somebody waits for, the longest wait first", kColumns, rows,
+  return panel("Locks with waiters", blocked.found > rows.length ? all : null,
+    table("Locks with waiters, longest wait first", kColumns, rows,
       (row) => `${row.db}/${row.key}`),
     blocked.found > rows.length
-      ? el("p.muted.note", `The longest ${kRows} of ${plural(blocked.found, "lock", "locks")}.`)
+      ? el("p.muted.note",
+        `The ${kRows} longest waits of ${plural(blocked.found, "lock", "locks")}.`)
       : null);
 }
 
@@ -65,12 +66,12 @@ function figures(blocked) {
   const { status, rates } = state.server;
   const longest = blocked.locks.length ? blocked.locks[0].longest_wait_ms : 0;
   return el("dl.figures",
-    figure("Waiting", count(status.locks.waiters), "Places in line now"),
+    figure("Waiting", count(status.locks.waiters), "Current waiters"),
     figure("Longest wait", blocked.locks.length ? running(longest) : "–"),
-    figure("Held", count(status.locks.holders), "Holds of all locks now"),
+    figure("Held", count(status.locks.holders), "Current holds of all locks"),
     figure("Grants / s", rate(rates.granted)),
-    figure("Handed over / s", rate(rates.handedOver), "Grants to those who waited"),
-    figure("Leases ended / s", rate(rates.expired), "Holds ended by time, not by their owners"),
+    figure("Handed over / s", rate(rates.handedOver), "Grants to waiters"),
+    figure("Leases expired / s", rate(rates.expired), "Holds that ended by time"),
     figure("Requests / s", rate(rates.requests)),
     figure("Connections", count(status.clients.connected_clients)));
 }
@@ -83,15 +84,15 @@ function charts(data) {
   const of = (name) => perSecond(data[name], data.span_ms);
   const theme = state.theme;
   return el("div.charts",
-    chart("Grants", "each second", [
+    chart("Grants", "per second", [
       { name: "all", color: "c1", values: of("granted") },
       { name: "handed over", color: "c2", values: of("granted_after_wait") }], at, theme),
     chart("Waiting", "at the end of each minute", [
       { name: "waiting", color: "c3", values: data.waiting }], at, theme),
-    chart("Requests", "each second", [
+    chart("Requests", "per second", [
       { name: "requests", color: "c1", values: of("requests") }], at, theme),
-    chart("What did not go well", "each minute", [
-      { name: "leases ended", color: "c4", values: data.expired },
+    chart("Failures and denials", "per minute", [
+      { name: "leases expired", color: "c4", values: data.expired },
       { name: "denied", color: "c3", values: data.denied },
       { name: "timed out", color: "c2", values: data.timed_out }], at, theme));
 }

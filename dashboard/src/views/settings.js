@@ -16,25 +16,26 @@ function whatLimitDoes({ pattern, limit }) {
   const keys = `keys that match ${pattern || "the pattern"}`;
   if (limit === "") return "";
   if (Number(limit) === 0) {
-    return `Drains ${keys}: whoever holds one goes on, nobody new is let in.`;
+    return `Drains ${keys}: holders keep their locks, and there are no new grants.`;
   }
-  return `At most ${limit} may hold each of the ${keys} at once. Nobody is ended by it.`;
+  return `At most ${limit} owners may hold each of the ${keys} at once. Existing holds do not end.`;
 }
 
 function setLimit() {
   confirm({
-    title: "Set a limit for all that match",
-    lines: ["0 drains: whoever holds a lock goes on, nobody new is let in, and those who wait " +
-      "keep their places. More lets in more of those that gave a LIMIT; fewer ends nobody."],
+    title: "Set a limit for all matching keys",
+    lines: ["0 drains: holders keep their locks, there are no new grants, and waiters keep " +
+      "their places. A higher limit admits more of the requests that have a LIMIT; a lower one " +
+      "does not end any hold."],
     fields: [
-      { name: "pattern", label: "Keys that match", hint: "api:maps:*", isRequired: true },
+      { name: "pattern", label: "Key pattern", hint: "api:maps:*", isRequired: true },
       { name: "db", label: "Database", value: "0", pattern: "[0-9]|1[0-5]", isRequired: true },
-      { name: "limit", label: "How many may hold each of them", pattern: "[0-9]+",
+      { name: "limit", label: "Maximum holders per key", pattern: "[0-9]+",
         isRequired: true },
-      { name: "seconds", label: "For so many seconds; empty: until it is deleted",
+      { name: "seconds", label: "Duration in seconds (empty: until deleted)",
         pattern: "[0-9]*" },
       { name: "reason", label: "Reason", maxLength: 256 }],
-    confirm: "Set it",
+    confirm: "Set limit",
     act: async ({ pattern, db, limit, seconds, reason }) => {
       await post("limits/set", { pattern, db: Number(db), limit: Number(limit),
         ...(seconds ? { seconds: Number(seconds) } : {}), ...(reason ? { reason } : {}) });
@@ -46,13 +47,13 @@ function setLimit() {
 function deleteLimit(row) {
   confirm({
     title: `End the override of ${row.pattern}`,
-    lines: [row.limit === 0 ? "It drains these keys now. Those in line are granted them at once."
-      : `It sets their limit to ${row.limit} now. What clients ask for counts again.`],
-    confirm: "End it",
+    lines: [row.limit === 0 ? "It drains these keys now. Their waiters are granted them at once."
+      : `It sets their limit to ${row.limit} now. Then the limits of the requests apply again.`],
+    confirm: "End override",
     act: async () => {
       const { deleted } = await post("limits/delete",
         { ...fieldOf(row, "pattern"), db: row.db });
-      return deleted ? `The override of ${row.pattern} has ended.` : "It had ended already.";
+      return deleted ? `The override of ${row.pattern} has ended.` : "It had already ended.";
     },
   });
 }
@@ -60,14 +61,15 @@ function deleteLimit(row) {
 function change({ name, value, secret, description }) {
   confirm({
     title: `Change ${name}`,
-    lines: [description, `It is ${value === "" ? "empty" : value} now. The change holds until ` +
-      "the next start; to keep it, write it into the configuration file."],
+    lines: [description, `The current value is ${value === "" ? "empty" : value}. ` +
+      "The change lasts until the next restart; to make it permanent, add it to the " +
+      "configuration file."],
     fields: [{ name: "value", label: "New value", value: secret ? "" : value,
       type: secret ? "password" : "text" }],
-    confirm: "Change it",
+    confirm: "Change",
     act: async (values) => {
       await post("settings", { name, value: values.value });
-      return secret ? `${name} is changed.` : `${name} is ${values.value} now.`;
+      return secret ? `${name} was changed.` : `${name} is now ${values.value}.`;
     },
   });
 }
@@ -92,15 +94,15 @@ const shown = (value) => (value === "" ? el("span.muted", "empty") : value);
 const kOptionColumns = [
   { name: "Option", sort: "name", sortBy: (row) => row.name, isWide: true, line: 1, isBare: true,
     cell: (row) => [el("code.strong", row.name), row.redis_name && row.redis_name !== row.name
-      ? el("span.muted", ` in Redis ${row.redis_name}`) : null] },
+      ? el("span.muted", ` Redis: ${row.redis_name}`) : null] },
   { name: "Value", isWide: true, isBare: true, cell: (row) => [shown(row.value),
     row.value === row.default || row.secret ? null
       : el("span.muted", ` (default: ${row.default === "" ? "empty" : row.default})`)] },
   { name: "Meaning", isWide: true, line: 3, isBare: true,
     cell: (row) => el("span.muted", row.description) },
-  { name: "Changes", sort: "changeable", sortBy: (row) => (row.changeable ? "at once" : "restart"),
-    line: 1, isEmpty: (row) => row.changeable,
-    cell: (row) => el("span.muted", row.changeable ? "at once" : "with a restart") },
+  { name: "Changes", sort: "changeable", line: 1,
+    sortBy: (row) => (row.changeable ? "immediately" : "restart"), isEmpty: (row) => row.changeable,
+    cell: (row) => el("span.muted", row.changeable ? "immediately" : "after a restart") },
   { name: "Act", isUnseen: true, line: 1, isEmpty: (row) => !row.changeable,
     cell: (row) => (row.changeable ? actButton("settings", "Change …", () => change(row),
       { class: "", "aria-label": `Change ${row.name}` }) : null) },
@@ -113,7 +115,7 @@ function optionsPanel(options) {
   const order = orderOf(query, "");
   const rows = sorted(kOptionColumns, options.filter(isFound), order);
   const find = filter("Find", "match", (match) => changeQuery({ match }), { id: "filter" });
-  return panel("Options", find, rows.length === 0 ? empty("No option has such a name", "")
+  return panel("Options", find, rows.length === 0 ? empty("No option has this name", "")
     : table("Options of the server", kOptionColumns, rows, (row) => row.name, { order }));
 }
 
@@ -124,8 +126,8 @@ function view() {
     heading("Settings and limits"),
     panel("Overrides of LIMIT", actButton("limits", "Set a limit …", setLimit, { class: "" }),
       limits.length === 0
-        ? empty("None is in force", "Each lock has the limit that its clients ask for.")
-        : table("Overrides that are in force", kLimitColumns, limits,
+        ? empty("No overrides", "Each lock has the limit that its requests specify.")
+        : table("Current overrides", kLimitColumns, limits,
           (row) => `${row.db}/${row.pattern}`)),
     optionsPanel(options),
   ];

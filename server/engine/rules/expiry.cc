@@ -214,7 +214,7 @@ bool Expiry::Advance(std::size_t steps_max, Step step) {
 
 TimeMs Expiry::NextDeadline() const {
   if (state_.is_frozen) return kNever;
-  if (limits_.IsAnyQueueUnseen()) return 0;
+  if (limits_.IsAnyQueueUnseen() || !state_.closed.sessions.empty()) return 0;
   const TimeMs tick = std::min(state_.wheel.NextTick(), state_.overrides.next_end());
   return tick >= kNever ? kNever : tick + 1;
 }

@@ -45,12 +45,29 @@ void Sessions::Detach(Attachment& attachment, Step step) {
     }
     expiry_.ExpireAndGrant(locks, step);
   }
-  while (!attachment.sessions.empty()) {
-    auto& hold = static_cast<Claim&>(attachment.sessions.front());
-    const LockList locks = {&hold.lock};
-    LoseSession(hold, step.now);
-    expiry_.ExpireAndGrant(locks, step);
+  for (; !attachment.sessions.empty() && ended_at_once_ < kEndedAtOnceMax; ++ended_at_once_) {
+    EndFirst(attachment, step);
   }
+  while (!attachment.sessions.empty()) {
+    holds_.Bind(static_cast<Claim&>(attachment.sessions.front()), state_.closed);
+  }
+}
+
+bool Sessions::EndClosed(std::size_t holds_max, Step step) {
+  ended_at_once_ = 0;
+  if (state_.is_frozen) return false;
+  for (; !state_.closed.sessions.empty(); --holds_max) {
+    if (holds_max == 0) return true;
+    EndFirst(state_.closed, step);
+  }
+  return false;
+}
+
+void Sessions::EndFirst(Attachment& attachment, Step step) {
+  auto& hold = static_cast<Claim&>(attachment.sessions.front());
+  const LockList locks = {&hold.lock};
+  LoseSession(hold, step.now);
+  expiry_.ExpireAndGrant(locks, step);
 }
 
 void Sessions::LoseSession(Claim& hold, TimeMs now) {

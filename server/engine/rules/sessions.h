@@ -1,8 +1,9 @@
 // Connections: when one closes, its places outlive it by KEEP or for the reconnect grace, its
-// sessions end or have their GRACE, and its watchers go. A grant that did not reach its owner is
-// undone.
+// sessions end or have their GRACE, and its watchers go. If it had very many sessions, they end in
+// several calls. A grant that did not reach its owner is undone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "server/engine/api/step.h"
@@ -34,14 +35,21 @@ class Sessions {
 
   bool UndoGrant(std::uint64_t key_hash, Token token, Step step);
   void Detach(Attachment& attachment, Step step);
+  // Ends the holds that Detach left, at most about that many. True: there are more.
+  bool EndClosed(std::size_t holds_max, Step step);
   void EndWaits(Attachment& attachment, Step step);
 
  private:
   static LockList LocksOf(Pending& pending);
   void Unlink(Attachment& attachment);
+  void EndFirst(Attachment& attachment, Step step);
   void LoseSession(Claim& hold, TimeMs now);
   static void AdoptRequest(Claim& claim, const Claim& first);
   bool UndoMultiLock(MultiLock& multi_lock, Step step);
+
+  // A grant to the next waiter takes microseconds, and other connections wait meanwhile: beyond
+  // this number between two calls of EndClosed, the holds are left to it.
+  static constexpr std::size_t kEndedAtOnceMax = 1000;
 
   EngineState& state_;
   Claims claims_;
@@ -51,6 +59,7 @@ class Sessions {
   Places& places_;
   Watchers& watchers_;
   Expiry& expiry_;
+  std::size_t ended_at_once_ = 0;
 };
 
 }  // namespace fairlock::engine

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/api/attachment.h"
 #include "server/engine/api/change_log.h"
 #include "server/engine/api/engine_options.h"
 #include "server/engine/api/inspection.h"
@@ -77,6 +78,7 @@ struct EngineState {
   QueueSet queues;
   std::uint64_t next_queue_number = 1;
   std::vector<LockEntry*> queues_to_grant;  // to be considered by the next Grants::GrantNext
+  Attachment closed;  // connections that have closed: their last holds, which end soon
   bool is_in_transaction = false;
   bool is_in_past = false;  // in a transaction: what was due before it began is being ended
   std::uint64_t limit_changes_before_transaction = 0;

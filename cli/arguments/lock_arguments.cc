@@ -1,0 +1,59 @@
+#include "cli/arguments/lock_arguments.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::int64_t kLimitMax = 1'000'000;
+
+}  // namespace
+
+void AddLockArguments(Arguments& arguments, LockArguments& words) {
+  arguments.Lease("--ttl", words.ttl_ms, "How long the lease lasts unless it is renewed (30s)");
+  arguments.Number("--limit", words.limit, {1, kLimitMax},
+                   "Share the lock with others, up to this many holders");
+  arguments.Flag("--shared", words.is_shared, "Share the lock with others that use --shared");
+  arguments.Duration("--min-hold", words.min_hold_ms,
+                     "Grant the lock to nobody else for this long");
+  arguments.Text("--label", words.label, "Kind of lock, for the statistics");
+}
+
+void AddDuration(std::vector<std::string>& words, std::string_view name, DurationMs duration_ms) {
+  words.emplace_back(name);
+  words.push_back(duration_ms >= kForever ? "FOREVER" : std::to_string(duration_ms));
+}
+
+std::vector<std::string> RequestOn(std::string_view command, const std::vector<std::string>& keys) {
+  std::vector<std::string> request;
+  if (keys.size() == 1) {
+    request.emplace_back(command);
+  } else {
+    request = {"M" + std::string(command), std::to_string(keys.size())};
+  }
+  request.insert(request.end(), keys.begin(), keys.end());
+  return request;
+}
+
+std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,
+                                     const LockArguments& words) {
+  std::vector<std::string> request = RequestOn("LOCK", keys);
+  request.push_back(owner);
+  if (words.ttl_ms) AddDuration(request, "PX", *words.ttl_ms);
+  if (words.wait_ms && *words.wait_ms > 0) AddDuration(request, "WAIT", *words.wait_ms);
+  if (words.limit) request.insert(request.end(), {"LIMIT", std::to_string(*words.limit)});
+  if (words.is_shared) request.emplace_back("SHARED");
+  if (words.min_hold_ms) AddDuration(request, "MINHOLD", *words.min_hold_ms);
+  if (words.label) request.insert(request.end(), {"LABEL", *words.label});
+  return request;
+}
+
+std::string NameKeys(const std::vector<std::string>& keys, const Screen& screen) {
+  std::string text;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0) text += i + 1 == keys.size() ? " and " : ", ";
+    text += screen.Quoted(keys[i]);
+  }
+  return text;
+}
+
+}  // namespace fairlock::cli

@@ -1,0 +1,20 @@
+// Suggests the known word that a mistyped word was probably meant to be.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlock::cli {
+
+// Returns the nearest name, by letters that are missing, wrong, extra or transposed; among equally
+// near names, one with the same letters. Empty if none is near.
+std::string Nearest(std::string_view word, const std::vector<std::string>& names);
+
+// Like Nearest(), but also knows the words that other tools use for these commands.
+std::string SuggestCommand(std::string_view word, const std::vector<std::string>& names);
+
+// "did you mean `locks`? ", or empty.
+std::string Suggestion(const std::string& nearest);
+
+}  // namespace fairlock::cli

@@ -1,0 +1,112 @@
+// A non-blocking connection to the server: sends requests, receives replies.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/base/clock.h"
+#include "cli/base/descriptor.h"
+#include "cli/base/result.h"
+#include "cli/connection/endpoint.h"
+#include "cli/connection/settings.h"
+#include "cli/connection/tls_connection.h"
+#include "protocol/reply_parser.h"
+
+namespace fairlock::cli {
+
+struct Login {
+  std::string user;
+  std::string password;  // empty: no password
+  int database = 0;
+};
+
+// Reads the password file if the settings name one.
+Result<Login> LoginOf(const Settings& settings);
+
+// One connection at a time; it can be reopened after it has ended. Uses RESP3, so that push
+// messages can arrive between replies. It logs in by itself and consumes the replies to the login.
+//
+// The owner polls Interest(), and calls Advance() when it is ready or at WakeAt().
+class AsyncConnection {
+ public:
+  enum class State : std::uint8_t { kClosed, kLookingUp, kConnecting, kHandshaking, kOpen };
+
+  AsyncConnection(const Settings& settings, Login login);
+
+  // Requires a closed connection. Requests sent from now on go out once the connection is open.
+  void Open(TimeMs now);
+  void Close();
+
+  State state() const { return state_; }
+  // Open and logged in.
+  bool is_ready() const { return state_ == State::kOpen && login_replies_left_ == 0; }
+
+  // Why the connection ended; valid only if it was not closed by Close().
+  const Failure& end() const { return end_; }
+  // The connection was refused: nothing listens at the address, so the server process is gone.
+  bool was_refused() const { return was_refused_; }
+
+  pollfd Interest() const;
+  TimeMs WakeAt() const;  // kForever: no timer is set
+  void Advance(TimeMs now);
+
+  // Does nothing when closed.
+  void Send(std::span<const std::string_view> arguments);
+  void Send(std::initializer_list<std::string_view> arguments) {
+    Send(std::span(arguments.begin(), arguments.size()));
+  }
+
+  // Returns the next received reply or push message, if any.
+  std::optional<protocol::Reply> Take();
+
+  // "127.0.0.1:3247" or "unix:/run/fairlock.sock".
+  std::string ServerName() const;
+
+ private:
+  void EndWith(Failure failure);
+  void EndUnconnected(const std::string& reason);
+  void TakeEndpoints();
+  void ConnectToNext(TimeMs now);
+  void FinishConnecting(TimeMs now);
+  void BeginTls();
+  void ContinueHandshake();
+  void BeginLogin();
+  void Write();
+  void Read();
+  void Parse();
+  void TakeLoginReply(const protocol::Reply& reply);
+
+  Settings settings_;
+  Login login_;
+  State state_ = State::kClosed;
+  Descriptor socket_;
+  std::unique_ptr<TlsConnection> tls_;  // null: plain text
+  bool tls_needs_to_write_ = false;     // during the handshake
+  std::optional<HostLookup> lookup_;
+  std::vector<Endpoint> endpoints_;
+  std::size_t next_endpoint_ = 0;
+  TimeMs give_up_at_ = kForever;
+  std::string last_error_;  // of the last attempt to connect
+  int login_replies_left_ = 0;
+  std::string output_;
+  std::size_t sent_bytes_ = 0;  // the part of output_ that is sent
+  std::string queued_;          // requests made before it was open
+  std::string input_;
+  std::size_t parsed_bytes_ = 0;  // the part of input_ that is parsed
+  std::unique_ptr<protocol::ReplyParser> parser_;
+  std::deque<protocol::Reply> replies_;
+  Failure end_;
+  bool was_refused_ = false;
+};
+
+}  // namespace fairlock::cli

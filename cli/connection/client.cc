@@ -1,0 +1,95 @@
+#include "cli/connection/client.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "cli/connection/server_errors.h"
+#include "cli/output/duration.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr DurationMs kPollMsMax = 60'000;
+
+bool IsMessage(const protocol::Reply& reply) { return reply.type == protocol::ReplyType::kPush; }
+
+}  // namespace
+
+Result<std::optional<protocol::Reply>> Client::TakeNext(TimeMs give_up_at) {
+  while (true) {
+    has_connected_ = has_connected_ || connection_.is_ready();
+    if (auto reply = connection_.Take()) return std::optional(std::move(*reply));
+    if (failure_) return *failure_;
+    if (connection_.state() == AsyncConnection::State::kClosed) {
+      failure_ = connection_.end();
+      continue;
+    }
+    const TimeMs now = NowMs();
+    if (now >= give_up_at) return std::optional<protocol::Reply>();
+    const DurationMs left = std::min({give_up_at, connection_.WakeAt()}) - now;
+    pollfd ready = connection_.Interest();
+    ::poll(&ready, 1, static_cast<int>(std::clamp<DurationMs>(left, 0, kPollMsMax)));
+    connection_.Advance(NowMs());
+  }
+}
+
+Result<protocol::Reply> Client::AskRaw(std::span<const std::string_view> arguments,
+                                       DurationMs patience_ms) {
+  const TimeMs now = NowMs();
+  OpenOnce();
+  connection_.Send(arguments);
+  const DurationMs patience = patience_ms > 0 ? patience_ms : settings_.timeout_ms;
+  while (true) {
+    Result<std::optional<protocol::Reply>> reply = TakeNext(now + patience);
+    if (!reply) return reply.failure();
+    if (!reply->has_value()) {
+      // A late reply must not be taken for the reply to the next request.
+      connection_.Close();
+      failure_ = Failure{kExitUnreachable, ServerName() + " did not answer within " +
+                                               ShowDuration(patience) +
+                                               "; it may be overloaded or stopped; --timeout sets "
+                                               "how long to wait"};
+      return *failure_;
+    }
+    if (!IsMessage(**reply)) return std::move(**reply);
+    messages_.push_back(std::move(**reply));
+  }
+}
+
+Result<protocol::Reply> Client::Ask(std::span<const std::string_view> arguments,
+                                    DurationMs patience_ms) {
+  Result<protocol::Reply> reply = AskRaw(arguments, patience_ms);
+  if (reply && reply->IsError()) return ServerFailure(reply->text, ServerName());
+  return reply;
+}
+
+Result<std::optional<protocol::Reply>> Client::WaitForMessage(TimeMs give_up_at) {
+  if (!messages_.empty()) {
+    protocol::Reply message = std::move(messages_.front());
+    messages_.pop_front();
+    return std::optional(std::move(message));
+  }
+  return TakeNext(give_up_at);
+}
+
+void Client::OpenOnce() {
+  if (!is_opened_) connection_.Open(NowMs());
+  is_opened_ = true;
+}
+
+void Client::Send(std::initializer_list<std::string_view> arguments) {
+  OpenOnce();
+  connection_.Send(arguments);
+}
+
+void Client::Reconnect() {
+  failure_.reset();
+  messages_.clear();
+  has_connected_ = false;
+  connection_.Open(NowMs());
+  is_opened_ = true;
+}
+
+}  // namespace fairlock::cli

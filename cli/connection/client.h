@@ -1,0 +1,65 @@
+// A blocking client: sends one request at a time and waits for its reply.
+#pragma once
+
+#include <deque>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/base/clock.h"
+#include "cli/base/result.h"
+#include "cli/connection/async_connection.h"
+#include "cli/connection/settings.h"
+#include "protocol/reply.h"
+
+namespace fairlock::cli {
+
+// Connects with the first request. Once the connection has failed, every request fails with the
+// same error until Reconnect().
+class Client {
+ public:
+  Client(const Settings& settings, Login login)
+      : settings_(settings), connection_(settings, login) {}
+
+  // Returns a reply that is not an error. `patience_ms` 0 means the timeout of the settings.
+  Result<protocol::Reply> Ask(std::span<const std::string_view> arguments,
+                              DurationMs patience_ms = 0);
+  Result<protocol::Reply> Ask(std::initializer_list<std::string_view> arguments,
+                              DurationMs patience_ms = 0) {
+    return Ask(std::span(arguments.begin(), arguments.size()), patience_ms);
+  }
+
+  // Like Ask(), but returns an error reply like any other reply.
+  Result<protocol::Reply> AskRaw(std::span<const std::string_view> arguments,
+                                 DurationMs patience_ms = 0);
+
+  // Sends a request that is answered by a push message, such as a subscription.
+  void Send(std::initializer_list<std::string_view> arguments);
+
+  // Returns the next push message, or nullopt if none arrived by `give_up_at`.
+  Result<std::optional<protocol::Reply>> WaitForMessage(TimeMs give_up_at);
+
+  void Reconnect();
+
+  // Whether the current connection, or the last one if it was lost, was ever ready for requests.
+  bool has_connected() const { return has_connected_; }
+
+  std::string ServerName() const { return connection_.ServerName(); }
+
+ private:
+  void OpenOnce();
+  // Returns the next reply or message; nullopt at `give_up_at`; a failure if the connection ended.
+  Result<std::optional<protocol::Reply>> TakeNext(TimeMs give_up_at);
+
+  Settings settings_;
+  AsyncConnection connection_;
+  bool is_opened_ = false;
+  bool has_connected_ = false;
+  std::optional<Failure> failure_;  // of the connection
+  std::deque<protocol::Reply> messages_;
+};
+
+}  // namespace fairlock::cli

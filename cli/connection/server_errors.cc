@@ -1,0 +1,57 @@
+#include "cli/connection/server_errors.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/output/printable.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+struct Advice {
+  std::string_view word;
+  int exit_code;
+  std::string_view text;
+};
+
+constexpr auto kAdvice = std::to_array<Advice>({
+    {"NOAUTH", kExitNotAllowed, "give --password-file, and --user unless the user is default"},
+    {"WRONGPASS", kExitNotAllowed, "see --user and --password-file"},
+    {"NOPERM", kExitNotAllowed, "give a --user that has the permission"},
+    {"FULL", kExitNotObtained, ""},
+    {"DEADLOCK", kExitNotObtained, ""},
+    {"CANCELLED", kExitNotObtained, ""},
+    {"SUPERSEDED", kExitNotObtained, ""},
+    {"UNBLOCKED", kExitNotObtained, ""},
+    {"LOADING", kExitUnreachable, "the server is starting; try again in a moment"},
+    {"STORAGE", kExitRefused, "the server's log shows the disk error"},
+});
+
+// The wording of Redis and compatible servers.
+constexpr std::string_view kUnknownCommand = "ERR unknown command";
+constexpr std::string_view kNotFairlock =
+    "; it is not a fairlock server, or it is older than this fairlockctl";
+
+}  // namespace
+
+std::string_view ErrorWord(std::string_view error) { return error.substr(0, error.find(' ')); }
+
+bool IsTransient(std::string_view error) {
+  constexpr auto kTransient =
+      std::to_array<std::string_view>({"LOADING", "TRYAGAIN", "STORAGE", "CLUSTERDOWN", "BUSY"});
+  return std::ranges::find(kTransient, ErrorWord(error)) != kTransient.end();
+}
+
+Failure ServerFailure(std::string_view error, const std::string& server_name) {
+  Failure failure{kExitRefused,
+                  server_name + " answered: " + PrintableText(error, Charset::kAscii)};
+  if (error.starts_with(kUnknownCommand)) failure.text.append(kNotFairlock);
+  const auto row = std::ranges::find(kAdvice, ErrorWord(error), &Advice::word);
+  if (row == kAdvice.end()) return failure;
+  failure.exit_code = row->exit_code;
+  if (!row->text.empty()) failure.text.append("; ").append(row->text);
+  return failure;
+}
+
+}  // namespace fairlock::cli

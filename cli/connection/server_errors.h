@@ -1,0 +1,21 @@
+// Turns error replies of the server into failures of the tool.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/base/result.h"
+
+namespace fairlock::cli {
+
+// The error code, which is the first word: "ERR", for instance.
+std::string_view ErrorWord(std::string_view error);
+
+// Whether the error is transient: the server is starting, stopping, or cannot write, and the same
+// request may succeed a little later.
+bool IsTransient(std::string_view error);
+
+// The server's own text, plus advice on what to try next if the text has none.
+Failure ServerFailure(std::string_view error, const std::string& server_name);
+
+}  // namespace fairlock::cli

@@ -1,0 +1,124 @@
+// Takes a lock, holds it, and releases it.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "cli/base/clock.h"
+#include "cli/base/result.h"
+#include "cli/connection/async_connection.h"
+#include "cli/connection/settings.h"
+#include "cli/run/run_options.h"
+#include "protocol/reply.h"
+
+namespace fairlock::cli {
+
+// Never blocks: the owner polls Interest(), and calls Advance() when it is ready or at WakeAt().
+//
+// Never reports the lock as held for longer than it can prove. A lease counts from the time of the
+// request; a session counts only while its connection lives; and a grant after a wait counts only
+// once it is confirmed, because the reply may have lain in the socket for longer than the lease.
+//
+// Learns of the end of a hold from the channels of its keys, over the same connection. Regular
+// checks find it too, only later: a user may have the permission to lock a key but not to subscribe
+// to it.
+class LockSession {
+ public:
+  enum class State : std::uint8_t {
+    kAsking,      // in the queue, or about to join it
+    kConfirming,  // granted, not confirmed yet
+    kHeld,
+    kReleasing,
+    // Final states:
+    kReleased,  // or never obtained
+    kDenied,    // reason() says why
+    kFailed,    // by an error: see failure()
+    kLost,      // reason() says why
+  };
+
+  LockSession(const RunOptions& options, const Settings& settings, Login login);
+
+  void Start(TimeMs now);
+  // Releases the hold, or leaves the queue.
+  void BeginRelease(TimeMs now);
+  // After a loss: releases the other keys. Does nothing if there was only one.
+  void BeginPartialRelease(TimeMs now);
+
+  pollfd Interest() const { return connection_.Interest(); }
+  TimeMs WakeAt() const;
+  void Advance(TimeMs now);
+
+  State state() const { return state_; }
+  std::int64_t token() const { return token_; }
+  const std::string& reason() const { return reason_; }
+  const Failure& failure() const { return failure_; }
+  bool is_unreachable() const { return unreachable_since_ != kForever; }
+  std::string ServerName() const { return connection_.ServerName(); }
+
+ private:
+  enum class Request : std::uint8_t { kLock, kSubscribe, kConfirm, kRejoin, kUnlock };
+  struct Sent {
+    Request request;
+    TimeMs at;
+    TimeMs due_at;  // if no reply comes by then, the connection is closed
+  };
+
+  bool IsOver() const { return state_ >= State::kReleased; }
+  TimeMs HeldUntil() const;
+  TimeMs GiveUpAt() const;
+  TimeMs AnswerDueAt() const;
+
+  void Send(Request request, const std::vector<std::string>& words, TimeMs now, TimeMs due_at);
+  void SendLock(TimeMs now);
+  void SendCheck(TimeMs now);
+  void Listen(TimeMs now);
+  void SendRejoin(TimeMs now);
+  void SendUnlock(TimeMs now);
+  std::vector<std::string> LockRequestAt(TimeMs now) const;
+
+  void HandleReply(const protocol::Reply& reply, TimeMs now);
+  void HandlePush(const protocol::Reply& push, TimeMs now);
+  void HandleError(const protocol::Reply& reply, Request request, TimeMs now);
+  void HandleLock(const protocol::Reply& reply, TimeMs now);
+  void HandleConfirmation(const protocol::Reply& reply, const Sent& sent, TimeMs now);
+  void HandleRejoined(const protocol::Reply& reply, TimeMs now);
+  void HandleUnlocked(const protocol::Reply& reply);
+
+  void OnReady();
+  void OnDisconnect(const Failure& why, TimeMs now);
+  void Reopen(TimeMs now);
+  void RunTimers(TimeMs now);
+  void GiveUp(TimeMs now);
+  void OnLost(std::string reason);
+  void Fail(Failure failure);
+
+  RunOptions options_;
+  Settings settings_;
+  AsyncConnection connection_;
+  State state_ = State::kAsking;
+  std::deque<Sent> sent_;  // requests in flight, in order
+
+  TimeMs wait_until_ = 0;
+  TimeMs opened_at_ = 0;
+  bool was_connected_ = false;
+  TimeMs unreachable_since_ = kForever;
+  bool was_refused_ = false;  // since unreachable_since_
+  TimeMs reopen_at_ = kForever;
+  DurationMs backoff_ms_ = 0;
+
+  std::int64_t token_ = 0;
+  TimeMs lease_until_ = kForever;    // kForever: no lease
+  TimeMs send_at_ = kForever;        // when to send the next LOCK or check
+  bool is_listening_ = false;        // subscribed on this connection
+  bool is_partial_release_ = false;  // releasing the keys that remain after a loss
+  TimeMs release_until_ = kForever;
+
+  std::string reason_;
+  Failure failure_;
+};
+
+}  // namespace fairlock::cli

@@ -1,0 +1,88 @@
+#include "cli/views/contended_locks.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "cli/views/info_report.h"
+#include "cli/views/lock_walk.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+std::int64_t Measure(const LockRow& row, Contention by) {
+  switch (by) {
+    case Contention::kWaiters:
+      return row.waiter_count;
+    case Contention::kLongestWait:
+      return row.longest_wait_ms;
+    case Contention::kOldestHold:
+      return row.oldest_hold_ms;
+  }
+  return 0;
+}
+
+// Finds held locks without waiters, those held longest first.
+Result<std::vector<LockRow>> FindHeld(Client& client, const ContentionQuery& query) {
+  LockWalk walk(client, {.glob = query.glob, .database = query.database});
+  std::vector<LockRow> rows;
+  for (int page_number = 0; !walk.is_over() && page_number < query.uncontended_pages_max;
+       ++page_number) {
+    Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    std::erase_if(*page, [](const LockRow& row) { return row.waiter_count > 0; });
+    std::ranges::move(*page, std::back_inserter(rows));
+    std::ranges::stable_sort(rows, std::greater(), &LockRow::oldest_hold_ms);
+    rows.resize(std::min(rows.size(), query.count));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<Contended> FindContended(Client& client, const ContentionQuery& query) {
+  LockWalk walk(
+      client,
+      {.glob = query.glob, .database = query.database, .waiting_ms_min = 0, .held_ms_min = {}});
+  const auto measure = [&](const LockRow& row) { return Measure(row, query.by); };
+  Contended contended;
+  for (int page_number = 0; !walk.is_over() && page_number < query.pages_max; ++page_number) {
+    Result<std::vector<LockRow>> page = walk.NextPage();
+    if (!page) return page.failure();
+    std::ranges::move(*page, std::back_inserter(contended.rows));
+    std::ranges::stable_sort(contended.rows, std::greater(), measure);
+    contended.rows.resize(std::min(contended.rows.size(), query.count));
+  }
+  contended.is_whole = walk.is_over();
+  if (contended.rows.size() >= query.count || query.uncontended_pages_max == 0) return contended;
+  Result<std::vector<LockRow>> held = FindHeld(client, query);
+  if (!held) return held.failure();
+  std::ranges::move(*held, std::back_inserter(contended.rows));
+  contended.rows.resize(std::min(contended.rows.size(), query.count));
+  return contended;
+}
+
+std::string ContendedText(const Contended& contended, const std::string& title,
+                          const Screen& screen) {
+  Table table({{.title = title, .may_shrink = true},
+               {.title = "DB", .is_right_aligned = true, .drop_order = 1},
+               {.title = "WAITING", .is_right_aligned = true},
+               {.title = "LONGEST WAIT", .is_right_aligned = true, .drop_order = 2},
+               {.title = "HELD FOR", .is_right_aligned = true, .drop_order = 3},
+               {.title = "FIRST HOLDER", .may_shrink = true}},
+              screen);
+  for (const LockRow& row : contended.rows) {
+    table.Add({{screen.Printable(row.key)},
+               {std::to_string(row.database)},
+               {ShowCount(row.waiter_count), row.waiter_count > 0 ? Tint::kWarning : Tint::kFaint},
+               {row.waiter_count > 0 ? ShowDuration(row.longest_wait_ms) : "-"},
+               {row.holder_count > 0 ? ShowDuration(row.oldest_hold_ms) : "-"},
+               {row.holder_count > 0 ? screen.Printable(row.first_owner) : "-"}});
+  }
+  return table.Flush();
+}
+
+}  // namespace fairlock::cli

@@ -1,0 +1,39 @@
+// Finds the most contended locks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/base/result.h"
+#include "cli/connection/client.h"
+#include "cli/output/screen.h"
+#include "cli/views/lock_views.h"
+
+namespace fairlock::cli {
+
+enum class Contention : std::uint8_t { kWaiters, kLongestWait, kOldestHold };
+
+struct ContentionQuery {
+  std::string glob = "*";
+  std::optional<int> database = {};  // none: all databases
+  Contention by = Contention::kWaiters;
+  std::size_t count = 0;
+  int pages_max = 0;              // of 1000 locks each: bounds the time of a scan
+  int uncontended_pages_max = 0;  // pages to scan for held locks without waiters, if rows remain
+};
+
+struct Contended {
+  std::vector<LockRow> rows;  // the most contended first, then locks without waiters
+  bool is_whole = true;       // the scan covered all locks
+};
+
+Result<Contended> FindContended(Client& client, const ContentionQuery& query);
+
+// Formats the locks as a table; `title` heads the first column.
+std::string ContendedText(const Contended& contended, const std::string& title,
+                          const Screen& screen);
+
+}  // namespace fairlock::cli

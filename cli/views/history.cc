@@ -1,0 +1,125 @@
+#include "cli/views/history.h"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+#include "cli/connection/reply_fields.h"
+#include "cli/output/duration.h"
+#include "cli/output/table.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+// The server's maximum for one reply.
+constexpr std::int64_t kEventsPerPage = 10'000;
+
+std::vector<std::string> RequestOf(const HistoryQuery& query, std::int64_t count) {
+  std::vector<std::string> words = {"HISTORY", query.key};
+  if (query.owner) words.insert(words.end(), {"OWNER", *query.owner});
+  if (query.since) words.insert(words.end(), {"SINCE", *query.since});
+  if (query.until) words.insert(words.end(), {"UNTIL", *query.until});
+  words.insert(words.end(), {"COUNT", std::to_string(std::min(count, kEventsPerPage))});
+  // Pages are addressed by event number, because a page by time may exceed COUNT: it contains all
+  // events of a millisecond.
+  words.insert(words.end(), {"BEFORE", std::to_string(query.before)});
+  return words;
+}
+
+std::string ShowTimes(const protocol::Reply& event, std::string_view field) {
+  const std::int64_t duration_ms = IntegerOr(event, field);
+  return duration_ms > 0 ? ShowDuration(duration_ms) : "-";
+}
+
+}  // namespace
+
+Result<HistoryPage> FetchHistory(Client& client, HistoryQuery query) {
+  HistoryPage page;
+  while (static_cast<std::int64_t>(page.events.size()) < query.count) {
+    const auto known = static_cast<std::int64_t>(page.events.size());
+    const std::vector<std::string> words = RequestOf(query, query.count - known);
+    Result<protocol::Reply> reply =
+        client.Ask(std::vector<std::string_view>(words.begin(), words.end()));
+    if (!reply) return reply.failure();
+    page.oldest_unix_ms = IntegerField(*reply, "oldest");
+    page.next_until = IntegerField(*reply, "next_until");
+    if (const protocol::Reply* const events = FindField(*reply, "events")) {
+      page.events.insert(page.events.end(), events->elements.begin(), events->elements.end());
+    }
+    page.next_before = IntegerField(*reply, "next_before");
+    if (!page.next_before) break;
+    query.before = *page.next_before;
+  }
+  return page;
+}
+
+std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  const std::string reason = TextField(event, "reason");
+  const std::string holder = TextField(event, "holder");
+  const std::string by = TextField(event, "by");
+  const std::string comment = TextField(event, "comment");
+  if (!reason.empty()) add(screen.Printable(reason));
+  if (!holder.empty()) add("holder " + screen.Printable(holder));
+  if (IntegerOr(event, "count", 1) > 1) {
+    add(std::to_string(IntegerOr(event, "count")) + " times, last " +
+        ShowTimeOfDay(IntegerOr(event, "last_at")));
+  }
+  if (!by.empty()) add("by " + screen.Printable(by));
+  if (!comment.empty()) add(screen.Quoted(comment));
+  return text;
+}
+
+Tint TintOfEvent(std::string_view event) {
+  constexpr auto kBad =
+      std::to_array<std::string_view>({"expired", "broken", "disconnected", "undone", "refused"});
+  constexpr auto kWarning =
+      std::to_array<std::string_view>({"denied", "timeout", "cancelled", "lapsed"});
+  if (event == "granted") return Tint::kGood;
+  if (std::ranges::find(kBad, event) != kBad.end()) return Tint::kBad;
+  return std::ranges::find(kWarning, event) != kWarning.end() ? Tint::kWarning : Tint::kNone;
+}
+
+std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_keys,
+                        const Screen& screen) {
+  std::vector<Column> columns = {{.title = "AT"}, {.title = "EVENT"}};
+  if (has_keys) columns.push_back({.title = "KEY", .may_shrink = true});
+  columns.push_back({.title = "OWNER", .may_shrink = true});
+  columns.push_back({.title = "TOKEN", .is_right_aligned = true, .drop_order = 1});
+  columns.push_back({.title = "WAITED", .is_right_aligned = true, .drop_order = 4});
+  columns.push_back({.title = "HELD", .is_right_aligned = true, .drop_order = 3});
+  columns.push_back({.title = "DETAILS", .may_shrink = true, .drop_order = 2});
+  Table table(columns, screen);
+  for (const protocol::Reply& event : std::views::reverse(events)) {
+    const std::string name = screen.Printable(TextField(event, "event"));
+    const auto token = IntegerField(event, "token");
+    std::vector<Cell> cells = {{ShowMoment(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
+    if (has_keys) cells.push_back({screen.Printable(TextField(event, "key"))});
+    cells.push_back({screen.Printable(TextField(event, "owner"))});
+    cells.push_back({token ? std::to_string(*token) : "-"});
+    cells.push_back({ShowTimes(event, "waited_ms")});
+    cells.push_back({ShowTimes(event, "held_ms")});
+    cells.push_back({ShowEventDetails(event, screen)});
+    table.Add(std::move(cells));
+  }
+  return table.Flush();
+}
+
+boost::json::object ObjectOf(const HistoryPage& page) {
+  boost::json::array events;
+  for (const protocol::Reply& event : page.events) events.push_back(json::ObjectOf(event));
+  boost::json::object object;
+  object["oldest"] =
+      page.oldest_unix_ms ? boost::json::value(*page.oldest_unix_ms) : boost::json::value(nullptr);
+  object["next_until"] =
+      page.next_until ? boost::json::value(*page.next_until) : boost::json::value(nullptr);
+  object["next_before"] =
+      page.next_before ? boost::json::value(*page.next_before) : boost::json::value(nullptr);
+  object["events"] = events;
+  return object;
+}
+
+}  // namespace fairlock::cli

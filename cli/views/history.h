@@ -1,0 +1,47 @@
+// Reads the history of locks from the server, and formats it.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/base/result.h"
+#include "cli/connection/client.h"
+#include "cli/output/screen.h"
+#include "protocol/reply.h"
+
+namespace fairlock::cli {
+
+struct HistoryQuery {
+  std::string key;  // `*`: all keys
+  std::optional<std::string> owner = {};
+  std::optional<std::string> since = {};  // in the syntax of HISTORY
+  std::optional<std::string> until = {};
+  std::int64_t before = 0;  // only events older than this event number; 0: all
+  std::int64_t count = 0;
+};
+
+struct HistoryPage {
+  std::vector<protocol::Reply> events;  // maps, newest first
+  std::optional<std::int64_t> oldest_unix_ms;
+  std::optional<std::int64_t> next_until;   // none: no more events
+  std::optional<std::int64_t> next_before;  // the same, as an event number
+};
+
+Result<HistoryPage> FetchHistory(Client& client, HistoryQuery query);
+
+// Formats events as a table, newest at the bottom.
+std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_keys,
+                        const Screen& screen);
+
+// Details of an event that have no column of their own: its reason, the holder, the user that broke
+// a lock.
+std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen);
+
+Tint TintOfEvent(std::string_view event);
+
+boost::json::object ObjectOf(const HistoryPage& page);
+
+}  // namespace fairlock::cli

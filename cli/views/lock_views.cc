@@ -1,0 +1,91 @@
+#include "cli/views/lock_views.h"
+
+#include "cli/connection/reply_fields.h"
+#include "cli/output/printable.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+// A word that the server chose; escaped in case the server is not trustworthy.
+std::string WordField(const protocol::Reply& map, std::string_view name) {
+  return Printable(TextField(map, name), Charset::kAscii);
+}
+
+ClaimantView ReadClaimant(const protocol::Reply& map) {
+  return {.owner = TextField(map, "owner"),
+          .meta = TextField(map, "meta"),
+          .label = TextField(map, "label"),
+          .since_unix_ms = IntegerOr(map, "since"),
+          .address = TextField(map, "address"),
+          .client_name = TextField(map, "name"),
+          .user = TextField(map, "user"),
+          .is_connected = IntegerOr(map, "connected") != 0,
+          .mode = WordField(map, "mode"),
+          .limit = IntegerOr(map, "limit", 1)};
+}
+
+std::int64_t IntegerAt(const protocol::Reply& row, std::size_t index) {
+  return index < row.elements.size() ? row.elements[index].integer : 0;
+}
+
+std::string TextAt(const protocol::Reply& row, std::size_t index) {
+  return index < row.elements.size() ? row.elements[index].text : "";
+}
+
+}  // namespace
+
+HolderView ReadHolder(const protocol::Reply& map) {
+  return {.who = ReadClaimant(map),
+          .token = IntegerOr(map, "token"),
+          .held_ms = IntegerOr(map, "held_ms"),
+          .ttl_ms = IntegerField(map, "ttl_ms"),
+          .session = WordField(map, "session")};
+}
+
+PlaceView ReadPlace(const protocol::Reply& map) {
+  return {.who = ReadClaimant(map),
+          .position = IntegerOr(map, "position"),
+          .waited_ms = IntegerOr(map, "waited_ms"),
+          .wait_left_ms = IntegerField(map, "wait_left_ms"),
+          .keep_ms = IntegerField(map, "keep_ms"),
+          .state = WordField(map, "state")};
+}
+
+LockView ReadLock(const protocol::Reply& map) {
+  LockView lock{.mode = WordField(map, "mode"),
+                .limit = IntegerOr(map, "limit", 1),
+                .holders = {},
+                .waiter_count = IntegerOr(map, "waiters"),
+                .reserved_count = IntegerOr(map, "reserved"),
+                .cooling_ms = IntegerOr(map, "cooling_ms"),
+                .hold_mean_ms = IntegerField(map, "hold_mean_ms"),
+                .wait_mean_ms = IntegerField(map, "wait_mean_ms"),
+                .override_limit = IntegerField(map, "override")};
+  const protocol::Reply* const holders = FindField(map, "holders");
+  if (holders == nullptr) return lock;
+  for (const protocol::Reply& holder : holders->elements) {
+    lock.holders.push_back(ReadHolder(holder));
+  }
+  return lock;
+}
+
+LockRow ReadLockRow(const protocol::Reply& row) {
+  return {.key = TextAt(row, 0),
+          .holder_count = IntegerAt(row, 1),
+          .waiter_count = IntegerAt(row, 2),
+          .longest_wait_ms = IntegerAt(row, 3),
+          .oldest_hold_ms = IntegerAt(row, 4),
+          .label = TextAt(row, 5),
+          .limit = IntegerAt(row, 6),
+          .first_owner = TextAt(row, 7),
+          .database = static_cast<int>(IntegerAt(row, 8))};
+}
+
+Result<LockView> FetchLock(Client& client, const std::string& key) {
+  const Result<protocol::Reply> reply = client.Ask({"LOCKINFO", key});
+  if (!reply) return reply.failure();
+  return ReadLock(*reply);
+}
+
+}  // namespace fairlock::cli

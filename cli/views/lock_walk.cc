@@ -1,0 +1,56 @@
+#include "cli/views/lock_walk.h"
+
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr std::string_view kLocksPerPage = "1000";
+
+}  // namespace
+
+bool LockWalk::Passes(const LockRow& row) const {
+  const bool waits_long = !filter_.waiting_ms_min ||
+                          (row.waiter_count > 0 && row.longest_wait_ms >= *filter_.waiting_ms_min);
+  const bool is_held_long =
+      !filter_.held_ms_min || (row.holder_count > 0 && row.oldest_hold_ms >= *filter_.held_ms_min);
+  return waits_long && is_held_long;
+}
+
+Result<std::vector<LockRow>> LockWalk::NextPage() {
+  const std::string database = filter_.database ? std::to_string(*filter_.database) : "*";
+  std::vector<std::string_view> words = {"LOCKS", cursor_,       "MATCH", filter_.glob,
+                                         "COUNT", kLocksPerPage, "DB",    database};
+  if (filter_.owner) words.insert(words.end(), {"OWNER", *filter_.owner});
+  const Result<protocol::Reply> reply = client_.Ask(words);
+  if (!reply) return reply.failure();
+  if (reply->elements.size() != 2) {
+    return Failure{kExitNotUnderstood,
+                   client_.ServerName() + " sent a reply to LOCKS in an unknown form"};
+  }
+  cursor_ = reply->elements[0].text;
+  is_over_ = cursor_ == "0";
+  std::vector<LockRow> rows;
+  for (const protocol::Reply& element : reply->elements[1].elements) {
+    LockRow row = ReadLockRow(element);
+    if (Passes(row)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+boost::json::object ObjectOf(const LockRow& row) {
+  boost::json::object object;
+  json::AddText(object, "key", row.key);
+  object["db"] = row.database;
+  object["holders"] = row.holder_count;
+  object["waiters"] = row.waiter_count;
+  object["longest_wait_ms"] = row.longest_wait_ms;
+  object["oldest_hold_ms"] = row.oldest_hold_ms;
+  json::AddText(object, "label", row.label);
+  object["limit"] = row.limit;
+  json::AddText(object, "first_owner", row.first_owner);
+  return object;
+}
+
+}  // namespace fairlock::cli

@@ -1,0 +1,32 @@
+#include "server/command/auth/greet.h"
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/command/table/redis_version.h"
+
+namespace fairlock::command {
+
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
+  if (greeting.name) clients.Rename(client, *greeting.name);
+  if (greeting.version) client.profile.version = *greeting.version;
+  protocol::ReplyWriter reply = client.writer();
+  const auto field = [&](std::string_view name, std::string_view text) {
+    reply.Bulk(name);
+    reply.Bulk(text);
+  };
+  reply.MapHeader(7);
+  // The name of the language spoken, which goes with the version; who speaks it is told by INFO.
+  field("server", "redis");
+  field("version", kRedisVersion);
+  reply.Bulk("proto");
+  reply.Integer(static_cast<int>(client.profile.version));
+  reply.Bulk("id");
+  reply.Integer(static_cast<std::int64_t>(client.profile.id));
+  field("mode", "standalone");
+  field("role", "master");
+  reply.Bulk("modules");
+  reply.ArrayHeader(0);
+}
+
+}  // namespace fairlock::command

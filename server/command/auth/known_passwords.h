@@ -1,0 +1,32 @@
+// Recognises passwords that have matched a slow hash before.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "server/access/digest.h"
+#include "server/access/user.h"
+#include "server/access/user_table.h"
+
+namespace fairlock::command {
+
+// Stores digests under a key of this process, in memory only. Loop-confined.
+class KnownPasswords {
+ public:
+  // Whether the password is that of the user, as far as this can be said without a slow hash.
+  bool Match(const access::User& user, std::string_view password) const;
+
+  // What Remember is given once the password has matched that slow hash.
+  access::Digest DigestOf(std::string_view slow_hash, std::string_view password) const;
+  void Remember(const std::string& slow_hash, const access::Digest& digest);
+  // Forgets the passwords of all other users.
+  void ForgetOthers(const access::UserTable& users);
+
+ private:
+  const access::DigestKey key_;
+  std::map<std::string, access::Digest, std::less<>> digests_;  // by slow hash
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,161 @@
+#include "server/command/auth/log_ins.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/command/auth/access_control.h"
+#include "server/command/auth/greet.h"
+#include "server/command/auth/sessions.h"
+#include "server/command/client/client.h"
+#include "server/command/client/client_registry.h"
+#include "server/command/delivery/awaited_replies.h"
+#include "server/command/environment/environment.h"
+#include "server/command/statistics/statistics.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+using protocol::ErrorCode;
+
+LogIns::LogIns(const Environment& environment, const AccessControl& access, Sessions& sessions,
+               ClientRegistry& clients, AwaitedReplies& replies, Statistics& statistics)
+    : environment_(environment),
+      access_(access),
+      sessions_(sessions),
+      clients_(clients),
+      replies_(replies),
+      statistics_(statistics) {}
+
+void LogIns::Begin(const LogInRequest& request, Client& client, bool may_wait,
+                   protocol::ReplyWriter& reply, engine::TimeMs now) {
+  const std::string& address = client.profile.address.peer;
+  const engine::DurationMs wait_ms = failures_.WaitOf(address, now);
+  if (wait_ms > 0) {
+    // Refuses a correct password too: otherwise the reply would reveal which one is correct.
+    return reply.Error(ErrorCode::kErr,
+                       "too many log-ins from this address have failed "
+                       "(max_failed_log_ins); try again in " +
+                           std::to_string((wait_ms + 999) / 1000) + " s");
+  }
+  const access::User* user = access_.users().Find(request.user);
+  if (user != nullptr && !user->is_on) user = nullptr;
+  if (user != nullptr && user->needs_no_password && client.rights.must_prove_itself())
+    user = nullptr;
+  if (user != nullptr && known_.Match(*user, request.password)) {
+    return Accept(client, *user, request.greeting);
+  }
+  BeginSlowly(request, user, client, may_wait, reply, now);
+}
+
+void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, Client& client,
+                         bool may_wait, protocol::ReplyWriter& reply, engine::TimeMs now) {
+  Comparison comparison;
+  comparison.user = request.user;
+  if (user != nullptr) {
+    for (const access::StoredPassword& stored : user->passwords) {
+      if (!stored.digest) comparison.stored.push_back(stored.rule);
+    }
+  }
+  // The time that the answer takes must not tell which users there are.
+  const std::string& decoy = access_.users().decoy();
+  if (comparison.stored.empty() && !decoy.empty()) comparison.stored.push_back(decoy);
+  if (comparison.stored.empty()) return Refuse(client, request.user, reply, now);
+  if (!may_wait) {
+    return reply.Error(ErrorCode::kErr,
+                       "a log-in between MULTI and EXEC needs a password that the server has "
+                       "verified before; log in before MULTI");
+  }
+  for (const std::string& stored : comparison.stored) {
+    comparison.digests.push_back(known_.DigestOf(stored, request.password));
+  }
+  if (!BeginComparison(std::move(comparison), request.password, client.profile, now)) {
+    return reply.Error(ErrorCode::kErr,
+                       "too many passwords are being compared; another try soon would be "
+                       "right");
+  }
+  client.wait.BeginLogIn({.user = std::string(request.user), .greeting = request.greeting},
+                         statistics_.gauges);
+}
+
+bool LogIns::BeginComparison(Comparison comparison, std::string_view password,
+                             const ClientProfile& client, engine::TimeMs now) {
+  const std::uint64_t client_id = client.id;
+  // Only of the same user: else it would tell which users have the same hashes, or none.
+  const auto same = std::ranges::find_if(under_way_, [&](const auto& entry) {
+    return entry.second.user == comparison.user && entry.second.stored == comparison.stored &&
+           entry.second.digests == comparison.digests;
+  });
+  if (same != under_way_.end()) {
+    same->second.clients.push_back(client_id);
+    return true;
+  }
+  const std::uint64_t id = last_comparison_id_ + 1;
+  UserDirectory* const users = environment_.users;
+  const bool has_begun =
+      users != nullptr && users->StartPasswordCheck(
+                              {.stored = comparison.stored, .password = std::string(password)}, id);
+  if (!has_begun) return false;
+  last_comparison_id_ = id;
+  // It counts while it is under way, or a storm would be compared before the first has failed.
+  failures_.Add(client.address.peer, now);
+  comparison.clients.push_back(client_id);
+  under_way_.emplace(id, std::move(comparison));
+  return true;
+}
+
+void LogIns::Finish(std::uint64_t comparison_id, std::optional<std::size_t> match,
+                    engine::TimeMs now) {
+  const auto ended = under_way_.extract(comparison_id);
+  if (ended.empty()) return;
+  const Comparison& comparison = ended.mapped();
+  for (const std::uint64_t client_id : comparison.clients) {
+    Client* client = clients_.Find(client_id);
+    if (client != nullptr) End(*client, comparison, match, now);
+  }
+}
+
+void LogIns::End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,
+                 engine::TimeMs now) {
+  if (client.is_detached || client.wait.kind() != WaitKind::kLogIn) return;
+  client.wait.End(statistics_.gauges);
+  const auto pending = client.wait.TakeLogIn();
+  const bool has_begun_it = client.profile.id == comparison.clients.front();
+  if (has_begun_it) failures_.TakeBack(client.profile.address.peer);
+  // Meanwhile the users may have changed.
+  const access::User* user = access_.users().Find(pending->user);
+  const bool is_right =
+      user != nullptr && user->is_on && match &&
+      std::ranges::any_of(user->passwords, [&](const access::StoredPassword& stored) {
+        return stored.rule == comparison.stored[*match];
+      });
+  if (is_right) {
+    known_.Remember(comparison.stored[*match], comparison.digests[*match]);
+    Accept(client, *user, pending->greeting);
+  } else {
+    protocol::ReplyWriter reply = client.writer();
+    Refuse(client, pending->user, reply, now);
+    replies_.CountError(client, reply);
+  }
+  client.transport.NoticeOutput();
+}
+
+void LogIns::Accept(Client& client, const access::User& user,
+                    const std::optional<Greeting>& greeting) {
+  sessions_.LogIn(client, user);
+  if (greeting) {
+    Greet(client, clients_, *greeting);
+  } else {
+    client.writer().Ok();
+  }
+}
+
+void LogIns::Refuse(const Client& client, std::string_view user, protocol::ReplyWriter& reply,
+                    engine::TimeMs now) {
+  const std::string& address = client.profile.address.peer;
+  failures_.Add(address, now);
+  ++statistics_.counters.failed_log_ins;
+  environment_.log.LogFailedLogIn(address, user);
+  reply.Error(ErrorCode::kWrongPass, "invalid username-password pair or user is disabled.");
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,60 @@
+// One client as commands see it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "protocol/reply_writer.h"
+#include "protocol/wire_error.h"
+#include "server/command/client/client_output.h"
+#include "server/command/client/client_profile.h"
+#include "server/command/client/client_rights.h"
+#include "server/command/client/client_wait.h"
+#include "server/command/client/subscriptions.h"
+#include "server/command/client/transport.h"
+#include "server/command/client/unsent_grants.h"
+#include "server/command/statistics/command_statistics.h"
+#include "server/engine/api/attachment.h"
+#include "server/engine/api/types.h"
+
+namespace fairlock::command {
+
+class Transaction;
+
+// Knows no socket: the transport takes the output. Loop-confined.
+class Client final : public engine::Attachment {
+ public:
+  Client(Transport& the_transport, GrantsInFlight& in_flight, ClientAddress address,
+         engine::TimeMs now);
+  ~Client();  // REQUIRES: detached
+
+  protocol::ReplyWriter writer() { return {output.bytes(), profile.version}; }
+  // Appends bytes that answer no request: a message in the client's version of the protocol, or a
+  // line about another client's request. A client that does not read them is closed at its output
+  // limit. False: they were not appended, because the connection is about to close.
+  bool Push(std::string_view bytes);
+  // Sends the error and closes the connection after it.
+  void EndWith(protocol::ErrorCode code, std::string_view text, CommandStatistics& statistics);
+  // To be called when the transport has passed `bytes` more bytes of the output to the kernel.
+  void NoticeSent(std::size_t bytes) {
+    output.CountSent(bytes);
+    grants.Confirm(output.sent());
+  }
+  // In RESP2 a message looks like a reply, so a subscriber may use few other commands.
+  bool is_confined() const {
+    return subscriptions != nullptr && profile.version == protocol::RespVersion::kResp2;
+  }
+
+  Transport& transport;
+  ClientOutput output;
+  ClientProfile profile;
+  ClientRights rights;
+  ClientWait wait;
+  UnsentGrants grants;
+  std::unique_ptr<Subscriptions> subscriptions;  // null: it is subscribed to nothing
+  std::unique_ptr<Transaction> transaction;      // null: no MULTI, no WATCH
+  bool is_detached = false;                      // its connection is gone
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,73 @@
+// What one client has collected since MULTI, and what it watches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/arguments.h"
+
+namespace fairlock::command {
+
+// For each connection.
+struct TransactionLimits {
+  std::size_t requests_max = 10'000;
+  std::size_t bytes_max = 16 * 1024 * 1024;  // of memory, about
+  std::size_t watched_keys_max = 1000;
+};
+
+// A key as it was when a client began to watch it.
+struct Watch {
+  std::uint8_t db;
+  std::string key;
+  std::uint64_t key_hash;
+  std::uint64_t changes;
+  std::uint64_t lease_stamp;
+};
+
+// Begins with WATCH or MULTI, and ends with EXEC, DISCARD or the connection. Holds copies of the
+// requests. Loop-confined.
+class Transaction {
+ public:
+  // From MULTI on requests are collected.
+  void Open() { is_open_ = true; }
+  bool is_open() const { return is_open_; }
+  // One was refused: EXEC will execute none, and what comes before it need not be kept.
+  void Spoil();
+  bool is_spoiled() const { return is_spoiled_; }
+
+  // `row`: the place of its command in the table; `flags`: those of the command.
+  void Add(std::size_t row, std::uint32_t flags, const protocol::Arguments& arguments);
+  // Of all its commands.
+  std::uint32_t flags() const { return flags_; }
+  std::size_t size() const { return requests_.size(); }
+  std::size_t bytes() const;
+  std::size_t BytesWith(const protocol::Arguments& arguments) const;
+
+  // The requests, one after the other: fills `arguments` with views into this object and returns
+  // the row; none: it was the last.
+  std::optional<std::size_t> TakeNext(protocol::Arguments& arguments);
+
+  std::vector<Watch>& watches() { return watches_; }
+
+ private:
+  struct Request {
+    std::uint32_t row;
+    std::uint32_t arguments;
+  };
+
+  std::vector<Request> requests_;
+  std::vector<std::uint32_t> lengths_;  // of all arguments
+  std::string bytes_;                   // the arguments, end to end
+  std::size_t next_request_ = 0;
+  std::size_t next_argument_ = 0;
+  std::size_t next_byte_ = 0;
+  std::vector<Watch> watches_;
+  std::uint32_t flags_ = 0;
+  bool is_open_ = false;
+  bool is_spoiled_ = false;
+};
+
+}  // namespace fairlock::command

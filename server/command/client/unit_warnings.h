@@ -1,0 +1,30 @@
+// Says once per client library that its durations without a unit look like seconds.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "server/command/table/duration_text.h"
+
+namespace fairlock::command {
+
+class CommandLog;
+struct ClientProfile;
+
+// Loop-confined. Remembers at most kLibrariesMax names, which clients choose.
+class UnitWarnings {
+ public:
+  static constexpr std::size_t kLibrariesMax = 100;
+
+  explicit UnitWarnings(CommandLog& log) : log_(log) {}
+
+  // A request of that command gave a lease in seconds beside the duration.
+  void Warn(const ClientProfile& client, std::string_view command, const BareDuration& duration);
+
+ private:
+  CommandLog& log_;
+  std::set<std::string, std::less<>> warned_;
+};
+
+}  // namespace fairlock::command

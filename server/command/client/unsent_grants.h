@@ -1,0 +1,81 @@
+// Grants whose replies have not been sent yet. They are undone if the connection closes before.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "server/engine/api/types.h"
+
+namespace fairlock::command {
+
+// A grant that a message announces.
+struct DeliveredGrant {
+  std::uint64_t key_hash = 0;
+  engine::Token token = 0;  // 0: the message announces no grant
+};
+
+// A grant whose reply ends at that byte of all that was ever written to the connection.
+struct UnsentGrant {
+  std::uint64_t reply_end;
+  std::uint64_t key_hash;
+  engine::Token token;
+  bool is_awaited = false;  // the grant ended a wait, or a message announces it
+  bool is_shared = false;   // others are told of it too; it is undone only if nobody is told
+};
+
+class GrantsInFlight;
+
+using UnsentGrantsHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct UnsentGrantsTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+// The unsent grants of one connection. A grant is confirmed when its reply was handed to the kernel
+// whole. Loop-confined.
+class UnsentGrants : public UnsentGrantsHook {
+ public:
+  explicit UnsentGrants(GrantsInFlight& in_flight) : in_flight_(in_flight) {}
+
+  // Those of the oldest replies come first.
+  const std::vector<UnsentGrant>& all() const { return grants_; }
+
+  // The reply that ends at that byte announces a grant.
+  void Add(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
+  // The same, and the client waited for the grant.
+  void AddAwaited(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
+  // A message that ends at that byte announces a grant.
+  void AddDelivery(std::uint64_t message_end, const DeliveredGrant& grant, bool is_shared);
+  // The same of a message that was not written, because the connection is about to close.
+  void AddLostDelivery(const DeliveredGrant& grant, bool is_shared);
+
+  bool Has(engine::Token token) const;
+  bool HasAwaited() const;
+  // True: there was a grant with that token; it is forgotten.
+  bool Forget(engine::Token token);
+  void ForgetAll();
+  // All output up to that byte was handed to the kernel.
+  void Confirm(std::uint64_t sent_up_to);
+
+ private:
+  void Add(const UnsentGrant& grant);
+
+  GrantsInFlight& in_flight_;
+  std::vector<UnsentGrant> grants_;
+};
+
+// The connections that have unsent grants. Loop-confined.
+class GrantsInFlight {
+ public:
+  void Add(UnsentGrants& grants) { list_.push_back(grants); }
+  // Whether a connection other than the owner of `grants` has an unsent grant with that token.
+  bool IsElsewhere(engine::Token token, const UnsentGrants& grants) const;
+  // Forgets it there; true: there was one.
+  bool ForgetElsewhere(engine::Token token, const UnsentGrants& grants);
+
+ private:
+  boost::intrusive::list<UnsentGrants, boost::intrusive::base_hook<UnsentGrantsHook>,
+                         boost::intrusive::constant_time_size<false>>
+      list_;
+};
+
+}  // namespace fairlock::command

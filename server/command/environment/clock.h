@@ -1,0 +1,22 @@
+// The clocks that commands read besides the time of the turn.
+#pragma once
+
+#include <cstdint>
+
+namespace fairlock::command {
+
+// Implemented by the server, faked in tests. Loop-confined.
+class Clock {
+ public:
+  virtual std::int64_t UnixTimeUs() const = 0;
+  // Only differences count.
+  virtual std::uint64_t MonotonicNs() const = 0;
+  // A clock that takes a few nanoseconds to read, and the approximate length of its ticks.
+  virtual std::uint64_t Ticks() const { return MonotonicNs(); }
+  virtual double NsPerTick() const { return 1; }
+
+ protected:
+  ~Clock() = default;
+};
+
+}  // namespace fairlock::command

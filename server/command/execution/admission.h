@@ -1,0 +1,45 @@
+// Finds the command of a request, and refuses requests that must not be executed.
+#pragma once
+
+#include <cstddef>
+
+#include "protocol/arguments.h"
+#include "protocol/reply_writer.h"
+#include "server/command/auth/access_control.h"
+#include "server/command/client/client.h"
+#include "server/command/locks/availability.h"
+#include "server/command/table/command_table.h"
+#include "server/command/table/origin.h"
+#include "server/command/table/request_window.h"
+
+namespace fairlock::command {
+
+struct FoundCommand {
+  std::size_t row = CommandTable::kNone;  // its place in the table
+  bool is_accepted = false;               // otherwise the error is answered
+};
+
+// Loop-confined.
+class Admission {
+ public:
+  Admission(const CommandTable& table, const AccessControl& access,
+            const Availability& availability)
+      : table_(table), access_(access), availability_(availability) {}
+
+  FoundCommand Find(const Client& client, const RequestAhead& request, Origin origin,
+                    protocol::ReplyWriter& reply) const;
+  // For a request that was admitted earlier. False: the client's user may not make it any more, and
+  // the error is answered.
+  bool MayStill(const Client& client, std::size_t row, const protocol::Arguments& arguments,
+                protocol::ReplyWriter& reply) const;
+
+ private:
+  bool IsRefused(const Client& client, const CommandSpec& spec, std::size_t arguments,
+                 Origin origin, protocol::ReplyWriter& reply) const;
+
+  const CommandTable& table_;
+  const AccessControl& access_;
+  const Availability& availability_;
+};
+
+}  // namespace fairlock::command

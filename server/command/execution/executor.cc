@@ -1,0 +1,109 @@
+#include "server/command/execution/executor.h"
+
+#include <cassert>
+#include <cstdint>
+
+#include "server/command/table/refusals.h"
+
+namespace fairlock::command {
+
+namespace {
+
+// Of the key in the present database, which an earlier request may have changed; 0: not known.
+std::uint64_t HashFor(const Client& client, const RequestAhead& request) {
+  return request.has_key && request.database == client.profile.database ? request.key_hash : 0;
+}
+
+}  // namespace
+
+void Executor::Execute(Client& client, const RequestAhead& request, engine::TimeMs now) {
+  ++parts_.statistics.counters.commands_processed;
+  CommandStatistics& statistics = parts_.statistics.commands;
+  protocol::ReplyWriter reply = client.writer();
+  const FoundCommand found = parts_.admission.Find(client, request, Origin::kClient, reply);
+  bool is_executed = found.is_accepted;
+  if (client.transaction != nullptr) {
+    is_executed = is_executed && !Collect(client, found.row, request.arguments, reply);
+    if (!found.is_accepted) Transactions::Spoil(client);
+  }
+  statistics.TurnTo(is_executed ? found.row : CommandTable::kNone);
+  if (is_executed) {
+    Invocation invocation{server_, client, request.arguments, reply, now, HashFor(client, request)};
+    // Its messages come after its reply, whatever the handler sets in motion.
+    parts_.delivery.set_executing(true);
+    Run(found.row, invocation, Origin::kClient);
+    parts_.delivery.set_executing(false);
+    CountIfFailed(found.row, invocation);
+  } else if (const auto error = reply.error()) {
+    statistics.CountRejected(found.row, *error);
+  }
+  if (parts_.delivery.has_effects()) parts_.delivery.Deliver(now);
+}
+
+bool Executor::Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
+                       protocol::ReplyWriter& reply) const {
+  return parts_.transactions.Collect(client, row, parts_.table.rows()[row]->flags, arguments,
+                                     reply);
+}
+
+void Executor::Run(std::size_t row, Invocation& invocation, Origin origin) {
+  parts_.statistics.commands.CountCall(row);
+  const CommandSpec& spec = *parts_.table.rows()[row];
+  Client& client = invocation.client;
+  client.profile.last_command = &spec;
+  client.output.NoteFlags(spec.flags);
+  // As in Redis, a script is shown before the commands that it calls.
+  const bool is_shown_first = !parts_.monitors.empty() && spec.name.starts_with("EVAL");
+  if (is_shown_first) ShowToMonitors(invocation, spec, origin);
+  spec.handler(invocation);
+  assert(!parts_.delivery.is_in_step() || !client.wait.is_waiting());
+  if (!is_shown_first && !parts_.monitors.empty()) ShowToMonitors(invocation, spec, origin);
+}
+
+void Executor::CountIfFailed(std::size_t row, const Invocation& invocation) {
+  if (const auto error = invocation.reply.error()) {
+    parts_.statistics.commands.CountFailed(row, *error);
+  } else if (invocation.has_script_failed) {
+    parts_.statistics.commands.CountFailed(row);
+  }
+}
+
+void Executor::RunInStep(std::size_t row, Invocation& invocation, Origin origin) {
+  const std::uint64_t begun = parts_.clock.Ticks();
+  Run(row, invocation, origin);
+  parts_.statistics.commands.AddTicks(row, parts_.clock.Ticks() - begun);
+  CountIfFailed(row, invocation);
+}
+
+void Executor::ShowToMonitors(const Invocation& invocation, const CommandSpec& spec,
+                              Origin origin) {
+  parts_.monitors.Show(invocation.client, spec, invocation.arguments, origin,
+                       parts_.clock.UnixTimeUs());
+}
+
+void Executor::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
+                                engine::TimeMs now, std::string& reply) {
+  parts_.availability.LookAtMemory(now);
+  protocol::ReplyWriter writer(reply, protocol::RespVersion::kResp2);
+  FoundCommand found = parts_.admission.Find(client, request, Origin::kScript, writer);
+  if (found.is_accepted) {
+    const CommandSpec& spec = *parts_.table.rows()[found.row];
+    found.is_accepted = false;
+    if ((spec.flags & kNoScript) != 0) {
+      RefuseInScript(writer);
+    } else if (is_read_only && (spec.flags & kWrite) != 0) {
+      RefuseInReadOnlyScript(writer);
+    } else {
+      found.is_accepted = true;
+    }
+  }
+  if (found.is_accepted) {
+    Invocation invocation{server_, client, request.arguments,
+                          writer,  now,    HashFor(client, request)};
+    RunInStep(found.row, invocation, Origin::kScript);
+  } else {
+    parts_.statistics.commands.CountRejected(found.row, *writer.error());
+  }
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,59 @@
+// Executes requests by the command table.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "server/command/client/client.h"
+#include "server/command/delivery/effect_delivery.h"
+#include "server/command/environment/clock.h"
+#include "server/command/execution/admission.h"
+#include "server/command/pubsub/monitors.h"
+#include "server/command/statistics/statistics.h"
+#include "server/command/table/command_table.h"
+#include "server/command/table/invocation.h"
+#include "server/command/table/origin.h"
+#include "server/command/table/request_window.h"
+#include "server/command/transactions/transactions.h"
+
+namespace fairlock::command {
+
+// Loop-confined.
+class Executor {
+ public:
+  struct Parts {
+    const CommandTable& table;
+    const Admission& admission;
+    const Transactions& transactions;
+    Availability& availability;
+    Statistics& statistics;
+    Monitors& monitors;
+    EffectDelivery& delivery;
+    const Clock& clock;
+  };
+
+  // `server`: what handlers are given.
+  Executor(ServerParts& server, const Parts& parts) : server_(server), parts_(parts) {}
+
+  // Executes one request of that client, and writes the replies into the outputs of the clients
+  // that they are for. REQUIRES: prepared.
+  void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
+  // The same for a command of a script, in the script's step; appends the reply in RESP2. REQUIRES:
+  // prepared.
+  void ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
+                        engine::TimeMs now, std::string& reply);
+  // Executes one request of a step, of the command at that row.
+  void RunInStep(std::size_t row, Invocation& invocation, Origin origin);
+
+ private:
+  bool Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
+               protocol::ReplyWriter& reply) const;
+  void Run(std::size_t row, Invocation& invocation, Origin origin);
+  void CountIfFailed(std::size_t row, const Invocation& invocation);
+  void ShowToMonitors(const Invocation& invocation, const CommandSpec& spec, Origin origin);
+
+  ServerParts& server_;
+  const Parts parts_;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,107 @@
+#include "server/command/execution/request_pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlock::command {
+
+using protocol::ParseStatus;
+
+namespace {
+
+// With more output than this, the next request waits until other connections had their turn.
+constexpr std::size_t kOutputBytesAtOnce = 16 * 1024;
+// The same with more matching of globs, in compared bytes.
+constexpr std::uint64_t kMatchingAtOnce = kOutputBytesAtOnce * MatchingMeter::kWorkPerByte;
+
+}  // namespace
+
+RequestPipeline::RequestPipeline(PipelineParts& parts, Transport& transport, ClientAddress address,
+                                 engine::TimeMs now)
+    : parts_(parts), client_(transport, parts.grants, std::move(address), now) {
+  parts_.lifecycle.Register(client_);
+}
+
+std::size_t RequestPipeline::Consume(std::string_view input, std::size_t requests_max,
+                                     engine::TimeMs now) {
+  RequestWindow& window = parts_.window;
+  client_.profile.active_at = now;
+  parts_.availability.LookAtMemory(now);
+  std::size_t consumed = 0;
+  std::size_t requests = 0;
+  bool is_used_up = false;
+  bool is_much = false;
+  bool is_cut_short = false;  // because of that
+  const std::uint64_t matched_max = parts_.matching.total() + kMatchingAtOnce;
+  while (!IsStopped() && !is_used_up && !is_much && requests < requests_max) {
+    ReadAhead(input.substr(consumed), requests_max - requests);
+    const std::size_t executed = ExecuteAhead(matched_max, now);
+    requests += executed;
+    is_much = HasDoneMuch(matched_max);
+    is_used_up = window.last.status != ParseStatus::kRequest;
+    if (executed < window.count || (IsStopped() && window.last.status == ParseStatus::kError)) {
+      // What was read ahead is given again when the connection goes on.
+      parser_.Restart();
+      consumed += window.requests[executed - 1].end;
+      is_cut_short = is_much;
+      break;
+    }
+    consumed += window.end;
+    is_cut_short = is_much && !is_used_up;
+    if (window.last.status == ParseStatus::kError) RefuseInput(window.last.error);
+  }
+  client_.profile.commands_processed += requests;
+  has_more_ = consumed < input.size() &&
+              (client_.wait.is_waiting() || is_cut_short || requests == requests_max);
+  return consumed;
+}
+
+void RequestPipeline::ReadAhead(std::string_view input, std::size_t requests_max) {
+  RequestWindow& window = parts_.window;
+  // What comes after a log-in is read by the limits that go with it.
+  const bool is_nobody = client_.rights.user() == nullptr;
+  const protocol::RequestLimits& limits = is_nobody ? protocol::kBeforeAuth : parts_.limits;
+  const std::size_t count_max = is_nobody ? 1 : std::min(requests_max, RequestWindow::kSize);
+  window.count = 0;
+  window.end = 0;
+  do {
+    RequestAhead& request = window.requests[window.count];
+    const protocol::ParseResult result =
+        parser_.Parse(input.substr(window.end), limits, request.arguments);
+    window.end += result.consumed;
+    if (result.status != ParseStatus::kRequest) {
+      window.last = result;
+      return;
+    }
+    request.end = window.end;
+    parts_.prefetch.Prepare(client_.profile.database, request);
+  } while (++window.count < count_max);
+  window.last.status = ParseStatus::kRequest;
+}
+
+bool RequestPipeline::HasDoneMuch(std::uint64_t matched_max) const {
+  return client_.output.bytes().size() > kOutputBytesAtOnce ||
+         parts_.matching.total() > matched_max;
+}
+
+std::size_t RequestPipeline::ExecuteAhead(std::uint64_t matched_max, engine::TimeMs now) {
+  const RequestWindow& window = parts_.window;
+  for (std::size_t i = 0; i < window.count; ++i) parts_.prefetch.PrefetchLock(window.requests[i]);
+  std::size_t executed = 0;
+  while (executed < window.count && !IsStopped()) {
+    parts_.executor.Execute(client_, window.requests[executed], now);
+    ++executed;
+    if (HasDoneMuch(matched_max)) break;
+  }
+  parts_.statistics.commands.TurnTo(CommandTable::kNone);
+  return executed;
+}
+
+void RequestPipeline::RefuseInput(const protocol::WireError& error) {
+  ++parts_.statistics.counters.protocol_errors;
+  parts_.statistics.commands.CountError(error.code);
+  client_.writer().Error(error);
+  client_.output.CloseAfter();
+}
+
+}  // namespace fairlock::command

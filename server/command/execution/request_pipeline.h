@@ -1,0 +1,78 @@
+// Bytes in, replies out, in order: the requests of one connection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "protocol/limits.h"
+#include "protocol/request_parser.h"
+#include "protocol/wire_error.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transport.h"
+#include "server/command/execution/client_lifecycle.h"
+#include "server/command/execution/executor.h"
+#include "server/command/execution/request_prefetch.h"
+#include "server/command/locks/availability.h"
+#include "server/command/statistics/statistics.h"
+#include "server/command/table/glob_walk.h"
+#include "server/command/table/request_window.h"
+#include "server/engine/api/types.h"
+
+namespace fairlock::command {
+
+// What the pipelines of all connections share.
+struct PipelineParts {
+  Executor& executor;
+  const RequestPrefetch& prefetch;
+  Availability& availability;
+  const MatchingMeter& matching;
+  Statistics& statistics;
+  ClientLifecycle& lifecycle;
+  GrantsInFlight& grants;
+  protocol::RequestLimits limits = protocol::kDefaultLimits;
+  RequestWindow window = {};  // scratch
+};
+
+// Owns its client. Knows no socket: the transport gives it bytes and takes the client's output.
+//
+// While a request waits, no later one is executed. After QUIT or a protocol error the connection is
+// to be closed once the output is sent (ClientOutput::is_closing). Loop-confined.
+class RequestPipeline {
+ public:
+  RequestPipeline(PipelineParts& parts, Transport& transport, ClientAddress address,
+                  engine::TimeMs now);
+
+  Client& client() { return client_; }
+  const Client& client() const { return client_; }
+
+  // Executes whole requests from the front of `input`, at most `requests_max` of them, and returns
+  // how many bytes are done with. The rest must be given again, with more bytes after it. Stops
+  // early when a request waits, the connection is to close, or the output becomes long.
+  std::size_t Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now);
+  // True if the last Consume stopped at `requests_max`, at a wait or at long output, and requests
+  // may be left.
+  bool has_more_to_execute() const { return has_more_; }
+
+  // Sends the error and closes the connection after it.
+  void EndWith(protocol::ErrorCode code, std::string_view text) {
+    client_.EndWith(code, text, parts_.statistics.commands);
+  }
+  // The connection is gone. Idempotent; must be called before the pipeline is destroyed.
+  void Detach(engine::TimeMs now) { parts_.lifecycle.Detach(client_, now); }
+
+ private:
+  void ReadAhead(std::string_view input, std::size_t requests_max);
+  // Returns how many were executed: all, unless one waits or closes the connection.
+  std::size_t ExecuteAhead(std::uint64_t matched_max, engine::TimeMs now);
+  bool IsStopped() const { return client_.wait.is_waiting() || client_.output.is_closing(); }
+  bool HasDoneMuch(std::uint64_t matched_max) const;
+  void RefuseInput(const protocol::WireError& error);
+
+  PipelineParts& parts_;
+  Client client_;
+  protocol::RequestParser parser_;
+  bool has_more_ = false;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,33 @@
+// Calls what a request will need into the cache before the request is executed.
+#pragma once
+
+#include <cstdint>
+
+#include "server/command/table/command_table.h"
+#include "server/command/table/request_window.h"
+#include "server/engine/lock_engine.h"
+#include "server/record/recorder.h"
+
+namespace fairlock::command {
+
+// Hints: an earlier request may change the database before. Loop-confined.
+class RequestPrefetch {
+ public:
+  RequestPrefetch(const CommandTable& table, const engine::LockEngine& engine,
+                  const record::Recorder& recorder)
+      : table_(table), engine_(engine), recorder_(recorder) {}
+
+  // Finds the row of a request that will be executed soon, and calls its key's place in the table
+  // into the cache; PrefetchLock, a moment later, the lock itself.
+  void Prepare(std::uint8_t database, RequestAhead& request) const;
+  void PrefetchLock(const RequestAhead& request) const {
+    if (request.has_key) engine_.PrefetchLock(request.key_hash);
+  }
+
+ private:
+  const CommandTable& table_;
+  const engine::LockEngine& engine_;
+  const record::Recorder& recorder_;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,13 @@
+#include "server/command/handlers/command_families.h"
+
+namespace fairlock::command {
+
+CommandTable WholeLanguage() {
+  return CommandTable({LockCommands(), MlockCommands(), LookCommands(), RecordCommands(),
+                       LimitCommands(), RedisWriteCommands(), RedisKeyCommands(),
+                       RedisWalkCommands(), ScriptCommands(), SubscriptionCommands(),
+                       TransactionCommands(), ConnectionCommands(), AclCommands(), ClientCommands(),
+                       ServerCommands(), IntrospectionCommands()});
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,31 @@
+// The families of commands, and the whole language that they make.
+#pragma once
+
+#include <span>
+
+#include "server/command/table/command_table.h"
+
+namespace fairlock::command {
+
+// One family of commands, each defined at the bottom of its file.
+std::span<const CommandSpec> LockCommands();
+std::span<const CommandSpec> MlockCommands();
+std::span<const CommandSpec> LookCommands();
+std::span<const CommandSpec> RecordCommands();
+std::span<const CommandSpec> LimitCommands();
+std::span<const CommandSpec> RedisWriteCommands();
+std::span<const CommandSpec> RedisKeyCommands();
+std::span<const CommandSpec> RedisWalkCommands();
+std::span<const CommandSpec> ScriptCommands();
+std::span<const CommandSpec> SubscriptionCommands();
+std::span<const CommandSpec> TransactionCommands();
+std::span<const CommandSpec> ConnectionCommands();
+std::span<const CommandSpec> AclCommands();
+std::span<const CommandSpec> ClientCommands();
+std::span<const CommandSpec> ServerCommands();
+std::span<const CommandSpec> IntrospectionCommands();
+
+// The table of all families.
+CommandTable WholeLanguage();
+
+}  // namespace fairlock::command

@@ -1,0 +1,193 @@
+#include "server/command/handlers/lock_options.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "server/command/server_parts.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+enum LockOption : std::uint32_t {
+  kSeconds = 1U << 0,
+  kWait = 1U << 1,
+  kLimit = 1U << 2,
+  kNew = 1U << 3,
+  kMeta = 1U << 4,
+  kLabel = 1U << 5,
+  kExplain = 1U << 6,
+  kToken = 1U << 7,
+  kKeep = 1U << 8,
+  kShared = 1U << 9,
+  kSession = 1U << 10,
+  kMinHold = 1U << 11,
+  kMaxWaiters = 1U << 12,
+  kNotify = 1U << 13,
+  kMilliseconds = 1U << 14,
+};
+
+constexpr std::string_view kLockOptions =
+    "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, NOTIFY, META, LABEL or "
+    "EXPLAIN";
+
+// Words that are no option of LOCK where they stand, but that people write there.
+struct Habit {
+  std::string_view word;
+  std::string_view hint;
+};
+
+constexpr auto kHabits = std::to_array<Habit>({
+    {"NX",
+     "LOCK never takes what another owner holds: it answers nil, or waits with WAIT 30s; NEW also "
+     "refuses a repeated LOCK of the holder"},
+    {"XX", "RENEW renews only what the owner holds"},
+    {"KEEPTTL", "a LOCK of the holder without EX or PX never shortens the lease"},
+    {"GET", "EXPLAIN and LOCKINFO say who holds the lock"},
+    {"EXAT", "the lease is a length of time: EX 30 or PX 30000"},
+    {"PXAT", "the lease is a length of time: EX 30 or PX 30000"},
+    {"TTL", "the lease is EX 30 or PX 30000"},
+    {"LEASE", "the lease is EX 30 or PX 30000"},
+    {"EXPIRE", "the lease is EX 30 or PX 30000"},
+    {"TIMEOUT", "WAIT 30s is how long LOCK waits"},
+    {"BLOCK", "WAIT 30s is how long LOCK waits"},
+    {"NOWAIT", "LOCK without WAIT does not wait"},
+    {"TOKEN", "LOCK answers a new token; UNLOCK, RENEW and TRANSFER take TOKEN"},
+    {"GRACE", "GRACE needs SESSION right before it: SESSION GRACE 30s"},
+    {"REPLACE", "REPLACE needs MAXWAITERS right before it: MAXWAITERS 1 REPLACE"},
+    {"FOREVER", "FOREVER needs WAIT right before it: WAIT FOREVER"},
+});
+
+bool IsLockOption(std::string_view word) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"EX", "PX", "WAIT", "KEEP", "LIMIT", "SHARED", "SESSION", "MINHOLD", "NEW", "MAXWAITERS",
+       "NOTIFY", "META", "LABEL", "EXPLAIN"});
+  for (const std::string_view name : kNames) {
+    if (EqualsIgnoreCase(word, name)) return true;
+  }
+  return false;
+}
+
+std::string HintFor(std::string_view word, std::string_view owner) {
+  for (const Habit& habit : kHabits) {
+    if (EqualsIgnoreCase(word, habit.word)) return std::string(habit.hint);
+  }
+  if (IsLockOption(owner)) {
+    return Quoted(owner) + " is read as the owner, which stands before the options";
+  }
+  if (!word.empty() && word.front() >= '0' && word.front() <= '9') {
+    return "a value follows the name of its option: EX 30 or PX 30000 for the lease, WAIT 30s to "
+           "wait";
+  }
+  return {};
+}
+
+bool TakeLease(ArgumentReader& arguments, std::uint32_t& seen,
+               std::optional<engine::DurationMs>& lease_ms) {
+  if (arguments.TakeOnce("PX", kMilliseconds, seen)) {
+    lease_ms = arguments.LeaseMilliseconds();
+  } else if (arguments.TakeOnce("EX", kSeconds, seen)) {
+    lease_ms = arguments.LeaseSeconds();
+  } else {
+    return false;
+  }
+  constexpr std::uint32_t kBoth = kSeconds | kMilliseconds;
+  if ((seen & kBoth) == kBoth) arguments.Fail("syntax error: EX and PX exclude each other");
+  return true;
+}
+
+bool TakeToken(ArgumentReader& arguments, std::uint32_t& seen,
+               std::optional<engine::Token>& token) {
+  if (!arguments.TakeOnce("TOKEN", kToken, seen)) return false;
+  token = arguments.Token("TOKEN");
+  return true;
+}
+
+// The options that say how the request stands in line.
+bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
+                    const engine::EngineOptions& limits, engine::LockRequest& request) {
+  if (arguments.TakeOnce("WAIT", kWait, seen)) {
+    request.wait_ms = arguments.DurationOrForever("WAIT");
+  } else if (arguments.TakeOnce("KEEP", kKeep, seen)) {
+    request.keep_ms = arguments.DurationUpTo("KEEP", limits.keep_ms_max, "max_keep");
+  } else if (arguments.TakeOnce("MAXWAITERS", kMaxWaiters, seen)) {
+    request.waiters_max =
+        static_cast<std::uint32_t>(arguments.Integer("MAXWAITERS", 0, engine::kLimitMax));
+    request.replaces_newest = arguments.Take("REPLACE");
+  } else if (arguments.TakeOnce("NOTIFY", kNotify, seen)) {
+    request.notify = arguments.Next("NOTIFY");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The options that say what kind of hold is asked for.
+bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::LockRequest& request) {
+  if (TakeLease(arguments, seen, request.lease_ms)) return true;
+  if (arguments.TakeOnce("LIMIT", kLimit, seen)) {
+    request.limit = static_cast<std::uint32_t>(arguments.Integer("LIMIT", 1, engine::kLimitMax));
+  } else if (arguments.TakeOnce("SHARED", kShared, seen)) {
+    request.is_shared = true;
+  } else if (arguments.TakeOnce("SESSION", kSession, seen)) {
+    request.session_grace_ms =
+        arguments.Take("GRACE") ? arguments.DurationUpTo("GRACE", engine::kLeaseMsMax) : 0;
+  } else if (arguments.TakeOnce("MINHOLD", kMinHold, seen)) {
+    request.min_hold_ms = arguments.DurationUpTo("MINHOLD", engine::kLeaseMsMax);
+  } else if (arguments.TakeOnce("META", kMeta, seen)) {
+    request.meta = arguments.Meta();
+  } else if (arguments.TakeOnce("LABEL", kLabel, seen)) {
+    request.label = arguments.Label();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
+                     engine::LockRequest& request) {
+  const engine::EngineOptions& limits = call.server.locks.engine().options();
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (TakeHoldOption(arguments, seen, request)) continue;
+    if (TakeLineOption(arguments, seen, limits, request)) continue;
+    if (arguments.TakeOnce("NEW", kNew, seen)) continue;
+    if (arguments.TakeOnce("EXPLAIN", kExplain, seen)) continue;
+    arguments.FailUnknownOption(kLockOptions, HintFor(arguments.Peek(), request.owner));
+  }
+  if ((seen & kShared) != 0 && (seen & kLimit) != 0) {
+    arguments.Fail("syntax error: SHARED and LIMIT exclude each other");
+  }
+  if (!arguments.failed() && (seen & kSeconds) != 0 && arguments.bare_duration().ms > 0) {
+    call.server.unit_warnings.Warn(call.client.profile, call.arguments[0],
+                                   arguments.bare_duration());
+  }
+  request.only_new = (seen & kNew) != 0;
+  return (seen & kExplain) != 0;
+}
+
+RenewOptions ReadRenewOptions(ArgumentReader& arguments) {
+  RenewOptions options;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (TakeLease(arguments, seen, options.lease_ms)) continue;
+    if (TakeToken(arguments, seen, options.token)) continue;
+    arguments.FailUnknownOption("EX, PX or TOKEN");
+  }
+  return options;
+}
+
+std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments) {
+  std::optional<engine::Token> token;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (!TakeToken(arguments, seen, token)) arguments.FailUnknownOption("TOKEN");
+  }
+  return token;
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,252 @@
+// Looking at locks, and ending them by force.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/command/handlers/command_families.h"
+#include "server/command/handlers/shared_replies.h"
+#include "server/command/locks/lock_replies.h"
+#include "server/command/server_parts.h"
+#include "server/command/table/argument_reader.h"
+#include "server/command/table/glob_walk.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+constexpr std::size_t kHoldersShownMax = 10'000;
+constexpr std::int64_t kPlacesShownMax = 10'000;
+constexpr std::int64_t kPlacesShownDefault = 100;
+constexpr std::int64_t kScanCountMax = 100'000;
+// As SCAN's, COUNT is a wish: so many are looked at in a tenth of a millisecond or two, for which
+// the others wait.
+constexpr std::size_t kLocksOfAPageMax = 250;
+
+void Locked(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const bool has_owner = arguments.has_more();
+  const std::string_view owner = has_owner ? arguments.Owner("owner") : std::string_view();
+  if (!arguments.Finish(call.reply)) return;
+  engine::LockEngine& engine = call.server.locks.engine();
+  if (has_owner) {
+    call.reply.Integer(engine.IsHeldBy(key, owner, call.server.locks.StepAt(call.now)) ? 1 : 0);
+  } else {
+    call.reply.Integer(
+        static_cast<std::int64_t>(engine.CountHolders(key, call.server.locks.StepAt(call.now))));
+  }
+}
+
+void LockInfo(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  if (!arguments.Finish(call.reply)) return;
+  const engine::LockInfo info =
+      call.server.locks.engine().Inspect(key, kHoldersShownMax, call.server.locks.StepAt(call.now));
+  WriteLockInfo(call.reply, call.server.unix_time, info, call.now);
+}
+
+void Queue(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  std::int64_t start = 0;
+  std::int64_t count = kPlacesShownDefault;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("START", 1, seen)) {
+      start = arguments.Integer("START", 0, INT64_MAX);
+    } else if (arguments.TakeOnce("COUNT", 2, seen)) {
+      count = arguments.Integer("COUNT", 1, kPlacesShownMax);
+    } else {
+      arguments.FailUnknownOption("START or COUNT");
+    }
+  }
+  if (!arguments.Finish(call.reply)) return;
+  const std::vector<engine::PlaceInfo> places = call.server.locks.engine().Queue(
+      key, static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(count),
+      call.server.locks.StepAt(call.now));
+  call.reply.ArrayHeader(places.size());
+  for (const engine::PlaceInfo& place : places) {
+    WritePlace(call.reply, call.server.unix_time, place, call.now);
+  }
+}
+
+void Position(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const std::string_view owner = arguments.Owner("owner");
+  if (!arguments.Finish(call.reply)) return;
+  const auto position =
+      call.server.locks.engine().Position(key, owner, call.server.locks.StepAt(call.now));
+  if (position) {
+    call.reply.Integer(static_cast<std::int64_t>(*position));
+  } else {
+    call.reply.Null();
+  }
+}
+
+struct LocksQuery {
+  std::uint64_t cursor = 0;
+  std::size_t count = 10;
+  engine::LockFilter filter;  // without the glob
+  std::optional<engine::Glob> glob;
+};
+
+enum LocksOption : std::uint32_t {
+  kMatchFilter = 1U << 0,
+  kCountFilter = 1U << 1,
+  kDbFilter = 1U << 2,
+  kLabelFilter = 1U << 3,
+  kOwnerFilter = 1U << 4,
+  kWaitingFilter = 1U << 5,
+  kHeldFilter = 1U << 6,
+  kNoExpiryFilter = 1U << 7,
+};
+
+void ReadDb(ArgumentReader& arguments, engine::LockFilter& filter) {
+  filter.db.reset();
+  if (!arguments.Take("*")) filter.db = static_cast<std::uint8_t>(arguments.Integer("DB", 0, 15));
+}
+
+// What stands behind WAITING may be left out.
+void ReadWaiting(ArgumentReader& arguments, engine::LockFilter& filter) {
+  const bool has_duration = arguments.has_more() && !arguments.Peek().empty() &&
+                            arguments.Peek().front() >= '0' && arguments.Peek().front() <= '9';
+  filter.wait_ms_min = has_duration ? arguments.Duration("WAITING") : 0;
+}
+
+LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
+  LocksQuery query;
+  if (arguments.has_more() && ParseInteger(arguments.Peek())) {
+    query.cursor = static_cast<std::uint64_t>(arguments.Integer("cursor", 0, INT64_MAX));
+  }
+  engine::LockFilter& filter = query.filter;
+  filter.db = db;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("MATCH", kMatchFilter, seen)) {
+      query.glob = arguments.PatternOf("MATCH");
+    } else if (arguments.TakeOnce("COUNT", kCountFilter, seen)) {
+      const auto count = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kScanCountMax));
+      query.count = std::min(count, kLocksOfAPageMax);
+    } else if (arguments.TakeOnce("DB", kDbFilter, seen)) {
+      ReadDb(arguments, filter);
+    } else if (arguments.TakeOnce("LABEL", kLabelFilter, seen)) {
+      filter.label = arguments.Label();
+    } else if (arguments.TakeOnce("OWNER", kOwnerFilter, seen)) {
+      filter.owner = arguments.Owner("OWNER");
+    } else if (arguments.TakeOnce("WAITING", kWaitingFilter, seen)) {
+      ReadWaiting(arguments, filter);
+    } else if (arguments.TakeOnce("HELD", kHeldFilter, seen)) {
+      filter.hold_ms_min = arguments.Duration("HELD");
+    } else if (arguments.TakeOnce("NOEXPIRY", kNoExpiryFilter, seen)) {
+      filter.is_endless = true;
+    } else {
+      arguments.FailUnknownOption(
+          "a cursor first, MATCH, COUNT, LABEL, OWNER, WAITING [duration], HELD, NOEXPIRY or DB");
+    }
+  }
+  return query;
+}
+
+void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock) {
+  reply.ArrayHeader(9);
+  reply.Bulk(lock.key.bytes);
+  reply.Integer(static_cast<std::int64_t>(lock.holder_count));
+  reply.Integer(static_cast<std::int64_t>(lock.waiter_count));
+  reply.Integer(lock.longest_wait_ms);
+  reply.Integer(lock.oldest_hold_ms);
+  reply.Bulk(lock.label);
+  reply.Integer(lock.limit);
+  reply.Bulk(lock.first_owner);
+  reply.Integer(lock.key.db);
+}
+
+void ListLocks(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  LocksQuery query = ReadLocksQuery(arguments, call.client.profile.database);
+  if (!arguments.Finish(call.reply) || RefusesToMatch(call)) return;
+  std::vector<engine::LockSummary> found;
+  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
+  query.filter.glob = query.glob ? &*query.glob : nullptr;
+  query.filter.budget = &walk;
+  const std::uint64_t cursor = call.server.locks.engine().Scan(
+      query.cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
+        if (call.client.rights.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
+      });
+  call.reply.ArrayHeader(2);
+  call.reply.Bulk(std::to_string(cursor));
+  call.reply.ArrayHeader(found.size());
+  for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
+}
+
+// In the notation of CLIENT LIST.
+std::string Describe(const ClientProfile& client) {
+  std::string text = "addr=" + client.address.peer;
+  if (!client.name.empty()) text += " name=" + client.name;
+  return text + " user=" + client.user;
+}
+
+void Break(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  // `BREAK key REASON` alone names an owner.
+  const std::size_t size = call.arguments.size();
+  const bool has_owner =
+      size > 2 && (size % 2 == 1 || !EqualsIgnoreCase(call.arguments[2], "REASON"));
+  std::optional<std::string_view> owner;
+  if (has_owner) owner = arguments.Owner("owner");
+  std::string_view reason;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("REASON", 1, seen)) {
+      reason = arguments.Reason();
+    } else {
+      arguments.FailUnknownOption("REASON");
+    }
+  }
+  if (!arguments.Finish(call.reply)) return;
+  engine::LockEngine& engine = call.server.locks.engine();
+  // What is overdue ends by itself, not by force.
+  engine.CountHolders(key, call.server.locks.StepAt(call.now));
+  record::History* history = call.server.recorder.history();
+  if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);
+  call.reply.Integer(
+      static_cast<std::int64_t>(engine.Break(key, owner, call.server.locks.StepAt(call.now))));
+  if (history != nullptr) history->EndForce();
+}
+
+constexpr std::array<CommandSpec, 6> kLookCommands = {{
+    {"LOCKED", Locked, -2, kReadOnly | kFast, kFirstKey, "lock", "key [owner]",
+     "How many hold the lock, or whether that owner does", "O(1)"},
+    {"LOCKINFO", LockInfo, 2, kReadOnly, kFirstKey, "lock", "key",
+     "Who holds the lock, how many wait, and what happened on the key lately", "O(holders)"},
+    {"QUEUE", Queue, -2, kReadOnly, kFirstKey, "lock", "key [START index] [COUNT count]",
+     "The places of the line in their order, a map each", "O(START + COUNT)"},
+    {"POSITION", Position, 3, kReadOnly | kFast, kFirstKey, "lock", "key owner",
+     "0 if the owner holds the lock, its place in line (1 is next), or nil",
+     "O(place), at most 1,000 steps"},
+    {"LOCKS",
+     ListLocks,
+     -1,
+     kReadOnly,
+     {},
+     "lock",
+     "[cursor] [MATCH glob] [COUNT count] [LABEL name] [OWNER owner] [WAITING [duration]] "
+     "[HELD duration] [NOEXPIRY] [DB database | DB *]",
+     "Walks all locks, page by page, as SCAN does; with WAITING those that have a line",
+     "O(COUNT) a call, of which 250 at most are looked at"},
+    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
+     "key [owner] [REASON text]", "Ends the owner's hold, or all, by force; replies how many",
+     "O(holders)"},
+}};
+
+}  // namespace
+
+std::span<const CommandSpec> LookCommands() { return kLookCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,233 @@
+// What happened to locks, and how often.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "server/command/handlers/command_families.h"
+#include "server/command/locks/lock_message.h"
+#include "server/command/locks/lock_replies.h"
+#include "server/command/server_parts.h"
+#include "server/command/table/argument_reader.h"
+#include "server/command/table/text.h"
+#include "server/record/quantiles.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+constexpr std::int64_t kEventsShownMax = 10'000;
+
+enum RecordOption : std::uint32_t {
+  kOwnerAsked = 1U << 0,
+  kSinceAsked = 1U << 1,
+  kUntilAsked = 1U << 2,
+  kCountAsked = 1U << 3,
+  kLabelAsked = 1U << 4,
+  kMinutesAsked = 1U << 5,
+  kByAsked = 1U << 6,
+  kBeforeAsked = 1U << 7,
+};
+
+void TextField(protocol::ReplyWriter& reply, std::string_view name, std::string_view text) {
+  reply.Bulk(name);
+  if (text.empty()) {
+    reply.Null();
+  } else {
+    reply.Bulk(text);
+  }
+}
+
+void TokenField(protocol::ReplyWriter& reply, std::string_view name, engine::Token token) {
+  reply.Bulk(name);
+  if (token == 0) {
+    reply.Null();
+  } else {
+    reply.Integer(static_cast<std::int64_t>(token));
+  }
+}
+
+void TimeField(Invocation& call, std::string_view name, const std::optional<engine::TimeMs>& at) {
+  call.reply.Bulk(name);
+  if (at) {
+    call.reply.Integer(call.server.unix_time.MsOf(*at, call.now));
+  } else {
+    call.reply.Null();
+  }
+}
+
+// The key, or none for `*`.
+std::optional<engine::KeyName> ReadKeyOrAll(Invocation& call, ArgumentReader& arguments) {
+  if (arguments.Take("*")) return std::nullopt;
+  engine::KeyName key = arguments.Key(call.client.profile.database, call.key_hash);
+  if (key.hash == 0) key.hash = call.server.locks.engine().Prefetch(key);
+  return key;
+}
+
+record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& arguments) {
+  const std::int64_t unix_now_ms = call.server.unix_time.MsOf(call.now, call.now);
+  record::HistoryQuery query;
+  query.db = call.client.profile.database;
+  query.key = ReadKeyOrAll(call, arguments);
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("OWNER", kOwnerAsked, seen)) {
+      query.owner = arguments.Owner("OWNER");
+    } else if (arguments.TakeOnce("SINCE", kSinceAsked, seen)) {
+      query.since = arguments.Moment("SINCE", call.now, unix_now_ms);
+    } else if (arguments.TakeOnce("UNTIL", kUntilAsked, seen)) {
+      query.until = arguments.Moment("UNTIL", call.now, unix_now_ms);
+    } else if (arguments.TakeOnce("COUNT", kCountAsked, seen)) {
+      query.count_max = static_cast<std::size_t>(arguments.Integer("COUNT", 1, kEventsShownMax));
+    } else if (arguments.TakeOnce("BEFORE", kBeforeAsked, seen)) {
+      query.before = static_cast<std::uint64_t>(arguments.Integer("BEFORE", 0, engine::kTokenMax));
+    } else {
+      arguments.FailUnknownOption("OWNER, SINCE, UNTIL, COUNT or BEFORE");
+    }
+  }
+  return query;
+}
+
+void WritePastEvent(Invocation& call, const record::PastEvent& event) {
+  protocol::ReplyWriter& reply = call.reply;
+  reply.MapHeader(15);
+  IntegerField(reply, "at", call.server.unix_time.MsOf(event.at, call.now));
+  reply.Bulk("event");
+  reply.Bulk(EventName(event.kind));
+  reply.Bulk("key");
+  reply.Bulk(event.key.bytes);
+  TextField(reply, "owner", event.owner);
+  TokenField(reply, "token", event.token);
+  TextField(reply, "reason", EventReason(event.kind, event.reason));
+  TextField(reply, "holder", event.other);
+  TokenField(reply, "holder_token", event.other_token);
+  IntegerField(reply, "waited_ms", event.waited_ms);
+  IntegerField(reply, "held_ms", event.held_ms);
+  IntegerField(reply, "count", event.count);
+  IntegerField(reply, "last_at", call.server.unix_time.MsOf(event.last_at, call.now));
+  TextField(reply, "by", event.by);
+  TextField(reply, "comment", event.comment);
+  IntegerField(reply, "db", event.key.db);
+}
+
+void RefuseOff(Invocation& call, std::string_view what, std::string_view option) {
+  call.reply.Error(ErrorCode::kErr, std::string(what) + ": " + std::string(option) +
+                                        " is 0, so nothing is kept; set it to another value "
+                                        "and restart");
+}
+
+void History(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const record::HistoryQuery query = ReadHistoryQuery(call, arguments);
+  if (!arguments.Finish(call.reply)) return;
+  record::History* history = call.server.recorder.history();
+  if (history == nullptr) return RefuseOff(call, "HISTORY", "history_memory");
+  // What is overdue on the key has happened.
+  if (query.key) {
+    call.server.locks.engine().CountHolders(*query.key, call.server.locks.StepAt(call.now));
+  }
+  const record::HistoryPage page = history->Search(query);
+  call.reply.MapHeader(4);
+  TimeField(call, "oldest", history->oldest_at());
+  TimeField(call, "next_until", page.next_until);
+  call.reply.Bulk("events");
+  call.reply.ArrayHeader(page.events.size());
+  for (const record::PastEvent& event : page.events) WritePastEvent(call, event);
+  TokenField(call.reply, "next_before", page.next_before.value_or(0));
+}
+
+void WriteDurations(protocol::ReplyWriter& reply, const std::string& name,
+                    const record::DurationHistogram<std::uint64_t>& durations) {
+  const bool is_any = durations.CountAll() > 0;
+  const auto write = [&](std::string_view end, engine::DurationMs duration_ms) {
+    reply.Bulk(name + std::string(end));
+    if (is_any) {
+      reply.Integer(duration_ms);
+    } else {
+      reply.Null();
+    }
+  };
+  for (const record::Quantile& quantile : record::kQuantiles)
+    write(quantile.name, durations.Quantile(quantile.part));
+  write("_max_ms", durations.longest_ms());
+}
+
+void WriteRow(Invocation& call, protocol::ReplyWriter& reply, const record::StatisticsRow& row) {
+  reply.MapHeader(2 + record::kCounterNames.size() + 2 * (record::kQuantiles.size() + 1));
+  TextField(reply, "label", row.label);
+  IntegerField(reply, "since", call.server.unix_time.MsOf(row.since, call.now));
+  for (std::size_t i = 0; i < record::kCounterNames.size(); ++i) {
+    IntegerField(reply, record::kCounterNames[i], static_cast<std::int64_t>(row.counts.counts[i]));
+  }
+  WriteDurations(reply, "wait", row.counts.waits);
+  WriteDurations(reply, "hold", row.counts.holds);
+}
+
+record::StatisticsQuery ReadStatisticsQuery(ArgumentReader& arguments) {
+  record::StatisticsQuery query;
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (arguments.TakeOnce("LABEL", kLabelAsked, seen)) {
+      query.label = arguments.Label();
+    } else if (arguments.TakeOnce("MINUTES", kMinutesAsked, seen)) {
+      query.minutes =
+          static_cast<int>(arguments.Integer("MINUTES", 1, record::LabelStatistics::kMinutesMax));
+    } else if (arguments.TakeOnce("BY", kByAsked, seen)) {
+      const std::string_view unit = arguments.Next("BY");
+      if (!EqualsIgnoreCase(unit, "MINUTE")) {
+        arguments.Fail("BY must be MINUTE, got " + Quoted(unit));
+      }
+      query.is_by_minute = true;
+    } else {
+      arguments.FailUnknownOption("LABEL, MINUTES or BY MINUTE");
+    }
+  }
+  return query;
+}
+
+void Stats(Invocation& call) {
+  ArgumentReader arguments(call.arguments);
+  const record::StatisticsQuery query = ReadStatisticsQuery(arguments);
+  if (!arguments.Finish(call.reply)) return;
+  const record::LabelStatistics* statistics = call.server.recorder.statistics();
+  if (statistics == nullptr) return RefuseOff(call, "STATS", "stats_labels");
+  // How many there are must be written before the first one.
+  std::size_t count = 0;
+  statistics->Read(query, call.now, [&](const record::StatisticsRow&) { ++count; });
+  call.reply.MapHeader(2);
+  TimeField(call, "complete_since", statistics->complete_since());
+  call.reply.Bulk("labels");
+  call.reply.ArrayHeader(count);
+  statistics->Read(query, call.now,
+                   [&](const record::StatisticsRow& row) { WriteRow(call, call.reply, row); });
+}
+
+constexpr auto kRecordCommands = std::to_array<CommandSpec>({
+    {"HISTORY",
+     History,
+     -2,
+     kReadOnly,
+     {1, 1, 1},
+     "lock",
+     "key [OWNER owner] [SINCE time] [UNTIL time] [COUNT count] [BEFORE number]",
+     "What happened to the locks of a key, or of all (*), the newest first",
+     "O(COUNT), at most 10,000 events looked at"},
+    {"STATS",
+     Stats,
+     -1,
+     kReadOnly,
+     {},
+     "lock",
+     "[LABEL name] [MINUTES n] [BY MINUTE]",
+     "How often what happened by label, and how long waits and holds lasted; of the last hour "
+     "without MINUTES",
+     "O(labels * minutes)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> RecordCommands() { return kRecordCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,104 @@
+#include "server/command/handlers/redis_arguments.h"
+
+#include <algorithm>
+#include <string>
+
+#include "server/command/handlers/shared_replies.h"
+#include "server/command/server_parts.h"
+#include "server/command/table/refusals.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+using protocol::ErrorCode;
+
+std::optional<std::int64_t> ParseRedisInteger(std::string_view text) {
+  const auto number = ParseInteger(text);
+  if (!number || std::to_string(*number) != text) return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view text) {
+  const auto number = ParseRedisInteger(text);
+  if (!number) call.reply.Error(ErrorCode::kErr, "value is not an integer or out of range");
+  return number;
+}
+
+bool IsKeyOrRefuse(Invocation& call, std::string_view key) {
+  if (!key.empty() && key.size() <= engine::kKeyBytesMax) return true;
+  call.reply.Error(ErrorCode::kErr,
+                   "key must have 1 to 1024 bytes, got " + std::to_string(key.size()));
+  return false;
+}
+
+bool IsValueOrRefuse(Invocation& call, std::string_view value) {
+  if (!value.empty() && value.size() <= engine::kOwnerBytesMax) return true;
+  call.reply.Error(ErrorCode::kErr,
+                   "value must have 1 to 8192 bytes, got " + std::to_string(value.size()) +
+                       ": it is the owner of a lock, and fairlock keeps locks, not data");
+  return false;
+}
+
+engine::RedisView& LocksOf(const Invocation& call) { return call.server.locks.engine().redis(); }
+
+engine::KeyName KeyOf(const Invocation& call, std::size_t position) {
+  return {call.client.profile.database, call.arguments[position],
+          position == 1 ? call.key_hash : 0};
+}
+
+std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,
+                                            const TimeForm& form, std::string_view command,
+                                            bool may_be_past) {
+  const auto number = ReadRedisInteger(call, text);
+  if (!number) return std::nullopt;
+  // As Redis: refused is what overflows as Unix time in milliseconds, and nothing else.
+  const std::int64_t unix_now_ms = call.server.environment.clock.UnixTimeUs() / 1000;
+  std::int64_t end_ms = 0;
+  const bool is_overflow =
+      __builtin_mul_overflow(*number, form.unit_ms, &end_ms) ||
+      (!form.is_absolute && __builtin_add_overflow(end_ms, unix_now_ms, &end_ms));
+  if (is_overflow || (!may_be_past && *number <= 0)) {
+    call.reply.Error(ErrorCode::kErr,
+                     "invalid expire time in '" + std::string(command) + "' command");
+    return std::nullopt;
+  }
+  // "Forever" as a huge number is common, so the longest lease is taken instead.
+  if (end_ms > unix_now_ms + engine::kLeaseMsMax) return engine::kLeaseMsMax;
+  return std::max<std::int64_t>(end_ms, 0) - unix_now_ms;
+}
+
+namespace {
+
+std::string_view WhyNotTaken(engine::DenialReason reason) {
+  switch (reason) {
+    case engine::DenialReason::kReserved:
+      return "it is kept for another, whose turn it is";
+    case engine::DenialReason::kCooling:
+      return "it stays taken after its last hold, by MINHOLD";
+    case engine::DenialReason::kDrained:
+      return "an override of LIMIT lets nobody new in (LIMIT LIST)";
+    case engine::DenialReason::kStarting:
+      return "fairlock has just started, and leases that it does not know may still run "
+             "(start_delay)";
+    default:
+      return "others wait for it in line";
+  }
+}
+
+}  // namespace
+
+void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result) {
+  if (engine::IsRefusal(result.status)) return RefuseBound(call, result.status);
+  if (result.status == engine::WriteStatus::kNative) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "key: " + Quoted(key) +
+                                " is held by a LOCK, which this command does not end; UNLOCK by "
+                                "its owner ends it, or BREAK");
+  }
+  std::string text = "key: " + Quoted(key) + " cannot be taken: ";
+  text += WhyNotTaken(result.reason);
+  text += "; retry SET with NX, or wait by LOCK with WAIT 30s";
+  call.reply.Error(ErrorCode::kErr, text);
+}
+
+}  // namespace fairlock::command

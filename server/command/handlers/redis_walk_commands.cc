@@ -1,0 +1,236 @@
+// All keys of a database as Redis walks and flushes them.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/command/handlers/command_families.h"
+#include "server/command/handlers/redis_arguments.h"
+#include "server/command/handlers/shared_replies.h"
+#include "server/command/server_parts.h"
+#include "server/command/table/glob_walk.h"
+#include "server/command/table/refusals.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+constexpr std::int64_t kKeysCountMax = 100'000;
+// What one KEYS or RANDOMKEY looks at: nobody else is served meanwhile.
+constexpr std::size_t kLocksLookedAtMax = 100'000;
+// As many bytes are copied in the time in which one is compared.
+constexpr std::size_t kCopiedPerCompared = 8;
+
+std::string_view TypeOfKey(bool is_semaphore) { return is_semaphore ? "semaphore" : "string"; }
+
+struct ScanQuery {
+  std::uint64_t cursor = 0;
+  std::size_t count = 10;
+  engine::Glob glob = engine::Glob("*");
+  std::optional<std::string_view> type = {};
+};
+
+std::optional<std::uint64_t> ParseCursor(std::string_view text) {
+  std::uint64_t cursor = 0;
+  if (text.empty() || text.size() > 20) return std::nullopt;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    const bool is_too_large = __builtin_mul_overflow(cursor, 10U, &cursor) ||
+                              __builtin_add_overflow(cursor, c - '0', &cursor);
+    if (is_too_large) return std::nullopt;
+  }
+  return cursor;
+}
+
+// None: the error is answered.
+std::optional<ScanQuery> ReadScanQuery(Invocation& call) {
+  const protocol::Arguments& arguments = call.arguments;
+  ScanQuery query;
+  const auto cursor = ParseCursor(arguments[1]);
+  if (!cursor) {
+    call.reply.Error(ErrorCode::kErr, "invalid cursor");
+    return std::nullopt;
+  }
+  query.cursor = *cursor;
+  for (std::size_t i = 2; i < arguments.size(); i += 2) {
+    const std::string_view option = arguments[i];
+    const bool has_value = i + 1 < arguments.size();
+    if (has_value && EqualsIgnoreCase(option, "MATCH")) {
+      auto glob = ReadGlob(call, "MATCH", arguments[i + 1]);
+      if (!glob) return std::nullopt;
+      query.glob = *std::move(glob);
+    } else if (has_value && EqualsIgnoreCase(option, "TYPE")) {
+      query.type = arguments[i + 1];
+    } else if (has_value && EqualsIgnoreCase(option, "COUNT")) {
+      const auto count = ReadRedisInteger(call, arguments[i + 1]);
+      if (!count) return std::nullopt;
+      if (*count < 1) {
+        RefuseSyntax(call.reply);
+        return std::nullopt;
+      }
+      query.count = static_cast<std::size_t>(std::min(*count, kKeysCountMax));
+    } else {
+      RefuseSyntax(call.reply);
+      return std::nullopt;
+    }
+  }
+  return query;
+}
+
+void WriteKeys(Invocation& call, const std::vector<std::string_view>& keys) {
+  call.reply.ArrayHeader(keys.size());
+  for (const std::string_view key : keys) call.reply.Bulk(key);
+}
+
+void Scan(Invocation& call) {
+  const auto query = ReadScanQuery(call);
+  if (!query || RefusesToMatch(call)) return;
+  std::vector<std::string_view> found;
+  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
+  const std::uint64_t cursor = LocksOf(call).Scan(
+      query->cursor, query->count, call.client.profile.database, walk,
+      [&](const engine::KeyName& key, bool is_semaphore) {
+        if (query->type && !EqualsIgnoreCase(*query->type, TypeOfKey(is_semaphore))) return;
+        if (query->glob.Matches(key.bytes, walk.compared()) &&
+            call.client.rights.MayRead(key.bytes, walk.compared())) {
+          found.push_back(key.bytes);
+        }
+      });
+  call.reply.ArrayHeader(2);
+  call.reply.Bulk(std::to_string(cursor));
+  WriteKeys(call, found);
+}
+
+void RefuseToWalk(Invocation& call) {
+  call.reply.Error(ErrorCode::kErr, "there are more than " + std::to_string(kLocksLookedAtMax) +
+                                        " locks to look at; SCAN would be right");
+}
+
+void Keys(Invocation& call) {
+  const auto glob = ReadGlob(call, "KEYS", call.arguments[1]);
+  if (!glob || RefusesToMatch(call)) return;
+  std::vector<std::string_view> found;
+  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  const std::uint64_t cursor =
+      LocksOf(call).Scan(0, kLocksLookedAtMax, call.client.profile.database, walk,
+                         [&](const engine::KeyName& key, bool) {
+                           if (glob->Matches(key.bytes, walk.compared()) &&
+                               call.client.rights.MayRead(key.bytes, walk.compared())) {
+                             found.push_back(key.bytes);
+                             // It is copied into the reply.
+                             walk.Charge(key.bytes.size() / kCopiedPerCompared);
+                           }
+                         });
+  if (cursor != 0 && walk.is_spent()) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "KEYS would take too long with this pattern and these keys; use SCAN "
+                            "with MATCH, which goes in pages");
+  }
+  if (cursor != 0) return RefuseToWalk(call);
+  WriteKeys(call, found);
+}
+
+// The first key from a place on that the clock names, else from the begin.
+void RandomKey(Invocation& call) {
+  // Else it would look at the locks of all other databases.
+  if (call.server.locks.engine().CountLocks(call.client.profile.database) == 0)
+    return call.reply.Null();
+  constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
+  std::uint64_t cursor = (call.server.environment.clock.MonotonicNs() + 1) * kSpread;
+  std::string_view found;
+  std::size_t steps = 0;
+  bool is_second_round = false;
+  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  while (found.empty() && !(is_second_round && cursor == 0)) {
+    if (cursor == 0) is_second_round = true;
+    if (++steps > kLocksLookedAtMax || walk.is_spent()) return RefuseToWalk(call);
+    cursor = LocksOf(call).Scan(cursor, 1, call.client.profile.database, walk,
+                                [&](const engine::KeyName& key, bool) {
+                                  if (call.client.rights.MayRead(key.bytes, walk.compared()))
+                                    found = key.bytes;
+                                });
+  }
+  if (found.empty()) {
+    call.reply.Null();
+  } else {
+    call.reply.Bulk(found);
+  }
+}
+
+void Flush(Invocation& call, std::optional<std::uint8_t> db) {
+  const auto options = call.arguments.views().subspan(1);
+  const bool is_known =
+      options.empty() || (options.size() == 1 && (EqualsIgnoreCase(options[0], "SYNC") ||
+                                                  EqualsIgnoreCase(options[0], "ASYNC")));
+  if (!is_known) return RefuseSyntax(call.reply);
+  call.server.delivery.BeginStep(call.now);
+  LocksOf(call).Flush(db, call.client, call.server.locks.StepAt(call.now));
+  call.server.delivery.EndStep(call.now);
+  call.reply.Ok();
+}
+
+void FlushDb(Invocation& call) { Flush(call, call.client.profile.database); }
+void FlushAll(Invocation& call) { Flush(call, std::nullopt); }
+
+constexpr std::uint32_t kFlushes = kWrite | kDangerous | kUnowned;
+
+constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
+    {"SCAN",
+     Scan,
+     -2,
+     kReadOnly,
+     {},
+     "redis",
+     "cursor [MATCH glob] [COUNT count] [TYPE type]",
+     "Walks the keys that exist, page by page: who is there from begin to end is seen",
+     "O(COUNT) a call"},
+    {"KEYS",
+     Keys,
+     2,
+     kReadOnly | kDangerous,
+     {},
+     "redis",
+     "glob",
+     "All keys that match; with more than 100,000 locks, or where matching would take too long, an "
+     "error that names SCAN",
+     "O(locks)"},
+    {"RANDOMKEY",
+     RandomKey,
+     1,
+     kReadOnly,
+     {},
+     "redis",
+     "",
+     "Some key that exists, or nil",
+     "O(1) where most locks are of this database, or none"},
+    {"FLUSHDB",
+     FlushDb,
+     -1,
+     kFlushes,
+     {},
+     "redis",
+     "[ASYNC|SYNC]",
+     "Releases all that was taken the Redis way in this database, and then hands it on",
+     "O(locks); O(1) where this database has none"},
+    {"FLUSHALL",
+     FlushAll,
+     -1,
+     kFlushes,
+     {},
+     "redis",
+     "[ASYNC|SYNC]",
+     "FLUSHDB of all databases",
+     "O(locks)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> RedisWalkCommands() { return kRedisWalkCommands; }
+
+}  // namespace fairlock::command

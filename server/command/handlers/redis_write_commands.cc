@@ -1,0 +1,286 @@
+// Taking locks the Redis way: SET and its kin. The value is the owner.
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "server/command/handlers/command_families.h"
+#include "server/command/handlers/lock_answer.h"
+#include "server/command/handlers/redis_arguments.h"
+#include "server/command/server_parts.h"
+#include "server/command/table/refusals.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using engine::WriteRequest;
+using engine::WriteResult;
+using engine::WriteStatus;
+using engine::WrittenEnd;
+using protocol::ErrorCode;
+
+WriteResult Write(const Invocation& call, const WriteRequest& request) {
+  return LocksOf(call).Write(request, call.client, call.server.locks.StepAt(call.now));
+}
+
+bool IsDone(const WriteResult& result) {
+  return result.status == WriteStatus::kGranted || result.status == WriteStatus::kRenewed ||
+         result.status == WriteStatus::kTakenOver;
+}
+
+// Behind the reply that tells of it.
+void NoteIfNew(const Invocation& call, const WriteResult& result) {
+  if (result.status == WriteStatus::kGranted) NoteGrant(call, result.key_hash, result.token);
+}
+
+// What GET told before, as an answer: it outlives the change.
+struct OldValue {
+  bool exists = false;
+  std::string value;
+};
+
+OldValue ValueOf(const Invocation& call, const engine::KeyName& key) {
+  const engine::KeyLook look = LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
+  return {look.exists, std::string(look.value())};
+}
+
+void BulkOrNull(Invocation& call, const OldValue& old) {
+  if (old.exists) {
+    call.reply.Bulk(old.value);
+  } else {
+    call.reply.Null();
+  }
+}
+
+struct SetOptions {
+  bool is_new = false;
+  bool is_held = false;
+  bool keeps_end = false;
+  bool gets = false;
+  const TimeForm* form = nullptr;  // of EX and its kin; null: none is given
+  std::string_view lease;
+};
+
+struct LeaseOption {
+  std::string_view name;
+  TimeForm form;
+};
+
+constexpr auto kLeaseOptions = std::to_array<LeaseOption>({
+    {"EX", {.unit_ms = 1000}},
+    {"PX", {.unit_ms = 1}},
+    {"EXAT", {.unit_ms = 1000, .is_absolute = true}},
+    {"PXAT", {.unit_ms = 1, .is_absolute = true}},
+});
+
+const TimeForm* FindLeaseOption(std::string_view word) {
+  for (const LeaseOption& option : kLeaseOptions) {
+    if (EqualsIgnoreCase(word, option.name)) return &option.form;
+  }
+  return nullptr;
+}
+
+// As Redis: an option may stand there again, and what excludes another may not.
+std::optional<SetOptions> ReadSetOptions(Invocation& call) {
+  SetOptions options;
+  const protocol::Arguments& arguments = call.arguments;
+  for (std::size_t i = 3; i < arguments.size(); ++i) {
+    const TimeForm* form = FindLeaseOption(arguments[i]);
+    const bool is_other_form = options.form != nullptr && options.form != form;
+    if (form != nullptr && i + 1 < arguments.size() && !options.keeps_end && !is_other_form) {
+      options.form = form;
+      options.lease = arguments[++i];
+    } else if (EqualsIgnoreCase(arguments[i], "NX") && !options.is_held) {
+      options.is_new = true;
+    } else if (EqualsIgnoreCase(arguments[i], "XX") && !options.is_new) {
+      options.is_held = true;
+    } else if (EqualsIgnoreCase(arguments[i], "KEEPTTL") && options.form == nullptr) {
+      options.keeps_end = true;
+    } else if (EqualsIgnoreCase(arguments[i], "GET")) {
+      options.gets = true;
+    } else {
+      RefuseSyntax(call.reply);
+      return std::nullopt;
+    }
+  }
+  return options;
+}
+
+// Writes, and answers in the way of SET.
+void WriteAndAnswer(Invocation& call, const WriteRequest& request, bool gets) {
+  if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
+  const OldValue old = gets ? ValueOf(call, request.key) : OldValue{};
+  const WriteResult result = Write(call, request);
+  const bool is_declined = result.status == WriteStatus::kNotHeld ||
+                           (result.status == WriteStatus::kDenied && request.only_new);
+  if (!is_declined && !IsDone(result)) return RefuseWrite(call, request.key.bytes, result);
+  if (gets) {
+    BulkOrNull(call, old);
+  } else if (is_declined) {
+    call.reply.Null();
+  } else {
+    call.reply.Ok();
+  }
+  NoteIfNew(call, result);
+}
+
+void Set(Invocation& call) {
+  const auto options = ReadSetOptions(call);
+  if (!options) return;
+  WriteRequest request{.key = KeyOf(call, 1),
+                       .value = call.arguments[2],
+                       .end = options->keeps_end ? WrittenEnd::kKept : WrittenEnd::kEndless,
+                       .only_new = options->is_new,
+                       .only_held = options->is_held};
+  if (options->form != nullptr) {
+    // As in Redis only what is below 1 as it is written is refused.
+    const auto number = ParseRedisInteger(options->lease);
+    const bool is_positive = number && *number > 0;
+    const auto lease_ms = ReadLease(call, options->lease, *options->form, "set", is_positive);
+    if (!lease_ms) return;
+    request.end = WrittenEnd::kAfter;
+    request.lease_ms = *lease_ms;
+  }
+  WriteAndAnswer(call, request, options->gets);
+}
+
+void SetWithLease(Invocation& call, const TimeForm& form, std::string_view command) {
+  const auto lease_ms = ReadLease(call, call.arguments[2], form, command, false);
+  if (!lease_ms) return;
+  WriteAndAnswer(call,
+                 {.key = KeyOf(call, 1),
+                  .value = call.arguments[3],
+                  .end = WrittenEnd::kAfter,
+                  .lease_ms = *lease_ms},
+                 false);
+}
+
+void SetEx(Invocation& call) { SetWithLease(call, {.unit_ms = 1000}, "setex"); }
+void PSetEx(Invocation& call) { SetWithLease(call, {.unit_ms = 1}, "psetex"); }
+
+void GetSet(Invocation& call) {
+  WriteAndAnswer(call, {.key = KeyOf(call, 1), .value = call.arguments[2]}, true);
+}
+
+void SetNx(Invocation& call) {
+  const WriteRequest request{.key = KeyOf(call, 1), .value = call.arguments[2], .only_new = true};
+  if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
+  const WriteResult result = Write(call, request);
+  if (engine::IsRefusal(result.status)) return RefuseWrite(call, request.key.bytes, result);
+  call.reply.Integer(IsDone(result) ? 1 : 0);
+  NoteIfNew(call, result);
+}
+
+void MSetNx(Invocation& call) {
+  if (call.arguments.size() % 2 == 0) {
+    return RefuseArity(*call.server.table.Find("MSETNX"), call.reply);
+  }
+  std::vector<WriteRequest> requests;
+  for (std::size_t i = 1; i < call.arguments.size(); i += 2) {
+    const WriteRequest request{
+        .key = KeyOf(call, i), .value = call.arguments[i + 1], .only_new = true};
+    if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
+    requests.push_back(request);
+  }
+  std::vector<WriteResult> results(requests.size());
+  const WriteStatus status =
+      LocksOf(call).WriteAllNew(requests, call.client, call.server.locks.StepAt(call.now), results);
+  if (engine::IsRefusal(status)) {
+    return RefuseWrite(call, requests.front().key.bytes, {.status = status});
+  }
+  call.reply.Integer(status == WriteStatus::kGranted ? 1 : 0);
+  for (const WriteResult& result : results) NoteIfNew(call, result);
+}
+
+// What the owner of the key is called next; none: the error is answered.
+std::optional<std::int64_t> NextNumber(Invocation& call, const engine::KeyName& key,
+                                       std::int64_t step) {
+  engine::RedisView& locks = LocksOf(call);
+  const engine::Step at_now = call.server.locks.StepAt(call.now);
+  if (!locks.MayChange(key, call.client, at_now)) {
+    RefuseWrite(call, key.bytes, {.status = WriteStatus::kNative});
+    return std::nullopt;
+  }
+  const engine::KeyLook look = locks.Look(key, at_now);
+  const auto number = look.is_held ? ReadRedisInteger(call, look.owner) : 0;
+  if (!number) return std::nullopt;
+  std::int64_t next = 0;
+  if (__builtin_add_overflow(*number, step, &next)) {
+    call.reply.Error(ErrorCode::kErr, "increment or decrement would overflow");
+    return std::nullopt;
+  }
+  return next;
+}
+
+void Count(Invocation& call, std::int64_t step) {
+  const engine::KeyName key = KeyOf(call, 1);
+  if (!IsKeyOrRefuse(call, key.bytes)) return;
+  const auto next = NextNumber(call, key, step);
+  if (!next) return;
+  const std::string value = std::to_string(*next);
+  const WriteResult result =
+      Write(call, {.key = key, .value = value, .end = WrittenEnd::kKept, .is_rename = true});
+  if (!IsDone(result)) return RefuseWrite(call, key.bytes, result);
+  call.reply.Integer(*next);
+  NoteIfNew(call, result);
+}
+
+void Incr(Invocation& call) { Count(call, 1); }
+void Decr(Invocation& call) { Count(call, -1); }
+
+void IncrBy(Invocation& call) {
+  if (const auto step = ReadRedisInteger(call, call.arguments[2])) Count(call, *step);
+}
+
+void DecrBy(Invocation& call) {
+  const auto step = ReadRedisInteger(call, call.arguments[2]);
+  if (!step) return;
+  if (*step == std::numeric_limits<std::int64_t>::min()) {
+    return call.reply.Error(ErrorCode::kErr, "decrement would overflow");
+  }
+  Count(call, -*step);
+}
+
+constexpr KeyPositions kEverySecond = {
+    .first = 1, .last = -1, .step = 2, .effect = KeyEffect::kInsert};
+constexpr std::uint32_t kTakes = kWrite | kTakesLock;
+
+constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
+    {"SET", Set, -3, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwriteUnlessGet), "redis",
+     "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT "
+     "unix-milliseconds | KEEPTTL]",
+     "With NX takes the lock for the owner of that name, or answers nil; without, renews what "
+     "that owner holds, or takes over what another took the Redis way",
+     "O(1)"},
+    {"SETNX", SetNx, 3, kTakes | kFast, With(kFirstKey, KeyEffect::kInsert), "redis", "key value",
+     "Takes the lock without end for the owner of that name; 1, or 0 if it is not to be had",
+     "O(1)"},
+    {"SETEX", SetEx, 4, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwrite), "redis",
+     "key seconds value", "As SET with EX", "O(1)"},
+    {"PSETEX", PSetEx, 4, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwrite), "redis",
+     "key milliseconds value", "As SET with PX", "O(1)"},
+    {"GETSET", GetSet, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key value",
+     "As SET with GET: answers who held it the Redis way", "O(1)"},
+    {"MSETNX", MSetNx, -3, kTakes, kEverySecond, "redis", "key value [key value ...]",
+     "Takes all these locks, each for the owner behind it, or none", "O(keys)"},
+    {"INCR", Incr, 2, kTakes | kUnowned | kFast, kFirstKey, "redis", "key",
+     "Renames the owner, a whole number, to the next one: the lease stays, the token is new; a "
+     "free lock is taken for the owner 1",
+     "O(1)"},
+    {"DECR", Decr, 2, kTakes | kUnowned | kFast, kFirstKey, "redis", "key", "As INCRBY with -1",
+     "O(1)"},
+    {"INCRBY", IncrBy, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key n", "As INCR, by n",
+     "O(1)"},
+    {"DECRBY", DecrBy, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key n", "As INCR, by -n",
+     "O(1)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> RedisWriteCommands() { return kRedisWriteCommands; }
+
+}  // namespace fairlock::command

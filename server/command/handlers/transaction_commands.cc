@@ -1,0 +1,184 @@
+// MULTI and EXEC: several requests as one step, if what was watched is unchanged.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "server/command/handlers/command_families.h"
+#include "server/command/server_parts.h"
+#include "server/command/table/argument_reader.h"
+
+namespace fairlock::command {
+
+namespace {
+
+using protocol::ErrorCode;
+
+// Begins one if there is none.
+Transaction& TransactionOf(Client& client) {
+  if (client.transaction == nullptr) client.transaction = std::make_unique<Transaction>();
+  return *client.transaction;
+}
+
+void Multi(Invocation& call) {
+  if (Transactions::IsCollecting(call.client)) {
+    return call.reply.Error(ErrorCode::kErr, "MULTI calls can not be nested");
+  }
+  TransactionOf(call.client).Open();
+  call.reply.Ok();
+}
+
+void Discard(Invocation& call) {
+  if (!Transactions::IsCollecting(call.client))
+    return call.reply.Error(ErrorCode::kErr, "DISCARD without MULTI");
+  call.server.transactions.Drop(call.client);
+  call.reply.Ok();
+}
+
+bool HasAnyChanged(Invocation& call, Transaction& transaction) {
+  WatchedKeys& watched_keys = call.server.watched_keys;
+  return std::ranges::any_of(transaction.watches(), [&](const Watch& watch) {
+    return watched_keys.HasChanged(watch, call.now);
+  });
+}
+
+// Why the server, as it is now, leaves out one of the requests, as the text of an error; empty: it
+// does not. Then all of them are executed, even if memory becomes short among them: what a
+// transaction may take is bounded by its size.
+std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
+  call.server.availability.LookAtMemory(call.now);
+  std::string line;
+  protocol::ReplyWriter writer(line, protocol::RespVersion::kResp2);
+  if (!call.server.availability.RefusesQueued(transaction.flags(), writer)) return {};
+  constexpr std::size_t kSignAndEnd = 3;
+  return line.substr(1, line.size() - kSignAndEnd);
+}
+
+void ExecuteAll(Invocation& call, Transaction& transaction) {
+  call.reply.ArrayHeader(transaction.size());
+  protocol::Arguments arguments;
+  call.server.delivery.BeginStep(call.now);
+  call.server.matching.BeginTransaction();
+  while (const auto row = transaction.TakeNext(arguments)) {
+    Invocation each{call.server, call.client, arguments, call.client.writer(), call.now};
+    if (call.server.admission.MayStill(call.client, *row, arguments, each.reply)) {
+      call.server.executor.RunInStep(*row, each, Origin::kClient);
+    } else {
+      call.server.statistics.commands.CountRejected(*row, *each.reply.error());
+    }
+  }
+  call.server.matching.EndTransaction();
+  call.server.delivery.EndStep(call.now);
+}
+
+void Exec(Invocation& call) {
+  if (!Transactions::IsCollecting(call.client))
+    return call.reply.Error(ErrorCode::kErr, "EXEC without MULTI");
+  Transaction& transaction = *call.client.transaction;
+  if (transaction.is_spoiled()) {
+    call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of previous errors.");
+  } else if (const std::string why = WhyNotNow(call, transaction); !why.empty()) {
+    call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of: " + why);
+  } else if (HasAnyChanged(call, transaction)) {
+    call.client.output.NoteFlags(kReadOnly);
+    call.reply.NullArray();
+  } else {
+    ExecuteAll(call, transaction);
+  }
+  call.server.transactions.Drop(call.client);
+}
+
+// False: the error is answered.
+bool WatchKey(Invocation& call, const engine::KeyName& key) {
+  auto& watches = TransactionOf(call.client).watches();
+  const bool is_watched = std::ranges::any_of(
+      watches, [&](const Watch& watch) { return watch.db == key.db && watch.key == key.bytes; });
+  if (is_watched) return true;
+  const std::size_t watches_max = call.server.transactions.LimitsNow().watched_keys_max;
+  if (watches.size() >= watches_max && call.server.availability.memory().is_short()) {
+    call.server.availability.RefuseForMemory(call.reply);
+    return false;
+  }
+  if (watches.size() >= watches_max) {
+    call.reply.Error(ErrorCode::kFull, "this connection watches " + std::to_string(watches.size()) +
+                                           " keys; at most " + std::to_string(watches_max) +
+                                           " (max_watched_keys) would be right");
+    return false;
+  }
+  watches.push_back(call.server.watched_keys.Begin(key, call.now));
+  return true;
+}
+
+void WatchKeys(Invocation& call) {
+  if (Transactions::IsCollecting(call.client)) {
+    return call.reply.Error(ErrorCode::kErr, "WATCH inside MULTI is not allowed");
+  }
+  ArgumentReader arguments(call.arguments);
+  while (arguments.has_more()) arguments.Key(call.client.profile.database);
+  if (!arguments.Finish(call.reply)) return;
+  for (const std::string_view name : call.arguments.views().subspan(1)) {
+    if (!WatchKey(call, {call.client.profile.database, name})) return;
+  }
+  call.reply.Ok();
+}
+
+void Unwatch(Invocation& call) {
+  call.server.transactions.EndWatches(call.client);
+  call.reply.Ok();
+}
+
+constexpr std::uint32_t kAtOnce = kFast | kNotQueued | kNoScript;
+
+constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
+    {"MULTI",
+     Multi,
+     1,
+     kAtOnce,
+     {},
+     "transactions",
+     "",
+     "From now on requests are collected, each answered QUEUED, until EXEC",
+     "O(1)"},
+    {"EXEC",
+     Exec,
+     1,
+     kNotQueued | kNoScript,
+     {},
+     "transactions",
+     "",
+     "Executes what was collected as one step, and answers with all replies; nil if a key that was "
+     "watched has changed. Nobody waits inside, and who waits is handed what is free at its end",
+     "That of the requests"},
+    {"DISCARD",
+     Discard,
+     1,
+     kAtOnce,
+     {},
+     "transactions",
+     "",
+     "Forgets what was collected and what is watched",
+     "O(requests)"},
+    {"WATCH", WatchKeys, -2, kAtOnce | kOnlyWhenReady, With(kEveryKey, KeyEffect::kTest),
+     "transactions", "key [key ...]",
+     "The next EXEC does nothing if holders, tokens or ends of leases of these keys change before "
+     "it; who comes to their lines and who leaves them is no change",
+     "O(keys), with LIMIT O(holders)"},
+    {"UNWATCH",
+     Unwatch,
+     1,
+     kFast | kNoScript,
+     {},
+     "transactions",
+     "",
+     "Watches nothing any more",
+     "O(keys watched)"},
+});
+
+}  // namespace
+
+std::span<const CommandSpec> TransactionCommands() { return kTransactionCommands; }
+
+}  // namespace fairlock::command

@@ -1,0 +1,101 @@
+#include "server/command/locks/availability.h"
+
+#include <string>
+
+#include "server/command/table/command_table.h"
+
+namespace fairlock::command {
+
+using protocol::ErrorCode;
+
+namespace {
+
+// Of the commands that a service rules out.
+constexpr std::uint32_t FlagsWithout(Service service) {
+  switch (service) {
+    case Service::kFull:
+    case Service::kShortOfSpace:  // the engine knows what would be new
+      return 0;
+    case Service::kLoading:
+      return kWrite | kReadOnly | kOnlyWhenReady;
+    case Service::kFailed:
+      return kWrite;
+  }
+  return 0;
+}
+
+void RefuseForService(Service service, protocol::ReplyWriter& reply) {
+  switch (service) {
+    case Service::kFull:
+      break;
+    case Service::kLoading:
+      return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; ask again soon");
+    case Service::kShortOfSpace:
+      return reply.Error(ErrorCode::kStorage,
+                         "the disk has less room than min_free_disk: locks can be released and "
+                         "renewed, but not taken");
+    case Service::kFailed:
+      return reply.Error(ErrorCode::kStorage,
+                         "writing to the disk has failed: nothing changes until the server has "
+                         "been started again");
+  }
+}
+
+}  // namespace
+
+Availability::Availability(engine::LockEngine& engine, ResourceMeter& resources, CommandLog& log)
+    : engine_(engine), log_(log), memory_(resources) {}
+
+void Availability::set_service(Service service) {
+  service_ = service;
+  engine_.set_short_of_space(service == Service::kShortOfSpace);
+  ChooseRefusedFlags();
+}
+
+void Availability::ChooseRefusedFlags() {
+  refused_flags_ = FlagsWithout(service_) | (memory_.is_short() ? std::uint32_t{kGrows} : 0U);
+}
+
+bool Availability::RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const {
+  if ((flags & refused_flags_) == 0) return false;
+  if ((flags & FlagsWithout(service_)) != 0) {
+    RefuseForService(service_, reply);
+  } else {
+    RefuseForMemory(reply);
+  }
+  return true;
+}
+
+bool Availability::RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const {
+  if (RefusesNow(flags, reply)) return true;
+  if ((flags & kTakesLock) == 0 || takes_locks()) return false;
+  RefuseLock(reply);
+  return true;
+}
+
+void Availability::RefuseForMemory(protocol::ReplyWriter& reply) const {
+  reply.Error(ErrorCode::kOom,
+              std::to_string(memory_.used_bytes()) +
+                  " bytes of memory are in use, and max_memory " + "is " +
+                  std::to_string(memory_.bytes_max()) +
+                  ": locks can be renewed and released, but nothing new is taken; another try " +
+                  "later, or a higher max_memory, would be right");
+}
+
+void Availability::RefuseLock(protocol::ReplyWriter& reply) const {
+  service_ == Service::kFull ? RefuseForMemory(reply) : RefuseForService(service_, reply);
+}
+
+void Availability::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {
+  if (bytes_max == memory_.bytes_max()) return;
+  memory_.set_bytes_max(bytes_max);
+  if (memory_.Look(now)) ReactToMemory();
+}
+
+void Availability::ReactToMemory() {
+  engine_.set_short_of_memory(memory_.is_short());
+  ChooseRefusedFlags();
+  log_.LogMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,51 @@
+// How locks, holders and places are shown in replies.
+#pragma once
+
+#include <string_view>
+
+#include "protocol/reply_writer.h"
+#include "server/engine/api/inspection.h"
+#include "server/engine/api/types.h"
+#include "server/engine/state/limit_overrides.h"
+
+namespace fairlock::command {
+
+class Locks;
+class UnixTime;
+
+std::string_view ReasonName(engine::DenialReason reason);
+std::string_view ModeName(const engine::Mode& mode);
+
+// What EXPLAIN says about the outcome of a LOCK, beside the state of the key.
+struct ExplainedOutcome {
+  std::string_view status;
+  engine::DenialReason reason = engine::DenialReason::kNone;
+  engine::Token token = 0;
+};
+
+// Who asked for what. Of several keys the map is about one, and says which.
+struct ExplainedRequest {
+  engine::KeyName key;
+  std::string_view owner;
+  bool names_key = false;
+};
+
+// The map of LOCK ... EXPLAIN.
+void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime& unix_time,
+                      const ExplainedRequest& request, const ExplainedOutcome& outcome,
+                      engine::TimeMs now);
+
+// A field of a map.
+void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value);
+
+// One map each.
+void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
+                 const engine::HolderInfo& holder, engine::TimeMs now);
+void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
+                   const engine::LockInfo& info, engine::TimeMs now);
+void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,
+                const engine::PlaceInfo& place, engine::TimeMs now);
+void WriteOverride(protocol::ReplyWriter& reply, const UnixTime& unix_time,
+                   const engine::LimitOverride& row, engine::TimeMs now);
+
+}  // namespace fairlock::command

@@ -1,0 +1,39 @@
+// The lock engine, the effects that it has caused and that are not delivered yet, and the listeners
+// to its events.
+#pragma once
+
+#include "server/engine/api/effects.h"
+#include "server/engine/api/event_fan.h"
+#include "server/engine/lock_engine.h"
+
+namespace fairlock::command {
+
+// Loop-confined.
+class Locks {
+ public:
+  explicit Locks(const engine::EngineOptions& options) : engine_(options) {}
+
+  engine::LockEngine& engine() { return engine_; }
+  const engine::LockEngine& engine() const { return engine_; }
+  engine::Effects& effects() { return effects_; }
+  // What a call of the engine at this time takes.
+  engine::Step StepAt(engine::TimeMs now) { return {now, effects_}; }
+
+  // Until it is dropped, the sink is given every event. While there is no sink, the engine makes no
+  // events, so they cost nothing.
+  void AddEventSink(engine::EventSink& sink) {
+    events_.Add(sink);
+    engine_.set_event_sink(events_.entrance());
+  }
+  void DropEventSink(engine::EventSink& sink) {
+    events_.Remove(sink);
+    engine_.set_event_sink(events_.entrance());
+  }
+
+ private:
+  engine::EventFan events_;
+  engine::LockEngine engine_;
+  engine::Effects effects_;
+};
+
+}  // namespace fairlock::command

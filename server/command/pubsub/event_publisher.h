@@ -1,0 +1,57 @@
+// Publishes the events of locks on the channels that are named after the locks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "server/command/pubsub/channels.h"
+#include "server/command/pubsub/key_events.h"
+#include "server/engine/api/event.h"
+
+namespace fairlock::command {
+
+class Clock;
+class Locks;
+
+// __lock@<db>__:KEY carries one JSON object per event; __keyspace@<db>__:KEY and
+// __keyevent@<db>__:EVENT carry what Redis would publish.
+//
+// Listens to the engine only while there is a subscription that may match one of these names, and
+// makes a message only for a channel that has a listener. Loop-confined.
+class EventPublisher final : public engine::EventSink, public ChannelObserver {
+ public:
+  EventPublisher(Locks& locks, Channels& channels, const Clock& clock);
+
+  void Take(const engine::Event& event) override;
+  void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
+  void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) override;
+
+  // Which events the channels of Redis carry.
+  void set_key_events(KeyEventClasses classes) { key_events_ = classes; }
+  KeyEventClasses key_events() const { return key_events_; }
+
+ private:
+  enum Family : std::uint8_t { kLock, kKeySpace, kKeyEvent, kFamilies };
+
+  static constexpr std::array<std::string_view, kFamilies> kPrefixes = {
+      kLockChannelPrefix, "__keyspace@", "__keyevent@"};
+
+  static bool MayBeOf(Family family, std::string_view name, ChannelKind kind);
+  // Of the family, the database and `rest`; valid until the next one is named.
+  const std::string& NameChannel(Family family, std::uint8_t db, std::string_view rest);
+  void PublishLockEvent(const engine::Event& event);
+  void PublishKeyEvent(const engine::KeyName& key, std::string_view word, KeyEventClasses classes);
+
+  Locks& locks_;
+  Channels& channels_;
+  const Clock& clock_;
+  KeyEventClasses key_events_ = kToKeySpace | kToKeyEvent | kAllEvents;
+  // Names with subscribers that may be, or match, a channel of that family.
+  std::array<std::size_t, kFamilies> listeners_{};
+  std::string channel_;  // scratch
+  std::string message_;  // scratch
+};
+
+}  // namespace fairlock::command

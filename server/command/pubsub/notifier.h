@@ -1,0 +1,42 @@
+// Announces on the channels of NOTIFY how requests end and which holds are lost.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/command/pubsub/channels.h"
+#include "server/engine/api/notice.h"
+#include "server/engine/api/types.h"
+
+namespace fairlock::command {
+
+class Clock;
+class Locks;
+
+// Makes messages from the engine's notices, and tells the engine which of its channels have a
+// subscriber. Only SUBSCRIBE counts: a client that listens by a pattern does not wait for the lock.
+// Loop-confined.
+class Notifier final : public engine::NoticeSink, public ChannelObserver {
+ public:
+  Notifier(Locks& locks, Channels& channels, const Clock& clock);
+
+  void Take(const engine::Notice& notice) override;
+  void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
+  void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) override;
+
+  // Channels that the engine knows have gained or lost their subscribers.
+  bool has_changes() const { return !changed_.empty(); }
+  void FollowSubscribers(engine::TimeMs now);
+
+ private:
+  void NoteChange(std::string_view name, ChannelKind kind);
+
+  Locks& locks_;
+  Channels& channels_;
+  const Clock& clock_;
+  std::vector<std::string> changed_;
+  std::string message_;  // scratch
+};
+
+}  // namespace fairlock::command

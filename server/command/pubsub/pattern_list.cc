@@ -1,0 +1,71 @@
+#include "server/command/pubsub/pattern_list.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+#include "server/command/pubsub/channel.h"
+#include "server/engine/api/types.h"
+
+namespace fairlock::command {
+
+namespace {
+
+// The channel of the longest key: "__keyspace@15__:" and its name.
+constexpr std::size_t kOwnChannelBytesMax = 16 + engine::kKeyBytesMax;
+// To visit a pattern costs as much as to compare this many bytes.
+constexpr std::uint64_t kVisitCost = 16;
+
+std::size_t SharedBytes(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+}  // namespace
+
+// The head is not counted: a pattern is visited only where it matches.
+std::uint64_t PatternList::CostOf(const engine::Glob& glob) {
+  return kVisitCost + glob.CostMax(kOwnChannelBytesMax) - glob.head().size();
+}
+
+void PatternList::Add(const Channel& pattern) {
+  const std::string_view head = pattern.glob->head();
+  auto found = by_head_.find(head);
+  if (found == by_head_.end()) found = by_head_.try_emplace(std::string(head)).first;
+  found->second.push_back(&pattern);
+  cost_max_ += CostOf(*pattern.glob);
+}
+
+void PatternList::Remove(const Channel& pattern) {
+  const auto found = by_head_.find(pattern.glob->head());
+  assert(found != by_head_.end());
+  std::erase(found->second, &pattern);
+  if (found->second.empty()) by_head_.erase(found);
+  cost_max_ -= CostOf(*pattern.glob);
+}
+
+void PatternList::VisitMatches(std::string_view channel, std::size_t head_bytes_min,
+                               std::uint64_t& compared,
+                               const std::function<bool(const Channel& pattern)>& visit) const {
+  // All heads that the channel begins with, the longest first: a head sorts directly after those
+  // that are its own beginnings, but for heads that are not beginnings of the channel.
+  std::string_view rest = channel;
+  auto at = by_head_.upper_bound(rest);
+  while (at != by_head_.begin() && rest.size() >= head_bytes_min) {
+    const auto& [head, patterns] = *std::prev(at);
+    compared += kVisitCost;
+    const std::size_t shared = SharedBytes(rest, head);
+    if (shared == head.size()) {
+      for (const Channel* pattern : patterns) {
+        compared += kVisitCost;
+        if (pattern->glob->Matches(channel, compared) && !visit(*pattern)) return;
+      }
+      if (head.empty() || head.size() == head_bytes_min) return;
+      rest = rest.substr(0, head.size() - 1);
+    } else {
+      rest = rest.substr(0, shared);
+    }
+    at = by_head_.upper_bound(rest);
+  }
+}
+
+}  // namespace fairlock::command

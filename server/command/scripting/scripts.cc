@@ -1,0 +1,77 @@
+#include "server/command/scripting/scripts.h"
+
+#include <array>
+
+#include "server/command/client/client.h"
+#include "server/command/delivery/effect_delivery.h"
+#include "server/command/environment/environment.h"
+#include "server/command/execution/executor.h"
+#include "server/command/execution/request_prefetch.h"
+#include "server/command/locks/locks.h"
+#include "server/command/scripting/acquire_scripts.h"
+#include "server/command/statistics/statistics.h"
+#include "server/command/table/invocation.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+void Scripts::Run(script::Script& script, const RunOptions& options, Invocation& call) {
+  client_ = &call.client;
+  now_ = call.now;
+  // SELECT goes for the rest of the script only.
+  const std::uint8_t database = client_->profile.database;
+  parts_.delivery.BeginStep(now_);
+  if (TakesPlace(script, options)) {
+    call.has_script_failed = !AcquireByValue(options, call.reply.version());
+  } else {
+    call.has_script_failed = interpreter_.Run(script,
+                                              {.host = *this,
+                                               .keys = options.keys,
+                                               .arguments = options.arguments,
+                                               .version = call.reply.version(),
+                                               .is_read_only = options.is_read_only},
+                                              client_->output.bytes());
+  }
+  parts_.delivery.EndStep(now_);
+  client_->profile.database = database;
+  client_ = nullptr;
+}
+
+bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options) const {
+  const bool is_one_lock = options.keys.size() == 1 && options.arguments.size() == 2;
+  // What is wrong with the value or the lease the script tells in its own words.
+  const auto lease_ms = is_one_lock ? ParseInteger(options.arguments[1]) : std::nullopt;
+  return lease_ms && *lease_ms > 0 && !options.is_read_only &&
+         parts_.locks.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);
+}
+
+// Answers what the script would: the number of locks that it took. False: an error.
+bool Scripts::AcquireByValue(const RunOptions& options, protocol::RespVersion version) {
+  const std::array<std::string_view, 6> set = {"SET", options.keys[0],      options.arguments[0],
+                                               "PX",  options.arguments[1], "NX"};
+  std::string answer;
+  Execute({.arguments = set, .is_read_only = false}, answer);
+  if (answer.starts_with('-')) {
+    client_->output.bytes().append(answer);
+    return false;
+  }
+  protocol::ReplyWriter(client_->output.bytes(), version).Integer(answer.starts_with('+') ? 1 : 0);
+  return true;
+}
+
+void Scripts::Execute(const script::CommandCall& call, std::string& reply) {
+  request_.arguments.Clear();
+  for (const std::string_view argument : call.arguments) request_.arguments.Add(argument);
+  parts_.prefetch.Prepare(client_->profile.database, request_);
+  parts_.executor.ExecuteForScript(*client_, request_, call.is_read_only, now_, reply);
+}
+
+std::uint64_t Scripts::NowNs() { return parts_.environment.clock.MonotonicNs(); }
+
+void Scripts::CountError(std::string_view text) { parts_.statistics.commands.CountError(text); }
+
+void Scripts::Log(script::LogLevel level, std::string_view text) {
+  parts_.environment.log.LogFromScript(level, text);
+}
+
+}  // namespace fairlock::command

@@ -1,0 +1,68 @@
+// The scripts of clients, run on the command table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "protocol/reply_writer.h"
+#include "server/command/table/request_window.h"
+#include "server/engine/api/types.h"
+#include "server/script/host.h"
+#include "server/script/interpreter.h"
+
+namespace fairlock::command {
+
+class Client;
+class EffectDelivery;
+class Executor;
+class Locks;
+class RequestPrefetch;
+struct Environment;
+struct Invocation;
+struct Statistics;
+
+// A script acts with the rights and in the name of its client, as one step: hand-overs, replies to
+// others and messages come after its end. Loop-confined.
+class Scripts final : private script::Host {
+ public:
+  struct Parts {
+    Executor& executor;
+    const RequestPrefetch& prefetch;
+    EffectDelivery& delivery;
+    Locks& locks;
+    Statistics& statistics;
+    const Environment& environment;  // for the clock and the log
+  };
+
+  explicit Scripts(const Parts& parts) : parts_(parts) {}
+
+  struct RunOptions {
+    std::span<const std::string_view> keys;
+    std::span<const std::string_view> arguments;
+    bool is_read_only;  // commands that write are refused
+  };
+
+  // Executes it and replies. REQUIRES: the request was not called by a script.
+  void Run(script::Script& script, const RunOptions& options, Invocation& call);
+
+  script::Interpreter& interpreter() { return interpreter_; }
+
+ private:
+  // Whether it asks for one lock as SET NX does, where that may take a place.
+  bool TakesPlace(const script::Script& script, const RunOptions& options) const;
+  bool AcquireByValue(const RunOptions& options, protocol::RespVersion version);
+  void Execute(const script::CommandCall& call, std::string& reply) override;
+  std::uint64_t NowNs() override;
+  void Log(script::LogLevel level, std::string_view text) override;
+  void CountError(std::string_view text) override;
+
+  const Parts parts_;
+  script::Interpreter interpreter_;
+  Client* client_ = nullptr;  // whose script runs
+  engine::TimeMs now_ = 0;
+  RequestAhead request_;  // scratch of Execute
+};
+
+}  // namespace fairlock::command

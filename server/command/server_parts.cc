@@ -1,0 +1,84 @@
+#include "server/command/server_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlock::command {
+
+ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& engine_options,
+                         Environment the_environment, engine::TimeMs now,
+                         const record::RecorderOptions& recorder_options)
+    : environment(std::move(the_environment)),
+      started_at(now),
+      table(std::move(the_table)),
+      locks(engine_options),
+      recorder(recorder_options, now),
+      unix_time(environment.clock),
+      statistics(environment.clock, table.rows().size()),
+      availability(locks.engine(), environment.resources, environment.log),
+      clients(locks.engine(), statistics.counters),
+      channels(engine_options.hash_seed, matching),
+      event_publisher(locks, channels, environment.clock),
+      notifier(locks, channels, environment.clock),
+      watched_keys(locks),
+      transactions(watched_keys, availability),
+      replies(locks, unix_time, table, statistics),
+      delivery(locks, channels, notifier, replies),
+      access(table, statistics.counters),
+      newcomers(statistics, environment.log),
+      sessions(access, newcomers, locks.engine()),
+      log_ins(environment, access, sessions, clients, replies, statistics),
+      access_review(access, sessions, clients, table, locks, delivery),
+      lifecycle({.locks = locks,
+                 .statistics = statistics,
+                 .clients = clients,
+                 .channels = channels,
+                 .notifier = notifier,
+                 .monitors = monitors,
+                 .transactions = transactions,
+                 .newcomers = newcomers,
+                 .sessions = sessions,
+                 .grants = grants,
+                 .delivery = delivery,
+                 .own_user = access.own_user()}),
+      admission(table, access, availability),
+      prefetch(table, locks.engine(), recorder),
+      executor(*this, {.table = table,
+                       .admission = admission,
+                       .transactions = transactions,
+                       .availability = availability,
+                       .statistics = statistics,
+                       .monitors = monitors,
+                       .delivery = delivery,
+                       .clock = environment.clock}),
+      scripts({.executor = executor,
+               .prefetch = prefetch,
+               .delivery = delivery,
+               .locks = locks,
+               .statistics = statistics,
+               .environment = environment}),
+      unit_warnings(environment.log),
+      pipeline{.executor = executor,
+               .prefetch = prefetch,
+               .availability = availability,
+               .matching = matching,
+               .statistics = statistics,
+               .lifecycle = lifecycle,
+               .grants = grants} {
+  if (recorder.is_on()) locks.AddEventSink(recorder);
+  locks.engine().set_notice_sink(&notifier);
+}
+
+bool ServerParts::Advance(engine::TimeMs now, std::size_t steps_max) {
+  if (newcomers.NextDeadline() <= now) newcomers.CloseDue(now);
+  channels.PublishDeferred();
+  const bool is_more_due = locks.engine().Advance(steps_max, locks.StepAt(now));
+  delivery.Deliver(now);
+  return is_more_due || channels.has_deferred();
+}
+
+engine::TimeMs ServerParts::NextDeadline() const {
+  return std::min(locks.engine().NextDeadline(), newcomers.NextDeadline());
+}
+
+}  // namespace fairlock::command

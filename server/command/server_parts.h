@@ -1,0 +1,91 @@
+// Everything that commands work on, made in order: the composition root of this folder.
+#pragma once
+
+#include <cstddef>
+
+#include "server/command/auth/access_control.h"
+#include "server/command/auth/access_review.h"
+#include "server/command/auth/log_ins.h"
+#include "server/command/auth/newcomers.h"
+#include "server/command/auth/sessions.h"
+#include "server/command/client/client_registry.h"
+#include "server/command/client/unit_warnings.h"
+#include "server/command/client/unsent_grants.h"
+#include "server/command/delivery/awaited_replies.h"
+#include "server/command/delivery/effect_delivery.h"
+#include "server/command/environment/environment.h"
+#include "server/command/environment/unix_time.h"
+#include "server/command/execution/admission.h"
+#include "server/command/execution/client_lifecycle.h"
+#include "server/command/execution/executor.h"
+#include "server/command/execution/request_pipeline.h"
+#include "server/command/execution/request_prefetch.h"
+#include "server/command/locks/availability.h"
+#include "server/command/locks/locks.h"
+#include "server/command/pubsub/channels.h"
+#include "server/command/pubsub/event_publisher.h"
+#include "server/command/pubsub/monitors.h"
+#include "server/command/pubsub/notifier.h"
+#include "server/command/scripting/scripts.h"
+#include "server/command/statistics/statistics.h"
+#include "server/command/table/command_table.h"
+#include "server/command/table/glob_walk.h"
+#include "server/command/transactions/transactions.h"
+#include "server/command/transactions/watched_keys.h"
+#include "server/engine/lock_engine.h"
+#include "server/record/recorder.h"
+
+namespace fairlock::command {
+
+// Only joins: each part is handed the parts that it uses, and handlers reach all of them through
+// their invocation. Outlives its clients. Loop-confined.
+struct ServerParts {
+  ServerParts(CommandTable the_table, const engine::EngineOptions& engine_options,
+              Environment the_environment, engine::TimeMs now,
+              const record::RecorderOptions& recorder_options = {});
+  ServerParts(const ServerParts&) = delete;
+  ServerParts& operator=(const ServerParts&) = delete;
+
+  // Ends what is due, at most about `steps_max` timers; true: more is due, so the next turn should
+  // follow at once.
+  bool Advance(engine::TimeMs now, std::size_t steps_max);
+  // When Advance is to be called next; engine::kNever: not before something else happens.
+  engine::TimeMs NextDeadline() const;
+
+  Environment environment;
+  const engine::TimeMs started_at;
+  CommandTable table;
+  Locks locks;
+  record::Recorder recorder;
+  UnixTime unix_time;
+  Statistics statistics;
+  Availability availability;
+  MatchingMeter matching;
+
+  GrantsInFlight grants;
+  ClientRegistry clients;
+  Channels channels;
+  EventPublisher event_publisher;
+  Notifier notifier;
+  Monitors monitors;
+  WatchedKeys watched_keys;
+  Transactions transactions;
+  AwaitedReplies replies;
+  EffectDelivery delivery;
+
+  AccessControl access;
+  Newcomers newcomers;
+  Sessions sessions;
+  LogIns log_ins;
+  AccessReview access_review;
+  ClientLifecycle lifecycle;
+
+  Admission admission;
+  RequestPrefetch prefetch;
+  Executor executor;
+  Scripts scripts;
+  UnitWarnings unit_warnings;
+  PipelineParts pipeline;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,81 @@
+// Calls, failures and durations of each command, and errors by their first word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/wire_error.h"
+#include "server/command/environment/clock.h"
+#include "server/command/table/command_table.h"
+
+namespace fairlock::command {
+
+// Of one command. As in Redis, commands that EXEC or a script calls count too, besides EXEC or
+// EVAL.
+struct CommandCounts {
+  std::uint64_t calls = 0;     // executed
+  std::uint64_t rejected = 0;  // answered by an error before it was executed
+  std::uint64_t failed = 0;    // executed, and answered by an error
+  std::uint64_t ticks = 0;     // of Clock::Ticks, while it was executed
+};
+
+// The loop's time is attributed to the command that it executes. Two clock reads a command would
+// cost the shortest ones some percent, so the clock is read only when the loop turns to another
+// command: a pipeline of one command is one long execution. No time is lost and none is estimated.
+// Loop-confined.
+class CommandStatistics {
+ public:
+  // Scripts can invent words: after this many different ones, errors count as kOtherErrors.
+  static constexpr std::size_t kErrorWordsMax = 128;
+  static constexpr std::string_view kOtherErrors = "OTHER";
+
+  // Counts `rows` commands of a command table.
+  CommandStatistics(const Clock& clock, std::size_t rows);
+
+  const std::vector<CommandCounts>& commands() const { return commands_; }
+  // The time of a command, in microseconds.
+  std::uint64_t UsecOf(const CommandCounts& counts) const;
+  // By the first word of the error.
+  const std::map<std::string, std::uint64_t, std::less<>>& errors() const { return errors_; }
+  std::uint64_t ErrorsOf(std::string_view word) const;
+  std::uint64_t all_errors() const { return all_errors_; }
+
+  void CountCall(std::size_t row) { ++commands_[row].calls; }
+  // From now on the loop executes the command of that row; kNone: none.
+  void TurnTo(std::size_t row) {
+    if (row != timed_row_) TurnToAnother(row);
+  }
+  // The time that a step took for one of its commands, besides that of the command that the loop
+  // executes.
+  void AddTicks(std::size_t row, std::uint64_t ticks) { commands_[row].ticks += ticks; }
+
+  // The reply to a request is an error. `row`: kNone if the command is unknown.
+  void CountRejected(std::size_t row, protocol::ErrorCode code);
+  void CountFailed(std::size_t row, protocol::ErrorCode code);
+  // The same of an error that CountError has counted already.
+  void CountFailed(std::size_t row) { ++commands_[row].failed; }
+  // An error that does not answer a request, or that a script has made: its text begins with the
+  // word.
+  void CountError(protocol::ErrorCode code);
+  void CountError(std::string_view text);
+
+  void Reset();
+
+ private:
+  void TurnToAnother(std::size_t row);
+  void CountWord(std::string word);
+
+  const Clock& clock_;
+  std::vector<CommandCounts> commands_;
+  std::map<std::string, std::uint64_t, std::less<>> errors_;
+  std::uint64_t all_errors_ = 0;
+  std::size_t timed_row_ = CommandTable::kNone;
+  std::uint64_t timed_since_ = 0;  // ticks
+};
+
+}  // namespace fairlock::command

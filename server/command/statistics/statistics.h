@@ -1,0 +1,58 @@
+// Everything that the server counts, the engine's own counts apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/command/environment/clock.h"
+#include "server/command/statistics/command_statistics.h"
+#include "server/record/bucket_counts.h"
+#include "server/record/recorder.h"
+
+namespace fairlock::command {
+
+// "transport": counted by the code of the sockets; the others by the commands.
+struct ServerCounters {
+  std::uint64_t connections_received = 0;
+  std::uint64_t connections_rejected = 0;  // transport
+  std::uint64_t commands_processed = 0;
+  std::uint64_t protocol_errors = 0;
+  std::uint64_t input_bytes = 0;               // transport
+  std::uint64_t output_bytes = 0;              // transport
+  std::uint64_t turns = 0;                     // transport
+  std::uint64_t closed_over_output_limit = 0;  // transport; by either limit
+  std::uint64_t closed_over_input_limit = 0;   // transport; by either limit
+  std::uint64_t rejected_by_address = 0;       // transport; also in connections_rejected
+  std::uint64_t closed_without_log_in = 0;
+  std::uint64_t closed_over_request_deadline = 0;  // transport
+  std::uint64_t failed_log_ins = 0;
+  std::uint64_t denied_requests = 0;                         // for lack of permission
+  record::BucketCounts<record::kTurnBoundsUs> turns_us;      // transport: how long they took
+  record::BucketCounts<record::kLagBoundsMs> expiry_lag_ms;  // transport: how late expiries were
+};
+
+// Present values, which a reset of the counters leaves alone.
+struct ServerGauges {
+  std::uint64_t waiting_clients = 0;
+  std::uint64_t unread_reply_bytes = 0;      // transport: memory for them
+  std::uint64_t unexecuted_input_bytes = 0;  // transport: memory for it
+  std::uint64_t http_clients = 0;            // transport: clients that came over HTTP
+};
+
+// Loop-confined.
+struct Statistics {
+  // `rows`: of the command table.
+  Statistics(const Clock& clock, std::size_t rows) : commands(clock, rows) {}
+
+  // Counts start again from zero.
+  void Reset() {
+    counters = {};
+    commands.Reset();
+  }
+
+  CommandStatistics commands;
+  ServerCounters counters;
+  ServerGauges gauges;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,97 @@
+// Reads the arguments of a request from the left; remembers the first that is wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protocol/arguments.h"
+#include "protocol/reply_writer.h"
+#include "server/command/table/duration_text.h"
+#include "server/engine/api/glob.h"
+#include "server/engine/api/types.h"
+
+namespace fairlock::command {
+
+// After the first error every read gives a harmless value, so a handler reads all it needs and then
+// asks once:
+//
+//   ArgumentReader arguments(call.arguments);
+//   const auto key = arguments.Key(db);
+//   const auto owner = arguments.Owner("owner");
+//   if (!arguments.Finish(call.reply)) return;
+class ArgumentReader {
+ public:
+  // Skips the name of the command, or of command and subcommand.
+  explicit ArgumentReader(const protocol::Arguments& arguments, std::size_t names = 1)
+      : arguments_(arguments), names_(names), next_(names) {}
+
+  bool has_more() const { return next_ < arguments_.size() && !failed_; }
+  // Names in upper case are options, which miss a value; others are arguments, which are missing.
+  std::string_view Next(std::string_view name);
+  std::string_view Peek() const { return arguments_[next_]; }
+
+  // `hash`: of this key in that database, if it is known.
+  engine::KeyName Key(std::uint8_t db, std::uint64_t hash = 0);
+  std::string_view Owner(std::string_view name);
+  std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
+  engine::Token Token(std::string_view name);
+  // Whole numbers of seconds or milliseconds, as behind EX and PX: 1 ms to 365 days.
+  engine::DurationMs LeaseSeconds();
+  engine::DurationMs LeaseMilliseconds();
+  // A number with one of kDurationUnits, or of milliseconds; FOREVER where allowed.
+  engine::DurationMs Duration(std::string_view name);
+  // As Duration, and an error above `max_ms`, the value of the setting of that name, if it has one.
+  engine::DurationMs DurationUpTo(std::string_view name, engine::DurationMs max_ms,
+                                  std::string_view setting = {});
+  engine::DurationMs DurationOrForever(std::string_view name);
+  // Unix milliseconds, or how long before `now`: a number with one of kDurationUnits.
+  engine::TimeMs Moment(std::string_view name, engine::TimeMs now, std::int64_t unix_now_ms);
+  std::string_view Meta();
+  std::string_view Label();
+  // The value of REASON: text for people.
+  std::string_view Reason();
+  // A glob, the value of the option of that name; it may be empty.
+  engine::Glob PatternOf(std::string_view name);
+  // A glob of keys, as it is written; not empty.
+  std::string_view Pattern();
+
+  // If the next argument is that word, takes it. Names are case-insensitive.
+  bool Take(std::string_view option);
+  // As Take, and an error if it is given twice: `seen` holds the bits of the options seen.
+  bool TakeOnce(std::string_view option, std::uint32_t bit, std::uint32_t& seen);
+  // The next argument is none of the options, which `allowed` lists: "EX, PX or TOKEN". `hint`, if
+  // any, says what to do about it, else the nearest option is suggested.
+  void FailUnknownOption(std::string_view allowed, std::string_view hint = {});
+  void Fail(std::string text);
+
+  bool failed() const { return failed_; }
+  // The first duration without a unit that looks like one of seconds.
+  const BareDuration& bare_duration() const { return bare_duration_; }
+  // True: all was right and nothing is left. Else the error is answered.
+  bool Finish(protocol::ReplyWriter& reply);
+
+ private:
+  // None: an error came before, or there is no next argument.
+  std::optional<std::string_view> TakeValue();
+  // The value is missing, or it is not what `allowed` says: "a whole number from 1 to 64".
+  void FailValue(std::string_view name, const std::optional<std::string_view>& value,
+                 std::string_view allowed);
+  std::int64_t Number(std::string_view name, std::int64_t min, std::int64_t max,
+                      std::string_view kind, std::string_view remark);
+  // A value of `min` to `max` bytes.
+  std::string_view Bytes(std::string_view name, std::size_t min, std::size_t max);
+  engine::DurationMs ReadDuration(std::string_view name, bool may_be_forever);
+  // The name of the command, of a subcommand both.
+  std::string CommandName() const;
+
+  const protocol::Arguments& arguments_;
+  std::size_t names_;
+  std::size_t next_;
+  bool failed_ = false;
+  std::string error_;
+  BareDuration bare_duration_;
+};
+
+}  // namespace fairlock::command

@@ -1,0 +1,44 @@
+// What COMMAND INFO, COMMAND DOCS and the HELP subcommands say about a row of the command table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/arguments.h"
+#include "protocol/reply_writer.h"
+#include "server/command/table/command_table.h"
+
+namespace fairlock::command {
+
+// "admin", "fast", ...: the row's flags as COMMAND INFO names them.
+std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec);
+// "lock", "read", "slow", ...: the categories for permissions, without their '@'.
+std::vector<std::string_view> CategoriesOf(const CommandSpec& spec);
+
+// One entry of COMMAND INFO, its subcommands inside.
+void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
+                      const CommandSpec& spec);
+// One entry of the map of COMMAND DOCS: name and description, its subcommands inside.
+void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
+                      const CommandSpec& spec);
+
+// How a request uses its keys: "RO" "access", or "RW" "access" "update".
+void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
+                   std::span<const std::string_view> request);
+
+// Which arguments of a whole request are its keys: each `step`-th of [first, end).
+struct KeyRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::size_t step = 1;
+};
+
+// The name of the command is the first argument. REQUIRES: the request fits the row's arity.
+KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> request);
+// The keys themselves.
+std::vector<std::string_view> KeysOf(const CommandSpec& spec,
+                                     std::span<const std::string_view> request);
+
+}  // namespace fairlock::command

@@ -1,0 +1,126 @@
+#include "server/command/table/foreign_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "server/command/table/nearest_word.h"
+#include "server/command/table/text.h"
+
+namespace fairlock::command {
+
+namespace {
+
+struct Family {
+  std::string_view names;  // with blanks around each
+  std::string_view instead;
+};
+
+constexpr auto kFamilies = std::to_array<Family>({
+    {" HDEL HEXISTS HGET HGETALL HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET HRANDFIELD HSCAN HSET "
+     "HSETNX HSTRLEN HVALS ",
+     "fairlock is a lock server and has no hashes; use META of LOCK for what belongs to a "
+     "lock"},
+    {" BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH LINDEX LINSERT LLEN LMOVE LMPOP LPOP LPOS LPUSH LPUSHX "
+     "LRANGE LREM LSET LTRIM RPOP RPOPLPUSH RPUSH RPUSHX ",
+     "fairlock is a lock server and has no lists; LOCK with WAIT 30s waits in a queue"},
+    {" SADD SCARD SDIFF SDIFFSTORE SINTER SINTERCARD SINTERSTORE SISMEMBER SMEMBERS SMISMEMBER "
+     "SMOVE SPOP SRANDMEMBER SREM SSCAN SUNION SUNIONSTORE ",
+     "fairlock is a lock server and has no sets; use LOCK with LIMIT, whose holders LOCKINFO "
+     "shows"},
+    {" BZMPOP BZPOPMAX BZPOPMIN ZADD ZCARD ZCOUNT ZDIFF ZDIFFSTORE ZINCRBY ZINTER ZINTERCARD "
+     "ZINTERSTORE ZLEXCOUNT ZMPOP ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE ZRANGEBYLEX "
+     "ZRANGEBYSCORE ZRANGESTORE ZRANK ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE "
+     "ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION ZUNIONSTORE ",
+     "fairlock is a lock server and has no sorted sets; use LOCK with LIMIT, a semaphore"},
+    {" XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP "
+     "XREVRANGE XSETID XTRIM ",
+     "fairlock is a lock server and has no streams; use LOCK with WAIT 30s, or "
+     "SUBSCRIBE"},
+    {" APPEND BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS GETBIT INCRBYFLOAT LCS MSET SETBIT "
+     "SETRANGE ",
+     "fairlock is a lock server: a value is the owner of a lock and is written whole; use SET"},
+    {" SUBSTR ", "use GETRANGE, which answers the same"},
+    {" GETEX ", "fairlock is a lock server; use GET, and EXPIRE or PERSIST"},
+    {" OBJECT ", "fairlock is a lock server and has no encodings; use TYPE, TTL or LOCKINFO"},
+    {" SORT SORT_RO ",
+     "fairlock is a lock server and has nothing to sort; use SCAN or LOCKS for a list of locks"},
+    {" COPY DUMP MIGRATE MOVE RENAME RENAMENX RESTORE ",
+     "fairlock is a lock server: a lock stays under its key; use TRANSFER, or UNLOCK and LOCK"},
+    {" GEOADD GEODIST GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO "
+     "GEOSEARCH GEOSEARCHSTORE PFADD PFCOUNT PFMERGE ",
+     "fairlock is a lock server and keeps no data; use a store of data"},
+    {" FCALL FCALL_RO FUNCTION MODULE ", "fairlock is a lock server; use EVAL"},
+    {" BGREWRITEAOF BGSAVE LASTSAVE SAVE SYNC PSYNC REPLICAOF REPLCONF SLAVEOF ",
+     "fairlock keeps its locks by itself, as `durability` says; use BACKUP for a copy"},
+    {" SENTINEL ", "fairlock has no Sentinel; connect a plain client to its one address"},
+    {" LATENCY MEMORY SLOWLOG ", "fairlock has no such figures; use INFO, STATS or HISTORY"},
+});
+
+// What other lock services and libraries call the commands.
+struct OtherName {
+  std::string_view name;
+  std::string_view command;
+};
+
+constexpr auto kOtherNames = std::to_array<OtherName>({
+    {"ACQUIRE", "LOCK"},
+    {"TRYLOCK", "LOCK"},
+    {"TAKE", "LOCK"},
+    {"RELEASE", "UNLOCK"},
+    {"FREE", "UNLOCK"},
+    {"EXTEND", "RENEW"},
+    {"REFRESH", "RENEW"},
+    {"PROLONG", "RENEW"},
+    {"KEEPALIVE", "RENEW"},
+    {"HEARTBEAT", "RENEW"},
+    {"HOLDER", "LOCKINFO"},
+    {"HOLDERS", "LOCKINFO"},
+    {"WAITERS", "QUEUE"},
+});
+
+}  // namespace
+
+std::string_view InsteadOf(std::string_view command) {
+  constexpr std::size_t kNameBytesMax = 32;
+  std::array<char, kNameBytesMax + 2> word;
+  if (command.empty() || command.size() > kNameBytesMax) return {};
+  word.front() = ' ';
+  std::transform(command.begin(), command.end(), word.begin() + 1, ToUpper);
+  word[command.size() + 1] = ' ';
+  const std::string_view name(word.data(), command.size() + 2);
+  if (name.find(' ', 1) != name.size() - 1) return {};
+  for (const Family& family : kFamilies) {
+    if (family.names.find(name) != std::string_view::npos) return family.instead;
+  }
+  return {};
+}
+
+std::string_view CommandMeantBy(const CommandTable& table, std::string_view command) {
+  for (const OtherName& other : kOtherNames) {
+    if (EqualsIgnoreCase(command, other.name)) return other.command;
+  }
+  NearestWord nearest(command);
+  for (const CommandSpec* spec : table.rows()) {
+    if (!IsSubcommand(*spec)) nearest.Try(spec->name);
+  }
+  return nearest.found();
+}
+
+std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
+                                   std::string_view subcommand) {
+  NearestWord nearest(subcommand);
+  for (const CommandSpec* spec : table.SubcommandsOf(container)) {
+    nearest.Try(spec->name.substr(container.name.size() + 1));
+  }
+  return nearest.found();
+}
+
+bool IsOfClusters(std::string_view command) {
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"CLUSTER", "READONLY", "READWRITE", "ASKING"});
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return EqualsIgnoreCase(command, name); });
+}
+
+}  // namespace fairlock::command

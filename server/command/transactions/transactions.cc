@@ -1,0 +1,78 @@
+#include "server/command/transactions/transactions.h"
+
+#include <algorithm>
+#include <string>
+
+#include "server/command/table/command_table.h"
+
+namespace fairlock::command {
+
+using protocol::ErrorCode;
+
+namespace {
+
+// What one connection may collect and watch while memory is short: enough to release some locks.
+constexpr std::size_t kTransactionBytesWhenShort = 64 * 1024;
+constexpr std::size_t kWatchedKeysWhenShort = 64;
+
+}  // namespace
+
+void Transactions::Spoil(const Client& client) {
+  if (IsCollecting(client)) client.transaction->Spoil();
+}
+
+bool Transactions::Collect(Client& client, std::size_t row, std::uint32_t flags,
+                           const protocol::Arguments& arguments,
+                           protocol::ReplyWriter& reply) const {
+  if (!IsCollecting(client) || (flags & kNotQueued) != 0) return false;
+  Transaction& transaction = *client.transaction;
+  const TransactionLimits limits = LimitsNow();
+  if ((flags & kNoMulti) != 0) {
+    transaction.Spoil();
+    reply.Error(ErrorCode::kErr, "Command not allowed inside a transaction");
+  } else if (availability_.RefusesQueued(flags, reply)) {
+    transaction.Spoil();
+  } else if (transaction.is_spoiled()) {
+    reply.Simple("QUEUED");
+  } else if (transaction.size() >= limits_.requests_max) {
+    transaction.Spoil();
+    reply.Error(ErrorCode::kFull, "more requests behind MULTI than " +
+                                      std::to_string(limits_.requests_max) +
+                                      " (max_transaction_requests); EXEC first");
+  } else if (availability_.memory().is_short() &&
+             transaction.BytesWith(arguments) > limits.bytes_max) {
+    transaction.Spoil();
+    availability_.RefuseForMemory(reply);
+  } else if (transaction.BytesWith(arguments) > limits.bytes_max) {
+    transaction.Spoil();
+    reply.Error(ErrorCode::kFull, "more bytes of requests behind MULTI than " +
+                                      std::to_string(limits_.bytes_max) +
+                                      " (max_transaction_size); EXEC first");
+  } else {
+    transaction.Add(row, flags, arguments);
+    reply.Simple("QUEUED");
+  }
+  return true;
+}
+
+void Transactions::EndWatches(Client& client) {
+  if (client.transaction == nullptr) return;
+  for (const Watch& watch : client.transaction->watches()) watched_keys_.End(watch);
+  client.transaction->watches().clear();
+  if (!client.transaction->is_open()) client.transaction.reset();
+}
+
+void Transactions::Drop(Client& client) {
+  EndWatches(client);
+  client.transaction.reset();
+}
+
+TransactionLimits Transactions::LimitsNow() const {
+  TransactionLimits limits = limits_;
+  if (!availability_.memory().is_short()) return limits;
+  limits.bytes_max = std::min(limits.bytes_max, kTransactionBytesWhenShort);
+  limits.watched_keys_max = std::min(limits.watched_keys_max, kWatchedKeysWhenShort);
+  return limits;
+}
+
+}  // namespace fairlock::command

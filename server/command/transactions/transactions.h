@@ -1,0 +1,47 @@
+// MULTI, EXEC, WATCH: collects requests, and forgets them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "protocol/arguments.h"
+#include "protocol/reply_writer.h"
+#include "server/command/client/client.h"
+#include "server/command/client/transaction.h"
+#include "server/command/locks/availability.h"
+#include "server/command/transactions/watched_keys.h"
+
+namespace fairlock::command {
+
+// Loop-confined.
+class Transactions {
+ public:
+  Transactions(WatchedKeys& watched_keys, const Availability& availability)
+      : watched_keys_(watched_keys), availability_(availability) {}
+
+  // True: the client is between MULTI and EXEC, and the request is answered. `row` and `flags`: of
+  // its command.
+  bool Collect(Client& client, std::size_t row, std::uint32_t flags,
+               const protocol::Arguments& arguments, protocol::ReplyWriter& reply) const;
+  // A request was refused: if it stands between MULTI and EXEC, EXEC will execute nothing.
+  static void Spoil(const Client& client);
+
+  // The client is between MULTI and EXEC.
+  static bool IsCollecting(const Client& client) {
+    return client.transaction != nullptr && client.transaction->is_open();
+  }
+
+  void EndWatches(Client& client);
+  void Drop(Client& client);
+
+  void set_limits(const TransactionLimits& limits) { limits_ = limits; }
+  // While memory is short, one connection may collect and watch less.
+  TransactionLimits LimitsNow() const;
+
+ private:
+  WatchedKeys& watched_keys_;
+  const Availability& availability_;
+  TransactionLimits limits_;
+};
+
+}  // namespace fairlock::command

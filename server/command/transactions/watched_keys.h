@@ -1,0 +1,43 @@
+// Counts the changes of the keys that WATCH names.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "server/command/client/transaction.h"
+#include "server/engine/api/event.h"
+#include "server/engine/api/types.h"
+
+namespace fairlock::command {
+
+class Locks;
+
+// Counts the changes of holders once for each watched key, however many clients watch it. Listens
+// to the engine only while a key is watched. Lengths of leases are compared in HasChanged.
+// Loop-confined.
+class WatchedKeys final : public engine::EventSink {
+ public:
+  explicit WatchedKeys(Locks& locks) : locks_(locks) {}
+  WatchedKeys(const WatchedKeys&) = delete;
+  WatchedKeys& operator=(const WatchedKeys&) = delete;
+
+  Watch Begin(const engine::KeyName& key, engine::TimeMs now);
+  // Must be called for each watch that Begin returned.
+  void End(const Watch& watch);
+  // Whether holders, tokens or ends of leases have changed. Overdue holds are expired first.
+  bool HasChanged(const Watch& watch, engine::TimeMs now);
+
+  void Take(const engine::Event& event) override;
+
+ private:
+  struct Entry {
+    std::uint64_t changes = 0;
+    std::size_t watches = 0;
+  };
+
+  Locks& locks_;
+  // By the hash of the key: two keys of one hash would only be taken for changed too often.
+  std::unordered_map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace fairlock::command

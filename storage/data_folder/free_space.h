@@ -1,0 +1,17 @@
+// The free space of a file system.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/status.h"
+
+namespace fairlock::storage {
+
+// Space available to an unprivileged process on the file system of that file or folder.
+Result<std::uint64_t> FreeBytes(const std::string& path);
+
+// Identifies the current boot of the machine; empty if the system does not say.
+std::string BootId();
+
+}  // namespace fairlock::storage

@@ -1,0 +1,54 @@
+// Loads the state from a store: finds the records that belong to it, checks their chain, and passes
+// on their changes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "storage/log/store.h"
+#include "storage/records/snapshot_heading.h"
+
+namespace fairlock::storage {
+
+class ChangeSink {
+ public:
+  // Receives only well-formed changes (IsWellFormed); each is valid only during the call.
+  virtual void Apply(const Change& change) = 0;
+
+ protected:
+  ~ChangeSink() = default;
+};
+
+// The end of a log, where the next batch and the next snapshot begin.
+struct LogEnd {
+  LogId log_id{};
+  std::uint64_t next_batch = 1;
+  std::uint64_t checksum = 0;         // of the last batch; the next batch is sealed with it
+  std::uint64_t next_generation = 1;  // above every generation that has any record
+  std::uint64_t batches = 0;          // number of batches read
+  std::uint64_t batch_bytes = 0;
+  std::uint64_t slice_bytes = 0;
+};
+
+// Writes the heading of a new log into an empty store.
+Status BeginLog(Store& store, const LogId& log_id);
+
+// Passes on the changes of the snapshot and then of all later batches, in order. An error names the
+// first record that is damaged, missing, or does not follow the one before.
+Result<LogEnd> LoadLog(Store& store, ChangeSink& sink);
+
+// Collects the rows that remain after all changes are applied.
+class RowTable final : public ChangeSink {
+ public:
+  using Name = std::pair<RowKind, std::string>;
+
+  void Apply(const Change& change) override;
+  const std::map<Name, std::string>& rows() const { return rows_; }
+
+ private:
+  std::map<Name, std::string> rows_;
+};
+
+}  // namespace fairlock::storage

@@ -1,0 +1,135 @@
+#include "storage/records/record.h"
+
+#include <xxhash.h>
+
+#include <cassert>
+
+#include "storage/byte_coding.h"
+
+namespace fairlock::storage {
+namespace {
+
+std::uint64_t Checksum(std::string_view bytes, std::uint64_t previous) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), previous);
+}
+
+bool IsRowKind(std::uint8_t byte) {
+  return byte >= static_cast<std::uint8_t>(RowKind::kHold) &&
+         byte <= static_cast<std::uint8_t>(RowKind::kMeta);
+}
+
+}  // namespace
+
+void RecordWriter::Clear() {
+  bytes_.Clear();
+  bytes_.SetEnd(bytes_.Reserve(kRecordHeaderBytes) + kRecordHeaderBytes);
+  changes_ = 0;
+}
+
+void RecordWriter::Put(RowKind kind, std::string_view key, std::string_view value) {
+  assert(key.size() <= kRowBytesMax && value.size() <= kRowBytesMax);
+  char* to = BeginChange(1 + key.size() + value.size() + 2 * kVarintBytesMax);
+  *to++ = static_cast<char>(kind);
+  EndChange(WriteString(WriteString(to, key), value));
+}
+
+void RecordWriter::Delete(RowKind kind, std::string_view key) {
+  assert(key.size() <= kRowBytesMax);
+  char* to = BeginChange(1 + key.size() + kVarintBytesMax);
+  *to++ = static_cast<char>(static_cast<std::uint8_t>(kind) | kDeletionBit);
+  EndChange(WriteString(to, key));
+}
+
+void RecordWriter::AppendRaw(std::string_view bytes) {
+  bytes_.SetEnd(WriteBytes(bytes_.Reserve(bytes.size()), bytes));
+}
+
+std::string_view RecordWriter::Seal(RecordKind kind, std::uint64_t number, std::uint64_t previous) {
+  char* seal = bytes_.Reserve(kRecordSealBytes);
+  char* to = bytes_.data();
+  *to++ = static_cast<char>(kFormatVersion);
+  *to++ = static_cast<char>(kind);
+  to = WriteFixed(to, std::uint16_t{0});
+  to = WriteFixed(to, changes_);
+  WriteFixed(to, number);
+  checksum_ = Checksum(bytes_.view(), previous);
+  bytes_.SetEnd(WriteFixed(seal, checksum_));
+  return bytes_.view();
+}
+
+Result<RecordReader> RecordReader::Open(std::string_view bytes, RecordKind kind,
+                                        std::uint64_t number, std::uint64_t previous) {
+  RecordReader reader;
+  reader.name_ = RecordName(kind, number);
+  if (bytes.size() < kRecordHeaderBytes + kRecordSealBytes) {
+    return Damaged(reader.name_ + " is truncated to " + std::to_string(bytes.size()) + " bytes");
+  }
+  // Checks the version first: the layout of other versions is unknown.
+  const auto version = static_cast<std::uint8_t>(bytes[0]);
+  if (version != kFormatVersion) {
+    return Damaged(reader.name_ + " has format version " + std::to_string(version) +
+                   "; this program reads only version " + std::to_string(kFormatVersion));
+  }
+  const std::string_view sealed = bytes.substr(0, bytes.size() - kRecordSealBytes);
+  reader.checksum_ = Checksum(sealed, previous);
+  if (ReadFixed<std::uint64_t>(bytes.data() + sealed.size()) != reader.checksum_) {
+    return Damaged(reader.name_ +
+                   " does not match its checksum, or does not follow the one before");
+  }
+  ByteReader header(sealed.substr(1));
+  const bool is_kind = header.Fixed<std::uint8_t>() == static_cast<std::uint8_t>(kind);
+  const bool is_zero = header.Fixed<std::uint16_t>() == 0;
+  reader.changes_ = header.Fixed<std::uint32_t>();
+  if (!is_kind || !is_zero || header.Fixed<std::uint64_t>() != number) {
+    return Damaged(reader.name_ + " has the header of another record");
+  }
+  reader.content_ = reader.rest_ = sealed.substr(kRecordHeaderBytes);
+  return reader;
+}
+
+bool RecordReader::Damage(std::string_view what) {
+  status_ = Damaged(name_ + ", change " + std::to_string(read_ + 1) + " of " +
+                    std::to_string(changes_) + ": " + std::string(what));
+  rest_ = {};
+  return false;
+}
+
+bool RecordReader::Next(Change& change) {
+  if (!status_.ok()) return false;
+  if (read_ == changes_)
+    return rest_.empty() ? false : Damage("there are bytes after the last change");
+  ByteReader bytes(rest_);
+  const auto first = bytes.Fixed<std::uint8_t>();
+  const auto kind = static_cast<std::uint8_t>(first & ~kDeletionBit);
+  if (!bytes.ok()) return Damage("is missing");
+  if (!IsRowKind(kind)) return Damage("unknown kind of row " + std::to_string(kind));
+  change.kind = static_cast<RowKind>(kind);
+  change.is_deletion = (first & kDeletionBit) != 0;
+  change.key = bytes.String();
+  change.value = change.is_deletion ? std::string_view() : bytes.String();
+  if (!bytes.ok()) return Damage("is truncated");
+  if (change.key.size() > kRowBytesMax || change.value.size() > kRowBytesMax) {
+    return Damage("is longer than the limit of " + std::to_string(kRowBytesMax) + " bytes");
+  }
+  rest_ = rest_.substr(rest_.size() - bytes.rest_bytes());
+  ++read_;
+  return true;
+}
+
+std::string RecordName(RecordKind kind, std::uint64_t number) {
+  switch (kind) {
+    case RecordKind::kBatch:
+      return "batch " + std::to_string(number);
+    case RecordKind::kSlice:
+      return "slice " + std::to_string(number);
+    case RecordKind::kHeading:
+      return "snapshot " + std::to_string(number);
+  }
+  return "record " + std::to_string(number);
+}
+
+std::uint64_t ChainStart(std::string_view log_id, std::uint64_t generation) {
+  return Checksum(log_id, generation);
+}
+
+}  // namespace fairlock::storage

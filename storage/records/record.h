@@ -1,0 +1,118 @@
+// The format of all stored data: a record of changes to rows, sealed by a checksum.
+//
+// docs/STORAGE_FORMAT.md describes it byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/byte_buffer.h"
+#include "storage/status.h"
+
+namespace fairlock::storage {
+
+inline constexpr std::uint8_t kFormatVersion = 1;
+inline constexpr std::size_t kRecordHeaderBytes = 16;
+inline constexpr std::size_t kRecordSealBytes = 8;
+
+enum class RecordKind : std::uint8_t {
+  kBatch = 'b',    // the changes of one turn; numbered in the order of all batches
+  kSlice = 's',    // a part of a snapshot; numbered in the order of its slices
+  kHeading = 'h',  // defines which records a snapshot consists of; its number is the generation
+};
+
+// The type of a row. A row is a key and a value, both opaque here; rows.h defines them.
+enum class RowKind : std::uint8_t {
+  kHold = 1,
+  kPlace = 2,
+  kCooldown = 3,
+  kLimit = 4,
+  kMeta = 5,
+};
+
+// Added to a kind to mark the row as deleted.
+inline constexpr std::uint8_t kDeletionBit = 0x80;
+
+// The limit for a key and for a value.
+inline constexpr std::size_t kRowBytesMax = std::size_t{1} << 20;
+
+// One change: the row gets this value, or is deleted. The views point into the record.
+struct Change {
+  RowKind kind = RowKind::kHold;
+  bool is_deletion = false;
+  std::string_view key;
+  std::string_view value;
+};
+
+// Collects changes and seals them as one record. The bytes stay at the same address until Clear.
+class RecordWriter {
+ public:
+  RecordWriter() { Clear(); }
+
+  void Clear();
+  std::uint32_t changes() const { return changes_; }
+  bool empty() const { return changes_ == 0; }
+  std::size_t size() const { return bytes_.size(); }
+
+  void Put(RowKind kind, std::string_view key, std::string_view value);
+  void Delete(RowKind kind, std::string_view key);
+
+  // For encoders that write a change themselves: returns space for `bytes_max` bytes after the
+  // current content. Nothing else may be called between Begin and End.
+  char* BeginChange(std::size_t bytes_max) { return bytes_.Reserve(bytes_max); }
+  void EndChange(const char* end) {
+    bytes_.SetEnd(end);
+    ++changes_;
+  }
+
+  // For the fixed content of a heading.
+  void AppendRaw(std::string_view bytes);
+
+  // Writes the header and the checksum, which covers all bytes before it and `previous`, the
+  // checksum of the record before. Nothing may be added until Clear.
+  std::string_view Seal(RecordKind kind, std::uint64_t number, std::uint64_t previous);
+  std::uint64_t checksum() const { return checksum_; }  // set by the last Seal
+
+ private:
+  ByteBuffer bytes_;
+  std::uint32_t changes_ = 0;
+  std::uint64_t checksum_ = 0;
+};
+
+// Reads a record that may be damaged. `bytes` must outlive the reader.
+class RecordReader {
+ public:
+  // Checks everything except the individual changes: version, kind, number, checksum.
+  static Result<RecordReader> Open(std::string_view bytes, RecordKind kind, std::uint64_t number,
+                                   std::uint64_t previous);
+
+  std::uint64_t checksum() const { return checksum_; }
+  std::uint32_t changes() const { return changes_; }
+  std::string_view content() const { return content_; }
+
+  // Reads the next change. Returns false at the end and at the first error, which status() reports.
+  bool Next(Change& change);
+  const Status& status() const { return status_; }
+
+ private:
+  RecordReader() = default;
+  bool Damage(std::string_view what);
+
+  std::string name_;
+  std::string_view content_;
+  std::string_view rest_;
+  std::uint32_t changes_ = 0;
+  std::uint32_t read_ = 0;
+  std::uint64_t checksum_ = 0;
+  Status status_;
+};
+
+// The name of a record in messages: "batch 17", "slice 3", "snapshot 2".
+std::string RecordName(RecordKind kind, std::uint64_t number);
+
+// The initial checksum for a chain: of a snapshot's slices, or of the batches of a new log.
+std::uint64_t ChainStart(std::string_view log_id, std::uint64_t generation);
+
+}  // namespace fairlock::storage

@@ -1,0 +1,63 @@
+// A store that loses, truncates and fails writes on demand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "storage/log/store.h"
+
+namespace fairlock::storage {
+
+// Remembers every append in order and how much of it was synced, so that a crash can be simulated.
+// After a call of one of the Crash functions the object acts as a new store on the remaining data,
+// and may be loaded. Thread-safe.
+class FaultyStore final : public Store {
+ public:
+  struct Crash {
+    std::size_t unsynced_kept = 0;  // number of unsynced appends that survive
+    bool tears_last = false;        // the last surviving record loses its second half
+  };
+
+  Status Load(RecordSink& sink) override;
+  Status Append(std::span<const StoredRecord> records, Durability durability) override;
+  Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
+  Status Sync() override;
+
+  // The k-th write from now on (1: the next append, replacement or sync) fails with `status`, and
+  // so does every later one until a crash. With `leaves_its_bytes`, the failed write still takes
+  // effect, like a write that reports its error too late.
+  void FailWrite(std::uint64_t k, Status status, bool leaves_its_bytes = false);
+
+  void CrashProcess();
+  void CrashMachine(Crash crash);
+
+  std::uint64_t writes() const;  // including failed ones
+  std::size_t unsynced() const;  // number of appends that a machine failure may lose
+
+ private:
+  struct OwnedRecord {
+    StoredRecord name;  // its bytes are empty
+    std::string bytes;
+  };
+  struct Step {
+    std::vector<OwnedRecord> records;
+    bool is_replacement = false;
+    std::uint64_t first_batch = 0;
+  };
+
+  Status Write(Step step, Durability durability);
+  Status Judge();
+
+  mutable std::mutex mutex_;
+  std::vector<Step> steps_;
+  std::size_t synced_ = 0;  // number of synced steps
+  std::uint64_t writes_ = 0;
+  std::uint64_t failing_write_ = 0;  // 0: none
+  bool leaves_its_bytes_ = false;
+  Status failure_;
+};
+
+}  // namespace fairlock::storage
