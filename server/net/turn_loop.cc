@@ -158,7 +158,12 @@ void TurnLoop::WaitForReadiness() {
   }
   turn_began_ns_ = MonotonicNs();
   if (wait_ms > 0 && handled == 0) return;
-  while (handled < turn_.limits.handlers_max && io_context_.poll_one() > 0) ++handled;
+  // When connections have woken the loop, it looks for nothing else before it serves them: anything
+  // else wakes it again at once. This saves a lone request one system call of six.
+  const bool have_connections_woken_it = wait_ms > 0 && handled == 1 && !is_awaiting_connections_;
+  if (!have_connections_woken_it) {
+    while (handled < turn_.limits.handlers_max && io_context_.poll_one() > 0) ++handled;
+  }
   ReceiveFromReady();
   ReceiveFromThoseBehind();
 }

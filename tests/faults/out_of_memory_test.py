@@ -9,6 +9,7 @@ A few of the allocations of a script in the suite; each of them with
 
 import mmap
 import os
+import signal
 import struct
 import sys
 import unittest
@@ -19,6 +20,7 @@ from kept_server import KeptServer
 from resp import ErrorReply, Ended
 
 END_STATUS = 4
+GLIBC_ERROR = "Fatal glibc error: failed to register TLS destructor"
 EACH_UNTIL = 10
 EACH = "--all" in sys.argv
 SCRIPT = """
@@ -117,6 +119,15 @@ class OutOfMemory(unittest.TestCase):
                 else:
                     self.assertEqual(client.ask("CHECK", key, token), 1, (key, owner, token))
 
+    def check_how_it_ended(self, server):
+        # The C library itself ends a process in which a thread cannot register a destructor.
+        code = server.end_code()
+        if code == -signal.SIGABRT:
+            self.assertIn(GLIBC_ERROR, server.output())
+            return
+        self.assertEqual(code, END_STATUS, server.output())
+        self.assertIn("error ended: the system gives no more memory", server.output())
+
     def fail_one(self, server, number):
         """Whether the script came to that allocation; afterwards the server is empty again."""
         server.fail_at(number)
@@ -125,8 +136,7 @@ class OutOfMemory(unittest.TestCase):
         server.fail_at(0)
         if len(replies) < len(REQUESTS):
             self.assertTrue(is_failed, server.output())
-            self.assertEqual(server.end_code(), END_STATUS, server.output())
-            self.assertIn("error ended: the system gives no more memory", server.output())
+            self.check_how_it_ended(server)
         if server.process.poll() is not None:
             server.start_again()
             self.check_what_was_acknowledged(server, replies)
