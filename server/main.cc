@@ -6,16 +6,16 @@
 #include <span>
 #include <string>
 
-#include "server/command_line.h"
-#include "server/config_text.h"
-#include "server/data_tools.h"
-#include "server/logging.h"
-#include "server/out_of_memory.h"
-#include "server/password_tool.h"
+#include "server/config/command_line.h"
+#include "server/config/config_text.h"
+#include "server/services/data_tools.h"
+#include "server/logging/logging.h"
+#include "server/process/out_of_memory.h"
+#include "server/process/password_tool.h"
 #include "server/server.h"
-#include "server/tls_side.h"
-#include "server/user_keeping.h"
-#include "server/version.h"
+#include "server/services/tls_service.h"
+#include "server/services/user_service.h"
+#include "server/process/version.h"
 
 namespace {
 

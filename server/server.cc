@@ -10,15 +10,15 @@
 #include <utility>
 
 #include "server/command/handlers/command_families.h"
-#include "server/config_options.h"
-#include "server/config_values.h"
-#include "server/data_tools.h"
+#include "server/config/config_options.h"
+#include "server/config/config_values.h"
+#include "server/services/data_tools.h"
 #include "server/net/clock.h"
 #include "server/net/descriptor_limit.h"
 #include "server/net/listening_socket.h"
-#include "server/reach.h"
-#include "server/start_values.h"
-#include "server/version.h"
+#include "server/config/bind_scope.h"
+#include "server/process/start_values.h"
+#include "server/process/version.h"
 
 namespace fairlock::server {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command_line.h"
-#include "server/config_options.h"
+#include "server/config/command_line.h"
+#include "server/config/config_options.h"
 #include "tests/fuzz/play.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "server/config_file.h"
-#include "server/config_text.h"
+#include "server/config/config_file.h"
+#include "server/config/config_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fairlock::server;  // NOLINT(google-build-using-namespace)

@@ -27,7 +27,7 @@
 #include "server/http/target.h"
 #include "server/net/http_messages.h"
 #include "tests/fuzz/play.h"
-#include "tests/unit/command_test_support.h"
+#include "tests/unit/server/command/command_test_support.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/command_test_support.h"
+#include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::fuzz {
 

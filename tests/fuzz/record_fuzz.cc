@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tests/unit/storage_decode_anything.h"
+#include "tests/unit/storage/decode_anything.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tests/unit/parse_in_pieces.h"
+#include "tests/unit/protocol/parse_in_pieces.h"
 
 namespace {
 

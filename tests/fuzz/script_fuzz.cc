@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "protocol/reply_scanner.h"
-#include "tests/unit/script_test_support.h"
+#include "tests/unit/server/script/script_test_support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using fairlock::script::ScriptStage;

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "tests/unit/script_original_lua.h"
-#include "tests/unit/script_test_support.h"
+#include "tests/unit/server/script/original_lua.h"
+#include "tests/unit/server/script/script_test_support.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "tests/unit/malformed_frames.h"
+#include "tests/unit/protocol/malformed_frames.h"
 
 namespace {
 

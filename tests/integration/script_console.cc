@@ -6,7 +6,7 @@
 #include <string>
 
 #include "protocol/request_parser.h"
-#include "tests/unit/script_test_support.h"
+#include "tests/unit/server/script/script_test_support.h"
 
 namespace {
 

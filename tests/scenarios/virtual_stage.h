@@ -9,7 +9,7 @@
 #include "tests/scenarios/inbox.h"
 #include "tests/scenarios/scenario.h"
 #include "tests/scenarios/stage.h"
-#include "tests/unit/command_test_support.h"
+#include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::scenarios {
 

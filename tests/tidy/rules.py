@@ -36,11 +36,6 @@ MAY_INCLUDE = {
     "cli": {"cli", "json", "protocol"},
     "dashboard": {"dashboard"},
 }
-# The parts of a folder, in an order in which each may include only itself and those before it; ""
-# is the folder itself.
-PARTS = {
-    "server/engine": ["containers", "api", "state", "rules", ""],
-}
 MAY_LINK = {
     "protocol": set(),
     "json": {"protocol"},
@@ -64,6 +59,8 @@ PARTS = {
     "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
             "commands", ""),
     "storage": ("", "records", "log", "rocksdb", "data_folder"),
+    "server/engine": ("containers", "api", "state", "rules", ""),
+    "server": ("logging", "process", "config", "services", ""),
     "server/command": ("environment", "table", "statistics", "locks", "client", "pubsub",
                        "transactions", "delivery", "auth", "execution", "scripting", "",
                        "handlers"),

@@ -36,7 +36,7 @@ PLANTED = {
         ("server/engine/a.h", '#include <vector>\n#include "protocol/limits.h"\n', 2),
         ("server/command/a.cc", '#include "server/net/turn.h"\n', 1),
         ("server/net/a.cc", '#include "server/engine/types.h"\n', 1),
-        ("server/net/a.cc", '#  include "server/config.h"\n', 1),
+        ("server/net/a.cc", '#  include "server/config/config.h"\n', 1),
         ("storage/a.cc", '#include "server/engine/types.h"\n', 1),
         ("cli/a.cc", '#include "server/command/client.h"\n', 1),
         ("server/a.cc", '#include "bench/load.h"\n', 1),
@@ -171,7 +171,7 @@ CLEAN = {
         ("server/engine/lock_engine.h", '#include "server/engine/rules/holds.h"\n'),
         ("server/command/a.cc", '#include "protocol/limits.h"\n#include "server/engine/types.h"\n'),
         ("server/net/a.cc", '#include "server/command/client.h"\n#include "storage/store.h"\n'),
-        ("server/main.cc", '#include "server/net/turn.h"\n#include "server/config.h"\n'),
+        ("server/main.cc", '#include "server/net/turn.h"\n#include "server/config/config.h"\n'),
         ("bench/a.cc", '#include "server/net/turn.h"\n'),
     ],
     "part-direction": [

@@ -1,0 +1,145 @@
+#include "server/config/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "server/command/table/text.h"
+#include "server/config/config_file.h"
+#include "server/config/config_options.h"
+
+namespace fairlock::server {
+
+namespace {
+
+// What was given, before any of it is judged.
+struct GivenOptions {
+  bool check_config = false;
+  bool print_config = false;
+  bool check_data = false;
+  bool initialise = false;
+  bool hash_password = false;
+  bool version = false;
+  bool help = false;
+  std::string config_file;
+  std::string backup;
+  std::vector<std::vector<std::string>> values;  // by row of the table; the last one counts
+};
+
+void Describe(CLI::App& app, GivenOptions& given) {
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_flag("--check-config", given.check_config);
+  app.add_flag("--print-config", given.print_config);
+  app.add_flag("--check-data", given.check_data);
+  app.add_flag("--init", given.initialise);
+  app.add_option("--restore", given.backup);
+  app.add_flag("--hash-password", given.hash_password);
+  app.add_flag("--version", given.version);
+  app.add_flag("--help,-h", given.help);
+  app.add_option("--config", given.config_file);
+  given.values.resize(AllOptions().size());
+  for (std::size_t i = 0; i < AllOptions().size(); ++i) {
+    app.add_option(CommandLineName(AllOptions()[i].name), given.values[i])
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+}
+
+std::string NameInFile(std::string_view argument) {
+  std::string name(argument.substr(0, argument.find('=')));
+  name.erase(0, name.find_first_not_of('-'));
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+std::string ExplainUnknown(const std::string& argument) {
+  std::string text = "command line: " + command::Quoted(argument);
+  if (!argument.starts_with("-")) {
+    return text +
+           " belongs to no option; `--option value` would be right, and --config FILE for a "
+           "configuration file";
+  }
+  text += " is not an option; ";
+  const std::string_view nearest = NearestOptionName(NameInFile(argument));
+  if (!nearest.empty()) text += CommandLineName(nearest) + " would be right; ";
+  return text + "`fairlockd --help` lists all options";
+}
+
+std::string ExplainMissingValue(std::span<const char* const> arguments, const CLI::Error& error) {
+  // CLI11 begins the message with the name of the option that it was busy with.
+  const std::string message = error.what();
+  const std::string name = message.substr(0, message.find_first_of(": "));
+  for (const Option& option : AllOptions()) {
+    if (CommandLineName(option.name) != name) continue;
+    return "command line: " + name + " has no value; " + DescribeValues(option) + " would be right";
+  }
+  const bool is_config = !arguments.empty() && name == "--config";
+  return "command line: " + message + (is_config ? "; --config FILE would be right" : "");
+}
+
+std::string ApplyGiven(const GivenOptions& given, Config& config) {
+  for (std::size_t i = 0; i < AllOptions().size(); ++i) {
+    const Option& option = AllOptions()[i];
+    if (given.values[i].empty()) continue;
+    std::string value = given.values[i].back();
+    if (IsList(option)) {
+      value.clear();
+      for (const std::string& part : given.values[i]) value += part + ",";
+    }
+    const std::string right = SetOption(option, value, config);
+    if (right.empty()) continue;
+    return "command line: " + CommandLineName(option.name) + ": " + command::Quoted(value) +
+           " is wrong; " + right + " would be right";
+  }
+  return "";
+}
+
+Action ActionOf(const GivenOptions& given) {
+  if (given.help) return Action::kShowHelp;
+  if (given.version) return Action::kShowVersion;
+  if (given.print_config) return Action::kPrintConfig;
+  if (given.check_config) return Action::kCheckConfig;
+  if (given.check_data) return Action::kCheckData;
+  if (given.hash_password) return Action::kHashPassword;
+  return given.backup.empty() ? Action::kRun : Action::kRestore;
+}
+
+// All that stands on the command line; the error if it cannot be taken apart.
+std::string ParseArguments(std::span<const char* const> arguments, GivenOptions& given) {
+  CLI::App app;
+  Describe(app, given);
+  // CLI11 wants them in reverse order.
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::Error& error) {
+    return ExplainMissingValue(arguments, error);
+  }
+  const std::vector<std::string> unknown = app.remaining();
+  return unknown.empty() ? "" : ExplainUnknown(unknown.front());
+}
+
+}  // namespace
+
+CommandLine ReadCommandLine(std::span<const char* const> arguments) {
+  CommandLine line;
+  line.config = DefaultConfig();
+  GivenOptions given;
+  line.error = ParseArguments(arguments, given);
+  line.action = ActionOf(given);
+  const bool is_about_config =
+      line.action != Action::kShowHelp && line.action != Action::kShowVersion;
+  if (!line.error.empty() || !is_about_config) return line;
+  if (!given.config_file.empty()) {
+    line.config_file = std::filesystem::absolute(given.config_file).string();
+    line.error = ReadConfigFile(given.config_file, line.config);
+  }
+  if (line.error.empty()) line.error = ApplyGiven(given, line.config);
+  line.initialises = given.initialise;
+  line.backup = given.backup;
+  return line;
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,149 @@
+#include "server/config/config_file.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "server/command/table/text.h"
+#include "server/config/config_options.h"
+
+namespace fairlock::server {
+
+namespace {
+
+std::string At(const std::string& file, const YAML::Mark& mark) {
+  return file + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": ";
+}
+
+// A scalar as it stands, a list with commas; nothing for anything else.
+std::optional<std::string> ValueText(const YAML::Node& value) {
+  if (value.IsNull()) return "";
+  if (value.IsScalar()) return value.Scalar();
+  if (!value.IsSequence()) return std::nullopt;
+  std::string joined;
+  for (const YAML::Node& part : value) {
+    if (!part.IsScalar()) return std::nullopt;
+    joined += (joined.empty() ? "" : ", ") + part.Scalar();
+  }
+  return joined;
+}
+
+std::string ExplainUnknown(std::string_view name, const std::string& value) {
+  std::string text =
+      "unknown option " + command::Quoted(name) + " (value " + command::Quoted(value) + "); ";
+  const std::string_view nearest = NearestOptionName(name);
+  if (!nearest.empty()) {
+    text.append(nearest).append(" would be right; ");
+  }
+  return text + "`fairlockd --help` lists all options";
+}
+
+// What somebody meant to give as a value may stand behind a # and be none. Nothing at all must not
+// be taken for a text without a letter: then there would be no password.
+std::string ExplainMissing(const Option& option) {
+  Config scratch;
+  const bool may_be_empty = SetOption(option, "", scratch).empty();
+  return std::string(option.name) + " has no value (what stands behind \" #\" is a comment); " +
+         DescribeValues(option) + " would be right" + (may_be_empty ? ", \"\" for none" : "");
+}
+
+std::string SetFromNode(const std::string& name, const YAML::Node& value, Config& config) {
+  const Option* option = FindOption(name);
+  const auto text = ValueText(value);
+  if (option == nullptr) return ExplainUnknown(name, text.value_or("..."));
+  if (value.IsNull()) return ExplainMissing(*option);
+  const bool fits = text && (!value.IsSequence() || IsList(*option));
+  const std::string right = fits ? SetOption(*option, *text, config) : DescribeValues(*option);
+  if (right.empty()) return "";
+  return name + ": " + command::Quoted(text.value_or("a map")) + " is wrong; " + right +
+         " would be right";
+}
+
+std::string ReadNode(const YAML::Node& root, const std::string& name, Config& config) {
+  if (root.IsNull()) return "";  // nothing but comments
+  if (!root.IsMap()) {
+    return At(name, root.Mark()) + "lines of the form `option: value` would be right";
+  }
+  std::set<std::string> seen;
+  for (const auto& entry : root) {
+    const std::string place = At(name, entry.first.Mark());
+    if (!entry.first.IsScalar()) return place + "the name of an option would be right here";
+    const std::string& option = entry.first.Scalar();
+    if (!seen.insert(option).second) {
+      return place + option + " is given a second time; once would be right";
+    }
+    const std::string wrong = SetFromNode(option, entry.second, config);
+    if (!wrong.empty()) return place + wrong;
+  }
+  return "";
+}
+
+// Only notes where a document begins.
+class DocumentBegin final : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+// YAML::LoadAll finds documents without end behind some texts that are no YAML.
+std::optional<YAML::Mark> FindSecondDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentBegin begin;
+  const bool has_second = parser.HandleNextDocument(begin) && parser.HandleNextDocument(begin);
+  return has_second ? std::optional(begin.mark()) : std::nullopt;
+}
+
+}  // namespace
+
+std::string ReadConfigText(const std::string& text, const std::string& name, Config& config) {
+  try {
+    const std::optional<YAML::Mark> second = FindSecondDocument(text);
+    if (second) {
+      return At(name, *second) + "a second document of YAML begins here (---); one would be right";
+    }
+    return ReadNode(YAML::Load(text), name, config);
+  } catch (const YAML::Exception& error) {
+    // It may name bytes of the file as they are.
+    constexpr std::size_t kShown = 200;
+    return At(name, error.mark) + "not YAML: " + command::Escaped(error.msg, kShown);
+  }
+}
+
+std::string ReadConfigFile(const std::string& path, Config& config) {
+  errno = 0;
+  std::ifstream file(path);
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  if (!file || is_folder) {
+    const std::string reason = is_folder ? "Is a directory" : std::strerror(errno);
+    return path + ": " + reason + "; the path of a readable file would be right";
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ReadConfigText(text.str(), path, config);
+}
+
+}  // namespace fairlock::server

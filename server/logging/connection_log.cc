@@ -1,0 +1,81 @@
+#include "server/logging/connection_log.h"
+
+#include <cstring>
+
+namespace fairlock::server {
+
+void NetLog::NoteOpened(const command::ClientProfile& client) {
+  log_.Debug("client {} connected from {}", client.id, client.address.peer);
+}
+
+void NetLog::NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
+                        engine::TimeMs now) {
+  log_.Debug("client {} from {} disconnected: {}", client.id, client.address.peer,
+             net::NameOf(reason));
+  if (reason == net::CloseReason::kOutputLimit) {
+    LogClosed(over_output_limit_, "did not read their replies (output_limit)", client, now);
+  } else if (reason == net::CloseReason::kAllOutputLimit) {
+    LogClosed(over_all_output_limit_,
+              "had the most unread replies when all together had too many (output_limit_total)",
+              client, now);
+  } else if (reason == net::CloseReason::kInputLimit) {
+    LogClosed(over_input_limit_, "sent more than 1 MB behind a request that waits", client, now);
+  } else if (reason == net::CloseReason::kAllInputLimit) {
+    LogClosed(over_all_input_limit_,
+              "had sent the most of what could not be executed yet, when it was too much "
+              "(input_limit_total)",
+              client, now);
+  } else if (reason == net::CloseReason::kRequestDeadline) {
+    LogClosed(over_request_deadline_, "did not send the rest of a request (request_deadline)",
+              client, now);
+  }
+}
+
+void NetLog::LogClosed(Recurrence& recurrence, std::string_view what,
+                       const command::ClientProfile& client, engine::TimeMs now) {
+  if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
+    log_.Warning("closed because they {}: {}, last {} {}", what, count, client.address.peer,
+                 Escaped(client.name));
+  }
+}
+
+void NetLog::NoteRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) {
+  if (refusal.is_http) {
+    if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
+      log_.Warning("closed because of http_max_clients ({}), those idle first: {}, last for {}",
+                   refusal.connections_max, count, peer);
+    }
+    return;
+  }
+  Recurrence& recurrence = refusal.is_by_address ? refused_by_address_ : refused_;
+  if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
+    log_.Warning("refused because of {} ({}): {}, last {}",
+                 refusal.is_by_address ? "max_clients_per_address" : "max_clients",
+                 refusal.connections_max, count, peer);
+  }
+}
+
+void NetLog::NoteAcceptFailed(int error, engine::TimeMs now) {
+  if (const std::uint64_t count = accept_failed_.CountToLog(now); count > 0) {
+    log_.Error(
+        "cannot accept connections: {} ({} times); they wait; raise the limit of open files "
+        "(ulimit -n) or lower max_clients",
+        std::strerror(error), count);
+  }
+}
+
+void NetLog::NoteHandshakeFailed(std::string_view peer, std::string_view why, engine::TimeMs now) {
+  log_.Debug("no TLS with {}: {}", peer, Escaped(why));
+  if (const std::uint64_t count = handshake_failed_.CountToLog(now); count > 0) {
+    log_.Warning("handshakes of TLS that failed: {}, last with {}: {}", count, peer, Escaped(why));
+  }
+}
+
+void NetLog::NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) {
+  if (const std::uint64_t count = unexpected_tls_.CountToLog(now); count > 0) {
+    log_.Warning("clients that speak TLS to the port without it: {}, last {}; tls_port is for them",
+                 count, peer);
+  }
+}
+
+}  // namespace fairlock::server

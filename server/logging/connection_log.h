@@ -1,0 +1,46 @@
+// Logs what happens on the sockets.
+#pragma once
+
+#include <string_view>
+
+#include "server/logging/logging.h"
+#include "server/net/net_events.h"
+#include "server/logging/log_throttle.h"
+
+namespace fairlock::server {
+
+// What clients can cause at will is logged at most once in kQuietMs, with a count. Loop-confined.
+class NetLog final : public net::NetEvents {
+ public:
+  static constexpr engine::DurationMs kQuietMs = Recurrence::kQuietMs;
+
+  explicit NetLog(Log& log) : log_(log) {}
+
+  void NoteOpened(const command::ClientProfile& client) override;
+  void NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
+                  engine::TimeMs now) override;
+  void NoteRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) override;
+  void NoteAcceptFailed(int error, engine::TimeMs now) override;
+  void NoteHandshakeFailed(std::string_view peer, std::string_view why,
+                           engine::TimeMs now) override;
+  void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) override;
+
+ private:
+  void LogClosed(Recurrence& recurrence, std::string_view what,
+                 const command::ClientProfile& client, engine::TimeMs now);
+
+  Log& log_;
+  Recurrence refused_;
+  Recurrence refused_by_address_;
+  Recurrence refused_http_;
+  Recurrence accept_failed_;
+  Recurrence over_output_limit_;
+  Recurrence over_all_output_limit_;
+  Recurrence over_input_limit_;
+  Recurrence over_all_input_limit_;
+  Recurrence over_request_deadline_;
+  Recurrence handshake_failed_;
+  Recurrence unexpected_tls_;
+};
+
+}  // namespace fairlock::server

@@ -1,0 +1,50 @@
+#include "server/logging/request_log.h"
+
+#include <utility>
+
+#include "server/net/clock.h"
+
+namespace fairlock::server {
+
+void RequestLog::LogWarning(std::string_view text) { log_.Warning("{}", text); }
+
+void RequestLog::LogFromScript(script::LogLevel level, std::string_view text) {
+  if (level == script::LogLevel::kWarning) {
+    log_.Warning("a script says {}", Escaped(text));
+  } else if (level == script::LogLevel::kNotice) {
+    log_.Info("a script says {}", Escaped(text));
+  } else {
+    log_.Debug("a script says {}", Escaped(text));
+  }
+}
+
+void RequestLog::LogFailedLogIn(std::string_view address, std::string_view user) {
+  log_.Warning("log-in failed: user {} from {}", Escaped(user), address);
+}
+
+void RequestLog::LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {
+  if (!is_short) {
+    if (std::exchange(is_shortage_logged_, false)) {
+      log_.Info("memory: {} bytes are in use, and locks are taken again", used_bytes);
+    }
+    return;
+  }
+  const std::uint64_t count = shortages_.CountToLog(net::BoottimeMs());
+  is_shortage_logged_ = count > 0;
+  if (count == 0) return;
+  log_.Warning("memory: {} bytes are in use, and max_memory is {}: nothing new is taken ({} times)",
+               used_bytes, bytes_max, count);
+}
+
+void RequestLog::LogClosedNewcomer(command::ClosedNewcomer why, std::string_view address,
+                                   engine::TimeMs now) {
+  const bool is_slow = why == command::ClosedNewcomer::kTooSlow;
+  Recurrence& recurrence = is_slow ? slow_newcomers_ : newcomers_too_many_;
+  if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
+    log_.Warning("closed because they had not logged in ({}): {}, last {}",
+                 is_slow ? "unauthenticated_timeout" : "max_unauthenticated_clients", count,
+                 address);
+  }
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,33 @@
+// Logs what requests cause.
+#pragma once
+
+#include <string_view>
+
+#include "server/command/environment/environment.h"
+#include "server/logging/logging.h"
+#include "server/logging/log_throttle.h"
+
+namespace fairlock::server {
+
+// What clients can cause at will is logged at most once in Recurrence::kQuietMs, with a count.
+// Loop-confined.
+class RequestLog final : public command::CommandLog {
+ public:
+  explicit RequestLog(Log& log) : log_(log) {}
+
+  void LogWarning(std::string_view text) override;
+  void LogFromScript(script::LogLevel level, std::string_view text) override;
+  void LogFailedLogIn(std::string_view address, std::string_view user) override;
+  void LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) override;
+  void LogClosedNewcomer(command::ClosedNewcomer why, std::string_view address,
+                         engine::TimeMs now) override;
+
+ private:
+  Log& log_;
+  Recurrence slow_newcomers_;
+  Recurrence newcomers_too_many_;
+  Recurrence shortages_;  // of memory
+  bool is_shortage_logged_ = false;
+};
+
+}  // namespace fairlock::server

@@ -1,0 +1,47 @@
+// Logs waits and holds that took longer than the operator wants.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/engine/api/event.h"
+#include "server/engine/state/client_table.h"
+#include "server/logging/logging.h"
+
+namespace fairlock::server {
+
+// One line each when they end, at most kLinesMax in kPeriodMs; what is beyond is counted, and the
+// next line that may be written says how many. Loop-confined.
+class SlowLockLog final : public engine::EventSink {
+ public:
+  static constexpr engine::DurationMs kPeriodMs = 10'000;
+  static constexpr std::uint64_t kLinesMax = 20;
+
+  struct Limits {
+    engine::DurationMs wait_ms = 0;  // 0: no wait is logged
+    engine::DurationMs hold_ms = 0;  // 0: no hold is logged
+  };
+
+  // Both must outlive it.
+  SlowLockLog(Log& log, const engine::ClientTable& clients) : log_(log), clients_(clients) {}
+
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  // Else it need not hear anything.
+  bool is_on() const { return limits_.wait_ms > 0 || limits_.hold_ms > 0; }
+
+  void Take(const engine::Event& event) override;
+
+ private:
+  // False: the line is one too many.
+  bool MayLog(engine::TimeMs now);
+  void Write(std::string_view what, engine::DurationMs duration_ms, const engine::Event& event);
+
+  Log& log_;
+  const engine::ClientTable& clients_;
+  Limits limits_;
+  engine::TimeMs period_end_ = 0;
+  std::uint64_t lines_ = 0;      // in this period
+  std::uint64_t unwritten_ = 0;  // since the last line
+};
+
+}  // namespace fairlock::server

@@ -1,0 +1,43 @@
+#include "server/process/systemd_service.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <chrono>
+#include <string>
+
+namespace fairlock::server {
+
+net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
+  net::ListenResult result;
+  const int count = sd_listen_fds(1);
+  for (int i = 0; i < count; ++i) {
+    const int descriptor = SD_LISTEN_FDS_START + i;
+    if (sd_is_socket(descriptor, AF_UNSPEC, SOCK_STREAM, 1) <= 0) {
+      result.error = "the service manager gave descriptor " + std::to_string(descriptor) +
+                     ", which is no listening stream socket; only ListenStream= would be right in "
+                     "the socket unit";
+      return result;
+    }
+    result.sockets.push_back(net::AdoptListeningSocket(descriptor, tls_port));
+  }
+  return result;
+}
+
+void SystemdService::StartWatchdog() {
+  if (sd_watchdog_enabled(1, &interval_us_) > 0) TellAlive();
+}
+
+void SystemdService::TellAlive() {
+  sd_notify(0, "WATCHDOG=1");
+  // Twice as often as it wants to hear, as its own documentation advises.
+  timer_.expires_after(std::chrono::microseconds(interval_us_ / 2));
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) TellAlive();
+  });
+}
+
+void SystemdService::TellReloading() { sd_notify(0, "RELOADING=1"); }
+
+void SystemdService::TellReloaded() { sd_notify(0, "READY=1"); }
+
+}  // namespace fairlock::server

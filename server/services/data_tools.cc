@@ -1,0 +1,117 @@
+#include "server/services/data_tools.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <iostream>
+
+#include "storage/data_folder/check_data.h"
+#include "storage/records/rows.h"
+
+namespace fairlock::server {
+
+std::string DataFolderOf(const Config& config) {
+  if (!config.data_dir.empty()) return config.data_dir;
+  return config.durability == "none" ? "" : "data";
+}
+
+void MakeDataFolder(const Config& config) {
+  std::error_code ignored;
+  const std::string folder = DataFolderOf(config);
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+}
+
+std::vector<std::string> FilesOf(const Config& config, const std::string& config_file) {
+  std::vector<std::string> files = {
+      config_file,          config.log_file,     config.acl_file,   config.http_token_file,
+      config.tls_cert_file, config.tls_key_file, config.tls_ca_file};
+  std::erase(files, "");
+  return files;
+}
+
+namespace {
+
+// Without a slash at the end: names are made from it.
+std::string FolderToWorkOn(const Config& config) {
+  if (config.data_dir.empty()) return "data";
+  const std::filesystem::path path = std::filesystem::path(config.data_dir).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
+
+// What root restores is for the user who owns the folder around it, as whom the server runs.
+void GiveToOwnerOf(const std::filesystem::path& parent, const std::string& folder,
+                   std::error_code& error) {
+  struct stat owner {};
+  if (geteuid() != 0 || stat(parent.c_str(), &owner) != 0 || owner.st_uid == 0) return;
+  const auto give = [&](const std::filesystem::path& path) {
+    if (lchown(path.c_str(), owner.st_uid, owner.st_gid) != 0 && !error) {
+      error = std::error_code(errno, std::generic_category());
+    }
+  };
+  give(folder);
+  for (std::filesystem::recursive_directory_iterator entry(folder, error), end;
+       !error && entry != end; entry.increment(error)) {
+    give(entry->path());
+  }
+}
+
+}  // namespace
+
+bool PrintDataReport(const Config& config) {
+  const std::string folder = FolderToWorkOn(config);
+  const auto report = storage::CheckData(folder);
+  if (!report.ok()) {
+    std::cerr << "fairlockd: " << report.status().message() << '\n';
+    return false;
+  }
+  const auto rows = [&](storage::RowKind kind) { return report->rows_of(kind); };
+  std::cout << folder << ": snapshot " << report->generation << " of " << report->slices
+            << " slices, batches " << report->first_batch << " to " << report->last_batch << '\n'
+            << "holds " << rows(storage::RowKind::kHold) << ", places "
+            << rows(storage::RowKind::kPlace) << ", cooling rooms "
+            << rows(storage::RowKind::kCooldown) << ", limits " << rows(storage::RowKind::kLimit)
+            << ", tokens below " << report->token_ceiling << '\n';
+  for (const std::string& damage : report->damages) std::cout << "damage: " << damage << '\n';
+  std::cout << (report->is_whole() ? "whole\n" : "damaged\n");
+  return report->is_whole();
+}
+
+bool RestoreBackup(const Config& config, const std::string& backup) {
+  namespace fs = std::filesystem;
+  const std::string folder = FolderToWorkOn(config);
+  const auto refuse = [&](const std::string& why) {
+    std::cerr << "fairlockd: " << why << '\n';
+    return false;
+  };
+  std::error_code error;
+  if (!fs::exists(backup + "/fairlock.id", error)) {
+    return refuse(backup + " is no backup: it has no fairlock.id");
+  }
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
+    return refuse(folder + " is not empty; move it away first");
+  }
+  // Better now than at the start, when the original may be gone.
+  const auto report = storage::CheckData(backup);
+  if (!report.ok()) return refuse(report.status().message());
+  if (!report->is_whole()) return refuse(backup + " is damaged: " + report->damages.front());
+  const fs::path parent = fs::absolute(folder, error).lexically_normal().parent_path();
+  if (!error) fs::create_directories(parent, error);
+  if (error) return refuse("cannot make the folder " + parent.string() + ": " + error.message());
+  const std::string partial = folder + ".restoring";
+  fs::remove_all(partial, error);
+  fs::copy(backup, partial, fs::copy_options::recursive, error);
+  if (!error) GiveToOwnerOf(parent, partial, error);
+  // Whole on the disk before it has the name.
+  ::sync();
+  if (!error) fs::remove(folder, error);
+  if (!error) fs::rename(partial, folder, error);
+  if (error) return refuse("cannot copy " + backup + " to " + folder + ": " + error.message());
+  fs::remove(folder + ".initialised", error);
+  std::cout << folder << " is made from " << backup
+            << "; at the next start its tokens begin higher than any that were granted\n";
+  return true;
+}
+
+}  // namespace fairlock::server

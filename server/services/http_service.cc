@@ -1,0 +1,103 @@
+#include "server/services/http_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "dashboard/files.h"
+#include "server/net/clock.h"
+#include "server/net/listening_socket.h"
+#include "server/config/bind_scope.h"
+
+namespace fairlock::server {
+
+namespace {
+
+constexpr std::size_t kTokenBytesMin = 16;
+
+std::optional<std::string> ReadToken(const std::string& path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!(file >> token) || token.size() < kTokenBytesMin) return std::nullopt;
+  return token;
+}
+
+std::vector<http::Asset> Page() {
+  std::vector<http::Asset> page;
+  for (const dashboard::File& file : dashboard::AllFiles()) {
+    page.push_back({.path = file.path,
+                    .content_type = file.content_type,
+                    .content_encoding = "gzip",
+                    .tag = fmt::format("\"{:x}\"", std::hash<std::string_view>()(file.bytes)),
+                    .bytes = file.bytes});
+  }
+  return page;
+}
+
+net::ListenOptions HttpListenOptions(const Config& config) {
+  return {.bind = config.http_bind,
+          .port = static_cast<std::uint16_t>(config.http_port),
+          .unix_path = "",
+          .port_option = "--http-port",
+          .bind_option = "--http-bind"};
+}
+
+}  // namespace
+
+HttpSide::HttpSide(net::TurnLoop& loop, const Config& config, Log& log)
+    : loop_(loop),
+      log_(log),
+      page_(Page()),
+      minute_(loop.io_context()),
+      api_({}, page_, figures_),
+      connections_(loop, api_, static_cast<std::size_t>(config.http_max_clients)) {}
+
+std::string HttpSide::Start(const Config& config, net::TlsEntrance* tls) {
+  if (config.http_port == 0) return "";
+  http::ApiOptions options{.host_names = config.http_hosts};
+  if (!config.http_token_file.empty()) {
+    std::optional<std::string> token = ReadToken(config.http_token_file);
+    if (!token) {
+      return "http_token_file: " + config.http_token_file +
+             " cannot be read or has no word of at least 16 characters";
+    }
+    options.token = *std::move(token);
+  }
+  options.is_token_for_reading =
+      !std::all_of(config.http_bind.begin(), config.http_bind.end(), IsLoopback);
+  if (options.is_token_for_reading && options.token.empty()) {
+    return "http_bind has an address that others can reach: give --http-token-file too, or bind to "
+           "127.0.0.1";
+  }
+  api_.set_options(std::move(options));
+  net::ListenResult listening = net::Listen(HttpListenOptions(config));
+  if (!listening.error.empty()) return listening.error;
+  for (const net::ListeningSocket& socket : listening.sockets) {
+    log_.Info("{} on {}", tls == nullptr ? "HTTP" : "HTTPS", socket.name);
+  }
+  net::ConnectionKeeper* const plain = &connections_;
+  loop_.StartListening(std::move(listening.sockets), tls == nullptr ? plain : tls);
+  NoteMinute();
+  return "";
+}
+
+void HttpSide::NoteMinute() {
+  command::ServerParts& parts = loop_.turn().server;
+  figures_.minutes.Note(http::MomentOf(parts, net::BoottimeMs()));
+  minute_.expires_after(std::chrono::minutes(1));
+  minute_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) NoteMinute();
+  });
+}
+
+void HttpSide::Close() {
+  minute_.cancel();
+  connections_.Close();
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,40 @@
+// The HTTP side of the server, put together: settings, token, sockets.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <string>
+#include <vector>
+
+#include "server/config/config.h"
+#include "server/http/api.h"
+#include "server/http/figures.h"
+#include "server/logging/logging.h"
+#include "server/net/http_server.h"
+#include "server/net/turn_loop.h"
+
+namespace fairlock::server {
+
+// Loop-confined; destroyed before the loop.
+class HttpSide {
+ public:
+  HttpSide(net::TurnLoop& loop, const Config& config, Log& log);
+
+  // Opens the sockets, if HTTP is wanted; with `tls` that is where clients come in, and it has our
+  // connections(). Empty: done; else what went wrong, and what to do.
+  [[nodiscard]] std::string Start(const Config& config, net::TlsEntrance* tls);
+  net::TlsKeeper& connections() { return connections_; }
+  void Close();
+
+ private:
+  void NoteMinute();
+
+  net::TurnLoop& loop_;
+  Log& log_;
+  const std::vector<http::Asset> page_;
+  http::Figures figures_;
+  boost::asio::steady_timer minute_;
+  http::Api api_;
+  net::HttpServer connections_;
+};
+
+}  // namespace fairlock::server

@@ -1,0 +1,208 @@
+#include "server/services/persistence_service.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "server/services/data_tools.h"
+#include "server/net/clock.h"
+
+namespace fairlock::server {
+
+namespace {
+
+persist::Durability DurabilityOf(const Config& config) {
+  if (config.durability == "none") return persist::Durability::kNone;
+  return config.durability == "sync" ? persist::Durability::kSync : persist::Durability::kAsync;
+}
+
+std::string NameOf(persist::Durability durability) {
+  switch (durability) {
+    case persist::Durability::kNone:
+      return "none";
+    case persist::Durability::kAsync:
+      return "async";
+    case persist::Durability::kSync:
+      return "sync";
+  }
+  return "";
+}
+
+command::Service ServiceOf(const persist::KeeperState& state) {
+  if (state.has_failed) return command::Service::kFailed;
+  if (!state.is_ready) return command::Service::kLoading;
+  return state.is_short_of_space ? command::Service::kShortOfSpace : command::Service::kFull;
+}
+
+}  // namespace
+
+LockKeeping::LockKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
+                         KeepingHooks hooks)
+    : parts_(parts),
+      loop_(loop),
+      log_(log),
+      hooks_(std::move(hooks)),
+      database_log_(std::make_shared<DatabaseLog>(log)) {}
+
+LockKeeping::~LockKeeping() {
+  if (reader_.joinable()) reader_.join();
+  if (backup_.joinable()) backup_.join();
+  loop_.SetKeeper(nullptr, {});
+  database_log_->Close();
+}
+
+void LockKeeping::Start(const Config& config, bool initialises,
+                        std::vector<std::string> own_files) {
+  backup_folder_ = config.backup_dir;
+  options_ = {.durability = DurabilityOf(config),
+              .path = DataFolderOf(config),
+              .flush_interval_ms = config.flush_interval,
+              .free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk),
+              .restart_grace_ms = config.restart_grace,
+              .start_delay_ms = config.start_delay,
+              .wake = [this] { loop_.Wake(); },
+              .unix_ms = [] { return net::UnixTimeUs() / 1000; },
+              .monotonic_ns = [] { return net::MonotonicNs(); }};
+  if (options_.path.empty()) {
+    if (config.start_delay > 0) {
+      parts_.locks.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
+    }
+    return hooks_.ready();
+  }
+  parts_.availability.set_service(command::Service::kLoading);
+  reader_ = std::thread([this, initialises, own_files = std::move(own_files)] {
+    auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(persist::OpenLocks(
+        {.path = options_.path,
+         .initialise = initialises,
+         .own_files = own_files,
+         .durability = persist::StorageDurabilityOf(options_.durability),
+         .log = [database_log = database_log_](bool is_error, std::string_view message) {
+           database_log->Write(is_error, message);
+         }}));
+    boost::asio::post(loop_.io_context(), [this, opened] { TakeOver(std::move(*opened)); });
+  });
+}
+
+void LockKeeping::Apply(const Config& config) {
+  options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);
+  if (keeper_) keeper_->set_free_bytes_min(options_.free_bytes_min);
+}
+
+void DatabaseLog::Write(bool is_error, std::string_view message) {
+  const std::lock_guard lock(mutex_);
+  if (log_ == nullptr) return;
+  if (is_error) {
+    log_->Error("database: {}", message);
+  } else {
+    log_->Warning("database: {}", message);
+  }
+}
+
+void DatabaseLog::Close() {
+  const std::lock_guard lock(mutex_);
+  log_ = nullptr;
+}
+
+void LockKeeping::TakeOver(storage::Result<persist::OpenedLocks> opened) {
+  // Nothing would be kept in it any more; the folder stays as the last run left it.
+  if (loop_.is_stop_asked()) return;
+  if (!opened.ok()) {
+    error_ = opened.status().message();
+    if (opened.status().code() == storage::StatusCode::kDamaged) {
+      error_ +=
+          "; `fairlockd --check-data` says what is whole. To begin without any lock, move the "
+          "folder away and start with --init";
+    }
+    return hooks_.stop("the data cannot be read");
+  }
+  for (const std::string& warning : opened->data.directory.warnings()) {
+    log_.Warning("{}", warning);
+  }
+  const engine::TimeMs now = net::BoottimeMs();
+  keeper_.emplace(parts_.locks.engine(), std::move(opened.value()), options_, now,
+                  parts_.locks.effects());
+  loop_.SetKeeper(&*keeper_, [this] { OnChange(); });
+}
+
+command::PersistenceReport LockKeeping::Report() const {
+  command::PersistenceReport report;
+  report.durability = NameOf(options_.durability);
+  if (!keeper_) return report;
+  const persist::KeeperFigures figures = keeper_->Figures();
+  report.has_failed = keeper_->has_failed();
+  report.may_have_lost_leases = figures.may_have_lost_leases;
+  report.is_snapshot_under_way = figures.is_snapshot_under_way;
+  report.rows_loaded = figures.rows_loaded;
+  report.newest_batch = figures.newest_batch;
+  report.completed_batch = figures.completed_batch;
+  report.durable_batch = figures.durable_batch;
+  report.waiting_bytes = figures.bytes_waiting;
+  report.snapshot = figures.snapshots;
+  report.free_disk_bytes = figures.free_bytes;
+  report.batches_timed = figures.batches_timed;
+  report.batches_ms = static_cast<std::uint64_t>(figures.batches_ms);
+  if (figures.watched_since != 0) report.journal_lag_ms = net::BoottimeMs() - figures.watched_since;
+  report.syncs = figures.syncs.count;
+  report.syncs_us = figures.syncs.sum_ns / 1000;
+  return report;
+}
+
+std::string LockKeeping::StartBackup(const command::BackupRequest& request,
+                                     std::uint64_t client_id) {
+  if (options_.durability == persist::Durability::kNone) {
+    return "locks are not kept, durability is none";
+  }
+  if (!keeper_) return "the locks are still being read; ask again soon";
+  if (backup_.joinable()) return "another one is being made";
+  backup_ = std::thread([this, request, client_id] {
+    auto made = std::make_shared<BackupMade>(MakeBackup(request));
+    boost::asio::post(loop_.io_context(), [this, made, client_id] { EndBackup(*made, client_id); });
+  });
+  return "";
+}
+
+// On a thread of its own.
+LockKeeping::BackupMade LockKeeping::MakeBackup(const command::BackupRequest& request) const {
+  if (!request.path.empty()) {
+    const storage::Status status = keeper_->BackUp(request.path);
+    return {.path = status.ok() ? request.path : "", .error = status.message()};
+  }
+  const std::string& folder = request.folder.empty() ? backup_folder_ : request.folder;
+  storage::DatedBackup made = keeper_->BackUpDated(
+      {.folder = folder, .unix_seconds = options_.unix_ms() / 1000, .kept_max = request.kept_max});
+  return {.path = std::move(made.path), .error = made.status.message(), .is_named_here = true};
+}
+
+void LockKeeping::EndBackup(const BackupMade& made, std::uint64_t client_id) {
+  backup_.join();
+  if (!made.path.empty()) log_.Info("backup made: {}", made.path);
+  if (!made.error.empty()) log_.Error("backup: {}", made.error);
+  command::Client* const client = parts_.clients.Find(client_id);
+  if (client == nullptr) return;
+  const std::string error = made.path.empty() ? "no backup was made: " + made.error : made.error;
+  parts_.replies.AnswerBackup(*client, error, made.is_named_here ? made.path : "");
+}
+
+void LockKeeping::OnChange() {
+  const persist::KeeperState state = keeper_->state();
+  parts_.availability.set_service(ServiceOf(state));
+  if (state.has_failed) {
+    error_ = keeper_->failure();
+    log_.Error("storage has failed: {}; nothing is acknowledged any more, the server stops",
+               error_);
+    return hooks_.stop("storage has failed");
+  }
+  if (!std::exchange(was_ready_, state.is_ready) && state.is_ready) {
+    log_.Info("data folder {}: {} rows loaded, durability {}", options_.path,
+              keeper_->Figures().rows_loaded, NameOf(options_.durability));
+    hooks_.ready();
+  }
+  if (std::exchange(was_short_, state.is_short_of_space) == state.is_short_of_space) return;
+  if (state.is_short_of_space) {
+    log_.Error("the disk of {} has less room than min_free_disk: no new locks are taken",
+               options_.path);
+  } else {
+    log_.Info("the disk of {} has room again", options_.path);
+  }
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,96 @@
+#include "server/services/tls_service.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace fairlock::server {
+
+namespace {
+
+constexpr std::string_view kRespAnswer =
+    "-ERR this port speaks TLS only; connect with TLS, as `redis-cli --tls` and `fairlockctl "
+    "--tls` do\r\n";
+constexpr std::string_view kHttpAnswer =
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 35\r\n"
+    "Connection: close\r\n\r\nthis port speaks HTTPS; use https:\n";
+
+net::TlsOptions OptionsOf(const Config& config) {
+  net::ClientCertificates certificates = net::ClientCertificates::kNotAsked;
+  if (config.tls_auth_clients == "optional") certificates = net::ClientCertificates::kOptional;
+  if (config.tls_auth_clients == "required") certificates = net::ClientCertificates::kRequired;
+  return {.cert_file = config.tls_cert_file,
+          .key_file = config.tls_key_file,
+          .ca_file = config.tls_ca_file,
+          .client_certificates = certificates,
+          .ciphers = config.tls_ciphers,
+          .ciphersuites = config.tls_ciphersuites};
+}
+
+std::unique_ptr<net::TlsEntrance> MakeEntrance(net::TurnLoop& loop, net::TlsKeeper& keeper,
+                                               const Config& config, std::string_view answer) {
+  return std::make_unique<net::TlsEntrance>(
+      loop.io_context(), loop.turn(), keeper,
+      net::TlsEntranceOptions{
+          .handshake_max = std::chrono::milliseconds(config.tls_handshake_timeout),
+          .handshakes_max = static_cast<std::size_t>(config.tls_max_handshakes),
+          .plain_answer = answer});
+}
+
+}  // namespace
+
+// What is meant to guard a port, and guards none, would be missed too late.
+std::string CheckTls(const Config& config) {
+  if (config.tls_auth_clients_user == "cn" && config.tls_auth_clients == "no") {
+    return "tls_auth_clients_user: cn: no client is asked for a certificate; tls_auth_clients must "
+           "be optional or required";
+  }
+  if (config.tls_port != 0) return "";
+  if (config.tls_auth_clients != "no") {
+    return "tls_auth_clients: " + config.tls_auth_clients +
+           ": it is about clients of tls_port, and there is none; a tls_port would be right";
+  }
+  if (!config.tls_cert_file.empty() && config.http_tls == "no") {
+    return "tls_cert_file: no port speaks TLS; a tls_port, or http_tls yes, would be right";
+  }
+  return "";
+}
+
+std::string TlsSide::Start(const Config& config, net::TlsKeeper& http) {
+  const bool is_http_wanted = config.http_port != 0 && config.http_tls == "yes";
+  if (std::string error = CheckTls(config); !error.empty()) return error;
+  if (config.tls_port == 0 && !is_http_wanted) return "";
+  if (config.tls_port != 0) resp_ = MakeEntrance(loop_, loop_, config, kRespAnswer);
+  loop_.set_certificates_log_in(config.tls_auth_clients_user == "cn");
+  if (is_http_wanted) http_ = MakeEntrance(loop_, http, config, kHttpAnswer);
+  return ReadCertificates(config);
+}
+
+std::string TlsSide::ReadCertificates(const Config& config) {
+  std::string error;
+  net::TlsOptions options = OptionsOf(config);
+  const auto resp = net::TlsContext::Read(options, error);
+  if (resp == nullptr) return error;
+  // Browsers and collectors of metrics have none; over HTTP one proves oneself by the token.
+  options.client_certificates = net::ClientCertificates::kNotAsked;
+  const auto http = net::TlsContext::Read(options, error);
+  if (http == nullptr) return error;
+  if (resp_ != nullptr) resp_->set_context(resp);
+  if (http_ != nullptr) http_->set_context(http);
+  if (resp->is_out_of_time()) {
+    log_.Warning("TLS: the certificate is not valid now: {}", Escaped(resp->description()));
+  } else {
+    log_.Info("TLS: the certificate is {}", Escaped(resp->description()));
+  }
+  return "";
+}
+
+void TlsSide::Reload(const Config& config) {
+  if (resp_ == nullptr && http_ == nullptr) return;
+  const std::string error = ReadCertificates(config);
+  if (!error.empty()) {
+    log_.Error("SIGHUP: the certificates of TLS stay as they were: {}", error);
+  }
+}
+
+}  // namespace fairlock::server

@@ -1,0 +1,141 @@
+#include "server/services/user_service.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "server/access/slow_hash.h"
+#include "server/access/user_table.h"
+#include "server/command/handlers/command_families.h"
+#include "server/net/clock.h"
+#include "server/config/bind_scope.h"
+
+namespace fairlock::server {
+
+namespace {
+
+// Each takes about 10 ms; who comes later than this may as well ask again.
+constexpr std::size_t kChecksMax = 64;
+
+constexpr const char* kOpenDoor =
+    "other machines can connect (bind) and no password is needed: give --requirepass or "
+    "--acl-file, bind to 127.0.0.1, or let everybody in with --allow-open-bind yes";
+
+access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vocabulary) {
+  access::UserSource source{.acl_text = std::nullopt, .default_password = config.requirepass};
+  if (!config.acl_file.empty()) {
+    std::ifstream file(config.acl_file, std::ios::binary);
+    std::ostringstream text;
+    // Even an empty file is one: then nobody is let in.
+    if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+    if (!file.is_open() || file.bad() || text.bad()) {
+      return {.users = nullptr,
+              .error = "acl_file: " + config.acl_file + " cannot be read: " + strerror(errno)};
+    }
+    source.acl_text = text.str();
+  }
+  access::UsersRead read = access::ReadUsers(source, vocabulary);
+  if (!read.error.empty() && source.acl_text) {
+    read.error.insert(0, "acl_file: " + config.acl_file + " ");
+  }
+  return read;
+}
+
+}  // namespace
+
+std::string CheckUsers(const Config& config) {
+  const auto read = ReadUsersOf(config, command::VocabularyOf(command::WholeLanguage()));
+  if (!read.error.empty()) return read.error;
+  const bool asks_for_nothing =
+      config.port != 0 || (config.tls_port != 0 && config.tls_auth_clients != "required");
+  const bool is_reachable = asks_for_nothing && !std::ranges::all_of(config.bind, IsLoopback);
+  const bool is_open_door = is_reachable && read.users->IsOpen() && config.allow_open_bind != "yes";
+  return is_open_door ? kOpenDoor : "";
+}
+
+UserKeeping::UserKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
+                         const Config& config)
+    : parts_(parts), loop_(loop), log_(log), config_(config) {}
+
+UserKeeping::~UserKeeping() {
+  if (!checker_) return;
+  checker_->stop();
+  checker_->join();
+}
+
+std::string UserKeeping::Load(const Config& config) {
+  access::UsersRead read = ReadUsersOf(config, parts_.access.vocabulary());
+  if (!read.error.empty()) return read.error;
+  const bool may_be_open = config.allow_open_bind == "yes";
+  if (is_reachable_ && read.users->IsOpen() && !may_be_open) return kOpenDoor;
+  requirepass_ = config.requirepass;
+  may_be_open_ = may_be_open;
+  parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
+  parts_.log_ins.ForgetOthers(*read.users);
+  if (!config.acl_file.empty()) {
+    log_.Info("{} users are read from {}", read.users->users().size(), config.acl_file);
+  }
+  parts_.access_review.SetUsers(std::move(read.users), net::BoottimeMs());
+  return "";
+}
+
+std::string UserKeeping::ReloadUsers() {
+  if (config_.acl_file.empty())
+    return "there is no ACL file; --acl-file at the start would be right";
+  return Load(config_);
+}
+
+std::string UserKeeping::Apply(const Config& config, bool is_rereading) {
+  parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
+  const bool is_changed =
+      config.requirepass != requirepass_ || (config.allow_open_bind == "yes") != may_be_open_;
+  return is_changed || is_rereading ? Load(config) : "";
+}
+
+std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets,
+                                   const Config& config) {
+  // A certificate that is asked for is as good as a password.
+  const bool asks_for_certificates = config.tls_auth_clients == "required";
+  is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
+    return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);
+  });
+  const bool is_open = parts_.access.users().IsOpen();
+  if (is_reachable_ && is_open && !may_be_open_) return kOpenDoor;
+  if (is_reachable_ && is_open) {
+    log_.Warning("allow_open_bind: everybody who reaches the port can take and break every lock");
+  }
+  return "";
+}
+
+bool UserKeeping::StartPasswordCheck(command::PasswordQuestion question,
+                                     std::uint64_t comparison_id) {
+  if (checks_ == kChecksMax) return false;
+  ++checks_;
+  if (!checker_) checker_.emplace(1);
+  const auto asked = std::make_shared<command::PasswordQuestion>(std::move(question));
+  boost::asio::post(*checker_, [this, asked, comparison_id] {
+    const auto match = std::ranges::find_if(asked->stored, [&](const std::string& stored) {
+      return access::IsPasswordOf(stored, asked->password);
+    });
+    std::optional<std::size_t> place;
+    if (match != asked->stored.end()) {
+      place = static_cast<std::size_t>(match - asked->stored.begin());
+    }
+    explicit_bzero(asked->password.data(), asked->password.size());
+    boost::asio::post(loop_.io_context(),
+                      [this, comparison_id, place] { EndCheck(comparison_id, place); });
+  });
+  return true;
+}
+
+void UserKeeping::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
+  --checks_;
+  parts_.log_ins.Finish(comparison_id, match, net::BoottimeMs());
+}
+
+}  // namespace fairlock::server

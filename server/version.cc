@@ -1,7 +1,0 @@
-#include "server/version.h"
-
-namespace fairlock::server {
-
-std::string_view Version() { return FAIRLOCK_VERSION; }
-
-}  // namespace fairlock::server

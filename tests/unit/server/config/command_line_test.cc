@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <vector>
+
+#include "server/config/command_line.h"
+#include "server/config/config_options.h"
+
+namespace fairlock::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CommandLine Read(std::initializer_list<const char*> arguments) {
+  return ReadCommandLine(std::vector<const char*>(arguments));
+}
+
+TEST(CommandLine, WithoutArgumentsEverythingIsAtItsDefault) {
+  const CommandLine line = Read({});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.action, Action::kRun);
+  EXPECT_EQ(line.config_file, "");
+  for (const Option& option : AllOptions()) {
+    EXPECT_EQ(ShowOption(option, line.config), option.default_value);
+  }
+}
+
+TEST(CommandLine, ValueStandsBehindABlankOrAnEqualsSign) {
+  const CommandLine line = Read({"--port", "4000", "--max-clients=5", "--default-lease", "1m"});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.config.port, 4000);
+  EXPECT_EQ(line.config.max_clients, 5);
+  EXPECT_EQ(line.config.default_lease, 60'000);
+}
+
+TEST(CommandLine, LastValueCountsButListsAreJoined) {
+  const CommandLine line = Read({"--port", "1", "--port", "2", "--bind", "127.0.0.1", "--bind",
+                                 "-::1,127.0.0.2", "--bind=*"});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.config.port, 2);
+  EXPECT_THAT(line.config.bind, ElementsAre("127.0.0.1", "-::1", "127.0.0.2", "*"));
+}
+
+TEST(CommandLine, ActionsAreRecognised) {
+  EXPECT_EQ(Read({"--check-config"}).action, Action::kCheckConfig);
+  EXPECT_EQ(Read({"--print-config"}).action, Action::kPrintConfig);
+  EXPECT_EQ(Read({"--version"}).action, Action::kShowVersion);
+  EXPECT_EQ(Read({"-h"}).action, Action::kShowHelp);
+  EXPECT_EQ(Read({"--help", "--config", "/no/such/file"}).error, "");
+}
+
+TEST(CommandLine, SaysWhatIsWrongAndWhatWouldBeRight) {
+  EXPECT_EQ(Read({"--port", "high"}).error,
+            "command line: --port: 'high' is wrong; a number from 0 to 65535 would be right");
+  EXPECT_EQ(Read({"--port"}).error,
+            "command line: --port has no value; a number from 0 to 65535 would be right");
+  EXPECT_EQ(
+      Read({"--max-clients", "-5"}).error,
+      "command line: --max-clients: '-5' is wrong; a number from 1 to 1000000 would be right");
+  EXPECT_EQ(Read({"--max-client=5"}).error,
+            "command line: '--max-client=5' is not an option; --max-clients would be right; "
+            "`fairlockd --help` lists all options");
+  EXPECT_EQ(Read({"--maxclients", "5"}).error,
+            "command line: '--maxclients' is not an option; --max-clients would be right; "
+            "`fairlockd --help` lists all options");
+  EXPECT_THAT(Read({"fairlock.yaml"}).error, HasSubstr("'fairlock.yaml' belongs to no option"));
+  EXPECT_THAT(Read({"--config"}).error, HasSubstr("--config FILE would be right"));
+  EXPECT_THAT(Read({"--config", "/no/such/file"}).error, HasSubstr("/no/such/file: No such file"));
+  EXPECT_THAT(Read({"-x"}).error, HasSubstr("'-x' is not an option"));
+  EXPECT_THAT(Read({"--check-config=maybe"}).error, HasSubstr("--check-config"));
+}
+
+TEST(CommandLine, NamesAreNotAbbreviatedAndKeepTheirCase) {
+  EXPECT_THAT(Read({"--por", "1"}).error, HasSubstr("'--por' is not an option; --port would be"));
+  EXPECT_THAT(Read({"--PORT", "1"}).error, HasSubstr("'--PORT' is not an option"));
+}
+
+}  // namespace
+}  // namespace fairlock::server

@@ -1,0 +1,107 @@
+// Places of values that ask by SET NX: their bounds, and what is written down of them.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/engine/lock_engine.h"
+#include "tests/unit/server/engine/engine_test_support.h"
+
+namespace fairlock::engine {
+namespace {
+
+class ValuePlacesTest : public LockEngineTest, public EventSink {
+ protected:
+  ValuePlacesTest() {
+    engine_.set_keep_rules({{"off:*", 0}, {"long:*", 120'000}, {"*", 1000}});
+    engine_.set_event_sink(this);
+    Set("key", "holder");
+  }
+  ~ValuePlacesTest() override { engine_.set_event_sink(nullptr); }
+
+  void Take(const Event& event) override { told_.push_back(event.kind); }
+
+  // By SET NX.
+  WriteStatus Set(std::string_view key, std::string_view value) {
+    const WriteRequest request{.key = {0, key}, .value = value, .only_new = true};
+    const WriteStatus status = locks_.Write(request, from_, {now_, effects_}).status;
+    engine_.CheckInvariants();
+    return status;
+  }
+
+  std::size_t CountPlaces() const { return engine_.counts().places; }
+
+  RedisView& locks_ = engine_.redis();
+  Attachment& from_ = Connect();
+  std::vector<EventKind> told_;
+};
+
+TEST_F(ValuePlacesTest, AreToldOfWhenTheyCount) {
+  told_.clear();
+  EXPECT_EQ(Set("key", "a"), WriteStatus::kDenied);
+  EXPECT_EQ(Set("key", "a"), WriteStatus::kDenied);
+  EXPECT_EQ(Set("key", "a"), WriteStatus::kDenied);
+  EXPECT_EQ(told_, (std::vector{EventKind::kDenied, EventKind::kDenied, EventKind::kQueued,
+                                EventKind::kDenied}));
+}
+
+TEST_F(ValuePlacesTest, OfOneDenialEndUntold) {
+  Set("key", "a");
+  told_.clear();
+  AdvanceTo(now_ + 1001);
+  EXPECT_EQ(CountPlaces(), 0U);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(ValuePlacesTest, GoByTheFirstRuleThatMatchesAndEndWithMaxKeep) {
+  Set("off:1", "holder");
+  Set("long:1", "holder");
+  Set("off:1", "a");
+  EXPECT_EQ(CountPlaces(), 0U);
+  Set("long:1", "a");
+  EXPECT_EQ(CountPlaces(), 1U);
+  AdvanceTo(now_ + 60'000);
+  EXPECT_EQ(CountPlaces(), 1U);
+  AdvanceTo(now_ + 1);
+  EXPECT_EQ(CountPlaces(), 0U);
+}
+
+TEST_F(ValuePlacesTest, AreWrittenDownOnceTheyCount) {
+  ChangeLog changes;
+  engine_.set_change_log(&changes);
+  Set("key", "a");
+  EXPECT_TRUE(changes.places.empty());
+  Set("key", "a");
+  ASSERT_EQ(changes.places.size(), 1U);
+  const auto kept = engine_.FindKeptPlace(changes.places.front(), "a");
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->keep_ms, 1000);
+  EXPECT_TRUE(kept->claim.is_redis_way);
+  changes.Clear(engine_.next_token());
+  Set("key", "a");
+  EXPECT_TRUE(changes.empty());
+  engine_.set_change_log(nullptr);
+}
+
+TEST(ValuePlaces, LeaveHalfOfThePlacesToThoseWhoWait) {
+  EngineOptions options{.places_max = 8};
+  options.keep_rules.Set({{"*", 1000}});
+  LockEngine engine(options);
+  RedisView& locks = engine.redis();
+  Attachment from(engine.clients().Connect("test", "default"));
+  Effects effects;
+  for (int i = 0; i < 20; ++i) {
+    const std::string value = "v" + std::to_string(i);
+    locks.Write({.key = {0, "key"}, .value = value, .only_new = true}, from, {0, effects});
+  }
+  EXPECT_EQ(engine.counts().places, 4U);
+  LockRequest request;
+  request.key = {0, "key"};
+  request.owner = "waits";
+  request.wait_ms = 1000;
+  EXPECT_EQ(engine.Lock(request, from, {0, effects}).status, LockStatus::kQueued);
+  engine.Detach(from, {0, effects});
+}
+
+}  // namespace
+}  // namespace fairlock::engine

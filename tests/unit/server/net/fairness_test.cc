@@ -1,0 +1,139 @@
+// Who is served when many ask for much.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/unit/server/net/net_test_support.h"
+
+namespace fairlock::net {
+namespace {
+
+using Peers = std::vector<std::unique_ptr<TestPeer>>;
+
+// More clients, which the loop has taken in.
+Peers Connect(LoopOnThread& loop, std::size_t count) {
+  const std::size_t before = loop.events().opened();
+  Peers peers;
+  for (std::size_t i = 0; i < count; ++i) {
+    peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
+  }
+  EXPECT_TRUE(WaitUntil([&] { return loop.events().opened() >= before + count; }));
+  return peers;
+}
+
+// As many as LOCKS tells at once, which are 25 KB and more.
+void TakeAPageOfLocks(TestPeer& peer) {
+  for (int i = 0; i < 250; ++i) {
+    peer.Send("LOCK " + std::string(100, 'k') + std::to_string(i) + " owner\r\n");
+    ASSERT_GT(ReceiveNumber(peer), 0);
+  }
+}
+
+// Of the grants so far.
+std::uint64_t CountGrants(
+    LoopOnThread& loop, const std::function<void()>& meanwhile = [] {}) {
+  std::uint64_t granted = 0;
+  loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+    granted = parts.locks.engine().counts().granted;
+    meanwhile();
+  });
+  return granted;
+}
+
+TEST(Fairness, WhoAsksForLittleComesBeforeThoseWhoFlood) {
+  constexpr std::size_t kFlooders = 10;
+  constexpr std::size_t kPairs = 3000;  // what a socket takes at once
+  LoopOnThread loop;
+  TestPeer little(loop.unix_path());
+  little.Send("LOCK first own\r\n");
+  const std::int64_t first = ReceiveNumber(little);
+  const Peers flooders = Connect(loop, kFlooders);
+  CountGrants(loop, [&] {
+    for (std::size_t i = 0; i < kFlooders; ++i) {
+      flooders[i]->Send(LocksAndUnlocks(static_cast<int>(i), kPairs));
+    }
+  });
+  const std::uint64_t before = CountGrants(loop, [&] { little.Send("LOCK second own\r\n"); });
+  const std::int64_t second = ReceiveNumber(little);
+  // Tokens count the grants.
+  EXPECT_LT(second - first - static_cast<std::int64_t>(before), 2000);
+  EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
+}
+
+TEST(Fairness, WhoAsksForLittleComesBeforeManyWhoBeginToFloodAtOnce) {
+  constexpr std::size_t kFlooders = 300;
+  constexpr std::size_t kPairs = 200;  // about what is received at once
+  LoopOnThread loop;
+  TestPeer little(loop.unix_path());
+  little.Send("LOCK first own\r\n");
+  const std::int64_t first = ReceiveNumber(little);
+  const Peers flooders = Connect(loop, kFlooders);
+  CountGrants(loop, [&] {
+    for (std::size_t i = 0; i < kFlooders; ++i) {
+      flooders[i]->Send(LocksAndUnlocks(static_cast<int>(i), kPairs));
+    }
+    little.Send("LOCK second own\r\n");
+  });
+  // Not one visit to each of the others.
+  EXPECT_LT(ReceiveNumber(little) - first, 5000);
+  EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
+}
+
+TEST(Fairness, LongRepliesAreSplitIntoTurns) {
+  LoopOnThread loop;
+  TestPeer peer(loop.unix_path());
+  TakeAPageOfLocks(peer);
+  constexpr std::size_t kPages = 20;
+  std::uint64_t turns = 0;
+  const auto count = [&](TurnLoop&, command::ServerParts& parts) {
+    turns = parts.statistics.counters.turns - turns;
+  };
+  loop.Do(count);
+  peer.Send(Repeated("LOCKS 0 COUNT 250\r\n", kPages) + "ECHO end\r\n");
+  std::string received;
+  while (!received.ends_with("$3\r\nend\r\n")) received += peer.Receive(1);
+  ASSERT_GT(received.size(), kPages * 25'000);
+  loop.Do(count);
+  EXPECT_GE(turns, kPages);
+}
+
+// The figure of that name in a reply that has it.
+std::uint64_t ReceiveFigure(TestPeer& peer, std::string_view name) {
+  std::string received;
+  while (!received.ends_with(name)) {
+    const std::string byte = peer.Receive(1);
+    if (byte.empty()) return 0;
+    received += byte;
+  }
+  return std::stoull(peer.Receive(20));
+}
+
+TEST(Fairness, WhoAsksForLittleDoesNotWaitForAllTheLongRepliesAskedForBefore) {
+  constexpr std::size_t kAsking = 1000;
+  LoopOnThread loop;
+  TestPeer holder(loop.unix_path());
+  TakeAPageOfLocks(holder);
+  TestPeer little(loop.unix_path());
+  little.Send("PING\r\n");
+  ASSERT_EQ(little.Receive(7), "+PONG\r\n");
+  const Peers asking = Connect(loop, kAsking);
+  CountGrants(loop, [&] {
+    for (const auto& one : asking) one->Send("LOCKS 0 COUNT 250\r\n");
+  });
+  ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) > 260; }));
+  std::uint64_t before = 0;
+  loop.Do([&](TurnLoop&, command::ServerParts& parts) {
+    before = parts.statistics.counters.commands_processed;
+    little.Send("INFO stats\r\n");
+  });
+  // As it was when this one was executed.
+  EXPECT_LT(ReceiveFigure(little, "total_commands_processed:") - before, kAsking / 4);
+  EXPECT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 252 + kAsking; }));
+}
+
+}  // namespace
+}  // namespace fairlock::net

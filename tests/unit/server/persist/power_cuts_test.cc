@@ -1,0 +1,232 @@
+// Crashes at every write, and at random: what comes back is the state after one of the batches, and
+// none that was promised to be durable is missing.
+//
+//   FAIRLOCK_POWER_CUTS=100000 build/release/bin/unit_persist --gtest_filter='PowerCuts.*'
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include "storage/log/journal.h"
+#include "storage/records/token_blocks.h"
+#include "tests/doubles/faulty_store.h"
+#include "tests/unit/server/persist/persist_test_support.h"
+
+namespace fairlock::persist {
+namespace {
+
+using storage::Durability;
+
+constexpr storage::LogId kLogId = {'c', 'u', 't', 's'};
+constexpr engine::DurationMs kGraceMs = 50;
+
+std::uint64_t CountOfRuns() {
+  const char* given = std::getenv("FAIRLOCK_POWER_CUTS");
+  return given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
+}
+
+// What kills a server, and so what it may lose.
+enum class Death : std::uint8_t { kProcess, kMachine };
+
+// A server without clients' sockets, from its start on what is stored to its death.
+class Life {
+ public:
+  Life(storage::FaultyStore& store, Durability durability) : store_(store) {
+    auto end = LoadLog(store, rows_);
+    EXPECT_TRUE(end.ok()) << end.status().message();
+    EXPECT_TRUE(rows_.Finish().ok());
+    first_token_ = storage::FirstToken({.stored_ceiling = rows_.token_ceiling()});
+    engine_.emplace(engine::EngineOptions{.reconnect_grace_ms = 100});
+    rows_.RestoreInto(*engine_, {.now = kStart, .unix_ms = 0, .restart_grace_ms = kGraceMs});
+    engine_->EndRestore(first_token_, kStart, effects_);
+    engine_->CheckInvariants();
+    last_batch_ = end->next_batch - 1;
+    // The clock of the machine is wrong throughout: the stored ceiling alone keeps tokens apart.
+    journal_.emplace(store, end.value(),
+                     storage::JournalOptions{.durability = durability,
+                                             .flush_interval = std::chrono::hours(1),
+                                             .quick_max = std::chrono::hours(1),
+                                             .monotonic_ns = [] { return std::uint64_t{1}; }},
+                     [] {});
+    writer_.emplace(*engine_);
+    PutRow(batch_, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
+                                    .number = first_token_ + storage::kTokenBlock});
+    Append(Durability::kMachine);
+    journal_->AwaitWritten();
+  }
+
+  RowTexts state() { return RowsIn(*engine_, kStart); }
+  std::uint64_t last_batch() const { return last_batch_; }
+  engine::Token first_token() const { return first_token_; }
+  engine::Token next_token() const { return engine_->next_token(); }
+
+  // Turns at random, until so many batches are written or the store fails. `note` is told of the
+  // state after each batch.
+  void Run(std::uint64_t seed, std::uint64_t batches,
+           const std::function<void(std::uint64_t, RowTexts)>& note) {
+    RandomUse use(*engine_, seed, kStart);
+    std::mt19937_64 chance(seed);
+    const std::uint64_t end = last_batch_ + batches;
+    for (int turn = 0; turn < 10'000 && last_batch_ < end; ++turn) {
+      for (std::uint64_t step = chance() % 4; step > 0; --step) use.Step();
+      GrantsOfBatch grants;
+      writer_->Write({use.now(), 0}, batch_, grants);
+      if (!batch_.empty()) {
+        if (!(chance() % 2 == 0 ? AppendAtOnce() : Append(Durability::kProcess))) break;
+        note(last_batch_, RowsIn(*engine_, use.now()));
+      }
+      GoOnWithSnapshot(chance, use.now());
+      if (chance() % 3 == 0) journal_->AwaitWritten();
+    }
+    journal_->AwaitWritten();
+    progress_ = journal_->Look();
+    // What the end of the connections does is not written any more.
+    writer_.reset();
+  }
+
+  // The number of the last batch that clients were told of as durable against that death.
+  std::uint64_t promised(Death death) const {
+    return death == Death::kProcess ? progress_.completed_batch : progress_.durable_batch;
+  }
+
+ private:
+  static constexpr engine::TimeMs kStart = 1000;
+
+  bool Append(Durability at_least) {
+    const std::uint64_t number = journal_->Append(batch_, at_least);
+    if (number != 0) last_batch_ = number;
+    return number != 0;
+  }
+
+  bool AppendAtOnce() {
+    if (journal_->Look().completed_batch != last_batch_) return Append(Durability::kProcess);
+    const storage::Appended appended = journal_->AppendAtOnce(batch_);
+    if (appended.batch != 0) last_batch_ = appended.batch;
+    return appended.batch != 0;
+  }
+
+  // Slices between batches, as a server takes them.
+  void GoOnWithSnapshot(std::mt19937_64& chance, engine::TimeMs now) {
+    if (!cursor_) {
+      if (chance() % 10 != 0) return;
+      journal_->BeginSnapshot();
+      cursor_ = 0;
+      PutRow(slice_, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
+                                      .number = first_token_ + storage::kTokenBlock});
+    }
+    RowsTo rows(slice_);
+    cursor_ = engine_->ScanKept(*cursor_, 1, {}, now, rows);
+    if (!slice_.empty()) journal_->AppendSlice(slice_);
+    if (*cursor_ != 0) return;
+    cursor_.reset();
+    journal_->FinishSnapshot();
+  }
+
+  storage::FaultyStore& store_;
+  LoadedRows rows_;
+  engine::Token first_token_ = 0;
+  std::optional<engine::LockEngine> engine_;
+  engine::Effects effects_;
+  std::optional<BatchWriter> writer_;
+  storage::RecordWriter batch_;
+  storage::RecordWriter slice_;
+  std::optional<std::uint64_t> cursor_;
+  std::uint64_t last_batch_ = 0;
+  storage::JournalProgress progress_;
+  std::optional<storage::Journal> journal_;
+};
+
+// Lives and deaths of one seed.
+class PowerCuts : public testing::Test {
+ protected:
+  void SetUp() override { BeginAnew(); }
+
+  void BeginAnew() {
+    store_.emplace();
+    ASSERT_TRUE(BeginLog(*store_, kLogId).ok());
+    states_.clear();
+    newest_token_ = 0;
+    promised_ = 0;
+  }
+
+  // Compares what comes back with what the life before has promised.
+  void LiveAndDie(std::uint64_t seed, Durability durability, Death death,
+                  std::optional<std::uint64_t> failing_write) {
+    std::uint64_t promised = 0;
+    {
+      Life life(*store_, durability);
+      ASSERT_FALSE(HasFatalFailure());
+      CheckComeback(life);
+      if (failing_write) {
+        store_->FailWrite(*failing_write, storage::Failed("no more"), (seed & 1) != 0);
+      }
+      states_ = {{life.last_batch(), life.state()}};
+      life.Run(seed, 1 + seed % 25, [&](std::uint64_t batch, RowTexts state) {
+        states_.emplace_back(batch, std::move(state));
+      });
+      promised = life.promised(death);
+      newest_token_ = std::max(newest_token_, life.next_token());
+    }
+    std::mt19937_64 chance(seed);
+    if (death == Death::kProcess) {
+      store_->CrashProcess();
+    } else {
+      const std::size_t unsynced = store_->unsynced();
+      store_->CrashMachine({.unsynced_kept = unsynced == 0 ? 0 : chance() % (unsynced + 1)});
+    }
+    promised_ = promised;
+  }
+
+  void CheckComeback(Life& life) {
+    if (states_.empty()) return;
+    // No token that was granted before is granted again.
+    ASSERT_GE(life.first_token(), newest_token_);
+    // The start has written one batch of its own.
+    const std::uint64_t batch = life.last_batch() - 1;
+    ASSERT_GE(batch, promised_);
+    const auto found = std::find_if(states_.begin(), states_.end(),
+                                    [&](const auto& state) { return state.first == batch; });
+    ASSERT_NE(found, states_.end()) << "batch " << batch;
+    ASSERT_EQ(WithoutCooling(life.state()), WithoutCooling(found->second)) << "batch " << batch;
+  }
+
+  // A room that cools comes back with the length of then, and may have no row of its own by now.
+  static RowTexts WithoutCooling(RowTexts texts) {
+    std::erase_if(texts, [](const auto& row) {
+      return row.first.first == static_cast<int>(storage::RowKind::kCooldown);
+    });
+    return texts;
+  }
+
+  std::optional<storage::FaultyStore> store_;
+  std::deque<std::pair<std::uint64_t, RowTexts>> states_;
+  std::uint64_t promised_ = 0;
+  engine::Token newest_token_ = 0;
+};
+
+TEST_F(PowerCuts, AtEveryWriteOfAScript) {
+  for (std::uint64_t write = 1; write < 40; ++write) {
+    for (const Durability durability : {Durability::kProcess, Durability::kMachine}) {
+      LiveAndDie(17, durability, Death::kMachine, write);
+      ASSERT_FALSE(HasFatalFailure()) << "write " << write;
+    }
+  }
+}
+
+TEST_F(PowerCuts, AtRandom) {
+  for (std::uint64_t seed = 1; seed <= CountOfRuns(); ++seed) {
+    std::mt19937_64 chance(seed);
+    std::optional<std::uint64_t> failing_write;
+    if (chance() % 3 == 0) failing_write = 1 + chance() % 20;
+    LiveAndDie(seed, chance() % 2 == 0 ? Durability::kProcess : Durability::kMachine,
+               chance() % 2 == 0 ? Death::kProcess : Death::kMachine, failing_write);
+    ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
+    if (seed % 20 != 0) continue;
+    BeginAnew();
+  }
+}
+
+}  // namespace
+}  // namespace fairlock::persist

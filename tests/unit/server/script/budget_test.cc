@@ -1,0 +1,275 @@
+// Whatever a script does, it ends, and others run after it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tests/unit/server/script/script_test_support.h"
+
+namespace fairlock::script {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Each would run for hours, or for ever.
+constexpr std::string_view kEndless[] = {
+    "while true do end",
+    "for i = 1, 1e300 do end",
+    "repeat until false",
+    "local function f() return f() end return f()",
+    "while true do pcall(error, 'x') end",
+    "while true do pcall(function() while true do end end) end",
+    "local function f() pcall(f) f() end f()",
+    "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) "
+    "while true do pcall(function() return t[1] end) end",
+    "local t = setmetatable({}, {__tostring = function() while true do end end}) tostring(t)",
+    "while true do redis.pcall('ECHO', 'x') end",
+    "while true do redis.pcall() end",
+    "while true do redis.sha1hex('x') end",
+    "while true do redis.log(redis.LOG_DEBUG, 'x') end",
+    "while true do redis.status_reply('x') end",
+    "local s = ('a'):rep(1e6) while true do redis.sha1hex(s) end",
+    "local s = ('a'):rep(1e6) while true do redis.call('ECHO', s) end",
+    "local s = ('a'):rep(1e6) while true do local x = s .. 'b' end",
+    "local s = ('a'):rep(1e6) while true do s:upper() end",
+    "local s = ('a'):rep(1e6) while true do s:sub(2) end",
+    "local s = ('a'):rep(1e6) while true do s:find('b', 1, true) end",
+    "local s = ('a'):rep(1e6) while true do string.format('%s', s) end",
+    "local s = ('a'):rep(1e6) while true do cjson.encode(s) end",
+    "local s = '\"' .. ('a'):rep(1e6) .. '\"' while true do cjson.decode(s) end",
+    "return string.find(('a'):rep(1000), ('a*'):rep(50) .. 'b')",
+    "return string.find(('a'):rep(1000), '.-.-.-.-.-b')",
+    "return string.match(('a'):rep(1000), '(.*)(.*)(.*)(.*)b')",
+    "return string.gsub(('a'):rep(1e5), 'a*b', '')",
+    "for x in string.gmatch(('a'):rep(1e5), 'a*b') do end",
+    "return string.find(('('):rep(1e5), '%b()')",
+    "return string.find(('a'):rep(4e3), '(.-)%1b')",
+    "return string.find(('a'):rep(1e5), '[' .. ('b'):rep(1e5) .. ']')",
+    "string.gsub(('a'):rep(100), 'a', function() while true do end end)",
+    "local t = {} for i = 1, 1e5 do t[i] = i end while true do table.insert(t, 1, 0) "
+    "table.remove(t, 1) end",
+    "local t = {} for i = 1, 1e5 do t[i] = 'x' end while true do table.concat(t) end",
+    "local t = {} for i = 1, 1e4 do t[i] = i end while true do "
+    "table.sort(t, function(a, b) return a < b end) end",
+    "local t = {3, 2, 1} table.sort(t, function() while true do end end)",
+    "local t = {} for i = 1, 1000 do t[i] = i end while true do unpack(t) end",
+    "local t = {1} for i = 1, 40 do t = {t, t} end return cjson.encode(t)",
+    "local t = {} for i = 1, 1e5 do t[i] = i end while true do for k in pairs(t) do end end",
+};
+
+// Each would take all the memory of the machine.
+constexpr std::string_view kGreedy[] = {
+    "local t = {} while true do t[#t + 1] = {} end",
+    "local s = 'x' while true do s = s .. s end",
+    "local t = {} for i = 1, 1e9 do t[i] = i end",
+    "local t = {} while true do t[#t + 1] = ('x'):rep(1e5) .. #t end",
+    "return ('x'):rep(1e9)",
+    "return ('x'):rep(15e6):rep(2)",
+    "local t = {} for i = 1, 1e5 do t[i] = ('x'):rep(1000) end return table.concat(t)",
+    "return string.gsub(('x'):rep(1e5), 'x', ('y'):rep(1000))",
+    "return cjson.encode(('\\0'):rep(8e6))",
+    "return string.format('%s%s%s', ('x'):rep(6e6), ('x'):rep(6e6), ('x'):rep(6e6))",
+    "local t = {} while true do t[#t + 1] = function() return t end end",
+};
+
+std::string Repeated(std::string_view text, int count) {
+  std::string repeated;
+  for (int i = 0; i < count; ++i) repeated += text;
+  return repeated;
+}
+
+std::chrono::milliseconds TimeOf(ScriptStage& stage, std::string_view text, std::string& reply) {
+  const auto begin = std::chrono::steady_clock::now();
+  reply = stage.Eval(text);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               begin);
+}
+
+TEST(ScriptBudget, EndsWhatIsEndless) {
+  ScriptStage stage({.steps_max = 2'000'000});
+  for (const std::string_view text : kEndless) {
+    std::string reply;
+    const auto time = TimeOf(stage, text, reply);
+    EXPECT_THAT(reply, HasSubstr("the script was stopped after")) << text;
+    EXPECT_LT(time.count(), 5'000) << text;
+    EXPECT_EQ(stage.Eval("return 1"), ":1\r\n") << text;
+  }
+}
+
+TEST(ScriptBudget, EndsWhatTakesMemoryWithoutEnd) {
+  ScriptStage stage;
+  const std::size_t before_bytes = stage.interpreter.memory_bytes();
+  for (const std::string_view text : kGreedy) {
+    std::string reply;
+    const auto time = TimeOf(stage, text, reply);
+    EXPECT_THAT(reply, StartsWith("-ERR ")) << text;
+    EXPECT_THAT(reply,
+                testing::AnyOf(HasSubstr("not enough memory"), HasSubstr("the script was stopped")))
+        << text;
+    EXPECT_LT(time.count(), 5'000) << text;
+    EXPECT_EQ(stage.Eval("return 1"), ":1\r\n") << text;
+    EXPECT_LT(stage.interpreter.memory_bytes(), before_bytes + 2 * ScriptLimits().memory_bytes_max)
+        << text;
+  }
+}
+
+TEST(ScriptBudget, StopsByTimeWhereStepsAreSlow) {
+  ScriptLimits limits;
+  limits.time_max_ms = 50;
+  ScriptStage stage(limits);
+  stage.host.tick_ns = 1'000'000;
+  EXPECT_THAT(stage.Eval("while true do end"), HasSubstr("the script was stopped after 50 ms"));
+  EXPECT_LT(stage.interpreter.steps(), 100'000U);
+}
+
+// A command may take longer than thousands of instructions.
+TEST(ScriptBudget, ReadsTheClockAfterEveryCommand) {
+  ScriptLimits limits;
+  limits.time_max_ms = 50;
+  ScriptStage stage(limits);
+  stage.host.command_ns = 20'000'000;
+  EXPECT_THAT(stage.Eval("while true do redis.pcall('PING') end"),
+              HasSubstr("the script was stopped after 50 ms"));
+  EXPECT_EQ(stage.host.calls.size(), 3U);
+  stage.host.calls.clear();
+  EXPECT_EQ(stage.Eval("redis.call('PING') return redis.call('PING')"), "+PONG\r\n");
+}
+
+TEST(ScriptBudget, StartsTheClockWithTheScript) {
+  ScriptLimits limits;
+  limits.time_max_ms = 50;
+  ScriptStage stage(limits);
+  stage.host.command_ns = 51'000'000;
+  EXPECT_THAT(stage.Eval("redis.call('SET', KEYS[1], 'v') return 1", {"k"}),
+              HasSubstr("the script was stopped after 50 ms"));
+}
+
+// Each of these instructions takes up to a millisecond.
+TEST(ScriptBudget, StopsByTimeWhereSingleInstructionsAreSlow) {
+  ScriptLimits limits;
+  limits.time_max_ms = 20;
+  limits.memory_bytes_max = std::size_t{64} << 20;
+  ScriptStage stage(limits);
+  stage.host.counts_processor_time = true;
+  for (const std::string_view text :
+       {"local a = ('x'):rep(7e6) .. 'a' local b = ('x'):rep(7e6) .. 'b' "
+        "local n = 0 while true do if a < b then n = n + 1 end end",
+        "local t = {} for i = 1, 1e5 do t['k' .. i] = i end for k in pairs(t) do t[k] = nil end "
+        "while true do next(t) end"}) {
+    const std::uint64_t begun_ns = stage.host.NowNs();
+    EXPECT_THAT(stage.Eval(text), HasSubstr("the script was stopped after")) << text;
+    EXPECT_LE((stage.host.NowNs() - begun_ns) / 1'000'000, 20U + 50U) << text;
+  }
+}
+
+TEST(ScriptBudget, SaysWhereItWasStopped) {
+  ScriptStage stage;
+  EXPECT_THAT(stage.Eval("local n = 0\nwhile true do n = n + 1 end"),
+              testing::AllOf(StartsWith("-ERR the script was stopped after 10000000 steps"),
+                             testing::EndsWith(", on @user_script:2.\r\n")));
+}
+
+TEST(ScriptBudget, IsNewInEachRun) {
+  ScriptStage stage({.steps_max = 100'000});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(stage.Eval("for i = 1, 5e4 do end return 1"), ":1\r\n");
+  EXPECT_THAT(stage.Eval("for i = 1, 2e5 do end return 1"), HasSubstr("the script was stopped"));
+}
+
+TEST(ScriptBudget, LetsCommandsStandThatWereDoneBefore) {
+  ScriptStage stage;
+  stage.Eval("redis.call('SET', KEYS[1], 'v') while true do end", {"k"});
+  EXPECT_EQ(stage.host.keys["k"], "v");
+}
+
+// A command that has taken effect is answered: what its reply needs is asked for before.
+TEST(ScriptBudget, AsksForRoomBeforeACommandRuns) {
+  ScriptStage stage;
+  const std::string setup = "local a = {} for i = 1, ARGV[1] do a[i] = 'k' .. i end ";
+  for (const std::string_view count : {"7990", "7996", "7999"}) {
+    stage.host.keys["k1"] = "v";
+    EXPECT_EQ(stage.Eval(setup + "return redis.call('DEL', unpack(a))", {}, {count}), ":1\r\n")
+        << count;
+    stage.host.keys["k1"] = "v";
+    EXPECT_EQ(stage.Eval(setup + "return {pcall(redis.call, 'DEL', unpack(a, 2))}", {}, {count}),
+              "*2\r\n:1\r\n:0\r\n")
+        << count;
+    EXPECT_EQ(stage.Eval(setup + "return #redis.call('MGET', unpack(a))", {}, {count}),
+              ":" + std::string(count) + "\r\n");
+  }
+  stage.host.keys["k1"] = "v";
+  EXPECT_THAT(stage.Eval(setup + "return redis.call('DEL', unpack(a))", {}, {"8000"}),
+              HasSubstr("too many results to unpack"));
+  EXPECT_TRUE(stage.host.keys.contains("k1"));
+}
+
+TEST(ScriptBudget, AsksForMemoryBeforeACommandRuns) {
+  ScriptStage stage;
+  // Takes all memory down to a few bytes; the error of that is caught.
+  const std::string fill =
+      "local t = {} local function add(bytes) t[#t + 1] = ('x'):rep(bytes) .. #t end "
+      "for _, bytes in ipairs({1e5, 1e4, 1e3, 100, 10}) do while pcall(add, bytes) do end end ";
+  EXPECT_THAT(stage.Eval(fill + "return redis.call('SET', KEYS[1], 'v')", {"k"}),
+              HasSubstr("not enough memory"));
+  EXPECT_FALSE(stage.host.keys.contains("k"));
+}
+
+TEST(ScriptBudget, RefusesTextsThatAreTooLong) {
+  ScriptStage stage({.script_bytes_max = 100});
+  EXPECT_EQ(stage.Eval("return '" + std::string(100, 'x') + "'"),
+            "-ERR the script has 109 bytes; up to 100 would be right\r\n");
+}
+
+TEST(ScriptBudget, RefusesTextsThatNestTooDeep) {
+  ScriptStage stage;
+  for (const std::string& text :
+       {"return " + std::string(30'000, '(') + "1" + std::string(30'000, ')'),
+        "return " + std::string(30'000, '{') + std::string(30'000, '}'),
+        "return " + Repeated("not ", 10'000) + "1", Repeated("if x then ", 1'000),
+        Repeated("local x ", 1'000)}) {
+    EXPECT_THAT(stage.Eval(text), StartsWith("-ERR Error compiling script (new function): "));
+  }
+}
+
+TEST(ScriptBudget, BoundsTheReply) {
+  ScriptStage stage({.reply_bytes_max = 1'000});
+  EXPECT_THAT(stage.Eval("local t = {} for i = 1, 1000 do t[i] = i end return t"),
+              HasSubstr("the reply of the script is too long"));
+  EXPECT_THAT(stage.Eval("local t = {} for i = 1, 100 do t = {t} end return t"),
+              HasSubstr("nested too deep"));
+}
+
+// The element that would exceed the bound is not appended.
+TEST(ScriptBudget, BoundsTheReplyBeforeEachElement) {
+  ScriptStage stage({.reply_bytes_max = 1'000});
+  const std::string refusal = "the reply of the script is too long: up to 1000 bytes are allowed";
+  for (const std::string_view text :
+       {"return ('x'):rep(1000)", "return {('x'):rep(500), ('x'):rep(500)}",
+        "return {ok = ('x'):rep(1000)}", "return {err = 'A ' .. ('x'):rep(1000)}",
+        "return redis.call('ECHO', ('x'):rep(1000))"}) {
+    EXPECT_THAT(stage.Eval(text), HasSubstr(refusal)) << text;
+  }
+  EXPECT_THAT(stage.Eval("return ('x'):rep(960)"), StartsWith("$960\r\nxxx"));
+}
+
+TEST(ScriptBudget, BoundsTheLog) {
+  ScriptStage stage({.log_lines_max = 3});
+  stage.Eval("for i = 1, 10 do redis.log(redis.LOG_NOTICE, ('x'):rep(1e5)) end");
+  ASSERT_EQ(stage.host.log.size(), 3U);
+  EXPECT_LE(stage.host.log[0].text.size(), 1024U);
+}
+
+TEST(ScriptBudget, LeavesNoMemoryBehind) {
+  ScriptStage stage;
+  const auto run = [&] { stage.Eval("local t = {} for i = 1, 1e5 do t[i] = {} end return #t"); };
+  run();
+  const std::size_t after_first_bytes = stage.interpreter.memory_bytes();
+  for (int i = 0; i < 20; ++i) run();
+  EXPECT_LT(stage.interpreter.memory_bytes(), after_first_bytes + ScriptLimits().memory_bytes_max);
+}
+
+}  // namespace
+}  // namespace fairlock::script

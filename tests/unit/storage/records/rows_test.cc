@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "storage/records/rows.h"
+#include "tests/unit/storage/storage_test_support.h"
+
+namespace fairlock::storage {
+namespace {
+
+// The one change that `put` adds to a record.
+class OneChange {
+ public:
+  template <typename Row>
+  explicit OneChange(const Row& row) {
+    RecordWriter writer;
+    PutRow(writer, row);
+    bytes_ = writer.Seal(RecordKind::kBatch, 1, 0);
+    auto record = RecordReader::Open(bytes_, RecordKind::kBatch, 1, 0);
+    EXPECT_TRUE(record->Next(change_));
+    Change more;
+    EXPECT_FALSE(record->Next(more));
+    EXPECT_TRUE(record->status().ok()) << record->status().message();
+  }
+
+  const Change& operator*() const { return change_; }
+  const Change* operator->() const { return &change_; }
+
+ private:
+  std::string bytes_;
+  Change change_;
+};
+
+template <typename Row>
+void ExpectComesBack(const Row& row, RowKind kind) {
+  const OneChange change(row);
+  EXPECT_EQ(change->kind, kind);
+  EXPECT_TRUE(IsWellFormed(*change));
+  Row decoded;
+  ASSERT_TRUE(DecodeRow(change->key, change->value, decoded));
+  EXPECT_EQ(decoded, row);
+  // A row that was used before keeps nothing of its former content.
+  Row used = row;
+  ASSERT_TRUE(DecodeRow(change->key, change->value, used));
+  EXPECT_EQ(used, row);
+}
+
+TEST(StorageRows, EveryKindComesBackWithAllItsOptions) {
+  ExpectComesBack(FullHold(), RowKind::kHold);
+  ExpectComesBack(FullPlace(), RowKind::kPlace);
+  ExpectComesBack(FullCooling(), RowKind::kCooldown);
+  ExpectComesBack(FullLimit(), RowKind::kLimit);
+  ExpectComesBack(MetaRow{.name = MetaName::kTokenCeiling, .number = 1ULL << 52, .text = ""},
+                  RowKind::kMeta);
+}
+
+TEST(StorageRows, EachOptionComesBackAlone) {
+  HoldRow row = PlainHold("k", 1);
+  row.claim.lease_ms.reset();
+  ExpectComesBack(row, RowKind::kHold);
+  const auto with = [&](const auto& change) {
+    HoldRow changed = row;
+    change(changed);
+    ExpectComesBack(changed, RowKind::kHold);
+    EXPECT_NE(changed, row);
+  };
+  with([](HoldRow& r) { r.claim.limit = 1'000'000'000; });
+  with([](HoldRow& r) { r.claim.limit = 0; });
+  with([](HoldRow& r) { r.claim.is_shared = true; });
+  with([](HoldRow& r) { r.claim.is_limit_given = true; });
+  with([](HoldRow& r) { r.claim.is_redis_way = true; });
+  with([](HoldRow& r) { r.claim.lease_ms = 0; });
+  with([](HoldRow& r) { r.claim.session_grace_ms = 0; });
+  with([](HoldRow& r) { r.claim.min_hold_ms = 1; });
+  with([](HoldRow& r) { r.claim.meta = ""; });
+  with([](HoldRow& r) { r.claim.label = "l"; });
+  with([](HoldRow& r) { r.claim.notify_channel = "c"; });
+  with([](HoldRow& r) { r.claim.mlock_keys = {"k"}; });
+  with([](HoldRow& r) { r.remaining_ms = 0; });
+}
+
+TEST(StorageRows, ValuesOfEveryLengthComeBack) {
+  for (std::size_t bytes : {1, 80, 119, 120, 121, 127, 128, 129, 8'192}) {
+    HoldRow row = PlainHold("key", 5);
+    const std::string owner(bytes, 'o');
+    row.claim.owner = owner;
+    ExpectComesBack(row, RowKind::kHold);
+  }
+  HoldRow row = FullHold();
+  const std::string meta(4'096, 'm');
+  const std::string key(1'024, 'k');
+  row.claim.meta = meta;
+  row.claim.mlock_keys.assign(64, key);
+  ExpectComesBack(row, RowKind::kHold);
+}
+
+TEST(StorageRows, APlainHoldTakesFewBytesBesidesItsNames) {
+  const HoldRow row = PlainHold("order:1234", 1ULL << 47);
+  RecordWriter writer;
+  PutRow(writer, row);
+  const std::size_t names = row.id.key.size() + row.claim.owner.size();
+  // Kind, lengths of row key and value, db, token (7), flags, length of the owner, lease (3).
+  EXPECT_EQ(writer.size() - kRecordHeaderBytes - names, 16U);
+}
+
+TEST(StorageRows, TheDeletionOfAHoldNamesTheRowThatWasPut) {
+  const OneChange put(FullHold());
+  RecordWriter writer;
+  DeleteHold(writer, FullHold().id);
+  const std::string bytes(writer.Seal(RecordKind::kBatch, 1, 0));
+  auto record = RecordReader::Open(bytes, RecordKind::kBatch, 1, 0);
+  Change deletion;
+  ASSERT_TRUE(record->Next(deletion));
+  EXPECT_TRUE(deletion.is_deletion);
+  EXPECT_EQ(deletion.key, put->key);
+  EXPECT_TRUE(IsWellFormed(deletion));
+}
+
+TEST(StorageRows, TheHoldsOfOneMlockAreDifferentRows) {
+  EXPECT_NE(OneChange(PlainHold("a", 7))->key, OneChange(PlainHold("b", 7))->key);
+}
+
+TEST(StorageRows, AFlagOfALaterVersionIsRefused) {
+  // Flags 2^14, owner "o".
+  HoldRow row;
+  EXPECT_FALSE(
+      DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x80\x80\x01\x01o", 5), row));
+  EXPECT_TRUE(DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x00\x01o", 3), row));
+}
+
+TEST(StorageRows, ATokenBeyondTheLargestIsRefused) {
+  HoldRow row = PlainHold("k", kStoredTokenMax + 1);
+  EXPECT_FALSE(IsWellFormed(*OneChange(row)));
+}
+
+TEST(StorageRows, AHoldIsNoPlace) {
+  const OneChange hold(PlainHold("k", 1));
+  PlaceRow place;
+  EXPECT_FALSE(DecodeRow(hold->key, hold->value, place));
+}
+
+}  // namespace
+}  // namespace fairlock::storage
