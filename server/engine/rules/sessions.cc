@@ -55,9 +55,8 @@ void Sessions::Detach(Attachment& attachment, Step step) {
 
 bool Sessions::EndClosed(std::size_t holds_max, Step step) {
   ended_at_once_ = 0;
-  if (state_.is_frozen) return false;
-  for (; !state_.closed.sessions.empty(); --holds_max) {
-    if (holds_max == 0) return true;
+  while (!state_.is_frozen && !state_.closed.sessions.empty()) {
+    if (holds_max-- == 0) return true;
     EndFirst(state_.closed, step);
   }
   return false;

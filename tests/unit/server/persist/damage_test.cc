@@ -59,7 +59,7 @@ class DamageTest : public testing::Test {
       woken.notify_one();
     };
     options.unix_ms = [] { return std::int64_t{1'790'000'000'000}; };
-    Keeper keeper(engine, std::move(opened.value()), options, {1000, effects});
+    Keeper keeper(engine, std::move(opened.value()), options, 1000, effects);
     while (!keeper.is_ready()) {
       std::unique_lock lock(mutex);
       woken.wait(lock, [&] { return wakes > 0; });

@@ -70,7 +70,7 @@ class RandomUse {
     switch (Pick(16)) {
       case 0:
         now_ += Pick(400);
-        engine_.Advance(now_, {5, effects_});
+        engine_.Advance(5, {now_, effects_});
         break;
       case 1:
         Reconnect();

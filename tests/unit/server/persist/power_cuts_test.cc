@@ -40,7 +40,7 @@ class Life {
     first_token_ = storage::FirstToken({.stored_ceiling = rows_.token_ceiling()});
     engine_.emplace(engine::EngineOptions{.reconnect_grace_ms = 100});
     rows_.RestoreInto(*engine_, {.now = kStart, .unix_ms = 0, .restart_grace_ms = kGraceMs});
-    engine_->EndRestore(first_token_, kStart, effects_);
+    engine_->EndRestore(first_token_, {kStart, effects_});
     engine_->CheckInvariants();
     last_batch_ = end->next_batch - 1;
     // The clock of the machine is wrong throughout: the stored ceiling alone keeps tokens apart.
