@@ -8,14 +8,14 @@
 
 #include "server/config/command_line.h"
 #include "server/config/config_text.h"
-#include "server/services/data_tools.h"
 #include "server/logging/logging.h"
 #include "server/process/out_of_memory.h"
 #include "server/process/password_tool.h"
+#include "server/process/version.h"
 #include "server/server.h"
+#include "server/services/data_tools.h"
 #include "server/services/tls_service.h"
 #include "server/services/user_service.h"
-#include "server/process/version.h"
 
 namespace {
 

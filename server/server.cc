@@ -10,15 +10,15 @@
 #include <utility>
 
 #include "server/command/handlers/command_families.h"
+#include "server/config/bind_scope.h"
 #include "server/config/config_options.h"
 #include "server/config/config_values.h"
-#include "server/services/data_tools.h"
 #include "server/net/clock.h"
 #include "server/net/descriptor_limit.h"
 #include "server/net/listening_socket.h"
-#include "server/config/bind_scope.h"
 #include "server/process/start_values.h"
 #include "server/process/version.h"
+#include "server/services/data_tools.h"
 
 namespace fairlock::server {
 
@@ -154,8 +154,8 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
               .request_shutdown = [this] { RequestStop("SHUTDOWN"); }},
              net::BoottimeMs(), RecorderOptionsOf(config)),
       slow_lock_log_(log, parts_.locks.engine().clients()),
-      net_log_(log),
-      loop_(parts_, net_log_, LoopOptionsOf(settings_.config())),
+      connection_log_(log),
+      loop_(parts_, connection_log_, LoopOptionsOf(settings_.config())),
       keeping_(parts_, loop_, log,
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); }}),

@@ -10,17 +10,17 @@
 #include "server/command/server_parts.h"
 #include "server/config/command_line.h"
 #include "server/config/config.h"
-#include "server/services/http_service.h"
 #include "server/config/live_settings.h"
-#include "server/services/persistence_service.h"
-#include "server/logging/logging.h"
-#include "server/net/turn_loop.h"
 #include "server/logging/connection_log.h"
-#include "server/process/process_clock.h"
-#include "server/process/process_resources.h"
+#include "server/logging/logging.h"
 #include "server/logging/request_log.h"
 #include "server/logging/slow_lock_log.h"
+#include "server/net/turn_loop.h"
+#include "server/process/process_clock.h"
+#include "server/process/process_resources.h"
 #include "server/process/systemd_service.h"
+#include "server/services/http_service.h"
+#include "server/services/persistence_service.h"
 #include "server/services/tls_service.h"
 #include "server/services/user_service.h"
 
@@ -69,12 +69,12 @@ class Server {
   RequestLog request_log_;
   command::ServerParts parts_;
   SlowLockLog slow_lock_log_;
-  NetLog net_log_;
+  ConnectionLog connection_log_;
   net::TurnLoop loop_;
-  LockKeeping keeping_;
-  UserKeeping users_;
-  HttpSide http_;
-  TlsSide tls_;
+  PersistenceService keeping_;
+  UserService users_;
+  HttpService http_;
+  TlsService tls_;
   boost::asio::signal_set signals_;
   SystemdService systemd_;
   std::function<CommandLine()> reread_;

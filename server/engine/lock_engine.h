@@ -1,5 +1,4 @@
-// The lock engine: every call that its users make. Commands in, effects out; no I/O, no clock, no
-// threads, no randomness.
+// The lock engine: every call that its users make. It has no I/O, clock, threads or randomness.
 #pragma once
 
 #include <cstdint>
@@ -230,8 +229,8 @@ class LockEngine final {
   // The sink of all events, and of the messages of NOTIFY, from now on; null: they are dropped.
   void set_event_sink(EventSink* sink) { rules_.events.set_event_sink(sink); }
   void set_notice_sink(NoticeSink* sink) { rules_.events.set_notice_sink(sink); }
-  // The state is final: from now on no deadline comes, connections and channels that end change
-  // nothing, and nothing is emitted; a request is a broken precondition. Irreversible.
+  // The state is final, for good: no deadline comes, connections and channels that end change
+  // nothing, and nothing is emitted; a request is a broken precondition.
   void Freeze() { state_.is_frozen = true; }
   // Hints for requests that follow soon: Prefetch loads the table entry of the key into the cache
   // and returns its hash, with which PrefetchLock, a moment later, loads the lock itself.

@@ -4,12 +4,12 @@
 
 namespace fairlock::server {
 
-void NetLog::NoteOpened(const command::ClientProfile& client) {
+void ConnectionLog::NoteOpened(const command::ClientProfile& client) {
   log_.Debug("client {} connected from {}", client.id, client.address.peer);
 }
 
-void NetLog::NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
-                        engine::TimeMs now) {
+void ConnectionLog::NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
+                               engine::TimeMs now) {
   log_.Debug("client {} from {} disconnected: {}", client.id, client.address.peer,
              net::NameOf(reason));
   if (reason == net::CloseReason::kOutputLimit) {
@@ -31,15 +31,16 @@ void NetLog::NoteClosed(const command::ClientProfile& client, net::CloseReason r
   }
 }
 
-void NetLog::LogClosed(Recurrence& recurrence, std::string_view what,
-                       const command::ClientProfile& client, engine::TimeMs now) {
+void ConnectionLog::LogClosed(LogThrottle& recurrence, std::string_view what,
+                              const command::ClientProfile& client, engine::TimeMs now) {
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
     log_.Warning("closed because they {}: {}, last {} {}", what, count, client.address.peer,
                  Escaped(client.name));
   }
 }
 
-void NetLog::NoteRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) {
+void ConnectionLog::NoteRefused(std::string_view peer, const net::Refusal& refusal,
+                                engine::TimeMs now) {
   if (refusal.is_http) {
     if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
       log_.Warning("closed because of http_max_clients ({}), those idle first: {}, last for {}",
@@ -47,7 +48,7 @@ void NetLog::NoteRefused(std::string_view peer, const net::Refusal& refusal, eng
     }
     return;
   }
-  Recurrence& recurrence = refusal.is_by_address ? refused_by_address_ : refused_;
+  LogThrottle& recurrence = refusal.is_by_address ? refused_by_address_ : refused_;
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
     log_.Warning("refused because of {} ({}): {}, last {}",
                  refusal.is_by_address ? "max_clients_per_address" : "max_clients",
@@ -55,7 +56,7 @@ void NetLog::NoteRefused(std::string_view peer, const net::Refusal& refusal, eng
   }
 }
 
-void NetLog::NoteAcceptFailed(int error, engine::TimeMs now) {
+void ConnectionLog::NoteAcceptFailed(int error, engine::TimeMs now) {
   if (const std::uint64_t count = accept_failed_.CountToLog(now); count > 0) {
     log_.Error(
         "cannot accept connections: {} ({} times); they wait; raise the limit of open files "
@@ -64,14 +65,15 @@ void NetLog::NoteAcceptFailed(int error, engine::TimeMs now) {
   }
 }
 
-void NetLog::NoteHandshakeFailed(std::string_view peer, std::string_view why, engine::TimeMs now) {
+void ConnectionLog::NoteHandshakeFailed(std::string_view peer, std::string_view why,
+                                        engine::TimeMs now) {
   log_.Debug("no TLS with {}: {}", peer, Escaped(why));
   if (const std::uint64_t count = handshake_failed_.CountToLog(now); count > 0) {
     log_.Warning("handshakes of TLS that failed: {}, last with {}: {}", count, peer, Escaped(why));
   }
 }
 
-void NetLog::NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) {
+void ConnectionLog::NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) {
   if (const std::uint64_t count = unexpected_tls_.CountToLog(now); count > 0) {
     log_.Warning("clients that speak TLS to the port without it: {}, last {}; tls_port is for them",
                  count, peer);

@@ -3,18 +3,18 @@
 
 #include <string_view>
 
+#include "server/logging/log_throttle.h"
 #include "server/logging/logging.h"
 #include "server/net/net_events.h"
-#include "server/logging/log_throttle.h"
 
 namespace fairlock::server {
 
 // What clients can cause at will is logged at most once in kQuietMs, with a count. Loop-confined.
-class NetLog final : public net::NetEvents {
+class ConnectionLog final : public net::NetEvents {
  public:
-  static constexpr engine::DurationMs kQuietMs = Recurrence::kQuietMs;
+  static constexpr engine::DurationMs kQuietMs = LogThrottle::kQuietMs;
 
-  explicit NetLog(Log& log) : log_(log) {}
+  explicit ConnectionLog(Log& log) : log_(log) {}
 
   void NoteOpened(const command::ClientProfile& client) override;
   void NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
@@ -26,21 +26,21 @@ class NetLog final : public net::NetEvents {
   void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) override;
 
  private:
-  void LogClosed(Recurrence& recurrence, std::string_view what,
+  void LogClosed(LogThrottle& recurrence, std::string_view what,
                  const command::ClientProfile& client, engine::TimeMs now);
 
   Log& log_;
-  Recurrence refused_;
-  Recurrence refused_by_address_;
-  Recurrence refused_http_;
-  Recurrence accept_failed_;
-  Recurrence over_output_limit_;
-  Recurrence over_all_output_limit_;
-  Recurrence over_input_limit_;
-  Recurrence over_all_input_limit_;
-  Recurrence over_request_deadline_;
-  Recurrence handshake_failed_;
-  Recurrence unexpected_tls_;
+  LogThrottle refused_;
+  LogThrottle refused_by_address_;
+  LogThrottle refused_http_;
+  LogThrottle accept_failed_;
+  LogThrottle over_output_limit_;
+  LogThrottle over_all_output_limit_;
+  LogThrottle over_input_limit_;
+  LogThrottle over_all_input_limit_;
+  LogThrottle over_request_deadline_;
+  LogThrottle handshake_failed_;
+  LogThrottle unexpected_tls_;
 };
 
 }  // namespace fairlock::server

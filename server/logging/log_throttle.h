@@ -9,7 +9,7 @@
 namespace fairlock::server {
 
 // How often something happened since it was last logged: at most once in kQuietMs.
-class Recurrence {
+class LogThrottle {
  public:
   static constexpr engine::DurationMs kQuietMs = 10'000;
 

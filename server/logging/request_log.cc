@@ -39,7 +39,7 @@ void RequestLog::LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::ui
 void RequestLog::LogClosedNewcomer(command::ClosedNewcomer why, std::string_view address,
                                    engine::TimeMs now) {
   const bool is_slow = why == command::ClosedNewcomer::kTooSlow;
-  Recurrence& recurrence = is_slow ? slow_newcomers_ : newcomers_too_many_;
+  LogThrottle& recurrence = is_slow ? slow_newcomers_ : newcomers_too_many_;
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
     log_.Warning("closed because they had not logged in ({}): {}, last {}",
                  is_slow ? "unauthenticated_timeout" : "max_unauthenticated_clients", count,

@@ -4,12 +4,12 @@
 #include <string_view>
 
 #include "server/command/environment/environment.h"
-#include "server/logging/logging.h"
 #include "server/logging/log_throttle.h"
+#include "server/logging/logging.h"
 
 namespace fairlock::server {
 
-// What clients can cause at will is logged at most once in Recurrence::kQuietMs, with a count.
+// What clients can cause at will is logged at most once in LogThrottle::kQuietMs, with a count.
 // Loop-confined.
 class RequestLog final : public command::CommandLog {
  public:
@@ -24,9 +24,9 @@ class RequestLog final : public command::CommandLog {
 
  private:
   Log& log_;
-  Recurrence slow_newcomers_;
-  Recurrence newcomers_too_many_;
-  Recurrence shortages_;  // of memory
+  LogThrottle slow_newcomers_;
+  LogThrottle newcomers_too_many_;
+  LogThrottle shortages_;  // of memory
   bool is_shortage_logged_ = false;
 };
 

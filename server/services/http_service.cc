@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "dashboard/files.h"
+#include "server/config/bind_scope.h"
 #include "server/net/clock.h"
 #include "server/net/listening_socket.h"
-#include "server/config/bind_scope.h"
 
 namespace fairlock::server {
 
@@ -49,7 +49,7 @@ net::ListenOptions HttpListenOptions(const Config& config) {
 
 }  // namespace
 
-HttpSide::HttpSide(net::TurnLoop& loop, const Config& config, Log& log)
+HttpService::HttpService(net::TurnLoop& loop, const Config& config, Log& log)
     : loop_(loop),
       log_(log),
       page_(Page()),
@@ -57,7 +57,7 @@ HttpSide::HttpSide(net::TurnLoop& loop, const Config& config, Log& log)
       api_({}, page_, figures_),
       connections_(loop, api_, static_cast<std::size_t>(config.http_max_clients)) {}
 
-std::string HttpSide::Start(const Config& config, net::TlsEntrance* tls) {
+std::string HttpService::Start(const Config& config, net::TlsEntrance* tls) {
   if (config.http_port == 0) return "";
   http::ApiOptions options{.host_names = config.http_hosts};
   if (!config.http_token_file.empty()) {
@@ -86,7 +86,7 @@ std::string HttpSide::Start(const Config& config, net::TlsEntrance* tls) {
   return "";
 }
 
-void HttpSide::NoteMinute() {
+void HttpService::NoteMinute() {
   command::ServerParts& parts = loop_.turn().server;
   figures_.minutes.Note(http::MomentOf(parts, net::BoottimeMs()));
   minute_.expires_after(std::chrono::minutes(1));
@@ -95,7 +95,7 @@ void HttpSide::NoteMinute() {
   });
 }
 
-void HttpSide::Close() {
+void HttpService::Close() {
   minute_.cancel();
   connections_.Close();
 }

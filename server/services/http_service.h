@@ -15,9 +15,9 @@
 namespace fairlock::server {
 
 // Loop-confined; destroyed before the loop.
-class HttpSide {
+class HttpService {
  public:
-  HttpSide(net::TurnLoop& loop, const Config& config, Log& log);
+  HttpService(net::TurnLoop& loop, const Config& config, Log& log);
 
   // Opens the sockets, if HTTP is wanted; with `tls` that is where clients come in, and it has our
   // connections(). Empty: done; else what went wrong, and what to do.

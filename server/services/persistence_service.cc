@@ -3,8 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "server/services/data_tools.h"
 #include "server/net/clock.h"
+#include "server/services/data_tools.h"
 
 namespace fairlock::server {
 
@@ -35,23 +35,23 @@ command::Service ServiceOf(const persist::KeeperState& state) {
 
 }  // namespace
 
-LockKeeping::LockKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
-                         KeepingHooks hooks)
+PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
+                                       PersistenceHooks hooks)
     : parts_(parts),
       loop_(loop),
       log_(log),
       hooks_(std::move(hooks)),
       database_log_(std::make_shared<DatabaseLog>(log)) {}
 
-LockKeeping::~LockKeeping() {
+PersistenceService::~PersistenceService() {
   if (reader_.joinable()) reader_.join();
   if (backup_.joinable()) backup_.join();
   loop_.SetKeeper(nullptr, {});
   database_log_->Close();
 }
 
-void LockKeeping::Start(const Config& config, bool initialises,
-                        std::vector<std::string> own_files) {
+void PersistenceService::Start(const Config& config, bool initialises,
+                               std::vector<std::string> own_files) {
   backup_folder_ = config.backup_dir;
   options_ = {.durability = DurabilityOf(config),
               .path = DataFolderOf(config),
@@ -82,7 +82,7 @@ void LockKeeping::Start(const Config& config, bool initialises,
   });
 }
 
-void LockKeeping::Apply(const Config& config) {
+void PersistenceService::Apply(const Config& config) {
   options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);
   if (keeper_) keeper_->set_free_bytes_min(options_.free_bytes_min);
 }
@@ -102,7 +102,7 @@ void DatabaseLog::Close() {
   log_ = nullptr;
 }
 
-void LockKeeping::TakeOver(storage::Result<persist::OpenedLocks> opened) {
+void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) {
   // Nothing would be kept in it any more; the folder stays as the last run left it.
   if (loop_.is_stop_asked()) return;
   if (!opened.ok()) {
@@ -123,7 +123,7 @@ void LockKeeping::TakeOver(storage::Result<persist::OpenedLocks> opened) {
   loop_.SetKeeper(&*keeper_, [this] { OnChange(); });
 }
 
-command::PersistenceReport LockKeeping::Report() const {
+command::PersistenceReport PersistenceService::Report() const {
   command::PersistenceReport report;
   report.durability = NameOf(options_.durability);
   if (!keeper_) return report;
@@ -146,8 +146,8 @@ command::PersistenceReport LockKeeping::Report() const {
   return report;
 }
 
-std::string LockKeeping::StartBackup(const command::BackupRequest& request,
-                                     std::uint64_t client_id) {
+std::string PersistenceService::StartBackup(const command::BackupRequest& request,
+                                            std::uint64_t client_id) {
   if (options_.durability == persist::Durability::kNone) {
     return "locks are not kept, durability is none";
   }
@@ -161,7 +161,8 @@ std::string LockKeeping::StartBackup(const command::BackupRequest& request,
 }
 
 // On a thread of its own.
-LockKeeping::BackupMade LockKeeping::MakeBackup(const command::BackupRequest& request) const {
+PersistenceService::BackupMade PersistenceService::MakeBackup(
+    const command::BackupRequest& request) const {
   if (!request.path.empty()) {
     const storage::Status status = keeper_->BackUp(request.path);
     return {.path = status.ok() ? request.path : "", .error = status.message()};
@@ -172,7 +173,7 @@ LockKeeping::BackupMade LockKeeping::MakeBackup(const command::BackupRequest& re
   return {.path = std::move(made.path), .error = made.status.message(), .is_named_here = true};
 }
 
-void LockKeeping::EndBackup(const BackupMade& made, std::uint64_t client_id) {
+void PersistenceService::EndBackup(const BackupMade& made, std::uint64_t client_id) {
   backup_.join();
   if (!made.path.empty()) log_.Info("backup made: {}", made.path);
   if (!made.error.empty()) log_.Error("backup: {}", made.error);
@@ -182,7 +183,7 @@ void LockKeeping::EndBackup(const BackupMade& made, std::uint64_t client_id) {
   parts_.replies.AnswerBackup(*client, error, made.is_named_here ? made.path : "");
 }
 
-void LockKeeping::OnChange() {
+void PersistenceService::OnChange() {
   const persist::KeeperState state = keeper_->state();
   parts_.availability.set_service(ServiceOf(state));
   if (state.has_failed) {

@@ -19,7 +19,7 @@
 
 namespace fairlock::server {
 
-struct KeepingHooks {
+struct PersistenceHooks {
   std::function<void()> ready;  // locks can be asked for
   std::function<void(const std::string& why)> stop;
 };
@@ -38,13 +38,14 @@ class DatabaseLog {
 };
 
 // Loop-confined; reading is done by a thread of its own.
-class LockKeeping final : public command::Persistence {
+class PersistenceService final : public command::Persistence {
  public:
   // All must outlive it.
-  LockKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log, KeepingHooks hooks);
-  LockKeeping(const LockKeeping&) = delete;
-  LockKeeping& operator=(const LockKeeping&) = delete;
-  ~LockKeeping();
+  PersistenceService(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
+                     PersistenceHooks hooks);
+  PersistenceService(const PersistenceService&) = delete;
+  PersistenceService& operator=(const PersistenceService&) = delete;
+  ~PersistenceService();
 
   // `own_files` may be in a new data folder.
   void Start(const Config& config, bool initialises, std::vector<std::string> own_files);
@@ -73,7 +74,7 @@ class LockKeeping final : public command::Persistence {
   command::ServerParts& parts_;
   net::TurnLoop& loop_;
   Log& log_;
-  const KeepingHooks hooks_;
+  const PersistenceHooks hooks_;
   persist::KeeperOptions options_;
   std::string backup_folder_;  // of the options; empty: one beside the data folder
   std::optional<persist::Keeper> keeper_;

@@ -56,7 +56,7 @@ std::string CheckTls(const Config& config) {
   return "";
 }
 
-std::string TlsSide::Start(const Config& config, net::TlsKeeper& http) {
+std::string TlsService::Start(const Config& config, net::TlsKeeper& http) {
   const bool is_http_wanted = config.http_port != 0 && config.http_tls == "yes";
   if (std::string error = CheckTls(config); !error.empty()) return error;
   if (config.tls_port == 0 && !is_http_wanted) return "";
@@ -66,7 +66,7 @@ std::string TlsSide::Start(const Config& config, net::TlsKeeper& http) {
   return ReadCertificates(config);
 }
 
-std::string TlsSide::ReadCertificates(const Config& config) {
+std::string TlsService::ReadCertificates(const Config& config) {
   std::string error;
   net::TlsOptions options = OptionsOf(config);
   const auto resp = net::TlsContext::Read(options, error);
@@ -85,7 +85,7 @@ std::string TlsSide::ReadCertificates(const Config& config) {
   return "";
 }
 
-void TlsSide::Reload(const Config& config) {
+void TlsService::Reload(const Config& config) {
   if (resp_ == nullptr && http_ == nullptr) return;
   const std::string error = ReadCertificates(config);
   if (!error.empty()) {

@@ -16,9 +16,9 @@ namespace fairlock::server {
 std::string CheckTls(const Config& config);
 
 // Loop-confined; destroyed before the loop and before who is given to Start.
-class TlsSide {
+class TlsService {
  public:
-  TlsSide(net::TurnLoop& loop, Log& log) : loop_(loop), log_(log) {}
+  TlsService(net::TurnLoop& loop, Log& log) : loop_(loop), log_(log) {}
 
   // Reads the certificates, if TLS is wanted. Empty: done; else what went wrong, and what to do.
   [[nodiscard]] std::string Start(const Config& config, net::TlsKeeper& http);

@@ -12,8 +12,8 @@
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
 #include "server/command/handlers/command_families.h"
-#include "server/net/clock.h"
 #include "server/config/bind_scope.h"
+#include "server/net/clock.h"
 
 namespace fairlock::server {
 
@@ -58,17 +58,17 @@ std::string CheckUsers(const Config& config) {
   return is_open_door ? kOpenDoor : "";
 }
 
-UserKeeping::UserKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
+UserService::UserService(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
                          const Config& config)
     : parts_(parts), loop_(loop), log_(log), config_(config) {}
 
-UserKeeping::~UserKeeping() {
+UserService::~UserService() {
   if (!checker_) return;
   checker_->stop();
   checker_->join();
 }
 
-std::string UserKeeping::Load(const Config& config) {
+std::string UserService::Load(const Config& config) {
   access::UsersRead read = ReadUsersOf(config, parts_.access.vocabulary());
   if (!read.error.empty()) return read.error;
   const bool may_be_open = config.allow_open_bind == "yes";
@@ -84,20 +84,20 @@ std::string UserKeeping::Load(const Config& config) {
   return "";
 }
 
-std::string UserKeeping::ReloadUsers() {
+std::string UserService::ReloadUsers() {
   if (config_.acl_file.empty())
     return "there is no ACL file; --acl-file at the start would be right";
   return Load(config_);
 }
 
-std::string UserKeeping::Apply(const Config& config, bool is_rereading) {
+std::string UserService::Apply(const Config& config, bool is_rereading) {
   parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
   const bool is_changed =
       config.requirepass != requirepass_ || (config.allow_open_bind == "yes") != may_be_open_;
   return is_changed || is_rereading ? Load(config) : "";
 }
 
-std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets,
+std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets,
                                    const Config& config) {
   // A certificate that is asked for is as good as a password.
   const bool asks_for_certificates = config.tls_auth_clients == "required";
@@ -112,7 +112,7 @@ std::string UserKeeping::GuardDoor(std::span<const net::ListeningSocket> sockets
   return "";
 }
 
-bool UserKeeping::StartPasswordCheck(command::PasswordQuestion question,
+bool UserService::StartPasswordCheck(command::PasswordQuestion question,
                                      std::uint64_t comparison_id) {
   if (checks_ == kChecksMax) return false;
   ++checks_;
@@ -133,7 +133,7 @@ bool UserKeeping::StartPasswordCheck(command::PasswordQuestion question,
   return true;
 }
 
-void UserKeeping::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
+void UserService::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
   --checks_;
   parts_.log_ins.Finish(comparison_id, match, net::BoottimeMs());
 }

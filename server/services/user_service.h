@@ -20,14 +20,14 @@ namespace fairlock::server {
 std::string CheckUsers(const Config& config);
 
 // Loop-confined; passwords are compared by a thread of its own.
-class UserKeeping final : public command::UserDirectory {
+class UserService final : public command::UserDirectory {
  public:
   // All must outlive it; `config` is the configuration in force.
-  UserKeeping(command::ServerParts& parts, net::TurnLoop& loop, Log& log, const Config& config);
-  UserKeeping(const UserKeeping&) = delete;
-  UserKeeping& operator=(const UserKeeping&) = delete;
+  UserService(command::ServerParts& parts, net::TurnLoop& loop, Log& log, const Config& config);
+  UserService(const UserService&) = delete;
+  UserService& operator=(const UserService&) = delete;
   // Waits for the password that is being compared.
-  ~UserKeeping();
+  ~UserService();
 
   // Reads the users and puts them in force. Empty: done; else nothing has changed.
   [[nodiscard]] std::string Load(const Config& config);

@@ -1,3 +1,5 @@
+#include "cli/command_line.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_line.h"
 #include "cli/commands/all_commands.h"
 
 namespace fairlock::cli {

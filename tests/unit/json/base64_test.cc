@@ -1,8 +1,8 @@
+#include "json/base64.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "json/base64.h"
 
 namespace fairlock::json {
 namespace {

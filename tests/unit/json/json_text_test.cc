@@ -1,8 +1,8 @@
+#include "json/json_text.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "json/json_text.h"
 
 namespace fairlock::json {
 namespace {

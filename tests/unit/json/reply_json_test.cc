@@ -1,8 +1,9 @@
+#include "json/reply_json.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "json/reply_json.h"
 #include "tests/unit/protocol/reply_values.h"
 
 namespace fairlock::json {

@@ -1,3 +1,5 @@
+#include "protocol/decimal.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -6,8 +8,6 @@
 #include <random>
 #include <string>
 #include <string_view>
-
-#include "protocol/decimal.h"
 
 namespace fairlock::protocol {
 namespace {

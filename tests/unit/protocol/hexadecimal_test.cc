@@ -1,9 +1,9 @@
+#include "protocol/hexadecimal.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
-
-#include "protocol/hexadecimal.h"
 
 namespace fairlock::protocol {
 namespace {

@@ -1,11 +1,11 @@
+#include "protocol/http_line.h"
+
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "protocol/http_line.h"
 
 namespace fairlock::protocol {
 namespace {

@@ -1,10 +1,10 @@
+#include "protocol/inline_words.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "protocol/inline_words.h"
 
 namespace fairlock::protocol {
 namespace {

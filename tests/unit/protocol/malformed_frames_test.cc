@@ -1,5 +1,7 @@
 // The abuse table: whatever is wrong, and however it is cut, no request comes out of it.
 
+#include "tests/unit/protocol/malformed_frames.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "tests/unit/protocol/malformed_frames.h"
 #include "tests/unit/protocol/parse_in_pieces.h"
 
 namespace fairlock::protocol {

@@ -1,3 +1,5 @@
+#include "protocol/reply_writer.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -6,8 +8,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "protocol/reply_writer.h"
 
 namespace fairlock::protocol {
 namespace {

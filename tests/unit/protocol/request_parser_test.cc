@@ -1,3 +1,5 @@
+#include "protocol/request_parser.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "protocol/request_parser.h"
 #include "tests/unit/protocol/parse_in_pieces.h"
 
 namespace fairlock::protocol {

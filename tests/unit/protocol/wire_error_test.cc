@@ -1,11 +1,11 @@
+#include "protocol/wire_error.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
-
-#include "protocol/wire_error.h"
 
 namespace fairlock::protocol {
 namespace {

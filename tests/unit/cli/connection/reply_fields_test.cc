@@ -1,8 +1,9 @@
+#include "cli/connection/reply_fields.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "cli/connection/reply_fields.h"
 #include "tests/unit/protocol/reply_values.h"
 
 namespace fairlock::cli {

@@ -1,3 +1,5 @@
+#include "cli/connection/settings.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/connection/settings.h"
 #include "cli/connection/settings_file.h"
 
 namespace fairlock::cli {

@@ -1,11 +1,11 @@
+#include "cli/output/duration.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <ctime>
 #include <string>
 #include <vector>
-
-#include "cli/output/duration.h"
 
 namespace fairlock::cli {
 namespace {

@@ -1,10 +1,10 @@
+#include "cli/output/printable.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <clocale>
 #include <string>
-
-#include "cli/output/printable.h"
 
 namespace fairlock::cli {
 namespace {

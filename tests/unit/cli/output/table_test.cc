@@ -1,11 +1,11 @@
+#include "cli/output/table.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "cli/output/table.h"
 
 namespace fairlock::cli {
 namespace {

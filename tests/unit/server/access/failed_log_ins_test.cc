@@ -1,8 +1,8 @@
+#include "server/access/failed_log_ins.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "server/access/failed_log_ins.h"
 
 namespace fairlock::access {
 namespace {

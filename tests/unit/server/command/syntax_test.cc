@@ -1,8 +1,8 @@
-#include "server/command/table/command_syntax.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "server/command/table/command_syntax.h"
 
 namespace fairlock::command {
 namespace {

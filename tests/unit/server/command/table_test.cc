@@ -1,7 +1,5 @@
 // What holds for every row of the command table.
 
-#include "server/command/table/command_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +13,7 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/table/command_docs.h"
 #include "server/command/table/command_syntax.h"
+#include "server/command/table/command_table.h"
 #include "server/command/table/text.h"
 #include "tests/unit/server/command/command_test_support.h"
 

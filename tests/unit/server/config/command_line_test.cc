@@ -1,10 +1,11 @@
+#include "server/config/command_line.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <vector>
 
-#include "server/config/command_line.h"
 #include "server/config/config_options.h"
 
 namespace fairlock::server {

@@ -1,3 +1,5 @@
+#include "server/config/config.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <sstream>
 #include <string>
 
-#include "server/config/config.h"
 #include "server/config/config_file.h"
 #include "server/config/config_options.h"
 #include "server/config/config_text.h"

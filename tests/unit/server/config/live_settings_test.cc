@@ -1,10 +1,10 @@
+#include "server/config/live_settings.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
-
-#include "server/config/live_settings.h"
 
 namespace fairlock::server {
 namespace {

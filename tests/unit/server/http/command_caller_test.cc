@@ -1,8 +1,9 @@
+#include "server/http/command_caller.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "server/http/command_caller.h"
 #include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::http {

@@ -1,8 +1,8 @@
+#include "server/http/host.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "server/http/host.h"
 
 namespace fairlock::http {
 namespace {

@@ -1,3 +1,5 @@
+#include "server/logging/logging.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +10,6 @@
 #include <fstream>
 #include <string>
 
-#include "server/logging/logging.h"
 #include "server/logging/connection_log.h"
 #include "server/logging/slow_lock_log.h"
 
@@ -73,15 +74,16 @@ TEST_F(LogFile, HoldsAllLinesThatWereQueuedBeforeTheEnd) {
 
 TEST_F(LogFile, IsNotFilledByWhatClientsDoAtWill) {
   auto log = Open("info");
-  NetLog net_log(*log);
+  ConnectionLog connection_log(*log);
   for (int i = 0; i < 100; ++i)
-    net_log.NoteRefused("127.0.0.1:5", {.connections_max = 10}, 1000 + i);
-  net_log.NoteRefused("127.0.0.1:6", {.connections_max = 10}, 1000 + NetLog::kQuietMs);
+    connection_log.NoteRefused("127.0.0.1:5", {.connections_max = 10}, 1000 + i);
+  connection_log.NoteRefused("127.0.0.1:6", {.connections_max = 10},
+                             1000 + ConnectionLog::kQuietMs);
   command::ClientProfile client;
   client.address.peer = "127.0.0.1:7";
   client.name = "evil\nname";
-  net_log.NoteClosed(client, net::CloseReason::kOutputLimit, 1000);
-  net_log.NoteClosed(client, net::CloseReason::kPeerClosed, 1000);
+  connection_log.NoteClosed(client, net::CloseReason::kOutputLimit, 1000);
+  connection_log.NoteClosed(client, net::CloseReason::kPeerClosed, 1000);
   log.reset();
   const std::string written = Written();
   EXPECT_EQ(std::ranges::count(written, '\n'), 3);

@@ -1,3 +1,5 @@
+#include "server/net/acceptor.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -10,7 +12,6 @@
 #include <memory>
 #include <vector>
 
-#include "server/net/acceptor.h"
 #include "server/net/listening_socket.h"
 #include "tests/unit/server/net/net_test_support.h"
 

@@ -1,10 +1,10 @@
+#include "server/net/buffer_pool.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "server/net/buffer_pool.h"
 
 namespace fairlock::net {
 namespace {

@@ -1,8 +1,8 @@
+#include "server/net/byte_queue.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "server/net/byte_queue.h"
 
 namespace fairlock::net {
 namespace {

@@ -1,3 +1,5 @@
+#include "server/net/listening_socket.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -11,7 +13,6 @@
 #include <string>
 
 #include "server/net/descriptor_limit.h"
-#include "server/net/listening_socket.h"
 #include "server/net/socket_address.h"
 #include "tests/unit/server/net/net_test_support.h"
 

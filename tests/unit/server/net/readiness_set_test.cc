@@ -1,3 +1,5 @@
+#include "server/net/readiness_set.h"
+
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -5,8 +7,6 @@
 
 #include <array>
 #include <vector>
-
-#include "server/net/readiness_set.h"
 
 namespace fairlock::net {
 namespace {

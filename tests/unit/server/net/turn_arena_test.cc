@@ -1,8 +1,8 @@
+#include "server/net/turn_arena.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include "server/net/turn_arena.h"
 
 namespace fairlock::net {
 namespace {

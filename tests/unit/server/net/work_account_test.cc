@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "server/net/work_account.h"
+
+#include <gtest/gtest.h>
 
 namespace fairlock::net {
 namespace {

@@ -1,9 +1,9 @@
+#include "server/process/memory_meter.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <memory>
-
-#include "server/process/memory_meter.h"
 
 namespace fairlock::server {
 namespace {

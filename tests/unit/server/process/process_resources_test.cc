@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "server/process/process_resources.h"
+
+#include <gtest/gtest.h>
 
 namespace fairlock::server {
 namespace {

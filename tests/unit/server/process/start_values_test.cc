@@ -1,8 +1,9 @@
+#include "server/process/start_values.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "server/process/start_values.h"
 #include "server/process/version.h"
 
 namespace fairlock::server {

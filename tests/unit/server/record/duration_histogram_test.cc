@@ -1,10 +1,10 @@
+#include "server/record/duration_histogram.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <vector>
-
-#include "server/record/duration_histogram.h"
 
 namespace fairlock::record {
 namespace {

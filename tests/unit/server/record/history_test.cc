@@ -1,10 +1,10 @@
+#include "server/record/history.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
 #include <string>
-
-#include "server/record/history.h"
 
 namespace fairlock::record {
 namespace {

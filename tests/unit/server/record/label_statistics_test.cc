@@ -1,9 +1,9 @@
+#include "server/record/label_statistics.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
-
-#include "server/record/label_statistics.h"
 
 namespace fairlock::record {
 namespace {

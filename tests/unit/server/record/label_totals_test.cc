@@ -1,8 +1,8 @@
+#include "server/record/label_totals.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "server/record/label_totals.h"
 
 namespace fairlock::record {
 namespace {

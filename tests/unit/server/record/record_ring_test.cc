@@ -1,11 +1,11 @@
+#include "server/record/record_ring.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <deque>
 #include <random>
 #include <string>
-
-#include "server/record/record_ring.h"
 
 namespace fairlock::record {
 namespace {

@@ -1,9 +1,10 @@
+#include "server/script/interpreter.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "server/script/interpreter.h"
 #include "tests/unit/server/script/script_test_support.h"
 
 namespace fairlock::script {

@@ -1,3 +1,5 @@
+#include "storage/data_folder/check_data.h"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -6,7 +8,6 @@
 #include <string>
 
 #include "storage/data_folder/backup.h"
-#include "storage/data_folder/check_data.h"
 #include "storage/data_folder/open_data.h"
 #include "storage/log/journal.h"
 #include "storage/records/rows.h"

@@ -1,3 +1,5 @@
+#include "storage/data_folder/data_directory.h"
+
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -7,7 +9,6 @@
 #include <fstream>
 #include <string>
 
-#include "storage/data_folder/data_directory.h"
 #include "tests/unit/storage/storage_test_support.h"
 
 namespace fairlock::storage {

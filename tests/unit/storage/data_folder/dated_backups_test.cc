@@ -1,3 +1,5 @@
+#include "storage/data_folder/dated_backups.h"
+
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "storage/data_folder/data_directory.h"
-#include "storage/data_folder/dated_backups.h"
 #include "tests/unit/storage/storage_test_support.h"
 
 namespace fairlock::storage {

@@ -1,10 +1,11 @@
+#include "storage/data_folder/folder_watch.h"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <functional>
 #include <string>
 
-#include "storage/data_folder/folder_watch.h"
 #include "storage/data_folder/open_data.h"
 #include "tests/unit/storage/storage_test_support.h"
 

@@ -1,3 +1,5 @@
+#include "storage/log/journal.h"
+
 #include <gmock/gmock.h>
 
 #include <condition_variable>
@@ -6,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "storage/log/journal.h"
 #include "storage/records/rows.h"
 #include "tests/doubles/faulty_store.h"
 #include "tests/doubles/memory_store.h"

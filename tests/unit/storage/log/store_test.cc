@@ -1,3 +1,5 @@
+#include "storage/log/store.h"
+
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "storage/log/load_log.h"
-#include "storage/log/store.h"
 #include "storage/records/rows.h"
 #include "tests/doubles/faulty_store.h"
 #include "tests/doubles/memory_store.h"

@@ -1,6 +1,7 @@
+#include "storage/records/record.h"
+
 #include <gmock/gmock.h>
 
-#include "storage/records/record.h"
 #include "storage/records/snapshot_heading.h"
 #include "tests/unit/storage/decode_anything.h"
 #include "tests/unit/storage/storage_test_support.h"

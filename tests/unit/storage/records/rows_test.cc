@@ -1,8 +1,9 @@
+#include "storage/records/rows.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "storage/records/rows.h"
 #include "tests/unit/storage/storage_test_support.h"
 
 namespace fairlock::storage {

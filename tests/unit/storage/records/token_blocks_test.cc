@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "storage/records/token_blocks.h"
+
+#include <gtest/gtest.h>
 
 namespace fairlock::storage {
 namespace {

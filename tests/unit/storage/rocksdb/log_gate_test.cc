@@ -1,3 +1,5 @@
+#include "storage/rocksdb/log_gate.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "storage/rocksdb/log_gate.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "tests/unit/storage/failing_files.h"
 #include "tests/unit/storage/storage_test_support.h"

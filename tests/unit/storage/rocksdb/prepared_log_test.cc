@@ -1,4 +1,6 @@
 // Logs whose space is written before: what a lost machine may leave of the last write, and damage.
+#include "storage/rocksdb/prepared_log.h"
+
 #include <gtest/gtest.h>
 #include <rocksdb/file_system.h>
 
@@ -15,7 +17,6 @@
 #include "storage/data_folder/open_data.h"
 #include "storage/records/rows.h"
 #include "storage/rocksdb/log_scan.h"
-#include "storage/rocksdb/prepared_log.h"
 #include "tests/unit/storage/storage_test_support.h"
 
 namespace fairlock::storage {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "server/command/client/address_counts.h"
+
+#include <gtest/gtest.h>
 
 namespace fairlock::command {
 namespace {

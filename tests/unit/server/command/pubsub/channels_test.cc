@@ -1,10 +1,11 @@
+#include "server/command/pubsub/channels.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "server/command/pubsub/channels.h"
 #include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::command {

@@ -1,10 +1,11 @@
+#include "server/command/pubsub/event_publisher.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <string>
 
-#include "server/command/pubsub/event_publisher.h"
 #include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::command {

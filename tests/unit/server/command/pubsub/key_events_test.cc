@@ -1,8 +1,8 @@
+#include "server/command/pubsub/key_events.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "server/command/pubsub/key_events.h"
 
 namespace fairlock::command {
 namespace {

@@ -1,9 +1,10 @@
+#include "server/command/pubsub/monitors.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "server/command/pubsub/monitors.h"
 #include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::command {

@@ -1,6 +1,7 @@
+#include "server/engine/api/event_fan.h"
+
 #include <string>
 
-#include "server/engine/api/event_fan.h"
 #include "tests/unit/server/engine/engine_test_support.h"
 
 namespace fairlock::engine {

@@ -1,3 +1,5 @@
+#include "server/engine/api/glob.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,8 +7,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include "server/engine/api/glob.h"
 
 namespace fairlock::engine {
 namespace {

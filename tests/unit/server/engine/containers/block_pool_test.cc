@@ -1,11 +1,11 @@
+#include "server/engine/containers/block_pool.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
 #include <utility>
 #include <vector>
-
-#include "server/engine/containers/block_pool.h"
 
 namespace fairlock::engine {
 namespace {

@@ -1,9 +1,9 @@
+#include "server/engine/containers/hash_bucket.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <random>
-
-#include "server/engine/containers/hash_bucket.h"
 
 namespace fairlock::engine {
 namespace {

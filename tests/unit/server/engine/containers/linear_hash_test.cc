@@ -1,3 +1,5 @@
+#include "server/engine/containers/linear_hash.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -5,8 +7,6 @@
 #include <set>
 #include <unordered_map>
 #include <vector>
-
-#include "server/engine/containers/linear_hash.h"
 
 namespace fairlock::engine {
 namespace {

@@ -1,3 +1,5 @@
+#include "server/engine/containers/timer_wheel.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <random>
 #include <vector>
 
-#include "server/engine/containers/timer_wheel.h"
 #include "server/engine/state/timers.h"
 
 namespace fairlock::engine {

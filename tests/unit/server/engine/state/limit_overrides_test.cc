@@ -1,9 +1,10 @@
 // An operator's overrides of LIMIT.
+#include "server/engine/state/limit_overrides.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "server/engine/state/limit_overrides.h"
 #include "tests/unit/server/engine/engine_test_support.h"
 
 namespace fairlock::engine {
