@@ -87,9 +87,9 @@ LockResult LockRequests::GrantAtOnce(std::uint64_t hash, LockEntry& lock,
 LockResult LockRequests::AskAnew(std::uint64_t hash, LockEntry& lock, const LockRequest& request,
                                  Attachment& from, Step step) {
   const Mode asked = request.mode();
-  const auto refusal = bounds_.WhyNotMore(from.client);
   if (turns_.MayPass(lock, asked)) {
-    return refusal ? LockResult{*refusal} : GrantAtOnce(hash, lock, request, from, step.now);
+    if (const auto refusal = bounds_.WhyNotMore(from.client)) return {*refusal};
+    return GrantAtOnce(hash, lock, request, from, step.now);
   }
   if (places_.WaitOf(request) == 0 && request.keep_ms == 0) {
     const LockResult denied =
@@ -101,7 +101,7 @@ LockResult LockRequests::AskAnew(std::uint64_t hash, LockEntry& lock, const Lock
   if (is_full && (!request.replaces_newest || lock.active_count() == 0)) {
     return events_.Deny(hash, lock, request, from.client, DenialReason::kFull, step.now);
   }
-  if (refusal) return {*refusal};
+  if (const auto refusal = bounds_.WhyNotMore(from.client)) return {*refusal};
   const Claim* leaving = is_full ? &FullQueues::NewestOf(lock) : nullptr;
   if (places_.WaitOf(request) > 0 &&
       deadlocks_.IsDeadlockOfNewcomer(lock, request, leaving, step.now)) {
