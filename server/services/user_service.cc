@@ -85,8 +85,7 @@ std::string UserService::Load(const Config& config) {
 }
 
 std::string UserService::ReloadUsers() {
-  if (config_.acl_file.empty())
-    return "there is no ACL file; --acl-file at the start would be right";
+  if (config_.acl_file.empty()) return "there is no ACL file; start the server with --acl-file";
   return Load(config_);
 }
 

@@ -407,9 +407,9 @@ class Options(TlsCase):
     def test_what_guards_no_port(self):
         certificate = ("--tls-cert-file", self.certificates.cert_file)
         for wanted, options in {
-                "tls_auth_clients: required: it is about clients of tls_port":
+                "tls_auth_clients: required: applies only to clients of tls_port":
                     ("--tls-auth-clients", "required"),
-                "tls_auth_clients: optional: it is about clients of tls_port":
+                "tls_auth_clients: optional: applies only to clients of tls_port":
                     ("--tls-auth-clients", "optional", "--http-tls", "yes", *certificate),
                 "tls_cert_file: no port speaks TLS": certificate}.items():
             with self.subTest(wanted):
