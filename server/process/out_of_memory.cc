@@ -19,7 +19,7 @@ namespace {
 
 std::atomic<int> log_descriptor_of_process = STDERR_FILENO;
 
-// Everything here does without an allocation.
+// Must not allocate.
 void WriteLine(int descriptor) {
   const std::int64_t now_us = net::UnixTimeUs();
   const time_t seconds = now_us / 1'000'000;
@@ -44,7 +44,7 @@ void WriteLine(int descriptor) {
   std::_Exit(kOutOfMemoryStatus);
 }
 
-// Some libraries throw without having asked the handler; nobody catches it.
+// Some libraries throw bad_alloc without calling the new handler; nothing catches it.
 std::terminate_handler terminate_otherwise = nullptr;
 
 [[noreturn]] void EndIfOutOfMemory() {

@@ -33,14 +33,14 @@ std::vector<std::string> FilesOf(const Config& config, const std::string& config
 
 namespace {
 
-// Without a slash at the end: names are made from it.
+// Without a trailing slash, because other names are derived from it.
 std::string FolderToWorkOn(const Config& config) {
   if (config.data_dir.empty()) return "data";
   const std::filesystem::path path = std::filesystem::path(config.data_dir).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).string();
 }
 
-// What root restores is for the user who owns the folder around it, as whom the server runs.
+// If root restores a backup, gives the files to the owner of the parent folder, the server's user.
 void GiveToOwnerOf(const std::filesystem::path& parent, const std::string& folder,
                    std::error_code& error) {
   struct stat owner {};
@@ -92,7 +92,7 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
     return refuse(folder + " is not empty; move it away first");
   }
-  // Better now than at the start, when the original may be gone.
+  // Check the backup now rather than at the next start, when the original may be gone.
   const auto report = storage::CheckData(backup);
   if (!report.ok()) return refuse(report.status().message());
   if (!report->is_whole()) return refuse(backup + " is damaged: " + report->damages.front());
@@ -103,7 +103,7 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   fs::remove_all(partial, error);
   fs::copy(backup, partial, fs::copy_options::recursive, error);
   if (!error) GiveToOwnerOf(parent, partial, error);
-  // Whole on the disk before it has the name.
+  // Sync all files before the rename, so that the final name always means a complete copy.
   ::sync();
   if (!error) fs::remove(folder, error);
   if (!error) fs::rename(partial, folder, error);

@@ -103,7 +103,7 @@ void DatabaseLog::Close() {
 }
 
 void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) {
-  // Nothing would be kept in it any more; the folder stays as the last run left it.
+  // Nothing more would be persisted; leave the folder as the last run left it.
   if (loop_.is_stop_asked()) return;
   if (!opened.ok()) {
     error_ = opened.status().message();
@@ -160,7 +160,7 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
   return "";
 }
 
-// On a thread of its own.
+// Runs on the backup thread.
 PersistenceService::BackupMade PersistenceService::MakeBackup(
     const command::BackupRequest& request) const {
   if (!request.path.empty()) {

@@ -19,7 +19,7 @@ namespace fairlock::server {
 
 namespace {
 
-// Each takes about 10 ms; who comes later than this may as well ask again.
+// Each check takes about 10 ms; further clients are told to retry.
 constexpr std::size_t kChecksMax = 64;
 
 constexpr const char* kOpenDoor =
@@ -31,7 +31,7 @@ access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vo
   if (!config.acl_file.empty()) {
     std::ifstream file(config.acl_file, std::ios::binary);
     std::ostringstream text;
-    // Even an empty file is one: then nobody is let in.
+    // An empty file is valid: it defines no users, so nobody can log in.
     if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
     if (!file.is_open() || file.bad() || text.bad()) {
       return {.users = nullptr,
@@ -98,7 +98,7 @@ std::string UserService::Apply(const Config& config, bool is_rereading) {
 
 std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets,
                                    const Config& config) {
-  // A certificate that is asked for is as good as a password.
+  // A required certificate protects as well as a password.
   const bool asks_for_certificates = config.tls_auth_clients == "required";
   is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
     return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);
