@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
           return kWrongOptions;
         }
       }
-      std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": right\n";
+      std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": valid\n";
       return EXIT_SUCCESS;
     case Action::kCheckData:
       return fairlock::server::PrintDataReport(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;

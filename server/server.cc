@@ -237,7 +237,8 @@ std::string Server::Apply(const Config& config) {
   const auto wanted = static_cast<std::size_t>(config.max_clients);
   const std::size_t room = MakeRoomForClients(wanted, config);
   if (room < wanted) {
-    return "the limit of open files has room for max_clients " + std::to_string(room) + " at most";
+    return "max_clients must be at most " + std::to_string(room) +
+           ", which the limit on open files allows";
   }
   if (std::string error = users_.Apply(config, is_rereading_); !error.empty()) return error;
   loop_.set_connections_max(wanted);
@@ -348,7 +349,7 @@ void Server::Reload() {
   for (const std::string& name : reloaded.ignored) {
     log_.Warning("SIGHUP: {} is read at the start only; restart the server to change it", name);
   }
-  if (reloaded.error.empty()) log_.Info("SIGHUP: the options were read anew");
+  if (reloaded.error.empty()) log_.Info("SIGHUP: the options were reloaded");
   tls_.Reload(settings_.config());
   if (is_ready_) SystemdService::TellReloaded();
 }

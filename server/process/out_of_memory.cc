@@ -30,8 +30,8 @@ void WriteLine(int descriptor) {
   std::array<char, 256> line{};
   const int size = std::snprintf(
       line.data(), line.size(),
-      "%s.%03d+00:00 error ended: the system gives no more memory; what was acknowledged is kept "
-      "as after a kill (durability)\n",
+      "%s.%03d+00:00 error ended: the system refused to give more memory; acknowledged changes "
+      "survive as after a kill (durability)\n",
       time.data(), static_cast<int>(now_us / 1000 % 1000));
   pollfd polled{.fd = descriptor, .events = POLLOUT, .revents = 0};
   if (poll(&polled, 1, 0) <= 0) return;

@@ -70,9 +70,9 @@ bool PrintDataReport(const Config& config) {
   std::cout << folder << ": snapshot " << report->generation << " of " << report->slices
             << " slices, batches " << report->first_batch << " to " << report->last_batch << '\n'
             << "holds " << rows(storage::RowKind::kHold) << ", places "
-            << rows(storage::RowKind::kPlace) << ", cooling rooms "
-            << rows(storage::RowKind::kCooldown) << ", limits " << rows(storage::RowKind::kLimit)
-            << ", tokens below " << report->token_ceiling << '\n';
+            << rows(storage::RowKind::kPlace) << ", cooldowns " << rows(storage::RowKind::kCooldown)
+            << ", limits " << rows(storage::RowKind::kLimit) << ", tokens below "
+            << report->token_ceiling << '\n';
   for (const std::string& damage : report->damages) std::cout << "damage: " << damage << '\n';
   std::cout << (report->is_whole() ? "whole\n" : "damaged\n");
   return report->is_whole();
@@ -98,7 +98,7 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   if (!report->is_whole()) return refuse(backup + " is damaged: " + report->damages.front());
   const fs::path parent = fs::absolute(folder, error).lexically_normal().parent_path();
   if (!error) fs::create_directories(parent, error);
-  if (error) return refuse("cannot make the folder " + parent.string() + ": " + error.message());
+  if (error) return refuse("cannot create the folder " + parent.string() + ": " + error.message());
   const std::string partial = folder + ".restoring";
   fs::remove_all(partial, error);
   fs::copy(backup, partial, fs::copy_options::recursive, error);
@@ -109,8 +109,8 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   if (!error) fs::rename(partial, folder, error);
   if (error) return refuse("cannot copy " + backup + " to " + folder + ": " + error.message());
   fs::remove(folder + ".initialised", error);
-  std::cout << folder << " is made from " << backup
-            << "; at the next start its tokens begin higher than any that were granted\n";
+  std::cout << folder << " was restored from " << backup
+            << "; tokens of the next start are higher than all that were granted\n";
   return true;
 }
 

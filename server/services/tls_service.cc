@@ -89,7 +89,7 @@ void TlsService::Reload(const Config& config) {
   if (resp_ == nullptr && http_ == nullptr) return;
   const std::string error = ReadCertificates(config);
   if (!error.empty()) {
-    log_.Error("SIGHUP: the certificates of TLS stay as they were: {}", error);
+    log_.Error("SIGHUP: the TLS certificates were not reloaded: {}", error);
   }
 }
 

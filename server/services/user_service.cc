@@ -24,7 +24,7 @@ constexpr std::size_t kChecksMax = 64;
 
 constexpr const char* kOpenDoor =
     "other machines can connect (bind) and no password is needed: give --requirepass or "
-    "--acl-file, bind to 127.0.0.1, or let everybody in with --allow-open-bind yes";
+    "--acl-file, bind to 127.0.0.1, or allow it with --allow-open-bind yes";
 
 access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vocabulary) {
   access::UserSource source{.acl_text = std::nullopt, .default_password = config.requirepass};
@@ -106,7 +106,8 @@ std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets
   const bool is_open = parts_.access.users().IsOpen();
   if (is_reachable_ && is_open && !may_be_open_) return kOpenDoor;
   if (is_reachable_ && is_open) {
-    log_.Warning("allow_open_bind: everybody who reaches the port can take and break every lock");
+    log_.Warning(
+        "allow_open_bind: every client that reaches the port can take and break every lock");
   }
   return "";
 }

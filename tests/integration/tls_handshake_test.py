@@ -332,7 +332,7 @@ class Unfinished(TlsCase):
                     pass
                 self.assertLess(time.monotonic() - begun, 5)
         self.assertStillServes()
-        self.assertTrue(eventually(lambda: "handshakes of TLS that failed" in server.output()))
+        self.assertTrue(eventually(lambda: "failed TLS handshakes" in server.output()))
 
 
 class WrongPort(TlsCase):
@@ -353,8 +353,8 @@ class WrongPort(TlsCase):
                 connect(server.port, self.certificates.context())
         server.stop()
         log = server.output()
-        self.assertEqual(log.count("clients that speak TLS to the port without it"), 1)
-        self.assertIn("tls_port is for them", log)
+        self.assertEqual(log.count("TLS clients on the port without TLS"), 1)
+        self.assertIn("they should use tls_port", log)
 
 
 class Options(TlsCase):
