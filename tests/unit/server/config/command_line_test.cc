@@ -74,7 +74,8 @@ TEST(CommandLine, SaysWhatIsWrongAndWhatWouldBeRight) {
 }
 
 TEST(CommandLine, NamesAreNotAbbreviatedAndKeepTheirCase) {
-  EXPECT_THAT(Read({"--por", "1"}).error, HasSubstr("'--por' is not an option; --port would be"));
+  EXPECT_THAT(Read({"--por", "1"}).error,
+              HasSubstr("'--por' is not an option; did you mean --port?"));
   EXPECT_THAT(Read({"--PORT", "1"}).error, HasSubstr("'--PORT' is not an option"));
 }
 
