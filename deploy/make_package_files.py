@@ -47,7 +47,7 @@ def entry(term, text):
 
 
 def options_of_the_file(config):
-    """`# comment` lines, `# Right: ...`, then `name: value`, as --print-config prints them."""
+    """`# comment` lines, `# Allowed: ...`, then `name: value`, as --print-config prints them."""
     entries = []
     for block in config.split("\n\n")[1:]:
         lines = block.strip().splitlines()

@@ -1,4 +1,4 @@
-// fairlockd: reads its options, then serves.
+// The main program of fairlockd.
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -30,7 +30,7 @@ int Fail(const std::string& error) {
   return EXIT_FAILURE;
 }
 
-// The exit status; why the server could not start or go on stands in `failure`.
+// Returns the exit status; sets `failure` to the reason if the server could not start or go on.
 int RunServer(const CommandLine& line, std::span<const char* const> arguments,
               fairlock::server::Log& log, std::string& failure) {
   fairlock::server::Server server(line.config, line.config_file, log);
@@ -60,7 +60,7 @@ int Serve(const CommandLine& line, std::span<const char* const> arguments) {
   if (log == nullptr) return Fail(error);
   fairlock::server::EndWhenOutOfMemory(log->descriptor());
   const int status = RunServer(line, arguments, *log, error);
-  // Its lines stand before the error, not within.
+  // Flush the log first, so that the error is printed after its lines.
   log.reset();
   return error.empty() ? status : Fail(error);
 }
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
           return kWrongOptions;
         }
       }
-      std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": right\n";
+      std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": valid\n";
       return EXIT_SUCCESS;
     case Action::kCheckData:
       return fairlock::server::PrintDataReport(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
       return fairlock::server::PrintPasswordHash() ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kRun: {
       const int status = Serve(line, options);
-      // The database is not closed after a failure, and its threads still run.
+      // After a storage failure the database stays open and its threads still run.
       if (status == kStorageFailed) std::_Exit(status);
       return status;
     }

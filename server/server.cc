@@ -24,7 +24,8 @@ namespace fairlock::server {
 
 namespace {
 
-// How many of the wanted connections there is room for, beside handshakes that are under way.
+// Raises the limit on open files for `wanted` connections and the TLS handshakes in progress.
+// Returns how many connections fit.
 std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
   const bool is_https = config.http_port != 0 && config.http_tls == "yes";
   const std::int64_t entrances = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
@@ -46,7 +47,7 @@ Config FitToDescriptorLimit(Config config, Log& log) {
   return config;
 }
 
-// As the option says it: 0 is no bound.
+// Converts an option for which 0 means no limit.
 std::uint64_t Bound(std::int64_t count_max) {
   return count_max == 0 ? std::numeric_limits<std::uint64_t>::max()
                         : static_cast<std::uint64_t>(count_max);
@@ -88,7 +89,7 @@ script::ScriptLimits ScriptLimitsOf(const Config& config) {
           .cached_scripts_max = static_cast<std::size_t>(config.script_cache)};
 }
 
-// What clients send and nobody has asked to be kept takes little of the memory for locks.
+// Limits unexecuted input to a small part of max_memory, which is meant for locks.
 std::size_t InputBytesMax(const Config& config) {
   constexpr std::int64_t kPartOfMemory = 10;
   std::int64_t bytes_max = config.input_limit_total;
@@ -124,7 +125,7 @@ net::ListenOptions RespListenOptions(const Config& config) {
           .backlog = static_cast<int>(config.tcp_backlog)};
 }
 
-// Who can connect, as far as the options say; of sockets that systemd opens they say nothing.
+// Who can connect according to the options; sockets opened by systemd are not considered.
 std::string_view ReachOf(const Config& config) {
   const bool is_tcp = config.port != 0 || config.tls_port != 0;
   const bool is_for_all = is_tcp && !std::ranges::all_of(config.bind, IsLoopback);
@@ -174,7 +175,7 @@ std::string Server::Start(bool initialises) {
   const Config& config = settings_.config();
   log_.Info("fairlockd {} starts, process {}; {}", Version(), facts_.process_id, ReachOf(config));
   if (std::string error = users_.Load(config); !error.empty()) return error;
-  // Before anybody can connect, so that a server that was seen to serve stops in good order.
+  // Before any client can connect, so that a server that has accepted a client stops cleanly.
   StopOnSignals();
   if (std::string error = tls_.Start(config, http_.connections()); !error.empty()) return error;
   if (std::string error = http_.Start(config, tls_.http_entrance()); !error.empty()) return error;
@@ -188,7 +189,7 @@ std::string Server::Start(bool initialises) {
   for (const net::ListeningSocket& socket : listening.sockets) {
     log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
-  // Until the data is read, requests are answered by -LOADING.
+  // Requests get -LOADING until the data is read.
   keeping_.Start(config, initialises, FilesOf(config, facts_.config_file));
   StartListening(std::move(listening.sockets));
   systemd_.StartWatchdog();
@@ -236,7 +237,8 @@ std::string Server::Apply(const Config& config) {
   const auto wanted = static_cast<std::size_t>(config.max_clients);
   const std::size_t room = MakeRoomForClients(wanted, config);
   if (room < wanted) {
-    return "the limit of open files has room for max_clients " + std::to_string(room) + " at most";
+    return "max_clients must be at most " + std::to_string(room) +
+           ", which the limit on open files allows";
   }
   if (std::string error = users_.Apply(config, is_rereading_); !error.empty()) return error;
   loop_.set_connections_max(wanted);
@@ -325,7 +327,7 @@ void Server::OnSignal(int signal) {
   RequestStop("SIG" + std::string(sigabbrev_np(signal)));
 }
 
-// At once, whatever the loop does: it may be waiting for the disk.
+// Ends at once even if the loop is blocked, for example by the disk.
 void Server::EndAtNextSignal() {
   struct sigaction ending {};
   ending.sa_handler = [](int) { std::_Exit(EXIT_FAILURE); };
@@ -347,7 +349,7 @@ void Server::Reload() {
   for (const std::string& name : reloaded.ignored) {
     log_.Warning("SIGHUP: {} is read at the start only; restart the server to change it", name);
   }
-  if (reloaded.error.empty()) log_.Info("SIGHUP: the options were read anew");
+  if (reloaded.error.empty()) log_.Info("SIGHUP: the options were reloaded");
   tls_.Reload(settings_.config());
   if (is_ready_) SystemdService::TellReloaded();
 }

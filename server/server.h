@@ -1,4 +1,4 @@
-// Builds, starts and stops all parts of the server.
+// Creates, starts and stops all parts of the server.
 #pragma once
 
 #include <boost/asio/signal_set.hpp>
@@ -28,22 +28,22 @@ namespace fairlock::server {
 
 enum class RunEnd : std::uint8_t { kStopped, kNotLoaded, kStorageFailed };
 
-// Made, started and run by one thread.
+// Used by one thread.
 class Server {
  public:
-  // `log` must outlive it. `config_file` may be empty.
+  // `log` must outlive the server. `config_file` may be empty.
   Server(const Config& config, const std::string& config_file, Log& log);
 
-  // What SIGHUP reads anew: the same files and arguments as at the start.
+  // Called at SIGHUP to read the configuration file and arguments again.
   void set_reread(std::function<CommandLine()> reread) { reread_ = std::move(reread); }
 
-  // Opens all sockets, and begins to read the data. Empty: done; else what went wrong, and what to
-  // do about it. `initialises`: an empty data folder is meant to be empty.
+  // Opens all sockets and starts reading the data. Returns an empty string, or the error and its
+  // remedy. `initialises`: the data folder may be empty.
   [[nodiscard]] std::string Start(bool initialises);
   // Serves until SIGTERM, SIGINT or SHUTDOWN, or until the data cannot be read or written; a second
   // signal ends the process at once.
   [[nodiscard]] RunEnd Run();
-  // Of a run that did not end as it was told to.
+  // Why the run ended, if it was not stopped by a signal or SHUTDOWN.
   std::string end_reason() const { return keeping_.error(); }
 
  private:

@@ -1,14 +1,14 @@
-// Who can reach an address.
+// Whether an address can be reached from other machines.
 #pragma once
 
 #include <string_view>
 
 namespace fairlock::server {
 
-// As `bind` has it: this machine only.
+// Whether an entry of `bind` is a loopback address.
 bool IsLoopback(std::string_view address);
 
-// The same of a socket's name, as "127.0.0.1:3247", "[::1]:3247" or "unix:/run/fairlock.sock".
+// The same for the name of a socket: "127.0.0.1:3247", "[::1]:3247", "unix:/run/fairlock.sock".
 bool IsLocalSocket(std::string_view name);
 
 }  // namespace fairlock::server

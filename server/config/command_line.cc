@@ -13,7 +13,7 @@ namespace fairlock::server {
 
 namespace {
 
-// What was given, before any of it is judged.
+// The arguments as given, not yet validated.
 struct GivenOptions {
   bool check_config = false;
   bool print_config = false;
@@ -24,7 +24,7 @@ struct GivenOptions {
   bool help = false;
   std::string config_file;
   std::string backup;
-  std::vector<std::vector<std::string>> values;  // by row of the table; the last one counts
+  std::vector<std::vector<std::string>> values;  // indexed like AllOptions(); the last value wins
 };
 
 void Describe(CLI::App& app, GivenOptions& given) {
@@ -58,25 +58,25 @@ std::string ExplainUnknown(const std::string& argument) {
   std::string text = "command line: " + command::Quoted(argument);
   if (!argument.starts_with("-")) {
     return text +
-           " belongs to no option; `--option value` would be right, and --config FILE for a "
-           "configuration file";
+           " belongs to no option: use `--option value`, or --config FILE for a configuration "
+           "file";
   }
   text += " is not an option; ";
   const std::string_view nearest = NearestOptionName(NameInFile(argument));
-  if (!nearest.empty()) text += CommandLineName(nearest) + " would be right; ";
+  if (!nearest.empty()) text += "did you mean " + CommandLineName(nearest) + "? ";
   return text + "`fairlockd --help` lists all options";
 }
 
 std::string ExplainMissingValue(std::span<const char* const> arguments, const CLI::Error& error) {
-  // CLI11 begins the message with the name of the option that it was busy with.
+  // CLI11's message begins with the name of the option that it was parsing.
   const std::string message = error.what();
   const std::string name = message.substr(0, message.find_first_of(": "));
   for (const Option& option : AllOptions()) {
     if (CommandLineName(option.name) != name) continue;
-    return "command line: " + name + " has no value; " + DescribeValues(option) + " would be right";
+    return "command line: " + name + " must be " + DescribeValues(option) + ", got no value";
   }
   const bool is_config = !arguments.empty() && name == "--config";
-  return "command line: " + message + (is_config ? "; --config FILE would be right" : "");
+  return "command line: " + message + (is_config ? "; use --config FILE" : "");
 }
 
 std::string ApplyGiven(const GivenOptions& given, Config& config) {
@@ -90,8 +90,8 @@ std::string ApplyGiven(const GivenOptions& given, Config& config) {
     }
     const std::string right = SetOption(option, value, config);
     if (right.empty()) continue;
-    return "command line: " + CommandLineName(option.name) + ": " + command::Quoted(value) +
-           " is wrong; " + right + " would be right";
+    return "command line: " + CommandLineName(option.name) + " must be " + right + ", got " +
+           command::Quoted(value);
   }
   return "";
 }
@@ -106,11 +106,11 @@ Action ActionOf(const GivenOptions& given) {
   return given.backup.empty() ? Action::kRun : Action::kRestore;
 }
 
-// All that stands on the command line; the error if it cannot be taken apart.
+// Parses the command line into `given`. Returns the error, or an empty string.
 std::string ParseArguments(std::span<const char* const> arguments, GivenOptions& given) {
   CLI::App app;
   Describe(app, given);
-  // CLI11 wants them in reverse order.
+  // CLI11 expects the arguments in reverse order.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);

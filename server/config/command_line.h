@@ -24,9 +24,9 @@ struct CommandLine {
   Action action = Action::kRun;
   std::string config_file;   // absolute; empty: none
   Config config;             // defaults, then the file, then the command line
-  bool initialises = false;  // an empty data folder is meant to be one
-  std::string backup;        // of kRestore
-  std::string error;         // what is wrong, and what would be right; empty: nothing
+  bool initialises = false;  // the data folder may be empty (--init)
+  std::string backup;        // kRestore: the backup's path
+  std::string error;         // what is wrong and what is allowed; empty: no error
 };
 
 // `arguments` without the program's name.

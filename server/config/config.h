@@ -1,4 +1,4 @@
-// Everything that can be configured, as the server uses it.
+// The server's configuration.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace fairlock::server {
 
-// The values of all options; config_options.h says what each means and which values it takes.
+// The values of all options; config_options.cc has the meaning and allowed values of each.
 // Durations are in milliseconds, sizes in bytes.
 struct Config {
   std::int64_t port = 0;
@@ -15,7 +15,7 @@ struct Config {
   std::string unix_socket;
   std::int64_t unix_socket_permissions = 0;
   std::int64_t max_clients = 0;
-  std::int64_t max_clients_per_address = 0;  // 0: any number, as with all that begin so
+  std::int64_t max_clients_per_address = 0;  // 0: unlimited
   std::int64_t tcp_backlog = 0;
   std::int64_t tcp_keepalive = 0;
   std::int64_t tcp_user_timeout = 0;
@@ -46,8 +46,8 @@ struct Config {
   std::int64_t unauthenticated_timeout = 0;
 
   std::int64_t output_limit = 0;
-  std::int64_t output_limit_total = 0;  // 0: none, as request_deadline
-  std::int64_t input_limit_total = 0;   // the same
+  std::int64_t output_limit_total = 0;  // 0: no limit; also for request_deadline
+  std::int64_t input_limit_total = 0;   // 0: no limit of its own
   std::int64_t request_deadline = 0;
   std::int64_t request_limit = 0;
   std::int64_t argument_limit = 0;
@@ -83,7 +83,7 @@ struct Config {
   std::int64_t history_memory = 0;
   std::int64_t stats_labels = 0;
   std::vector<std::string> labels;  // GLOB=LABEL each
-  std::int64_t log_waits_over = 0;  // 0: off, as log_holds_over
+  std::int64_t log_waits_over = 0;  // 0: off; also for log_holds_over
   std::int64_t log_holds_over = 0;
 
   std::string durability;

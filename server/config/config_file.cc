@@ -22,7 +22,7 @@ std::string At(const std::string& file, const YAML::Mark& mark) {
   return file + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": ";
 }
 
-// A scalar as it stands, a list with commas; nothing for anything else.
+// A scalar unchanged, a list joined by commas; nullopt for anything else.
 std::optional<std::string> ValueText(const YAML::Node& value) {
   if (value.IsNull()) return "";
   if (value.IsScalar()) return value.Scalar();
@@ -40,18 +40,18 @@ std::string ExplainUnknown(std::string_view name, const std::string& value) {
       "unknown option " + command::Quoted(name) + " (value " + command::Quoted(value) + "); ";
   const std::string_view nearest = NearestOptionName(name);
   if (!nearest.empty()) {
-    text.append(nearest).append(" would be right; ");
+    text.append("did you mean ").append(nearest).append("? ");
   }
   return text + "`fairlockd --help` lists all options";
 }
 
-// What somebody meant to give as a value may stand behind a # and be none. Nothing at all must not
-// be taken for a text without a letter: then there would be no password.
+// An unquoted value that begins with # is a comment. A missing value must not be read as an empty
+// text: `requirepass:` would then turn the password off.
 std::string ExplainMissing(const Option& option) {
   Config scratch;
   const bool may_be_empty = SetOption(option, "", scratch).empty();
-  return std::string(option.name) + " has no value (what stands behind \" #\" is a comment); " +
-         DescribeValues(option) + " would be right" + (may_be_empty ? ", \"\" for none" : "");
+  return std::string(option.name) + " has no value (text after \" #\" is a comment); it must be " +
+         DescribeValues(option) + (may_be_empty ? ", \"\" for none" : "");
 }
 
 std::string SetFromNode(const std::string& name, const YAML::Node& value, Config& config) {
@@ -62,22 +62,21 @@ std::string SetFromNode(const std::string& name, const YAML::Node& value, Config
   const bool fits = text && (!value.IsSequence() || IsList(*option));
   const std::string right = fits ? SetOption(*option, *text, config) : DescribeValues(*option);
   if (right.empty()) return "";
-  return name + ": " + command::Quoted(text.value_or("a map")) + " is wrong; " + right +
-         " would be right";
+  return name + " must be " + right + ", got " + command::Quoted(text.value_or("a map"));
 }
 
 std::string ReadNode(const YAML::Node& root, const std::string& name, Config& config) {
   if (root.IsNull()) return "";  // nothing but comments
   if (!root.IsMap()) {
-    return At(name, root.Mark()) + "lines of the form `option: value` would be right";
+    return At(name, root.Mark()) + "must contain lines of the form `option: value`";
   }
   std::set<std::string> seen;
   for (const auto& entry : root) {
     const std::string place = At(name, entry.first.Mark());
-    if (!entry.first.IsScalar()) return place + "the name of an option would be right here";
+    if (!entry.first.IsScalar()) return place + "must be the name of an option";
     const std::string& option = entry.first.Scalar();
     if (!seen.insert(option).second) {
-      return place + option + " is given a second time; once would be right";
+      return place + option + " is given a second time; give each option once";
     }
     const std::string wrong = SetFromNode(option, entry.second, config);
     if (!wrong.empty()) return place + wrong;
@@ -85,7 +84,7 @@ std::string ReadNode(const YAML::Node& root, const std::string& name, Config& co
   return "";
 }
 
-// Only notes where a document begins.
+// Records where the current document begins.
 class DocumentBegin final : public YAML::EventHandler {
  public:
   const YAML::Mark& mark() const { return mark_; }
@@ -107,7 +106,7 @@ class DocumentBegin final : public YAML::EventHandler {
   YAML::Mark mark_;
 };
 
-// YAML::LoadAll finds documents without end behind some texts that are no YAML.
+// YAML::LoadAll never ends on some invalid texts: it keeps finding further documents.
 std::optional<YAML::Mark> FindSecondDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -122,11 +121,11 @@ std::string ReadConfigText(const std::string& text, const std::string& name, Con
   try {
     const std::optional<YAML::Mark> second = FindSecondDocument(text);
     if (second) {
-      return At(name, *second) + "a second document of YAML begins here (---); one would be right";
+      return At(name, *second) + "a second YAML document begins here (---); only one is allowed";
     }
     return ReadNode(YAML::Load(text), name, config);
   } catch (const YAML::Exception& error) {
-    // It may name bytes of the file as they are.
+    // The message may contain raw bytes of the file.
     constexpr std::size_t kShown = 200;
     return At(name, error.mark) + "not YAML: " + command::Escaped(error.msg, kShown);
   }
@@ -139,7 +138,7 @@ std::string ReadConfigFile(const std::string& path, Config& config) {
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   if (!file || is_folder) {
     const std::string reason = is_folder ? "Is a directory" : std::strerror(errno);
-    return path + ": " + reason + "; the path of a readable file would be right";
+    return path + ": must be a readable file: " + reason;
   }
   std::ostringstream text;
   text << file.rdbuf();

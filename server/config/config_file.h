@@ -7,11 +7,11 @@
 
 namespace fairlock::server {
 
-// Sets what the file says and leaves the rest. Empty: done. Else the first thing that is wrong,
-// with file, line, option, value and what would be right.
+// Sets the options that the file gives and leaves the others. Returns an empty string, or the first
+// error with file, line, option, value and allowed values.
 [[nodiscard]] std::string ReadConfigFile(const std::string& path, Config& config);
 
-// The same for text that is at hand; `name` stands for the file in messages.
+// The same for a text in memory; messages call it `name`.
 [[nodiscard]] std::string ReadConfigText(const std::string& text, const std::string& name,
                                          Config& config);
 

@@ -32,75 +32,79 @@ constexpr auto kOptions = std::to_array<Option>({
     {"port", OptionType::kNumber, "3247", 0, 65535, false, "port", &Config::port,
      "TCP port for clients. 0: no TCP."},
     {"bind", OptionType::kList, "127.0.0.1, -::1", 0, 0, false, "bind", &Config::bind,
-     "Addresses to listen on; * is every address. With a - in front it may be missing on this "
-     "machine."},
+     "Addresses to listen on; * means every address. An address prefixed with - may be missing on "
+     "this machine."},
     {"unix_socket", OptionType::kText, "", 0, 0, false, "unixsocket", &Config::unix_socket,
      "Path of a unix socket for clients. Empty: none."},
     {"unix_socket_permissions", OptionType::kPermissions, "0700", 0, 0777, false, "unixsocketperm",
-     &Config::unix_socket_permissions, "Who may connect to the unix socket, as chmod says it."},
+     &Config::unix_socket_permissions, "Permissions of the unix socket, as for chmod."},
     {"max_clients", OptionType::kNumber, "10000", 1, 1'000'000, true, "maxclients",
      &Config::max_clients,
-     "Connections at the same time; more are refused. Lowered to what the limit on open files "
-     "leaves."},
+     "Maximum number of connections; further ones are refused. Reduced at the start if the limit "
+     "on open files is too low."},
     {"max_clients_per_address", OptionType::kNumber, "0", 0, 1'000'000, true, "",
      &Config::max_clients_per_address,
-     "Connections of one address (of IPv6: of one /64) at the same time, handshakes of TLS too; "
-     "more are refused. A unix socket has none. 0: any number."},
+     "Maximum number of connections from one address (IPv6: one /64), including TLS handshakes; "
+     "further ones are refused. Does not apply to unix sockets. 0: unlimited."},
     {"tcp_backlog", OptionType::kNumber, "511", 1, 65535, false, "tcp-backlog",
      &Config::tcp_backlog,
-     "Connections that may wait to be accepted; the kernel cuts it to net.core.somaxconn."},
+     "Maximum number of connections waiting to be accepted; the kernel caps it at "
+     "net.core.somaxconn."},
     {"tcp_keepalive", OptionType::kSeconds, "5m", 0, kDay, false, "tcp-keepalive",
      &Config::tcp_keepalive,
-     "After so much silence a client's machine is asked whether it lives; after half of "
-     "tcp_user_timeout, if that is less. 0: never."},
+     "Idle time before the first TCP keepalive probe; half of tcp_user_timeout, if that is less. "
+     "0: no probes."},
     {"tcp_user_timeout", OptionType::kDuration, "1m", 0, kDay, false, "", &Config::tcp_user_timeout,
-     "How long sent bytes, or questions whether it lives, may stay unanswered by a client's "
-     "machine until the connection counts as lost. 0: as long as the kernel tries."},
+     "How long sent data or keepalive probes may stay unacknowledged before the connection counts "
+     "as lost. 0: the kernel's default."},
     {"tls_port", OptionType::kNumber, "0", 0, 65535, false, "tls-port", &Config::tls_port,
-     "TCP port for clients that speak TLS, on the addresses of bind; with port 0 it is the only "
-     "one. 0: none."},
+     "TCP port for TLS clients, on the addresses of bind. With port 0, clients can connect only by "
+     "TLS. 0: no TLS."},
     {"tls_cert_file", OptionType::kText, "", 0, 0, false, "tls-cert-file", &Config::tls_cert_file,
-     "The server's certificate, in PEM, with those between it and the root behind it. Read again "
-     "at SIGHUP, as the next two are."},
+     "The server's certificate in PEM, followed by the intermediate certificates. Reloaded at "
+     "SIGHUP, as are the next two files."},
     {"tls_key_file", OptionType::kText, "", 0, 0, false, "tls-key-file", &Config::tls_key_file,
-     "The certificate's key, in PEM, without a password."},
+     "The private key of the certificate, in PEM, without a password."},
     {"tls_ca_file", OptionType::kText, "", 0, 0, false, "tls-ca-cert-file", &Config::tls_ca_file,
-     "The certificates, in PEM, of those who vouch for clients."},
+     "Certificates, in PEM, of the authorities that sign client certificates."},
     {"tls_auth_clients", OptionType::kChoice, "no", 0, 0, false, "", &Config::tls_auth_clients,
-     "Whether clients of tls_port must show a certificate. optional: they may, and a wrong one is "
-     "refused.",
+     "Whether clients of tls_port must present a certificate. optional: they may, and an invalid "
+     "certificate is refused.",
      kAuthClients},
     {"tls_auth_clients_user", OptionType::kChoice, "no", 0, 0, false, "tls-auth-clients-user",
      &Config::tls_auth_clients_user,
-     "cn: a client whose certificate has the common name of a user is that user from the start, as "
-     "after AUTH; of another name it is who it would be without certificate.",
+     "cn: a client whose certificate has the common name of a user is logged in as that user from "
+     "the start, as after AUTH; any other certificate changes nothing.",
      kCertificateUsers},
     {"tls_ciphers", OptionType::kText, "ECDHE+AESGCM:ECDHE+CHACHA20", 0, 0, false, "tls-ciphers",
-     &Config::tls_ciphers, "Ciphers of TLS 1.2, as OpenSSL names them; empty: its own choice."},
+     &Config::tls_ciphers, "Ciphers of TLS 1.2, as OpenSSL names them. Empty: OpenSSL's default."},
     {"tls_ciphersuites", OptionType::kText, "", 0, 0, false, "tls-ciphersuites",
-     &Config::tls_ciphersuites, "Ciphers of TLS 1.3; empty: OpenSSL's own choice."},
+     &Config::tls_ciphersuites, "Cipher suites of TLS 1.3. Empty: OpenSSL's default."},
     {"tls_handshake_timeout", OptionType::kDuration, "10s", 100 * kMs, 10 * 60 * kSecond, false, "",
      &Config::tls_handshake_timeout,
-     "Who has not finished the handshake of TLS after so long is closed."},
+     "Connections that have not completed the TLS handshake within this time are closed."},
     {"tls_max_handshakes", OptionType::kNumber, "1000", 1, 100'000, false, "",
      &Config::tls_max_handshakes,
-     "Handshakes of TLS at the same time, beside max_clients; more wait in the kernel, and who has "
-     "sent nothing for half a second makes room for them."},
+     "Maximum number of TLS handshakes in progress, in addition to max_clients. Further ones wait "
+     "in the kernel; connections that have sent nothing for half a second are closed to make room "
+     "for them."},
     {"http_port", OptionType::kNumber, "3248", 0, 65535, false, "", &Config::http_port,
-     "TCP port for metrics, the HTTP API and the page of the operator. 0: none of them."},
+     "TCP port for metrics, the HTTP API and the dashboard. 0: no HTTP."},
     {"http_bind", OptionType::kList, "127.0.0.1, -::1", 0, 0, false, "", &Config::http_bind,
-     "Addresses to listen on for HTTP. If others can reach one, http_token_file is needed."},
+     "Addresses to listen on for HTTP. If other machines can reach one of them, http_token_file is "
+     "required."},
     {"http_hosts", OptionType::kList, "localhost", 0, 0, false, "", &Config::http_hosts,
-     "Names by which browsers may call this server, besides numeric addresses."},
+     "Host names by which browsers may address this server, besides numeric addresses."},
     {"http_token_file", OptionType::kText, "", 0, 0, false, "", &Config::http_token_file,
-     "A file with one word, at least 16 characters: who presents it may change things over HTTP. "
-     "Empty: only users with a password may, what they may by commands."},
+     "A file with one word of at least 16 characters, the token that allows changes over HTTP. "
+     "Empty: only users with a password may make changes, within the commands that they may use."},
     {"http_tls", OptionType::kChoice, "no", 0, 0, false, "", &Config::http_tls,
-     "Whether http_port speaks HTTPS, with the certificate of tls_cert_file. Clients need none "
-     "there.",
+     "Whether http_port speaks HTTPS, with the certificate of tls_cert_file. HTTPS clients need no "
+     "certificate.",
      kNoYes},
     {"http_max_clients", OptionType::kNumber, "100", 1, 10'000, false, "",
-     &Config::http_max_clients, "HTTP connections at the same time; the idle ones give way."},
+     &Config::http_max_clients,
+     "Maximum number of HTTP connections; idle ones are closed to make room for new ones."},
     {"requirepass",
      OptionType::kText,
      "",
@@ -109,157 +113,163 @@ constexpr auto kOptions = std::to_array<Option>({
      true,
      "requirepass",
      &Config::requirepass,
-     "Password of the user default, who may do everything: the text, or what `fairlockd "
-     "--hash-password` prints. Empty: that user needs none, unless acl_file says otherwise.",
+     "Password of the user default, who may do everything: the password itself, or its hash as "
+     "printed by `fairlockd --hash-password`. Empty: that user needs no password, unless acl_file "
+     "says otherwise.",
      {},
      true},
     {"acl_file", OptionType::kText, "", 0, 0, false, "aclfile", &Config::acl_file,
-     "A file with users, their passwords and what they may do; SIGHUP and ACL LOAD read it anew. "
-     "Empty: there is only the user default."},
+     "A file with users, their passwords and their permissions; SIGHUP and ACL LOAD reload it. "
+     "Empty: the only user is default."},
     {"allow_open_bind", OptionType::kChoice, "no", 0, 0, true, "", &Config::allow_open_bind,
-     "yes: serve although other machines can connect (bind) and no password is needed, so that all "
-     "who reach the port can take and break every lock. no: do not start then.",
+     "yes: serve even if other machines can connect (bind) and no password is required, so that "
+     "every client that reaches the port can take and break every lock. no: refuse to start in "
+     "that case.",
      kNoYes},
     {"max_failed_log_ins", OptionType::kNumber, "20", 0, 100'000, true, "",
      &Config::max_failed_log_ins,
-     "Log-ins from one address that may fail at once, and again in each minute; then further ones "
-     "are refused unread. 0: any number."},
+     "Maximum number of failed log-ins from one address per minute; further attempts are refused "
+     "without checking the password. 0: unlimited."},
     {"max_unauthenticated_clients", OptionType::kNumber, "0", 0, 1'000'000, true, "",
      &Config::max_unauthenticated_clients,
-     "Connections that must log in and have not; of more the one that has taken longest is closed. "
-     "0: any number."},
+     "Maximum number of connections that must log in and have not yet; beyond it, the oldest of "
+     "them is closed. 0: unlimited."},
     {"unauthenticated_timeout", OptionType::kDuration, "10s", 0, kDay, true, "",
      &Config::unauthenticated_timeout,
-     "A connection that must log in and has not after so long is closed. 0: it may take its time."},
+     "A connection that must log in and has not done so within this time is closed. 0: no limit."},
     {"output_limit", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::output_limit,
      "A connection with more unread replies than this is closed."},
     {"output_limit_total", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "",
      &Config::output_limit_total,
-     "When the unread replies of all connections take more memory, those with the most are closed. "
-     "0: no bound."},
+     "When the unread replies of all connections take more memory than this, the connections with "
+     "the most are closed. 0: no limit."},
     {"input_limit_total", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "",
      &Config::input_limit_total,
-     "When what all connections have sent and cannot be executed yet takes more memory, or more "
-     "than a tenth of max_memory, those with the most are closed, first those who have not logged "
-     "in. 0: no bound of its own."},
+     "When the unexecuted input of all connections takes more memory than this, or more than a "
+     "tenth of max_memory, the connections with the most are closed, starting with those that have "
+     "not logged in. 0: only the limit by max_memory."},
     {"request_deadline", OptionType::kDuration, "30s", 0, kDay, true, "", &Config::request_deadline,
-     "A request whose first bytes have come must be there whole after so long; else the connection "
-     "is closed. 0: it may take any time."},
+     "A request must arrive completely within this time after its first bytes; otherwise the "
+     "connection is closed. 0: no limit."},
     {"request_limit", OptionType::kSize, "1mb", 16 * kKb, kGb, true, "", &Config::request_limit,
-     "The largest request, in all its bytes."},
+     "Maximum size of a request in bytes."},
     {"argument_limit", OptionType::kSize, "512kb", 16 * kKb, 512 * kMb, true, "proto-max-bulk-len",
-     &Config::argument_limit, "The largest argument of a request."},
+     &Config::argument_limit, "Maximum size of one argument of a request."},
     {"argument_count_limit", OptionType::kNumber, "16384", 64, 1'048'576, true, "",
-     &Config::argument_count_limit, "The most arguments of a request."},
+     &Config::argument_count_limit, "Maximum number of arguments of a request."},
     {"inline_limit", OptionType::kSize, "64kb", kKb, kMb, true, "", &Config::inline_limit,
-     "The longest request typed as a plain line."},
+     "Maximum length of an inline request, one typed as a plain line."},
     {"default_lease", OptionType::kDuration, "30s", kMs, 365 * kDay, true, "",
-     &Config::default_lease, "The lease of a LOCK that gives none."},
+     &Config::default_lease, "The lease of a LOCK request that gives none."},
     {"max_keep", OptionType::kDuration, "1m", 0, 24 * 3'600'000, true, "", &Config::max_keep,
-     "The longest KEEP, the time for which a place outlives its request."},
+     "Maximum of KEEP, the time for which a place in the queue outlives its request."},
     {"reconnect_grace", OptionType::kDuration, "2s", 0, 3'600'000, true, "",
      &Config::reconnect_grace,
-     "How long a waiter whose connection closed has its number in line; it delays nobody."},
+     "How long a waiter whose connection closed keeps its position in the queue; it delays "
+     "nobody."},
     {"max_locks", OptionType::kNumber, "0", 0, kCountMax, false, "", &Config::max_locks,
-     "Keys that are held or waited for; a request for one more is refused. 0: as many as fit."},
+     "Maximum number of keys that are held or waited for; requests for further keys are refused. "
+     "0: unlimited."},
     {"max_places", OptionType::kNumber, "0", 0, kCountMax, false, "", &Config::max_places,
-     "Requests that wait; one more is refused. 0: as many as fit."},
+     "Maximum number of waiting requests; further ones are refused. 0: unlimited."},
     {"max_places_per_key", OptionType::kNumber, "0", 0, kCountMax, true, "",
      &Config::max_places_per_key,
-     "Requests that wait for one key; one more is refused. 0: as many as fit."},
+     "Maximum number of requests waiting for one key; further ones are refused. 0: unlimited."},
     {"max_locks_per_connection", OptionType::kNumber, "0", 0, kCountMax, true, "",
      &Config::max_locks_per_connection,
-     "Locks that are held or waited for and were last asked for on one connection, each key of an "
-     "MLOCK by itself; one more is refused. 0: as many as fit."},
+     "Maximum number of locks held or waited for that were last requested on one connection, "
+     "counting each key of an MLOCK; further ones are refused. 0: unlimited."},
     {"max_memory", OptionType::kSize, "0", 0, 1024 * kGb, true, "maxmemory", &Config::max_memory,
-     "When more memory is in use than this, locks are renewed and released, but nothing new is "
-     "taken, waited for or subscribed to. 0: as much as there is."},
+     "When more memory than this is in use, locks can be renewed and released, but new locks, "
+     "waits and subscriptions are refused. 0: unlimited."},
     {"max_limit_overrides", OptionType::kNumber, "100", 0, 10'000, true, "",
      &Config::max_limit_overrides,
-     "Overrides of LIMIT at the same time. Each one costs a look at every request."},
+     "Maximum number of LIMIT overrides. Every request is compared with each of them."},
     {"deadlock_search", OptionType::kNumber, "10000", 0, 1'000'000, true, "",
      &Config::deadlock_search,
-     "Places and holds that are looked at to see whether a wait would never end; what is beyond "
-     "counts as able to go on. 0: no wait is refused."},
+     "Maximum number of places and holds to examine when checking whether a wait would deadlock; "
+     "anything beyond counts as free of deadlock. 0: no check, no wait is refused."},
     {"compat.end_native_leases", OptionType::kChoice, "no", 0, 0, true, "",
      &Config::compat_end_native_leases,
-     "Whether DEL, SET, EXPIRE, FLUSHALL and their kin, which know no owner, also end and change "
-     "what LOCK has granted. no: only what was taken by SET and its kin.",
+     "Whether DEL, SET, EXPIRE, FLUSHALL and similar commands, which know no owner, also end and "
+     "change locks granted by LOCK. no: only locks taken by SET and similar commands.",
      kNoYes},
     {"compat.keep_place", OptionType::kKeepRules, "0", 0, 0, true, "", &Config::compat_keep_place,
-     "A denied SET NX takes a place in line that outlives it by this long, once the same value has "
-     "asked twice within that time; for all keys, or as GLOB=DURATION each, of which the first "
-     "whose glob matches the key counts. Longer than the pauses of those who poll; no longer than "
-     "max_keep. 0: it takes none."},
+     "How long a denied SET NX keeps a place in the queue after the request, once the same value "
+     "has asked twice within that time. One duration for all keys, or GLOB=DURATION pairs, of "
+     "which the first whose glob matches the key counts. Should be longer than the clients' "
+     "polling interval; at most max_keep. 0: no place."},
     {"script_steps", OptionType::kNumber, "10000000", 10'000, kCountMax, true, "",
      &Config::script_steps,
-     "Instructions that one script may execute, and as much work of library functions; then it is "
-     "stopped. Nobody else is served while it runs: ten million take about 100 ms."},
+     "Maximum number of instructions of one script, including equivalent work in library "
+     "functions; beyond it the script is stopped. No other client is served while a script runs: "
+     "ten million take about 100 ms."},
     {"script_time", OptionType::kDuration, "1s", kMs, 60 * kSecond, true, "", &Config::script_time,
-     "A script that runs for longer is stopped, however few its instructions."},
+     "A script that runs longer than this is stopped, however few instructions it has executed."},
     {"script_memory", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::script_memory,
-     "Memory that one script may take beyond what it found; one that wants more ends with an "
-     "error."},
+     "Maximum memory that one script may allocate; beyond it the script ends with an error."},
     {"script_cache", OptionType::kNumber, "1000", 1, 1'000'000, true, "", &Config::script_cache,
-     "Scripts that are kept for EVALSHA, up to 4 MiB of text; the one longest not used goes "
-     "first."},
+     "Maximum number of scripts cached for EVALSHA, up to 4 MiB of text; the least recently used "
+     "script is evicted first."},
     {"max_subscriptions", OptionType::kNumber, "10000", 1, 1'000'000, true, "",
-     &Config::max_subscriptions, "Channels and patterns that one connection may be subscribed to."},
+     &Config::max_subscriptions,
+     "Maximum number of channels and patterns that one connection may subscribe to."},
     {"max_transaction_requests", OptionType::kNumber, "10000", 1, 1'000'000, true, "",
-     &Config::max_transaction_requests, "Requests between MULTI and EXEC."},
+     &Config::max_transaction_requests, "Maximum number of requests between MULTI and EXEC."},
     {"max_transaction_size", OptionType::kSize, "16mb", 64 * kKb, 1024 * kMb, true, "",
-     &Config::max_transaction_size, "Memory for the requests between MULTI and EXEC."},
+     &Config::max_transaction_size, "Maximum memory for the requests between MULTI and EXEC."},
     {"max_watched_keys", OptionType::kNumber, "1000", 1, 1'000'000, true, "",
-     &Config::max_watched_keys, "Keys that one connection may WATCH."},
+     &Config::max_watched_keys, "Maximum number of keys that one connection may WATCH."},
     {"notify_keyspace_events", OptionType::kKeyEvents, "AKE", 0, command::kKeyEventClassesMax, true,
      "notify-keyspace-events", &Config::notify_keyspace_events,
-     "Letters, as in Redis, for what is published of keys: K on __keyspace@<db>__:KEY, E on "
-     "__keyevent@<db>__:EVENT; $ set, g del and expire, x expired, A all. Empty: nothing."},
+     "Key events to publish, by Redis' letters: K on __keyspace@<db>__:KEY, E on "
+     "__keyevent@<db>__:EVENT; $ set, g del and expire, x expired, A all. Empty: none."},
     {"lock_events_to_all_patterns", OptionType::kChoice, "no", 0, 0, true, "",
      &Config::lock_events_to_all_patterns,
-     "Whether every PSUBSCRIBE pattern that matches, such as *, also gets the events of locks on "
-     "__lock@<db>__:KEY. no: only patterns that begin with __lock@ get them.",
+     "Whether every PSUBSCRIBE pattern that matches, such as *, also receives the lock events on "
+     "__lock@<db>__:KEY. no: only patterns that begin with __lock@ receive them.",
      kNoYes},
     {"history_memory", OptionType::kSize, "16mb", 0, kGb, false, "", &Config::history_memory,
-     "Memory for what HISTORY tells; an event takes about 100 bytes. At least 256kb; 0: none is "
-     "kept."},
+     "Memory for the events that HISTORY shows, about 100 bytes each. At least 256kb; 0: no "
+     "history."},
     {"stats_labels", OptionType::kNumber, "100", 0, 1000, false, "", &Config::stats_labels,
-     "Labels that STATS counts each by itself, the rest as other; each may take 140 KB. 0: nothing "
-     "is counted."},
+     "Maximum number of labels that STATS counts separately, at up to 140 KB each; all others are "
+     "counted together as other. 0: no counts by label."},
     {"labels", OptionType::kLabelRules, "", 0, 0, true, "", &Config::labels,
-     "Labels for requests without LABEL: GLOB=LABEL each; the first whose glob matches the key "
-     "counts. For a blank or a comma in a key write ?."},
+     "Labels for requests without LABEL, as GLOB=LABEL pairs; the first whose glob matches the key "
+     "counts. To match a blank or a comma in a key, write ?."},
     {"log_waits_over", OptionType::kDuration, "0", 0, 365 * kDay, true, "", &Config::log_waits_over,
-     "A wait in line that took longer is logged when it ends. 0: none is."},
+     "A wait in the queue that took longer than this is logged when it ends. 0: off."},
     {"log_holds_over", OptionType::kDuration, "0", 0, 365 * kDay, true, "", &Config::log_holds_over,
-     "A hold that lasted longer is logged when it ends. 0: none is."},
+     "A hold that lasted longer than this is logged when it ends. 0: off."},
     {"durability", OptionType::kChoice, "async", 0, 0, false, "", &Config::durability,
-     "What survives of what was acknowledged. none: nothing; async: all, unless the machine is "
-     "lost, then all but the last flush_interval; sync: all.",
+     "Which acknowledged changes survive. none: none of them; async: all of them, but if the "
+     "machine crashes, not those of the last flush_interval; sync: all of them.",
      kDurabilities},
     {"data_dir", OptionType::kText, "", 0, 0, false, "dir", &Config::data_dir,
-     "Folder of the data, of this server alone. Empty: ./data; with durability none no folder is "
-     "used then, and tokens begin by the clock."},
+     "Data folder, used by this server only. Empty: ./data, or no folder with durability none; "
+     "tokens then start from the clock."},
     {"backup_dir", OptionType::kText, "", 0, 0, false, "", &Config::backup_dir,
-     "Folder in which BACKUP makes folders with the time as their name. Empty: `backups` beside "
+     "Folder in which BACKUP creates folders named by the time. Empty: `backups` next to "
      "data_dir."},
     {"flush_interval", OptionType::kDuration, "100ms", kMs, 60 * kSecond, false, "",
      &Config::flush_interval,
-     "With durability async, how long what was written may stay in the memory of the machine."},
+     "With durability async, the maximum time between a write and its flush to disk."},
     {"min_free_disk", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "", &Config::min_free_disk,
-     "With less room on the disk of data_dir locks can be released and renewed, but not taken. "
-     "0: it is not looked at. A start after a kill writes up to 64mb once more, so less than 128mb "
-     "may keep the server from coming back."},
+     "With less free space than this on the disk of data_dir, locks can be released and renewed, "
+     "but not taken. 0: not checked. A start after a kill rewrites up to 64mb, so with less than "
+     "128mb the server may fail to restart."},
     {"restart_grace", OptionType::kDuration, "30s", 0, kDay, false, "", &Config::restart_grace,
-     "After a restart, how long sessions, and waiters of a clean stop, have to come back."},
+     "After a restart, how long sessions may take to reconnect, and waiters too after a clean "
+     "stop."},
     {"start_delay", OptionType::kDuration, "0", 0, 365 * kDay, false, "", &Config::start_delay,
-     "After a start that may have lost leases, how long nobody new is let in; the longest lease is "
-     "safe. Every start counts with durability none, one after another boot without a clean stop "
-     "with async, that on a copy always."},
+     "How long no new lock is granted after a start that may have lost leases; the longest lease "
+     "is always safe. Such starts are: with durability none, every start; with async, a start "
+     "after a reboot without a clean stop; always, a start on a copy of the data."},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
-     "The least important messages that are still logged.", kLogLevels},
+     "The least important level that is still logged.", kLogLevels},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,
-     "Messages are appended to this file. Empty: standard error."},
+     "File to which log messages are appended. Empty: standard error."},
 });
 
 std::optional<std::int64_t> ParseAs(OptionType type, std::string_view text) {
@@ -405,13 +415,13 @@ std::string DescribeValues(const Option& option) {
     case OptionType::kText:
       return "a text";
     case OptionType::kList:
-      return "one or more texts with commas between them";
+      return "one or more texts separated by commas";
     case OptionType::kLabelRules:
-      return "GLOB=LABEL with commas between them, a glob of 1 to 1024 bytes and a label of 1 to "
+      return "GLOB=LABEL pairs separated by commas, a glob of 1 to 1024 bytes and a label of 1 to "
              "64 of A-Z a-z 0-9 _ . : -";
     case OptionType::kKeepRules:
-      return "a duration (ms, s, m, h, d) for all keys, or GLOB=DURATION with commas between "
-             "them, a glob of 1 to 1024 bytes and a duration up to " +
+      return "a duration (ms, s, m, h, d) for all keys, or GLOB=DURATION pairs separated by "
+             "commas, a glob of 1 to 1024 bytes and a duration up to " +
              FormatDurationMs(kKeepRuleMsMax);
     case OptionType::kChoice:
       return "one of " + Join(option.choices, ", ");
@@ -422,11 +432,11 @@ std::string DescribeValues(const Option& option) {
 }
 
 std::string DescribeMistake(const Option& option, std::string_view value) {
-  // In Redis' words, for clients that set it themselves.
+  // Redis' wording, for clients that set this option themselves.
   if (option.type == OptionType::kKeyEvents) {
     return "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.";
   }
-  return command::Quoted(value) + " is wrong; " + DescribeValues(option) + " would be right";
+  return "must be " + DescribeValues(option) + ", got " + command::Quoted(value);
 }
 
 std::string CommandLineName(std::string_view option_name) {

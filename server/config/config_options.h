@@ -1,5 +1,5 @@
-// The table of options: one row each, from which the file, the command line, CONFIG and all of
-// their documentation come.
+// The table of options, one row each. The configuration file, the command line, CONFIG and their
+// documentation are derived from it.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ namespace fairlock::server {
 
 enum class OptionType : std::uint8_t {
   kNumber,
-  kDuration,     // Config has milliseconds
-  kSeconds,      // the same, but whole seconds
-  kSize,         // Config has bytes
+  kDuration,     // milliseconds in Config
+  kSeconds,      // whole seconds; milliseconds in Config
+  kSize,         // bytes in Config
   kPermissions,  // octal
   kText,
   kList,
   kLabelRules,  // a list that may be empty
   kKeepRules,
   kChoice,
-  kKeyEvents,  // letters as Redis has them; Config has command::KeyEventClasses
+  kKeyEvents,  // Redis' letters; command::KeyEventClasses in Config
 };
 
 struct Option {
-  // As in the file; on the command line with `--` before it and `-` for each `_`.
+  // The name in the file. The command line prefixes `--` and replaces each `_` by `-`.
   std::string_view name;
   OptionType type;
   std::string_view default_value;
-  std::int64_t min;  // these two: kNumber to kPermissions, kKeyEvents
+  std::int64_t min;  // min and max: for kNumber to kPermissions, and kKeyEvents
   std::int64_t max;
   bool is_changeable;  // while the server runs, by CONFIG SET
-  // Under which CONFIG knows it too; empty: none.
+  // A second name that CONFIG accepts; empty: none.
   std::string_view redis_name;
   std::variant<std::int64_t Config::*, std::string Config::*, std::vector<std::string> Config::*>
       member;
@@ -46,30 +46,30 @@ struct Option {
 
 std::span<const Option> AllOptions();
 
-// Its value is several texts.
+// Whether the value is a list of texts.
 inline bool IsList(const Option& option) {
   return std::holds_alternative<std::vector<std::string> Config::*>(option.member);
 }
 
-// By its own name; null: there is none.
+// Looks up `name` among the options' own names; null if there is none.
 const Option* FindOption(std::string_view name);
 
-// The existing name that was probably meant; empty: none is near.
+// The option name most similar to `name`; empty if none is similar.
 std::string_view NearestOptionName(std::string_view name);
 
-// Empty: done. Else what would be right: "a number from 1 to 1000000".
+// Returns an empty string, or the allowed values: "a number from 1 to 1000000".
 [[nodiscard]] std::string SetOption(const Option& option, std::string_view value, Config& config);
 
-// The value as SetOption takes it.
+// The value in the form that SetOption accepts.
 std::string ShowOption(const Option& option, const Config& config);
 
-// The value as Redis shows it: durations in seconds, sizes in bytes, lists with blanks.
+// The value as Redis shows it: durations in seconds, sizes in bytes, lists separated by blanks.
 std::string ShowOptionAsRedis(const Option& option, const Config& config);
 
-// Which values are right: "a number from 1 to 1000000".
+// The allowed values: "a number from 1 to 1000000".
 std::string DescribeValues(const Option& option);
 
-// What CONFIG SET answers to a wrong value.
+// The error text of CONFIG SET for an invalid value.
 std::string DescribeMistake(const Option& option, std::string_view value);
 
 // "--max-clients" for max_clients.

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-// `text` in lines of at most kColumns, each behind `margin`; the first begins at column `column`.
+// Wraps `text` to kColumns. Each line but the first begins with `margin`; the first begins at
+// `column`.
 std::string Wrapped(std::string_view text, const std::string& margin, std::size_t column) {
   std::string wrapped;
   while (!text.empty()) {
@@ -32,7 +33,7 @@ std::string Wrapped(std::string_view text, const std::string& margin, std::size_
   return wrapped;
 }
 
-// A value as a YAML scalar that reads back as the same text.
+// Quotes a value where needed, so that YAML reads it back unchanged.
 std::string YamlScalar(const Option& option, const std::string& value) {
   const bool is_plain =
       option.type != OptionType::kText && option.type != OptionType::kList &&
@@ -84,14 +85,14 @@ std::string HelpEntry(const std::string& left, const std::string& right) {
 
 std::string ConfigFileText(const Config& config) {
   std::string text =
-      "# Options of fairlockd. Each stands here with its default; --option-name on the command "
-      "line\n"
-      "# goes before what the file says. Durations: ms, s, m, h, d. Sizes: b, kb, mb, gb, of "
+      "# Options of fairlockd, each with its default value. Options on the command line "
+      "(--option-name)\n"
+      "# take precedence over this file. Durations: ms, s, m, h, d. Sizes: b, kb, mb, gb, of "
       "1024.\n"
-      "# Changeable: also while the server runs, by CONFIG SET.\n";
+      "# Changeable options can also be changed while the server runs, by CONFIG SET.\n";
   for (const Option& option : AllOptions()) {
     const std::string values =
-        "Right: " + DescribeValues(option) + (option.is_changeable ? "; changeable." : ".");
+        "Allowed: " + DescribeValues(option) + (option.is_changeable ? "; changeable." : ".");
     text += "\n# " + Wrapped(option.comment, "# ", 2) + "\n# " + Wrapped(values, "# ", 2) + "\n";
     text += std::string(option.name) + ": " + YamlScalar(option, ShowOption(option, config)) + "\n";
   }
@@ -103,21 +104,20 @@ std::string HelpText() {
                      ", a lock server\n\n"
                      "fairlockd [--config FILE] [--OPTION VALUE]...\n\n";
   text += HelpEntry("--config FILE", "Read options from this YAML file.");
-  text += HelpEntry("--check-config", "Say whether all options are right, and exit.");
+  text += HelpEntry("--check-config", "Check whether all options are valid, and exit.");
   text += HelpEntry("--print-config", "Print all options as a configuration file, and exit.");
-  text +=
-      HelpEntry("--check-data",
-                "Read all of the data folder, say what is in it and what is damaged, and exit.");
-  text += HelpEntry("--init", "Begin anew in an empty data folder, although it had data before.");
-  text += HelpEntry("--restore BACKUP", "Make the data folder from a backup, and exit.");
+  text += HelpEntry("--check-data",
+                    "Read the whole data folder, report its contents and any damage, and exit.");
+  text += HelpEntry("--init", "Start with an empty data folder, even if it had data before.");
+  text += HelpEntry("--restore BACKUP", "Restore the data folder from a backup, and exit.");
   text += HelpEntry("--hash-password",
                     "Read a password from standard input, print its hash for requirepass or "
                     "acl_file, and exit.");
   text += HelpEntry("--version", "Print the version, and exit.");
-  text += HelpEntry("--help", "Print this, and exit.");
+  text += HelpEntry("--help", "Print this help, and exit.");
   text +=
-      "\nOptions; they go before what the file says, where a name is written with _ for each "
-      "-:\n\n";
+      "\nOptions, which take precedence over the file; the file writes _ for each - in a "
+      "name:\n\n";
   for (const Option& option : AllOptions()) {
     const std::string left =
         CommandLineName(option.name) + " " + std::string(ValueWord(option.type));
@@ -127,8 +127,8 @@ std::string HelpText() {
     text += HelpEntry(left, right);
   }
   text +=
-      "\nExit status: 0 after a clean stop, 1 if it cannot start or go on, 2 if an option is "
-      "wrong,\n3 if writing to the disk has failed.\n";
+      "\nExit status: 0 after a clean stop, 1 if it cannot start or continue, 2 if an option is "
+      "invalid,\n3 if writing to the disk has failed.\n";
   return text;
 }
 

@@ -1,4 +1,4 @@
-// The options as documentation: the configuration file and the help text.
+// Documentation of the options: the configuration file and the help text.
 #pragma once
 
 #include <string>

@@ -18,11 +18,11 @@ struct Unit {
   std::int64_t size;
 };
 
-// From small to large.
+// In ascending order.
 constexpr std::array<Unit, 4> kSizes = {
     {{"b", 1}, {"kb", 1024}, {"mb", 1024 * 1024}, {"gb", 1024 * 1024 * 1024}}};
 
-// A number that is not negative and fits, with one of the units behind it.
+// Parses a non-negative number followed by one of `units`; nullopt on overflow.
 std::optional<std::int64_t> ParseWithUnit(std::string_view text, std::span<const Unit> units,
                                           std::string_view unit_if_none) {
   std::int64_t number = 0;

@@ -1,4 +1,4 @@
-// Values of options as text: numbers with units, and back.
+// Converts option values between text and numbers with units.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@
 
 namespace fairlock::server {
 
-// "30s", "500ms", "5m", "1h", "365d", or "0"; in milliseconds. A number without a unit is refused:
-// nobody could know which one was meant.
+// Parses "30s", "500ms", "5m", "1h", "365d" or "0" to milliseconds. Refuses any other number
+// without a unit as ambiguous.
 std::optional<std::int64_t> ParseDurationMs(std::string_view text);
-// In the largest unit that leaves a whole number.
+// Uses the largest unit that gives a whole number.
 std::string FormatDurationMs(std::int64_t duration_ms);
 
 // "16mb", "512kb", "1gb", "100b", "100"; kb is 1024 bytes.
 std::optional<std::int64_t> ParseBytes(std::string_view text);
 std::string FormatBytes(std::int64_t bytes);
 
-// Octal, as chmod(1) takes them: "0770", "770".
+// Octal, as for chmod(1): "0770", "770".
 std::optional<std::int64_t> ParsePermissions(std::string_view text);
 std::string FormatPermissions(std::int64_t permissions);
 
-// "order:*=orders": the pattern, and behind the last = the label.
+// "order:*=orders": the glob, then the label after the last =.
 std::optional<engine::LabelRule> ParseLabelRule(std::string_view text);
 
 // "order:*=1s", or "1s" for all keys.
 std::optional<engine::KeepRule> ParseKeepRule(std::string_view text);
 inline constexpr std::int64_t kKeepRuleMsMax = 24LL * 3600 * 1000;
 
-// Parts between commas or blanks, without empty ones.
+// Splits at commas and blanks, dropping empty parts.
 std::vector<std::string> SplitList(std::string_view text);
 
 }  // namespace fairlock::server

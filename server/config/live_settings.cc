@@ -74,7 +74,7 @@ LiveSettings::Reloaded LiveSettings::Reload(const Config& fresh) {
     if (value == ShowOption(option, config_)) continue;
     if (option.is_changeable) {
       reloaded.error = SetOption(option, value, changed);
-      assert(reloaded.error.empty());  // the file was judged when it was read
+      assert(reloaded.error.empty());  // values were validated when the file was read
     } else {
       reloaded.ignored.emplace_back(option.name);
     }

@@ -1,4 +1,4 @@
-// The options as they are now, and their change while the server runs.
+// The options in force, and changes to them while the server runs.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,10 @@ namespace fairlock::server {
 // Loop-confined.
 class LiveSettings final : public command::Settings {
  public:
-  // Puts a changed configuration in force. Empty: done; otherwise why it cannot be in force.
+  // Applies a changed configuration. Returns an empty string, or why it cannot be applied.
   using Apply = std::function<std::string(const Config&)>;
 
-  // Keeps `facts` in step with the options. `facts` must outlive it.
+  // Updates `facts` whenever options change. `facts` must outlive this object.
   LiveSettings(command::ServerFacts& facts, Config config, Apply apply);
 
   std::vector<command::Setting> FindSettings(const engine::Glob& name_glob) const override;
@@ -26,10 +26,10 @@ class LiveSettings final : public command::Settings {
   const Config& config() const { return config_; }
 
   struct Reloaded {
-    std::string error;                 // nothing was changed
-    std::vector<std::string> ignored;  // options that differ, but are read only at the start
+    std::string error;                 // if not empty, nothing was changed
+    std::vector<std::string> ignored;  // changed options that only a restart can apply
   };
-  // Takes over those options that may change while the server runs.
+  // Applies the changeable options of `fresh`.
   Reloaded Reload(const Config& fresh);
 
  private:

@@ -16,14 +16,13 @@ void ConnectionLog::NoteClosed(const command::ClientProfile& client, net::CloseR
     LogClosed(over_output_limit_, "did not read their replies (output_limit)", client, now);
   } else if (reason == net::CloseReason::kAllOutputLimit) {
     LogClosed(over_all_output_limit_,
-              "had the most unread replies when all together had too many (output_limit_total)",
+              "had the most unread replies when the total was too large (output_limit_total)",
               client, now);
   } else if (reason == net::CloseReason::kInputLimit) {
-    LogClosed(over_input_limit_, "sent more than 1 MB behind a request that waits", client, now);
+    LogClosed(over_input_limit_, "sent more than 1 MB after a waiting request", client, now);
   } else if (reason == net::CloseReason::kAllInputLimit) {
     LogClosed(over_all_input_limit_,
-              "had sent the most of what could not be executed yet, when it was too much "
-              "(input_limit_total)",
+              "had the most unexecuted input when the total was too large (input_limit_total)",
               client, now);
   } else if (reason == net::CloseReason::kRequestDeadline) {
     LogClosed(over_request_deadline_, "did not send the rest of a request (request_deadline)",
@@ -43,8 +42,10 @@ void ConnectionLog::NoteRefused(std::string_view peer, const net::Refusal& refus
                                 engine::TimeMs now) {
   if (refusal.is_http) {
     if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
-      log_.Warning("closed because of http_max_clients ({}), those idle first: {}, last for {}",
-                   refusal.connections_max, count, peer);
+      log_.Warning(
+          "HTTP connections closed because of http_max_clients ({}), idle ones first: {}, last for "
+          "{}",
+          refusal.connections_max, count, peer);
     }
     return;
   }
@@ -67,15 +68,15 @@ void ConnectionLog::NoteAcceptFailed(int error, engine::TimeMs now) {
 
 void ConnectionLog::NoteHandshakeFailed(std::string_view peer, std::string_view why,
                                         engine::TimeMs now) {
-  log_.Debug("no TLS with {}: {}", peer, Escaped(why));
+  log_.Debug("TLS handshake with {} failed: {}", peer, Escaped(why));
   if (const std::uint64_t count = handshake_failed_.CountToLog(now); count > 0) {
-    log_.Warning("handshakes of TLS that failed: {}, last with {}: {}", count, peer, Escaped(why));
+    log_.Warning("failed TLS handshakes: {}, last with {}: {}", count, peer, Escaped(why));
   }
 }
 
 void ConnectionLog::NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) {
   if (const std::uint64_t count = unexpected_tls_.CountToLog(now); count > 0) {
-    log_.Warning("clients that speak TLS to the port without it: {}, last {}; tls_port is for them",
+    log_.Warning("TLS clients on the port without TLS: {}, last {}; they should use tls_port",
                  count, peer);
   }
 }

@@ -1,4 +1,4 @@
-// Logs what happens on the sockets.
+// Logs events on the sockets.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@
 
 namespace fairlock::server {
 
-// What clients can cause at will is logged at most once in kQuietMs, with a count. Loop-confined.
+// Logs events that clients can cause at will at most once per kQuietMs, with a count.
+// Loop-confined.
 class ConnectionLog final : public net::NetEvents {
  public:
   static constexpr engine::DurationMs kQuietMs = LogThrottle::kQuietMs;

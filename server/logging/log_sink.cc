@@ -38,7 +38,7 @@ void LogSink::ReportDrops() {
 bool LogSink::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     if (!WaitForRoom()) return false;
-    // A pipe that is ready takes so much without blocking.
+    // A writable pipe accepts PIPE_BUF bytes without blocking.
     const ssize_t written =
         write(descriptor_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
     if (written < 0 && errno != EINTR && errno != EAGAIN) return false;

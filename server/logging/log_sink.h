@@ -1,4 +1,4 @@
-// Where log lines leave the process, without ever getting stuck there.
+// Writes log lines to a descriptor without ever blocking the server.
 #pragma once
 
 #include <spdlog/async.h>
@@ -11,21 +11,21 @@
 
 namespace fairlock::server {
 
-// Writes to a descriptor that may be a pipe whose reader has stopped. The logger's own thread then
-// waits here until there is room, while the newest lines queue up behind it and the oldest are
-// dropped; how many is logged afterwards. After GiveUpSoon it waits only a moment more.
+// The descriptor may be a pipe whose reader has stopped. The log thread then waits here for room,
+// while new lines are queued and the oldest are dropped; their number is logged afterwards. After
+// GiveUpSoon the sink waits only a moment longer.
 //
-// Called by that one thread, except GiveUpSoon and descriptor: any thread.
+// Called only by the log thread, except GiveUpSoon and descriptor, which any thread may call.
 class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  // Owns the descriptor if `is_owner`.
+  // Closes the descriptor at the end if `is_owner`.
   LogSink(int descriptor, bool is_owner) : descriptor_(descriptor), is_owner_(is_owner) {}
   LogSink(const LogSink&) = delete;
   LogSink& operator=(const LogSink&) = delete;
   ~LogSink() override;
 
-  // Whose dropped lines are to be reported: the pool whose thread calls this sink, and which ends
-  // only after that thread.
+  // Reports the lines that `pool` drops. `pool` is the one whose thread calls this sink, and
+  // outlives that thread.
   void CountDropsOf(spdlog::details::thread_pool& pool) { pool_ = &pool; }
   int descriptor() const { return descriptor_; }
   void GiveUpSoon() { is_ending_.store(true); }

@@ -1,4 +1,4 @@
-// What may happen at will, for the log.
+// Limits how often a repeated event is logged.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace fairlock::server {
 
-// How often something happened since it was last logged: at most once in kQuietMs.
+// Counts an event between log lines, of which there is at most one per kQuietMs.
 class LogThrottle {
  public:
   static constexpr engine::DurationMs kQuietMs = 10'000;
 
-  // 0: not to be logged now.
+  // Returns the count to log now, or 0 to log nothing.
   std::uint64_t CountToLog(engine::TimeMs now) {
     ++count_;
     if (now < quiet_until_) return 0;

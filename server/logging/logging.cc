@@ -14,7 +14,7 @@ namespace fairlock::server {
 
 namespace {
 
-// Signals are for the loop's thread, which may wait for them; this one waits for lines.
+// The loop's thread handles signals; the log thread must not receive any.
 void BlockSignals() {
   sigset_t all;
   sigfillset(&all);
@@ -30,7 +30,7 @@ std::unique_ptr<Log> Log::Open(const LogOptions& options, std::string& error) {
   }
   if (descriptor < 0) {
     error = "log_file: cannot write to " + options.file + ": " + std::strerror(errno) +
-            "; a file in an existing directory that this user may write to would be right";
+            "; it must be a file in an existing directory that this user may write to";
     return nullptr;
   }
   auto log = std::unique_ptr<Log>(
@@ -50,7 +50,7 @@ Log::Log(std::shared_ptr<LogSink> sink)
 
 Log::~Log() {
   sink_->GiveUpSoon();
-  // Ends the thread after the last line that was queued.
+  // Joins the log thread after it has written the last queued line.
   pool_.reset();
 }
 

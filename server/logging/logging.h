@@ -1,7 +1,7 @@
 // The server's log.
 //
-// Levels: error, the operator must act; warning, clients are refused or cut off; info, starts,
-// stops and changes of the operator; debug, connections that come and go.
+// Levels: error, the operator must act; warning, clients are refused or disconnected; info, starts,
+// stops and configuration changes; debug, connections opened and closed.
 #pragma once
 
 #include <spdlog/async.h>
@@ -19,15 +19,15 @@ struct LogOptions {
   std::string file;            // empty: standard error
 };
 
-// Lines are written by a thread of its own. A sink that blocks never blocks the caller: when the
-// queue is full the oldest lines are dropped. Thread-safe, except SetLevel.
+// A dedicated thread writes the lines, so a sink that blocks never blocks the caller: when the
+// queue is full, the oldest lines are dropped. Thread-safe, except SetLevel.
 class Log {
  public:
-  // Null: it cannot be opened, and `error` says why and what would be right.
+  // Null if the log cannot be opened; `error` then says why and what is allowed.
   static std::unique_ptr<Log> Open(const LogOptions& options, std::string& error);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-  // Gives what is queued a fraction of a second to be written.
+  // Waits a fraction of a second for queued lines to be written.
   ~Log();
 
   template <typename... Values>
@@ -48,7 +48,7 @@ class Log {
   }
 
   void SetLevel(std::string_view level);
-  // Where the lines go; open as long as the log is.
+  // The descriptor that lines are written to; open during the lifetime of the log.
   int descriptor() const { return sink_->descriptor(); }
 
  private:
@@ -61,7 +61,7 @@ class Log {
   std::shared_ptr<spdlog::async_logger> logger_;
 };
 
-// Bytes that a client chose, as they may stand in a log line: in quotes, one line, cut when long.
+// Makes client-supplied bytes safe for the log: quoted, on one line, truncated when long.
 std::string Escaped(std::string_view client_bytes);
 
 }  // namespace fairlock::server

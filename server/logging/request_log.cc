@@ -25,15 +25,16 @@ void RequestLog::LogFailedLogIn(std::string_view address, std::string_view user)
 void RequestLog::LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {
   if (!is_short) {
     if (std::exchange(is_shortage_logged_, false)) {
-      log_.Info("memory: {} bytes are in use, and locks are taken again", used_bytes);
+      log_.Info("memory: {} bytes are in use, and new locks are granted again", used_bytes);
     }
     return;
   }
   const std::uint64_t count = shortages_.CountToLog(net::BoottimeMs());
   is_shortage_logged_ = count > 0;
   if (count == 0) return;
-  log_.Warning("memory: {} bytes are in use, and max_memory is {}: nothing new is taken ({} times)",
-               used_bytes, bytes_max, count);
+  log_.Warning(
+      "memory: {} bytes are in use, and max_memory is {}: new locks are refused ({} times)",
+      used_bytes, bytes_max, count);
 }
 
 void RequestLog::LogClosedNewcomer(command::ClosedNewcomer why, std::string_view address,

@@ -1,4 +1,4 @@
-// Logs what requests cause.
+// Logs events caused by requests.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace fairlock::server {
 
-// What clients can cause at will is logged at most once in LogThrottle::kQuietMs, with a count.
+// Logs events that clients can cause at will at most once per LogThrottle::kQuietMs, with a count.
 // Loop-confined.
 class RequestLog final : public command::CommandLog {
  public:

@@ -1,4 +1,4 @@
-// Logs waits and holds that took longer than the operator wants.
+// Logs waits and holds longer than log_waits_over and log_holds_over.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace fairlock::server {
 
-// One line each when they end, at most kLinesMax in kPeriodMs; what is beyond is counted, and the
-// next line that may be written says how many. Loop-confined.
+// Logs one line when a wait or hold ends, at most kLinesMax per kPeriodMs. Further lines are
+// counted, and the next line written gives their number. Loop-confined.
 class SlowLockLog final : public engine::EventSink {
  public:
   static constexpr engine::DurationMs kPeriodMs = 10'000;
@@ -22,17 +22,17 @@ class SlowLockLog final : public engine::EventSink {
     engine::DurationMs hold_ms = 0;  // 0: no hold is logged
   };
 
-  // Both must outlive it.
+  // Both arguments must outlive this object.
   SlowLockLog(Log& log, const engine::ClientTable& clients) : log_(log), clients_(clients) {}
 
   void set_limits(const Limits& limits) { limits_ = limits; }
-  // Else it need not hear anything.
+  // If false, no events need be delivered.
   bool is_on() const { return limits_.wait_ms > 0 || limits_.hold_ms > 0; }
 
   void Take(const engine::Event& event) override;
 
  private:
-  // False: the line is one too many.
+  // False if the period's lines are used up.
   bool MayLog(engine::TimeMs now);
   void Write(std::string_view what, engine::DurationMs duration_ms, const engine::Event& event);
 

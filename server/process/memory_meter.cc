@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-// jemalloc's, where it is linked.
+// Provided by jemalloc, if linked.
 extern "C" int mallctl(const char* name, void* old_value, std::size_t* old_bytes, void* new_value,
                        std::size_t new_bytes) __attribute__((weak));
 
@@ -32,7 +32,7 @@ std::uint64_t MemoryMeter::ResidentBytes() {
 
 std::uint64_t MemoryMeter::AllocatedBytes() {
   if (mallctl == nullptr) return 0;
-  // jemalloc keeps its figures until the epoch moves on.
+  // jemalloc refreshes its statistics only when the epoch advances.
   std::uint64_t epoch = 1;
   std::size_t bytes = sizeof(epoch);
   mallctl("epoch", &epoch, &bytes, &epoch, sizeof(epoch));
@@ -53,7 +53,7 @@ std::uint64_t MemoryMeter::Measure() {
 }
 
 std::uint64_t MemoryMeter::Estimate() const {
-  // Both differences may be below zero; the sum is not.
+  // The difference may wrap below zero; the sum is right modulo 2^64.
   return measured_ + (TakenByThread() - taken_when_measured_);
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 std::atomic<int> log_descriptor_of_process = STDERR_FILENO;
 
-// Everything here does without an allocation.
+// Must not allocate.
 void WriteLine(int descriptor) {
   const std::int64_t now_us = net::UnixTimeUs();
   const time_t seconds = now_us / 1'000'000;
@@ -30,8 +30,8 @@ void WriteLine(int descriptor) {
   std::array<char, 256> line{};
   const int size = std::snprintf(
       line.data(), line.size(),
-      "%s.%03d+00:00 error ended: the system gives no more memory; what was acknowledged is kept "
-      "as after a kill (durability)\n",
+      "%s.%03d+00:00 error ended: the system refused to give more memory; acknowledged changes "
+      "survive as after a kill (durability)\n",
       time.data(), static_cast<int>(now_us / 1000 % 1000));
   pollfd polled{.fd = descriptor, .events = POLLOUT, .revents = 0};
   if (poll(&polled, 1, 0) <= 0) return;
@@ -44,7 +44,7 @@ void WriteLine(int descriptor) {
   std::_Exit(kOutOfMemoryStatus);
 }
 
-// Some libraries throw without having asked the handler; nobody catches it.
+// Some libraries throw bad_alloc without calling the new handler; nothing catches it.
 std::terminate_handler terminate_otherwise = nullptr;
 
 [[noreturn]] void EndIfOutOfMemory() {

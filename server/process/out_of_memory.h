@@ -1,14 +1,14 @@
-// What is done when the system gives no more memory.
+// Ends the process when an allocation fails.
 #pragma once
 
 namespace fairlock::server {
 
 inline constexpr int kOutOfMemoryStatus = 4;
 
-// From now on the process ends at once, with kOutOfMemoryStatus and a line on that descriptor, when
-// an allocation fails. Nothing is half done then: no exception runs through code that is changing
-// locks, nothing is answered that was not kept, and the next start finds what a killed process
-// leaves. The descriptor must stay open; a pipe that is full gets no line.
+// After this call a failed allocation ends the process at once, with kOutOfMemoryStatus and a line
+// on `log_descriptor`. No exception unwinds through code that is changing locks, no reply is sent
+// for a change that was not persisted, and the next start finds the state of a killed process.
+// The descriptor must stay open; the line is dropped if it is a full pipe.
 void EndWhenOutOfMemory(int log_descriptor);
 
 }  // namespace fairlock::server

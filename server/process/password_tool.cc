@@ -12,7 +12,7 @@ namespace fairlock::server {
 
 namespace {
 
-// While it lives a terminal does not show what is typed.
+// Turns off the terminal's echo during its lifetime.
 class HiddenInput {
  public:
   HiddenInput() : is_terminal_(tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -45,8 +45,8 @@ bool PrintPasswordHash() {
   }
   const std::string hash = password.empty() ? "" : access::MakeSlowHash(password);
   if (hash.empty()) {
-    std::cerr << "fairlockd: a line with a password of 1 to " << access::kSlowPasswordBytesMax
-              << " bytes on standard input would be right\n";
+    std::cerr << "fairlockd: standard input must be a line with a password of 1 to "
+              << access::kSlowPasswordBytesMax << " bytes\n";
     return false;
   }
   std::cout << hash << '\n';

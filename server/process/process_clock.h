@@ -18,7 +18,7 @@ class ProcessClock final : public command::Clock {
   double NsPerTick() const override;
 
  private:
-  const std::uint64_t started_ns_;  // both clocks at the same moment
+  const std::uint64_t started_ns_;  // both clocks read at the same moment
   const std::uint64_t started_ticks_;
 };
 

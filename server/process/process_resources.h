@@ -1,4 +1,4 @@
-// The processor time and the memory that the process uses.
+// CPU time and memory used by the process.
 #pragma once
 
 #include <cstdint>

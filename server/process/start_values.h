@@ -1,4 +1,4 @@
-// Values that are made once at a start.
+// Values computed once at the start of the server.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace fairlock::server {
 
-// From the kernel's random numbers.
+// From the kernel's random number generator.
 std::uint64_t RandomSeed();
 // 40 hexadecimal digits.
 std::string RandomRunId();
 
 // (Seconds since the beginning of 2020, with their fraction) * 2^20, at least 1 and at most 2^52:
-// with a right clock higher than all tokens of every earlier start that gave out fewer than 2^20 a
+// given a correct clock, higher than all tokens of earlier starts that issued fewer than 2^20 per
 // second.
 std::uint64_t FirstToken(std::int64_t unix_us);
 
-// What never changes of the process and the machine.
+// The facts about the process and the machine that never change.
 command::ServerFacts ReadFacts();
 
 }  // namespace fairlock::server

@@ -14,8 +14,8 @@ net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
     const int descriptor = SD_LISTEN_FDS_START + i;
     if (sd_is_socket(descriptor, AF_UNSPEC, SOCK_STREAM, 1) <= 0) {
       result.error = "the service manager gave descriptor " + std::to_string(descriptor) +
-                     ", which is no listening stream socket; only ListenStream= would be right in "
-                     "the socket unit";
+                     ", which is no listening stream socket; the socket unit must use only "
+                     "ListenStream=";
       return result;
     }
     result.sockets.push_back(net::AdoptListeningSocket(descriptor, tls_port));
@@ -29,7 +29,7 @@ void SystemdService::StartWatchdog() {
 
 void SystemdService::TellAlive() {
   sd_notify(0, "WATCHDOG=1");
-  // Twice as often as it wants to hear, as its own documentation advises.
+  // At half the interval, as systemd's documentation advises.
   timer_.expires_after(std::chrono::microseconds(interval_us_ / 2));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) TellAlive();

@@ -1,4 +1,4 @@
-// What the service manager of the machine (systemd) gives us, and what it is told.
+// Socket activation, watchdog and reload notifications of the service manager (systemd).
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -9,17 +9,17 @@
 
 namespace fairlock::server {
 
-// Without one nothing is given, and what it is told goes nowhere. Loop-confined.
+// Without a service manager there are no sockets and notifications do nothing. Loop-confined.
 class SystemdService {
  public:
   explicit SystemdService(boost::asio::io_context& context) : timer_(context) {}
 
-  // The sockets on which it listens in our place (socket activation). None, and no error: we have
-  // to open our own. They stay its own: paths of unix sockets are not removed. One of `tls_port`
-  // (0: none) is for TLS.
+  // The sockets that systemd opened for us (socket activation). If empty without an error, the
+  // server must open its own. systemd owns the sockets, so paths of unix sockets are not removed.
+  // A socket with the port `tls_port` (0: none) is for TLS.
   static net::ListenResult TakeSockets(std::uint16_t tls_port);
 
-  // Tells it from now on that the loop turns, as often as it asked for (WatchdogSec=).
+  // Notifies the watchdog periodically, as WatchdogSec= demands, that the loop is running.
   void StartWatchdog();
 
   static void TellReloading();

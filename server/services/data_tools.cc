@@ -33,14 +33,14 @@ std::vector<std::string> FilesOf(const Config& config, const std::string& config
 
 namespace {
 
-// Without a slash at the end: names are made from it.
+// Without a trailing slash, because other names are derived from it.
 std::string FolderToWorkOn(const Config& config) {
   if (config.data_dir.empty()) return "data";
   const std::filesystem::path path = std::filesystem::path(config.data_dir).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).string();
 }
 
-// What root restores is for the user who owns the folder around it, as whom the server runs.
+// If root restores a backup, gives the files to the owner of the parent folder, the server's user.
 void GiveToOwnerOf(const std::filesystem::path& parent, const std::string& folder,
                    std::error_code& error) {
   struct stat owner {};
@@ -70,9 +70,9 @@ bool PrintDataReport(const Config& config) {
   std::cout << folder << ": snapshot " << report->generation << " of " << report->slices
             << " slices, batches " << report->first_batch << " to " << report->last_batch << '\n'
             << "holds " << rows(storage::RowKind::kHold) << ", places "
-            << rows(storage::RowKind::kPlace) << ", cooling rooms "
-            << rows(storage::RowKind::kCooldown) << ", limits " << rows(storage::RowKind::kLimit)
-            << ", tokens below " << report->token_ceiling << '\n';
+            << rows(storage::RowKind::kPlace) << ", cooldowns " << rows(storage::RowKind::kCooldown)
+            << ", limits " << rows(storage::RowKind::kLimit) << ", tokens below "
+            << report->token_ceiling << '\n';
   for (const std::string& damage : report->damages) std::cout << "damage: " << damage << '\n';
   std::cout << (report->is_whole() ? "whole\n" : "damaged\n");
   return report->is_whole();
@@ -92,25 +92,25 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
     return refuse(folder + " is not empty; move it away first");
   }
-  // Better now than at the start, when the original may be gone.
+  // Check the backup now rather than at the next start, when the original may be gone.
   const auto report = storage::CheckData(backup);
   if (!report.ok()) return refuse(report.status().message());
   if (!report->is_whole()) return refuse(backup + " is damaged: " + report->damages.front());
   const fs::path parent = fs::absolute(folder, error).lexically_normal().parent_path();
   if (!error) fs::create_directories(parent, error);
-  if (error) return refuse("cannot make the folder " + parent.string() + ": " + error.message());
+  if (error) return refuse("cannot create the folder " + parent.string() + ": " + error.message());
   const std::string partial = folder + ".restoring";
   fs::remove_all(partial, error);
   fs::copy(backup, partial, fs::copy_options::recursive, error);
   if (!error) GiveToOwnerOf(parent, partial, error);
-  // Whole on the disk before it has the name.
+  // Sync all files before the rename, so that the final name always means a complete copy.
   ::sync();
   if (!error) fs::remove(folder, error);
   if (!error) fs::rename(partial, folder, error);
   if (error) return refuse("cannot copy " + backup + " to " + folder + ": " + error.message());
   fs::remove(folder + ".initialised", error);
-  std::cout << folder << " is made from " << backup
-            << "; at the next start its tokens begin higher than any that were granted\n";
+  std::cout << folder << " was restored from " << backup
+            << "; tokens of the next start are higher than all that were granted\n";
   return true;
 }
 

@@ -1,4 +1,4 @@
-// What can be done with a data folder while no server runs on it.
+// Tools for a data folder while no server uses it.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace fairlock::server {
 
-// Empty: none is used.
+// Empty if no data folder is used.
 std::string DataFolderOf(const Config& config);
 
-// Makes the folder, in which sockets may be wanted before it is opened. What fails is said then.
+// Creates the folder, because sockets in it may be opened before the data. Ignores errors: opening
+// the data reports them.
 void MakeDataFolder(const Config& config);
 
-// The files that the options name, which may be in the data folder before there is data.
+// The files that the options name; they may be in the data folder before it has any data.
 std::vector<std::string> FilesOf(const Config& config, const std::string& config_file);
 
-// --check-data: prints what is in it. False: it is damaged, or cannot be examined.
+// --check-data: prints the contents. False if the folder is damaged or cannot be read.
 [[nodiscard]] bool PrintDataReport(const Config& config);
 
-// --restore: makes the folder, which must be empty or missing, from a backup. False: it could not.
+// --restore: creates the folder, which must be empty or missing, from a backup. False on failure.
 [[nodiscard]] bool RestoreBackup(const Config& config, const std::string& backup);
 
 }  // namespace fairlock::server

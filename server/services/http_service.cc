@@ -71,8 +71,8 @@ std::string HttpService::Start(const Config& config, net::TlsEntrance* tls) {
   options.is_token_for_reading =
       !std::all_of(config.http_bind.begin(), config.http_bind.end(), IsLoopback);
   if (options.is_token_for_reading && options.token.empty()) {
-    return "http_bind has an address that others can reach: give --http-token-file too, or bind to "
-           "127.0.0.1";
+    return "http_bind has an address that other machines can reach: give --http-token-file too, or "
+           "bind to 127.0.0.1";
   }
   api_.set_options(std::move(options));
   net::ListenResult listening = net::Listen(HttpListenOptions(config));

@@ -1,4 +1,4 @@
-// The HTTP side of the server, put together: settings, token, sockets.
+// Sets up HTTP: options, token, sockets.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -19,8 +19,8 @@ class HttpService {
  public:
   HttpService(net::TurnLoop& loop, const Config& config, Log& log);
 
-  // Opens the sockets, if HTTP is wanted; with `tls` that is where clients come in, and it has our
-  // connections(). Empty: done; else what went wrong, and what to do.
+  // Opens the sockets, if HTTP is configured. With `tls`, clients are accepted there and passed on
+  // to connections(). Returns an empty string, or the error and its remedy.
   [[nodiscard]] std::string Start(const Config& config, net::TlsEntrance* tls);
   net::TlsKeeper& connections() { return connections_; }
   void Close();

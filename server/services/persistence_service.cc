@@ -103,13 +103,13 @@ void DatabaseLog::Close() {
 }
 
 void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) {
-  // Nothing would be kept in it any more; the folder stays as the last run left it.
+  // Nothing more would be persisted; leave the folder as the last run left it.
   if (loop_.is_stop_asked()) return;
   if (!opened.ok()) {
     error_ = opened.status().message();
     if (opened.status().code() == storage::StatusCode::kDamaged) {
       error_ +=
-          "; `fairlockd --check-data` says what is whole. To begin without any lock, move the "
+          "; `fairlockd --check-data` shows what is intact. To start without any locks, move the "
           "folder away and start with --init";
     }
     return hooks_.stop("the data cannot be read");
@@ -160,7 +160,7 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
   return "";
 }
 
-// On a thread of its own.
+// Runs on the backup thread.
 PersistenceService::BackupMade PersistenceService::MakeBackup(
     const command::BackupRequest& request) const {
   if (!request.path.empty()) {
@@ -199,10 +199,10 @@ void PersistenceService::OnChange() {
   }
   if (std::exchange(was_short_, state.is_short_of_space) == state.is_short_of_space) return;
   if (state.is_short_of_space) {
-    log_.Error("the disk of {} has less room than min_free_disk: no new locks are taken",
+    log_.Error("the disk of {} has less free space than min_free_disk: no new locks are granted",
                options_.path);
   } else {
-    log_.Info("the disk of {} has room again", options_.path);
+    log_.Info("the disk of {} has enough free space again", options_.path);
   }
 }
 

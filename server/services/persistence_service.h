@@ -1,5 +1,5 @@
-// Joins the keeper of the locks with the loop: reads the data folder at the start, and says how it
-// goes on.
+// Connects persistence with the loop: reads the data folder at the start, then reports the state of
+// storage.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,11 @@
 namespace fairlock::server {
 
 struct PersistenceHooks {
-  std::function<void()> ready;  // locks can be asked for
+  std::function<void()> ready;  // requests for locks can be served
   std::function<void(const std::string& why)> stop;
 };
 
-// What the database has to say, as long as there is a log for it. Thread-safe.
+// Forwards messages of the database to the log until Close. Thread-safe.
 class DatabaseLog {
  public:
   explicit DatabaseLog(Log& log) : log_(&log) {}
@@ -37,35 +37,35 @@ class DatabaseLog {
   Log* log_;
 };
 
-// Loop-confined; reading is done by a thread of its own.
+// Loop-confined; a dedicated thread reads the data.
 class PersistenceService final : public command::Persistence {
  public:
-  // All must outlive it.
+  // All arguments must outlive this object.
   PersistenceService(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
                      PersistenceHooks hooks);
   PersistenceService(const PersistenceService&) = delete;
   PersistenceService& operator=(const PersistenceService&) = delete;
   ~PersistenceService();
 
-  // `own_files` may be in a new data folder.
+  // `own_files` are tolerated in a new data folder.
   void Start(const Config& config, bool initialises, std::vector<std::string> own_files);
   void Apply(const Config& config);
 
-  // A write failed: nothing more was acknowledged.
+  // Whether a write failed; nothing has been acknowledged since.
   bool has_failed() const { return keeper_ && keeper_->has_failed(); }
-  // Why the data could not be read or written; empty: it could.
+  // Why the data could not be read or written; empty if there was no error.
   std::string error() const { return has_failed() ? keeper_->failure() : error_; }
 
   command::PersistenceReport Report() const override;
-  // One at a time; a thread of its own makes it.
+  // Makes the backup on a dedicated thread, one at a time.
   std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id) override;
 
  private:
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
   void OnChange();
   struct BackupMade {
-    std::string path;   // empty: none was made
-    std::string error;  // empty: all is done
+    std::string path;   // empty: no backup was made
+    std::string error;  // empty: no error
     bool is_named_here = false;
   };
   BackupMade MakeBackup(const command::BackupRequest& request) const;
@@ -76,12 +76,12 @@ class PersistenceService final : public command::Persistence {
   Log& log_;
   const PersistenceHooks hooks_;
   persist::KeeperOptions options_;
-  std::string backup_folder_;  // of the options; empty: one beside the data folder
+  std::string backup_folder_;  // option backup_dir; empty: next to the data folder
   std::optional<persist::Keeper> keeper_;
   std::string error_;
   bool was_ready_ = false;
   bool was_short_ = false;
-  // After a failure the database's threads outlive everything else.
+  // Shared: after a failure the threads of the database outlive everything else.
   const std::shared_ptr<DatabaseLog> database_log_;
   std::thread reader_;
   std::thread backup_;

@@ -39,7 +39,7 @@ std::unique_ptr<net::TlsEntrance> MakeEntrance(net::TurnLoop& loop, net::TlsKeep
 
 }  // namespace
 
-// What is meant to guard a port, and guards none, would be missed too late.
+// Refuses security options that protect no port, so that a mistake is noticed at the start.
 std::string CheckTls(const Config& config) {
   if (config.tls_auth_clients_user == "cn" && config.tls_auth_clients == "no") {
     return "tls_auth_clients_user: cn: no client is asked for a certificate; tls_auth_clients must "
@@ -48,10 +48,10 @@ std::string CheckTls(const Config& config) {
   if (config.tls_port != 0) return "";
   if (config.tls_auth_clients != "no") {
     return "tls_auth_clients: " + config.tls_auth_clients +
-           ": it is about clients of tls_port, and there is none; a tls_port would be right";
+           ": applies only to clients of tls_port; tls_port must be set too";
   }
   if (!config.tls_cert_file.empty() && config.http_tls == "no") {
-    return "tls_cert_file: no port speaks TLS; a tls_port, or http_tls yes, would be right";
+    return "tls_cert_file: no port speaks TLS; tls_port must be set, or http_tls must be yes";
   }
   return "";
 }
@@ -71,7 +71,7 @@ std::string TlsService::ReadCertificates(const Config& config) {
   net::TlsOptions options = OptionsOf(config);
   const auto resp = net::TlsContext::Read(options, error);
   if (resp == nullptr) return error;
-  // Browsers and collectors of metrics have none; over HTTP one proves oneself by the token.
+  // Browsers and metrics collectors have no certificates; HTTP clients authenticate by the token.
   options.client_certificates = net::ClientCertificates::kNotAsked;
   const auto http = net::TlsContext::Read(options, error);
   if (http == nullptr) return error;
@@ -89,7 +89,7 @@ void TlsService::Reload(const Config& config) {
   if (resp_ == nullptr && http_ == nullptr) return;
   const std::string error = ReadCertificates(config);
   if (!error.empty()) {
-    log_.Error("SIGHUP: the certificates of TLS stay as they were: {}", error);
+    log_.Error("SIGHUP: the TLS certificates were not reloaded: {}", error);
   }
 }
 

@@ -1,4 +1,4 @@
-// TLS, put together: certificates, and where clients that speak it come in.
+// Sets up TLS: certificates, and the entrances for TLS clients.
 #pragma once
 
 #include <memory>
@@ -12,25 +12,25 @@
 
 namespace fairlock::server {
 
-// What is wrong with how the options of TLS go together; empty: nothing.
+// Checks that the TLS options are consistent. Returns the error, or an empty string.
 std::string CheckTls(const Config& config);
 
-// Loop-confined; destroyed before the loop and before who is given to Start.
+// Loop-confined; destroyed before the loop and before the keeper given to Start.
 class TlsService {
  public:
   TlsService(net::TurnLoop& loop, Log& log) : loop_(loop), log_(log) {}
 
-  // Reads the certificates, if TLS is wanted. Empty: done; else what went wrong, and what to do.
+  // Reads the certificates, if TLS is configured. Returns an empty string, or the error.
   [[nodiscard]] std::string Start(const Config& config, net::TlsKeeper& http);
-  // Reads them again, for handshakes from now on; if one cannot be read they stay as they were.
+  // Reloads the certificates for new handshakes; if one cannot be read, all stay unchanged.
   void Reload(const Config& config);
 
-  // Null: TLS is not wanted there.
+  // Null if TLS is not configured there.
   net::TlsEntrance* resp_entrance() { return resp_.get(); }
   net::TlsEntrance* http_entrance() { return http_.get(); }
 
  private:
-  // Empty: done, and all entrances have them.
+  // Returns an empty string once all entrances have the certificates, or the error.
   std::string ReadCertificates(const Config& config);
 
   net::TurnLoop& loop_;

@@ -19,19 +19,19 @@ namespace fairlock::server {
 
 namespace {
 
-// Each takes about 10 ms; who comes later than this may as well ask again.
+// Each check takes about 10 ms; further clients are told to retry.
 constexpr std::size_t kChecksMax = 64;
 
 constexpr const char* kOpenDoor =
     "other machines can connect (bind) and no password is needed: give --requirepass or "
-    "--acl-file, bind to 127.0.0.1, or let everybody in with --allow-open-bind yes";
+    "--acl-file, bind to 127.0.0.1, or allow it with --allow-open-bind yes";
 
 access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vocabulary) {
   access::UserSource source{.acl_text = std::nullopt, .default_password = config.requirepass};
   if (!config.acl_file.empty()) {
     std::ifstream file(config.acl_file, std::ios::binary);
     std::ostringstream text;
-    // Even an empty file is one: then nobody is let in.
+    // An empty file is valid: it defines no users, so nobody can log in.
     if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
     if (!file.is_open() || file.bad() || text.bad()) {
       return {.users = nullptr,
@@ -85,8 +85,7 @@ std::string UserService::Load(const Config& config) {
 }
 
 std::string UserService::ReloadUsers() {
-  if (config_.acl_file.empty())
-    return "there is no ACL file; --acl-file at the start would be right";
+  if (config_.acl_file.empty()) return "there is no ACL file; start the server with --acl-file";
   return Load(config_);
 }
 
@@ -99,7 +98,7 @@ std::string UserService::Apply(const Config& config, bool is_rereading) {
 
 std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets,
                                    const Config& config) {
-  // A certificate that is asked for is as good as a password.
+  // A required certificate protects as well as a password.
   const bool asks_for_certificates = config.tls_auth_clients == "required";
   is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
     return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);
@@ -107,7 +106,8 @@ std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets
   const bool is_open = parts_.access.users().IsOpen();
   if (is_reachable_ && is_open && !may_be_open_) return kOpenDoor;
   if (is_reachable_ && is_open) {
-    log_.Warning("allow_open_bind: everybody who reaches the port can take and break every lock");
+    log_.Warning(
+        "allow_open_bind: every client that reaches the port can take and break every lock");
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// The users of the server: read from the configuration, and their passwords compared.
+// Reads the users from the configuration and verifies passwords.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -16,26 +16,27 @@
 
 namespace fairlock::server {
 
-// What is wrong with the users that the options give, or with letting so many in; empty: nothing.
+// Checks the configured users, and that the server is not open to other machines by mistake.
+// Returns the error, or an empty string.
 std::string CheckUsers(const Config& config);
 
-// Loop-confined; passwords are compared by a thread of its own.
+// Loop-confined; a dedicated thread verifies passwords.
 class UserService final : public command::UserDirectory {
  public:
-  // All must outlive it; `config` is the configuration in force.
+  // All arguments must outlive this object; `config` is the configuration in force.
   UserService(command::ServerParts& parts, net::TurnLoop& loop, Log& log, const Config& config);
   UserService(const UserService&) = delete;
   UserService& operator=(const UserService&) = delete;
-  // Waits for the password that is being compared.
+  // Waits for the password check in progress.
   ~UserService();
 
-  // Reads the users and puts them in force. Empty: done; else nothing has changed.
+  // Reads the users and applies them. Returns the error, after which nothing has changed.
   [[nodiscard]] std::string Load(const Config& config);
-  // For ACL LOAD: the same, but there has to be a file.
+  // For ACL LOAD: the same, but requires an ACL file.
   std::string ReloadUsers() override;
-  // The same, if the options differ from those in force, or the file is to be read anew.
+  // Loads the users if the options differ from those in force, or if `is_rereading`.
   [[nodiscard]] std::string Apply(const Config& config, bool is_rereading);
-  // These sockets are open. Empty, or why they must not be.
+  // Checks the open sockets. Returns why they must not be open, or an empty string.
   [[nodiscard]] std::string GuardDoor(std::span<const net::ListeningSocket> sockets,
                                       const Config& config);
 
@@ -50,8 +51,8 @@ class UserService final : public command::UserDirectory {
   const Config& config_;
   std::string requirepass_;
   bool may_be_open_ = false;
-  bool is_reachable_ = false;  // by other machines
-  std::size_t checks_ = 0;     // that are under way
+  bool is_reachable_ = false;  // from other machines
+  std::size_t checks_ = 0;     // password checks in progress
   std::optional<boost::asio::thread_pool> checker_;
 };
 

@@ -126,7 +126,7 @@ class OutOfMemory(unittest.TestCase):
             self.assertIn(GLIBC_ERROR, server.output())
             return
         self.assertEqual(code, END_STATUS, server.output())
-        self.assertIn("error ended: the system gives no more memory", server.output())
+        self.assertIn("error ended: the system refused to give more memory", server.output())
 
     def fail_one(self, server, number):
         """Whether the script came to that allocation; afterwards the server is empty again."""

@@ -206,7 +206,7 @@ class TheServer(WithServer):
         self.assertEqual(self.ctl.json("config", "get", "max_clients"), {"max_clients": "77"})
         wrong = self.ctl.run("config", "set", "max_clients", "many")
         self.assertEqual(wrong.returncode, REFUSED)
-        self.assertIn("a number from 1 to 1000000 would be right", wrong.stderr)
+        self.assertIn("must be a number from 1 to 1000000, got 'many'", wrong.stderr)
         self.assertEqual(self.ctl.run("config", "get", "nix").returncode, NO)
 
     def test_ping_measures(self):

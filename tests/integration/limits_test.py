@@ -87,7 +87,7 @@ class Memory(LimitCase):
         most = self.bound(client, room)
         taken = self.fill(client)
         self.assertGreater(taken, 100)
-        self.assertLogged("nothing new is taken")
+        self.assertLogged("new locks are refused")
         memory = info(client, "memory")
         self.assertEqual(memory["maxmemory"], str(most))
         self.assertEqual(memory["short_of_memory"], "1")
@@ -121,7 +121,7 @@ class Memory(LimitCase):
         time.sleep(0.05)
         self.assertIsInstance(client.ask("LOCK", "new", "a"), int)
         self.assertEqual(info(client, "memory")["short_of_memory"], "0")
-        self.assertLogged("locks are taken again")
+        self.assertLogged("new locks are granted again")
 
     def test_a_higher_bound_makes_room(self):
         self.start()

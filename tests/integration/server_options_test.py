@@ -32,23 +32,23 @@ class Options(unittest.TestCase):
         path = self.file("port: 4000\n\nmax_clients: lots\n")
         ended = fairlockd("--config", path, "--check-config")
         self.assertEqual(ended.returncode, 2)
-        self.assertEqual(ended.stderr, f"fairlockd: {path}:3: max_clients: 'lots' is wrong; "
-                                       "a number from 1 to 1000000 would be right\n")
+        self.assertEqual(ended.stderr, f"fairlockd: {path}:3: max_clients must be a "
+                                       "number from 1 to 1000000, got 'lots'\n")
 
     def test_an_unknown_option_in_the_file(self):
         path = self.file("max_client: 5\n")
         ended = fairlockd("--config", path)
         self.assertEqual(ended.returncode, 2)
-        self.assertIn(f"{path}:1: unknown option 'max_client' (value '5'); max_clients would be "
-                      "right", ended.stderr)
+        self.assertIn(f"{path}:1: unknown option 'max_client' (value '5'); did you mean "
+                      "max_clients?", ended.stderr)
 
     def test_wrong_options_on_the_command_line(self):
         for arguments, said in (
-                (["--max-client", "5"], "'--max-client' is not an option; --max-clients would be "),
-                (["--port", "65536"], "--port: '65536' is wrong; a number from 0 to 65535 would "),
-                (["--port"], "--port has no value; a number from 0 to 65535 would be right"),
-                (["--default-lease=30"], "--default-lease: '30' is wrong; a duration ("),
-                (["some.yaml"], "'some.yaml' belongs to no option; `--option value` would be ")):
+                (["--max-client", "5"], "'--max-client' is not an option; did you mean --max-"),
+                (["--port", "65536"], "--port must be a number from 0 to 65535, got '65536'"),
+                (["--port"], "--port must be a number from 0 to 65535, got no value"),
+                (["--default-lease=30"], "--default-lease must be a duration ("),
+                (["some.yaml"], "'some.yaml' belongs to no option: use `--option value`")):
             ended = fairlockd(*arguments)
             self.assertEqual(ended.returncode, 2, arguments)
             self.assertIn("fairlockd: command line: " + said, ended.stderr)
@@ -80,7 +80,7 @@ class Options(unittest.TestCase):
         self.assertEqual(client.ask("CONFIG", "SET", "maxclients", "1"), "OK")
         with server.connect() as refused:
             self.assertTrue(refused.rest().startswith(b"-ERR max number"))
-        self.assertIn("would be right", client.ask("CONFIG", "SET", "max_clients", "0"))
+        self.assertIn("must be a number", client.ask("CONFIG", "SET", "max_clients", "0"))
         self.assertIn("immutable", client.ask("CONFIG", "SET", "port", "1"))
         self.assertEqual(client.ask("CONFIG", "GET", "tcp-keepalive"), [b"tcp-keepalive", b"300"])
         client.send(b"*2\r\n$4\r\nECHO\r\n$20000\r\n")

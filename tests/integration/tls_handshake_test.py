@@ -332,7 +332,7 @@ class Unfinished(TlsCase):
                     pass
                 self.assertLess(time.monotonic() - begun, 5)
         self.assertStillServes()
-        self.assertTrue(eventually(lambda: "handshakes of TLS that failed" in server.output()))
+        self.assertTrue(eventually(lambda: "failed TLS handshakes" in server.output()))
 
 
 class WrongPort(TlsCase):
@@ -353,8 +353,8 @@ class WrongPort(TlsCase):
                 connect(server.port, self.certificates.context())
         server.stop()
         log = server.output()
-        self.assertEqual(log.count("clients that speak TLS to the port without it"), 1)
-        self.assertIn("tls_port is for them", log)
+        self.assertEqual(log.count("TLS clients on the port without TLS"), 1)
+        self.assertIn("they should use tls_port", log)
 
 
 class Options(TlsCase):
@@ -407,9 +407,9 @@ class Options(TlsCase):
     def test_what_guards_no_port(self):
         certificate = ("--tls-cert-file", self.certificates.cert_file)
         for wanted, options in {
-                "tls_auth_clients: required: it is about clients of tls_port":
+                "tls_auth_clients: required: applies only to clients of tls_port":
                     ("--tls-auth-clients", "required"),
-                "tls_auth_clients: optional: it is about clients of tls_port":
+                "tls_auth_clients: optional: applies only to clients of tls_port":
                     ("--tls-auth-clients", "optional", "--http-tls", "yes", *certificate),
                 "tls_cert_file: no port speaks TLS": certificate}.items():
             with self.subTest(wanted):

@@ -322,7 +322,7 @@ class NewCertificates(TlsCase):
         before = self.shown()
         with self.connect() as staying:
             self.certificates.key_file.write_text("nonsense\n")
-            self.reload("the certificates of TLS stay as they were: tls_key_file: ")
+            self.reload("the TLS certificates were not reloaded: tls_key_file: ")
             self.assertEqual(self.shown(), before)
             self.assertEqual(staying.ask("PING"), "PONG")
             self.certificates.install(*self.certificates.authority.issue("mended", "localhost"))

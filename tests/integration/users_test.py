@@ -380,7 +380,7 @@ class HashPassword(unittest.TestCase):
             ended = subprocess.run([PROGRAM, "--hash-password"], input=words, text=True,
                                    capture_output=True, timeout=20, check=False)
             self.assertEqual((ended.returncode, ended.stdout), (1, ""))
-            self.assertIn("would be right", ended.stderr)
+            self.assertIn("must be a line with a password", ended.stderr)
 
 
 if __name__ == "__main__":

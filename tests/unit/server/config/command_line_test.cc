@@ -54,27 +54,28 @@ TEST(CommandLine, ActionsAreRecognised) {
 
 TEST(CommandLine, SaysWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_EQ(Read({"--port", "high"}).error,
-            "command line: --port: 'high' is wrong; a number from 0 to 65535 would be right");
+            "command line: --port must be a number from 0 to 65535, got 'high'");
   EXPECT_EQ(Read({"--port"}).error,
-            "command line: --port has no value; a number from 0 to 65535 would be right");
-  EXPECT_EQ(
-      Read({"--max-clients", "-5"}).error,
-      "command line: --max-clients: '-5' is wrong; a number from 1 to 1000000 would be right");
+            "command line: --port must be a number from 0 to 65535, got no value");
+  EXPECT_EQ(Read({"--max-clients", "-5"}).error,
+            "command line: --max-clients must be a number from 1 to 1000000, got '-5'");
   EXPECT_EQ(Read({"--max-client=5"}).error,
-            "command line: '--max-client=5' is not an option; --max-clients would be right; "
+            "command line: '--max-client=5' is not an option; did you mean --max-clients? "
             "`fairlockd --help` lists all options");
   EXPECT_EQ(Read({"--maxclients", "5"}).error,
-            "command line: '--maxclients' is not an option; --max-clients would be right; "
+            "command line: '--maxclients' is not an option; did you mean --max-clients? "
             "`fairlockd --help` lists all options");
   EXPECT_THAT(Read({"fairlock.yaml"}).error, HasSubstr("'fairlock.yaml' belongs to no option"));
-  EXPECT_THAT(Read({"--config"}).error, HasSubstr("--config FILE would be right"));
-  EXPECT_THAT(Read({"--config", "/no/such/file"}).error, HasSubstr("/no/such/file: No such file"));
+  EXPECT_THAT(Read({"--config"}).error, HasSubstr("use --config FILE"));
+  EXPECT_THAT(Read({"--config", "/no/such/file"}).error,
+              HasSubstr("/no/such/file: must be a readable file: No such file"));
   EXPECT_THAT(Read({"-x"}).error, HasSubstr("'-x' is not an option"));
   EXPECT_THAT(Read({"--check-config=maybe"}).error, HasSubstr("--check-config"));
 }
 
 TEST(CommandLine, NamesAreNotAbbreviatedAndKeepTheirCase) {
-  EXPECT_THAT(Read({"--por", "1"}).error, HasSubstr("'--por' is not an option; --port would be"));
+  EXPECT_THAT(Read({"--por", "1"}).error,
+              HasSubstr("'--por' is not an option; did you mean --port?"));
   EXPECT_THAT(Read({"--PORT", "1"}).error, HasSubstr("'--PORT' is not an option"));
 }
 

@@ -203,14 +203,14 @@ TEST(ConfigFile, MayBeEmpty) {
 TEST(ConfigFile, SaysWhereAValueIsWrongAndWhatWouldBeRight) {
   Config config = DefaultConfig();
   EXPECT_EQ(Read("port: 1\n\nmax_clients: lots\n", config),
-            "f.yaml:3: max_clients: 'lots' is wrong; a number from 1 to 1000000 would be right");
+            "f.yaml:3: max_clients must be a number from 1 to 1000000, got 'lots'");
   EXPECT_EQ(Read("max_clients: [1, 2]\n", config),
-            "f.yaml:1: max_clients: '1, 2' is wrong; a number from 1 to 1000000 would be right");
+            "f.yaml:1: max_clients must be a number from 1 to 1000000, got '1, 2'");
   EXPECT_EQ(Read("max_clients:\n  a: b\n", config),
-            "f.yaml:1: max_clients: 'a map' is wrong; a number from 1 to 1000000 would be right");
+            "f.yaml:1: max_clients must be a number from 1 to 1000000, got 'a map'");
   EXPECT_EQ(Read("port:\n", config),
-            "f.yaml:1: port has no value (what stands behind \" #\" is a comment); a number from 0 "
-            "to 65535 would be right");
+            "f.yaml:1: port has no value (text after \" #\" is a comment); it must be a number "
+            "from 0 to 65535");
 }
 
 TEST(ConfigFile, AKeyWithoutAValueIsNoEmptyText) {
@@ -219,8 +219,8 @@ TEST(ConfigFile, AKeyWithoutAValueIsNoEmptyText) {
   for (const char* line : {"requirepass:", "requirepass: #secret", "requirepass: ~",
                            "requirepass: null", "requirepass:\nport: 1"}) {
     EXPECT_EQ(Read(line, config),
-              "f.yaml:1: requirepass has no value (what stands behind \" #\" is a comment); a text "
-              "would be right, \"\" for none")
+              "f.yaml:1: requirepass has no value (text after \" #\" is a comment); it must be a "
+              "text, \"\" for none")
         << line;
   }
   for (const char* name : {"acl_file", "labels", "bind", "notify_keyspace_events", "log_level"}) {
@@ -236,8 +236,8 @@ TEST(ConfigFile, AKeyWithoutAValueIsNoEmptyText) {
 TEST(ConfigFile, ASecondDocumentIsNotLeftOut) {
   Config config = DefaultConfig();
   EXPECT_THAT(Read("port: 1\n---\nrequirepass: secret\n", config),
-              HasSubstr("f.yaml:2: a second document of YAML"));
-  EXPECT_THAT(Read("---\n---\nrequirepass: secret\n", config), HasSubstr("a second document"));
+              HasSubstr("f.yaml:2: a second YAML document"));
+  EXPECT_THAT(Read("---\n---\nrequirepass: secret\n", config), HasSubstr("a second YAML document"));
   // The library finds one document after the other where there are none.
   EXPECT_NE(Read("&a,|\n  b\npy", config), "");
   EXPECT_EQ(Read("# one\n---\nport: 1\n...\n", config), "");
@@ -246,7 +246,7 @@ TEST(ConfigFile, ASecondDocumentIsNotLeftOut) {
 TEST(ConfigFile, SaysWhichOptionIsUnknown) {
   Config config = DefaultConfig();
   EXPECT_EQ(Read("port: 1\nmaxclients: 5\n", config),
-            "f.yaml:2: unknown option 'maxclients' (value '5'); max_clients would be right; "
+            "f.yaml:2: unknown option 'maxclients' (value '5'); did you mean max_clients? "
             "`fairlockd --help` lists all options");
   EXPECT_THAT(Read("zzz: [1]\n", config),
               HasSubstr("f.yaml:1: unknown option 'zzz' (value '1'); "));
@@ -256,10 +256,10 @@ TEST(ConfigFile, RefusesASecondValueAndWhatIsNotAMap) {
   Config config = DefaultConfig();
   EXPECT_THAT(Read("port: 1\nport: 2\n", config),
               HasSubstr("f.yaml:2: port is given a second time"));
-  EXPECT_THAT(Read("just words\n", config), HasSubstr("f.yaml:1: lines of the form"));
-  EXPECT_THAT(Read("- a\n- b\n", config), HasSubstr("f.yaml:1: lines of the form"));
+  EXPECT_THAT(Read("just words\n", config), HasSubstr("f.yaml:1: must contain lines of the form"));
+  EXPECT_THAT(Read("- a\n- b\n", config), HasSubstr("f.yaml:1: must contain lines of the form"));
   EXPECT_THAT(Read("port: 1\n  bad: [\n", config), HasSubstr("not YAML: "));
-  EXPECT_THAT(Read("? [a, b]\n: c\n", config), HasSubstr("the name of an option would be right"));
+  EXPECT_THAT(Read("? [a, b]\n: c\n", config), HasSubstr("must be the name of an option"));
 }
 
 TEST(ConfigFile, BytesThatAreNoTextAreShownByTheirNumbers) {
@@ -270,7 +270,7 @@ TEST(ConfigFile, BytesThatAreNoTextAreShownByTheirNumbers) {
 TEST(ConfigFile, ThatCannotBeReadIsNamed) {
   Config config = DefaultConfig();
   EXPECT_THAT(ReadConfigFile("/no/such/file.yaml", config),
-              HasSubstr("/no/such/file.yaml: No such file or directory"));
+              HasSubstr("/no/such/file.yaml: must be a readable file: No such file or directory"));
   EXPECT_THAT(ReadConfigFile("/", config), HasSubstr("/: "));
 }
 

@@ -51,7 +51,7 @@ TEST_F(LiveSettingsTest, ChangesWhatMayChange) {
 
 TEST_F(LiveSettingsTest, KeepsTheOldValueWhenTheNewOneIsWrongOrRefused) {
   EXPECT_THAT(settings_.ChangeSetting("max_clients", "none"),
-              HasSubstr("'none' is wrong; a number from 1 to 1000000 would be right"));
+              HasSubstr("must be a number from 1 to 1000000, got 'none'"));
   EXPECT_THAT(settings_.ChangeSetting("port", "1"), HasSubstr("immutable"));
   EXPECT_THAT(settings_.ChangeSetting("unknown", "1"), HasSubstr("no such option"));
   EXPECT_THAT(settings_.ChangeSetting("", "1"), HasSubstr("no such option"));
