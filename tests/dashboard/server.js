@@ -135,7 +135,7 @@ export async function fillWithTrouble(server) {
     '{"job":"invoice-run","attempt":3}', "LABEL", "shop");
   await holder.ask("LOCK", "report:daily", "cron@node-3", "SESSION", "LABEL", "nightly");
   for (let n = 0; n < 4; ++n) {
-    await holder.ask("LOCK", "api:maps", `fetch-${n}`, "EX", 120 + n * 40, "LIMIT", 5);
+    await holder.ask("LOCK", "api:maps", `fetch-${n}`, "EX", 600 + n * 40, "LIMIT", 5);
   }
   for (let n = 0; n < 60; ++n) {
     await holder.ask("LOCK", `tenant:${n}:import`, `import-${n}`, "EX", 900);
