@@ -21,7 +21,7 @@ class Claims {
   void SetClient(Hold& hold, ClientRef client);
   void Destroy(Claim& claim);
   Claim& MovePlainHoldToClaim(LockEntry& lock);
-  // Frees what the lock no longer needs; true: the lock itself.
+  // Frees what the lock no longer needs. True: the lock itself was freed.
   bool Discard(std::uint64_t hash, LockEntry& lock);
   void DiscardAll(LockSpan locks);
   void AddToMultiLock(MultiLock& multi_lock, Claim& claim);

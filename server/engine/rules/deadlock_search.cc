@@ -17,7 +17,7 @@ bool DeadlockSearch::IsStuck(const WaitQuestion& question) {
   }
   AddRequest(nullptr);
   Explore(0);
-  // Usually no owner in the way waits for anything.
+  // Usually no owner that blocks it waits for anything.
   if (std::none_of(waits_.begin(), waits_.end(), [&](const Wait& wait) { return IsStuckOn(wait); }))
     return false;
   for (Index i = 1; i < requests_.size(); ++i) Explore(i);
@@ -101,9 +101,9 @@ void DeadlockSearch::LookAtHolders(Index wait) {
   for (const Claim& hold : lock.contended->holds) look(hold);
 }
 
-// The nearest place ahead that may be stuck is enough: those ahead of it are the cause that it is.
-// And a request for this key alone, of the same mode, is stuck on it only by what the asker is
-// stuck by, too; of any mode, if no holder is stuck, only by the queue.
+// The nearest place ahead that may be stuck is enough: it is stuck because of those ahead of it. A
+// request for this key alone, of the same mode, is stuck for the same reasons as the asker; if no
+// holder is stuck, that is true of any mode, and only the queue can be the reason.
 void DeadlockSearch::LookAtQueue(Index wait) {
   const ContendedLock* contended = waits_[wait].lock->contended.get();
   if (contended == nullptr) return;
@@ -129,7 +129,7 @@ void DeadlockSearch::LookAtQueue(Index wait) {
   }
 }
 
-// By the place that its request is going to take over.
+// By the place that its request will take over.
 bool DeadlockSearch::IsAskerAhead(const Wait& wait) const {
   if (question_->own == nullptr || wait.request == 0) return false;
   return std::any_of(question_->keys.begin(), question_->keys.end(),
@@ -193,7 +193,7 @@ std::string_view DeadlockSearch::OwnerOf(Index request) const {
 }
 
 std::vector<DeadlockSearch::Index> DeadlockSearch::FindCircle() const {
-  // From the asker against the direction of waiting, until somebody is reached by the asker.
+  // From the asker to those that wait for it, and on, until a request for which the asker waits.
   std::vector<Index> way(requests_.size(), kNone);  // by request: the cause that leads on
   std::vector<Index> reached = {0};
   for (std::size_t i = 0; i < reached.size(); ++i) {

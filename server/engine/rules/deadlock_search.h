@@ -30,12 +30,12 @@ struct WaitQuestion {
   std::span<const Claim* const> leaving = {};  // claims of places that end before it waits
 };
 
-// A request is stuck if on one of its keys a place ahead is stuck, or if there would be no slot
-// although all holders left but those whose owners are stuck. The search takes all requests that it
-// comes across for stuck, and then lets go who can. Requests without a connection, owners with
-// several, and what is over though nobody has looked yet, can always go on; so can reservations,
-// slots in cooldown, drains, and what lies beyond the number of places and holds that it may look
-// at.
+// A request is stuck if, on one of its keys, a place ahead is stuck, or if there would be no slot
+// even after all holders left whose owners are not stuck. The search first assumes that every
+// request it finds is stuck, and then frees those that can continue. These always can: requests
+// without a connection, owners with several requests, and waits or leases that are overdue; also
+// reservations, cooldowns, drains, and everything beyond the number of places and holds that the
+// search may look at.
 //
 // A value used once. Changes nothing. O(places and holds that it looks at).
 class DeadlockSearch {
@@ -68,7 +68,7 @@ class DeadlockSearch {
     bool has_stuck_ahead = false;
     bool is_stuck = false;
   };
-  // That a request is stuck keeps a wait from going on.
+  // A stuck request that keeps another one waiting.
   struct Cause {
     Index request;
     Index wait;
@@ -95,7 +95,7 @@ class DeadlockSearch {
   void LetGoWhoCan();
   bool KeepsStuck(const Cause& cause) const;
   std::string_view OwnerOf(Index request) const;
-  // Causes by which one comes from the asker back to the asker, or else in a circle.
+  // Causes that lead from the asker back to the asker, or else in a circle.
   std::vector<Index> FindCircle() const;
   std::vector<Index> FindAnyChain() const;
 

@@ -13,7 +13,7 @@ bool Deadlocks::IsDeadlock(const WaitQuestion& question, TimeMs now) {
   return true;
 }
 
-// Mostly no holder waits for anything, and then only requests for several keys can be stuck in
+// Usually no holder waits for anything. Then only requests for several keys can be stuck in the
 // queue.
 bool Deadlocks::MayNeverHaveSlot(const LockEntry& lock) const {
   if (state_.waiting.empty()) return false;

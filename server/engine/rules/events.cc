@@ -6,7 +6,7 @@ namespace fairlock::engine {
 
 namespace {
 
-// Who is in the way.
+// Names the oldest holder, which blocks the request.
 void NameHolder(const LockEntry& lock, Event& event) {
   const Hold* hold = lock.oldest_hold();
   if (hold == nullptr) return;
@@ -18,8 +18,8 @@ void NameHolder(const LockEntry& lock, Event& event) {
 
 void Events::EmitToSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
                         TimeMs now) {
-  // Into one that is there, and only what most events have: this is on the way of every grant and
-  // every end.
+  // Reuses one event and fills in only what most events have: every grant and every release come
+  // this way.
   Event& event = told_;
   event.kind = kind;
   event.client = static_cast<ClientRef>(hold.client);

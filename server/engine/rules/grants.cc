@@ -40,14 +40,14 @@ void Grants::EndTransaction(Step step) {
 bool Grants::Defer(LockEntry& lock) {
   ContendedLock& contended = *lock.contended;
   if (contended.is_deferred()) return true;
-  // What is overdue was done before the step.
+  // Overdue deadlines were handled before the step.
   if (state_.is_in_past) return false;
   if (!contended.queue.empty() || !contended.watchers.empty()) deferred_.push_back(contended);
   return true;
 }
 
 void Grants::GrantDeferred(ContendedLock& contended, Step step) {
-  // Whoever waited for it may be gone again.
+  // The waiter may have left meanwhile.
   if (contended.queue.empty() && contended.watchers.empty()) return;
   LockEntry& lock =
       contended.queue.empty() ? contended.watchers.front().lock : contended.queue.front().lock;
@@ -61,7 +61,7 @@ std::string_view Grants::OutlivingTransaction(std::string_view text) {
 
 void Grants::EmitIfVacated(LockEntry& lock, TimeMs now) {
   ContendedLock& contended = *lock.contended;
-  // Who is in the queue may be granted in the end of the step.
+  // A place in the queue may be granted at the end of the transaction.
   if (!contended.vacating || (contended.is_deferred() && !contended.queue.empty())) return;
   events_.EmitVacated(lock, *std::exchange(contended.vacating, std::nullopt), now);
 }

@@ -6,7 +6,7 @@ namespace fairlock::engine {
 
 namespace {
 
-// How far a position is counted exactly.
+// Positions up to this one are counted exactly.
 constexpr std::uint64_t kExactPositions = 1000;
 
 std::optional<DurationMs> TimeLeft(const TimerNode& node, TimeMs now) {
@@ -23,7 +23,7 @@ std::string_view ChannelName(const Claim& claim) {
   return channel == nullptr ? std::string_view() : std::string_view(channel->name);
 }
 
-// Marks are no places yet. REQUIRES: it has a queue.
+// A marked place does not count yet. REQUIRES: it has a queue.
 bool HasPlace(const LockEntry& lock) {
   if (lock.active_count() > 0) return true;
   const auto& queue = lock.contended->queue;

@@ -29,7 +29,7 @@ LockResult LockRequests::Lock(const LockRequest& request, Attachment& from, Step
     }
   }
   const LockResult result = AskAnew(hash, *lock, request, from, step);
-  // On a drained key the place that REPLACE ended may have been all there was.
+  // On a drained key, REPLACE may have ended the only place.
   if (IsRefusal(result.status)) claims_.Discard(hash, *lock);
   return result;
 }

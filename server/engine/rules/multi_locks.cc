@@ -94,7 +94,7 @@ MultiLocks::Stake MultiLocks::FindStake(std::span<const KeyName> keys, std::stri
 
 LockResult MultiLocks::Lock(const MlockRequest& request, Attachment& from, Step step) {
   FindNamed(request.keys, step);
-  // They are no places yet, and an owner has one claim on a key.
+  // Marked places do not count yet, and an owner has only one claim on a key.
   DropMarks(request.each.owner);
   const Stake stake = FindStake(request.keys, request.each.owner);
   if (stake.other) return {.status = LockStatus::kStakedOtherwise, .key = *stake.other};
@@ -139,7 +139,7 @@ LockResult MultiLocks::RepeatWaitingAll(const MultiLock& multi_lock, const Mlock
       result.status == LockStatus::kDenied || result.status == LockStatus::kDeadlock;
   if (request.each.meta && !is_refused) ShareMeta(multi_lock);
   if (result.reason == DenialReason::kNone) return result;
-  // The order in which the keys are named may be another now.
+  // This request may name the keys in another order.
   const KeyName blocking = multi_lock.claims[result.key]->lock.key();
   const auto found = std::find(request.keys.begin(), request.keys.end(), blocking);
   result.key = static_cast<std::size_t>(found - request.keys.begin());
@@ -147,7 +147,7 @@ LockResult MultiLocks::RepeatWaitingAll(const MultiLock& multi_lock, const Mlock
 }
 
 void MultiLocks::ReleaseAll(const MultiLock& multi_lock, Step step) {
-  // The last one takes the multi_lock along.
+  // Destroying the last claim destroys the multi-lock.
   for (std::size_t left = multi_lock.claims.size(); left > 0; --left) {
     Claim& hold = *multi_lock.claims.front();
     LockEntry& lock = hold.lock;
@@ -163,8 +163,8 @@ LockResult MultiLocks::AskAllAnew(const MlockRequest& request, Attachment& from,
   if (const auto refusal = bounds_.WhyNoNewLocks(CountMissing())) return {*refusal};
   NeedDrainedLocks();
   const LockResult result = AskOrJoin(request, from, step);
-  // A drained key may have had a lock for the time of the question, and REPLACE may have ended all
-  // there was.
+  // The lock of a drained key may have been created only for this request, and REPLACE may have
+  // ended the only place.
   DiscardNamed();
   return result;
 }
@@ -273,7 +273,7 @@ void MultiLocks::ReplaceNewestOfFullQueues(const LockRequest& request, Step step
     const std::size_t places = lock == nullptr ? 0 : lock->active_count();
     if (places == 0 || places < *request.waiters_max) continue;
     full_queues_.ReplaceNewest(*lock, request.owner, step);
-    // It may have stood in other queues too, and been all there was.
+    // It may have been in other queues too, as their only place.
     FindNamedAgain();
     NeedDrainedLocks();
   }

@@ -142,7 +142,7 @@ void Places::Return(Claim& hold, TimeMs now) {
   wait_queue_.Activate(hold);
 }
 
-// The channel of the place may have another subscriber by now, which hears of the next grant.
+// The channel of the place may have another subscriber by now, which receives the next grant.
 void Places::LoseDelivery(Claim& place, TimeMs now) {
   NotifyChannel* channel = place.channel();
   if (channel == nullptr || !channel->is_open) return LoseRequest(place, now);

@@ -67,7 +67,7 @@ WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteR
     return {.status = WriteStatus::kNative};
   }
   const Token token = hold.token;
-  // Its owner knows of it.
+  // Its owner knows that it has ended.
   if (hold.is_claim()) {
     Holds::Confirm(static_cast<Claim&>(hold));
   } else {
@@ -82,7 +82,7 @@ WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteR
   return {.status = WriteStatus::kRenewed, .token = token, .key_hash = hash};
 }
 
-// A hold of LIMIT 1 follows the last of several.
+// When one of several holds is left, it has LIMIT 1 from then on.
 void RedisView::FreeSlotForOne(LockEntry& lock) {
   if (lock.contended == nullptr) return;
   ContendedLock& contended = *lock.contended;
@@ -122,7 +122,7 @@ WriteResult RedisView::TakeOver(std::uint64_t hash, LockEntry& lock, const Write
   return {.status = WriteStatus::kTakenOver, .token = token, .key_hash = hash};
 }
 
-// One is left, the oldest of another owner than the heir.
+// One hold is left: the oldest whose owner is not the new owner.
 Hold& RedisView::EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_view heir,
                               TimeMs now) {
   constexpr auto kEnd = HoldEnd::kBroken;
@@ -185,7 +185,7 @@ WriteStatus RedisView::WriteAllNew(std::span<const WriteRequest> requests, Attac
   }
   for (std::size_t i = 0; i < requests.size(); ++i) {
     WriteRequest request = requests[i];
-    // What is held now was named before in these requests.
+    // An earlier one of these requests has taken it.
     request.only_new = false;
     granted[i] = Write(request, from, step);
   }
@@ -262,7 +262,7 @@ void RedisView::SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, Durati
     const bool is_in_grace = claim.has_session() && claim.attachment == nullptr;
     const TimeMs deadline = claim.deadline();
     holds_.SetLeaseEnd(*lock.contended, claim, end);
-    // The grace of a session goes on.
+    // The grace of the session continues to run.
     if (is_in_grace) {
       state_.ScheduleMember(*lock.contended, claim, std::min(deadline, end), TimerClass::kLease);
     }
@@ -274,7 +274,7 @@ void RedisView::Flush(std::optional<std::uint8_t> db, const Attachment& from, St
   assert(state_.is_in_transaction);
   std::vector<NamedKey> keys;
   std::uint64_t cursor = 0;
-  // The locks of other databases are in the same table, so the walk ends when none of these is
+  // Locks of other databases are in the same table, so the walk ends when this database has none
   // left.
   const auto is_any_left = [&] {
     return db ? state_.locks_by_db[*db] > 0 : state_.table.size() > 0;

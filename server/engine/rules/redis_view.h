@@ -1,5 +1,5 @@
 // The commands of Redis: a value that is set is an owner that holds; there is no second store, and
-// waiters of LOCK stand in the same queue. DEL and similar commands leave a hold of LOCK as it is
+// waiters of LOCK are in the same queue. DEL and similar commands leave a hold of LOCK as it is
 // and emit kRefused, unless `ends_native_leases` is on.
 #pragma once
 

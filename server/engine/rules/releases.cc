@@ -24,7 +24,7 @@ bool Releases::Cancel(const KeyName& key, std::string_view owner, Step step) {
   if (lock == nullptr || lock->contended == nullptr) return false;
   Claim* place = state_.table.FindClaim(*lock, owner);
   if (place == nullptr || !place->is_place()) return false;
-  // A mark goes too, but is no place yet.
+  // A marked place ends too, but does not count as a place.
   const bool was_place = place->state != ClaimState::kMarked;
   CancelPlace(*place, step);
   grants_.GrantNext(*lock, step);

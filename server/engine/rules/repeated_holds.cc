@@ -63,7 +63,7 @@ void RepeatedHolds::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockReque
     holds_.Bind(claim, to);
     end = std::max(end, asked_end);
   } else if (claim.has_session()) {
-    // The lease replaces the session; a session without lease leaves nothing to be longer.
+    // The lease replaces the session; a session has no lease that could be longer.
     claim.extras->session_grace_ms.reset();
     holds_.Unbind(claim);
     end = end >= kNever ? asked_end : std::max(end, asked_end);

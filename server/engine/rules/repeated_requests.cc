@@ -31,7 +31,7 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
     if (was_reserved) wait_queue_.Reserve(place);
     return {LockStatus::kOutOfMemory};
   }
-  // SET NX is denied, whatever place it has.
+  // SET NX is denied at once, even if the owner has a place.
   if (blocked != nullptr && request.is_redis_way) {
     events_.Deny(state_.table.HashOf(place.lock.key()), place.lock, request, from.client, reason,
                  step.now);
@@ -51,8 +51,8 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
   if (was_marked) events_.EmitQueued(place, reason, step.now);
   places_.AwaitOrKeep(place, request, from, step.now);
   if (!is_asked_alike) places_.LogPlace(place);
-  // Others may have waited for its reserved slot, or have been granted ahead of it while it was
-  // away.
+  // While it was away, others may have begun to wait for its reserved slot, or been granted ahead
+  // of it.
   wait_queue_.EnqueueOthers(place);
   grants_.GrantNext(place.lock, step);
   return {.status = places_.WaitOf(request) == 0 ? LockStatus::kKept : LockStatus::kQueued,
@@ -60,7 +60,7 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
           .key = blocked->rank()};
 }
 
-// The same channel hears of the outcome all the same.
+// If the channel is the same, it still receives the outcome.
 void RepeatedRequests::Supersede(Claim& place, const LockRequest& request, Step step) {
   WaitQueue::LeaveAbsent(place);
   Pending& pending = RequestOf(place);

@@ -87,7 +87,7 @@ void Sessions::EndWaits(Attachment& attachment, Step step) {
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     const LockList locks = LocksOf(pending);
-    // What is overdue may have given it the lock, or ended its wait: then it is gone from the list.
+    // Overdue deadlines may grant it the lock, or end its wait; then it is no longer in the list.
     expiry_.Begin(locks, step);
     const bool is_there = !attachment.pending.empty() && &attachment.pending.front() == &pending;
     if (is_there) expiry_.EndDue(TimerOf(pending), step);
@@ -119,13 +119,13 @@ bool Sessions::UndoGrant(std::uint64_t key_hash, Token token, Step step) {
       holds_.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
     }
   }
-  // The place is absent before anything overdue is done: a dead waiter must not be granted.
+  // The place is absent before overdue deadlines are handled: a dead waiter must get no grant.
   expiry_.ExpireAndGrant(LockList{lock}, step);
   return true;
 }
 
-// A repeated LOCK of one key may have changed the options of one claim; a place has the same on
-// all.
+// A repeated LOCK of one key may have changed the options of one claim; all claims of a place have
+// the same.
 void Sessions::AdoptRequest(Claim& claim, const Claim& first) {
   claim.lease_ms = first.lease_ms;
   claim.extras->session_grace_ms = first.extras->session_grace_ms;
@@ -145,8 +145,8 @@ bool Sessions::UndoMultiLock(MultiLock& multi_lock, Step step) {
     places_.LogPlace(first);
     places_.LoseDelivery(first, step.now);
   } else {
-    // A place of which a part is gone already can not return. The last one takes the multi_lock
-    // along.
+    // A place cannot return if some of its claims are gone. Ending the last claim destroys the
+    // multi-lock.
     for (LockEntry* lock : locks) {
       Claim& claim = *multi_lock.claims.front();
       holds_.End(state_.table.HashOf(lock->key()), *lock, claim, HoldEnd::kUndone, step.now);

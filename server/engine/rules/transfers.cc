@@ -18,7 +18,7 @@ TransferResult Transfers::Transfer(const TransferRequest& request, Step step) {
   Succession terms{.new_owner = request.new_owner,
                    .end = Holds::LeaseEndOf(*hold),
                    .lease_ms = static_cast<DurationMs>(hold->lease_ms)};
-  // A session does not go along.
+  // The new owner does not inherit the session.
   const bool has_session = hold->is_claim() && static_cast<const Claim&>(*hold).has_session();
   if (request.lease_ms || (terms.end >= kNever && has_session)) {
     terms.lease_ms = request.lease_ms.value_or(state_.options.default_lease_ms);
@@ -41,13 +41,13 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
   holds_.Add(heir, holds_.NextToken(), nullptr, step.now);
   holds_.SetLeaseEnd(*lock.contended, heir, terms.end);
   if (cool_until > 0 && terms.keeps_terms) heir.NeedExtras().cool_until = cool_until;
-  // What is the answer to a LOCK that waited is its hold.
+  // If the new owner waited by LOCK, the hold is the answer to that LOCK.
   const bool is_answer = heir.attachment != nullptr;
   heir.set_redis_way(terms.is_redis_way && !is_answer);
   if (terms.client != kUnknownClient && !is_answer) claims_.SetClient(heir, terms.client);
   state_.LogHold(hash, heir);
   events_.EmitWithOther(EventKind::kTransferred, hash, heir, old_owner, step.now);
-  heir.arrival = 0;  // what the new owner got so is not undone
+  heir.arrival = 0;  // a transferred hold is not undone
   heir.is_touched = true;
   const Token token = heir.token;
   answers_.AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, step);
@@ -55,7 +55,7 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
   return token;
 }
 
-// The new owner's place ends. It becomes the hold; but an MLOCK can not be granted a part.
+// The new owner's place becomes the hold; a place of MLOCK ends, since it needs all its keys.
 Claim& Transfers::ClaimForHeir(LockEntry& lock, std::string_view new_owner, Step step) {
   Claim* place = state_.table.FindClaim(lock, new_owner);
   if (place != nullptr && place->multi_lock() == nullptr) {

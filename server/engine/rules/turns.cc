@@ -16,7 +16,7 @@ bool Turns::IsActiveAhead(const LockEntry& lock, std::uint64_t number) {
 
 Claim* Turns::FindBlocked(Claim& place, const Mode& mode) const {
   const auto is_blocked = [&](const Claim& claim) {
-    // For what was due before the transaction, slots that the transaction has freed were taken.
+    // For deadlines before the transaction, the slots that the transaction freed were still taken.
     if (state_.is_in_past && claim.lock.contended->is_deferred()) return true;
     return IsAnyoneAhead(claim.lock, claim.number) || !limits_.HasSlot(claim.lock, mode);
   };

@@ -50,7 +50,7 @@ void WaitQueue::Activate(Claim& claim) {
   ContendedLock& contended = *claim.lock.contended;
   if (static_cast<ActiveHook&>(claim).is_linked()) return;
   if (claim.is_place() && !claim.is_active()) --state_.counts.skipped;
-  // Behind the nearest place ahead of it that is active.
+  // After the nearest active place ahead of it.
   for (auto at = contended.queue.iterator_to(claim); at != contended.queue.begin();) {
     --at;
     if (!static_cast<ActiveHook&>(*at).is_linked()) continue;
@@ -131,7 +131,7 @@ void WaitQueue::Remove(Claim& place, Cause cause) {
     claims_.Destroy(place);
     return;
   }
-  // The last one takes the multi_lock along.
+  // Destroying the last claim destroys the multi-lock.
   for (std::size_t left = multi_lock->claims.size(); left > 0; --left) {
     Claim& claim = *multi_lock->claims.back();
     Leave(claim);

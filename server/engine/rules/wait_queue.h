@@ -1,4 +1,4 @@
-// The queue of a lock: places stand in the order of their arrival. Active places are those that
+// The queue of a lock has its places in the order of their arrival. Active places are those that
 // count; a skipped place keeps its number, so that its owner can return to it. A place at the head
 // of the queue whose owner is away has a slot reserved.
 #pragma once
@@ -26,7 +26,7 @@ class WaitQueue {
   void Schedule(Claim& place, TimeMs deadline, std::uint8_t timer_class);
   void Leave(Claim& claim);
   void RememberIfKeyEnds(const Claim& claim, Cause cause);
-  // Leaves its queues and is gone.
+  // Removes the place from its queues and destroys it.
   void Remove(Claim& place, Cause cause);
   void Enqueue(LockEntry& lock);
   void EnqueueOthers(const Claim& place);

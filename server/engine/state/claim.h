@@ -40,10 +40,10 @@ class Hold : public TimerNode {
   void SetLeaseMs(DurationMs length_ms) {
     lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
   }
-  // Its time left was written down, and not only its length: a renewal has to be written too.
+  // The time left is stored, not only the length of the lease: a renewal must be stored too.
   bool is_left_kept() const { return (spare_bits() & kLeftKept) != 0; }
   void set_left_kept(bool is_kept) { SetSpareBit(kLeftKept, is_kept); }
-  // Taken, or as a place asked for, by SET NX and its kin, and not by LOCK.
+  // A command of Redis such as SET NX took it, or asks for it; not LOCK.
   bool is_redis_way() const { return (spare_bits() & kRedisWay) != 0; }
   void set_redis_way(bool is_redis_way) { SetSpareBit(kRedisWay, is_redis_way); }
   void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }

@@ -13,8 +13,8 @@
 
 namespace fairlock::engine {
 
-// Of several overrides that match a key the most specific is in force: one that names it exactly,
-// else the one with most bytes that stand for themselves, else the newest. One a database and
+// If several overrides match a key, the most specific one is in force: one that names the key, else
+// the one with the most literal bytes, else the newest. There is one override for each database and
 // pattern.
 //
 // Loop-confined. Find is O(overrides), each of which may cost a match of its pattern; the owner

@@ -70,13 +70,13 @@ struct ContendedLock : QueueHook, TransactionHook {
   List<Cooldown> cooldowns;        // in the order of their begin
   Slots slots;                     // of holds (the plain one too), reservations and cooldowns
   std::uint64_t next_number = 1;
-  std::uint64_t queue_number = 0;          // in LockCore::lines_
+  std::uint64_t queue_number = 0;          // in EngineState::queues
   std::uint32_t reserved = 0;              // places with a slot reserved for them
   std::uint32_t multi_locks_in_queue = 0;  // places of MLOCKs
   TimeMs due_min = kNever;                 // no deadline of the members is before it
   std::uint64_t seen_changes = 0;          // of overrides, when the queue was looked at
-  bool is_to_grant = false;                // in LockCore::noted_lines_
-  bool is_expiring = false;                // in LockCore::settling_: it must not be discarded
+  bool is_to_grant = false;                // in EngineState::queues_to_grant
+  bool is_expiring = false;                // in EngineState::expiring: it must not be freed
   std::optional<Cause> vacating;           // what may have ended the key; GrantNext emits it if so
 
   bool is_deferred() const { return TransactionHook::is_linked(); }

@@ -16,11 +16,11 @@
 
 namespace fairlock::engine {
 
-// As the node of a timer and as what hangs on a connection it stands for its place in the queue;
-// holds have leases and sessions of their own.
+// The timer and the connection of the place are those of the multi-lock; its holds have leases and
+// sessions of their own.
 //
-// Made by the request, gone with its last claim. Its claims are places with one arrival, all in the
-// same state, or holds with one token.
+// The request makes it, and it ends with its last claim. Its claims are places with one arrival,
+// all in the same state, or holds with one token.
 class MultiLock final : public TimerNode, public Pending {
  public:
   explicit MultiLock(std::span<const KeyName> its_keys);

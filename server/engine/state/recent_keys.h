@@ -10,7 +10,7 @@
 
 namespace fairlock::engine {
 
-// One key's record; one cache queue.
+// One key's record; one cache line.
 struct alignas(64) RecentKey {
   std::uint64_t hash = 0;   // 0: free
   std::uint32_t ended = 0;  // holds that ended
