@@ -12,7 +12,7 @@
 
 namespace fairlock::net {
 
-// Whoever keeps the connections. Loop-confined.
+// The owner of the accepted connections. Loop-confined.
 class ConnectionKeeper {
  public:
   // Owns the descriptor from now on, also to close it at once.

@@ -14,7 +14,7 @@ std::uint64_t MonotonicNs();
 
 // The processor's counter of time, which takes a third as long to read as MonotonicNs; the same as
 // MonotonicNs where there is none that counts evenly. How long a tick is, is to be measured. On
-// another processor it may be a little behind.
+// another processor it may be slightly earlier.
 std::uint64_t Ticks();
 
 // The wall clock in microseconds, for showing only.

@@ -188,7 +188,7 @@ void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) 
 }
 
 void HttpConnection::Send(http::Answer answer) {
-  // The connection is nobody's while it is idle.
+  // An idle connection belongs to no user.
   commands_.Forget();
   response_ = ToResponse(std::move(answer), is_kept_alive_);
   if (is_head_) {

@@ -59,7 +59,7 @@ class HttpConnection final : public HttpPeer,
   using Message = boost::beast::http::request<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
-  // Whether it is known who made the request that is to be answered.
+  // Whether the user that made the request being answered is known.
   enum class Caller : std::uint8_t { kUnknown, kCompared, kToldOf, kKnown };
 
   void Read();
@@ -71,7 +71,7 @@ class HttpConnection final : public HttpPeer,
   bool Identify(const http::Request& request, engine::TimeMs now);
   void TakeOver(const http::Request& request, engine::TimeMs now);
   void Conclude(http::Answer answer);
-  // What tells of locks waits until that is kept.
+  // A response that reveals locks waits until their state is stored.
   void SendWhenKept();
   void Send(http::Answer answer);
   void OnSent(const boost::beast::error_code& error);

@@ -1,4 +1,4 @@
-// Somebody who is connected to the HTTP side.
+// A client that is connected to the HTTP port.
 #pragma once
 
 #include <chrono>

@@ -12,7 +12,7 @@
 
 namespace fairlock::net {
 
-// A stream as Beast wants it; the handshake is done before. What is moved from is only closed.
+// A stream as Beast needs it, after the handshake. A moved-from stream can only be closed.
 class HttpStream {
  public:
   using Tcp = boost::beast::tcp_stream;
@@ -48,7 +48,7 @@ class HttpStream {
     }
   }
 
-  // Tells the peer that nothing more comes, and waits for its word. REQUIRES: is_tls.
+  // Tells the peer that no more data follows, and waits for its answer. REQUIRES: is_tls.
   template <typename Handler>
   void async_shutdown(Handler&& handler) {
     tls_->async_shutdown(std::forward<Handler>(handler));

@@ -124,7 +124,7 @@ void ListenOnTcp(const BindAddress& bind, const TcpPort& port, const ListenOptio
   }
 }
 
-// Removes a path at which nobody listens; empty: there is nothing at the path any more.
+// Removes a path on which no process listens; empty: nothing is left at the path.
 std::string RemoveStaleSocket(const sockaddr_un& address) {
   struct stat status {};
   if (lstat(address.sun_path, &status) != 0) return "";

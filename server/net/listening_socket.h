@@ -23,7 +23,7 @@ struct ListenOptions {
   std::string_view bind_option = "--bind";
 };
 
-// The descriptor is owned by whoever took it last; it does not block and is not inherited.
+// The last to take the descriptor owns it; it does not block and is not inherited.
 struct ListeningSocket {
   int descriptor = -1;
   std::string name;       // "127.0.0.1:3247", "unix:/run/fairlock.sock"

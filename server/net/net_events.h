@@ -41,10 +41,10 @@ class NetEvents {
   virtual void NoteRefused(std::string_view peer, const Refusal& refusal, engine::TimeMs now) = 0;
   // Accepting pauses for a moment; `error` is an errno.
   virtual void NoteAcceptFailed(int error, engine::TimeMs now) = 0;
-  // Somebody who connected did not get through the handshake of TLS.
+  // A TLS handshake failed.
   virtual void NoteHandshakeFailed(std::string_view peer, std::string_view why,
                                    engine::TimeMs now) = 0;
-  // Somebody began to speak TLS where it is not spoken.
+  // A client sent TLS to a port without TLS.
   virtual void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) = 0;
 
  protected:

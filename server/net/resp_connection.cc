@@ -15,13 +15,13 @@ namespace fairlock::net {
 
 namespace {
 
-// The client is given so many requests at a time; in between its output is looked at.
+// The requests that the client executes at a time; its output is checked in between.
 constexpr std::size_t kRequestsPerSlice = 16;
 
-// What one sends who does not ask for much at once: a few requests.
+// What a client sends that does not ask for much at once: a few requests.
 constexpr int kLittleBytes = 512;
 
-// With more than these behind, the readiness set is told not to report them again and again.
+// If more than these are deferred, the readiness set no longer reports them in each turn.
 constexpr std::size_t kBehindReportedMax = 64;
 
 constexpr char kTlsHandshake = 0x16;
@@ -66,7 +66,7 @@ void RespConnection::NoticeReadiness(const Readiness& readiness) {
   if (is_closed()) return;
   if (readiness.to_write) Enlist(kToFinish, turn_.to_finish);
   if (IsIn(kToExecute)) {
-    // It comes behind others, and will be read then.
+    // It is deferred, and will be read when its turn comes.
     is_unread_ = readiness.to_read && turn_.to_go_on.size() > kBehindReportedMax;
     if (is_unread_) SetInterest({.to_read = false, .to_write = interest_.to_write});
   } else if (readiness.to_read && interest_.to_read) {
@@ -96,7 +96,7 @@ void RespConnection::ReceiveAhead() {
   Enlist(kToExecute, turn_.to_execute);
 }
 
-// Many may ask for much at once who asked for nothing of late.
+// Many connections that asked for nothing recently may ask for much at once.
 bool RespConnection::HasMuchToSay() const {
   int bytes = 0;
   return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > kLittleBytes;
@@ -116,7 +116,7 @@ std::size_t RespConnection::ReceiveBehind(std::size_t bytes_max) {
 
 std::size_t RespConnection::Receive(std::size_t bytes_max) {
   std::span<char> window = turn_.arena.window();
-  // A record of TLS comes whole.
+  // A TLS record arrives as a whole.
   if (tls_ == nullptr) window = window.first(std::min(bytes_max, window.size()));
   const ssize_t received =
       tls_ != nullptr ? tls_->Receive(window) : ::recv(socket_, window.data(), window.size(), 0);
@@ -206,7 +206,7 @@ void RespConnection::RefusePartialRequest() {
   EndPartial();
   // Others come first, and the rest of the request may have come.
   deadline_ = IsIn(kToExecute) ? Deadline::kRestDue : Deadline::kNone;
-  // What is not read cannot be completed.
+  // A request that is not read cannot be completed.
   if (is_closed() || IsIn(kToExecute) || !IsToBeRead()) return;
   deadline_ = Deadline::kOverdue;
   ++turn_.server.statistics.counters.closed_over_request_deadline;
@@ -231,7 +231,7 @@ std::size_t RespConnection::ConsumeInput() {
     has_unseen_input_ = false;
     consumed += pipeline_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
-    // After long replies, or much matching of globs, it is the turn of others.
+    // After long replies, or much matching of globs, others have their turn.
   } while (requests_left > 0 && CanExecute() && client().output.written() <= written_max &&
            matching.total() <= matched_max);
   if (is_in_arena) {
@@ -275,7 +275,7 @@ void RespConnection::Finish() {
                  : is_peer_done()                ? CloseReason::kPeerClosed
                                                  : CloseReason::kAnswered);
   }
-  // Behind it its end could not be seen.
+  // The end of the connection could not be seen after it.
   if (client().wait.is_waiting() && input_.size() >= turn_.limits.waiting_input_bytes_max) {
     return Close(CloseReason::kInputLimit);
   }

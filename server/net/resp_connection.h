@@ -44,7 +44,7 @@ class RespConnection final : public command::Transport,
   [[nodiscard]] bool Start();
 
   // Its socket is ready. Receives what there is, unless the connection is not to be read now or
-  // comes behind others.
+  // is deferred.
   void NoticeReadiness(const Readiness& readiness);
   // Its turn has come among those behind: receives at most about so much, unless whole requests
   // are left. Returns how many bytes there are to execute.
@@ -67,14 +67,14 @@ class RespConnection final : public command::Transport,
 
   // Once a second for a connection that is not read; `poll_events` is what poll(2) found.
   void Watch(short poll_events);
-  // True: it is read again, or closed; it left the list of the watched.
+  // True: it is read again, or closed, and has left the list of watched connections.
   bool StopsBeingWatched();
 
   // The server stops: without a reply if a request waits, else when its output is sent.
   void End();
   // The only place where a connection ends: from now on it is nothing to anybody. Idempotent.
   void Close(CloseReason reason);
-  // Who the client is, as its certificate says; without effect if there is no such user.
+  // Logs the client in as the user that its certificate names; no effect if there is none.
   void LogInAs(std::string_view user);
 
   bool is_closed() const { return life_ == Life::kClosed; }

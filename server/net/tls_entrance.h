@@ -20,7 +20,7 @@
 
 namespace fairlock::net {
 
-// Whoever keeps the connections whose handshake is done. Loop-confined.
+// The owner of the connections whose handshake is done. Loop-confined.
 class TlsKeeper {
  public:
   // Whether handshakes count in Turn::addresses, as the connections do that come of them.
@@ -38,7 +38,7 @@ struct TlsEntranceOptions {
   std::chrono::milliseconds handshake_max{10'000};  // from the connection's beginning
   std::size_t handshakes_max = 1000;                // at the same time; more wait in the kernel
   std::chrono::milliseconds silence_max{500};       // without a byte, while there is no room
-  // What somebody who does not speak TLS is told.
+  // The answer to a client that does not speak TLS.
   std::string_view plain_answer;
 };
 
@@ -81,7 +81,7 @@ class TlsEntrance final : public ConnectionKeeper {
   const TlsEntranceOptions options_;
   std::shared_ptr<const TlsContext> context_;
   std::size_t handshakes_ = 0;
-  // What comes too late finds it gone.
+  // A handler that runs too late finds it empty.
   std::shared_ptr<TlsEntrance*> self_;
   boost::asio::io_context io_;  // of the thread, which alone uses the next three
   std::size_t under_way_ = 0;

@@ -18,7 +18,7 @@ namespace fairlock::net {
 // under way. Does not own the socket. Used by one thread at a time.
 //
 // Invariant: after Receive nothing that has arrived is left in OpenSSL but the beginning of one
-// record, so whoever waits for the socket's readiness misses nothing.
+// record, so waiting for the socket's readiness misses nothing.
 class TlsSocket {
  public:
   // What Receive needs.
@@ -36,10 +36,10 @@ class TlsSocket {
   // Send is called again with the same bytes, or more of them. REQUIRES: the handshake is done, and
   // at least kWindowBytesMin of room.
   ssize_t Receive(std::span<char> window);
-  // Behind what Receive has given nothing more comes, which the socket may not tell.
+  // The peer has ended TLS: no data follows what Receive returned, though the socket is open.
   bool has_ended() const { return has_ended_; }
   ssize_t Send(std::string_view bytes);
-  // Tells the peer that nothing more comes, if the socket takes it at once.
+  // Tells the peer that no more data follows, if the socket takes it at once.
   void SendEnd();
 
   int socket() const { return socket_; }

@@ -18,7 +18,7 @@ namespace fairlock::net {
 
 class RespConnection;
 
-// Somebody else whose requests are executed in the turns of the loop. Loop-confined.
+// Another source of requests that are executed in the turns of the loop. Loop-confined.
 class TurnGuest {
  public:
   // Executes what has gathered; called once for each time that it stands in Turn::guests. It may
@@ -64,10 +64,10 @@ struct TurnLimits {
 // Owned by the TurnLoop. A connection stands in each list at most once, and either in to_execute or
 // in to_go_on. Loop-confined.
 //
-// Who asks for little is received and executed in the turn in which it is ready (to_execute), or if
-// these are too many, in one of the next. Who has asked for more than its share of late comes
-// behind these, in to_go_on: each turn serves some of them, from the front; who then has more to do
-// stands at the end. So whatever those behind ask for, a turn is short.
+// A connection that asks for little is read and executed in the turn in which it is ready
+// (to_execute), or in one of the next turns if these are too many. A connection that recently asked
+// for more than its share is deferred, to to_go_on: each turn serves some of these, from the front;
+// one with more to do goes to the end. So a turn is short whatever deferred connections ask for.
 struct Turn {
   Turn(command::ServerParts& the_server, NetEvents& the_events, const TurnLimits& the_limits)
       : server(the_server), events(the_events), limits(the_limits) {}

@@ -19,7 +19,7 @@ class TurnArena {
   // At the beginning of a turn.
   void Clear() { used_bytes_ = 0; }
 
-  // There is no window any more: who is ready now gets its turn next time.
+  // No window is left: connections that are ready now are read in the next turn.
   bool is_full() const { return kBytes - used_bytes_ < kWindowBytes; }
   std::size_t used_bytes() const { return used_bytes_; }
 

@@ -180,7 +180,7 @@ bool TurnLoop::IsWorthPolling() {
   return now_ns < poll_until_ns_;
 }
 
-// The sync ends sooner than this thread would sleep and be woken. Whoever else may run goes first.
+// The sync ends sooner than this thread could sleep and be woken. Other threads may run first.
 std::size_t TurnLoop::PollForCompletion() {
   std::size_t handled = 0;
   while ((handled = io_context_.poll_one()) == 0 && MonotonicNs() < poll_until_ns_) {
@@ -189,7 +189,7 @@ std::size_t TurnLoop::PollForCompletion() {
   return handled;
 }
 
-// Signals are seen meanwhile, and time goes on; but nothing more is taken in.
+// Signals are handled meanwhile, and time passes, but no input is read.
 void TurnLoop::AwaitKeeper() {
   wake_.Await(kHeldUpMsMax);
   while (io_context_.poll_one() > 0) {
@@ -206,7 +206,7 @@ void TurnLoop::AwaitConnections() {
 void TurnLoop::ReceiveFromReady() {
   turn_.is_more_ready = false;
   for (const Readiness& readiness : turn_.readiness.Collect(turn_.limits.handlers_max)) {
-    // Who is not reached is reported again in the next turn.
+    // A connection that is not reached is reported again in the next turn.
     if (turn_.arena.is_full()) return;
     readiness.connection->NoticeReadiness(readiness);
   }
@@ -247,10 +247,10 @@ void TurnLoop::ExecuteRequests() {
   std::size_t work = 0;
   std::size_t left = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // Those of earlier turns do not take from the time of whoever has just asked: it may be for
-    // long replies, of many, that they wait.
+    // Connections from earlier turns do not use up the time of those that have just asked: many may
+    // wait for long replies.
     if (i == left_over_) work = 0;
-    // For whoever waits nothing is done, and its socket must still be looked at.
+    // A waiting connection costs no work, but its socket must still be checked.
     if (work < turn_.limits.ahead_bytes_max || all[i]->is_waiting()) {
       work += all[i]->Execute();
     } else {
@@ -264,7 +264,7 @@ void TurnLoop::ExecuteRequests() {
 void TurnLoop::ExecuteBehind() {
   std::size_t left = std::exchange(behind_to_execute_, 0);
   std::size_t work = 0;
-  // Replies may be long, which nobody can know before.
+  // Replies may be long, which is not known before.
   for (; left > 0 && work < behind_bytes_max_; --left) {
     RespConnection* const connection = turn_.to_go_on.front();
     turn_.to_go_on.pop_front();
@@ -301,7 +301,7 @@ void TurnLoop::BoundBuffers() {
                      turn_.limits.all_input_bytes_max, CloseReason::kAllInputLimit);
 }
 
-// First those who have not logged in: they are to cost nobody else anything.
+// Connections that have not logged in come first: they must not cost others anything.
 void TurnLoop::CloseThoseWithMost(std::size_t (RespConnection::*bytes_of)() const,
                                   const std::uint64_t& all, std::size_t bytes_max,
                                   CloseReason reason) {
@@ -323,8 +323,8 @@ void TurnLoop::CloseThoseWithMost(std::size_t (RespConnection::*bytes_of)() cons
 void TurnLoop::ServeGuests() {
   // What they change now would not be kept.
   if (is_stopping_) turn_.guests.clear();
-  // Whoever enters itself meanwhile is for the next turn. The next turn goes on with those that
-  // are left when much has been matched for those before them.
+  // A guest that is added meanwhile is for the next turn. The next turn also continues with those
+  // that are left after much has been matched for the guests before them.
   const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_max =
       matching.total() + turn_.limits.ahead_bytes_max * command::MatchingMeter::kWorkPerByte;

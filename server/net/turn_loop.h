@@ -34,7 +34,7 @@ struct LoopOptions {
 //     its arrival.
 //  3. Release replies that the journal has completed meanwhile.
 //  4. Close connections whose client is gone and whose request waits: before anything is decided,
-//     so that nobody dead is granted a lock.
+//     so that no dead client is granted a lock.
 //  5. End what is due.
 //  6. Execute requests, then of those behind, then of guests.
 //  7. Hand what has changed to the journal. Then send: one write a connection, after all that this

@@ -23,7 +23,7 @@ WebSocketConnection::WebSocketConnection(Turn& turn, HttpConnectionKeeper& keepe
                                          HttpStream stream, std::unique_ptr<http::EventFeed> feed)
     : turn_(turn), keeper_(keeper), stream_(std::move(stream)), feed_(std::move(feed)) {
   feed_->set_notice([this] { EnterTurn(); });
-  // Asks who is silent whether it lives, and gives up on who does not answer.
+  // Pings a silent client, and closes the connection if it does not answer.
   stream_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
   stream_.read_message_max(kMessageBytesMax);
 }

@@ -1,4 +1,4 @@
-// What a connection has cost of late.
+// What a connection has cost recently.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace fairlock::net {
 // does. Loop-confined.
 class WorkAccount {
  public:
-  // Whoever owes more comes behind the others.
+  // A connection that owes more is deferred.
   static constexpr std::uint32_t kShareBytes = 8 * 1024;
   // About a thousand LOCKs a second.
   static constexpr std::uint32_t kForgivenBytesPerMs = 64;

@@ -58,7 +58,7 @@ BatchWriter::BatchWriter(engine::LockEngine& engine) : engine_(engine) {
 BatchWriter::~BatchWriter() { engine_.set_change_log(nullptr); }
 
 void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants) {
-  // What is gone comes first: a place that returned is there again further on.
+  // Ends come first: a place that has returned is written again further on.
   WriteEnds(batch);
   WriteHolds(batch, grants);
   for (const engine::ChangeLog::Name& name : changes_.cooling) {

@@ -34,7 +34,7 @@ class BatchWriter {
   ~BatchWriter();
 
   bool has_changes() const { return !changes_.empty(); }
-  // Whether a lease was ever written that is to be written again while it runs.
+  // Whether a lease was ever written that must be written again while it runs.
   bool has_long_leases() const { return has_long_leases_; }
   void set_has_long_leases() { has_long_leases_ = true; }
 

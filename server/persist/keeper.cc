@@ -134,7 +134,7 @@ void Keeper::Append(storage::Durability at_least) {
 }
 
 bool Keeper::AppendAtOnce() {
-  // With others under way their replies would come first, and the order is that of the batches.
+  // While other batches are under way, their replies come first, in the order of the batches.
   if (newest_batch_ != progress_.completed_batch) {
     Append();
     return false;
@@ -153,7 +153,7 @@ void Keeper::NoteHandedOver(std::size_t bytes) {
 
 void Keeper::BeginTurn(engine::TimeMs now) {
   if (now >= folder_at_) LookAtFolder(now);
-  // What was written to files that are gone is told to nobody, though it is complete.
+  // Writes to files that are gone are not revealed to clients, even if they are complete.
   if (!folder_.ok()) return;
   progress_ = journal_.Look();
   if (watched_batch_ != 0 && progress_.completed_batch >= watched_batch_) {
@@ -241,7 +241,7 @@ bool Keeper::EndsDelay() const {
   return grants_from_ != 0 && is_ready_ && !is_stopped_ && !has_failed();
 }
 
-// Until this is written the next run begins the delay anew. Comes before what is granted now.
+// Until this is written, the next run starts the delay again. It precedes what is granted now.
 void Keeper::NoteDelayOver() {
   grants_from_ = 0;
   WriteMeta(batch_, RunFlags());

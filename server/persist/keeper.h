@@ -1,4 +1,4 @@
-// Keeps what the lock engine decides: hands it to the journal turn by turn, and says which replies
+// Stores what the lock engine decides: hands it to the journal turn by turn, and says which replies
 // may leave.
 #pragma once
 
@@ -94,9 +94,9 @@ class Keeper {
 
   // The journal has the first token block, and all that was loaded is there.
   bool is_ready() const { return is_ready_; }
-  // Replies wait for a sync that is of little, and usually quick.
+  // Replies wait for a sync of few bytes, which is usually quick.
   bool awaits_quick_sync() const;
-  // More was decided than the disk takes: nothing is to be decided until the next wake.
+  // More was decided than the disk can take: decide nothing until the next wake.
   bool is_lagging() const;
   // The disk is nearly full: locks may be released and renewed, but not taken.
   bool is_short_of_space() const { return is_short_of_space_; }

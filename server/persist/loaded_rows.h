@@ -38,7 +38,7 @@ class LoadedRows final : public storage::ChangeSink {
   std::size_t size() const { return rows_.size(); }
   bool has_long_leases() const { return has_long_leases_; }
 
-  // REQUIRES: an engine without locks; EndRestore is to follow.
+  // REQUIRES: an engine without locks. The caller must call EndRestore afterwards.
   void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
 
  private:

@@ -1,4 +1,4 @@
-// Which leases have what is left of them written down while they run.
+// Which leases have their time left stored while they run.
 #pragma once
 
 #include "server/engine/api/types.h"

@@ -1,4 +1,4 @@
-// What the lock engine tells of its state, as rows to store, and back.
+// The state of the lock engine as rows to store, and back.
 #pragma once
 
 #include "server/engine/api/kept_state.h"
@@ -23,7 +23,7 @@ bool IsRight(const storage::PlaceRow& row);
 bool IsRight(const storage::CooldownRow& row);
 bool IsRight(const storage::LimitRow& row);
 
-// Puts what the engine tells of its state into a record, which must outlive this.
+// Writes the state that the engine reports into a record, which must outlive this object.
 class RowsTo final : public engine::KeptSink {
  public:
   explicit RowsTo(storage::RecordWriter& record) : record_(record) {}
