@@ -14,12 +14,12 @@
 namespace fairlock::http {
 
 struct ApiOptions {
-  // Names of this server besides numeric addresses: who was led here under another
-  // one (DNS rebinding) is refused.
+  // The names of this server besides numeric addresses. A request under another name is refused,
+  // since it may come from DNS rebinding.
   std::vector<std::string> host_names = {};
-  // Who steers must present it as a bearer token; empty: nobody may.
+  // The bearer token for requests that change something; empty: they are refused.
   std::string token = {};
-  // Whether who only looks must present it too, and not only when clients need a password.
+  // Whether requests that only read need the token even if clients need no password.
   bool is_token_for_reading = false;
 };
 
@@ -43,19 +43,19 @@ class Api {
   // The job, if it becomes one, must not outlive `commands`.
   Outcome Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const;
 
-  // Whether the answer depends on who asks. If not, nobody's password is to be compared: who is led
-  // here by a page from elsewhere, or looks at what is open, can make no log-in fail.
+  // Whether the answer depends on the user. If not, no password is compared: a page of another site
+  // that leads a browser here, or a request for an open page, cannot make a log-in fail.
   [[nodiscard]] bool DependsOnCaller(const Request& request, CommandCaller& commands) const;
 
-  // As whom he is admitted who asks: a browser's page of this very server, or no page; null: he is
-  // not. For upgrades, which are no route. `commands` are those of its connection.
+  // The user of a request that comes from a page of this server or from no page; null: it is
+  // refused. For upgrades, which have no route. `commands` are those of its connection.
   [[nodiscard]] const access::User* Admit(const Request& request, Access access,
                                           CommandCaller& commands, Answer& refusal) const;
 
  private:
   bool IsFromHere(const Request& request, Answer& refusal) const;
   bool IsOurHost(std::string_view host) const;
-  // Whom nobody has to say who he is; null: he has to.
+  // The user for requests without credentials; null: credentials are needed.
   const access::User* AnybodysUser(Access access, CommandCaller& commands) const;
   bool HasToken(std::string_view authorization) const;
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,

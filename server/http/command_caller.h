@@ -34,11 +34,11 @@ class CommandCaller final : private command::Transport {
   // compared; nothing may be called until `notice` is, and then EndLogIn.
   [[nodiscard]] bool Identify(std::string_view authorization, engine::TimeMs now);
   void EndLogIn();
-  // Nobody's commands follow until the next one is identified.
+  // The commands that follow belong to no user, until one is identified.
   void Forget();
-  // Why nobody was logged in; none: nobody tried, or he is.
+  // Why the log-in failed; none: it did not, or none was tried.
   const std::optional<protocol::Reply>& log_in_error() const { return log_in_error_; }
-  // Whether a user has logged in, who may what his commands may.
+  // Whether a user has logged in; the permissions are those of that user.
   bool has_logged_in() const { return has_logged_in_; }
   // REQUIRES: the client has not been closed.
   const access::User& user() const { return *client().rights.user(); }

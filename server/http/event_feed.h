@@ -1,4 +1,4 @@
-// What happens to locks, for one who watches over a WebSocket.
+// The events of locks, for a client that watches over a WebSocket.
 #pragma once
 
 #include <functional>

@@ -9,7 +9,7 @@ namespace fairlock::http {
 
 enum class Verb : std::uint8_t { kGet, kPost, kOther };
 
-// A HEAD is a GET here; who sends the answer leaves its body out.
+// A HEAD is a GET here; the sender of the answer leaves its body out.
 struct Request {
   Verb verb = Verb::kGet;
   std::string target;  // as it was sent, such as "/api/v1/locks?match=*"

@@ -1,4 +1,4 @@
-// Answers that take a walk over everything, made once for all who ask meanwhile.
+// Answers that need a walk over everything, made once for all requests that come meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fairlock::http {
 
-// Something that takes several turns, a bounded step in each, whoever asks for it.
+// Work that takes several turns, with a bounded step in each.
 class SharedWork {
  public:
   virtual ~SharedWork() = default;

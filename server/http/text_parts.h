@@ -6,7 +6,7 @@
 
 namespace fairlock::http {
 
-// What stands before `end`, or all; it and `end` are gone from `rest`.
+// The text before `end`, or all; it and `end` are removed from `rest`.
 std::string_view TakeUpTo(std::string_view& rest, std::string_view end);
 
 // A whole number as such, all else as text.

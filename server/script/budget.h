@@ -31,9 +31,9 @@ class Budget {
 
   // Raises an error of Lua if it is used up.
   void Charge(lua_State* lua, std::uint64_t steps);
-  // For work on so many bytes.
+  // For work on that many bytes.
   void ChargeBytes(lua_State* lua, std::uint64_t bytes) { Charge(lua, bytes / kBytesPerStep); }
-  // After a command, for a reply of so many bytes: charges it and reads the clock.
+  // After a command, for a reply of that many bytes: charges it and reads the clock.
   void ChargeReply(lua_State* lua, std::uint64_t bytes);
 
   UsedUp used_up() const { return used_up_; }

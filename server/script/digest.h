@@ -19,7 +19,7 @@ struct Digest {
 };
 
 struct DigestHash {
-  // A part of a SHA-1 is a good hash as it stands.
+  // A part of a SHA-1 is a good hash without further mixing.
   std::size_t operator()(const Digest& digest) const {
     std::size_t part = 0;
     std::memcpy(&part, digest.bytes.data(), sizeof(part));

@@ -17,7 +17,7 @@ struct CommandCall {
   bool is_read_only;                            // commands that write are to be refused
 };
 
-// Implemented by those who run scripts. Loop-confined.
+// Implemented by the code that runs scripts. Loop-confined.
 class Host {
  public:
   // Appends exactly one reply, in RESP2. Must not run another script.

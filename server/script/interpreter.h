@@ -1,4 +1,4 @@
-// Runs the scripts that clients send, as EVAL and its kin do.
+// Runs the scripts that clients send with EVAL and similar commands.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,7 @@ class Interpreter {
 
  private:
   std::string Compile(std::string_view code, int& function);
-  // For so many more.
+  // For that many more.
   void MakeRoom(std::size_t scripts, std::size_t text_bytes);
   void Forget(Script& script);
 

@@ -29,7 +29,7 @@ struct RunState {
 //   1. The table of globals, and every library, is an empty table that reads from the real one; a
 //      write to it is an error, and so is rawset, table.insert and whatever else writes past
 //      metatables.
-//   2. KEYS and ARGV are new in each run. Only the state of math.random goes on.
+//   2. KEYS and ARGV are new in each run. Only the state of math.random continues.
 //   3. There is no function that gives out an environment, a metatable of ours, an upvalue, or code
 //      that was not compiled from the text of a script.
 // Loop-confined. Not reentrant.

@@ -12,7 +12,7 @@
 namespace fairlock::script {
 
 // Owns the scripts. Knows their order of use, and not what it means to forget one.
-//   1. Each script stands in the list once, the one longest not used at the front.
+//   1. Each script is in the list once, the least recently used one at the front.
 //   2. text_bytes() is the sum of the lengths of their texts.
 // Loop-confined.
 class ScriptCache {

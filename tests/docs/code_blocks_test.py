@@ -89,7 +89,7 @@ class CodeBlocks(unittest.TestCase):
         return found
 
     def test_every_block_says_what_it_is(self):
-        known = {"console", "redis", "sh", "sql", "yaml", "text", *PRELUDES, *NOT_RUN}
+        known = {"console", "redis", "sh", "sql", "yaml", "text", "mermaid", *PRELUDES, *NOT_RUN}
         for block in blocks():
             if block.page == PRINTED:
                 continue

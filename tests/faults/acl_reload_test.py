@@ -73,7 +73,7 @@ class AclReload(unittest.TestCase):
             client.socket.settimeout(client.TIMEOUT_SECONDS)
 
     def check_order(self, admin, key, last_token, queue):
-        """Those who stay get the lock one after the other, in the order of before."""
+        """The remaining waiters get the lock one after the other, in their order."""
         admin.ask("UNLOCK", key, "holder")
         for owner, _, client in queue:
             token = client.reply()

@@ -155,7 +155,7 @@ def slowloris(address, count):
 
 @kind
 def storm(address, count):
-    """So many connections a second that go away at once, some with half a request."""
+    """That many connections a second, closed at once, some with half a request."""
     print("ready", flush=True)
     next_s = time.monotonic()
     number = 0

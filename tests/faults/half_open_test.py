@@ -122,7 +122,7 @@ class HalfOpen(measured.Fault):
                 yield
                 self.await_end(server)
                 holder.ask("UNLOCK", "line", "holder")
-                # Not granted to the one who is gone.
+                # Not granted to the client that is gone.
                 assert isinstance(waiter.reply(), int)
                 assert holder.ask("LOCKED", "bound") == 0, "its session outlived the connection"
         finally:

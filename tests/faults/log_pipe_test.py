@@ -1,4 +1,4 @@
-"""Nobody reads the log, and there is much to log."""
+"""No process reads the log, and there is much to log."""
 
 import contextlib
 import fcntl

@@ -1,4 +1,4 @@
-"""The server is stopped for longer than leases last, and goes on."""
+"""The server is paused for longer than leases last, and continues."""
 
 import contextlib
 import signal

@@ -32,7 +32,7 @@ def _openssl(folder, *words):
 
 
 class Authority:
-    """Who vouches for others."""
+    """An authority that signs certificates."""
 
     def __init__(self, folder, name):
         self.folder = pathlib.Path(folder) / name
@@ -49,12 +49,12 @@ class Authority:
         return self.folder / f"{name}.key", self.folder / f"{name}.crt"
 
     def self_signed(self, name, common_name):
-        """One that nobody vouches for: (certificate, key)."""
+        """A self-signed certificate: (certificate, key)."""
         key, certificate = self._self_signed(name, common_name)
         return certificate, key
 
     def issue(self, name, common_name, kind="server", is_over=False):
-        """(certificate, key) of somebody; kind: server or client; is_over: it was valid once."""
+        """(certificate, key); kind: server or client; is_over: the certificate has expired."""
         key, request = self.folder / f"{name}.key", self.folder / f"{name}.csr"
         certificate = self.folder / f"{name}.crt"
         _openssl(self.folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",

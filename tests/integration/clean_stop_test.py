@@ -1,4 +1,4 @@
-"""A clean stop tells nobody of a lock that is not there after the restart.
+"""A clean stop reveals no lock that is missing after the restart.
 
 Each shape is a queue in which the end of one waiter would let the next one in. Every waiter is
 connected when the server stops, so each must be closed without an answer.

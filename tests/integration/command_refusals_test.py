@@ -114,13 +114,13 @@ class Command:
 
     @property
     def is_open(self):
-        """It takes any number of arguments, or free ones behind those it reads."""
+        """It takes any number of arguments, or free ones after those it reads."""
         return any(leaf.is_repeated for argument in self.arguments
                    for leaf in [argument, *argument.leaves()])
 
     @property
     def has_options_only(self):
-        """What may stand behind its fewest arguments begins with a word of its own."""
+        """Each option after its required arguments begins with a word."""
         first = [argument.leaves()[0] for argument in self.arguments if argument.is_optional]
         return bool(first) and all(leaf.token for leaf in first)
 
@@ -151,7 +151,7 @@ def read_commands(server):
     return commands
 
 
-# What ends the connection or the server, whatever stands behind it.
+# Commands that end the connection or the server, whatever their arguments are.
 UNASKABLE = {"QUIT"}
 # The same request in another form, which Redis has: two numbers.
 FOREIGN_FORMS = {"WAIT": 2}

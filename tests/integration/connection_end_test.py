@@ -1,4 +1,4 @@
-"""How connections end, and what becomes of those who waited through them."""
+"""How connections end, and what happens to requests that waited on them."""
 
 import os
 import signal

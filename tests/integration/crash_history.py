@@ -69,7 +69,7 @@ class Tokens:
 
 
 class Key:
-    """What one key is, as far as its client knows."""
+    """What the client of one key knows of it."""
 
     def __init__(self, name, tokens):
         self.name = name

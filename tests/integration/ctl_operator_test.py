@@ -237,7 +237,7 @@ class TheServer(WithServer):
             for _ in range(3):
                 made.append(pathlib.Path(ctl.json("backup", "--keep", "2")["backup"]))
                 time.sleep(1.1)  # the next second has the next name
-            # Beside the data folder, and for nobody else to read.
+            # Beside the data folder, readable only by its owner.
             self.assertEqual(made[0].parent, server.directory / "backups")
             self.assertEqual(made[0].parent.stat().st_mode & 0o777, 0o700)
             self.assertEqual(sorted(made[0].parent.iterdir()), made[1:])
@@ -280,7 +280,7 @@ class TheServer(WithServer):
 class Completion(unittest.TestCase):
 
     def complete(self, *words, line=""):
-        """What bash offers behind these words, of which the last is being typed."""
+        """What bash offers for these words, of which the last is being typed."""
         script = Fairlockctl().text("completion", "bash")
         words = " ".join(f"'{word}'" for word in ("fairlockctl", *words))
         script += f'\nCOMP_LINE="{line}"; COMP_POINT={len(line)}; COMP_WORDS=({words})\n'

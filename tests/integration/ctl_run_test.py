@@ -402,7 +402,7 @@ class Restarts(unittest.TestCase):
             restart(server)
             with server.connect() as own:
                 self.assertEqual(own.ask("CHECK", "k", begun.read_text().strip()), 1)
-                # Others wait behind it, as if nothing had happened.
+                # Others wait after it, as if nothing had happened.
                 self.assertIsNone(own.ask("LOCK", "k", "other"))
                 _, errors = runner.communicate(timeout=PATIENCE_SECONDS)
                 self.assertEqual((runner.returncode, errors), (DONE, ""))

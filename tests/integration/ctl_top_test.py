@@ -82,7 +82,7 @@ class TopTest(unittest.TestCase):
         text = screen.wait_for("MOST WAITED FOR", "busy", "BUSIEST LABELS", "jobs")
         self.assertRegex(text, r"\nbusy +0 +5 +\S+ +\S+ +w0 *\n")
         self.assertIn("2 locks, 2 holders, 5 waiters", text)
-        # Below it, where there is room, what nobody waits for.
+        # Below it, if there is room, locks without waiters.
         self.assertRegex(text, r"\nbusy .*\nquiet +0 +0 +- ")
         screen.type("Enter")
         text = screen.wait_for("busy, database 0: 1 holding, 5 waiting")

@@ -1,4 +1,4 @@
-"""How soon behind a lease's end its `expired` event is read, while 100,000 other leases run.
+"""How soon after a lease ends its `expired` event is read, while 100,000 other leases run.
 
 --full: the bar that is promised, for a machine that does nothing else.
 """

@@ -66,7 +66,7 @@ class Looking(WithServer):
         self.server.get(target)
         pages_of_a_walk = self.lock_pages_read()
         time.sleep(3)
-        # Who goes away leaves the walk to the others.
+        # A client that closes leaves the walk to the others.
         with socket.create_connection(("127.0.0.1", self.server.http_port), 20) as leaver:
             leaver.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         with concurrent.futures.ThreadPoolExecutor(20) as threads:

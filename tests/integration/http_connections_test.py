@@ -16,7 +16,7 @@ from http_server import HttpServer, WithServer
 class Crowds(WithServer):
 
     def connect_in_turn(self, server, count, text=b""):
-        """So many connections that have sent this, one after the other."""
+        """That many connections that have sent this, one after the other."""
         made = []
         for _ in range(count):
             made.append(self.enterContext(socket.create_connection(
@@ -62,7 +62,7 @@ class Crowds(WithServer):
 
 
 def events_of(server, target, act, wanted):
-    """The events that come over a WebSocket while `act` is done; at least so many."""
+    """The events that a WebSocket receives while `act` runs; at least that many."""
     async def watch():
         found = []
         async with websockets.connect(f"ws://127.0.0.1:{server.http_port}{target}") as socket_:

@@ -1,4 +1,4 @@
-"""A fairlockd with its HTTP side, and one who asks it."""
+"""A fairlockd with an HTTP port, and a client for it."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""Users over HTTP: who gives user and password may what the same user may by commands."""
+"""Users over HTTP: a user has the same permissions as with commands."""
 
 import asyncio
 import base64

@@ -50,7 +50,7 @@ class ImpatientClients(unittest.TestCase):
         return [dict(zip(place[::2], place[1::2]))[b"owner"].decode() for place in places]
 
     def start(self, server, asking, key, command):
-        """A line of waiters, each behind the one before it."""
+        """A queue of waiters."""
         line = []
         for i in range(LINE):
             waiter = Waiter(command, server, key, f"{key}:{i}")

@@ -254,7 +254,7 @@ class Newcomers(LimitCase):
         wait_until(lambda: info(quick, "clients")["unauthenticated_clients"] == "3", "all came")
         newcomers.append(self.connect())
         self.assertTrue(newcomers[0].rest().startswith(b"-FULL more than 3 connections"))
-        # So who logs in at once is let in, however many hold connections open.
+        # So a client that logs in at once is admitted, however many hold connections open.
         def received():
             return int(info(quick, "stats")["total_connections_received"])
 

@@ -1,4 +1,4 @@
-"""Connections whose request waits: granted, gone, or with more requests behind it."""
+"""Connections whose request waits: granted, closed, or with more requests after it."""
 
 import signal
 import socket

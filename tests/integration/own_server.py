@@ -70,7 +70,7 @@ class Server:
             self._clean_up()
 
     def _start(self):
-        """False: it ended at once, as when somebody else has taken the free port."""
+        """False: it ended at once, for example because another process took the free port."""
         self.port = free_port()
         with open(self.directory / "output", "wb") as output:
             self.process = subprocess.Popen(

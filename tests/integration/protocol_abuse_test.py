@@ -38,7 +38,7 @@ def malformed_frames():
     table = subprocess.run([os.environ["MALFORMED_FRAMES"]], capture_output=True, text=True,
                            check=True).stdout
     frames = [Frame(row) for row in table.splitlines()]
-    # This server asks nobody to authenticate.
+    # This server requires no authentication.
     return [frame for frame in frames if not frame.needs_auth]
 
 

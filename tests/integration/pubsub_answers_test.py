@@ -8,7 +8,7 @@ from own_redis import REDIS, Redis
 from own_server import Server
 from resp import request
 
-# Who sends what. All connections of a paragraph are looked at behind each line.
+# Who sends what. After each line, all connections of a paragraph are read.
 SAME = r"""
 a: SUBSCRIBE
 a: SUBSCRIBE c
@@ -245,7 +245,7 @@ def settle(connection, replies):
 
 
 def play(server, paragraph):
-    """What came to each connection behind each line."""
+    """What each connection received after each line."""
     connections = {}
     closed = set()
     for line in paragraph:

@@ -154,7 +154,7 @@ def read_events(port, is_ready, seen, number):
 
 
 def publish_events(port, seen):
-    """Takes and releases locks as fast as those who read can follow."""
+    """Takes and releases locks as fast as the readers can follow."""
     pairs = b"".join(request("LOCK", f"k{n}", "me") + request("UNLOCK", f"k{n}", "me")
                      for n in range(PAIRS_AT_ONCE))
     with Connection.to(("127.0.0.1", port)) as connection:

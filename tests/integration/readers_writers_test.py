@@ -151,7 +151,7 @@ class ReadersAndWriters(unittest.TestCase):
               f"reader ahead; those had {max(len(one.ahead) for one in writes)} at most")
         for one in writes:
             self.assertTrue(one.ahead, "the stream of readers left a gap")
-            # Nobody who asked when it had its place was granted before it.
+            # No request that came after it had its place was granted before it.
             later = [r.token for r in readers if r.asked_at > one.placed_at]
             self.assertTrue(all(token > one.token for token in later))
             self.assertLessEqual(one.late_s(), SLACK_S)
@@ -162,7 +162,7 @@ class ReadersAndWriters(unittest.TestCase):
             self.assertEqual(asyncio.run(self.count_gaps(server)), 0)
 
     async def count_gaps(self, server):
-        """How often somebody who looks finds no holder."""
+        """How often an observer finds no holder."""
         readers = Readers(server)
         stream = asyncio.create_task(readers.stream())
         watcher = await Connection.to(server)

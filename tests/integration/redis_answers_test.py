@@ -274,7 +274,7 @@ def answers(server, paragraph):
     """The bytes that come back for each line."""
     with server.connect() as connection:
         for line in paragraph:
-            # An ECHO behind it shows where the answer ends.
+            # An ECHO after it shows where the answer ends.
             connection.send(line.encode() + b"\r\nECHO behind:" + b"\r\n")
             end = b"$7\r\nbehind:\r\n"
             data = read_quietly(connection, end)
@@ -366,7 +366,7 @@ class SameBytes(unittest.TestCase):
             self.assertGreater(field("tot-mem"), 600)
             other.send(part[600:])
             wait_until(0)
-            # What comes behind a request that waits.
+            # Requests after one that waits.
             own.ask("LOCK", "k", "a")
             other.send(resp.request("LOCK", "k", "b", "WAIT", 60_000) + part)
             wait_until(len(part))

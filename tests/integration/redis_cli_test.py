@@ -112,7 +112,7 @@ class Line(unittest.TestCase):
             self.processes[owner].send_signal(signal.SIGKILL)
 
     def collect(self):
-        """The tokens of those who were granted, by owner."""
+        """The tokens of the grants, by owner."""
         tokens = {}
         for owner, process in self.processes.items():
             printed = process.communicate(timeout=30)[0].split()

@@ -4,7 +4,7 @@ import socket
 
 
 class ErrorReply(str):
-    """An error, as the text behind its sign."""
+    """An error, as the text after the minus sign."""
 
 
 class Simple(str):

@@ -69,7 +69,7 @@ class Fleet:
         self.plan(now + HOLD_S, self.release, job)
 
     def is_its_turn(self, job):
-        """The lock is free, and all who asked for the first time before it have been served."""
+        """The lock is free, and all clients that first asked before it have been served."""
         return self.released_at is not None and job.asked == len(self.served)
 
     def release(self, job, now):

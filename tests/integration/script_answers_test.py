@@ -14,7 +14,7 @@ SCRIPTS = [line for line in pathlib.Path(__file__).with_name("script_answers.txt
 KEYS = ("k1", "k2")
 ARGV = ("v", "100", "", b"\x00\xff\r\n")
 
-# Behind each script: it shows where the answer ends.
+# After each script: it shows where the answer ends.
 BEHIND = resp.request("ECHO", "behind")
 END = b"$6\r\nbehind\r\n"
 

@@ -1,4 +1,4 @@
-"""The log: where it goes, what it says, and that nobody waits for it."""
+"""The log: where it goes, what it says, and that clients do not wait for it."""
 
 import os
 import time

@@ -94,7 +94,7 @@ class SlowDisk(unittest.TestCase):
         self.assert_kept_by("b")
 
     def test_a_grant_whose_waiter_has_closed_meanwhile_is_passed_on(self):
-        # By closing, or by saying no more: whoever waits and does either has left the line.
+        # By closing, or by ending its input: a waiter that does either has left the queue.
         leaves = {"key": socket.socket.close,
                   "other": lambda leaving: leaving.shutdown(socket.SHUT_WR)}
         holder = self.client()

@@ -93,7 +93,7 @@ class Manager(unittest.TestCase):
         local = self.enterContext(socket.socket(socket.AF_UNIX))
         local.bind(str(self.folder / "given"))
         local.listen()
-        # Whoever connects before the server is there waits, and is not refused.
+        # A client that connects before the server is ready waits, and is not refused.
         early = resp.Connection.to(tcp.getsockname())
         self.addCleanup(early.close)
         process = self.start([tcp, local])

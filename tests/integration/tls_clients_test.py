@@ -101,7 +101,7 @@ class RedisPy(TlsCase):
 
 
 class Https(TlsCase):
-    """Nobody has to show a certificate there."""
+    """The server does not ask for a certificate."""
 
     def curl(self, *words):
         done = subprocess.run(["curl", "-sS", "--max-time", "20", *words], capture_output=True,

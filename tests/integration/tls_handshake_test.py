@@ -1,4 +1,4 @@
-"""Who gets through the handshake of TLS, and who does not; judged with openssl's own client."""
+"""Which clients complete the TLS handshake and which do not; checked with openssl's client."""
 
 import pathlib
 import resource
@@ -235,7 +235,7 @@ class CertificatesOfUsers(TlsCase):
 class Sessions(TlsCase):
 
     def resumes(self, version, path):
-        """Whether a second connection goes on with the session that was kept at the path."""
+        """Whether a second connection resumes the session that was stored at the path."""
         return "Reused, " in self.client(version, "-sess_in", path)
 
     def keep_session(self, version, path):
@@ -317,7 +317,7 @@ class Unfinished(TlsCase):
         self.assertLess(time.monotonic() - begun, 20)
         self.assertEqual(silent[0].recv(1), b"")
         self.assertTrue(eventually(lambda: "it said nothing, and others" in server.output()))
-        # Whoever has begun stays.
+        # A handshake that has begun continues.
         speaking.setblocking(False)
         with self.assertRaises(BlockingIOError):
             speaking.recv(1)

@@ -169,7 +169,7 @@ class Pipelines(TlsCase):
 class Waiters(TlsCase):
 
     def setUp(self):
-        # The place of a waiter who is gone goes with it.
+        # The place of a waiter whose connection closed ends with it.
         self.server = self.serve("--reconnect-grace", "0")
 
     def wait_in_line(self, name):
@@ -222,7 +222,7 @@ class Waiters(TlsCase):
                 staying.ask("UNLOCK", "key", "staying")
 
     def test_a_grant_that_was_not_sent_passes_to_the_next(self):
-        """Whoever has vanished while the line moved does not keep the lock."""
+        """A client that vanished while the queue moved does not keep the lock."""
         holder = self.connect()
         holder.ask("LOCK", "key", "holder", "PX", 60_000)
         gone = self.wait_in_line("gone")

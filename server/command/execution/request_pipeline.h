@@ -48,7 +48,7 @@ class RequestPipeline {
 
   // Executes whole requests from the front of `input`, at most `requests_max` of them, and returns
   // how many bytes are done with. The rest must be given again, with more bytes after it. Stops
-  // early when a request waits, the connection is to close, or the output becomes long.
+  // early when a request waits, the connection must close, or the output becomes long.
   std::size_t Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now);
   // True if the last Consume stopped at `requests_max`, at a wait or at long output, and requests
   // may be left.

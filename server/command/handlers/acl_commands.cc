@@ -1,4 +1,4 @@
-// ACL: who the users are and what they may do. They are changed in their file.
+// ACL: the users and what they may do. They are changed in their file.
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,7 @@ void WriteField(Invocation& call, std::string_view name, std::string_view text) 
   call.reply.Bulk(text);
 }
 
-// As Redis tells it, and the owners behind.
+// As Redis reports it, with the owners at the end.
 void GetUser(Invocation& call) {
   const access::User* user = call.server.access.users().Find(call.arguments[2]);
   if (user == nullptr) return call.reply.Null();

@@ -1,4 +1,4 @@
-// CLIENT: who is connected, and how to be rid of them.
+// CLIENT: lists the connected clients, and closes connections.
 
 #include <array>
 #include <cstdint>
@@ -100,7 +100,7 @@ void ClientList(Invocation& call) {
   call.reply.Verbatim("txt", lines);
 }
 
-// Ends the connection: another's at once, its own behind the reply.
+// Closes a connection: of another client at once, its own after the reply.
 void Kill(Invocation& call, Client& victim) {
   victim.output.CloseAfter();
   if (&victim == &call.client) return;
@@ -258,7 +258,7 @@ void AcceptOnOrOff(Invocation& call) {
 
 constexpr std::uint32_t kPlain = kConnection | kNoScript;
 constexpr std::uint32_t kOverOthers = kPlain | kAdmin | kDangerous;
-// Ends holds with SESSION, and waits, of others: not for everybody who may use @connection.
+// Ends SESSION holds and waits of others, so @connection alone does not permit it.
 constexpr std::uint32_t kEndsOthers = kNoScript | kAdmin | kDangerous | kUnowned;
 
 constexpr auto kClientCommands = std::to_array<CommandSpec>({

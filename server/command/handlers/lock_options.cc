@@ -105,7 +105,7 @@ bool TakeToken(ArgumentReader& arguments, std::uint32_t& seen,
   return true;
 }
 
-// The options that say how the request stands in line.
+// The options that say how the request waits in the queue.
 bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
                     const engine::EngineOptions& limits, engine::LockRequest& request) {
   if (arguments.TakeOnce("WAIT", kWait, seen)) {

@@ -112,7 +112,7 @@ void ReadDb(ArgumentReader& arguments, engine::LockFilter& filter) {
   if (!arguments.Take("*")) filter.db = static_cast<std::uint8_t>(arguments.Integer("DB", 0, 15));
 }
 
-// What stands behind WAITING may be left out.
+// The value after WAITING may be left out.
 void ReadWaiting(ArgumentReader& arguments, engine::LockFilter& filter) {
   const bool has_duration = arguments.has_more() && !arguments.Peek().empty() &&
                             arguments.Peek().front() >= '0' && arguments.Peek().front() <= '9';

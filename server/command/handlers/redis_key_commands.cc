@@ -1,4 +1,4 @@
-// The keys of locks as Redis tells of them, releases them and lets them expire.
+// The keys of locks, reported, released and expired by the commands of Redis.
 
 #include <algorithm>
 #include <array>

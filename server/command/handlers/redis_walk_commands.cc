@@ -22,7 +22,7 @@ namespace {
 using protocol::ErrorCode;
 
 constexpr std::int64_t kKeysCountMax = 100'000;
-// What one KEYS or RANDOMKEY looks at: nobody else is served meanwhile.
+// How much one KEYS or RANDOMKEY examines: no other client is served meanwhile.
 constexpr std::size_t kLocksLookedAtMax = 100'000;
 // As many bytes are copied in the time in which one is compared.
 constexpr std::size_t kCopiedPerCompared = 8;

@@ -1,4 +1,4 @@
-// Taking locks the Redis way: SET and its kin. The value is the owner.
+// Taking locks by SET and similar commands of Redis. The value is the owner.
 
 #include <array>
 #include <cstdint>
@@ -32,7 +32,7 @@ bool IsDone(const WriteResult& result) {
          result.status == WriteStatus::kTakenOver;
 }
 
-// Behind the reply that tells of it.
+// After the reply that reveals it.
 void NoteIfNew(const Invocation& call, const WriteResult& result) {
   if (result.status == WriteStatus::kGranted) NoteGrant(call, result.key_hash, result.token);
 }

@@ -1,4 +1,4 @@
-// EVAL and its kin, and SCRIPT.
+// EVAL, EVALSHA, their read-only forms, and SCRIPT.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +20,7 @@ using protocol::ErrorCode;
 
 constexpr std::size_t kFirstOfKeys = 3;
 
-// How many of the arguments behind the script are keys; none: the error is answered.
+// How many of the arguments after the script are keys; none: the error is answered.
 std::optional<std::size_t> ReadKeyCount(Invocation& call) {
   const auto count = ParseInteger(call.arguments[kFirstOfKeys - 1]);
   const auto count_max = static_cast<std::int64_t>(call.arguments.size() - kFirstOfKeys);

@@ -1,4 +1,4 @@
-// Channels: subscribing, publishing, and who listens.
+// Channels: subscribing, publishing, and counting subscribers.
 
 #include <algorithm>
 #include <array>
@@ -172,7 +172,7 @@ void Publish(Invocation& call) {
   Channels& channels = call.server.channels;
   std::size_t receivers = 0;
   if (call.server.delivery.is_in_step()) {
-    // Behind its replies: a message to oneself would stand among them.
+    // After its replies: otherwise a message to the client itself would be among them.
     receivers = channels.CountReceivers(channel);
     channels.PublishLater(channel, call.arguments[2]);
   } else {
@@ -195,7 +195,7 @@ void SPublish(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(receivers));
 }
 
-// Whether the client may learn that somebody is subscribed to that channel.
+// Whether the client may learn that the channel has subscribers.
 bool MayKnow(const Client& client, ChannelKind kind, std::string_view channel) {
   return !client.rights.is_limited() ||
          AccessControl::MayHear(*client.rights.user(), kind, channel);

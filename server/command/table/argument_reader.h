@@ -37,7 +37,7 @@ class ArgumentReader {
   std::string_view Owner(std::string_view name);
   std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
   engine::Token Token(std::string_view name);
-  // Whole numbers of seconds or milliseconds, as behind EX and PX: 1 ms to 365 days.
+  // Whole numbers of seconds or milliseconds, as after EX and PX: 1 ms to 365 days.
   engine::DurationMs LeaseSeconds();
   engine::DurationMs LeaseMilliseconds();
   // A number with one of kDurationUnits, or of milliseconds; FOREVER where allowed.

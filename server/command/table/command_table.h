@@ -110,7 +110,7 @@ class CommandTable {
   // The same as a row, or null.
   const CommandSpec* Find(std::string_view name) const;
 
-  // All rows in the order of their families, subcommands behind their container.
+  // All rows in the order of their families, subcommands after their container.
   std::span<const CommandSpec* const> rows() const { return rows_; }
   std::span<const CommandSpec* const> SubcommandsOf(const CommandSpec& container) const;
 

@@ -26,7 +26,7 @@ struct RequestWindow {
 
   std::array<RequestAhead, kSize> requests;
   std::size_t count = 0;
-  // What came behind them: kRequest if the window is full, else why there are no more.
+  // What came after them: kRequest if the window is full, else why there are no more.
   protocol::ParseResult last;
   std::size_t end = 0;  // up to here the input is read
 };
