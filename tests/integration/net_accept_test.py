@@ -124,7 +124,7 @@ class Limits(unittest.TestCase):
         clients = [self.connect(server) for _ in range(99)]
         self.assertEqual(clients[-1].ask("PING"), "PONG")
         self.assertEqual(self.connect(server).rest(), REFUSAL)
-        self.assertIn("100 at most", client.ask("CONFIG", "SET", "max_clients", 101))
+        self.assertIn("at most 100", client.ask("CONFIG", "SET", "max_clients", 101))
         self.assertEqual(client.ask("CONFIG", "SET", "max_clients", 100), "OK")
 
     def test_without_descriptors_new_clients_wait_and_the_loop_does_not_spin(self):
