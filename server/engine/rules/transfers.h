@@ -35,7 +35,7 @@ class Transfers {
         expiry_(expiry),
         releases_(releases) {}
 
-  // Who gets a hold, and with which terms.
+  // The new owner of a hold, and the terms of its lease.
   struct Succession {
     std::string_view new_owner;
     TimeMs end = kNever;      // of the lease

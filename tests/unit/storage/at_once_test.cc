@@ -40,7 +40,7 @@ class WatchedStore final : public Store {
     std::unique_lock lock(mutex_);
     is_syncing_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return is_open_; });
+    changed_.wait(lock, [this] { return is_open_ && are_syncs_open_; });
     is_syncing_ = false;
     return {};
   }
@@ -48,6 +48,11 @@ class WatchedStore final : public Store {
   void set_open(bool is_open) {
     const std::lock_guard lock(mutex_);
     is_open_ = is_open;
+    changed_.notify_all();
+  }
+  void set_syncs_open(bool are_open) {
+    const std::lock_guard lock(mutex_);
+    are_syncs_open_ = are_open;
     changed_.notify_all();
   }
   void set_write_time(std::chrono::nanoseconds time) {
@@ -81,6 +86,7 @@ class WatchedStore final : public Store {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_open_ = true;
+  bool are_syncs_open_ = true;
   bool is_syncing_ = false;
   std::vector<std::thread::id> writers_;
   std::vector<Durability> durabilities_;
@@ -193,14 +199,16 @@ TEST_F(StorageAtOnce, NothingOvertakesWhatTheThreadWrites) {
 // A write may have to wait for the sync, and the loop with it.
 TEST_F(StorageAtOnce, NothingIsWrittenHereDuringASync) {
   BeginJournal({.flush_interval = 1ms});
-  store_.set_open(false);
+  store_.set_syncs_open(false);
+  // The sync of the beginning may be over: this row needs another one.
+  Append();
   std::thread opener([this] {
     store_.AwaitSync();
     // Whatever is appended now must not wait for this.
     const std::uint64_t batch = journal_->open_batch();
     EXPECT_FALSE(Append().is_complete);
     EXPECT_GT(journal_->open_batch(), batch);
-    store_.set_open(true);
+    store_.set_syncs_open(true);
   });
   opener.join();
   journal_->Stop();
