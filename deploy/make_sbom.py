@@ -60,7 +60,7 @@ def packages_of(libraries):
              in re.findall(r"^([^:\s]+)\S*: (/\S+)$", answer.stdout, re.MULTILINE)}
     unknown = set(libraries) - set(found)
     if unknown:
-        sys.exit(f"{sorted(unknown)}: of no package; libraries of Debian would be right")
+        sys.exit(f"{sorted(unknown)}: of no package; only libraries of Debian packages are allowed")
     return found
 
 

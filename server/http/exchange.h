@@ -30,7 +30,7 @@ struct Answer {
   std::string_view content_encoding = {};  // static text
 };
 
-// The JSON that every refusal has: a stable word, and what would be right.
+// The JSON that every refusal has: a stable word, and what is allowed.
 Answer Refusal(unsigned status, std::string_view word, std::string_view text);
 
 }  // namespace fairlock::http

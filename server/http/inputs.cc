@@ -49,7 +49,7 @@ std::string_view WhatFits(ValueType type) {
     case ValueType::kDatabase:
       return "0 to 15";
     case ValueType::kDatabases:
-      return "0 to 15, or * for all,";
+      return "0 to 15, or * for all";
     case ValueType::kDuration:
       return "a duration such as 250, 10s or 5m";
     case ValueType::kText:
@@ -134,8 +134,8 @@ void Inputs::Take(std::string_view name, std::string value) {
     return Fail("unknown parameter " + command::Quoted(name, 64) + "; " + KnownNames());
   }
   if (!Fits(parameter->type, value)) {
-    return Fail(std::string(name) + " is " + command::Quoted(value, 64) + "; " +
-                std::string(WhatFits(parameter->type)) + " would be right");
+    return Fail(std::string(name) + " must be " + std::string(WhatFits(parameter->type)) +
+                ", got " + command::Quoted(value, 64));
   }
   if (Find(name) != nullptr) return Fail(std::string(name) + " is given twice");
   values_.emplace_back(parameter, std::move(value));
@@ -154,13 +154,13 @@ void Inputs::Fail(std::string error) {
 }
 
 std::string Inputs::KnownNames() const {
-  if (route_.parameters.empty()) return "this takes none";
+  if (route_.parameters.empty()) return "this route takes none";
   std::string names;
   for (const Parameter& parameter : route_.parameters) {
     names += names.empty() ? "" : ", ";
     names += parameter.name;
   }
-  return names + " would be right";
+  return "this route takes " + names;
 }
 
 const Parameter* Inputs::FindParameter(std::string_view name) const {

@@ -18,7 +18,7 @@ class Inputs {
   // From the path, the query, and the body of a POST, which is a JSON object.
   static Inputs Read(const Route& route, const Target& target, std::string_view body);
 
-  // Empty: all is well; else what is wrong, and what would be right.
+  // Empty: all is well; else what is wrong, and what is allowed.
   const std::string& error() const { return error_; }
 
   // Null: not given.

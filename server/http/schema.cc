@@ -13,7 +13,7 @@ constexpr bool kMayBeMissing = true;
 
 constexpr auto kErrorFields = std::to_array<Field>({
     {"code", kText, "A stable word, such as ERR or NOPERM"},
-    {"message", kText, "What is wrong, and what would be right"},
+    {"message", kText, "What is wrong, and what is allowed"},
 });
 constexpr Schema kErrorDetail = {"ErrorDetail", kErrorFields};
 constexpr auto kErrorEnvelope = std::to_array<Field>({

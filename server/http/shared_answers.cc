@@ -43,8 +43,7 @@ class SharedAnswers::Part final : public Job {
   std::optional<Answer> Step(engine::TimeMs now) override {
     // With what is permitted now the walk would be another one.
     if (running_->generation != commands_.server().access.generation()) {
-      return Refusal(503, "TRYAGAIN",
-                     "the users have changed meanwhile; asking again would be right");
+      return Refusal(503, "TRYAGAIN", "the users have changed meanwhile; ask again");
     }
     running_->Advance(commands_, now);
     return running_->answer;

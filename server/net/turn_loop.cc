@@ -44,7 +44,7 @@ constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
 std::string TextOf(const Refusal& refusal) {
   if (!refusal.is_by_address) return std::string(kTooMany);
   return "-FULL this address has " + std::to_string(refusal.connections_max) +
-         " connections (max_clients_per_address); closing one of them before would be right\r\n";
+         " connections (max_clients_per_address); close one of them first\r\n";
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ LoadResult Interpreter::Load(std::string_view text) {
   }
   const std::size_t bytes_max = sandbox_->limits().script_bytes_max;
   if (text.size() > bytes_max) {
-    return Refused("the script has " + std::to_string(text.size()) + " bytes; up to " +
-                   std::to_string(bytes_max) + " would be right");
+    return Refused("the script has " + std::to_string(text.size()) + " bytes; the limit is " +
+                   std::to_string(bytes_max));
   }
   const Shebang shebang = ReadShebang(text);
   if (!shebang.error.empty()) return Refused(shebang.error);

@@ -40,7 +40,7 @@ int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     for (const std::filesystem::path& path : FilesOf(arguments[i])) {
       if (!Replay(path)) {
-        std::fprintf(stderr, "%s cannot be read; a file of input would be right\n", path.c_str());
+        std::fprintf(stderr, "%s cannot be read; it must be a file\n", path.c_str());
         return 2;
       }
       ++replayed;

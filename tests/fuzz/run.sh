@@ -23,7 +23,7 @@ elif [ "${1:-}" = --keep ]; then
 fi
 target=${1:-}
 if [ ! -f "tests/fuzz/${target}_fuzz.cc" ]; then
-  echo "target: '$target' is none; one of $(Targets | tr '\n' ' ')would be right" >&2
+  echo "target must be one of $(Targets | tr '\n' ' '), got '$target'" >&2
   exit 2
 fi
 

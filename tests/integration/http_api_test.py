@@ -227,13 +227,15 @@ class Looking(WithServer):
 
     def test_what_is_wrong_is_said(self):
         for target, status, text in (
-                ("/api/v1/locks?foo=1", 400, "unknown parameter 'foo'; match, db, "),
+                ("/api/v1/locks?foo=1", 400,
+                 "unknown parameter 'foo'; this route takes match, db, "),
                 ("/api/v1/locks?count=0", 400, "count is from 1 to 1000"),
-                ("/api/v1/locks?count=x", 400, "count is 'x'; a whole number would be right"),
+                ("/api/v1/locks?count=x", 400, "count must be a whole number, got 'x'"),
                 ("/api/v1/locks?sort=size", 400, "sort is one of wait, hold, waiters, holders"),
-                ("/api/v1/locks?waiting=abc", 400, "waiting is 'abc'; a duration such as"),
-                ("/api/v1/locks?waiting=NOEXPIRY", 400, "waiting is 'NOEXPIRY'; a duration"),
-                ("/api/v1/locks?waiting=", 400, "waiting is ''; a duration"),
+                ("/api/v1/locks?waiting=abc", 400,
+                 "waiting must be a duration such as 250, 10s or 5m, got 'abc'"),
+                ("/api/v1/locks?waiting=NOEXPIRY", 400, "5m, got 'NOEXPIRY'"),
+                ("/api/v1/locks?waiting=", 400, "5m, got ''"),
                 ("/api/v1/locks?held=5y", 400, "5y"),
                 ("/api/v1/locks?db=1&db=2", 400, "db is given twice"),
                 ("/api/v1/history?count=501", 400, "count is from 1 to 500"),

@@ -160,8 +160,8 @@ class Connections(LimitCase):
         for _ in range(3):
             self.assertEqual(
                 self.connect().rest(),
-                b"-FULL this address has 2 connections (max_clients_per_address); closing one of "
-                b"them before would be right\r\n")
+                b"-FULL this address has 2 connections (max_clients_per_address); close one of "
+                b"them first\r\n")
         # A unix socket has no address, and others have their own.
         asking = self.connect_unix()
         stats = info(asking, "stats")

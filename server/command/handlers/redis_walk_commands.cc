@@ -109,7 +109,7 @@ void Scan(Invocation& call) {
 
 void RefuseToWalk(Invocation& call) {
   call.reply.Error(ErrorCode::kErr, "there are more than " + std::to_string(kLocksLookedAtMax) +
-                                        " locks to look at; SCAN would be right");
+                                        " locks to examine; use SCAN");
 }
 
 void Keys(Invocation& call) {

@@ -104,8 +104,8 @@ bool WatchKey(Invocation& call, const engine::KeyName& key) {
   }
   if (watches.size() >= watches_max) {
     call.reply.Error(ErrorCode::kFull, "this connection watches " + std::to_string(watches.size()) +
-                                           " keys; at most " + std::to_string(watches_max) +
-                                           " (max_watched_keys) would be right");
+                                           " keys; the limit is " + std::to_string(watches_max) +
+                                           " (max_watched_keys)");
     return false;
   }
   watches.push_back(call.server.watched_keys.Begin(key, call.now));

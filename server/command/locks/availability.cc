@@ -78,8 +78,8 @@ void Availability::RefuseForMemory(protocol::ReplyWriter& reply) const {
               std::to_string(memory_.used_bytes()) +
                   " bytes of memory are in use, and max_memory " + "is " +
                   std::to_string(memory_.bytes_max()) +
-                  ": locks can be renewed and released, but nothing new is taken; another try " +
-                  "later, or a higher max_memory, would be right");
+                  ": locks can be renewed and released, but nothing new is taken; try again " +
+                  "later, or raise max_memory");
 }
 
 void Availability::RefuseLock(protocol::ReplyWriter& reply) const {

@@ -220,7 +220,7 @@ TEST(ScriptBudget, AsksForMemoryBeforeACommandRuns) {
 TEST(ScriptBudget, RefusesTextsThatAreTooLong) {
   ScriptStage stage({.script_bytes_max = 100});
   EXPECT_EQ(stage.Eval("return '" + std::string(100, 'x') + "'"),
-            "-ERR the script has 109 bytes; up to 100 would be right\r\n");
+            "-ERR the script has 109 bytes; the limit is 100\r\n");
 }
 
 TEST(ScriptBudget, RefusesTextsThatNestTooDeep) {

@@ -238,7 +238,7 @@ TEST_F(TransactionsTest, IsBounded) {
   EXPECT_EQ(own_.Say("WATCH a b"), "OK");
   EXPECT_EQ(own_.Say("WATCH a b"), "OK");
   EXPECT_EQ(own_.Say("WATCH c"),
-            "-FULL this connection watches 2 keys; at most 2 (max_watched_keys) would be right");
+            "-FULL this connection watches 2 keys; the limit is 2 (max_watched_keys)");
 }
 
 TEST_F(TransactionsTest, IsShownInTheListOfClients) {
