@@ -1,5 +1,4 @@
 """Measures the classes of a C++ file: how many public functions and how many members each has.
-References to other objects are not counted as members.
 
 Not a parser, as cpp_functions is none: clang-format keeps the code in one style.
 
@@ -71,8 +70,7 @@ def _is_function(declaration, class_name):
 
 
 def _is_member(declaration):
-    """Whether it is of the class's own state: a reference is what the class uses."""
-    return not re.match(r"static\b|.*&\s+\w+$", declaration)
+    return not re.match(r"static\b", declaration)
 
 
 def classes_of(source):

@@ -66,36 +66,48 @@ PARTS = {
                        "handlers"),
 }
 
-# How large a class may be: public functions, and members that are no references. A larger one is
-# added with its size, which it must not exceed, and the reason.
+# How large a class may be: public functions and members. A larger one is added with its size, which
+# it must not exceed, and the reason.
 PUBLIC_FUNCTIONS_MAX = 12
 MEMBERS_MAX = 10
 LARGE_CLASSES = {
     "ArgumentReader": (25, 10, "one function for each kind of argument"),
     "Arguments": (14, 10, "one function for each kind of argument"),
     "AsyncConnection": (13, 21, "connects, logs in, asks and reconnects: one state after another"),
-    "Channels": (22, 10, "names, patterns and shard channels: subscribed, published on, counted"),
-    "Claim": (12, 13, "what a place or hold is; what few of them have is in ClaimExtras"),
+    "Budget": (12, 11, "steps, time, memory and bytes of one run"),
+    "Channels": (22, 11, "names, patterns and shard channels: subscribed, published on, counted"),
+    "Claim": (12, 14, "what a place or hold is; what few of them have is in ClaimExtras"),
     "CommandCaller": (16, 10, "one function for each way in which a route asks a command"),
     "CommandStatistics": (14, 10, "one function for each event that is counted"),
-    "HttpConnection": (12, 14, "the request that is read and the answer that is written"),
-    "Journal": (15, 30, "the batch being filled, the one being written, the snapshot and the log"),
-    "Keeper": (19, 35, "the batches, their syncs, the snapshot and what has failed"),
+    "ConnectionLog": (12, 12, "one throttle for each kind of line"),
+    "Expiry": (12, 12, "a rule that uses many others"),
+    "Grants": (12, 12, "a rule that uses many others"),
+    "HttpConnection": (12, 17, "the request that is read and the answer that is written"),
+    "Journal": (15, 31, "the batch being filled, the one being written, the snapshot and the log"),
+    "Keeper": (19, 36, "the batches, their syncs, the snapshot and what has failed"),
     "LoadedRows": (12, 12, "one table for each kind of row"),
     "LockEngine": (67, 10, "the facade: one function for each call of the engine"),
     "LockEntry": (13, 10, "both forms of a lock, with and without members"),
+    "LockRequests": (12, 14, "a rule that uses many others"),
     "LockSession": (12, 20, "the life of one lock that a command keeps"),
     "LockTable": (14, 10, "lookup, growth and walks of one table"),
-    "ConnectionLog": (12, 11, "one throttle for each kind of line"),
+    "MultiLocks": (12, 18, "a rule that uses many others"),
+    "Notifications": (12, 12, "a rule that uses many others"),
+    "PersistenceService": (12, 13, "opens the data folder, and follows what becomes of it"),
     "Places": (13, 10, "one function for each thing that may happen to a place"),
+    "QueueWatch": (12, 12, "one waiter's queue as its command shows it"),
     "RecordRing": (18, 14, "one ring for all kinds of record, and the walks through it"),
+    "RedisView": (12, 13, "a rule that uses many others"),
     "ReplyWriter": (17, 10, "one function for each type of reply"),
-    "RespConnection": (26, 19, "reads, executes and writes: one socket, in turns"),
+    "RespConnection": (26, 20, "reads, executes and writes: one socket, in turns"),
+    "Runner": (12, 11, "one child process and the lock that it runs under"),
     "Sandbox": (16, 10, "one function for each thing that a script is given"),
-    "Server": (12, 19, "composes the server: one member for each part"),
-    "Top": (12, 19, "one screen: its keys, its views and their data"),
+    "Server": (12, 20, "composes the server: one member for each part"),
+    "TlsEntrance": (12, 13, "the thread of the handshakes and what it shares with the loop"),
+    "Top": (12, 20, "one screen: its keys, its views and their data"),
     "TurnLoop": (15, 27, "one turn of the server, in its order"),
     "WaitQueue": (15, 10, "one function for each thing that may happen in a queue"),
+    "WebSocketConnection": (12, 12, "one socket, its feed and what is being written"),
 }
 
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
