@@ -199,7 +199,7 @@ SetPassword() {
   Becomes OK Ask CONFIG SET max_keep 1m
   Is "user nobody: cat" "$(Says nobody cat $config)" "cat: $config: Permission denied (status 1)"
   echo "  user nobody: $(Says nobody fairlockd --config $config --check-config)"
-  grep -q "$config: Permission denied" said
+  grep -q "$config: must be a readable file: Permission denied" said
   Says nobody fairlockctl status >said-with-status
   echo "  user nobody: $(cat said-with-status)"
   grep -q -- "NOAUTH.*--password-file.*(status 77)" said-with-status
