@@ -97,7 +97,7 @@ class NullEnvironment final : public command::Clock,
 
 void Lock(command::Invocation& call) {
   command::ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key({.db = call.client.profile.database});
   const std::string_view owner = arguments.Owner("owner");
   if (arguments.Take("PX")) arguments.LeaseMilliseconds();
   if (!arguments.Finish(call.reply)) return;
@@ -111,7 +111,7 @@ void Lock(command::Invocation& call) {
 
 void Unlock(command::Invocation& call) {
   command::ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key({.db = call.client.profile.database});
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   call.reply.Integer(null_locks.Unlock(key.bytes, owner) ? 1 : 0);

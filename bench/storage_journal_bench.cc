@@ -55,7 +55,7 @@ class Loop {
 };
 
 void FillBatch(RecordWriter& batch, std::uint64_t number, std::int64_t changes) {
-  HoldRow row;
+  rows::Hold row;
   row.claim.owner = "worker-1:4711:0123456789abcdef01";
   row.claim.lease_ms = 30'000;
   std::string key;
@@ -85,7 +85,7 @@ void AppendBatches(benchmark::State& state, Durability durability) {
     const double before = CpuSeconds();
     for (auto _ : state) {
       FillBatch(batch, journal.open_batch(), state.range(0));
-      const std::uint64_t number = journal.Append(batch);
+      const std::uint64_t number = journal.Append(batch).batch;
       if (number > kUnfinishedMax) loop.WaitUntil(journal, number - kUnfinishedMax);
     }
     loop.WaitUntil(journal, journal.open_batch() - 1);

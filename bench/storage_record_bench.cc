@@ -21,15 +21,15 @@ std::vector<std::string> Keys() {
   return keys;
 }
 
-HoldRow Hold(std::string_view key, std::uint64_t token) {
-  HoldRow row;
+rows::Hold Hold(std::string_view key, std::uint64_t token) {
+  rows::Hold row;
   row.id = {.db = 0, .token = token, .key = key};
   row.claim.owner = "worker-1:4711:0123456789abcdef01";
   row.claim.lease_ms = 30'000;
   return row;
 }
 
-void Encode(benchmark::State& state, HoldRow row) {
+void Encode(benchmark::State& state, rows::Hold row) {
   const std::vector<std::string> keys = Keys();
   RecordWriter record;
   for (auto _ : state) {
@@ -48,9 +48,9 @@ void EncodePlainHold(benchmark::State& state) { Encode(state, Hold("", 0)); }
 BENCHMARK(EncodePlainHold);
 
 void EncodeHoldWithOptions(benchmark::State& state) {
-  HoldRow row = Hold("", 0);
-  row.claim.limit = 3;
-  row.claim.is_limit_given = true;
+  rows::Hold row = Hold("", 0);
+  row.claim.mode.limit = 3;
+  row.claim.mode.is_limit_given = true;
   row.claim.label = "until_executed";
   row.claim.meta = "{\"queue\":\"default\",\"worker\":\"InvoiceJob\",\"args\":[4711]}";
   Encode(state, row);
@@ -92,7 +92,7 @@ void DecodePlainHold(benchmark::State& state) {
   RecordWriter record;
   for (std::size_t i = 0; i < kRows; ++i) PutRow(record, Hold(keys[i], i));
   const std::string bytes(record.Seal(RecordKind::kBatch, 1, 0));
-  HoldRow row;
+  rows::Hold row;
   for (auto _ : state) {
     auto reader = RecordReader::Open(bytes, RecordKind::kBatch, 1, 0);
     Change change;

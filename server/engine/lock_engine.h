@@ -165,25 +165,25 @@ class LockEngine final {
   void CheckInvariants() const { rules_.invariants.Check(); }
   // Names the changes of stored state from now on; null: they are not logged.
   void set_change_log(ChangeLog* changes) { state_.changes = changes; }
-  // The stored form of what the change log names; none: it is gone. It replaces what was stored
-  // before, also the time left of a lease.
-  std::optional<KeptHold> FindKeptHold(const ChangeLog::Name& name) {
-    return rules_.snapshots.FindKeptHold(name);
+  // The row of what the change log names, which replaces the row before it; none: it is gone.
+  std::optional<rows::Hold> FindHoldRow(const ChangeLog::Name& name) {
+    return rules_.snapshots.FindHoldRow(name);
   }
-  std::optional<KeptPlace> FindKeptPlace(const ChangeLog::PlaceName& name, std::string_view owner) {
-    return rules_.snapshots.FindKeptPlace(name, owner);
+  std::optional<rows::Place> FindPlaceRow(const ChangeLog::PlaceName& name,
+                                          std::string_view owner) {
+    return rules_.snapshots.FindPlaceRow(name, owner);
   }
-  std::optional<KeptCooling> FindKeptCooling(const ChangeLog::Name& name, TimeMs now) {
-    return rules_.snapshots.FindKeptCooling(name, now);
+  std::optional<rows::Cooldown> FindCooldownRow(const ChangeLog::Name& name, TimeMs now) {
+    return rules_.snapshots.FindCooldownRow(name, now);
   }
   // Visits the stored form of about `count` locks from `cursor` on, as Scan does.
-  std::uint64_t ScanKept(std::uint64_t cursor, std::size_t count, const KeptDetail& extent,
-                         TimeMs now, KeptSink& sink) {
-    return rules_.snapshots.ScanKept(cursor, count, extent, now, sink);
+  std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
+                         TimeMs now, RowSink& sink) {
+    return rules_.snapshots.ScanRows(cursor, count, extent, now, sink);
   }
   // The same for leases of at least `lease_ms_min` of which another tenth has passed since `then`.
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
-                               TimeMs then, TimeMs now, KeptSink& sink) {
+                               TimeMs then, TimeMs now, RowSink& sink) {
     return rules_.snapshots.ScanLongLeases(cursor, count, lease_ms_min, then, now, sink);
   }
   // Makes space for that many locks at once, which is faster.
@@ -191,13 +191,13 @@ class LockEngine final {
   // Restores stored state before the first request: for each key the holds by rising token and the
   // places by rising arrival. Emits no events. Sessions and skipped places have at least
   // `restart_grace_ms` to reconnect.
-  void Restore(const KeptHold& hold, DurationMs restart_grace_ms, TimeMs now) {
+  void Restore(const rows::Hold& hold, DurationMs restart_grace_ms, TimeMs now) {
     rules_.restoration.Restore(hold, restart_grace_ms, now);
   }
-  void Restore(const KeptPlace& place, DurationMs restart_grace_ms, TimeMs now) {
+  void Restore(const rows::Place& place, DurationMs restart_grace_ms, TimeMs now) {
     rules_.restoration.Restore(place, restart_grace_ms, now);
   }
-  void Restore(const KeptCooling& cooldown, TimeMs now) {
+  void Restore(const rows::Cooldown& cooldown, TimeMs now) {
     rules_.restoration.Restore(cooldown, now);
   }
   // Afterwards slots are reserved for the places whose turn it is; tokens begin at `first_token`.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "server/persist/long_leases.h"
-#include "server/persist/rows_of_engine.h"
 #include "storage/records/rows.h"
 
 namespace fairlock::persist {
@@ -62,15 +61,15 @@ void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, Gran
   WriteEnds(batch);
   WriteHolds(batch, grants);
   for (const engine::ChangeLog::Name& name : changes_.cooling) {
-    if (const auto room = engine_.FindKeptCooling(name, moment.now)) PutRow(batch, RowOf(*room));
+    if (const auto cooldown = engine_.FindCooldownRow(name, moment.now)) PutRow(batch, *cooldown);
   }
   for (const engine::ChangeLog::PlaceName& name : changes_.places) {
     const std::string_view owner = changes_.Text(name.owner_begin, name.owner_size);
-    const auto place = engine_.FindKeptPlace(name, owner);
+    const auto place = engine_.FindPlaceRow(name, owner);
     if (!place) continue;
     // It was kept, and was asked for again without KEEP.
     if (place->keep_ms > 0) {
-      PutRow(batch, RowOf(*place));
+      PutRow(batch, *place);
     } else {
       storage::DeletePlace(batch, place->arrival);
     }
@@ -81,7 +80,7 @@ void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, Gran
 
 void BatchWriter::WriteEnds(storage::RecordWriter& batch) const {
   for (const engine::ChangeLog::End& end : changes_.ends) {
-    const storage::HoldId id{
+    const rows::HoldId id{
         .db = end.db, .token = end.number, .key = changes_.Text(end.key_begin, end.key_size)};
     switch (end.kind) {
       case engine::ChangeLog::Kind::kHold:
@@ -100,9 +99,9 @@ void BatchWriter::WriteEnds(storage::RecordWriter& batch) const {
 void BatchWriter::WriteHolds(storage::RecordWriter& batch, GrantsOfBatch& grants) {
   DropRepeats(changes_.holds);
   for (const engine::ChangeLog::Name& name : changes_.holds) {
-    const auto hold = engine_.FindKeptHold(name);
+    const auto hold = engine_.FindHoldRow(name);
     if (!hold) continue;
-    PutRow(batch, RowOf(*hold));
+    PutRow(batch, *hold);
     has_long_leases_ |= IsLongLease(hold->claim.lease_ms);
     if (name.number < changes_.first_unwritten) continue;
     grants.names.push_back(name);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "server/persist/long_leases.h"
-#include "server/persist/rows_of_engine.h"
+#include "server/persist/row_writer.h"
 #include "storage/data_folder/backup.h"
 #include "storage/data_folder/free_space.h"
 #include "storage/records/rows.h"
@@ -109,7 +109,7 @@ void Keeper::BeginRun() {
     bytes_since_snapshot_ = 0;
   }
   WriteMeta(batch_, RunFlags());
-  Append(storage::Durability::kMachine);
+  Append(storage::AppendMode::kDurable);
   token_batch_ = newest_batch_;
   journal_.Begin();
 }
@@ -128,27 +128,17 @@ void Keeper::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) c
                      .name = storage::MetaName::kLastRun, .number = run_flags, .text = boot_id_});
 }
 
-void Keeper::Append(storage::Durability at_least) {
-  NoteHandedOver(batch_.size());
-  newest_batch_ = NumberOf(journal_.Append(batch_, at_least));
-}
-
-bool Keeper::AppendAtOnce() {
-  // While other batches are under way, their replies come first, in the order of the batches.
-  if (newest_batch_ != progress_.completed_batch) {
-    Append();
-    return false;
+bool Keeper::Append(storage::AppendMode mode) {
+  // While other batches are in progress, their replies come first, in the order of the batches.
+  if (mode == storage::AppendMode::kAtOnce && newest_batch_ != progress_.completed_batch) {
+    mode = storage::AppendMode::kGathered;
   }
-  NoteHandedOver(batch_.size());
-  const storage::Appended appended = journal_.AppendAtOnce(batch_);
+  bytes_since_snapshot_ += batch_.size();
+  bytes_since_look_ += batch_.size();
+  const storage::Appended appended = journal_.Append(batch_, mode);
   newest_batch_ = NumberOf(appended.batch);
   if (appended.is_complete) progress_ = journal_.Look();
   return appended.is_complete;
-}
-
-void Keeper::NoteHandedOver(std::size_t bytes) {
-  bytes_since_snapshot_ += bytes;
-  bytes_since_look_ += bytes;
 }
 
 void Keeper::BeginTurn(engine::TimeMs now) {
@@ -205,7 +195,7 @@ std::uint64_t Keeper::Seal(engine::TimeMs now) {
     GrantsOfBatch grants;
     writer_->Write(MomentAt(now), batch_, grants);
     if (!batch_.empty()) {
-      if (AppendAtOnce()) {
+      if (Append(storage::AppendMode::kAtOnce)) {
         ++batches_timed_;
       } else {
         WatchNewest(now);
@@ -233,7 +223,7 @@ void Keeper::EndTurn(engine::TimeMs now) {
 void Keeper::ReserveTokens() {
   next_ceiling_ = tokens_.next_ceiling();
   WriteMeta(batch_, RunFlags());
-  Append(storage::Durability::kMachine);
+  Append(storage::AppendMode::kDurable);
   token_batch_ = newest_batch_;
 }
 
@@ -258,8 +248,8 @@ void Keeper::WriteSlice(engine::TimeMs now) {
     writer_->WriteLimits(MomentAt(now), slice_);
   }
   if (journal_.depth().bytes > kWaitingBytesOfSlices) return;
-  RowsTo rows(slice_);
-  const std::uint64_t next = engine_.ScanKept(*snapshot_cursor_, kLocksOfASlice, {}, now, rows);
+  RowWriter rows(slice_);
+  const std::uint64_t next = engine_.ScanRows(*snapshot_cursor_, kLocksOfASlice, {}, now, rows);
   slice_bytes_ += slice_.size();
   journal_.AppendSlice(slice_);
   snapshot_cursor_ = next;
@@ -274,7 +264,7 @@ void Keeper::WriteLongLeases(engine::TimeMs now) {
     sweep_cursor_ = 0;
     sweep_to_ = now;
   }
-  RowsTo rows(batch_);
+  RowWriter rows(batch_);
   const std::uint64_t next = engine_.ScanLongLeases(*sweep_cursor_, kLocksOfASlice, kLongLeaseMs,
                                                     sweep_from_, sweep_to_, rows);
   if (!batch_.empty()) Append();
@@ -334,8 +324,8 @@ void Keeper::Stop(engine::TimeMs now) {
     writer_->WriteLimits(MomentAt(now), slice_);
     std::uint64_t cursor = 0;
     do {
-      RowsTo rows(slice_);
-      cursor = engine_.ScanKept(cursor, kLocksOfASlice,
+      RowWriter rows(slice_);
+      cursor = engine_.ScanRows(cursor, kLocksOfASlice,
                                 {.with_time_left = true, .with_all_places = true}, now, rows);
       journal_.AppendSlice(slice_);
       if (journal_.depth().bytes > kWaitingBytesMax) journal_.AwaitWritten();
@@ -344,7 +334,7 @@ void Keeper::Stop(engine::TimeMs now) {
     writer_.reset();  // the state is final
   } else {
     WriteMeta(batch_, flags);
-    Append(storage::Durability::kMachine);
+    Append(storage::AppendMode::kDurable);
   }
   journal_.Stop();
   progress_ = journal_.Look();

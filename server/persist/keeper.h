@@ -135,10 +135,9 @@ class Keeper {
   std::uint64_t RunFlags() const;
   void NoteReady();
   void WatchNewest(engine::TimeMs now);
-  void Append(storage::Durability at_least = storage::Durability::kProcess);
-  // Whether it is complete, so that nothing need wait for it.
-  bool AppendAtOnce();
-  void NoteHandedOver(std::size_t bytes);
+  // Hands the open batch to the journal. Returns whether it is complete, so that nothing waits for
+  // it.
+  bool Append(storage::AppendMode mode = storage::AppendMode::kGathered);
   void ReserveTokens();
   bool EndsDelay() const;
   void NoteDelayOver();

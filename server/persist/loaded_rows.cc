@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "server/persist/long_leases.h"
-#include "server/persist/rows_of_engine.h"
+#include "server/persist/row_bounds.h"
 
 namespace fairlock::persist {
 
@@ -30,7 +30,7 @@ storage::Status NotOurs(std::string_view what) {
           "a " + std::string(what) + " has values that this version does not take"};
 }
 
-std::size_t RankInMlock(const storage::HoldRow& row) {
+std::size_t RankInMlock(const rows::Hold& row) {
   const auto& keys = row.claim.mlock_keys;
   return static_cast<std::size_t>(std::find(keys.begin(), keys.end(), row.id.key) - keys.begin());
 }
@@ -108,28 +108,27 @@ storage::Status LoadedRows::Sort(std::string_view name, std::string_view value) 
   const std::string_view key = name.substr(1);
   switch (static_cast<storage::RowKind>(name[0])) {
     case storage::RowKind::kHold: {
-      storage::HoldRow row;
-      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("hold");
-      has_long_leases_ |=
-          IsLongLease(static_cast<engine::DurationMs>(row.claim.lease_ms.value_or(0)));
+      rows::Hold row;
+      if (!storage::DecodeRow(key, value, row) || !IsWithinBounds(row)) return NotOurs("hold");
+      has_long_leases_ |= IsLongLease(row.claim.lease_ms);
       holds_.push_back({row.id.token, key, value, RankInMlock(row)});
       return {};
     }
     case storage::RowKind::kPlace: {
-      storage::PlaceRow row;
-      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("place");
+      rows::Place row;
+      if (!storage::DecodeRow(key, value, row) || !IsWithinBounds(row)) return NotOurs("place");
       places_.push_back({row.arrival, key, value});
       return {};
     }
     case storage::RowKind::kCooldown: {
-      storage::CooldownRow row;
-      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("cooling room");
+      rows::Cooldown row;
+      if (!storage::DecodeRow(key, value, row) || !IsWithinBounds(row)) return NotOurs("cooldown");
       cooling_.push_back({row.id.token, key, value});
       return {};
     }
     case storage::RowKind::kLimit: {
       storage::LimitRow row;
-      if (!DecodeRow(key, value, row) || !IsRight(row)) return NotOurs("limit");
+      if (!storage::DecodeRow(key, value, row) || !IsWithinBounds(row)) return NotOurs("limit");
       limits_.push_back({row.age, key, value});
       return {};
     }
@@ -142,7 +141,7 @@ storage::Status LoadedRows::Sort(std::string_view name, std::string_view value) 
 
 void LoadedRows::TakeMeta(std::string_view key, std::string_view value) {
   storage::MetaRow row;
-  const bool is_right = DecodeRow(key, value, row);
+  const bool is_right = storage::DecodeRow(key, value, row);
   assert(is_right);
   if (row.name == storage::MetaName::kTokenCeiling) {
     token_ceiling_ = row.number;
@@ -159,27 +158,27 @@ std::uint64_t LoadedRows::newest_token() const {
 
 void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const {
   engine.ReserveLocks(holds_.size());
-  storage::HoldRow hold;
+  rows::Hold hold;
   for (std::size_t i = 0; i < holds_.size(); ++i) {
     if (i + kRowsAhead < holds_.size()) {
       Prefetch(holds_[i + kRowsAhead].key, holds_[i + kRowsAhead].value);
     }
-    if (!DecodeRow(holds_[i].key, holds_[i].value, hold)) continue;
-    engine.Restore(HoldOf(hold), options.restart_grace_ms, options.now);
+    if (!storage::DecodeRow(holds_[i].key, holds_[i].value, hold)) continue;
+    engine.Restore(hold, options.restart_grace_ms, options.now);
   }
-  storage::CooldownRow room;
+  rows::Cooldown cooldown;
   for (const Ranked& ranked : cooling_) {
-    if (!DecodeRow(ranked.key, ranked.value, room)) continue;
-    engine.Restore(CoolingOf(room), options.now);
+    if (!storage::DecodeRow(ranked.key, ranked.value, cooldown)) continue;
+    engine.Restore(cooldown, options.now);
   }
-  storage::PlaceRow place;
+  rows::Place place;
   for (const Ranked& ranked : places_) {
-    if (!DecodeRow(ranked.key, ranked.value, place)) continue;
-    engine.Restore(PlaceOf(place), options.restart_grace_ms, options.now);
+    if (!storage::DecodeRow(ranked.key, ranked.value, place)) continue;
+    engine.Restore(place, options.restart_grace_ms, options.now);
   }
   storage::LimitRow limit;
   for (const Ranked& ranked : limits_) {
-    if (!DecodeRow(ranked.key, ranked.value, limit)) continue;
+    if (!storage::DecodeRow(ranked.key, ranked.value, limit)) continue;
     // More of them than are allowed now are dropped, the newest first.
     if (!engine.SetLimit(OverrideOf(limit, options), options.now)) break;
   }

@@ -81,8 +81,16 @@ void Journal::Begin() {
   if (was_idle) has_work_.notify_one();
 }
 
-std::uint64_t Journal::Append(RecordWriter& batch, Durability at_least) {
-  return HandOver(Step::kBatch, &batch, at_least) ? open_batch_++ : 0;
+Appended Journal::Append(RecordWriter& batch, AppendMode mode) {
+  const std::uint64_t began_ns = mode == AppendMode::kAtOnce ? ClockNs() : 0;
+  if (mode == AppendMode::kAtOnce && MayWriteAtOnce(batch.size(), began_ns)) {
+    const bool is_complete = WriteAtOnce(batch, began_ns);
+    return {.batch = open_batch_++, .is_complete = is_complete};
+  }
+  const bool is_durable = mode == AppendMode::kDurable;
+  const Durability at_least = is_durable ? Durability::kMachine : Durability::kProcess;
+  if (!HandOver(Step::kBatch, &batch, at_least)) return {};
+  return {.batch = open_batch_++};
 }
 
 bool Journal::MayWriteAtOnce(std::size_t bytes, std::uint64_t now_ns) const {
@@ -92,9 +100,8 @@ bool Journal::MayWriteAtOnce(std::size_t bytes, std::uint64_t now_ns) const {
   return is_idle_ && failure_.ok();
 }
 
-Appended Journal::AppendAtOnce(RecordWriter& batch) {
-  const std::uint64_t began_ns = ClockNs();
-  if (!MayWriteAtOnce(batch.size(), began_ns)) return {.batch = Append(batch)};
+// Returns whether the batch is complete, and was written quickly.
+bool Journal::WriteAtOnce(RecordWriter& batch, std::uint64_t began_ns) {
   std::swap(at_once_.record, batch);
   SealRecord(at_once_);
   const Status status = WriteRecords();
@@ -105,7 +112,7 @@ Appended Journal::AppendAtOnce(RecordWriter& batch) {
   } else if (!was_quick) {
     WakeLoop();
   }
-  return {.batch = open_batch_++, .is_complete = status.ok() && was_quick};
+  return status.ok() && was_quick;
 }
 
 void Journal::JudgeWrite(std::uint64_t began_ns) {

@@ -32,15 +32,25 @@ struct JournalOptions {
   // With true, batches that gather during a quick write are written when Begin is called, not as
   // soon as that write ends, so that more can gather. After a slow write enough have gathered.
   bool awaits_begin = false;
-  // AppendAtOnce itself writes batches up to this size. A longer batch keeps the loop busy long
-  // enough for a thread to write it.
+  // With AppendMode::kAtOnce the calling thread writes batches up to this size. A longer batch
+  // keeps the loop busy long enough for a thread to write it.
   std::size_t at_once_bytes_max = std::size_t{16} << 10;
-  // After a slow write, AppendAtOnce does not write for this many times the duration of that write.
-  // This limits how much of the loop's time a slow disk can take.
+  // After a slow write the calling thread does not write for this many times the duration of that
+  // write. This limits how much of the loop's time a slow disk can take.
   std::uint64_t at_once_pause = 20;
   // A clock, called by the journal's threads and the loop thread. Without it nothing is timed, and
   // the journal's threads do all writes.
   std::function<std::uint64_t()> monotonic_ns = {};
+};
+
+enum class AppendMode : std::uint8_t {
+  kGathered,  // the journal's thread writes the batch, together with others
+  // In mode async the calling thread writes the batch if it is small, no other write or sync is in
+  // progress, and recent writes were quick; otherwise as kGathered. If the write takes long, Look
+  // reports its completion as for any other batch. REQUIRES: Look has reported all earlier batches
+  // as complete.
+  kAtOnce,
+  kDurable,  // as kGathered, but the batch is complete only when it is durable, in every mode
 };
 
 struct Appended {
@@ -94,15 +104,8 @@ class Journal {
   // The number that the next Append will return.
   std::uint64_t open_batch() const { return open_batch_; }
 
-  // Hands over the changes in `batch`, which is then empty and can be reused. Returns the number of
-  // the batch, or 0 if the journal has failed. With kMachine the batch is complete only when it is
-  // durable, in every mode.
-  std::uint64_t Append(RecordWriter& batch, Durability at_least = Durability::kProcess);
-  // Like Append with the durability of the options. In mode async this thread writes the batch if
-  // it is small, no other write or sync is in progress, and recent writes were quick. If the write
-  // takes long, Look reports its completion as for any other batch. REQUIRES: Look has reported all
-  // earlier batches as complete.
-  Appended AppendAtOnce(RecordWriter& batch);
+  // Takes over the changes in `batch`, which is then empty and can be reused.
+  Appended Append(RecordWriter& batch, AppendMode mode = AppendMode::kGathered);
 
   // A snapshot begins between two batches, its slices are handed over between later ones, and it
   // takes effect when it is finished. Only one at a time; an unfinished snapshot has no effect.
@@ -151,6 +154,7 @@ class Journal {
   void Run();
   bool TakeGathered(std::vector<Item>& items);
   bool MayWriteAtOnce(std::size_t bytes, std::uint64_t now_ns) const;
+  bool WriteAtOnce(RecordWriter& batch, std::uint64_t began_ns);
   Status WriteAll(std::vector<Item>& items);
   Status WriteItem(Item& item);
   Status WriteRecords();

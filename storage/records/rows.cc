@@ -2,32 +2,57 @@
 
 #include <cassert>
 #include <cstring>
+#include <limits>
+#include <optional>
+#include <vector>
 
 #include "storage/byte_coding.h"
 
 namespace fairlock::storage {
 namespace {
 
-// Flags for optional parts, and boolean values. The parts follow each other in the order of the
-// bits; an unknown bit means that a later version wrote the row.
+// The flags of a hold or a place: boolean values, and which optional parts follow. An unknown bit
+// means that a later version wrote the row, so bits are only ever added.
 enum ClaimFlag : std::uint64_t {
   kShared = 1U << 0,
   kRedisWay = 1U << 1,
   kLimitGiven = 1U << 2,
-  kLimit = 1U << 3,  // absent: 1
+  kLimit = 1U << 3,
   kLease = 1U << 4,
-  kRemaining = 1U << 5,
+  kRemaining = 1U << 5,  // only of holds
   kSession = 1U << 6,
   kMinHold = 1U << 7,
   kMeta = 1U << 8,
   kLabel = 1U << 9,
   kNotify = 1U << 10,
   kMlock = 1U << 11,
-  kKeep = 1U << 12,
-  kWait = 1U << 13,
+  kKeep = 1U << 12,  // only of places
+  kWait = 1U << 13,  // only of places
 };
-constexpr std::uint64_t kHoldFlags = (1U << 12) - 1;
-constexpr std::uint64_t kPlaceFlags = ((1U << 14) - 1) & ~std::uint64_t{kRemaining};
+constexpr std::uint64_t kClaimFlags = (1U << 14) - 1;
+constexpr std::uint64_t kHoldFlags = kClaimFlags & ~std::uint64_t{kKeep | kWait};
+constexpr std::uint64_t kPlaceFlags = kClaimFlags & ~std::uint64_t{kRemaining};
+
+// Calls `part` for each optional part of a rows::Hold or rows::Place, in the order of the bits,
+// which is the order of the parts in the encoding: with the flag, the value, and the value that
+// means that the part is absent. A new option is one line here.
+template <typename Row, typename Part>
+void ForEachPart(Row& row, Part&& part) {
+  auto& claim = row.claim;
+  part(kLimit, claim.mode.limit, 1U);
+  part(kLease, claim.lease_ms);
+  if constexpr (requires { row.remaining_ms; }) part(kRemaining, row.remaining_ms);
+  part(kSession, claim.terms.session_grace_ms);
+  part(kMinHold, claim.terms.min_hold_ms);
+  part(kMeta, claim.meta);
+  part(kLabel, claim.label);
+  part(kNotify, claim.channel);
+  part(kMlock, claim.mlock_keys);
+  if constexpr (requires { row.keep_ms; }) {
+    part(kKeep, row.keep_ms);
+    part(kWait, row.wait_ms);
+  }
+}
 
 constexpr std::uint64_t kCooldownShared = 1;
 constexpr std::uint64_t kCooldownLimitGiven = 4;
@@ -37,92 +62,101 @@ constexpr std::uint64_t kLimitRemaining = 2;
 
 std::uint64_t Flag(bool is_set, std::uint64_t flag) { return is_set ? flag : 0; }
 
-std::uint64_t FlagsOf(const ClaimRow& claim) {
-  return Flag(claim.is_shared, kShared) | Flag(claim.is_redis_way, kRedisWay) |
-         Flag(claim.is_limit_given, kLimitGiven) | Flag(claim.limit != 1, kLimit) |
-         Flag(claim.lease_ms.has_value(), kLease) |
-         Flag(claim.session_grace_ms.has_value(), kSession) |
-         Flag(claim.min_hold_ms != 0, kMinHold) | Flag(claim.meta.has_value(), kMeta) |
-         Flag(claim.label.has_value(), kLabel) | Flag(claim.notify_channel.has_value(), kNotify) |
-         Flag(!claim.mlock_keys.empty(), kMlock);
+template <typename Row>
+std::uint64_t FlagsOf(const Row& row) {
+  std::uint64_t flags = Flag(row.claim.mode.is_shared, kShared) |
+                        Flag(row.claim.is_redis_way, kRedisWay) |
+                        Flag(row.claim.mode.is_limit_given, kLimitGiven);
+  ForEachPart(row, [&]<typename Value>(ClaimFlag flag, const Value& value, Value absent = {}) {
+    flags |= Flag(value != absent, flag);
+  });
+  return flags;
 }
 
 // An upper bound for the encoded size of the claim: every number counts with its maximum length.
-std::size_t BytesMax(const ClaimRow& claim) {
-  std::size_t bytes = 16 * kVarintBytesMax + claim.owner.size();
+std::size_t BytesMax(const rows::Claim& claim) {
+  std::size_t bytes = 16 * kVarintBytesMax + claim.owner.size() + claim.label.size();
   if (claim.meta) bytes += claim.meta->size();
-  if (claim.label) bytes += claim.label->size();
-  if (claim.notify_channel) bytes += claim.notify_channel->size();
+  if (claim.channel) bytes += claim.channel->size();
   for (const std::string_view key : claim.mlock_keys) bytes += key.size() + kVarintBytesMax;
   return bytes;
 }
 
-char* WriteKeys(char* to, const std::vector<std::string_view>& keys) {
+char* WritePart(char* to, std::uint32_t number) { return WriteVarint(to, number); }
+char* WritePart(char* to, rows::DurationMs duration_ms) {
+  return WriteVarint(to, static_cast<std::uint64_t>(duration_ms));
+}
+char* WritePart(char* to, std::string_view text) { return WriteString(to, text); }
+char* WritePart(char* to, const std::vector<std::string_view>& keys) {
   to = WriteVarint(to, keys.size());
   for (const std::string_view key : keys) to = WriteString(to, key);
   return to;
 }
+template <typename Value>
+char* WritePart(char* to, const std::optional<Value>& value) {
+  return WritePart(to, *value);
+}
 
-char* WriteClaim(char* to, std::uint64_t flags, const ClaimRow& claim,
-                 const std::optional<std::uint64_t>& remaining_ms) {
-  to = WriteVarint(to, flags);
-  to = WriteString(to, claim.owner);
+template <typename Row>
+char* WriteClaim(char* to, const Row& row) {
+  const std::uint64_t flags = FlagsOf(row);
+  to = WriteString(WriteVarint(to, flags), row.claim.owner);
+  // Nearly every hold has a lease and nothing else.
   if ((flags & ~std::uint64_t{kShared | kRedisWay | kLimitGiven}) == kLease) {
-    return WriteVarint(to, *claim.lease_ms);
+    return WritePart(to, row.claim.lease_ms);
   }
-  if ((flags & kLimit) != 0) to = WriteVarint(to, claim.limit);
-  if ((flags & kLease) != 0) to = WriteVarint(to, *claim.lease_ms);
-  if ((flags & kRemaining) != 0) to = WriteVarint(to, *remaining_ms);
-  if ((flags & kSession) != 0) to = WriteVarint(to, *claim.session_grace_ms);
-  if ((flags & kMinHold) != 0) to = WriteVarint(to, claim.min_hold_ms);
-  if ((flags & kMeta) != 0) to = WriteString(to, *claim.meta);
-  if ((flags & kLabel) != 0) to = WriteString(to, *claim.label);
-  if ((flags & kNotify) != 0) to = WriteString(to, *claim.notify_channel);
-  if ((flags & kMlock) != 0) to = WriteKeys(to, claim.mlock_keys);
+  ForEachPart(row, [&]<typename Value>(ClaimFlag flag, const Value& value, Value = {}) {
+    if ((flags & flag) != 0) to = WritePart(to, value);
+  });
   return to;
 }
 
-void ReadKeys(ByteReader& bytes, std::vector<std::string_view>& keys) {
+template <typename Number>
+Number NumberOf(ByteReader& bytes) {
+  const std::uint64_t number = bytes.Varint();
+  if (number > static_cast<std::uint64_t>(std::numeric_limits<Number>::max())) bytes.Fail();
+  return static_cast<Number>(number);
+}
+
+void ReadPart(ByteReader& bytes, std::uint32_t& number) { number = NumberOf<std::uint32_t>(bytes); }
+void ReadPart(ByteReader& bytes, rows::DurationMs& duration_ms) {
+  duration_ms = NumberOf<rows::DurationMs>(bytes);
+}
+void ReadPart(ByteReader& bytes, std::string_view& text) { text = bytes.String(); }
+void ReadPart(ByteReader& bytes, std::vector<std::string_view>& keys) {
   const std::uint64_t count = bytes.Varint();
   // Each key takes at least two bytes, so a damaged count does not reserve much memory.
-  if (count == 0 || count > bytes.rest_bytes()) return bytes.Fail();
+  if (count > bytes.rest_bytes()) return bytes.Fail();
   for (std::uint64_t i = 0; i < count && bytes.ok(); ++i) {
     keys.push_back(bytes.String());
     if (keys.back().empty()) bytes.Fail();
   }
 }
-
-// A number that is stored only if it differs from `absent`: the flag says whether it is there. A
-// stored number equal to `absent` is invalid.
-std::uint64_t OtherThan(std::uint64_t absent, ByteReader& bytes) {
-  const std::uint64_t number = bytes.Varint();
-  if (number == absent) bytes.Fail();
-  return number;
+template <typename Value>
+void ReadPart(ByteReader& bytes, std::optional<Value>& value) {
+  ReadPart(bytes, value.emplace());
 }
 
-std::uint64_t ReadClaim(ByteReader& bytes, std::uint64_t known_flags, ClaimRow& claim,
-                        std::optional<std::uint64_t>& remaining_ms) {
-  claim = {};
+template <typename Row>
+void ReadClaim(ByteReader& bytes, std::uint64_t known_flags, Row& row) {
+  row.claim = {};
   const std::uint64_t flags = bytes.Varint();
   if ((flags & ~known_flags) != 0) bytes.Fail();
-  claim.is_shared = (flags & kShared) != 0;
-  claim.is_redis_way = (flags & kRedisWay) != 0;
-  claim.is_limit_given = (flags & kLimitGiven) != 0;
-  claim.owner = bytes.String();
-  if (claim.owner.empty()) bytes.Fail();
-  if ((flags & kLimit) != 0) claim.limit = OtherThan(1, bytes);
-  if ((flags & kLease) != 0) claim.lease_ms = bytes.Varint();
-  if ((flags & kRemaining) != 0) remaining_ms = bytes.Varint();
-  if ((flags & kSession) != 0) claim.session_grace_ms = bytes.Varint();
-  if ((flags & kMinHold) != 0) claim.min_hold_ms = OtherThan(0, bytes);
-  if ((flags & kMeta) != 0) claim.meta = bytes.String();
-  if ((flags & kLabel) != 0) claim.label = bytes.String();
-  if ((flags & kNotify) != 0) claim.notify_channel = bytes.String();
-  if ((flags & kMlock) != 0) ReadKeys(bytes, claim.mlock_keys);
-  return flags;
+  row.claim.mode.is_shared = (flags & kShared) != 0;
+  row.claim.is_redis_way = (flags & kRedisWay) != 0;
+  row.claim.mode.is_limit_given = (flags & kLimitGiven) != 0;
+  row.claim.owner = bytes.String();
+  if (row.claim.owner.empty()) bytes.Fail();
+  ForEachPart(row, [&]<typename Value>(ClaimFlag flag, Value& value, Value absent = {}) {
+    value = absent;
+    if ((flags & flag) == 0 || !bytes.ok()) return;
+    ReadPart(bytes, value);
+    // A part with the value that means "absent" is not what PutRow writes.
+    if (value == absent) bytes.Fail();
+  });
 }
 
-std::size_t BytesMax(const HoldId& id) { return 1 + 3 * kVarintBytesMax + id.key.size(); }
+std::size_t BytesMax(const rows::HoldId& id) { return 1 + 3 * kVarintBytesMax + id.key.size(); }
 
 char* WriteLimitId(char* to, const LimitId& id) {
   to = WriteVarint(to, 1 + id.pattern.size());
@@ -130,7 +164,7 @@ char* WriteLimitId(char* to, const LimitId& id) {
   return WriteBytes(to, id.pattern);
 }
 
-char* WriteHoldId(char* to, const HoldId& id) {
+char* WriteHoldId(char* to, const rows::HoldId& id) {
   to = WriteVarint(to, 1 + VarintBytes(id.token) + id.key.size());
   *to++ = static_cast<char>(id.db);
   return WriteBytes(WriteVarint(to, id.token), id.key);
@@ -167,39 +201,32 @@ bool IsRow(const Change& change) {
 
 }  // namespace
 
-void PutRow(RecordWriter& record, const HoldRow& row) {
+void PutRow(RecordWriter& record, const rows::Hold& row) {
   char* to = record.BeginChange(BytesMax(row.id) + BytesMax(row.claim));
   to = WriteHoldId(WriteKind(to, RowKind::kHold), row.id);
-  const std::uint64_t flags = FlagsOf(row.claim) | Flag(row.remaining_ms.has_value(), kRemaining);
-  record.EndChange(WriteValue(
-      to, [&](char* value) { return WriteClaim(value, flags, row.claim, row.remaining_ms); }));
+  record.EndChange(WriteValue(to, [&](char* value) { return WriteClaim(value, row); }));
 }
 
-void PutRow(RecordWriter& record, const PlaceRow& row) {
+void PutRow(RecordWriter& record, const rows::Place& row) {
   char* to = record.BeginChange(BytesMax(row.claim) + row.key.size() + 6 * kVarintBytesMax);
   to = WriteVarint(WriteKind(to, RowKind::kPlace), VarintBytes(row.arrival));
   to = WriteVarint(to, row.arrival);
-  const std::uint64_t flags =
-      FlagsOf(row.claim) | Flag(row.keep_ms != 0, kKeep) | Flag(row.wait_ms.has_value(), kWait);
   record.EndChange(WriteValue(to, [&](char* value) {
     *value++ = static_cast<char>(row.db);
-    value = WriteClaim(WriteString(value, row.key), flags, row.claim, std::nullopt);
-    if ((flags & kKeep) != 0) value = WriteVarint(value, row.keep_ms);
-    if ((flags & kWait) != 0) value = WriteVarint(value, *row.wait_ms);
-    return value;
+    return WriteClaim(WriteString(value, row.key), row);
   }));
 }
 
-void PutRow(RecordWriter& record, const CooldownRow& row) {
+void PutRow(RecordWriter& record, const rows::Cooldown& row) {
   char* to = record.BeginChange(BytesMax(row.id) + 6 * kVarintBytesMax);
   to = WriteHoldId(WriteKind(to, RowKind::kCooldown), row.id);
-  const std::uint64_t flags = Flag(row.is_shared, kCooldownShared) |
+  const std::uint64_t flags = Flag(row.mode.is_shared, kCooldownShared) |
                               Flag(row.remaining_ms.has_value(), kCooldownRemaining) |
-                              Flag(row.is_limit_given, kCooldownLimitGiven);
+                              Flag(row.mode.is_limit_given, kCooldownLimitGiven);
   record.EndChange(WriteValue(to, [&](char* value) {
-    value = WriteVarint(WriteVarint(value, flags), row.limit);
-    value = WriteVarint(value, row.length_ms);
-    return row.remaining_ms ? WriteVarint(value, *row.remaining_ms) : value;
+    value = WriteVarint(WriteVarint(value, flags), row.mode.limit);
+    value = WritePart(value, row.length_ms);
+    return row.remaining_ms ? WritePart(value, *row.remaining_ms) : value;
   }));
 }
 
@@ -227,7 +254,7 @@ void PutRow(RecordWriter& record, const MetaRow& row) {
       to, [&](char* value) { return WriteString(WriteVarint(value, row.number), row.text); }));
 }
 
-void DeleteHold(RecordWriter& record, const HoldId& id) {
+void DeleteHold(RecordWriter& record, const rows::HoldId& id) {
   char* to = record.BeginChange(BytesMax(id));
   record.EndChange(WriteHoldId(WriteKind(to, RowKind::kHold, kDeletionBit), id));
 }
@@ -238,7 +265,7 @@ void DeletePlace(RecordWriter& record, std::uint64_t arrival) {
   record.EndChange(WriteVarint(to, arrival));
 }
 
-void DeleteCooldown(RecordWriter& record, const HoldId& id) {
+void DeleteCooldown(RecordWriter& record, const rows::HoldId& id) {
   char* to = record.BeginChange(BytesMax(id));
   record.EndChange(WriteHoldId(WriteKind(to, RowKind::kCooldown, kDeletionBit), id));
 }
@@ -248,7 +275,7 @@ void DeleteLimit(RecordWriter& record, const LimitId& id) {
   record.EndChange(WriteLimitId(WriteKind(to, RowKind::kLimit, kDeletionBit), id));
 }
 
-bool DecodeHoldId(std::string_view key, HoldId& id) {
+bool DecodeHoldId(std::string_view key, rows::HoldId& id) {
   ByteReader bytes(key);
   id.db = bytes.Fixed<std::uint8_t>();
   id.token = bytes.Varint();
@@ -269,34 +296,29 @@ bool DecodeArrival(std::string_view key, std::uint64_t& arrival) {
   return bytes.AtEnd();
 }
 
-bool DecodeRow(std::string_view key, std::string_view value, HoldRow& row) {
+bool DecodeRow(std::string_view key, std::string_view value, rows::Hold& row) {
   ByteReader bytes(value);
-  row.remaining_ms.reset();
-  ReadClaim(bytes, kHoldFlags, row.claim, row.remaining_ms);
+  ReadClaim(bytes, kHoldFlags, row);
   return DecodeHoldId(key, row.id) && bytes.AtEnd();
 }
 
-bool DecodeRow(std::string_view key, std::string_view value, PlaceRow& row) {
+bool DecodeRow(std::string_view key, std::string_view value, rows::Place& row) {
   ByteReader bytes(value);
   row.db = bytes.Fixed<std::uint8_t>();
   row.key = bytes.String();
-  std::optional<std::uint64_t> no_remaining_ms;
-  const std::uint64_t flags = ReadClaim(bytes, kPlaceFlags, row.claim, no_remaining_ms);
-  row.keep_ms = (flags & kKeep) != 0 ? OtherThan(0, bytes) : 0;
-  row.wait_ms.reset();
-  if ((flags & kWait) != 0) row.wait_ms = bytes.Varint();
+  ReadClaim(bytes, kPlaceFlags, row);
   return DecodeArrival(key, row.arrival) && bytes.AtEnd() && !row.key.empty();
 }
 
-bool DecodeRow(std::string_view key, std::string_view value, CooldownRow& row) {
+bool DecodeRow(std::string_view key, std::string_view value, rows::Cooldown& row) {
   ByteReader bytes(value);
   const std::uint64_t flags = bytes.Varint();
-  row.is_shared = (flags & kCooldownShared) != 0;
-  row.is_limit_given = (flags & kCooldownLimitGiven) != 0;
-  row.limit = bytes.Varint();
-  row.length_ms = bytes.Varint();
+  row.mode.is_shared = (flags & kCooldownShared) != 0;
+  row.mode.is_limit_given = (flags & kCooldownLimitGiven) != 0;
+  ReadPart(bytes, row.mode.limit);
+  ReadPart(bytes, row.length_ms);
   row.remaining_ms.reset();
-  if ((flags & kCooldownRemaining) != 0) row.remaining_ms = bytes.Varint();
+  if ((flags & kCooldownRemaining) != 0) ReadPart(bytes, row.remaining_ms);
   return DecodeHoldId(key, row.id) && bytes.AtEnd() &&
          (flags & ~(kCooldownShared | kCooldownRemaining | kCooldownLimitGiven)) == 0;
 }
@@ -328,16 +350,16 @@ bool DecodeRow(std::string_view key, std::string_view value, MetaRow& row) {
 }
 
 bool IsWellFormed(const Change& change) {
-  HoldId id;
+  rows::HoldId id;
   LimitId limit;
   std::uint64_t arrival = 0;
   switch (change.kind) {
     case RowKind::kHold:
-      return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<HoldRow>(change);
+      return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<rows::Hold>(change);
     case RowKind::kPlace:
-      return change.is_deletion ? DecodeArrival(change.key, arrival) : IsRow<PlaceRow>(change);
+      return change.is_deletion ? DecodeArrival(change.key, arrival) : IsRow<rows::Place>(change);
     case RowKind::kCooldown:
-      return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<CooldownRow>(change);
+      return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<rows::Cooldown>(change);
     case RowKind::kLimit:
       return change.is_deletion ? DecodeLimitId(change.key, limit) : IsRow<LimitRow>(change);
     case RowKind::kMeta:

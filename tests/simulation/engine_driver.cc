@@ -311,8 +311,8 @@ engine::LockRequest EngineDriver::LockRequestOf(const Call& call) const {
   request.keep_ms = call.keep_ms;
   if (!call.is_shared) request.limit = call.limit;
   request.is_shared = call.is_shared;
-  request.session_grace_ms = call.session_grace_ms;
-  request.min_hold_ms = call.min_hold_ms;
+  request.terms.session_grace_ms = call.session_grace_ms;
+  request.terms.min_hold_ms = call.min_hold_ms;
   request.waiters_max = call.waiters_max;
   request.replaces_newest = call.replaces_newest;
   request.only_new = call.only_new;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/command/table/lock_option_words.h"
 #include "server/command/table/text.h"
 
 namespace fairlock::command {
@@ -50,13 +51,16 @@ constexpr auto kRows = std::to_array<AccessRow>({
 });
 
 constexpr auto kLeaseWords = std::to_array<std::string_view>({"EX", "PX", "EXAT", "PXAT"});
-constexpr auto kLockOptionsWithValue = std::to_array<std::string_view>(
-    {"EX", "PX", "WAIT", "KEEP", "LIMIT", "GRACE", "MINHOLD", "MAXWAITERS", "META", "LABEL"});
 
-template <typename Words>
-bool IsOneOf(const Words& words, std::string_view word) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view other) { return EqualsIgnoreCase(word, other); });
+bool IsLeaseWord(std::string_view word) {
+  return std::ranges::any_of(kLeaseWords,
+                             [&](std::string_view other) { return EqualsIgnoreCase(word, other); });
+}
+
+bool HasValue(std::string_view word) {
+  return std::ranges::any_of(kLockOptionWords, [&](const LockOptionWord& option) {
+    return option.has_value && EqualsIgnoreCase(word, option.word);
+  });
 }
 
 }  // namespace
@@ -66,7 +70,7 @@ std::span<const AccessRow> AccessRows() { return kRows; }
 bool IsSetNew(std::span<const std::string_view> request) {
   for (std::size_t i = 3; i < request.size(); ++i) {
     if (EqualsIgnoreCase(request[i], "NX")) return true;
-    if (IsOneOf(kLeaseWords, request[i])) ++i;
+    if (IsLeaseWord(request[i])) ++i;
   }
   return false;
 }
@@ -78,7 +82,7 @@ bool IsWaitForReplicas(std::span<const std::string_view> request) {
 std::string_view FindNotifyChannel(std::span<const std::string_view> request, std::size_t first) {
   for (std::size_t i = first; i < request.size(); ++i) {
     if (EqualsIgnoreCase(request[i], "NOTIFY")) return i + 1 < request.size() ? request[i + 1] : "";
-    if (IsOneOf(kLockOptionsWithValue, request[i])) ++i;
+    if (HasValue(request[i])) ++i;
   }
   return "";
 }

@@ -9,9 +9,10 @@ namespace fairlock::command {
 
 namespace {
 
-// Of the key in the present database, which an earlier request may have changed; 0: not known.
-std::uint64_t HashFor(const Client& client, const RequestAhead& request) {
-  return request.has_key && request.database == client.profile.database ? request.key_hash : 0;
+// An earlier request may have changed the database, and then the hash is that of another key.
+engine::KeyName KeyOf(const Client& client, const RequestAhead& request) {
+  const std::uint8_t database = client.profile.database;
+  return request.key.db == database ? request.key : engine::KeyName{.db = database};
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ void Executor::Execute(Client& client, const RequestAhead& request, engine::Time
   }
   statistics.TurnTo(is_executed ? found.row : CommandTable::kNone);
   if (is_executed) {
-    Invocation invocation{server_, client, request.arguments, reply, now, HashFor(client, request)};
+    Invocation invocation{server_, client, request.arguments, reply, now, KeyOf(client, request)};
     // Its messages come after its reply, whatever the handler sets in motion.
     parts_.delivery.set_executing(true);
     Run(found.row, invocation, Origin::kClient);
@@ -98,8 +99,7 @@ void Executor::ExecuteForScript(Client& client, const RequestAhead& request, boo
     }
   }
   if (found.is_accepted) {
-    Invocation invocation{server_, client, request.arguments,
-                          writer,  now,    HashFor(client, request)};
+    Invocation invocation{server_, client, request.arguments, writer, now, KeyOf(client, request)};
     RunInStep(found.row, invocation, Origin::kScript);
   } else {
     parts_.statistics.commands.CountRejected(found.row, *writer.error());

@@ -21,7 +21,7 @@ class RequestPrefetch {
   // into the cache; PrefetchLock, a moment later, the lock itself.
   void Prepare(std::uint8_t database, RequestAhead& request) const;
   void PrefetchLock(const RequestAhead& request) const {
-    if (request.has_key) engine_.PrefetchLock(request.key_hash);
+    if (request.key.hash != 0) engine_.PrefetchLock(request.key.hash);
   }
 
  private:

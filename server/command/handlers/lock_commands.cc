@@ -22,8 +22,7 @@ using protocol::ErrorCode;
 
 void Lock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  engine::LockRequest request{.key = arguments.Key(call.client.profile.database, call.key_hash),
-                              .owner = arguments.Owner("owner")};
+  engine::LockRequest request{.key = arguments.Key(call.key), .owner = arguments.Owner("owner")};
   const bool is_explained = ReadLockOptions(call, arguments, request);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request)) return;
   const engine::LockResult result =
@@ -34,10 +33,9 @@ void Lock(Invocation& call) {
 
 void Unlock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::UnlockRequest request{
-      .key = arguments.Key(call.client.profile.database, call.key_hash),
-      .owner = arguments.Owner("owner"),
-      .token = ReadTokenOption(arguments)};
+  const engine::UnlockRequest request{.key = arguments.Key(call.key),
+                                      .owner = arguments.Owner("owner"),
+                                      .token = ReadTokenOption(arguments)};
   if (!arguments.Finish(call.reply)) return;
   const bool was_held =
       call.server.locks.engine().Unlock(request, call.server.locks.StepAt(call.now));
@@ -46,8 +44,7 @@ void Unlock(Invocation& call) {
 
 void Renew(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  engine::RenewRequest request{.key = arguments.Key(call.client.profile.database, call.key_hash),
-                               .owner = arguments.Owner("owner")};
+  engine::RenewRequest request{.key = arguments.Key(call.key), .owner = arguments.Owner("owner")};
   const RenewOptions options = ReadRenewOptions(arguments);
   request.lease_ms = options.lease_ms;
   request.token = options.token;
@@ -73,7 +70,7 @@ void Wait(Invocation& call) {
   if (IsWaitForReplicas(call.arguments.views())) return call.reply.Integer(0);
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;
-  request.key = arguments.Key(call.client.profile.database, call.key_hash);
+  request.key = arguments.Key(call.key);
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
     if (arguments.TakeOnce("TIMEOUT", 1, seen)) {
@@ -105,7 +102,7 @@ void Wait(Invocation& call) {
 
 void Check(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key(call.key);
   const engine::Token token = arguments.Token("token");
   if (!arguments.Finish(call.reply)) return;
   const bool holds =
@@ -115,7 +112,7 @@ void Check(Invocation& call) {
 
 void Cancel(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key(call.key);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   const bool had_place =
@@ -126,7 +123,7 @@ void Cancel(Invocation& call) {
 void Transfer(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::TransferRequest request;
-  request.key = arguments.Key(call.client.profile.database, call.key_hash);
+  request.key = arguments.Key(call.key);
   request.owner = arguments.Owner("owner");
   request.new_owner = arguments.Owner("new-owner");
   const RenewOptions options = ReadRenewOptions(arguments);

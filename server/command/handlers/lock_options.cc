@@ -1,10 +1,12 @@
 #include "server/command/handlers/lock_options.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 
 #include "server/command/server_parts.h"
+#include "server/command/table/lock_option_words.h"
 #include "server/command/table/text.h"
 
 namespace fairlock::command {
@@ -28,10 +30,6 @@ enum LockOption : std::uint32_t {
   kNotify = 1U << 13,
   kMilliseconds = 1U << 14,
 };
-
-constexpr std::string_view kLockOptions =
-    "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, NOTIFY, META, LABEL or "
-    "EXPLAIN";
 
 // Words that are no option of LOCK where they stand, but that people write there.
 struct Habit {
@@ -61,13 +59,21 @@ constexpr auto kHabits = std::to_array<Habit>({
 });
 
 bool IsLockOption(std::string_view word) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"EX", "PX", "WAIT", "KEEP", "LIMIT", "SHARED", "SESSION", "MINHOLD", "NEW", "MAXWAITERS",
-       "NOTIFY", "META", "LABEL", "EXPLAIN"});
-  for (const std::string_view name : kNames) {
-    if (EqualsIgnoreCase(word, name)) return true;
+  return std::ranges::any_of(kLockOptionWords, [&](const LockOptionWord& option) {
+    return option.stands_alone && EqualsIgnoreCase(word, option.word);
+  });
+}
+
+// "EX, PX, ... or EXPLAIN".
+std::string AllLockOptions() {
+  std::string text;
+  for (const LockOptionWord& option : kLockOptionWords) {
+    if (!option.stands_alone) continue;
+    const bool is_last = &option == &kLockOptionWords.back();
+    if (!text.empty()) text.append(is_last ? " or " : ", ");
+    text.append(option.word);
   }
-  return false;
+  return text;
 }
 
 std::string HintFor(std::string_view word, std::string_view owner) {
@@ -132,10 +138,10 @@ bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::Lock
   } else if (arguments.TakeOnce("SHARED", kShared, seen)) {
     request.is_shared = true;
   } else if (arguments.TakeOnce("SESSION", kSession, seen)) {
-    request.session_grace_ms =
+    request.terms.session_grace_ms =
         arguments.Take("GRACE") ? arguments.DurationUpTo("GRACE", engine::kLeaseMsMax) : 0;
   } else if (arguments.TakeOnce("MINHOLD", kMinHold, seen)) {
-    request.min_hold_ms = arguments.DurationUpTo("MINHOLD", engine::kLeaseMsMax);
+    request.terms.min_hold_ms = arguments.DurationUpTo("MINHOLD", engine::kLeaseMsMax);
   } else if (arguments.TakeOnce("META", kMeta, seen)) {
     request.meta = arguments.Meta();
   } else if (arguments.TakeOnce("LABEL", kLabel, seen)) {
@@ -157,7 +163,7 @@ bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
     if (TakeLineOption(arguments, seen, limits, request)) continue;
     if (arguments.TakeOnce("NEW", kNew, seen)) continue;
     if (arguments.TakeOnce("EXPLAIN", kExplain, seen)) continue;
-    arguments.FailUnknownOption(kLockOptions, HintFor(arguments.Peek(), request.owner));
+    arguments.FailUnknownOption(AllLockOptions(), HintFor(arguments.Peek(), request.owner));
   }
   if ((seen & kShared) != 0 && (seen & kLimit) != 0) {
     arguments.Fail("syntax error: SHARED and LIMIT exclude each other");

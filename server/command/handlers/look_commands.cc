@@ -28,7 +28,7 @@ constexpr std::size_t kLocksOfAPageMax = 250;
 
 void Locked(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key(call.key);
   const bool has_owner = arguments.has_more();
   const std::string_view owner = has_owner ? arguments.Owner("owner") : std::string_view();
   if (!arguments.Finish(call.reply)) return;
@@ -43,7 +43,7 @@ void Locked(Invocation& call) {
 
 void LockInfo(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key(call.key);
   if (!arguments.Finish(call.reply)) return;
   const engine::LockInfo info =
       call.server.locks.engine().Inspect(key, kHoldersShownMax, call.server.locks.StepAt(call.now));
@@ -52,7 +52,7 @@ void LockInfo(Invocation& call) {
 
 void Queue(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key(call.key);
   std::int64_t start = 0;
   std::int64_t count = kPlacesShownDefault;
   std::uint32_t seen = 0;
@@ -77,7 +77,7 @@ void Queue(Invocation& call) {
 
 void Position(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key(call.key);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
   const auto position =
@@ -193,7 +193,7 @@ std::string Describe(const ClientProfile& client) {
 
 void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
-  const engine::KeyName key = arguments.Key(call.client.profile.database);
+  const engine::KeyName key = arguments.Key(call.key);
   // `BREAK key REASON` alone names an owner.
   const std::size_t size = call.arguments.size();
   const bool has_owner =

@@ -24,8 +24,8 @@ MlockKeys ReadKeys(const Invocation& call, ArgumentReader& arguments) {
   const auto count = arguments.Integer("numkeys", 1, engine::kMlockKeysMax);
   MlockKeys keys;
   for (std::int64_t i = 0; i < count && !arguments.failed(); ++i) {
-    const std::uint64_t hash = i == 0 ? call.key_hash : 0;
-    const engine::KeyName key = arguments.Key(call.client.profile.database, hash);
+    const engine::KeyName key =
+        arguments.Key(i == 0 ? call.key : engine::KeyName{.db = call.key.db});
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
       arguments.Fail("key: " + Quoted(key.bytes) +
                      " is named twice, and each key may be named once");

@@ -61,7 +61,7 @@ void TimeField(Invocation& call, std::string_view name, const std::optional<engi
 // The key, or none for `*`.
 std::optional<engine::KeyName> ReadKeyOrAll(Invocation& call, ArgumentReader& arguments) {
   if (arguments.Take("*")) return std::nullopt;
-  engine::KeyName key = arguments.Key(call.client.profile.database, call.key_hash);
+  engine::KeyName key = arguments.Key(call.key);
   if (key.hash == 0) key.hash = call.server.locks.engine().Prefetch(key);
   return key;
 }

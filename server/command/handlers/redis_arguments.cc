@@ -42,8 +42,7 @@ bool IsValueOrRefuse(Invocation& call, std::string_view value) {
 engine::RedisView& LocksOf(const Invocation& call) { return call.server.locks.engine().redis(); }
 
 engine::KeyName KeyOf(const Invocation& call, std::size_t position) {
-  return {call.client.profile.database, call.arguments[position],
-          position == 1 ? call.key_hash : 0};
+  return {call.key.db, call.arguments[position], position == 1 ? call.key.hash : 0};
 }
 
 std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,

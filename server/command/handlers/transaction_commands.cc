@@ -63,7 +63,8 @@ void ExecuteAll(Invocation& call, Transaction& transaction) {
   call.server.delivery.BeginStep(call.now);
   call.server.matching.BeginTransaction();
   while (const auto row = transaction.TakeNext(arguments)) {
-    Invocation each{call.server, call.client, arguments, call.client.writer(), call.now};
+    Invocation each{call.server,          call.client, arguments,
+                    call.client.writer(), call.now,    {.db = call.client.profile.database}};
     if (call.server.admission.MayStill(call.client, *row, arguments, each.reply)) {
       call.server.executor.RunInStep(*row, each, Origin::kClient);
     } else {
@@ -117,7 +118,7 @@ void WatchKeys(Invocation& call) {
     return call.reply.Error(ErrorCode::kErr, "WATCH inside MULTI is not allowed");
   }
   ArgumentReader arguments(call.arguments);
-  while (arguments.has_more()) arguments.Key(call.client.profile.database);
+  while (arguments.has_more()) arguments.Key({.db = call.key.db});
   if (!arguments.Finish(call.reply)) return;
   for (const std::string_view name : call.arguments.views().subspan(1)) {
     if (!WatchKey(call, {call.client.profile.database, name})) return;

@@ -75,8 +75,8 @@ std::string_view ArgumentReader::Bytes(std::string_view name, std::size_t min, s
   return {};
 }
 
-engine::KeyName ArgumentReader::Key(std::uint8_t db, std::uint64_t hash) {
-  return {db, Bytes("key", 1, engine::kKeyBytesMax), hash};
+engine::KeyName ArgumentReader::Key(const engine::KeyName& known) {
+  return {known.db, Bytes("key", 1, engine::kKeyBytesMax), known.hash};
 }
 
 std::string_view ArgumentReader::Owner(std::string_view name) {

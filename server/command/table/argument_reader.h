@@ -32,8 +32,8 @@ class ArgumentReader {
   std::string_view Next(std::string_view name);
   std::string_view Peek() const { return arguments_[next_]; }
 
-  // `hash`: of this key in that database, if it is known.
-  engine::KeyName Key(std::uint8_t db, std::uint64_t hash = 0);
+  // A key in the database of `known`, and with its hash: that of the key that comes next, or 0.
+  engine::KeyName Key(const engine::KeyName& known);
   std::string_view Owner(std::string_view name);
   std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
   engine::Token Token(std::string_view name);

@@ -18,8 +18,9 @@ struct Invocation {
   const protocol::Arguments& arguments;  // the name is the first; of a subcommand the second too
   protocol::ReplyWriter reply;
   engine::TimeMs now;
-  // Of the first key that the row names, in this database; 0: not known.
-  std::uint64_t key_hash = 0;
+  // The first key that the row names, with its hash if that is known already; its database is the
+  // client's.
+  engine::KeyName key;
   bool has_script_failed = false;  // the reply is an error of a script, which is counted already
 };
 

@@ -6,6 +6,7 @@
 
 #include "protocol/arguments.h"
 #include "protocol/request_parser.h"
+#include "server/engine/api/types.h"
 
 namespace fairlock::command {
 
@@ -13,10 +14,8 @@ namespace fairlock::command {
 struct RequestAhead {
   protocol::Arguments arguments;  // views into the input
   std::size_t row = 0;            // of the command table, by its first word; kNone: there is none
-  std::uint64_t key_hash = 0;
-  std::uint8_t database = 0;  // that the hash is for
-  bool has_key = false;
-  std::size_t end = 0;  // of its bytes in the input
+  engine::KeyName key;            // the first that the row names; its hash is 0 if there is none
+  std::size_t end = 0;            // of its bytes in the input
 };
 
 // So many requests are read at a time that the memory of their keys is on its way into the cache

@@ -18,15 +18,14 @@ struct LockRequest {
   std::string_view owner;
   // EX / PX; without it the default lease, none beside SESSION.
   std::optional<DurationMs> lease_ms = {};
-  DurationMs wait_ms = 0;                           // 0: do not wait; kForever: without time limit
-  DurationMs keep_ms = 0;                           // KEEP: how long the place outlives the request
-  std::optional<std::uint32_t> limit = {};          // LIMIT as the client gave it; 1 without
-  bool is_shared = false;                           // SHARED; excludes a LIMIT
-  std::optional<DurationMs> session_grace_ms = {};  // SESSION, with its GRACE (0 without)
-  DurationMs min_hold_ms = 0;                       // MINHOLD
-  std::optional<std::uint32_t> waiters_max = {};    // MAXWAITERS
-  bool replaces_newest = false;                     // REPLACE
-  bool only_new = false;                            // NEW: nil if the owner holds it already
+  DurationMs wait_ms = 0;                         // 0: do not wait; kForever: without time limit
+  DurationMs keep_ms = 0;                         // KEEP: how long the place outlives the request
+  std::optional<std::uint32_t> limit = {};        // LIMIT as the client gave it; 1 without
+  bool is_shared = false;                         // SHARED; excludes a LIMIT
+  Terms terms = {};                               // SESSION, MINHOLD
+  std::optional<std::uint32_t> waiters_max = {};  // MAXWAITERS
+  bool replaces_newest = false;                   // REPLACE
+  bool only_new = false;                          // NEW: nil if the owner holds it already
   bool is_redis_way = false;  // SET NX and its kin; a lease of 0 is one without end
   bool takes_place = false;   // SET NX: denied it takes a place, as far as the rules say so
   std::optional<std::string_view> meta = {};
@@ -36,6 +35,10 @@ struct LockRequest {
   std::optional<std::string_view> notify = {};
 
   Mode mode() const { return {limit.value_or(1), is_shared, limit.has_value()}; }
+  // Whether a hold of it fits into the lock entry itself, without a claim.
+  bool is_plain() const {
+    return limit.value_or(1) == 1 && !is_shared && !notify && terms == Terms{};
+  }
 };
 
 // Of MLOCK, MRENEW and MUNLOCK: 1 to kMlockKeysMax different keys of one database. What is asked of

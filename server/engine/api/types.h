@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "rows/lock_rows.h"
 #include "server/engine/containers/time.h"
 
 namespace fairlock::engine {
@@ -30,9 +31,8 @@ inline constexpr std::uint32_t kLimitMax = 1'000'000'000;
 // The name of a lock: a database (0 to 15) and 1 to 1024 bytes.
 struct KeyName {
   std::uint8_t db = 0;
-  std::string_view bytes;
-  std::uint64_t hash =
-      0;  // as Prefetch gave it for this name, so that it is not made twice; 0: not known
+  std::string_view bytes = {};
+  std::uint64_t hash = 0;  // as LockEngine::Prefetch returned it; 0: not computed yet
 
   friend bool operator==(const KeyName& a, const KeyName& b) {
     return a.bytes == b.bytes && a.db == b.db;
@@ -56,13 +56,7 @@ enum class DenialReason : std::uint8_t {
 // What ended something.
 enum class Cause : std::uint8_t { kRequest, kTime };
 
-// Which other holds a hold, or a slot taken for one, tolerates.
-struct Mode {
-  std::uint32_t limit = 1;
-  bool is_shared = false;
-  bool is_limit_given = false;  // by the client: an operator may override it
-
-  friend bool operator==(const Mode&, const Mode&) = default;
-};
+using rows::Mode;
+using rows::Terms;
 
 }  // namespace fairlock::engine

@@ -45,7 +45,7 @@ bool Bounds::BringsTooMuch(const Hold& present, const LockRequest& request) cons
   if (request.meta && request.meta != MetaOf(present)) return true;
   const bool has_session = claim != nullptr && claim->has_session();
   const bool has_channel = claim != nullptr && claim->channel() != nullptr;
-  return (request.session_grace_ms && !has_session) || (request.notify && !has_channel);
+  return (request.terms.session_grace_ms && !has_session) || (request.notify && !has_channel);
 }
 
 }  // namespace fairlock::engine

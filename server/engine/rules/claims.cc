@@ -8,7 +8,8 @@
 namespace fairlock::engine {
 
 DurationMs Claims::LeaseOf(const LockRequest& request) const {
-  return request.lease_ms.value_or(request.session_grace_ms ? 0 : state_.options.default_lease_ms);
+  return request.lease_ms.value_or(
+      request.terms.session_grace_ms ? 0 : state_.options.default_lease_ms);
 }
 
 Claim& Claims::Create(LockEntry& lock, const LockRequest& request, ClientRef client) {
@@ -29,8 +30,7 @@ void Claims::ApplyOptions(Claim& claim, const LockRequest& request, ClientRef cl
     claim.extras->rank = rank;
   }
   if (request.meta) claim.NeedExtras().meta = std::make_shared<const std::string>(*request.meta);
-  if (request.session_grace_ms) claim.NeedExtras().session_grace_ms = request.session_grace_ms;
-  if (request.min_hold_ms > 0) claim.NeedExtras().min_hold_ms = request.min_hold_ms;
+  if (request.terms != Terms{}) claim.NeedExtras().terms = request.terms;
   if (request.notify) claim.NeedExtras().channel = state_.channels.Need(*request.notify);
   state_.labels.DropUse(claim.label);
   claim.label = state_.labels.Use(state_.LabelOf(request, claim.lock.key().bytes)) & kLabelRefMax;
@@ -67,14 +67,14 @@ Claim& Claims::MovePlainHoldToClaim(LockEntry& lock) {
   claim.client = plain.client;
   claim.lease_ms = plain.lease_ms;
   claim.label = plain.label;
-  claim.set_left_kept(plain.is_left_kept());
+  claim.set_remaining_stored(plain.is_remaining_stored());
   claim.set_redis_way(plain.is_redis_way());
   state_.ScheduleMember(contended, claim, plain.deadline(), TimerClass::kLease);
   contended.holds.push_front(claim);
   state_.wheel.Cancel(plain);
   plain.label = kNoLabel;
   plain.token = 0;
-  plain.set_left_kept(false);
+  plain.set_remaining_stored(false);
   return claim;
 }
 

@@ -21,7 +21,7 @@ void Cooldowns::Begin(const Claim& claim, HoldEnd end, TimeMs now) {
 
 void Cooldowns::End(Cooldown& cooldown) {
   ContendedLock& contended = *cooldown.lock.contended;
-  if (state_.changes != nullptr && cooldown.is_kept) {
+  if (state_.changes != nullptr && cooldown.is_stored) {
     const KeyName key = cooldown.lock.key();
     state_.changes->NoteEnd(ChangeLog::Kind::kCooling, cooldown.token, key.db, key.bytes);
   }

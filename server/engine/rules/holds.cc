@@ -41,7 +41,7 @@ void Holds::Add(Claim& claim, Token token, Attachment* to, TimeMs now) {
   Start(claim, token, lease_end, now);
   if (claim.extras != nullptr) {
     claim.extras->lease_end = lease_end;
-    const DurationMs min_hold_ms = claim.extras->min_hold_ms;
+    const DurationMs min_hold_ms = claim.extras->terms.min_hold_ms;
     claim.extras->cool_until = min_hold_ms > 0 ? std::min(now + min_hold_ms, kNever) : 0;
   }
   contended.due_min = std::min(contended.due_min, claim.deadline());
@@ -123,7 +123,7 @@ void Holds::End(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, Ti
   state_.labels.DropUse(hold.label);
   hold.label = kNoLabel;
   hold.token = 0;
-  hold.set_left_kept(false);
+  hold.set_remaining_stored(false);
 }
 
 void Holds::Confirm(Claim& hold) {

@@ -39,9 +39,7 @@ LockResult LockRequests::GrantNewLock(std::uint64_t hash, const LockRequest& req
   if (const auto refusal = bounds_.WhyNoNewLock(from.client)) return {*refusal};
   ++state_.counts.locks;
   ++state_.locks_by_db[request.key.db];
-  const bool is_plain = request.limit.value_or(1) == 1 && !request.is_shared &&
-                        !request.session_grace_ms && request.min_hold_ms == 0 && !request.notify;
-  if (!is_plain) {
+  if (!request.is_plain()) {
     return GrantAtOnce(hash, state_.table.Create(hash, request.key, {}), request, from, now);
   }
   LockEntry& lock = state_.table.Create(

@@ -15,7 +15,7 @@ void Places::LogPlace(Claim& place) {
   if (state_.changes == nullptr) return;
   Claim& first = FirstClaim(place);
   const bool outlives_restart = first.keep_ms > 0 && first.state != ClaimState::kMarked;
-  if (!outlives_restart && !first.is_kept) return;
+  if (!outlives_restart && !first.is_stored) return;
   state_.changes->NotePlace(state_.table.HashOf(first.lock.key()), first.arrival, first.owner());
 }
 

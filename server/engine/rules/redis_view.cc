@@ -254,7 +254,7 @@ void RedisView::SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, Durati
   const TimeMs end = lease_ms == 0 ? kNever : now + lease_ms;
   const auto recorded_ms = static_cast<DurationMs>(hold.lease_ms);
   hold.SetLeaseMs(lease_ms);
-  if (lease_ms != recorded_ms || hold.is_left_kept()) state_.LogHold(hash, hold);
+  if (lease_ms != recorded_ms || hold.is_remaining_stored()) state_.LogHold(hash, hold);
   if (!hold.is_claim()) {
     state_.wheel.Schedule(hold, end, TimerClass::kLease);
   } else {

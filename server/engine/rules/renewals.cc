@@ -26,7 +26,7 @@ void Renewals::RenewOne(std::uint64_t hash, LockEntry& lock, Hold& hold,
   const auto recorded_ms = static_cast<DurationMs>(hold.lease_ms);
   const DurationMs lease_ms = request.lease_ms.value_or(recorded_ms);
   hold.SetLeaseMs(lease_ms);
-  if (lease_ms != recorded_ms || hold.is_left_kept()) state_.LogHold(hash, hold);
+  if (lease_ms != recorded_ms || hold.is_remaining_stored()) state_.LogHold(hash, hold);
   if (hold.is_claim()) {
     auto& claim = static_cast<Claim&>(hold);
     Holds::Confirm(claim);

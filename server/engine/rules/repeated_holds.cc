@@ -20,7 +20,7 @@ Hold& RepeatedHolds::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
   const auto recorded_ms = static_cast<DurationMs>(held.lease_ms);
   Hold* hold = &held;
   const bool brings_meta = request.meta && request.meta != MetaOf(held);
-  if ((brings_meta || request.session_grace_ms || request.notify) && !hold->is_claim()) {
+  if ((brings_meta || request.terms.session_grace_ms || request.notify) && !hold->is_claim()) {
     hold = &claims_.MovePlainHoldToClaim(lock);
   }
   std::shared_ptr<NotifyChannel> channel_before;  // its session may still be bound to it
@@ -40,7 +40,7 @@ Hold& RepeatedHolds::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
   claims_.SetClient(*hold, from.client);
   ProlongByRepeat(lock, *hold, request, from, now);
   const bool is_longer = static_cast<DurationMs>(hold->lease_ms) != recorded_ms;
-  if (brings_options || is_longer || hold->is_left_kept()) state_.LogHold(hash, *hold);
+  if (brings_options || is_longer || hold->is_remaining_stored()) state_.LogHold(hash, *hold);
   events_.Emit(EventKind::kReacquired, hash, lock, *hold, now);
   return *hold;
 }
@@ -57,14 +57,14 @@ void RepeatedHolds::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockReque
     return;
   }
   auto& claim = static_cast<Claim&>(hold);
-  if (request.session_grace_ms) {
-    claim.NeedExtras().session_grace_ms = request.session_grace_ms;
+  if (request.terms.session_grace_ms) {
+    claim.NeedExtras().terms.session_grace_ms = request.terms.session_grace_ms;
     Attachment& to = request.notify ? static_cast<Attachment&>(*claim.channel()) : from;
     holds_.Bind(claim, to);
     end = std::max(end, asked_end);
   } else if (claim.has_session()) {
     // The lease replaces the session; a session has no lease that could be longer.
-    claim.extras->session_grace_ms.reset();
+    claim.extras->terms.session_grace_ms.reset();
     holds_.Unbind(claim);
     end = end >= kNever ? asked_end : std::max(end, asked_end);
   } else {
@@ -80,7 +80,7 @@ void RepeatedHolds::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockReque
 }
 
 bool RepeatedHolds::BringsOptions(const Hold& hold, const LockRequest& request) const {
-  return hold.is_redis_way() || request.session_grace_ms != SessionGraceOf(hold) ||
+  return hold.is_redis_way() || request.terms.session_grace_ms != TermsOf(hold).session_grace_ms ||
          (request.meta && request.meta != MetaOf(hold)) ||
          (request.notify && !HasChannel(hold, request.notify)) ||
          (request.label && *request.label != state_.labels.Text(hold.label));

@@ -78,8 +78,7 @@ bool RepeatedRequests::HasOptions(const Claim& place, const LockRequest& request
   return place.mode == request.mode() && place.is_redis_way() == request.is_redis_way &&
          place.keep_ms == request.keep_ms &&
          static_cast<DurationMs>(place.lease_ms) == claims_.LeaseOf(request) &&
-         request.session_grace_ms == SessionGraceOf(place) &&
-         request.min_hold_ms == MinHoldOf(place) && request.meta == place.meta() &&
+         request.terms == TermsOf(place) && request.meta == place.meta() &&
          HasChannel(place, request.notify) &&
          (!request.notify || places_.WaitOf(request) == ChannelWaitOf(place)) &&
          state_.LabelOf(request, place.lock.key().bytes) == state_.labels.Text(place.label);

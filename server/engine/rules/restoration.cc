@@ -9,10 +9,12 @@ namespace fairlock::engine {
 
 namespace {
 
-bool IsPlain(const KeptClaim& claim) {
-  return claim.mode.limit == 1 && !claim.mode.is_shared && !claim.session_grace_ms &&
-         claim.min_hold_ms == 0 && !claim.channel && claim.mlock_keys.empty();
+bool IsPlain(const rows::Claim& claim) {
+  return claim.mode.limit == 1 && !claim.mode.is_shared && claim.terms == Terms{} &&
+         !claim.channel && claim.mlock_keys.empty();
 }
+
+KeyName NameOf(const rows::HoldId& id) { return {.db = id.db, .bytes = id.key}; }
 
 std::vector<KeyName> NamesOf(std::uint8_t db, const std::vector<std::string_view>& keys) {
   std::vector<KeyName> names;
@@ -30,111 +32,111 @@ LockEntry& Restoration::LockToRestore(const KeyName& key, const PlainTerms& term
   return state_.table.Create(hash, key, terms);
 }
 
-Claim& Restoration::RestoreClaim(LockEntry& lock, const KeptClaim& kept) {
+Claim& Restoration::RestoreClaim(LockEntry& lock, const rows::Claim& row) {
   lock.NeedContended();
-  Claim& claim = state_.table.CreateClaim(lock, kept.owner);
-  claim.mode = kept.mode;
-  claim.set_redis_way(kept.is_redis_way);
-  claim.SetLeaseMs(kept.lease_ms);
-  claim.label = state_.labels.Use(kept.label) & kLabelRefMax;
-  if (kept.meta) {
-    claim.NeedExtras().meta = std::make_shared<const std::string>(*kept.meta);
+  Claim& claim = state_.table.CreateClaim(lock, row.owner);
+  claim.mode = row.mode;
+  claim.set_redis_way(row.is_redis_way);
+  claim.SetLeaseMs(row.lease_ms);
+  claim.label = state_.labels.Use(row.label) & kLabelRefMax;
+  if (row.meta) {
+    claim.NeedExtras().meta = std::make_shared<const std::string>(*row.meta);
   }
-  if (kept.session_grace_ms) claim.NeedExtras().session_grace_ms = kept.session_grace_ms;
-  if (kept.min_hold_ms > 0) claim.NeedExtras().min_hold_ms = kept.min_hold_ms;
-  if (kept.channel) {
-    claim.NeedExtras().channel = state_.channels.Need(*kept.channel);
+  if (row.terms != Terms{}) claim.NeedExtras().terms = row.terms;
+  if (row.channel) {
+    claim.NeedExtras().channel = state_.channels.Need(*row.channel);
     claim.extras->channel->is_open = false;
   }
   return claim;
 }
 
-void Restoration::Restore(const KeptHold& kept, DurationMs restart_grace_ms, TimeMs now) {
-  const bool is_plain = IsPlain(kept.claim);
+void Restoration::Restore(const rows::Hold& row, DurationMs restart_grace_ms, TimeMs now) {
+  const bool is_plain = IsPlain(row.claim);
   PlainTerms terms;
-  if (is_plain) terms = {kept.claim.owner, kept.claim.mode.is_limit_given, kept.claim.meta};
-  LockEntry& lock = LockToRestore(kept.key, terms);
-  const DurationMs length_ms = kept.left_ms.value_or(kept.claim.lease_ms);
-  const TimeMs lease_end = kept.claim.lease_ms == 0 ? kNever : now + length_ms;
+  if (is_plain) terms = {row.claim.owner, row.claim.mode.is_limit_given, row.claim.meta};
+  LockEntry& lock = LockToRestore(NameOf(row.id), terms);
+  const DurationMs length_ms = row.remaining_ms.value_or(row.claim.lease_ms);
+  const TimeMs lease_end = row.claim.lease_ms == 0 ? kNever : now + length_ms;
   Hold* restored = &lock.plain;
   if (is_plain && !lock.has_plain_hold() && lock.contended == nullptr) {
-    lock.plain.label = state_.labels.Use(kept.claim.label) & kLabelRefMax;
-    lock.plain.SetLeaseMs(kept.claim.lease_ms);
-    lock.plain.set_redis_way(kept.claim.is_redis_way);
-    holds_.Start(lock.plain, kept.token, lease_end, now);
+    lock.plain.label = state_.labels.Use(row.claim.label) & kLabelRefMax;
+    lock.plain.SetLeaseMs(row.claim.lease_ms);
+    lock.plain.set_redis_way(row.claim.is_redis_way);
+    holds_.Start(lock.plain, row.id.token, lease_end, now);
   } else {
-    Claim& claim = RestoreClaim(lock, kept.claim);
-    if (!kept.claim.mlock_keys.empty()) claims_.AddToMultiLock(MultiLockToRestore(kept), claim);
-    holds_.Add(claim, kept.token, nullptr, now);
+    Claim& claim = RestoreClaim(lock, row.claim);
+    if (!row.claim.mlock_keys.empty()) claims_.AddToMultiLock(MultiLockToRestore(row), claim);
+    holds_.Add(claim, row.id.token, nullptr, now);
     holds_.SetLeaseEnd(*lock.contended, claim, lease_end);
-    if (kept.claim.session_grace_ms) {
-      const DurationMs grace_ms = std::max(*kept.claim.session_grace_ms, restart_grace_ms);
+    if (row.claim.terms.session_grace_ms) {
+      const DurationMs grace_ms = std::max(*row.claim.terms.session_grace_ms, restart_grace_ms);
       state_.ScheduleMember(*lock.contended, claim, std::min(lease_end, now + grace_ms),
                             TimerClass::kLease);
     }
     restored = &claim;
   }
-  restored->set_left_kept(kept.left_ms.has_value());
+  restored->set_remaining_stored(row.remaining_ms.has_value());
   --state_.counts.granted;  // it was not granted by this process
-  state_.counts.newest_token = std::max(state_.counts.newest_token, kept.token);
+  state_.counts.newest_token = std::max(state_.counts.newest_token, row.id.token);
 }
 
-void Restoration::Restore(const KeptPlace& kept, DurationMs restart_grace_ms, TimeMs now) {
+void Restoration::Restore(const rows::Place& row, DurationMs restart_grace_ms, TimeMs now) {
   Claim* place = nullptr;
-  if (kept.claim.mlock_keys.empty()) {
-    place = &RestorePlace(kept.key, kept, now);
+  if (row.claim.mlock_keys.empty()) {
+    place = &RestorePlace({.db = row.db, .bytes = row.key}, row, now);
   } else {
-    const std::vector<KeyName> names = NamesOf(kept.key.db, kept.claim.mlock_keys);
+    const std::vector<KeyName> names = NamesOf(row.db, row.claim.mlock_keys);
     auto* multi_lock = new MultiLock(names);
     for (const KeyName& name : names) {
-      Claim& claim = RestorePlace(name, kept, now);
+      Claim& claim = RestorePlace(name, row, now);
       claims_.AddToMultiLock(*multi_lock, claim);
       ++claim.lock.contended->multi_locks_in_queue;
     }
     place = multi_lock->claims.front();
   }
-  place->is_kept = true;
+  place->is_stored = true;
   if (place->channel() != nullptr) {
-    place->extras->wait_ms = kept.wait_ms.value_or(kForever);
+    place->extras->wait_ms = row.wait_ms.value_or(kForever);
     place->extras->wait_end = std::min(now + place->extras->wait_ms, kNever);
   }
-  if (kept.keep_ms > 0) {
+  if (row.keep_ms > 0) {
     places_.Keep(*place, now);
   } else {
     places_.Skip(*place, now);
     wait_queue_.Schedule(*place, now + restart_grace_ms, TimerClass::kReservation);
   }
-  state_.next_arrival = std::max(state_.next_arrival, kept.arrival + 1);
+  state_.next_arrival = std::max(state_.next_arrival, row.arrival + 1);
 }
 
-void Restoration::Restore(const KeptCooling& kept, TimeMs now) {
-  LockEntry& lock = LockToRestore(kept.key, {});
+void Restoration::Restore(const rows::Cooldown& row, TimeMs now) {
+  LockEntry& lock = LockToRestore(NameOf(row.id), {});
   ContendedLock& contended = lock.NeedContended();
-  auto* cooldown = new Cooldown(lock, kept.mode, kept.token);
-  cooldown->is_kept = true;
+  auto* cooldown = new Cooldown(lock, row.mode, row.id.token);
+  cooldown->is_stored = true;
   contended.slots.Take(cooldown->mode);
   contended.cooldowns.push_back(*cooldown);
   ++state_.counts.cooldowns;
-  state_.ScheduleMember(contended, *cooldown, now + kept.left_ms, TimerClass::kCooling);
+  state_.ScheduleMember(contended, *cooldown, now + row.remaining_ms.value_or(row.length_ms),
+                        TimerClass::kCooling);
 }
 
-MultiLock& Restoration::MultiLockToRestore(const KeptHold& kept) {
-  if (MultiLock* multi_lock = state_.held_multi_locks.Find(kept.token)) return *multi_lock;
-  auto* multi_lock = new MultiLock(NamesOf(kept.key.db, kept.claim.mlock_keys));
-  multi_lock->token = kept.token;
+MultiLock& Restoration::MultiLockToRestore(const rows::Hold& row) {
+  if (MultiLock* multi_lock = state_.held_multi_locks.Find(row.id.token)) return *multi_lock;
+  auto* multi_lock = new MultiLock(NamesOf(row.id.db, row.claim.mlock_keys));
+  multi_lock->token = row.id.token;
   state_.held_multi_locks.Insert(*multi_lock);
   return *multi_lock;
 }
 
-Claim& Restoration::RestorePlace(const KeyName& key, const KeptPlace& kept, TimeMs now) {
+Claim& Restoration::RestorePlace(const KeyName& key, const rows::Place& row, TimeMs now) {
   LockEntry& lock = LockToRestore(key, {});
-  Claim& claim = RestoreClaim(lock, kept.claim);
+  Claim& claim = RestoreClaim(lock, row.claim);
   ContendedLock& contended = *lock.contended;
-  claim.arrival = kept.arrival;
+  claim.arrival = row.arrival;
   claim.number = contended.next_number++;
   claim.joined = now;
   claim.SetSince(now);
-  claim.keep_ms = static_cast<std::uint32_t>(kept.keep_ms);
+  claim.keep_ms = static_cast<std::uint32_t>(row.keep_ms);
   wait_queue_.Link(contended);
   contended.queue.push_back(claim);
   contended.active.push_back(claim);

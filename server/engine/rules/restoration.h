@@ -2,7 +2,7 @@
 // events. Sessions and skipped places get time to reconnect.
 #pragma once
 
-#include "server/engine/api/kept_state.h"
+#include "server/engine/api/row_sink.h"
 #include "server/engine/api/step.h"
 #include "server/engine/rules/claims.h"
 #include "server/engine/rules/grants.h"
@@ -26,16 +26,16 @@ class Restoration {
         places_(places),
         grants_(grants) {}
 
-  void Restore(const KeptHold& hold, DurationMs restart_grace_ms, TimeMs now);
-  void Restore(const KeptPlace& place, DurationMs restart_grace_ms, TimeMs now);
-  void Restore(const KeptCooling& cooldown, TimeMs now);
+  void Restore(const rows::Hold& hold, DurationMs restart_grace_ms, TimeMs now);
+  void Restore(const rows::Place& place, DurationMs restart_grace_ms, TimeMs now);
+  void Restore(const rows::Cooldown& cooldown, TimeMs now);
   void EndRestore(Token first_token, Step step);
 
  private:
   LockEntry& LockToRestore(const KeyName& key, const PlainTerms& terms);
-  Claim& RestoreClaim(LockEntry& lock, const KeptClaim& kept);
-  Claim& RestorePlace(const KeyName& key, const KeptPlace& kept, TimeMs now);
-  MultiLock& MultiLockToRestore(const KeptHold& kept);
+  Claim& RestoreClaim(LockEntry& lock, const rows::Claim& row);
+  Claim& RestorePlace(const KeyName& key, const rows::Place& row, TimeMs now);
+  MultiLock& MultiLockToRestore(const rows::Hold& row);
 
   EngineState& state_;
   Claims claims_;

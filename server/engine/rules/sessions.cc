@@ -72,7 +72,7 @@ void Sessions::EndFirst(Attachment& attachment, Step step) {
 void Sessions::LoseSession(Claim& hold, TimeMs now) {
   LockEntry& lock = hold.lock;
   holds_.Unbind(hold);
-  const DurationMs grace_ms = *hold.extras->session_grace_ms;
+  const DurationMs grace_ms = *hold.extras->terms.session_grace_ms;
   if (grace_ms > 0) {
     state_.ScheduleMember(*lock.contended, hold, std::min(hold.extras->lease_end, now + grace_ms),
                           TimerClass::kLease);
@@ -128,7 +128,7 @@ bool Sessions::UndoGrant(std::uint64_t key_hash, Token token, Step step) {
 // the same.
 void Sessions::AdoptRequest(Claim& claim, const Claim& first) {
   claim.lease_ms = first.lease_ms;
-  claim.extras->session_grace_ms = first.extras->session_grace_ms;
+  claim.extras->terms.session_grace_ms = first.extras->terms.session_grace_ms;
   claim.extras->channel = first.extras->channel;
 }
 

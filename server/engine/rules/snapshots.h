@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "server/engine/api/change_log.h"
-#include "server/engine/api/kept_state.h"
+#include "server/engine/api/row_sink.h"
 #include "server/engine/state/engine_state.h"
 
 namespace fairlock::engine {
@@ -18,20 +18,21 @@ class Snapshots {
  public:
   explicit Snapshots(EngineState& state) : state_(state) {}
 
-  std::optional<KeptHold> FindKeptHold(const ChangeLog::Name& name);
-  std::optional<KeptPlace> FindKeptPlace(const ChangeLog::PlaceName& name, std::string_view owner);
-  std::optional<KeptCooling> FindKeptCooling(const ChangeLog::Name& name, TimeMs now);
-  std::uint64_t ScanKept(std::uint64_t cursor, std::size_t count, const KeptDetail& extent,
-                         TimeMs now, KeptSink& sink);
+  std::optional<rows::Hold> FindHoldRow(const ChangeLog::Name& name);
+  std::optional<rows::Place> FindPlaceRow(const ChangeLog::PlaceName& name, std::string_view owner);
+  std::optional<rows::Cooldown> FindCooldownRow(const ChangeLog::Name& name, TimeMs now);
+  std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
+                         TimeMs now, RowSink& sink);
   // The same for leases of at least `lease_ms_min` of which another tenth has passed since `then`.
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
-                               TimeMs then, TimeMs now, KeptSink& sink);
+                               TimeMs then, TimeMs now, RowSink& sink);
 
  private:
-  KeptHold KeptOf(const LockEntry& lock, Hold& hold, bool with_time_left, TimeMs now) const;
-  KeptPlace KeptOf(Claim& place) const;
-  KeptClaim KeepOptions(const Claim& claim) const;
-  void KeepAll(LockEntry& lock, const KeptDetail& extent, TimeMs now, KeptSink& sink);
+  rows::Hold RowOf(const LockEntry& lock, Hold& hold, bool with_time_left, TimeMs now) const;
+  rows::Place RowOf(Claim& place) const;
+  rows::Claim RowOf(const Claim& claim) const;
+  static rows::Cooldown RowOf(Cooldown& cooldown, TimeMs now);
+  void WriteRows(LockEntry& lock, const RowDetail& extent, TimeMs now, RowSink& sink);
 
   EngineState& state_;
 };

@@ -106,7 +106,7 @@ void WaitQueue::Leave(Claim& claim) {
     contended.active.erase(contended.active.iterator_to(claim));
   }
   if (claim.is_place() && !claim.is_active()) --state_.counts.skipped;
-  if (std::exchange(claim.is_kept, false) && state_.changes != nullptr) {
+  if (std::exchange(claim.is_stored, false) && state_.changes != nullptr) {
     state_.changes->NoteEnd(ChangeLog::Kind::kPlace, claim.arrival);
   }
   state_.wheel.Cancel(claim);

@@ -41,8 +41,8 @@ class Hold : public TimerNode {
     lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
   }
   // The time left is stored, not only the length of the lease: a renewal must be stored too.
-  bool is_left_kept() const { return (spare_bits() & kLeftKept) != 0; }
-  void set_left_kept(bool is_kept) { SetSpareBit(kLeftKept, is_kept); }
+  bool is_remaining_stored() const { return (spare_bits() & kRemainingStored) != 0; }
+  void set_remaining_stored(bool is_stored) { SetSpareBit(kRemainingStored, is_stored); }
   // A command of Redis such as SET NX took it, or asks for it; not LOCK.
   bool is_redis_way() const { return (spare_bits() & kRedisWay) != 0; }
   void set_redis_way(bool is_redis_way) { SetSpareBit(kRedisWay, is_redis_way); }
@@ -57,7 +57,7 @@ class Hold : public TimerNode {
   std::uint64_t label : 14;  // LabelRef
 
  private:
-  static constexpr std::uint64_t kLeftKept = 0x20;
+  static constexpr std::uint64_t kRemainingStored = 0x20;
   static constexpr std::uint64_t kRedisWay = 0x40;
 };
 
@@ -71,16 +71,15 @@ enum class ClaimState : std::uint8_t {
 
 // Options that few claims have.
 struct ClaimExtras {
-  MultiLock* multi_lock = nullptr;             // of an MLOCK
-  std::uint8_t rank = 0;                       // which of its keys this one is
-  std::shared_ptr<const std::string> meta;     // null: none; one for all claims of an MLOCK
-  std::shared_ptr<NotifyChannel> channel;      // NOTIFY; null: none
-  DurationMs wait_ms = 0;                      // with NOTIFY: its WAIT, kForever without
-  TimeMs wait_end = kNever;                    // with NOTIFY: of its WAIT, while it is absent too
-  std::optional<DurationMs> session_grace_ms;  // SESSION
-  TimeMs lease_end = kNever;                   // of a session's hold; its deadline may be earlier
-  DurationMs min_hold_ms = 0;                  // MINHOLD
-  TimeMs cool_until = 0;                       // of a hold with MINHOLD
+  MultiLock* multi_lock = nullptr;          // of an MLOCK
+  std::uint8_t rank = 0;                    // which of its keys this one is
+  std::shared_ptr<const std::string> meta;  // null: none; one for all claims of an MLOCK
+  std::shared_ptr<NotifyChannel> channel;   // NOTIFY; null: none
+  DurationMs wait_ms = 0;                   // with NOTIFY: its WAIT, kForever without
+  TimeMs wait_end = kNever;                 // with NOTIFY: of its WAIT, while it is absent too
+  Terms terms;
+  TimeMs lease_end = kNever;  // of a session's hold; its deadline may be earlier
+  TimeMs cool_until = 0;      // of a hold with MINHOLD
 };
 
 using MemberHook =
@@ -110,7 +109,9 @@ class Claim final : public Hold, public Pending, public MemberHook, public Activ
   NotifyChannel* channel() const { return extras != nullptr ? extras->channel.get() : nullptr; }
   // Among the holds of one token.
   std::uint8_t rank() const { return extras != nullptr ? extras->rank : 0; }
-  bool has_session() const { return extras != nullptr && extras->session_grace_ms.has_value(); }
+  bool has_session() const {
+    return extras != nullptr && extras->terms.session_grace_ms.has_value();
+  }
   ClaimExtras& NeedExtras();
   void SetState(ClaimState its_state) {
     state = its_state;
@@ -129,7 +130,7 @@ class Claim final : public Hold, public Pending, public MemberHook, public Activ
   ClaimState state = ClaimState::kWaiting;
   bool is_reserved = false;  // a kept place for which a slot is taken
   bool is_touched = false;   // a hold that was renewed: its grant can not be undone any more
-  bool is_kept = false;      // a place that was written down
+  bool is_stored = false;    // a place of which there is a row
   std::unique_ptr<ClaimExtras> extras;
 
  private:

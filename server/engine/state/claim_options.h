@@ -9,15 +9,11 @@
 
 namespace fairlock::engine {
 
-// SESSION with its GRACE; none: no session.
-inline std::optional<DurationMs> SessionGraceOf(const Hold& hold) {
-  if (!hold.is_claim()) return std::nullopt;
+inline const Terms& TermsOf(const Hold& hold) {
+  static constexpr Terms kNone;
+  if (!hold.is_claim()) return kNone;
   const auto& claim = static_cast<const Claim&>(hold);
-  return claim.extras == nullptr ? std::nullopt : claim.extras->session_grace_ms;
-}
-
-inline DurationMs MinHoldOf(const Claim& claim) {
-  return claim.extras == nullptr ? 0 : claim.extras->min_hold_ms;
+  return claim.extras == nullptr ? kNone : claim.extras->terms;
 }
 
 // Whether that is the channel of its NOTIFY; none: it has no NOTIFY.

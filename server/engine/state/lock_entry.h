@@ -47,7 +47,7 @@ class Cooldown final : public TimerNode, public MemberHook {
   const Mode mode;
   const Token token;  // of the hold that ended
   const std::uint8_t rank;
-  bool is_kept = false;  // it was written down
+  bool is_stored = false;  // there is a row of it
 };
 
 using QueueHook =

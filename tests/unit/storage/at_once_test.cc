@@ -115,10 +115,10 @@ class StorageAtOnce : public testing::Test {
     RecordWriter batch;
     const std::string owner(owner_bytes, 'o');
     const std::string key = "key" + std::to_string(journal_->open_batch());
-    HoldRow row = PlainHold(key, journal_->open_batch());
+    rows::Hold row = PlainHold(key, journal_->open_batch());
     row.claim.owner = owner;
     PutRow(batch, row);
-    const Appended appended = journal_->AppendAtOnce(batch);
+    const Appended appended = journal_->Append(batch, AppendMode::kAtOnce);
     EXPECT_TRUE(batch.empty());
     return appended;
   }
@@ -272,7 +272,7 @@ TEST(StorageAtOnceFailing, AFailedWriteIsTheLast) {
   const auto append = [&] {
     RecordWriter batch;
     PutRow(batch, PlainHold("key" + std::to_string(journal.open_batch()), 1));
-    return journal.AppendAtOnce(batch);
+    return journal.Append(batch, AppendMode::kAtOnce);
   };
   while (!append().is_complete) journal.AwaitWritten();
   const std::uint64_t completed = journal.Look().completed_batch;

@@ -24,11 +24,11 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
   if (change.is_deletion) return writer.Delete(change.kind, change.key);
   switch (change.kind) {
     case RowKind::kHold:
-      return EncodesAgain<HoldRow>(change, writer);
+      return EncodesAgain<rows::Hold>(change, writer);
     case RowKind::kPlace:
-      return EncodesAgain<PlaceRow>(change, writer);
+      return EncodesAgain<rows::Place>(change, writer);
     case RowKind::kCooldown:
-      return EncodesAgain<CooldownRow>(change, writer);
+      return EncodesAgain<rows::Cooldown>(change, writer);
     case RowKind::kLimit:
       return EncodesAgain<LimitRow>(change, writer);
     case RowKind::kMeta:

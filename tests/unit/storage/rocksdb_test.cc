@@ -32,11 +32,11 @@ void AppendBatches(const std::string& path, int batches, std::size_t owner_bytes
   for (int i = 0; i < batches; ++i) {
     const std::uint64_t number = journal.open_batch();
     const std::string key = "key" + std::to_string(number);
-    HoldRow row = PlainHold(key, number);
+    rows::Hold row = PlainHold(key, number);
     row.claim.owner = owner;
     RecordWriter batch;
     PutRow(batch, row);
-    ASSERT_EQ(journal.Append(batch), number);
+    ASSERT_EQ(journal.Append(batch).batch, number);
     // One write each.
     while (journal.depth().records > 0) {
     }
@@ -208,14 +208,14 @@ TEST(StorageRocksDb, SnapshotsBoundWhatIsOnDisk) {
   ASSERT_TRUE(data.ok());
   Journal journal(*data->store, data->end, {}, [] {});
   const std::string owner(8'000, 'o');
-  HoldRow row = PlainHold("key", 1);
+  rows::Hold row = PlainHold("key", 1);
   row.claim.owner = owner;
   std::uintmax_t most = 0;
   for (std::uint64_t round = 1; round <= 30; ++round) {
     for (int i = 0; i < 20; ++i) {
       RecordWriter batch;
       for (int row_of_batch = 0; row_of_batch < 100; ++row_of_batch) PutRow(batch, row);
-      ASSERT_NE(journal.Append(batch), 0U);
+      ASSERT_NE(journal.Append(batch).batch, 0U);
       while (journal.depth().bytes > (4U << 20)) {
       }
     }

@@ -43,7 +43,7 @@ class ChangingLocks {
         PutHold(batch, key);
       }
     }
-    if (journal.Append(batch) != 0) states_.push_back(locks_);
+    if (journal.Append(batch).batch != 0) states_.push_back(locks_);
   }
 
   // The rows of the keys from `key` on; the next one to go on with.
@@ -62,8 +62,8 @@ class ChangingLocks {
  private:
   void PutHold(RecordWriter& record, std::uint64_t key) {
     const std::string name = KeyOf(key);
-    HoldRow row = PlainHold(name, key + 1);
-    row.claim.lease_ms = locks_[key];
+    rows::Hold row = PlainHold(name, key + 1);
+    row.claim.lease_ms = static_cast<rows::DurationMs>(locks_[key]);
     PutRow(record, row);
   }
 
@@ -84,9 +84,9 @@ Result<Locks> LocksIn(Store& store, LogEnd& end) {
   end = loaded.value();
   Locks locks;
   for (const auto& [name, value] : table.rows()) {
-    HoldRow row;
+    rows::Hold row;
     if (!DecodeRow(name.second, value, row)) return Damaged(name.second);
-    locks[row.id.token - 1] = row.claim.lease_ms.value_or(0);
+    locks[row.id.token - 1] = static_cast<std::uint64_t>(row.claim.lease_ms);
   }
   return locks;
 }

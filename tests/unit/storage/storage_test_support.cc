@@ -36,35 +36,32 @@ LogEnd BeginTestLog(Store& store) {
   return end.value();
 }
 
-HoldRow PlainHold(std::string_view key, std::uint64_t token) {
-  HoldRow row;
+rows::Hold PlainHold(std::string_view key, std::uint64_t token) {
+  rows::Hold row;
   row.id = {.db = 0, .token = token, .key = key};
   row.claim.owner = "worker-1:4711:0123456789abcdef01";
   row.claim.lease_ms = 30'000;
   return row;
 }
 
-HoldRow FullHold() {
-  HoldRow row;
+rows::Hold FullHold() {
+  rows::Hold row;
   row.id = {.db = 15, .token = kStoredTokenMax, .key = "order:42"};
   row.claim = {.owner = "worker-1",
-               .limit = 3,
-               .is_shared = true,
-               .is_limit_given = true,
+               .mode = {.limit = 3, .is_shared = true, .is_limit_given = true},
                .is_redis_way = true,
                .lease_ms = 3'600'000,
-               .session_grace_ms = 5'000,
-               .min_hold_ms = 250,
+               .terms = {.session_grace_ms = 5'000, .min_hold_ms = 250},
                .meta = std::string_view("{\"job\": 1}\0x", 12),
                .label = "until_executed",
-               .notify_channel = "grants",
+               .channel = "grants",
                .mlock_keys = {"order:42", "order:43", "stock"}};
   row.remaining_ms = 1'234'567;
   return row;
 }
 
-PlaceRow FullPlace() {
-  PlaceRow row;
+rows::Place FullPlace() {
+  rows::Place row;
   row.arrival = 1ULL << 40;
   row.db = 3;
   row.key = "order:42";
@@ -74,11 +71,9 @@ PlaceRow FullPlace() {
   return row;
 }
 
-CooldownRow FullCooling() {
+rows::Cooldown FullCooling() {
   return {.id = {.db = 1, .token = 77, .key = "daily"},
-          .limit = 2,
-          .is_shared = true,
-          .is_limit_given = true,
+          .mode = {.limit = 2, .is_shared = true, .is_limit_given = true},
           .length_ms = 86'400'000,
           .remaining_ms = 5};
 }

@@ -34,12 +34,12 @@ void WriteFile(const std::filesystem::path& path, const std::string& content);
 LogEnd BeginTestLog(Store& store);
 
 // What SET key owner NX PX 30000 or a plain LOCK leaves.
-HoldRow PlainHold(std::string_view key, std::uint64_t token);
+rows::Hold PlainHold(std::string_view key, std::uint64_t token);
 
 // With every option that there is.
-HoldRow FullHold();
-PlaceRow FullPlace();
-CooldownRow FullCooling();
+rows::Hold FullHold();
+rows::Place FullPlace();
+rows::Cooldown FullCooling();
 LimitRow FullLimit();
 
 }  // namespace fairlock::storage

@@ -53,10 +53,10 @@ void Report(std::uint64_t batch) {
 // Batch n sets the key n modulo 50 and removes the one that is 25 further.
 void PutKey(RecordWriter& record, std::uint64_t key, std::uint64_t batch) {
   const std::string name = "key" + std::to_string(key);
-  HoldRow row;
+  rows::Hold row;
   row.id = {.token = key + 1, .key = name};
   row.claim.owner = std::string_view("owner of a lock in a test of crashes");
-  row.claim.lease_ms = batch;
+  row.claim.lease_ms = static_cast<rows::DurationMs>(batch);
   PutRow(record, row);
 }
 
@@ -72,9 +72,9 @@ std::map<std::uint64_t, std::uint64_t> StateAfter(std::uint64_t batch) {
 bool IsState(const RowTable& table, std::uint64_t batch) {
   std::map<std::uint64_t, std::uint64_t> found;
   for (const auto& [name, value] : table.rows()) {
-    HoldRow row;
+    rows::Hold row;
     if (!DecodeRow(name.second, value, row)) return false;
-    found[row.id.token - 1] = row.claim.lease_ms.value_or(0);
+    found[row.id.token - 1] = static_cast<std::uint64_t>(row.claim.lease_ms);
   }
   return found == StateAfter(batch);
 }
@@ -104,7 +104,7 @@ class Writer {
       DeleteHold(batch, {.token = gone + 1, .key = "key" + std::to_string(gone)});
       const bool may_be_at_once =
           number / kBatchesAtOnce % 2 != 0 && journal_.Look().completed_batch + 1 == number;
-      may_be_at_once ? journal_.AppendAtOnce(batch).batch : journal_.Append(batch);
+      journal_.Append(batch, may_be_at_once ? AppendMode::kAtOnce : AppendMode::kGathered);
       StepSnapshot(number);
       ReportProgress();
       // A few at a time, so that some gather in one write.

@@ -18,7 +18,7 @@ class ModesTest : public LockEngineTest {
   LockResult AskSession(std::string_view owner, Attachment& from, DurationMs grace_ms) {
     LockRequest request = Request(owner);
     request.lease_ms.reset();
-    request.session_grace_ms = grace_ms;
+    request.terms.session_grace_ms = grace_ms;
     return Ask(request, from);
   }
 };
@@ -92,7 +92,7 @@ TEST_F(ModesTest, MinHoldKeepsTheRoomFromAllUntilItIsOver) {
   Attachment& a = Connect();
   Attachment& b = Connect();
   LockRequest request = Request("a");
-  request.min_hold_ms = 3000;
+  request.terms.min_hold_ms = 3000;
   Ask(request, a);
   EXPECT_TRUE(Unlock("a"));
   const LockResult denied = Ask(request, a);
@@ -108,7 +108,7 @@ TEST_F(ModesTest, MinHoldKeepsTheRoomFromAllUntilItIsOver) {
 TEST_F(ModesTest, BreakSkipsMinHold) {
   Attachment& a = Connect();
   LockRequest request = Request("a");
-  request.min_hold_ms = 3000;
+  request.terms.min_hold_ms = 3000;
   Ask(request, a);
   EXPECT_EQ(engine_.Break({0, "key"}, std::nullopt, {now_, effects_}), 1U);
   EXPECT_EQ(Ask("b", a, 5000).status, LockStatus::kGranted);

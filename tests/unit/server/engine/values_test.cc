@@ -73,7 +73,7 @@ TEST_F(ValuePlacesTest, AreWrittenDownOnceTheyCount) {
   EXPECT_TRUE(changes.places.empty());
   Set("key", "a");
   ASSERT_EQ(changes.places.size(), 1U);
-  const auto kept = engine_.FindKeptPlace(changes.places.front(), "a");
+  const auto kept = engine_.FindPlaceRow(changes.places.front(), "a");
   ASSERT_TRUE(kept.has_value());
   EXPECT_EQ(kept->keep_ms, 1000);
   EXPECT_TRUE(kept->claim.is_redis_way);

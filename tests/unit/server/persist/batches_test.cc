@@ -144,10 +144,10 @@ TEST_F(BatchesTest, APlaceThatItsOwnerAsksForAgainAlikeIsWrittenOnce) {
 
 TEST_F(BatchesTest, ARestoredLeaseWithTimeLeftIsWrittenAgainWhenItIsRenewed) {
   engine::LockEngine restored(Options());
-  restored.Restore(
-      engine::KeptHold{
-          .key = {0, "key"}, .token = 7, .claim = {.owner = "a", .lease_ms = 5'000}, .left_ms = 10},
-      0, now_);
+  restored.Restore(rows::Hold{.id = {.token = 7, .key = "key"},
+                              .claim = {.owner = "a", .lease_ms = 5'000},
+                              .remaining_ms = 10},
+                   0, now_);
   restored.EndRestore(kFirstToken, {now_, effects_});
   BatchWriter writer(restored);
   storage::RecordWriter batch;
@@ -170,14 +170,14 @@ TEST_F(BatchesTest, OfLongLeasesEachTenthThatHasPassedIsFoundOnce) {
   EndTurn();
   const auto scan = [&](engine::TimeMs then, engine::TimeMs now) {
     storage::RecordWriter record;
-    RowsTo rows(record);
+    RowWriter rows(record);
     EXPECT_EQ(engine_.ScanLongLeases(0, 100, 600'000, then, now, rows), 0U);
     storage::RowTable table;
     if (!record.empty()) Replay(record, table);
-    std::vector<std::uint64_t> left_ms;
+    std::vector<rows::DurationMs> left_ms;
     for (const auto& [name, value] : table.rows()) {
-      storage::HoldRow row;
-      EXPECT_TRUE(DecodeRow(name.second, value, row));
+      rows::Hold row;
+      EXPECT_TRUE(storage::DecodeRow(name.second, value, row));
       left_ms.push_back(row.remaining_ms.value_or(0));
     }
     return left_ms;

@@ -12,7 +12,7 @@
 #include "server/engine/lock_engine.h"
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
-#include "server/persist/rows_of_engine.h"
+#include "server/persist/row_writer.h"
 #include "storage/log/load_log.h"
 
 namespace fairlock::persist {
@@ -42,9 +42,9 @@ inline RowTexts TextsOf(const storage::RowTable& table) {
 // What a scan of the whole engine finds.
 inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
   storage::RecordWriter record;
-  RowsTo rows(record);
+  RowWriter rows(record);
   for (std::uint64_t cursor = 0;;) {
-    cursor = engine.ScanKept(cursor, 100, {}, now, rows);
+    cursor = engine.ScanRows(cursor, 100, {}, now, rows);
     if (cursor == 0) break;
   }
   storage::RowTable table;
@@ -137,8 +137,9 @@ class RandomUse {
     request.lease_ms = Lease();
     if (Pick(2) == 0) request.wait_ms = 1 + static_cast<engine::DurationMs>(Pick(500));
     if (Pick(2) == 0) request.keep_ms = 1 + static_cast<engine::DurationMs>(Pick(500));
-    if (Pick(5) == 0) request.min_hold_ms = 1 + static_cast<engine::DurationMs>(Pick(300));
-    if (Pick(5) == 0) request.session_grace_ms = static_cast<engine::DurationMs>(Pick(2) * 200);
+    if (Pick(5) == 0) request.terms.min_hold_ms = 1 + static_cast<engine::DurationMs>(Pick(300));
+    if (Pick(5) == 0)
+      request.terms.session_grace_ms = static_cast<engine::DurationMs>(Pick(2) * 200);
     if (Pick(5) == 0) request.meta = kOwners[Pick(3)];
     if (Pick(5) == 0) request.label = kOwners[Pick(3)];
     request.only_new = Pick(10) == 0;

@@ -53,7 +53,7 @@ class Life {
     writer_.emplace(*engine_);
     PutRow(batch_, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
                                     .number = first_token_ + storage::kTokenBlock});
-    Append(Durability::kMachine);
+    Append(storage::AppendMode::kDurable);
     journal_->AwaitWritten();
   }
 
@@ -74,7 +74,10 @@ class Life {
       GrantsOfBatch grants;
       writer_->Write({use.now(), 0}, batch_, grants);
       if (!batch_.empty()) {
-        if (!(chance() % 2 == 0 ? AppendAtOnce() : Append(Durability::kProcess))) break;
+        const bool is_at_once = chance() % 2 == 0;
+        const auto mode =
+            is_at_once ? storage::AppendMode::kAtOnce : storage::AppendMode::kGathered;
+        if (!Append(mode)) break;
         note(last_batch_, RowsIn(*engine_, use.now()));
       }
       GoOnWithSnapshot(chance, use.now());
@@ -94,17 +97,13 @@ class Life {
  private:
   static constexpr engine::TimeMs kStart = 1000;
 
-  bool Append(Durability at_least) {
-    const std::uint64_t number = journal_->Append(batch_, at_least);
+  bool Append(storage::AppendMode mode) {
+    if (mode == storage::AppendMode::kAtOnce && journal_->Look().completed_batch != last_batch_) {
+      mode = storage::AppendMode::kGathered;
+    }
+    const std::uint64_t number = journal_->Append(batch_, mode).batch;
     if (number != 0) last_batch_ = number;
     return number != 0;
-  }
-
-  bool AppendAtOnce() {
-    if (journal_->Look().completed_batch != last_batch_) return Append(Durability::kProcess);
-    const storage::Appended appended = journal_->AppendAtOnce(batch_);
-    if (appended.batch != 0) last_batch_ = appended.batch;
-    return appended.batch != 0;
   }
 
   // Slices between batches, as a server takes them.
@@ -116,8 +115,8 @@ class Life {
       PutRow(slice_, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
                                       .number = first_token_ + storage::kTokenBlock});
     }
-    RowsTo rows(slice_);
-    cursor_ = engine_->ScanKept(*cursor_, 1, {}, now, rows);
+    RowWriter rows(slice_);
+    cursor_ = engine_->ScanRows(*cursor_, 1, {}, now, rows);
     if (!slice_.empty()) journal_->AppendSlice(slice_);
     if (*cursor_ != 0) return;
     cursor_.reset();

@@ -201,7 +201,7 @@ TEST_F(StorageCheckData, BackupsOfAChangingLogHaveTheStateOfOneBatch) {
     RecordWriter record;
     for (int i = 0; i < 2'000; ++i) {
       PutRow(record, PlainHold("k", journal.open_batch()));
-      ASSERT_NE(journal.Append(record), 0U);
+      ASSERT_NE(journal.Append(record).batch, 0U);
     }
     const std::string backup = folder_.PathOf("backup" + std::to_string(round));
     const std::uint64_t complete = journal.Look().completed_batch;

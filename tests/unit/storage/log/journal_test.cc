@@ -117,10 +117,10 @@ class GatedStore final : public Store {
 };
 
 std::uint64_t AppendHold(Journal& journal, std::uint64_t token,
-                         Durability at_least = Durability::kProcess) {
+                         AppendMode mode = AppendMode::kGathered) {
   RecordWriter batch;
   PutRow(batch, PlainHold("key" + std::to_string(token), token));
-  return journal.Append(batch, at_least);
+  return journal.Append(batch, mode).batch;
 }
 
 std::size_t RowsIn(Store& store) {
@@ -286,7 +286,7 @@ TEST(StorageJournal, ABatchThatMustBeDurableIsSyncedInAsyncToo) {
   store.Open();
   Loop loop;
   Journal journal(store, BeginTestLog(store), {.flush_interval = 1h}, loop.wake());
-  const std::uint64_t batch = AppendHold(journal, 1, Durability::kMachine);
+  const std::uint64_t batch = AppendHold(journal, 1, AppendMode::kDurable);
   ASSERT_TRUE(loop.WaitForBatch(journal, batch));
   EXPECT_EQ(journal.Look().durable_batch, batch);
   EXPECT_EQ(store.durabilities(), std::vector{Durability::kMachine});

@@ -56,38 +56,38 @@ TEST(StorageRows, EveryKindComesBackWithAllItsOptions) {
 }
 
 TEST(StorageRows, EachOptionComesBackAlone) {
-  HoldRow row = PlainHold("k", 1);
-  row.claim.lease_ms.reset();
+  rows::Hold row = PlainHold("k", 1);
+  row.claim.lease_ms = 0;
   ExpectComesBack(row, RowKind::kHold);
   const auto with = [&](const auto& change) {
-    HoldRow changed = row;
+    rows::Hold changed = row;
     change(changed);
     ExpectComesBack(changed, RowKind::kHold);
     EXPECT_NE(changed, row);
   };
-  with([](HoldRow& r) { r.claim.limit = 1'000'000'000; });
-  with([](HoldRow& r) { r.claim.limit = 0; });
-  with([](HoldRow& r) { r.claim.is_shared = true; });
-  with([](HoldRow& r) { r.claim.is_limit_given = true; });
-  with([](HoldRow& r) { r.claim.is_redis_way = true; });
-  with([](HoldRow& r) { r.claim.lease_ms = 0; });
-  with([](HoldRow& r) { r.claim.session_grace_ms = 0; });
-  with([](HoldRow& r) { r.claim.min_hold_ms = 1; });
-  with([](HoldRow& r) { r.claim.meta = ""; });
-  with([](HoldRow& r) { r.claim.label = "l"; });
-  with([](HoldRow& r) { r.claim.notify_channel = "c"; });
-  with([](HoldRow& r) { r.claim.mlock_keys = {"k"}; });
-  with([](HoldRow& r) { r.remaining_ms = 0; });
+  with([](rows::Hold& r) { r.claim.mode.limit = 1'000'000'000; });
+  with([](rows::Hold& r) { r.claim.mode.limit = 0; });
+  with([](rows::Hold& r) { r.claim.mode.is_shared = true; });
+  with([](rows::Hold& r) { r.claim.mode.is_limit_given = true; });
+  with([](rows::Hold& r) { r.claim.is_redis_way = true; });
+  with([](rows::Hold& r) { r.claim.lease_ms = 1; });
+  with([](rows::Hold& r) { r.claim.terms.session_grace_ms = 0; });
+  with([](rows::Hold& r) { r.claim.terms.min_hold_ms = 1; });
+  with([](rows::Hold& r) { r.claim.meta = ""; });
+  with([](rows::Hold& r) { r.claim.label = "l"; });
+  with([](rows::Hold& r) { r.claim.channel = "c"; });
+  with([](rows::Hold& r) { r.claim.mlock_keys = {"k"}; });
+  with([](rows::Hold& r) { r.remaining_ms = 0; });
 }
 
 TEST(StorageRows, ValuesOfEveryLengthComeBack) {
   for (std::size_t bytes : {1, 80, 119, 120, 121, 127, 128, 129, 8'192}) {
-    HoldRow row = PlainHold("key", 5);
+    rows::Hold row = PlainHold("key", 5);
     const std::string owner(bytes, 'o');
     row.claim.owner = owner;
     ExpectComesBack(row, RowKind::kHold);
   }
-  HoldRow row = FullHold();
+  rows::Hold row = FullHold();
   const std::string meta(4'096, 'm');
   const std::string key(1'024, 'k');
   row.claim.meta = meta;
@@ -96,7 +96,7 @@ TEST(StorageRows, ValuesOfEveryLengthComeBack) {
 }
 
 TEST(StorageRows, APlainHoldTakesFewBytesBesidesItsNames) {
-  const HoldRow row = PlainHold("order:1234", 1ULL << 47);
+  const rows::Hold row = PlainHold("order:1234", 1ULL << 47);
   RecordWriter writer;
   PutRow(writer, row);
   const std::size_t names = row.id.key.size() + row.claim.owner.size();
@@ -123,20 +123,46 @@ TEST(StorageRows, TheHoldsOfOneMlockAreDifferentRows) {
 
 TEST(StorageRows, AFlagOfALaterVersionIsRefused) {
   // Flags 2^14, owner "o".
-  HoldRow row;
+  rows::Hold row;
   EXPECT_FALSE(
       DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x80\x80\x01\x01o", 5), row));
   EXPECT_TRUE(DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x00\x01o", 3), row));
 }
 
+TEST(StorageRows, APartWithTheValueThatMeansAbsentIsRefused) {
+  rows::Hold row;
+  const auto decodes = [&](std::string_view value) {
+    return DecodeRow(std::string_view("\0\1k", 3), value, row);
+  };
+  // Flags 2^3 (LIMIT), 2^4 (lease) and 2^9 (LABEL), owner "o", then the part.
+  EXPECT_FALSE(decodes(std::string_view("\x08\x01o\x01", 4)));
+  EXPECT_TRUE(decodes(std::string_view("\x08\x01o\x02", 4)));
+  EXPECT_FALSE(decodes(std::string_view("\x10\x01o\x00", 4)));
+  EXPECT_TRUE(decodes(std::string_view("\x10\x01o\x01", 4)));
+  EXPECT_FALSE(decodes(std::string_view("\x80\x04\x01o\x00", 5)));
+  EXPECT_TRUE(decodes(std::string_view("\x80\x04\x01o\x01l", 6)));
+}
+
+TEST(StorageRows, ANumberThatDoesNotFitIsRefused) {
+  rows::Hold row;
+  const auto decodes = [&](std::string_view value) {
+    return DecodeRow(std::string_view("\0\1k", 3), value, row);
+  };
+  // LIMIT 2^32 - 1 and 2^32; a lease of 2^63 - 1 and of 2^63.
+  EXPECT_TRUE(decodes(std::string_view("\x08\x01o\xff\xff\xff\xff\x0f", 8)));
+  EXPECT_FALSE(decodes(std::string_view("\x08\x01o\x80\x80\x80\x80\x10", 8)));
+  EXPECT_TRUE(decodes("\x10\x01o\xff\xff\xff\xff\xff\xff\xff\xff\x7f"));
+  EXPECT_FALSE(decodes("\x10\x01o\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"));
+}
+
 TEST(StorageRows, ATokenBeyondTheLargestIsRefused) {
-  HoldRow row = PlainHold("k", kStoredTokenMax + 1);
+  rows::Hold row = PlainHold("k", kStoredTokenMax + 1);
   EXPECT_FALSE(IsWellFormed(*OneChange(row)));
 }
 
 TEST(StorageRows, AHoldIsNoPlace) {
   const OneChange hold(PlainHold("k", 1));
-  PlaceRow place;
+  rows::Place place;
   EXPECT_FALSE(DecodeRow(hold->key, hold->value, place));
 }
 

@@ -45,7 +45,7 @@ class Folder {
     // Bytes as of a random number generator: none of them is a piece of a log.
     std::string owner(owner_bytes, '\0');
     for (char& byte : owner) byte = static_cast<char>(chance_());
-    HoldRow row = PlainHold(key, number_);
+    rows::Hold row = PlainHold(key, number_);
     row.claim.owner = owner;
     RecordWriter batch;
     PutRow(batch, row);

@@ -213,7 +213,7 @@ TEST_F(StepTest, WhoReplacedIsNamedWhenItsRequestIsGone) {
 TEST_F(StepTest, AConnectionThatIsLostInsideHandsOverInTheEnd) {
   Attachment& a = Connect();
   LockRequest request = RequestFor("k", "a");
-  request.session_grace_ms = 0;
+  request.terms.session_grace_ms = 0;
   Ask(request, a);
   Wait("k", "b");
   Begin();

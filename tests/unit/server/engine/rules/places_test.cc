@@ -112,7 +112,7 @@ TEST_F(PlacesTest, UndoneGrantIsPassedOnAndItsPlaceReturns) {
   Ask("a", a, 50'000);
   LockRequest request = Request("b");
   request.wait_ms = kForever;
-  request.min_hold_ms = 10'000;
+  request.terms.min_hold_ms = 10'000;
   Ask(request, b);
   Ask("c", c, 5000, kForever);
   EXPECT_TRUE(Unlock("a"));

@@ -16,7 +16,7 @@ class ManySessions : public testing::Test {
   ManySessions() {
     for (std::size_t i = 0; i < kHolds; ++i) {
       LockRequest request = For(i, "holder");
-      request.session_grace_ms = 0;
+      request.terms.session_grace_ms = 0;
       EXPECT_EQ(engine_.Lock(request, holder_, step_).status, LockStatus::kGranted);
       request = For(i, "waiter");
       request.lease_ms = 5000;
@@ -68,7 +68,7 @@ TEST_F(ManySessions, EndInStepsOfBoundedLength) {
 
 TEST_F(ManySessions, AreLeftToAdvanceWhileManyHaveEndedAtOnce) {
   LockRequest request = For(kHolds, "other");
-  request.session_grace_ms = 0;
+  request.terms.session_grace_ms = 0;
   EXPECT_EQ(engine_.Lock(request, other_, step_).status, LockStatus::kGranted);
   engine_.Detach(holder_, step_);
   engine_.Detach(other_, step_);
@@ -80,7 +80,7 @@ TEST_F(ManySessions, AreLeftToAdvanceWhileManyHaveEndedAtOnce) {
 TEST_F(ManySessions, ASessionThatAnotherConnectionContinuesStays) {
   engine_.Detach(holder_, step_);
   LockRequest request = For(kHolds - 1, "holder");
-  request.session_grace_ms = 0;
+  request.terms.session_grace_ms = 0;
   EXPECT_EQ(engine_.Lock(request, other_, step_).status, LockStatus::kAlready);
   EXPECT_FALSE(engine_.Advance(kHolds, step_));
   EXPECT_TRUE(IsHeldBy(kHolds - 1, "holder"));

@@ -154,7 +154,7 @@ TEST_F(OverrideTest, CoolingRoomsAndReservationsCountWithTheOverride) {
   Attachment& b = Connect();
   LockRequest request = Request("a");
   request.limit = 1;
-  request.min_hold_ms = 1000;
+  request.terms.min_hold_ms = 1000;
   Ask(request, a);
   EXPECT_TRUE(Unlock("a"));
   EXPECT_EQ(Ask("b", b, 5000, 0, 1).reason, DenialReason::kCooling);
@@ -174,7 +174,8 @@ TEST_F(OverrideTest, AfterALossyStartNobodyNewIsLetInForAWhile) {
   Attachment& a = Connect();
   Attachment& b = Connect();
   engine_.Restore(
-      KeptHold{.key = {0, "key"}, .token = 7, .claim = {.owner = "a", .lease_ms = 5'000}}, 0, now_);
+      rows::Hold{.id = {.token = 7, .key = "key"}, .claim = {.owner = "a", .lease_ms = 5'000}}, 0,
+      now_);
   engine_.EndRestore(100, {now_, effects_});
   engine_.DelayGrantsUntil(now_ + 1'000);
   EXPECT_EQ(Ask("a", a, 5'000).status, LockStatus::kAlready);

@@ -1,0 +1,25 @@
+// What the lock engine is asked for when its state is stored.
+#pragma once
+
+#include "rows/lock_rows.h"
+
+namespace fairlock::engine {
+
+// Takes the rows that LockEngine::ScanRows finds. Views are valid until the engine's next step.
+class RowSink {
+ public:
+  virtual void Take(const rows::Hold& hold) = 0;
+  virtual void Take(const rows::Place& place) = 0;
+  virtual void Take(const rows::Cooldown& cooldown) = 0;
+
+ protected:
+  ~RowSink() = default;
+};
+
+// How much of the state a scan reports.
+struct RowDetail {
+  bool with_time_left = false;   // of leases; without it they start anew after a restart
+  bool with_all_places = false;  // also those that do not outlive their connection
+};
+
+}  // namespace fairlock::engine

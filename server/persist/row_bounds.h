@@ -1,0 +1,15 @@
+// Bounds of stored rows.
+#pragma once
+
+#include "storage/records/rows.h"
+
+namespace fairlock::persist {
+
+// Whether the engine accepts the values. A row may be well-formed, and yet come from a version with
+// other bounds.
+bool IsWithinBounds(const rows::Hold& row);
+bool IsWithinBounds(const rows::Place& row);
+bool IsWithinBounds(const rows::Cooldown& row);
+bool IsWithinBounds(const storage::LimitRow& row);
+
+}  // namespace fairlock::persist
