@@ -16,7 +16,8 @@ storage::Result<OpenedLocks> OpenLocks(const OpenLocksOptions& options) {
   if (!data.ok()) return data.status();
   storage::Status status = rows->Finish();
   if (!status.ok()) return status;
-  return OpenedLocks{.data = std::move(data.value()), .rows = std::move(rows)};
+  return OpenedLocks{.home = std::make_unique<storage::DataFolderHome>(std::move(data.value())),
+                     .rows = std::move(rows)};
 }
 
 }  // namespace fairlock::persist

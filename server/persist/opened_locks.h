@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "server/persist/loaded_rows.h"
-#include "storage/data_folder/open_data.h"
+#include "storage/data_folder/data_folder_home.h"
 
 namespace fairlock::persist {
 
 struct OpenedLocks {
-  storage::OpenedData data;
+  std::unique_ptr<storage::DataFolderHome> home;
   std::unique_ptr<LoadedRows> rows;
 };
 

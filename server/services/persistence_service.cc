@@ -5,6 +5,8 @@
 
 #include "server/net/clock.h"
 #include "server/services/data_tools.h"
+#include "storage/data_folder/backup.h"
+#include "storage/data_folder/dated_backups.h"
 
 namespace fairlock::server {
 
@@ -27,7 +29,7 @@ std::string NameOf(persist::Durability durability) {
   return "";
 }
 
-command::Service ServiceOf(const persist::KeeperState& state) {
+command::Service ServiceOf(const persist::StateLogState& state) {
   if (state.has_failed) return command::Service::kFailed;
   if (!state.is_ready) return command::Service::kLoading;
   return state.is_short_of_space ? command::Service::kShortOfSpace : command::Service::kFull;
@@ -53,8 +55,8 @@ PersistenceService::~PersistenceService() {
 void PersistenceService::Start(const Config& config, bool initialises,
                                std::vector<std::string> own_files) {
   backup_folder_ = config.backup_dir;
+  folder_ = DataFolderOf(config);
   options_ = {.durability = DurabilityOf(config),
-              .path = DataFolderOf(config),
               .flush_interval_ms = config.flush_interval,
               .free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk),
               .restart_grace_ms = config.restart_grace,
@@ -62,7 +64,7 @@ void PersistenceService::Start(const Config& config, bool initialises,
               .wake = [this] { loop_.Wake(); },
               .unix_ms = [] { return net::UnixTimeUs() / 1000; },
               .monotonic_ns = [] { return net::MonotonicNs(); }};
-  if (options_.path.empty()) {
+  if (folder_.empty()) {
     if (config.start_delay > 0) {
       parts_.locks.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
     }
@@ -71,7 +73,7 @@ void PersistenceService::Start(const Config& config, bool initialises,
   parts_.availability.set_service(command::Service::kLoading);
   reader_ = std::thread([this, initialises, own_files = std::move(own_files)] {
     auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(persist::OpenLocks(
-        {.path = options_.path,
+        {.path = folder_,
          .initialise = initialises,
          .own_files = own_files,
          .durability = persist::StorageDurabilityOf(options_.durability),
@@ -84,7 +86,7 @@ void PersistenceService::Start(const Config& config, bool initialises,
 
 void PersistenceService::Apply(const Config& config) {
   options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);
-  if (keeper_) keeper_->set_free_bytes_min(options_.free_bytes_min);
+  if (state_log_) state_log_->set_free_bytes_min(options_.free_bytes_min);
 }
 
 void DatabaseLog::Write(bool is_error, std::string_view message) {
@@ -114,21 +116,22 @@ void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) 
     }
     return hooks_.stop("the data cannot be read");
   }
-  for (const std::string& warning : opened->data.directory.warnings()) {
+  for (const std::string& warning : opened->home->data().directory.warnings()) {
     log_.Warning("{}", warning);
   }
   const engine::TimeMs now = net::BoottimeMs();
-  keeper_.emplace(parts_.locks.engine(), std::move(opened.value()), options_, now,
-                  parts_.locks.effects());
-  loop_.SetKeeper(&*keeper_, [this] { OnChange(); });
+  home_ = std::move(opened->home);
+  state_log_.emplace(parts_.locks.engine(), *home_, *opened->rows, options_,
+                     parts_.locks.StepAt(now));
+  loop_.SetKeeper(&*state_log_, [this] { OnChange(); });
 }
 
 command::PersistenceReport PersistenceService::Report() const {
   command::PersistenceReport report;
   report.durability = NameOf(options_.durability);
-  if (!keeper_) return report;
-  const persist::KeeperFigures figures = keeper_->Figures();
-  report.has_failed = keeper_->has_failed();
+  if (!state_log_) return report;
+  const persist::StateLogFigures figures = state_log_->Figures();
+  report.has_failed = has_failed();
   report.may_have_lost_leases = figures.may_have_lost_leases;
   report.is_snapshot_under_way = figures.is_snapshot_under_way;
   report.rows_loaded = figures.rows_loaded;
@@ -151,7 +154,7 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
   if (options_.durability == persist::Durability::kNone) {
     return "locks are not kept, durability is none";
   }
-  if (!keeper_) return "the locks are still being read; ask again soon";
+  if (!state_log_) return "the locks are still being read; ask again soon";
   if (backup_.joinable()) return "another one is being made";
   backup_ = std::thread([this, request, client_id] {
     auto made = std::make_shared<BackupMade>(MakeBackup(request));
@@ -164,11 +167,12 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
 PersistenceService::BackupMade PersistenceService::MakeBackup(
     const command::BackupRequest& request) const {
   if (!request.path.empty()) {
-    const storage::Status status = keeper_->BackUp(request.path);
+    const storage::Status status = storage::BackUp(home_->data(), request.path);
     return {.path = status.ok() ? request.path : "", .error = status.message()};
   }
   const std::string& folder = request.folder.empty() ? backup_folder_ : request.folder;
-  storage::DatedBackup made = keeper_->BackUpDated(
+  storage::DatedBackup made = storage::BackUpDated(
+      home_->data(),
       {.folder = folder, .unix_seconds = options_.unix_ms() / 1000, .kept_max = request.kept_max});
   return {.path = std::move(made.path), .error = made.status.message(), .is_named_here = true};
 }
@@ -184,25 +188,25 @@ void PersistenceService::EndBackup(const BackupMade& made, std::uint64_t client_
 }
 
 void PersistenceService::OnChange() {
-  const persist::KeeperState state = keeper_->state();
+  const persist::StateLogState state = state_log_->state();
   parts_.availability.set_service(ServiceOf(state));
   if (state.has_failed) {
-    error_ = keeper_->failure();
+    error_ = state_log_->failure().message();
     log_.Error("storage has failed: {}; nothing is acknowledged any more, the server stops",
                error_);
     return hooks_.stop("storage has failed");
   }
   if (!std::exchange(was_ready_, state.is_ready) && state.is_ready) {
-    log_.Info("data folder {}: {} rows loaded, durability {}", options_.path,
-              keeper_->Figures().rows_loaded, NameOf(options_.durability));
+    log_.Info("data folder {}: {} rows loaded, durability {}", folder_,
+              state_log_->Figures().rows_loaded, NameOf(options_.durability));
     hooks_.ready();
   }
   if (std::exchange(was_short_, state.is_short_of_space) == state.is_short_of_space) return;
   if (state.is_short_of_space) {
     log_.Error("the disk of {} has less free space than min_free_disk: no new locks are granted",
-               options_.path);
+               folder_);
   } else {
-    log_.Info("the disk of {} has enough free space again", options_.path);
+    log_.Info("the disk of {} has enough free space again", folder_);
   }
 }
 

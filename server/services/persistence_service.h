@@ -15,7 +15,8 @@
 #include "server/config/config.h"
 #include "server/logging/logging.h"
 #include "server/net/turn_loop.h"
-#include "server/persist/keeper.h"
+#include "server/persist/opened_locks.h"
+#include "server/persist/state_log.h"
 
 namespace fairlock::server {
 
@@ -52,9 +53,9 @@ class PersistenceService final : public command::Persistence {
   void Apply(const Config& config);
 
   // Whether a write failed; nothing has been acknowledged since.
-  bool has_failed() const { return keeper_ && keeper_->has_failed(); }
+  bool has_failed() const { return state_log_ && state_log_->state().has_failed; }
   // Why the data could not be read or written; empty if there was no error.
-  std::string error() const { return has_failed() ? keeper_->failure() : error_; }
+  std::string error() const { return has_failed() ? state_log_->failure().message() : error_; }
 
   command::PersistenceReport Report() const override;
   // Makes the backup on a dedicated thread, one at a time.
@@ -75,9 +76,11 @@ class PersistenceService final : public command::Persistence {
   net::TurnLoop& loop_;
   Log& log_;
   const PersistenceHooks hooks_;
-  persist::KeeperOptions options_;
+  persist::StateLogOptions options_;
+  std::string folder_;         // the data folder; empty: nothing is stored
   std::string backup_folder_;  // option backup_dir; empty: next to the data folder
-  std::optional<persist::Keeper> keeper_;
+  std::unique_ptr<storage::DataFolderHome> home_;
+  std::optional<persist::StateLog> state_log_;
   std::string error_;
   bool was_ready_ = false;
   bool was_short_ = false;

@@ -183,7 +183,7 @@ TEST_F(BatchesTest, OfLongLeasesEachTenthThatHasPassedIsFoundOnce) {
     return left_ms;
   };
   EXPECT_TRUE(scan(now_, now_ + 60'000).empty());
-  EXPECT_EQ(scan(now_ + 60'000, now_ + 120'000), std::vector<std::uint64_t>{880'000});
+  EXPECT_EQ(scan(now_ + 60'000, now_ + 120'000), std::vector<rows::DurationMs>{880'000});
   EXPECT_TRUE(scan(now_ + 120'000, now_ + 180'000).empty());
   // What is left was written, so that a renewal by the same length is a change.
   now_ += 200'000;

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "server/persist/keeper.h"
+#include "server/persist/opened_locks.h"
+#include "server/persist/state_log.h"
 
 namespace fairlock::persist {
 namespace {
@@ -51,20 +52,19 @@ class DamageTest : public testing::Test {
     std::mutex mutex;
     std::condition_variable woken;
     int wakes = 0;
-    KeeperOptions options;
-    options.path = data();
+    StateLogOptions options;
     options.wake = [&] {
       const std::lock_guard lock(mutex);
       ++wakes;
       woken.notify_one();
     };
     options.unix_ms = [] { return std::int64_t{1'790'000'000'000}; };
-    Keeper keeper(engine, std::move(opened.value()), options, 1000, effects);
-    while (!keeper.is_ready()) {
+    StateLog log(engine, *opened->home, *opened->rows, options, {1000, effects});
+    while (!log.is_ready()) {
       std::unique_lock lock(mutex);
       woken.wait(lock, [&] { return wakes > 0; });
       wakes = 0;
-      keeper.BeginTurn(1000);
+      log.BeginTurn(1000);
     }
     for (int i = 0; i < locks; ++i) {
       const std::string key = "key " + std::to_string(i);
@@ -73,10 +73,10 @@ class DamageTest : public testing::Test {
       request.owner = "an owner of some length, so that the log has some thousand bytes in all";
       request.lease_ms = 100'000;
       engine.Lock(request, client, {1000, effects});
-      keeper.EndTurn(1000);
-      keeper.AwaitJournal();
+      log.EndTurn(1000);
+      log.AwaitJournal();
     }
-    ASSERT_FALSE(keeper.has_failed()) << keeper.failure();
+    ASSERT_FALSE(log.state().has_failed) << log.failure().message();
     engine.Detach(client, {1000, effects});
     CopyAsKilled();
   }

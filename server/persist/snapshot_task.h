@@ -1,0 +1,49 @@
+// Snapshots, written a slice at a time between the batches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "server/engine/lock_engine.h"
+#include "storage/log/journal.h"
+
+namespace fairlock::persist {
+
+// A snapshot begins when the batches since the last one have a certain size, so that the log, and
+// the next start, stay short. Loop-confined.
+class SnapshotTask {
+ public:
+  // Writes the rows of a snapshot that do not belong to locks.
+  using WriteHead = std::function<void(storage::RecordWriter& slice)>;
+
+  SnapshotTask(engine::LockEngine& engine, storage::Journal& journal, const storage::LogEnd& end)
+      : engine_(engine),
+        journal_(journal),
+        batch_bytes_(end.batch_bytes),
+        snapshot_bytes_(end.slice_bytes) {}
+
+  void CountBatch(std::uint64_t bytes) { batch_bytes_ += bytes; }
+  bool is_in_progress() const { return cursor_.has_value(); }
+
+  // Begins a snapshot if it is time for one, and writes the next slice of the one in progress.
+  void Advance(engine::TimeMs now, const WriteHead& write_head);
+  // The journal has enough to do without more slices.
+  bool IsHeldUp() const;
+
+  // Writes a whole snapshot of the final state, with the time left of leases and all places.
+  // Blocks.
+  void WriteFinal(engine::TimeMs now, const WriteHead& write_head);
+  // Writes a snapshot of no locks.
+  void WriteEmpty(const WriteHead& write_head);
+
+ private:
+  engine::LockEngine& engine_;
+  storage::Journal& journal_;
+  storage::RecordWriter slice_;
+  std::uint64_t batch_bytes_;     // since the last snapshot began
+  std::uint64_t snapshot_bytes_;  // of the last snapshot
+  std::optional<std::uint64_t> cursor_;
+};
+
+}  // namespace fairlock::persist

@@ -1,0 +1,272 @@
+#include "server/persist/state_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/persist/persist_limits.h"
+#include "storage/data_folder/free_space.h"
+#include "storage/records/rows.h"
+
+namespace fairlock::persist {
+
+namespace {
+
+constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
+
+// A larger batch takes longer to sync, and its clients took longer to send their requests.
+constexpr std::uint64_t kQuickBytesMax = std::uint64_t{16} << 10;
+// An upper bound for the grants of a turn.
+constexpr std::uint64_t kTokensOfATurn = std::uint64_t{1} << 18;
+constexpr engine::DurationMs kCheckHomeEveryMs = 1'000;
+constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
+
+std::uint64_t Ms2020(std::int64_t unix_ms) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(unix_ms - kBeginningOf2020 * 1000, 0));
+}
+
+std::uint64_t FirstTokenOf(const LoadedRows& rows, bool is_copy, const StateLogOptions& options) {
+  const std::uint64_t clock_ms = Ms2020(options.unix_ms());
+  return storage::FirstToken(
+      {.stored_ceiling = std::max(rows.token_ceiling(), rows.newest_token() + 1),
+       .seconds_since_2020 = clock_ms / 1000,
+       .milliseconds = clock_ms % 1000,
+       .is_copy = is_copy});
+}
+
+std::uint64_t NumberOf(std::uint64_t batch) { return batch != 0 ? batch : kNeverComplete; }
+
+storage::JournalOptions JournalOptionsOf(const StateLogOptions& options) {
+  storage::JournalOptions journal;
+  journal.durability = StorageDurabilityOf(options.durability);
+  journal.monotonic_ns = options.monotonic_ns;
+  journal.awaits_begin = options.durability == Durability::kSync;
+  journal.flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
+  return journal;
+}
+
+}  // namespace
+
+StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const LoadedRows& rows,
+                   StateLogOptions options, engine::Step step)
+    : engine_(engine),
+      home_(home),
+      options_(std::move(options)),
+      tokens_(FirstTokenOf(rows, home_.is_copy(), options_)),
+      space_(options_.free_bytes_min),
+      boot_id_(storage::BootId()),
+      journal_(home_.store(), home_.end(), JournalOptionsOf(options_), options_.wake),
+      snapshot_(engine_, journal_, home_.end()),
+      sweep_(engine_, step.now) {
+  JudgeLastRun(rows);
+  if (keeps_locks()) {
+    rows.RestoreInto(engine_, {.now = step.now,
+                               .unix_ms = options_.unix_ms(),
+                               .restart_grace_ms = options_.restart_grace_ms});
+    rows_loaded_ = rows.size();
+  }
+  engine_.EndRestore(tokens_.ceiling(), step);
+  if (may_have_lost_leases_ && options_.start_delay_ms > 0) {
+    grants_from_ = step.now + options_.start_delay_ms;
+    engine_.DelayGrantsUntil(grants_from_);
+  }
+  if (keeps_locks()) writer_.emplace(engine_);
+  if (writer_ && rows.has_long_leases()) writer_->set_has_long_leases();
+  BeginRun();
+}
+
+void StateLog::JudgeLastRun(const LoadedRows& rows) {
+  const auto did = [&](std::uint64_t flag) { return (rows.last_run_flags() & flag) != 0; };
+  const bool is_first = rows.token_ceiling() == 0;
+  const bool is_same_boot = !boot_id_.empty() && boot_id_ == rows.last_boot_id();
+  const bool has_lost_power =
+      !did(storage::kLastRunStoppedCleanly) && !did(storage::kLastRunSynced) && !is_same_boot;
+  const bool has_lost = !is_first && (!did(storage::kLastRunPersistedLocks) || has_lost_power);
+  may_have_lost_leases_ =
+      has_lost || did(storage::kLastRunDelayedGrants) || home_.is_copy() || !keeps_locks();
+}
+
+void StateLog::BeginRun() {
+  next_ceiling_ = tokens_.next_ceiling();
+  if (!keeps_locks()) {
+    // The locks that an earlier run stored are no longer held.
+    snapshot_.WriteEmpty([this](auto& slice) { WriteMeta(slice, RunFlags()); });
+  }
+  WriteMeta(batch_, RunFlags());
+  Append(storage::AppendMode::kDurable);
+  token_batch_ = newest_batch_;
+  journal_.Begin();
+}
+
+std::uint64_t StateLog::RunFlags() const {
+  std::uint64_t flags = keeps_locks() ? storage::kLastRunPersistedLocks : 0;
+  if (options_.durability == Durability::kSync) flags |= storage::kLastRunSynced;
+  if (grants_from_ != 0) flags |= storage::kLastRunDelayedGrants;
+  return flags;
+}
+
+void StateLog::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const {
+  PutRow(record, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
+                                  .number = std::max(next_ceiling_, tokens_.ceiling())});
+  PutRow(record, storage::MetaRow{
+                     .name = storage::MetaName::kLastRun, .number = run_flags, .text = boot_id_});
+}
+
+// The rows of a snapshot that do not belong to locks.
+void StateLog::WriteHead(storage::RecordWriter& slice, std::uint64_t run_flags,
+                         const Moment& moment) {
+  WriteMeta(slice, run_flags);
+  writer_->WriteLimits(moment, slice);
+}
+
+bool StateLog::Append(storage::AppendMode mode) {
+  // While other batches are in progress, their replies come first, in the order of the batches.
+  if (mode == storage::AppendMode::kAtOnce && newest_batch_ != progress_.completed_batch) {
+    mode = storage::AppendMode::kGathered;
+  }
+  snapshot_.CountBatch(batch_.size());
+  space_.CountWritten(batch_.size());
+  const storage::Appended appended = journal_.Append(batch_, mode);
+  newest_batch_ = NumberOf(appended.batch);
+  if (appended.is_complete) progress_ = journal_.Look();
+  return appended.is_complete;
+}
+
+void StateLog::BeginTurn(engine::TimeMs now) {
+  if (now >= home_at_) CheckHome(now);
+  // A write whose file is gone is not revealed to clients, even if it is complete.
+  if (!home_status_.ok()) return;
+  progress_ = journal_.Look();
+  times_.Complete(progress_.completed_batch, now);
+  if (!is_stopped_) undelivered_.Delay(engine_, progress_.completed_batch, now);
+  if (token_batch_ != 0 && progress_.completed_batch >= token_batch_) {
+    tokens_.Reserved(next_ceiling_);
+    token_batch_ = 0;
+    if (!is_ready_) home_status_ = home_.Settle();
+    is_ready_ = home_status_.ok();
+  }
+  if (grants_from_ != 0 && is_running() && now >= grants_from_) LogDelayOver();
+}
+
+void StateLog::CheckHome(engine::TimeMs now) {
+  if (!is_running()) return;
+  home_at_ = now + kCheckHomeEveryMs;
+  home_status_ = home_.Check();
+  if (!home_status_.ok()) journal_.Fail(home_status_);
+}
+
+std::uint64_t StateLog::Seal(engine::TimeMs now) {
+  if (is_stopped_) return newest_batch_;
+  if (!writer_) return 0;
+  if (writer_->has_changes()) {
+    GrantsOfBatch grants;
+    writer_->Write(MomentAt(now), batch_, grants);
+    if (!batch_.empty()) {
+      if (Append(storage::AppendMode::kAtOnce)) {
+        times_.CountAtOnce();
+      } else {
+        times_.Begin(newest_batch_, now);
+        undelivered_.Add(newest_batch_, now, std::move(grants));
+      }
+    }
+  }
+  // After this turn's decisions and before it sends: the disk works while replies leave.
+  journal_.Begin();
+  return newest_batch_;
+}
+
+void StateLog::EndTurn(engine::TimeMs now) {
+  Seal(now);
+  if (!is_running()) return;
+  if (token_batch_ == 0 && tokens_.NeedsBlock(engine_.next_token())) ReserveTokens();
+  if (writer_) {
+    if (writer_->has_long_leases()) sweep_.Advance(now, batch_);
+    if (!batch_.empty()) Append();
+    snapshot_.Advance(now, [&](auto& slice) { WriteHead(slice, RunFlags(), MomentAt(now)); });
+  }
+  journal_.Begin();
+  space_.Look(home_, journal_.depth().bytes, now);
+}
+
+void StateLog::ReserveTokens() {
+  next_ceiling_ = tokens_.next_ceiling();
+  WriteMeta(batch_, RunFlags());
+  Append(storage::AppendMode::kDurable);
+  token_batch_ = newest_batch_;
+}
+
+// Until this is written, the next run starts the delay again. It precedes what is granted now.
+void StateLog::LogDelayOver() {
+  grants_from_ = 0;
+  WriteMeta(batch_, RunFlags());
+  Append();
+}
+
+engine::TimeMs StateLog::NextDeadline() const {
+  if (snapshot_.is_in_progress() || sweep_.is_in_progress()) {
+    // Progress of the journal also causes a turn.
+    return snapshot_.IsHeldUp() ? engine::kNever : 0;
+  }
+  engine::TimeMs next = space_.NextDeadline();
+  if (writer_ && writer_->has_long_leases()) next = std::min(next, sweep_.NextDeadline());
+  if (is_running()) {
+    next = std::min(next, home_at_);
+    if (grants_from_ != 0) next = std::min(next, grants_from_);
+  }
+  return next;
+}
+
+bool StateLog::is_lagging() const {
+  return engine_.next_token() + kTokensOfATurn >= tokens_.ceiling() ||
+         journal_.depth().bytes > kWaitingBytesMax;
+}
+
+bool StateLog::awaits_quick_sync() const {
+  return options_.durability == Durability::kSync && !has_failed() &&
+         newest_batch_ > progress_.completed_batch && journal_.is_quick() &&
+         journal_.depth().bytes <= kQuickBytesMax;
+}
+
+StateLogState StateLog::state() const {
+  return {
+      .is_ready = is_ready_, .is_short_of_space = space_.is_short(), .has_failed = has_failed()};
+}
+
+void StateLog::AwaitJournal() {
+  journal_.AwaitWritten();
+  if (home_status_.ok()) progress_ = journal_.Look();
+}
+
+void StateLog::Stop(engine::TimeMs now) {
+  CheckHome(now);
+  if (has_failed()) return;
+  Seal(now);
+  const std::uint64_t flags = RunFlags() | storage::kLastRunStoppedCleanly;
+  if (writer_) {
+    snapshot_.WriteFinal(now, [&](auto& slice) { WriteHead(slice, flags, MomentAt(now)); });
+    writer_.reset();  // the state is final
+  } else {
+    WriteMeta(batch_, flags);
+    Append(storage::AppendMode::kDurable);
+  }
+  journal_.Stop();
+  progress_ = journal_.Look();
+  is_stopped_ = true;
+}
+
+StateLogFigures StateLog::Figures() const {
+  return {.newest_batch = newest_batch_,
+          .completed_batch = progress_.completed_batch,
+          .durable_batch = progress_.durable_batch,
+          .bytes_waiting = journal_.depth().bytes,
+          .snapshots = progress_.snapshot,
+          .rows_loaded = rows_loaded_,
+          .free_bytes = space_.free_bytes(),
+          .batches_timed = times_.count(),
+          .batches_ms = times_.sum_ms(),
+          .watched_since = times_.since(),
+          .syncs = journal_.sync_times(),
+          .is_snapshot_under_way = snapshot_.is_in_progress(),
+          .may_have_lost_leases = may_have_lost_leases_};
+}
+
+}  // namespace fairlock::persist

@@ -1,0 +1,159 @@
+// The log of what the lock engine decides: hands each turn's changes to the journal, and says which
+// replies may leave.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/engine/lock_engine.h"
+#include "server/persist/batch_times.h"
+#include "server/persist/batch_writer.h"
+#include "server/persist/loaded_rows.h"
+#include "server/persist/long_lease_sweep.h"
+#include "server/persist/snapshot_task.h"
+#include "server/persist/space_check.h"
+#include "server/persist/undelivered_grants.h"
+#include "storage/log/journal.h"
+#include "storage/log/log_home.h"
+#include "storage/records/token_blocks.h"
+
+namespace fairlock::persist {
+
+enum class Durability : std::uint8_t {
+  kNone,   // only tokens are stored
+  kAsync,  // a reply waits for the write to the operating system
+  kSync    // a reply waits for the sync, so what it says survives a power failure
+};
+
+// The durability of every batch.
+inline storage::Durability StorageDurabilityOf(Durability durability) {
+  return durability == Durability::kSync ? storage::Durability::kMachine
+                                         : storage::Durability::kProcess;
+}
+
+struct StateLogOptions {
+  Durability durability = Durability::kAsync;
+  engine::DurationMs flush_interval_ms = 100;
+  std::uint64_t free_bytes_min = 0;  // with less free space, no new locks are taken
+  engine::DurationMs restart_grace_ms = 30'000;
+  engine::DurationMs start_delay_ms = 0;  // of grants, if leases may have been lost
+  // Called by the journal's threads when BeginTurn has something to do.
+  std::function<void()> wake;
+  std::function<std::int64_t()> unix_ms;
+  // For timing syncs; may be called by the journal's threads.
+  std::function<std::uint64_t()> monotonic_ns;
+};
+
+struct StateLogState {
+  bool is_ready = false;
+  bool is_short_of_space = false;
+  bool has_failed = false;
+
+  friend bool operator==(const StateLogState&, const StateLogState&) = default;
+};
+
+// For INFO.
+struct StateLogFigures {
+  std::uint64_t newest_batch = 0;     // handed over
+  std::uint64_t completed_batch = 0;  // replies up to this batch may leave
+  std::uint64_t durable_batch = 0;    // this batch and all before it survive a power failure
+  std::uint64_t bytes_waiting = 0;    // for the journal
+  std::uint64_t snapshots = 0;        // the newest generation
+  std::uint64_t rows_loaded = 0;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t batches_timed = 0;
+  engine::DurationMs batches_ms =
+      0;                             // from the hand-over to completion, all timed batches together
+  engine::TimeMs watched_since = 0;  // when the batch being timed was handed over; 0: none is
+  storage::SyncTimes syncs;
+  bool is_snapshot_under_way = false;
+  bool may_have_lost_leases = false;
+};
+
+// A turn calls BeginTurn before it decides anything, Seal whenever a reply is about to be sent, and
+// EndTurn at its end. Loop-confined, except for the wake function.
+class StateLog {
+ public:
+  // Restores the loaded locks into the engine, which has none yet, and begins to write. Nothing may
+  // be granted before is_ready. `home` must outlive the log.
+  StateLog(engine::LockEngine& engine, storage::LogHome& home, const LoadedRows& rows,
+           StateLogOptions options, engine::Step step);
+
+  void BeginTurn(engine::TimeMs now);
+
+  // Hands over what was decided since the last call as one batch. Returns the number of the batch
+  // that must be complete before a reply may reveal anything that was decided so far.
+  std::uint64_t Seal(engine::TimeMs now);
+  // This batch and all before it are complete.
+  std::uint64_t completed_batch() const { return progress_.completed_batch; }
+
+  void EndTurn(engine::TimeMs now);
+  // When EndTurn must be called although nothing happens.
+  engine::TimeMs NextDeadline() const;
+
+  // The loaded state and the first token ceiling are durable.
+  bool is_ready() const { return is_ready_; }
+  // Replies wait for a sync of few bytes, which is usually quick.
+  bool awaits_quick_sync() const;
+  // The journal is behind: nothing more may be decided until the next wake.
+  bool is_lagging() const;
+  // Why writing failed, after which no reply may leave that has not left yet; ok: it did not.
+  storage::Status failure() const { return home_status_.ok() ? journal_.failure() : home_status_; }
+  StateLogState state() const;
+
+  // The orderly end: stores the time left of leases and all waiting places, and makes everything
+  // durable, unless writing has failed. Blocks. REQUIRES: all replies that may leave have left.
+  void Stop(engine::TimeMs now);
+  // Blocks until the journal has written everything that it has.
+  void AwaitJournal();
+
+  void set_free_bytes_min(std::uint64_t bytes) { space_.set_free_bytes_min(bytes); }
+  StateLogFigures Figures() const;
+
+ private:
+  bool keeps_locks() const { return options_.durability != Durability::kNone; }
+  bool has_failed() const { return progress_.has_failed || !home_status_.ok(); }
+  bool is_running() const { return is_ready_ && !is_stopped_ && !has_failed(); }
+  Moment MomentAt(engine::TimeMs now) const { return {now, options_.unix_ms()}; }
+  void JudgeLastRun(const LoadedRows& rows);
+  void BeginRun();
+  std::uint64_t RunFlags() const;
+  // Hands the open batch to the journal. Returns whether it is complete, so that nothing waits for
+  // it.
+  bool Append(storage::AppendMode mode = storage::AppendMode::kGathered);
+  void ReserveTokens();
+  void LogDelayOver();
+  void WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const;
+  void WriteHead(storage::RecordWriter& slice, std::uint64_t run_flags, const Moment& moment);
+  void CheckHome(engine::TimeMs now);
+
+  engine::LockEngine& engine_;
+  storage::LogHome& home_;
+  const StateLogOptions options_;
+  storage::TokenBlocks tokens_;
+  std::uint64_t token_batch_ = 0;  // the batch that reserves next_ceiling_; 0: none is in progress
+  std::uint64_t next_ceiling_ = 0;
+  std::optional<BatchWriter> writer_;  // if locks are stored
+  UndeliveredGrants undelivered_;
+  storage::RecordWriter batch_;
+  storage::JournalProgress progress_;
+  std::uint64_t newest_batch_ = 0;
+  std::uint64_t rows_loaded_ = 0;
+  BatchTimes times_;
+  SpaceCheck space_;
+  engine::TimeMs home_at_ = 0;      // when to check the home again
+  engine::TimeMs grants_from_ = 0;  // the end of the start delay; 0: it is over, or there is none
+  std::string boot_id_;
+  storage::Status home_status_;
+  bool may_have_lost_leases_ = false;
+  bool is_ready_ = false;
+  bool is_stopped_ = false;
+  storage::Journal journal_;
+  SnapshotTask snapshot_;
+  LongLeaseSweep sweep_;
+};
+
+}  // namespace fairlock::persist
