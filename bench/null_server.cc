@@ -21,9 +21,9 @@
 #include "server/command/table/argument_reader.h"
 #include "server/command/table/command_table.h"
 #include "server/net/clock.h"
-#include "server/net/listening_socket.h"
+#include "server/net/loop/turn_loop.h"
 #include "server/net/net_events.h"
-#include "server/net/turn_loop.h"
+#include "server/net/sockets/listening_socket.h"
 
 namespace fairlock::bench {
 
@@ -124,12 +124,12 @@ constexpr command::CommandSpec kCommands[] = {
 
 class SilentEvents final : public net::NetEvents {
  public:
-  void NoteOpened(const command::ClientProfile&) override {}
-  void NoteClosed(const command::ClientProfile&, net::CloseReason, engine::TimeMs) override {}
-  void NoteRefused(std::string_view, const net::Refusal&, engine::TimeMs) override {}
-  void NoteAcceptFailed(int, engine::TimeMs) override {}
-  void NoteHandshakeFailed(std::string_view, std::string_view, engine::TimeMs) override {}
-  void NoteUnexpectedTls(std::string_view, engine::TimeMs) override {}
+  void LogOpened(const command::ClientProfile&) override {}
+  void LogClosed(const command::ClientProfile&, net::CloseReason, engine::TimeMs) override {}
+  void LogRefused(std::string_view, const net::Refusal&, engine::TimeMs) override {}
+  void LogAcceptFailed(int, engine::TimeMs) override {}
+  void LogHandshakeFailed(std::string_view, std::string_view, engine::TimeMs) override {}
+  void LogUnexpectedTls(std::string_view, engine::TimeMs) override {}
 };
 
 int Serve(std::uint16_t port, bool keeps_table) {

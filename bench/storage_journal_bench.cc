@@ -55,7 +55,7 @@ class Loop {
 };
 
 void FillBatch(RecordWriter& batch, std::uint64_t number, std::int64_t changes) {
-  rows::Hold row;
+  fairlock::rows::Hold row;
   row.claim.owner = "worker-1:4711:0123456789abcdef01";
   row.claim.lease_ms = 30'000;
   std::string key;

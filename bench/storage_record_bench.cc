@@ -21,15 +21,15 @@ std::vector<std::string> Keys() {
   return keys;
 }
 
-rows::Hold Hold(std::string_view key, std::uint64_t token) {
-  rows::Hold row;
+fairlock::rows::Hold Hold(std::string_view key, std::uint64_t token) {
+  fairlock::rows::Hold row;
   row.id = {.db = 0, .token = token, .key = key};
   row.claim.owner = "worker-1:4711:0123456789abcdef01";
   row.claim.lease_ms = 30'000;
   return row;
 }
 
-void Encode(benchmark::State& state, rows::Hold row) {
+void Encode(benchmark::State& state, fairlock::rows::Hold row) {
   const std::vector<std::string> keys = Keys();
   RecordWriter record;
   for (auto _ : state) {
@@ -48,7 +48,7 @@ void EncodePlainHold(benchmark::State& state) { Encode(state, Hold("", 0)); }
 BENCHMARK(EncodePlainHold);
 
 void EncodeHoldWithOptions(benchmark::State& state) {
-  rows::Hold row = Hold("", 0);
+  fairlock::rows::Hold row = Hold("", 0);
   row.claim.mode.limit = 3;
   row.claim.mode.is_limit_given = true;
   row.claim.label = "until_executed";
@@ -92,7 +92,7 @@ void DecodePlainHold(benchmark::State& state) {
   RecordWriter record;
   for (std::size_t i = 0; i < kRows; ++i) PutRow(record, Hold(keys[i], i));
   const std::string bytes(record.Seal(RecordKind::kBatch, 1, 0));
-  rows::Hold row;
+  fairlock::rows::Hold row;
   for (auto _ : state) {
     auto reader = RecordReader::Open(bytes, RecordKind::kBatch, 1, 0);
     Change change;

@@ -14,8 +14,8 @@
 #include "server/config/config_options.h"
 #include "server/config/config_values.h"
 #include "server/net/clock.h"
-#include "server/net/descriptor_limit.h"
-#include "server/net/listening_socket.h"
+#include "server/net/sockets/descriptor_limit.h"
+#include "server/net/sockets/listening_socket.h"
 #include "server/process/start_values.h"
 #include "server/process/version.h"
 #include "server/services/data_tools.h"
@@ -178,7 +178,7 @@ std::string Server::Start(bool initialises) {
   // Before any client can connect, so that a server that has accepted a client stops cleanly.
   StopOnSignals();
   if (std::string error = tls_.Start(config, http_.connections()); !error.empty()) return error;
-  if (std::string error = http_.Start(config, tls_.http_entrance()); !error.empty()) return error;
+  if (std::string error = http_.Start(config, tls_.http_handshakes()); !error.empty()) return error;
   MakeDataFolder(config);
   net::ListenResult listening = OpenSockets();
   if (!listening.error.empty()) return listening.error;
@@ -209,7 +209,7 @@ void Server::StartListening(std::vector<net::ListeningSocket> sockets) {
   std::vector<net::ListeningSocket> under_tls(first_tls, sockets.end());
   sockets.erase(first_tls, sockets.end());
   loop_.StartListening(std::move(sockets));
-  loop_.StartListening(std::move(under_tls), tls_.resp_entrance());
+  loop_.StartListening(std::move(under_tls), tls_.resp_handshakes());
 }
 
 void Server::NoteReady() {

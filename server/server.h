@@ -15,7 +15,7 @@
 #include "server/logging/logging.h"
 #include "server/logging/request_log.h"
 #include "server/logging/slow_lock_log.h"
-#include "server/net/turn_loop.h"
+#include "server/net/loop/turn_loop.h"
 #include "server/process/process_clock.h"
 #include "server/process/process_resources.h"
 #include "server/process/systemd_service.h"

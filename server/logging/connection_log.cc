@@ -4,11 +4,11 @@
 
 namespace fairlock::server {
 
-void ConnectionLog::NoteOpened(const command::ClientProfile& client) {
+void ConnectionLog::LogOpened(const command::ClientProfile& client) {
   log_.Debug("client {} connected from {}", client.id, client.address.peer);
 }
 
-void ConnectionLog::NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
+void ConnectionLog::LogClosed(const command::ClientProfile& client, net::CloseReason reason,
                                engine::TimeMs now) {
   log_.Debug("client {} from {} disconnected: {}", client.id, client.address.peer,
              net::NameOf(reason));
@@ -38,7 +38,7 @@ void ConnectionLog::LogClosed(LogThrottle& recurrence, std::string_view what,
   }
 }
 
-void ConnectionLog::NoteRefused(std::string_view peer, const net::Refusal& refusal,
+void ConnectionLog::LogRefused(std::string_view peer, const net::Refusal& refusal,
                                 engine::TimeMs now) {
   if (refusal.is_http) {
     if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
@@ -57,7 +57,7 @@ void ConnectionLog::NoteRefused(std::string_view peer, const net::Refusal& refus
   }
 }
 
-void ConnectionLog::NoteAcceptFailed(int error, engine::TimeMs now) {
+void ConnectionLog::LogAcceptFailed(int error, engine::TimeMs now) {
   if (const std::uint64_t count = accept_failed_.CountToLog(now); count > 0) {
     log_.Error(
         "cannot accept connections: {} ({} times); they wait; raise the limit of open files "
@@ -66,7 +66,7 @@ void ConnectionLog::NoteAcceptFailed(int error, engine::TimeMs now) {
   }
 }
 
-void ConnectionLog::NoteHandshakeFailed(std::string_view peer, std::string_view why,
+void ConnectionLog::LogHandshakeFailed(std::string_view peer, std::string_view why,
                                         engine::TimeMs now) {
   log_.Debug("TLS handshake with {} failed: {}", peer, Escaped(why));
   if (const std::uint64_t count = handshake_failed_.CountToLog(now); count > 0) {
@@ -74,7 +74,7 @@ void ConnectionLog::NoteHandshakeFailed(std::string_view peer, std::string_view 
   }
 }
 
-void ConnectionLog::NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) {
+void ConnectionLog::LogUnexpectedTls(std::string_view peer, engine::TimeMs now) {
   if (const std::uint64_t count = unexpected_tls_.CountToLog(now); count > 0) {
     log_.Warning("TLS clients on the port without TLS: {}, last {}; they should use tls_port",
                  count, peer);

@@ -17,14 +17,14 @@ class ConnectionLog final : public net::NetEvents {
 
   explicit ConnectionLog(Log& log) : log_(log) {}
 
-  void NoteOpened(const command::ClientProfile& client) override;
-  void NoteClosed(const command::ClientProfile& client, net::CloseReason reason,
+  void LogOpened(const command::ClientProfile& client) override;
+  void LogClosed(const command::ClientProfile& client, net::CloseReason reason,
                   engine::TimeMs now) override;
-  void NoteRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) override;
-  void NoteAcceptFailed(int error, engine::TimeMs now) override;
-  void NoteHandshakeFailed(std::string_view peer, std::string_view why,
+  void LogRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) override;
+  void LogAcceptFailed(int error, engine::TimeMs now) override;
+  void LogHandshakeFailed(std::string_view peer, std::string_view why,
                            engine::TimeMs now) override;
-  void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) override;
+  void LogUnexpectedTls(std::string_view peer, engine::TimeMs now) override;
 
  private:
   void LogClosed(LogThrottle& recurrence, std::string_view what,

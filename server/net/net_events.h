@@ -35,17 +35,17 @@ struct Refusal {
 // Implemented by the server, which logs, and faked in tests. Loop-confined; must not block.
 class NetEvents {
  public:
-  virtual void NoteOpened(const command::ClientProfile& client) = 0;
-  virtual void NoteClosed(const command::ClientProfile& client, CloseReason reason,
+  virtual void LogOpened(const command::ClientProfile& client) = 0;
+  virtual void LogClosed(const command::ClientProfile& client, CloseReason reason,
                           engine::TimeMs now) = 0;
-  virtual void NoteRefused(std::string_view peer, const Refusal& refusal, engine::TimeMs now) = 0;
+  virtual void LogRefused(std::string_view peer, const Refusal& refusal, engine::TimeMs now) = 0;
   // Accepting pauses for a moment; `error` is an errno.
-  virtual void NoteAcceptFailed(int error, engine::TimeMs now) = 0;
+  virtual void LogAcceptFailed(int error, engine::TimeMs now) = 0;
   // A TLS handshake failed.
-  virtual void NoteHandshakeFailed(std::string_view peer, std::string_view why,
+  virtual void LogHandshakeFailed(std::string_view peer, std::string_view why,
                                    engine::TimeMs now) = 0;
   // A client sent TLS to a port without TLS.
-  virtual void NoteUnexpectedTls(std::string_view peer, engine::TimeMs now) = 0;
+  virtual void LogUnexpectedTls(std::string_view peer, engine::TimeMs now) = 0;
 
  protected:
   ~NetEvents() = default;

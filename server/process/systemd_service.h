@@ -5,7 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 
-#include "server/net/listening_socket.h"
+#include "server/net/sockets/listening_socket.h"
 
 namespace fairlock::server {
 

@@ -12,7 +12,7 @@
 #include "dashboard/files.h"
 #include "server/config/bind_scope.h"
 #include "server/net/clock.h"
-#include "server/net/listening_socket.h"
+#include "server/net/sockets/listening_socket.h"
 
 namespace fairlock::server {
 
@@ -57,7 +57,7 @@ HttpService::HttpService(net::TurnLoop& loop, const Config& config, Log& log)
       api_({}, page_, figures_),
       connections_(loop, api_, static_cast<std::size_t>(config.http_max_clients)) {}
 
-std::string HttpService::Start(const Config& config, net::TlsEntrance* tls) {
+std::string HttpService::Start(const Config& config, net::TlsHandshakes* tls) {
   if (config.http_port == 0) return "";
   http::ApiOptions options{.host_names = config.http_hosts};
   if (!config.http_token_file.empty()) {
@@ -80,7 +80,7 @@ std::string HttpService::Start(const Config& config, net::TlsEntrance* tls) {
   for (const net::ListeningSocket& socket : listening.sockets) {
     log_.Info("{} on {}", tls == nullptr ? "HTTP" : "HTTPS", socket.name);
   }
-  net::ConnectionKeeper* const plain = &connections_;
+  net::ConnectionSink* const plain = &connections_;
   loop_.StartListening(std::move(listening.sockets), tls == nullptr ? plain : tls);
   NoteMinute();
   return "";

@@ -9,8 +9,8 @@
 #include "server/http/api.h"
 #include "server/http/figures.h"
 #include "server/logging/logging.h"
-#include "server/net/http_server.h"
-#include "server/net/turn_loop.h"
+#include "server/net/http/http_server.h"
+#include "server/net/loop/turn_loop.h"
 
 namespace fairlock::server {
 
@@ -21,8 +21,8 @@ class HttpService {
 
   // Opens the sockets, if HTTP is configured. With `tls`, clients are accepted there and passed on
   // to connections(). Returns an empty string, or the error and its remedy.
-  [[nodiscard]] std::string Start(const Config& config, net::TlsEntrance* tls);
-  net::TlsKeeper& connections() { return connections_; }
+  [[nodiscard]] std::string Start(const Config& config, net::TlsHandshakes* tls);
+  net::TlsConnectionSink& connections() { return connections_; }
   void Close();
 
  private:

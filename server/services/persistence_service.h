@@ -14,7 +14,7 @@
 #include "server/command/server_parts.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
-#include "server/net/turn_loop.h"
+#include "server/net/loop/turn_loop.h"
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
 

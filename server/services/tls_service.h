@@ -6,9 +6,9 @@
 
 #include "server/config/config.h"
 #include "server/logging/logging.h"
-#include "server/net/tls_context.h"
-#include "server/net/tls_entrance.h"
-#include "server/net/turn_loop.h"
+#include "server/net/loop/turn_loop.h"
+#include "server/net/tls/tls_context.h"
+#include "server/net/tls/tls_handshakes.h"
 
 namespace fairlock::server {
 
@@ -21,13 +21,13 @@ class TlsService {
   TlsService(net::TurnLoop& loop, Log& log) : loop_(loop), log_(log) {}
 
   // Reads the certificates, if TLS is configured. Returns an empty string, or the error.
-  [[nodiscard]] std::string Start(const Config& config, net::TlsKeeper& http);
+  [[nodiscard]] std::string Start(const Config& config, net::TlsConnectionSink& http);
   // Reloads the certificates for new handshakes; if one cannot be read, all stay unchanged.
   void Reload(const Config& config);
 
   // Null if TLS is not configured there.
-  net::TlsEntrance* resp_entrance() { return resp_.get(); }
-  net::TlsEntrance* http_entrance() { return http_.get(); }
+  net::TlsHandshakes* resp_handshakes() { return resp_.get(); }
+  net::TlsHandshakes* http_handshakes() { return http_.get(); }
 
  private:
   // Returns an empty string once all entrances have the certificates, or the error.
@@ -35,8 +35,8 @@ class TlsService {
 
   net::TurnLoop& loop_;
   Log& log_;
-  std::unique_ptr<net::TlsEntrance> resp_;
-  std::unique_ptr<net::TlsEntrance> http_;
+  std::unique_ptr<net::TlsHandshakes> resp_;
+  std::unique_ptr<net::TlsHandshakes> http_;
 };
 
 }  // namespace fairlock::server

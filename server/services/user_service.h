@@ -11,8 +11,8 @@
 #include "server/command/server_parts.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
-#include "server/net/listening_socket.h"
-#include "server/net/turn_loop.h"
+#include "server/net/loop/turn_loop.h"
+#include "server/net/sockets/listening_socket.h"
 
 namespace fairlock::server {
 

@@ -25,7 +25,7 @@
 #include "server/http/event_feed.h"
 #include "server/http/figures.h"
 #include "server/http/target.h"
-#include "server/net/http_messages.h"
+#include "server/net/http/http_messages.h"
 #include "tests/fuzz/play.h"
 #include "tests/unit/server/command/command_test_support.h"
 

@@ -65,6 +65,7 @@ PARTS = {
     "server/command": ("environment", "table", "statistics", "locks", "client", "pubsub",
                        "transactions", "delivery", "auth", "execution", "scripting", "",
                        "handlers"),
+    "server/net": ("", "sockets", "turn", "tls", "resp", "loop", "http"),
 }
 
 # How large a class may be: public functions and members. A larger one is added with its size, which

@@ -123,7 +123,7 @@ PLANTED = {
         ("docs/commands_intro.md", "| `SET` | `EXPIRE` and their kin | 1 |\n", 1),
         ("README.md", "# So many\n\nSo many connections wait.\n", 3),
         ("CHANGELOG.md", "- What a connection has cost of late.\n", 1),
-        ("docs/A.md", "more than its share of late (`WorkAccount`)\n", 1),
+        ("docs/A.md", "more than its share of late (`FairShareMeter`)\n", 1),
         ("CONTRIBUTING.md", "A reply that tells of a change.\n", 1),
         ("docs/A.md", "It is refused, as far\nas `deadlock_search` reaches.\n", 1),
         ("docs/A.md", "Nobody waits. Who polls has no place.\n", 1),

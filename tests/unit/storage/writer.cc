@@ -53,10 +53,10 @@ void Report(std::uint64_t batch) {
 // Batch n sets the key n modulo 50 and removes the one that is 25 further.
 void PutKey(RecordWriter& record, std::uint64_t key, std::uint64_t batch) {
   const std::string name = "key" + std::to_string(key);
-  rows::Hold row;
+  fairlock::rows::Hold row;
   row.id = {.token = key + 1, .key = name};
   row.claim.owner = std::string_view("owner of a lock in a test of crashes");
-  row.claim.lease_ms = static_cast<rows::DurationMs>(batch);
+  row.claim.lease_ms = static_cast<fairlock::rows::DurationMs>(batch);
   PutRow(record, row);
 }
 
@@ -72,7 +72,7 @@ std::map<std::uint64_t, std::uint64_t> StateAfter(std::uint64_t batch) {
 bool IsState(const RowTable& table, std::uint64_t batch) {
   std::map<std::uint64_t, std::uint64_t> found;
   for (const auto& [name, value] : table.rows()) {
-    rows::Hold row;
+    fairlock::rows::Hold row;
     if (!DecodeRow(name.second, value, row)) return false;
     found[row.id.token - 1] = static_cast<std::uint64_t>(row.claim.lease_ms);
   }

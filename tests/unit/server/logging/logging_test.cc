@@ -76,14 +76,14 @@ TEST_F(LogFile, IsNotFilledByWhatClientsDoAtWill) {
   auto log = Open("info");
   ConnectionLog connection_log(*log);
   for (int i = 0; i < 100; ++i)
-    connection_log.NoteRefused("127.0.0.1:5", {.connections_max = 10}, 1000 + i);
-  connection_log.NoteRefused("127.0.0.1:6", {.connections_max = 10},
+    connection_log.LogRefused("127.0.0.1:5", {.connections_max = 10}, 1000 + i);
+  connection_log.LogRefused("127.0.0.1:6", {.connections_max = 10},
                              1000 + ConnectionLog::kQuietMs);
   command::ClientProfile client;
   client.address.peer = "127.0.0.1:7";
   client.name = "evil\nname";
-  connection_log.NoteClosed(client, net::CloseReason::kOutputLimit, 1000);
-  connection_log.NoteClosed(client, net::CloseReason::kPeerClosed, 1000);
+  connection_log.LogClosed(client, net::CloseReason::kOutputLimit, 1000);
+  connection_log.LogClosed(client, net::CloseReason::kPeerClosed, 1000);
   log.reset();
   const std::string written = Written();
   EXPECT_EQ(std::ranges::count(written, '\n'), 3);

@@ -17,7 +17,7 @@
 
 #include "server/command/handlers/command_families.h"
 #include "server/net/clock.h"
-#include "server/net/listening_socket.h"
+#include "server/net/sockets/listening_socket.h"
 
 namespace fairlock::net {
 
@@ -33,12 +33,12 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-void RecordedEvents::NoteOpened(const command::ClientProfile&) {
+void RecordedEvents::LogOpened(const command::ClientProfile&) {
   const std::lock_guard lock(mutex_);
   ++opened_;
 }
 
-void RecordedEvents::NoteClosed(const command::ClientProfile&, CloseReason reason, engine::TimeMs) {
+void RecordedEvents::LogClosed(const command::ClientProfile&, CloseReason reason, engine::TimeMs) {
   const std::lock_guard lock(mutex_);
   close_reasons_.push_back(reason);
 }

@@ -13,8 +13,8 @@
 
 #include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
+#include "server/net/loop/turn_loop.h"
 #include "server/net/net_events.h"
-#include "server/net/turn_loop.h"
 
 namespace fairlock::net {
 
@@ -64,12 +64,12 @@ class NullEnvironment final : public command::Clock,
 // Thread-safe.
 class RecordedEvents final : public NetEvents {
  public:
-  void NoteOpened(const command::ClientProfile&) override;
-  void NoteClosed(const command::ClientProfile&, CloseReason reason, engine::TimeMs) override;
-  void NoteRefused(std::string_view, const Refusal&, engine::TimeMs) override {}
-  void NoteAcceptFailed(int, engine::TimeMs) override {}
-  void NoteHandshakeFailed(std::string_view, std::string_view, engine::TimeMs) override {}
-  void NoteUnexpectedTls(std::string_view, engine::TimeMs) override {}
+  void LogOpened(const command::ClientProfile&) override;
+  void LogClosed(const command::ClientProfile&, CloseReason reason, engine::TimeMs) override;
+  void LogRefused(std::string_view, const Refusal&, engine::TimeMs) override {}
+  void LogAcceptFailed(int, engine::TimeMs) override {}
+  void LogHandshakeFailed(std::string_view, std::string_view, engine::TimeMs) override {}
+  void LogUnexpectedTls(std::string_view, engine::TimeMs) override {}
 
   std::size_t opened() const;
   std::vector<CloseReason> close_reasons() const;

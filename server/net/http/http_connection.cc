@@ -1,0 +1,235 @@
+#include "server/net/http/http_connection.h"
+
+#include <algorithm>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <cassert>
+#include <utility>
+
+#include "server/http/answers.h"
+#include "server/http/event_feed.h"
+#include "server/net/http/http_messages.h"
+#include "server/net/http/web_socket_connection.h"
+#include "server/persist/state_log.h"
+
+namespace fairlock::net {
+
+namespace beast = boost::beast;
+namespace beast_http = boost::beast::http;
+
+HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& keeper,
+                               HttpStream stream, command::ClientAddress address)
+    : turn_(turn),
+      api_(api),
+      keeper_(keeper),
+      stream_(std::move(stream)),
+      address_(std::move(address)),
+      commands_(turn.server, address_, turn.now, [this] {
+        if (caller_ != Caller::kCompared) return;
+        caller_ = Caller::kToldOf;
+        turn_.tasks.push_back(this);
+      }) {}
+
+HttpConnection::~HttpConnection() { assert(is_closed_); }
+
+void HttpConnection::Close() {
+  if (std::exchange(is_closed_, true)) return;
+  const auto self = shared_from_this();  // its keeper lets go of it
+  job_.reset();
+  turn_.Drop(this);
+  commands_.Detach(turn_.now);
+  stream_.Close();
+  keeper_.Forget(this);
+}
+
+void HttpConnection::Read() {
+  parser_.emplace();
+  parser_->header_limit(kHeaderBytesMax);
+  parser_->body_limit(kBodyBytesMax);
+  if (buffer_.size() > 0) return ReadHeader();
+  idle_since_ = std::chrono::steady_clock::now();
+  stream_.next_layer().expires_after(kIdleMax);
+  // A request which has begun has less time than one that has not.
+  stream_.async_read_some(
+      buffer_.prepare(kHeaderBytesMax),
+      [self = shared_from_this()](const beast::error_code& error, std::size_t bytes) {
+        if (self->is_closed_) return;
+        if (error) return self->Close();
+        self->buffer_.commit(bytes);
+        self->ReadHeader();
+      });
+}
+
+void HttpConnection::ReadHeader() {
+  idle_since_.reset();
+  stream_.next_layer().expires_after(kTimeMax);
+  beast_http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+        if (error) {
+          self->OnRequest(error);
+        } else {
+          self->ReadBody();
+        }
+      });
+}
+
+void HttpConnection::ReadBody() {
+  beast_http::async_read(stream_, buffer_, *parser_,
+                         [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                           self->OnRequest(error);
+                         });
+}
+
+void HttpConnection::OnRequest(const beast::error_code& error) {
+  if (is_closed_) return;
+  if (error) return RefuseUnread(error);
+  is_head_ = parser_->get().method() == beast_http::verb::head;
+  is_kept_alive_ = parser_->get().keep_alive();
+  stream_.next_layer().expires_never();
+  caller_ = Caller::kUnknown;
+  turn_.tasks.push_back(this);
+}
+
+void HttpConnection::RefuseUnread(const beast::error_code& error) {
+  is_kept_alive_ = false;
+  if (error == beast_http::error::header_limit) {
+    return Send(http::Refusal(431, "ERR", "the header is larger than 8 KB"));
+  }
+  if (error == beast_http::error::body_limit) {
+    return Send(http::Refusal(413, "ERR", "the body is larger than 64 KB"));
+  }
+  const bool is_broken =
+      error.category() == beast_http::make_error_code(beast_http::error::bad_method).category();
+  if (is_broken && error != beast_http::error::end_of_stream &&
+      error != beast_http::error::partial_message) {
+    return Send(http::Refusal(400, "ERR", "this is not HTTP: " + error.message()));
+  }
+  Close();
+}
+
+void HttpConnection::TakeTurn(engine::TimeMs now) {
+  const auto self = shared_from_this();
+  if (commands_.is_killed()) return Close();
+  if (answer_) return SendWhenKept();
+  if (job_ == nullptr) {
+    if (auto refusal = RefusalOfHeaders(parser_->get())) {
+      is_kept_alive_ = false;
+      return Send(*std::move(refusal));
+    }
+    const http::Request request = ToRequest(parser_->get());
+    if (!Identify(request, now)) return;
+    if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(request, now);
+    http::Outcome outcome = api_.Take(request, commands_, now);
+    if (http::Answer* answer = std::get_if<http::Answer>(&outcome)) {
+      return Conclude(std::move(*answer));
+    }
+    job_ = std::move(std::get<std::unique_ptr<http::Job>>(outcome));
+  }
+  std::optional<http::Answer> answer = job_->Step(now);
+  if (!answer) return turn_.tasks.push_back(this);
+  job_.reset();
+  Conclude(*std::move(answer));
+}
+
+bool HttpConnection::Identify(const http::Request& request, engine::TimeMs now) {
+  if (caller_ == Caller::kUnknown) {
+    const bool is_asked = api_.DependsOnCaller(request, commands_);
+    if (is_asked && !commands_.Identify(request.authorization, now)) {
+      caller_ = Caller::kCompared;
+      return false;
+    }
+  } else {
+    commands_.EndLogIn();
+  }
+  caller_ = Caller::kKnown;
+  return true;
+}
+
+void HttpConnection::Conclude(http::Answer answer) {
+  answer_ = std::move(answer);
+  answer_batch_ = 0;
+  if (commands_.TakeStateDependency() && turn_.keeper != nullptr) {
+    answer_batch_ = turn_.keeper->Seal(turn_.now);
+  }
+  SendWhenKept();
+}
+
+void HttpConnection::SendWhenKept() {
+  if (turn_.keeper != nullptr && answer_batch_ > turn_.keeper->completed_batch()) {
+    return turn_.held_tasks.push_back(this);
+  }
+  Send(*std::exchange(answer_, std::nullopt));
+}
+
+void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) {
+  http::Answer refusal;
+  const access::User* user = api_.Admit(request, http::Access::kRead, commands_, refusal);
+  if (user == nullptr) return Send(std::move(refusal));
+  const std::optional<std::string> match = WebSocketConnection::MatchOf(request.target);
+  if (!match) {
+    return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));
+  }
+  auto feed = std::make_unique<http::EventFeed>(
+      turn_.server, http::EventFeed::Watcher{.address = address_, .user = *user, .match = *match},
+      now);
+  if (feed->error()) {
+    refusal = http::RefusalOf(*feed->error());
+    feed->Detach(now);
+    return Send(std::move(refusal));
+  }
+  auto next =
+      std::make_shared<WebSocketConnection>(turn_, keeper_, std::move(stream_), std::move(feed));
+  keeper_.Keep(next);
+  next->Start(parser_->release());
+  Close();
+}
+
+void HttpConnection::Send(http::Answer answer) {
+  // An idle connection belongs to no user.
+  commands_.Forget();
+  response_ = ToResponse(std::move(answer), is_kept_alive_);
+  if (is_head_) {
+    // The length stays that of the body which is left out.
+    response_.body().clear();
+  }
+  stream_.next_layer().expires_after(kTimeMax);
+  beast_http::async_write(stream_, response_,
+                          [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                            self->OnSent(error);
+                          });
+}
+
+void HttpConnection::OnSent(const beast::error_code& error) {
+  if (is_closed_) return;
+  if (error) return Close();
+  response_ = {};
+  if (is_kept_alive_) return Read();
+  stream_.next_layer().expires_after(kLingerMax);
+  End();
+}
+
+void HttpConnection::End() {
+  if (stream_.is_tls()) {
+    return stream_.async_shutdown(
+        [self = shared_from_this()](const beast::error_code&) { self->Close(); });
+  }
+  beast::error_code ignored;
+  stream_.next_layer().socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+  Linger();
+}
+
+// What was sent and not read would make the kernel throw away the answer.
+void HttpConnection::Linger() {
+  buffer_.clear();
+  stream_.async_read_some(buffer_.prepare(kHeaderBytesMax),
+                          [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                            if (self->is_closed_) return;
+                            if (error) return self->Close();
+                            self->Linger();
+                          });
+}
+
+}  // namespace fairlock::net

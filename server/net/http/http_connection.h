@@ -1,0 +1,100 @@
+// One HTTP connection: reads requests, has them answered in a turn, writes the answers.
+#pragma once
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/http/api.h"
+#include "server/http/command_caller.h"
+#include "server/net/http/http_peer.h"
+#include "server/net/http/http_stream.h"
+#include "server/net/turn/turn.h"
+
+namespace fairlock::net {
+
+// Told when a connection ends or becomes another one.
+class HttpConnectionOwner {
+ public:
+  virtual void Forget(const HttpPeer* peer) = 0;
+  virtual void Keep(std::shared_ptr<HttpPeer> peer) = 0;
+
+ protected:
+  ~HttpConnectionOwner() = default;
+};
+
+// Answers one request after the other. Kept alive by its keeper until it closes, and by its pending
+// operation. Loop-confined.
+class HttpConnection final : public HttpPeer,
+                             public TurnTask,
+                             public std::enable_shared_from_this<HttpConnection> {
+ public:
+  static constexpr std::size_t kHeaderBytesMax = 8 * 1024;
+  static constexpr std::size_t kBodyBytesMax = 64 * 1024;
+  // For a whole request from its first byte, and for the whole answer to be taken.
+  static constexpr std::chrono::seconds kTimeMax{15};
+  // Until a request begins.
+  static constexpr std::chrono::seconds kIdleMax{75};
+  // For a peer to see the last answer and to close.
+  static constexpr std::chrono::seconds kLingerMax{2};
+
+  HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& keeper, HttpStream stream,
+                 command::ClientAddress address);
+  ~HttpConnection() override;
+
+  void Start() { Read(); }
+  void Close() override;
+  std::optional<std::chrono::steady_clock::time_point> IdleSince() const override {
+    return idle_since_;
+  }
+
+  void TakeTurn(engine::TimeMs now) override;
+
+ private:
+  using Message = boost::beast::http::request<boost::beast::http::string_body>;
+  using Response = boost::beast::http::response<boost::beast::http::string_body>;
+
+  // Whether the user that made the request being answered is known.
+  enum class Caller : std::uint8_t { kUnknown, kCompared, kToldOf, kKnown };
+
+  void Read();
+  void ReadHeader();
+  void ReadBody();
+  void OnRequest(const boost::beast::error_code& error);
+  void RefuseUnread(const boost::beast::error_code& error);
+  // False: a password is being compared.
+  bool Identify(const http::Request& request, engine::TimeMs now);
+  void TakeOver(const http::Request& request, engine::TimeMs now);
+  void Conclude(http::Answer answer);
+  // A response that reveals locks waits until their state is stored.
+  void SendWhenKept();
+  void Send(http::Answer answer);
+  void OnSent(const boost::beast::error_code& error);
+  void End();
+  void Linger();
+
+  Turn& turn_;
+  const http::Api& api_;
+  HttpConnectionOwner& keeper_;
+  HttpStream stream_;
+  const command::ClientAddress address_;
+  http::CommandCaller commands_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  std::unique_ptr<http::Job> job_;
+  std::optional<http::Answer> answer_;  // while it waits for the journal
+  std::uint64_t answer_batch_ = 0;
+  Response response_;
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;  // while no request has begun
+  Caller caller_ = Caller::kUnknown;
+  bool is_head_ = false;
+  bool is_kept_alive_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,71 @@
+#include "server/net/http/http_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <utility>
+
+namespace fairlock::net {
+
+namespace {
+
+boost::asio::ip::tcp FamilyOf(int descriptor) {
+  int family = AF_INET;
+  socklen_t bytes = sizeof family;
+  getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
+  return family == AF_INET6 ? boost::asio::ip::tcp::v6() : boost::asio::ip::tcp::v4();
+}
+
+}  // namespace
+
+void HttpServer::TakeConnection(int descriptor, command::ClientAddress address) {
+  Take(descriptor, nullptr, std::move(address));
+}
+
+void HttpServer::TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) {
+  Take(tls->socket(), tls->Release(), std::move(address));
+}
+
+void HttpServer::MakeRoom() {
+  std::shared_ptr<HttpPeer> longest;
+  for (const auto& [key, peer] : peers_) {
+    const auto since = peer->IdleSince();
+    if (since && (longest == nullptr || *since < *longest->IdleSince())) longest = peer;
+  }
+  if (longest != nullptr) longest->Close();
+}
+
+void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress address) {
+  boost::system::error_code error;
+  boost::asio::ip::tcp::socket socket(loop_.io_context());
+  if (!is_closed_ && peers_.size() >= connections_max_) {
+    MakeRoom();
+    Turn& turn = loop_.turn();
+    ++turn.server.statistics.counters.connections_rejected;
+    turn.events.LogRefused(address.peer, {.is_http = true, .connections_max = connections_max_},
+                            turn.now);
+  }
+  if (!is_closed_ && peers_.size() < connections_max_) {
+    socket.assign(FamilyOf(descriptor), descriptor, error);
+  }
+  if (error || !socket.is_open()) {
+    close(descriptor);
+    return;
+  }
+  const auto connection = std::make_shared<HttpConnection>(
+      loop_.turn(), api_, *this, HttpStream(std::move(socket), std::move(ssl)), std::move(address));
+  Keep(connection);
+  connection->Start();
+}
+
+void HttpServer::Close() {
+  is_closed_ = true;
+  // Each makes itself forgotten.
+  while (!peers_.empty()) {
+    const std::shared_ptr<HttpPeer> peer = peers_.begin()->second;
+    peer->Close();
+  }
+}
+
+}  // namespace fairlock::net

@@ -1,0 +1,105 @@
+#include "server/net/http/web_socket_connection.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/error.hpp>
+#include <cassert>
+#include <utility>
+
+#include "server/http/target.h"
+#include "server/persist/state_log.h"
+
+namespace fairlock::net {
+
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+
+namespace {
+
+constexpr std::size_t kMessageBytesMax = 1024;
+
+}  // namespace
+
+WebSocketConnection::WebSocketConnection(Turn& turn, HttpConnectionOwner& keeper,
+                                         HttpStream stream, std::unique_ptr<http::EventFeed> feed)
+    : turn_(turn), keeper_(keeper), stream_(std::move(stream)), feed_(std::move(feed)) {
+  feed_->set_notice([this] { EnterTurn(); });
+  // Pings a silent client, and closes the connection if it does not answer.
+  stream_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
+  stream_.read_message_max(kMessageBytesMax);
+}
+
+WebSocketConnection::~WebSocketConnection() { assert(is_closed_); }
+
+std::optional<std::string> WebSocketConnection::MatchOf(std::string_view target) {
+  const std::optional<http::Target> parsed = http::ParseTarget(target);
+  if (!parsed || parsed->segments != std::vector<std::string>{"api", "v1", "events"}) {
+    return std::nullopt;
+  }
+  const std::string* match = parsed->FindParameter("match");
+  return match == nullptr ? "*" : *match;
+}
+
+void WebSocketConnection::Start(beast::http::request<beast::http::string_body> request) {
+  request_ = std::move(request);
+  stream_.async_accept(request_, [self = shared_from_this()](const beast::error_code& error) {
+    self->OnAccepted(error);
+  });
+}
+
+void WebSocketConnection::OnAccepted(const beast::error_code& error) {
+  if (error || is_closed_) return Close();
+  is_open_ = true;
+  stream_.text(true);
+  EnterTurn();
+  Read();
+}
+
+void WebSocketConnection::Read() {
+  stream_.async_read(received_,
+                     [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                       if (error) return self->Close();
+                       self->received_.clear();
+                       if (!self->is_closed_) self->Read();
+                     });
+}
+
+void WebSocketConnection::EnterTurn() {
+  if (is_closed_ || std::exchange(is_in_turn_, true)) return;
+  turn_.tasks.push_back(this);
+}
+
+void WebSocketConnection::TakeTurn(engine::TimeMs) {
+  const auto self = shared_from_this();
+  is_in_turn_ = false;
+  if (feed_->is_over()) return Close();
+  if (!is_open_ || is_sending_) return;
+  if (sending_.empty()) {
+    sending_ = feed_->TakeEvents();
+    if (sending_.empty()) return;
+    const bool is_news = feed_->TakeStateDependency() && turn_.keeper != nullptr;
+    batch_ = is_news ? turn_.keeper->Seal(turn_.now) : 0;
+  }
+  if (turn_.keeper != nullptr && batch_ > turn_.keeper->completed_batch()) {
+    is_in_turn_ = true;
+    return turn_.held_tasks.push_back(this);
+  }
+  is_sending_ = true;
+  stream_.async_write(boost::asio::buffer(sending_),
+                      [self = shared_from_this()](const beast::error_code& error, std::size_t) {
+                        if (error) return self->Close();
+                        self->sending_.clear();
+                        self->is_sending_ = false;
+                        self->EnterTurn();
+                      });
+}
+
+void WebSocketConnection::Close() {
+  if (std::exchange(is_closed_, true)) return;
+  const auto self = shared_from_this();  // its keeper lets go of it
+  turn_.Drop(this);
+  feed_->Detach(turn_.now);
+  beast::get_lowest_layer(stream_).close();
+  keeper_.Forget(this);
+}
+
+}  // namespace fairlock::net

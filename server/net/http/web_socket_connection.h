@@ -1,0 +1,62 @@
+// Events of locks over one WebSocket.
+#pragma once
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/http/event_feed.h"
+#include "server/net/http/http_connection.h"
+#include "server/net/http/http_stream.h"
+#include "server/net/turn/turn.h"
+
+namespace fairlock::net {
+
+// Writes what has gathered since the last write, as one text: a JSON array of events. Who reads too
+// slowly is closed. What it sends is ignored. Kept alive by its keeper until it closes, and by its
+// pending operations. Loop-confined.
+class WebSocketConnection final : public HttpPeer,
+                                  public TurnTask,
+                                  public std::enable_shared_from_this<WebSocketConnection> {
+ public:
+  WebSocketConnection(Turn& turn, HttpConnectionOwner& keeper, HttpStream stream,
+                      std::unique_ptr<http::EventFeed> feed);
+  ~WebSocketConnection() override;
+
+  // The glob of keys that the target asks for; none: it asks for something else.
+  static std::optional<std::string> MatchOf(std::string_view target);
+
+  void Start(boost::beast::http::request<boost::beast::http::string_body> request);
+  void Close() override;
+  std::optional<std::chrono::steady_clock::time_point> IdleSince() const override {
+    return std::nullopt;
+  }
+
+  void TakeTurn(engine::TimeMs now) override;
+
+ private:
+  void OnAccepted(const boost::beast::error_code& error);
+  void Read();
+  void EnterTurn();
+
+  Turn& turn_;
+  HttpConnectionOwner& keeper_;
+  boost::beast::websocket::stream<HttpStream> stream_;
+  const std::unique_ptr<http::EventFeed> feed_;
+  boost::beast::http::request<boost::beast::http::string_body> request_;
+  boost::beast::flat_buffer received_;
+  std::string sending_;      // until it is sent
+  std::uint64_t batch_ = 0;  // that must be complete before it is
+  bool is_sending_ = false;
+  bool is_in_turn_ = false;
+  bool is_open_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,250 @@
+#include "server/net/tls/tls_handshakes.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <utility>
+
+#include "server/net/sockets/descriptor.h"
+
+namespace fairlock::net {
+
+namespace {
+
+constexpr char kTlsHandshakeRecord = 0x16;
+constexpr int kPriorityBelowLoop = 5;
+constexpr std::string_view kNoTls = "it does not speak TLS";
+
+void AnswerPlainly(int socket, std::string_view answer) {
+  [[maybe_unused]] const ssize_t sent =
+      ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// What was sent and not read would reset the connection, and the peer might not see why it ends.
+void EndInGoodOrder(int socket) {
+  constexpr int kReadsMax = 16;
+  char bytes[4096];
+  ::shutdown(socket, SHUT_WR);
+  for (int i = 0; i < kReadsMax; ++i) {
+    if (::recv(socket, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0) return;
+  }
+}
+
+// An open descriptor.
+class OwnedDescriptor {
+ public:
+  explicit OwnedDescriptor(int descriptor) : descriptor_(descriptor) {}
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  OwnedDescriptor& operator=(OwnedDescriptor&&) = delete;
+  ~OwnedDescriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  int number() const { return descriptor_; }
+  int Release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+struct TlsHandshakes::Outcome {
+  OwnedDescriptor socket;
+  std::unique_ptr<TlsSocket> tls;  // null: it failed
+  command::ClientAddress address;
+  std::string failure;
+};
+
+// One of them, on the thread. Kept alive by its pending operations.
+class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Handshake> {
+ public:
+  Handshake(TlsHandshakes& entrance, OwnedDescriptor socket, command::ClientAddress address)
+      : loop_(entrance.loop_),
+        entrance_(entrance.self_),
+        thread_side_(entrance),
+        options_(entrance.options_),
+        socket_(std::move(socket)),
+        readiness_(entrance.io_, socket_.number()),
+        deadline_(entrance.io_, options_.handshake_max),
+        address_(std::move(address)) {}
+  Handshake(const Handshake&) = delete;
+  Handshake& operator=(const Handshake&) = delete;
+  ~Handshake() {
+    if (readiness_.is_open()) readiness_.release();
+  }
+
+  void Start(const TlsContext& context) {
+    ++thread_side_.under_way_;
+    place_ = thread_side_.silent_.insert(thread_side_.silent_.end(), this);
+    SslHandle ssl = context.NewConnection();
+    if (ssl == nullptr) return End("there is no memory for it");
+    tls_ = std::make_unique<TlsSocket>(std::move(ssl), socket_.number());
+    deadline_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+      if (!error) self->End("it took too long");
+    });
+    Await(Descriptor::wait_read);
+    thread_side_.MakeRoom();
+  }
+
+  std::chrono::steady_clock::time_point begun_at() const { return begun_at_; }
+
+  // It has sent something, or hung up; whoever handles that may not have come to it yet.
+  bool IsActive() const {
+    char first = 0;
+    return ::recv(socket_.number(), &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+  }
+
+  void MarkAsActive() {
+    if (std::exchange(is_silent_, false)) thread_side_.silent_.erase(place_);
+  }
+
+  // The failure is a copy: what it was made of goes here.
+  void End(std::string failure) {
+    if (std::exchange(is_over_, true)) return;
+    MarkAsActive();
+    --thread_side_.under_way_;
+    deadline_.cancel();
+    readiness_.release();
+    if (!failure.empty()) {
+      tls_.reset();
+      EndInGoodOrder(socket_.number());
+    }
+    Outcome outcome{.socket = std::move(socket_),
+                    .tls = std::move(tls_),
+                    .address = std::move(address_),
+                    .failure = std::move(failure)};
+    boost::asio::post(loop_, [entrance = entrance_, outcome = std::move(outcome)]() mutable {
+      if (const auto alive = entrance.lock()) {
+        (*alive)->OnOutcome(std::move(outcome));
+      }
+    });
+  }
+
+ private:
+  void Await(Descriptor::wait_type what) {
+    readiness_.async_wait(what,
+                          [self = shared_from_this()](const boost::system::error_code& error) {
+                            if (!error && !self->is_over_) self->GoOn();
+                          });
+  }
+
+  void GoOn() {
+    MarkAsActive();
+    if (!std::exchange(is_known_as_tls_, true) && !BeginsAsTls()) {
+      AnswerPlainly(socket_.number(), options_.plain_answer);
+      return End(std::string(kNoTls));
+    }
+    switch (tls_->Shake()) {
+      case TlsSocket::Step::kDone:
+        return End("");
+      case TlsSocket::Step::kNeedsToRead:
+        return Await(Descriptor::wait_read);
+      case TlsSocket::Step::kNeedsToWrite:
+        return Await(Descriptor::wait_write);
+      case TlsSocket::Step::kFailed:
+        return End(tls_->failure());
+    }
+  }
+
+  // Also if nothing can be said: then the handshake finds out.
+  bool BeginsAsTls() const {
+    char first = 0;
+    return ::recv(socket_.number(), &first, 1, MSG_PEEK) != 1 || first == kTlsHandshakeRecord;
+  }
+
+  boost::asio::io_context& loop_;
+  const std::weak_ptr<TlsHandshakes*> entrance_;
+  TlsHandshakes& thread_side_;  // which is there as long as the thread runs
+  const TlsHandshakeOptions options_;
+  OwnedDescriptor socket_;
+  Descriptor readiness_;
+  boost::asio::steady_timer deadline_;
+  std::unique_ptr<TlsSocket> tls_;
+  command::ClientAddress address_;
+  const std::chrono::steady_clock::time_point begun_at_ = std::chrono::steady_clock::now();
+  std::list<Handshake*>::iterator place_;  // among the silent ones, as long as it is one
+  bool is_silent_ = true;
+  bool is_known_as_tls_ = false;
+  bool is_over_ = false;
+};
+
+TlsHandshakes::TlsHandshakes(boost::asio::io_context& io, Turn& turn, TlsConnectionSink& keeper,
+                         const TlsHandshakeOptions& options)
+    : loop_(io),
+      turn_(turn),
+      keeper_(keeper),
+      options_(options),
+      self_(std::make_shared<TlsHandshakes*>(this)),
+      io_(1),
+      silence_timer_(io_),
+      work_(boost::asio::make_work_guard(io_)),
+      thread_([this] {
+        // On Linux these are of this thread alone; where they may not be changed they stay. A
+        // thread of batch work does not interrupt another when it wakes.
+        const sched_param parameters{};
+        ::sched_setscheduler(0, SCHED_BATCH, &parameters);
+        ::setpriority(PRIO_PROCESS, 0, kPriorityBelowLoop);
+        io_.run();
+      }) {}
+
+TlsHandshakes::~TlsHandshakes() {
+  io_.stop();
+  thread_.join();
+}
+
+void TlsHandshakes::TakeConnection(int descriptor, command::ClientAddress address) {
+  if (keeper_.CountsByAddress()) {
+    if (turn_.addresses.IsFull(address.peer)) return Refuse(descriptor, address);
+    turn_.addresses.Add(address.peer);
+  }
+  ++handshakes_;
+  boost::asio::post(io_, [this, socket = OwnedDescriptor(descriptor), context = context_,
+                          address = std::move(address)]() mutable {
+    std::make_shared<Handshake>(*this, std::move(socket), std::move(address))->Start(*context);
+  });
+}
+
+void TlsHandshakes::MakeRoom() {
+  if (under_way_ < options_.handshakes_max) return;
+  while (!silent_.empty()) {
+    Handshake& oldest = *silent_.front();
+    const auto silent_until = oldest.begun_at() + options_.silence_max;
+    if (silent_until > std::chrono::steady_clock::now()) {
+      silence_timer_.expires_at(silent_until);
+      silence_timer_.async_wait([this](const boost::system::error_code& error) {
+        if (!error) MakeRoom();
+      });
+      return;
+    }
+    if (!oldest.IsActive()) return oldest.End("it said nothing, and others need the room");
+    oldest.MarkAsActive();
+  }
+}
+
+// Nothing can be said before the handshake.
+void TlsHandshakes::Refuse(int descriptor, const command::ClientAddress& address) {
+  ::close(descriptor);
+  ++turn_.server.statistics.counters.connections_rejected;
+  ++turn_.server.statistics.counters.rejected_by_address;
+  const Refusal refusal{.is_by_address = true, .connections_max = turn_.addresses.count_max()};
+  turn_.events.LogRefused(address.peer, refusal, turn_.now);
+}
+
+void TlsHandshakes::OnOutcome(Outcome outcome) {
+  --handshakes_;
+  if (keeper_.CountsByAddress()) turn_.addresses.Remove(outcome.address.peer);
+  if (outcome.tls == nullptr) {
+    return turn_.events.LogHandshakeFailed(outcome.address.peer, outcome.failure, turn_.now);
+  }
+  outcome.socket.Release();
+  keeper_.TakeTlsConnection(std::move(outcome.tls), std::move(outcome.address));
+}
+
+}  // namespace fairlock::net
