@@ -5,8 +5,6 @@
 
 #include "server/net/clock.h"
 #include "server/services/data_tools.h"
-#include "storage/data_folder/backup.h"
-#include "storage/data_folder/dated_backups.h"
 
 namespace fairlock::server {
 
@@ -43,18 +41,18 @@ PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoo
       loop_(loop),
       log_(log),
       hooks_(std::move(hooks)),
-      database_log_(std::make_shared<DatabaseLog>(log)) {}
+      database_log_(std::make_shared<DatabaseLog>(log)),
+      backups_(parts, loop.io_context(), log) {}
 
 PersistenceService::~PersistenceService() {
   if (reader_.joinable()) reader_.join();
-  if (backup_.joinable()) backup_.join();
   loop_.SetKeeper(nullptr, {});
   database_log_->Close();
 }
 
 void PersistenceService::Start(const Config& config, bool initialises,
                                std::vector<std::string> own_files) {
-  backup_folder_ = config.backup_dir;
+  backups_.set_folder(config.backup_dir);
   folder_ = DataFolderOf(config);
   options_ = {.durability = DurabilityOf(config),
               .flush_interval_ms = config.flush_interval,
@@ -155,36 +153,7 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
     return "locks are not kept, durability is none";
   }
   if (!state_log_) return "the locks are still being read; ask again soon";
-  if (backup_.joinable()) return "another one is being made";
-  backup_ = std::thread([this, request, client_id] {
-    auto made = std::make_shared<BackupMade>(MakeBackup(request));
-    boost::asio::post(loop_.io_context(), [this, made, client_id] { EndBackup(*made, client_id); });
-  });
-  return "";
-}
-
-// Runs on the backup thread.
-PersistenceService::BackupMade PersistenceService::MakeBackup(
-    const command::BackupRequest& request) const {
-  if (!request.path.empty()) {
-    const storage::Status status = storage::BackUp(home_->data(), request.path);
-    return {.path = status.ok() ? request.path : "", .error = status.message()};
-  }
-  const std::string& folder = request.folder.empty() ? backup_folder_ : request.folder;
-  storage::DatedBackup made = storage::BackUpDated(
-      home_->data(),
-      {.folder = folder, .unix_seconds = options_.unix_ms() / 1000, .kept_max = request.kept_max});
-  return {.path = std::move(made.path), .error = made.status.message(), .is_named_here = true};
-}
-
-void PersistenceService::EndBackup(const BackupMade& made, std::uint64_t client_id) {
-  backup_.join();
-  if (!made.path.empty()) log_.Info("backup made: {}", made.path);
-  if (!made.error.empty()) log_.Error("backup: {}", made.error);
-  command::Client* const client = parts_.clients.Find(client_id);
-  if (client == nullptr) return;
-  const std::string error = made.path.empty() ? "no backup was made: " + made.error : made.error;
-  parts_.replies.AnswerBackup(*client, error, made.is_named_here ? made.path : "");
+  return backups_.Start(home_->data(), request, client_id);
 }
 
 void PersistenceService::OnChange() {
@@ -196,12 +165,13 @@ void PersistenceService::OnChange() {
                error_);
     return hooks_.stop("storage has failed");
   }
-  if (!std::exchange(was_ready_, state.is_ready) && state.is_ready) {
+  const persist::StateLogState before = std::exchange(last_, state);
+  if (!before.is_ready && state.is_ready) {
     log_.Info("data folder {}: {} rows loaded, durability {}", folder_,
               state_log_->Figures().rows_loaded, NameOf(options_.durability));
     hooks_.ready();
   }
-  if (std::exchange(was_short_, state.is_short_of_space) == state.is_short_of_space) return;
+  if (before.is_short_of_space == state.is_short_of_space) return;
   if (state.is_short_of_space) {
     log_.Error("the disk of {} has less free space than min_free_disk: no new locks are granted",
                folder_);

@@ -17,6 +17,7 @@
 #include "server/net/loop/turn_loop.h"
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
+#include "server/services/backup_service.h"
 
 namespace fairlock::server {
 
@@ -58,36 +59,26 @@ class PersistenceService final : public command::Persistence {
   std::string error() const { return has_failed() ? state_log_->failure().message() : error_; }
 
   command::PersistenceReport Report() const override;
-  // Makes the backup on a dedicated thread, one at a time.
   std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id) override;
 
  private:
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
   void OnChange();
-  struct BackupMade {
-    std::string path;   // empty: no backup was made
-    std::string error;  // empty: no error
-    bool is_named_here = false;
-  };
-  BackupMade MakeBackup(const command::BackupRequest& request) const;
-  void EndBackup(const BackupMade& made, std::uint64_t client_id);
 
   command::ServerParts& parts_;
   net::TurnLoop& loop_;
   Log& log_;
   const PersistenceHooks hooks_;
   persist::StateLogOptions options_;
-  std::string folder_;         // the data folder; empty: nothing is stored
-  std::string backup_folder_;  // option backup_dir; empty: next to the data folder
+  std::string folder_;  // the data folder; empty: nothing is stored
   std::unique_ptr<storage::DataFolderHome> home_;
   std::optional<persist::StateLog> state_log_;
   std::string error_;
-  bool was_ready_ = false;
-  bool was_short_ = false;
+  persist::StateLogState last_;  // that was reported
   // Shared: after a failure the threads of the database outlive everything else.
   const std::shared_ptr<DatabaseLog> database_log_;
   std::thread reader_;
-  std::thread backup_;
+  BackupService backups_;  // destroyed before the folder that it reads
 };
 
 }  // namespace fairlock::server

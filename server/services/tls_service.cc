@@ -27,8 +27,9 @@ net::TlsOptions OptionsOf(const Config& config) {
           .ciphersuites = config.tls_ciphersuites};
 }
 
-std::unique_ptr<net::TlsHandshakes> MakeHandshakes(net::TurnLoop& loop, net::TlsConnectionSink& keeper,
-                                               const Config& config, std::string_view answer) {
+std::unique_ptr<net::TlsHandshakes> MakeHandshakes(net::TurnLoop& loop,
+                                                   net::TlsConnectionSink& keeper,
+                                                   const Config& config, std::string_view answer) {
   return std::make_unique<net::TlsHandshakes>(
       loop.io_context(), loop.turn(), keeper,
       net::TlsHandshakeOptions{

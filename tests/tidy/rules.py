@@ -86,7 +86,7 @@ LARGE_CLASSES = {
     "Grants": (12, 12, "a rule that uses many others"),
     "HttpConnection": (12, 17, "the request that is read and the answer that is written"),
     "Journal": (15, 31, "the batch being filled, the one being written, the snapshot and the log"),
-    "Keeper": (19, 36, "the batches, their syncs, the snapshot and what has failed"),
+    "StateLog": (14, 25, "the order of a turn: what is decided, handed over, complete, told"),
     "LoadedRows": (12, 12, "one table for each kind of row"),
     "LockEngine": (67, 10, "the facade: one function for each call of the engine"),
     "LockEntry": (13, 10, "both forms of a lock, with and without members"),

@@ -16,7 +16,9 @@ namespace fairlock::net {
 // On the loop's thread, in its turns. When there are as many as allowed, a new one takes the place
 // of the one that has asked for nothing the longest; if all are in use it is closed at once.
 // Loop-confined; destroyed before the loop.
-class HttpServer final : public ConnectionSink, public TlsConnectionSink, public HttpConnectionOwner {
+class HttpServer final : public ConnectionSink,
+                         public TlsConnectionSink,
+                         public HttpConnectionOwner {
  public:
   // `loop` and `api` must outlive it.
   HttpServer(TurnLoop& loop, const http::Api& api, std::size_t connections_max)

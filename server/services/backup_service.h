@@ -1,0 +1,52 @@
+// Makes backups of the data folder while the server runs.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "server/command/environment/environment.h"
+#include "server/command/server_parts.h"
+#include "server/logging/logging.h"
+#include "storage/data_folder/open_data.h"
+
+namespace fairlock::server {
+
+// One backup at a time, on a thread of its own. Loop-confined.
+class BackupService {
+ public:
+  // All arguments must outlive this object.
+  BackupService(command::ServerParts& parts, boost::asio::io_context& loop, Log& log)
+      : parts_(parts), loop_(loop), log_(log) {}
+  BackupService(const BackupService&) = delete;
+  BackupService& operator=(const BackupService&) = delete;
+  // Waits for the backup in progress.
+  ~BackupService();
+
+  // Where backups go whose request names no place; empty: next to the data folder.
+  void set_folder(std::string folder) { folder_ = std::move(folder); }
+
+  // The client is answered when the backup is made. Returns an error if it cannot be started.
+  // `data` must outlive this object.
+  std::string Start(const storage::OpenedData& data, const command::BackupRequest& request,
+                    std::uint64_t client_id);
+
+ private:
+  struct Made {
+    std::string path;   // empty: no backup was made
+    std::string error;  // empty: no error
+    bool is_named_here = false;
+  };
+  static Made Make(const storage::OpenedData& data, const command::BackupRequest& request,
+                   const std::string& folder);
+  void End(const Made& made, std::uint64_t client_id);
+
+  command::ServerParts& parts_;
+  boost::asio::io_context& loop_;
+  Log& log_;
+  std::string folder_;
+  std::thread thread_;
+};
+
+}  // namespace fairlock::server
