@@ -59,7 +59,7 @@ MAY_LINK = {
 PARTS = {
     "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
             "commands", ""),
-    "storage": ("", "records", "log", "rocksdb", "data_folder"),
+    "storage": ("", "etcd", "records", "log", "rocksdb", "data_folder"),
     "server/engine": ("containers", "api", "state", "rules", ""),
     "server": ("logging", "process", "config", "services", ""),
     "server/command": ("environment", "table", "statistics", "locks", "client", "pubsub",
@@ -115,7 +115,8 @@ LARGE_CLASSES = {
 # Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
 _SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h" \
            r"|openssl/ssl\.h"
-_FILES = r"fstream|filesystem|fcntl\.h|unistd\.h|sys/stat\.h|rocksdb/.*"
+_STORES = r"rocksdb/.*|grpc(pp)?/.*|etcd(\.grpc)?\.pb\.h"
+_FILES = rf"fstream|filesystem|fcntl\.h|unistd\.h|sys/stat\.h|{_STORES}"
 _AMBIENT = r"iostream|cstdio|chrono|ctime|time\.h|sys/time\.h|random|thread|mutex|atomic|future"
 _LIBRARIES = r"spdlog/.*|yaml-cpp/.*|CLI/.*|systemd/.*"
 OUTSIDE_HEADERS = {
@@ -129,14 +130,15 @@ OUTSIDE_HEADERS = {
     "server/persist": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/command": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
     "server/http": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
-    "server/net": r"rocksdb/.*|yaml-cpp/.*|CLI/.*",
-    "server": r"rocksdb/.*",
+    "server/net": rf"{_STORES}|yaml-cpp/.*|CLI/.*",
+    "server": _STORES,
     "storage": "|".join([_SOCKETS, r"yaml-cpp/.*|CLI/.*|systemd/.*"]),
 }
 
 # Where a clock may be read. A single file may be added with the reason beside it.
 CLOCK_FOLDERS = ("server/net/", "bench/", "tests/")
 CLOCK_FILES = {
+    "storage/etcd/deadline.cc": "a call to etcd is bounded over all its attempts",
     "cli/base/clock.cc": "a client has its own time: how long it waits, when it renews",
 }
 _CLOCK = re.compile(

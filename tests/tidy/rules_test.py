@@ -54,6 +54,7 @@ PLANTED = {
         ("storage/status.h", 'int x;\n#include "storage/records/b.h"\n', 2),
         ("storage/log/a.cc", '#include "storage/elsewhere/b.h"\n', 1),
         ("storage/elsewhere/a.cc", "", 1),
+        ("storage/etcd/a.h", '#include "storage/records/b.h"\n', 1),
         ("server/command/client/a.h", '#include "server/command/auth/b.h"\n', 1),
         ("server/command/auth/a.cc", 'int x;\n#include "server/command/server_parts.h"\n', 2),
         ("server/command/server_parts.h", '#include "server/command/handlers/b.h"\n', 1),
@@ -71,6 +72,7 @@ PLANTED = {
         ("server/engine/a.cc", "#include <boost/asio/buffer.hpp>\n", 1),
         ("server/command/a.cc", "#include <spdlog/spdlog.h>\n", 1),
         ("server/net/a.cc", "#include <rocksdb/db.h>\n", 1),
+        ("server/a.cc", "#include <grpcpp/grpcpp.h>\n", 1),
         ("storage/a.cc", "#include <boost/asio.hpp>\n", 1),
     ],
     "link-direction": [

@@ -1,0 +1,124 @@
+#include "storage/etcd/endpoint.h"
+
+#include <grpc/grpc.h>
+#include <grpc/support/log.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string_view>
+
+namespace fairlock::storage::etcd {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kMiB = 1'024 * 1'024;
+constexpr int kRequestBytesMax = 16 * kMiB;  // etcd's own limit is 1.5 MiB unless configured
+constexpr int kResponseBytesMax = 256 * kMiB;
+
+// gRPC reports every failed connection on standard error; the messages of our outcomes say the
+// same. A failed assertion of gRPC precedes an abort, so it is printed.
+void PrintAssertionsOnly(gpr_log_func_args* line) {
+  if (std::string_view(line->message).starts_with("assertion failed")) {
+    std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
+  }
+}
+
+grpc::ChannelArguments ChannelArgumentsOf(milliseconds connect_timeout) {
+  grpc::ChannelArguments arguments;
+  // gRPC must not repeat a request, look for proxies, or ask DNS for a configuration.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  // A connection of its own, not one that another client in this process has.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+
+  arguments.SetMaxSendMessageSize(kRequestBytesMax);
+  arguments.SetMaxReceiveMessageSize(kResponseBytesMax);
+
+  // Also sets TCP_USER_TIMEOUT, which ends a connection whose packets are not acknowledged.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 2'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 1'000);
+
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+  // For gRPC this is the time that an attempt to connect has.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   static_cast<int>(std::max(connect_timeout, milliseconds(1'000)).count()));
+  return arguments;
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.good() && !file.eof()) {
+    return Failed("cannot read " + path + ": " + std::strerror(errno));  // NOLINT(concurrency-*)
+  }
+  if (content.empty()) return Failed("cannot read " + path + ": it is empty");
+  return content;
+}
+
+}  // namespace
+
+GrpcRuntime::GrpcRuntime() {
+  static std::once_flag once;
+  std::call_once(once, [] { gpr_set_log_function(PrintAssertionsOnly); });
+  grpc_init();
+}
+
+GrpcRuntime::~GrpcRuntime() { grpc_shutdown_blocking(); }
+
+gpr_timespec FromNow(milliseconds time) { return gpr_time_from_millis(time.count(), GPR_TIMESPAN); }
+
+Result<Credentials> LoadCredentials(const EtcdOptions& options) {
+  Credentials credentials{.plain = grpc::InsecureChannelCredentials(), .tls = nullptr};
+  if (!std::ranges::any_of(options.endpoints, &EtcdEndpoint::is_tls)) return credentials;
+  const auto ca = ReadFile(options.ca_file);
+  const auto certificate = ReadFile(options.cert_file);
+  const auto key = ReadFile(options.key_file);
+  for (const auto* file : {&ca, &certificate, &key}) {
+    if (!file->ok()) return file->status();
+  }
+  credentials.tls = grpc::SslCredentials({.pem_root_certs = ca.value(),
+                                          .pem_private_key = key.value(),
+                                          .pem_cert_chain = certificate.value()});
+  return credentials;
+}
+
+Endpoint::Endpoint(const EtcdEndpoint& endpoint, const Credentials& credentials,
+                   milliseconds connect_timeout)
+    : address_(endpoint.address),
+      credentials_(endpoint.is_tls ? credentials.tls : credentials.plain),
+      connect_timeout_(connect_timeout) {
+  MakeChannel();
+}
+
+void Endpoint::MakeChannel() {
+  channel_ =
+      grpc::CreateCustomChannel(address_, credentials_, ChannelArgumentsOf(connect_timeout_));
+  kv_ = etcdserverpb::KV::NewStub(channel_);
+  watch_ = etcdserverpb::Watch::NewStub(channel_);
+  lease_ = etcdserverpb::Lease::NewStub(channel_);
+  cluster_ = etcdserverpb::Cluster::NewStub(channel_);
+  maintenance_ = etcdserverpb::Maintenance::NewStub(channel_);
+  auth_ = etcdserverpb::Auth::NewStub(channel_);
+}
+
+bool Endpoint::Connect(milliseconds time) {
+  if (channel_->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) MakeChannel();
+  const gpr_timespec end = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), FromNow(time));
+  auto state = channel_->GetState(true);
+  while (state == GRPC_CHANNEL_IDLE || state == GRPC_CHANNEL_CONNECTING) {
+    if (!channel_->WaitForStateChange(state, end)) return false;
+    state = channel_->GetState(true);
+  }
+  return true;
+}
+
+}  // namespace fairlock::storage::etcd

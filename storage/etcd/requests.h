@@ -1,0 +1,125 @@
+// What is asked of etcd and what it answers, as plain structs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "storage/etcd/outcome.h"
+
+namespace fairlock::storage::etcd {
+
+struct KeyValue {
+  std::string key = {};
+  std::string value = {};
+  std::int64_t create_revision = 0;  // 0: the key does not exist
+  std::int64_t mod_revision = 0;     // the revision of the last write
+  std::int64_t lease = 0;            // 0: none
+
+  bool operator==(const KeyValue&) const = default;
+};
+
+// Holds if the key has exactly this value or revision. A key that does not exist has revision 0.
+struct Compare {
+  enum class Target : std::uint8_t { kModRevision, kCreateRevision, kValue };
+
+  std::string key = {};
+  Target target = Target::kModRevision;
+  std::int64_t revision = 0;  // for kModRevision and kCreateRevision
+  std::string value = {};     // for kValue
+};
+
+struct Put {
+  std::string key = {};
+  std::string value = {};
+  std::int64_t lease = 0;
+};
+
+// An empty `range_end` means the key alone; otherwise all keys in [key, range_end).
+struct DeleteRange {
+  std::string key = {};
+  std::string range_end = {};
+};
+
+struct Get {
+  std::string key = {};
+  std::string range_end = {};
+  std::int64_t limit = 0;     // 0: no limit
+  std::int64_t revision = 0;  // 0: the newest; otherwise the state at that revision
+  bool keys_only = false;
+  bool serializable = false;  // answered by one member alone, so it may be stale
+};
+
+// The end of the range that holds every key with this prefix; an empty prefix means all keys.
+std::string EndOfPrefix(std::string_view prefix);
+
+using Operation = std::variant<Put, DeleteRange, Get>;
+
+// Executes `then` if every comparison holds, otherwise `otherwise`, at one revision.
+struct Txn {
+  std::vector<Compare> compares = {};
+  std::vector<Operation> then = {};
+  std::vector<Operation> otherwise = {};
+};
+
+// What every answer has. The fields after `message` are 0 unless etcd answered.
+struct Answer {
+  Outcome outcome = Outcome::kUnavailable;
+  std::string message =
+      {};  // why it did not succeed: one sentence for an operator; empty for kDone
+  std::uint64_t cluster_id = 0;
+  std::uint64_t member_id = 0;
+  std::int64_t revision = 0;  // of the store, when etcd executed the request
+};
+
+// kDone or kRefused mean that etcd executed the transaction. `found` has what the Gets of the
+// executed branch returned, in their order.
+struct TxnAnswer : Answer {
+  std::vector<KeyValue> found = {};
+};
+
+struct RangeAnswer : Answer {
+  std::vector<KeyValue> found = {};
+  bool more = false;       // the limit cut it off
+  std::int64_t count = 0;  // of all keys in the range, whatever the limit
+};
+
+struct LeaseAnswer : Answer {
+  std::int64_t id = 0;
+  std::int64_t ttl_s = 0;  // until it expires, unless it is renewed
+};
+
+struct StatusAnswer : Answer {
+  std::string version = {};
+  std::int64_t size_bytes = 0;         // of the database file
+  std::int64_t size_in_use_bytes = 0;  // of what compaction and deletion have left in it
+  std::uint64_t leader = 0;            // a member's id; 0: this member knows no leader
+  std::uint64_t raft_term = 0;
+  bool is_learner = false;
+};
+
+struct Member {
+  std::uint64_t id = 0;
+  std::string name = {};
+  std::vector<std::string> client_urls = {};
+  bool is_learner = false;
+};
+
+struct MembersAnswer : Answer {
+  std::vector<Member> members = {};
+};
+
+struct Alarm {
+  enum class Kind : std::uint8_t { kNoSpace, kCorrupt, kOther };
+
+  std::uint64_t member_id = 0;
+  Kind kind = Kind::kOther;
+};
+
+struct AlarmsAnswer : Answer {
+  std::vector<Alarm> alarms = {};
+};
+
+}  // namespace fairlock::storage::etcd
