@@ -37,7 +37,7 @@ bool ReadsWell(char how, ArgumentReader& reader) {
   };
   switch (how) {
     case 'k':
-      return fits(reader.Key(1).bytes, engine::kKeyBytesMax, 1);
+      return fits(reader.Key({.db = 1}).bytes, engine::kKeyBytesMax, 1);
     case 'o':
       return fits(reader.Owner("owner"), engine::kOwnerBytesMax, 1);
     case 'i':

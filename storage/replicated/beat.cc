@@ -1,0 +1,70 @@
+#include "storage/replicated/beat.h"
+
+#include <algorithm>
+#include <random>
+
+#include "storage/byte_coding.h"
+#include "storage/crc32c.h"
+
+namespace fairlock::storage::replicated {
+
+namespace {
+
+constexpr std::uint8_t kBeatVersion = 1;
+constexpr std::size_t kNameBytesMax = 255;
+
+}  // namespace
+
+RunId NewRunId() {
+  RunId run;
+  std::random_device random;
+  std::ranges::generate(run, [&] { return static_cast<char>(random()); });
+  return run;
+}
+
+std::string EncodeBeat(const Beat& beat) {
+  std::string bytes(2 + sizeof(RunId) + 5 * kVarintBytesMax + beat.leader.size() +
+                        beat.successor.size() + sizeof(std::uint32_t),
+                    '\0');
+  char* to = bytes.data();
+  *to++ = static_cast<char>(kBeatVersion);
+  *to++ = static_cast<char>(beat.state);
+  to = WriteVarint(to, beat.epoch);
+  to = WriteBytes(to, {beat.run.data(), beat.run.size()});
+  to = WriteVarint(WriteVarint(to, beat.sequence), beat.next_frame);
+  to = WriteString(WriteString(to, beat.leader), beat.successor);
+  const std::string_view content(bytes.data(), static_cast<std::size_t>(to - bytes.data()));
+  to = WriteFixed(to, MaskedCrc32c(ExtendCrc32c(0, content)));
+  bytes.resize(static_cast<std::size_t>(to - bytes.data()));
+  return bytes;
+}
+
+Result<Beat> DecodeBeat(std::string_view bytes) {
+  ByteReader reader(bytes);
+  const auto version = reader.Fixed<std::uint8_t>();
+  if (reader.ok() && version != kBeatVersion) {
+    return Refused("the register has format " + std::to_string(version) +
+                   ", and this version reads format " + std::to_string(kBeatVersion));
+  }
+  Beat beat;
+  const auto state = reader.Fixed<std::uint8_t>();
+  beat.state = static_cast<Beat::State>(state);
+  beat.epoch = reader.Varint();
+  const std::string_view run = reader.Bytes(sizeof(RunId));
+  if (reader.ok()) std::ranges::copy(run, beat.run.begin());
+  beat.sequence = reader.Varint();
+  beat.next_frame = reader.Varint();
+  beat.leader = reader.String();
+  beat.successor = reader.String();
+  const std::size_t content_bytes = bytes.size() - reader.rest_bytes();
+  const auto checksum = reader.Fixed<std::uint32_t>();
+  const bool is_state =
+      beat.state == Beat::State::kLeading || beat.state == Beat::State::kHandedOver;
+  const bool is_right = reader.AtEnd() && is_state && beat.leader.size() <= kNameBytesMax &&
+                        beat.successor.size() <= kNameBytesMax &&
+                        checksum == MaskedCrc32c(ExtendCrc32c(0, bytes.substr(0, content_bytes)));
+  if (!is_right) return Damaged("the register (the key `beat`) is damaged");
+  return beat;
+}
+
+}  // namespace fairlock::storage::replicated

@@ -1,0 +1,52 @@
+// The beat: the one value in etcd that decides who leads a partition.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/status.h"
+
+namespace fairlock::storage::replicated {
+
+// Identifies one run of one process: 16 random bytes. Two processes never share it, so a beat that
+// this process wrote cannot be mistaken for that of another one.
+using RunId = std::array<char, 16>;
+
+RunId NewRunId();
+
+// Every write of a leader replaces the beat, so the beat names the newest write. `sequence` rises
+// by one with each write and continues through take-overs; it shows whether etcd was restored from
+// an older backup.
+struct Beat {
+  enum class State : std::uint8_t {
+    kLeading = 1,
+    kHandedOver = 2,  // the leader has written everything and named a successor
+  };
+
+  std::uint64_t epoch = 0;  // rises by one with each take-over
+  RunId run{};              // of the leader
+  std::uint64_t sequence = 0;
+  std::uint64_t next_frame = 1;
+  State state = State::kLeading;
+  std::string leader;     // the name of the leader's node
+  std::string successor;  // with kHandedOver: the name of a node; empty: any
+
+  friend bool operator==(const Beat&, const Beat&) = default;
+};
+
+std::string EncodeBeat(const Beat& beat);
+Result<Beat> DecodeBeat(std::string_view bytes);
+
+// A beat as etcd has it. Revision 0: the key does not exist.
+struct SeenBeat {
+  std::int64_t revision = 0;  // the MOD revision of the key
+  std::string value;
+  Beat beat;
+
+  bool exists() const { return revision != 0; }
+  friend bool operator==(const SeenBeat&, const SeenBeat&) = default;
+};
+
+}  // namespace fairlock::storage::replicated

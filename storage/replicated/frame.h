@@ -1,0 +1,50 @@
+// Frames: the values in etcd that make up the replicated log.
+//
+// Records are written in groups, and a group takes effect as a whole. Its bytes are its records,
+// one after the other; a group that is too large for one value is cut into several frames. The last
+// frame completes the group, so a group whose last frame is missing was never acknowledged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/log/store.h"
+
+namespace fairlock::storage::replicated {
+
+// Of a whole frame. etcd accepts requests of 1.5 MiB by default.
+inline constexpr std::size_t kFrameBytesMax = std::size_t{1} << 20;
+
+// Appends the encoded record to the bytes of a group.
+void AppendRecord(std::string& group, const StoredRecord& record);
+
+// Cuts a group into frames, each with a checksum. A group without records has one frame, without
+// content.
+std::vector<std::string> FramesOf(std::string_view group,
+                                  std::size_t frame_bytes_max = kFrameBytesMax);
+
+// Passes on the records of a group. The status is that of the sink, or kDamaged.
+Status ReadRecords(std::string_view group, RecordSink& sink);
+
+// Puts groups together again from the frames of a log in their order.
+class GroupReader {
+ public:
+  // Takes the next frame. `name` names it in messages.
+  Status Add(std::string_view frame, std::string_view name);
+  // Whether the frame was the first of its group.
+  bool begins() const { return begins_; }
+  // Whether the frame completed a group, which is then available until the next Add.
+  bool is_complete() const { return is_complete_; }
+  const std::string& group() const { return group_; }
+
+ private:
+  std::string group_;
+  bool is_open_ = false;  // a group has begun and is not complete
+  bool begins_ = false;
+  bool is_complete_ = false;
+};
+
+}  // namespace fairlock::storage::replicated

@@ -1,0 +1,92 @@
+#include "storage/replicated/leadership.h"
+
+#include <cassert>
+#include <tuple>
+#include <utility>
+
+namespace fairlock::storage::replicated {
+
+namespace {
+
+bool IsBefore(const Beat& one, const Beat& other) {
+  return std::tie(one.epoch, one.sequence) < std::tie(other.epoch, other.sequence);
+}
+
+}  // namespace
+
+void Leadership::Doubts(Doubt doubt, TimeMs now) {
+  doubt_ = doubt;
+  heard_at_ = now;
+}
+
+void Leadership::SeeBeat(const SeenBeat& seen, TimeMs now) {
+  if (role_ != Role::kStandby) return;
+  const bool is_new = !has_seen_ || seen != seen_;
+  if (has_seen_ && IsBefore(seen.beat, highest_)) has_gone_back_ = true;
+  if (IsBefore(highest_, seen.beat)) highest_ = seen.beat;
+  seen_ = seen;
+  has_seen_ = true;
+  if (!is_new) return;
+  const bool is_handed_over = seen.beat.state == Beat::State::kHandedOver;
+  const bool is_for_this_node = seen.beat.successor.empty() || seen.beat.successor == options_.node;
+  const bool is_free = !seen.exists() || (is_handed_over && is_for_this_node);
+  Doubts(is_free ? Doubt::kGone : Doubt::kNone, now);
+}
+
+void Leadership::CanaryWritten(TimeMs now) {
+  // A beat that came meanwhile is an answer already.
+  const bool is_silent = doubt_ == Doubt::kNone && now >= heard_at_ + options_.silence_ms;
+  if (is_silent) Doubts(Doubt::kLast, now);
+}
+
+void Leadership::CanaryFailed(TimeMs now) { canary_at_ = now + options_.canary_pause_ms; }
+
+void Leadership::LeaderRefused(TimeMs now) {
+  if (role_ == Role::kStandby && has_seen_ && doubt_ != Doubt::kGone) Doubts(Doubt::kGone, now);
+}
+
+void Leadership::AcceptRestore(TimeMs now) {
+  has_gone_back_ = false;
+  highest_ = seen_.beat;
+  Doubts(doubt_, now);
+}
+
+void Leadership::TookOver(const SeenBeat& own, TimeMs now) {
+  assert(role_ == Role::kStandby);
+  role_ = Role::kLeader;
+  seen_ = own;
+  confirmed_at_ = now;
+}
+
+void Leadership::Confirm(TimeMs began_at) { confirmed_at_ = std::max(confirmed_at_, began_at); }
+
+TimeMs Leadership::TakeOverAt() const {
+  switch (doubt_) {
+    case Doubt::kGone:
+      return heard_at_ + rank_ms();
+    case Doubt::kLast:
+      return heard_at_ + options_.silence_ms + rank_ms();
+    case Doubt::kNone:
+      return kNever;
+  }
+  return kNever;
+}
+
+Leadership::Action Leadership::Next(TimeMs now) const {
+  if (role_ == Role::kLeader) {
+    return now >= confirmed_at_ + options_.beat_ms ? Action::kBeat : Action::kWait;
+  }
+  if (role_ == Role::kDeposed || !has_seen_ || has_gone_back_) return Action::kWait;
+  if (now >= TakeOverAt()) return Action::kTakeOver;
+  const bool is_silent = doubt_ == Doubt::kNone && now >= heard_at_ + options_.silence_ms;
+  return is_silent && now >= canary_at_ ? Action::kWriteCanary : Action::kWait;
+}
+
+TimeMs Leadership::Deadline(TimeMs now) const {
+  if (role_ == Role::kLeader) return std::max(confirmed_at_ + options_.beat_ms, now);
+  if (role_ == Role::kDeposed || !has_seen_ || has_gone_back_) return kNever;
+  if (doubt_ != Doubt::kNone) return std::max(TakeOverAt(), now);
+  return std::max({heard_at_ + options_.silence_ms, canary_at_, now});
+}
+
+}  // namespace fairlock::storage::replicated

@@ -1,0 +1,119 @@
+#include "storage/replicated/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace fairlock::storage::replicated {
+namespace {
+
+struct Taken {
+  RecordKind kind;
+  std::uint64_t generation;
+  std::uint64_t number;
+  std::string bytes;
+
+  friend bool operator==(const Taken&, const Taken&) = default;
+};
+
+class Collect final : public RecordSink {
+ public:
+  Status Take(const StoredRecord& record) override {
+    taken.push_back({record.kind, record.generation, record.number, std::string(record.bytes)});
+    return {};
+  }
+
+  std::vector<Taken> taken;
+};
+
+std::vector<Taken> ThreeRecords() {
+  return {{RecordKind::kBatch, 0, 17, "a batch"},
+          {RecordKind::kSlice, 3, 0, std::string(3'000, 's')},
+          {RecordKind::kBatch, 0, 18, ""}};
+}
+
+std::string GroupOf(const std::vector<Taken>& records) {
+  std::string group;
+  for (const Taken& record : records) {
+    AppendRecord(group, {record.kind, record.generation, record.number, record.bytes});
+  }
+  return group;
+}
+
+// The records of all complete groups in these frames; none if a frame is damaged.
+std::optional<std::vector<Taken>> RecordsIn(const std::vector<std::string>& frames) {
+  GroupReader reader;
+  Collect sink;
+  for (const std::string& frame : frames) {
+    if (!reader.Add(frame, "frame").ok()) return std::nullopt;
+    if (reader.is_complete() && !ReadRecords(reader.group(), sink).ok()) return std::nullopt;
+  }
+  return sink.taken;
+}
+
+TEST(ReplicatedFrame, AGroupComesBackFromFramesOfAnySize) {
+  const std::string group = GroupOf(ThreeRecords());
+  for (const std::size_t bytes_max : {7UL, 8UL, 100UL, group.size() + 5, group.size() + 6}) {
+    const std::vector<std::string> frames = FramesOf(group, bytes_max);
+    EXPECT_EQ(frames.size(), (group.size() + bytes_max - 7) / (bytes_max - 6)) << bytes_max;
+    for (const std::string& frame : frames) EXPECT_LE(frame.size(), bytes_max);
+    EXPECT_EQ(RecordsIn(frames), ThreeRecords()) << bytes_max;
+  }
+}
+
+TEST(ReplicatedFrame, AGroupWithoutRecordsIsOneFrame) {
+  const std::vector<std::string> frames = FramesOf("");
+  ASSERT_EQ(frames.size(), 1U);
+  EXPECT_EQ(RecordsIn(frames), std::vector<Taken>());
+}
+
+TEST(ReplicatedFrame, AGroupWithoutItsLastFrameHasNoEffect) {
+  std::vector<std::string> frames = FramesOf(GroupOf(ThreeRecords()), 1'000);
+  ASSERT_GT(frames.size(), 2U);
+  frames.pop_back();
+  EXPECT_EQ(RecordsIn(frames), std::vector<Taken>());
+  // The next leader's group follows the remains.
+  const std::vector<Taken> next = {{RecordKind::kBatch, 0, 17, "another batch 17"}};
+  frames.push_back(FramesOf(GroupOf(next)).front());
+  EXPECT_EQ(RecordsIn(frames), next);
+}
+
+TEST(ReplicatedFrame, AMissingFirstFrameIsDamage) {
+  std::vector<std::string> frames = FramesOf(GroupOf(ThreeRecords()), 1'000);
+  frames.erase(frames.begin());
+  EXPECT_EQ(RecordsIn(frames), std::nullopt);
+}
+
+TEST(ReplicatedFrame, EveryFlippedBitIsDamage) {
+  const std::string frame = FramesOf(GroupOf({{RecordKind::kBatch, 0, 1, "content"}})).front();
+  for (std::size_t bit = 0; bit < 8 * frame.size(); ++bit) {
+    std::string flipped = frame;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_EQ(RecordsIn({flipped}), std::nullopt) << bit;
+  }
+}
+
+TEST(ReplicatedFrame, EveryCutFrameIsDamage) {
+  const std::string frame = FramesOf(GroupOf({{RecordKind::kBatch, 0, 1, "content"}})).front();
+  for (std::size_t bytes = 0; bytes < frame.size(); ++bytes) {
+    EXPECT_EQ(RecordsIn({frame.substr(0, bytes)}), std::nullopt) << bytes;
+  }
+}
+
+TEST(ReplicatedFrame, RandomGroupsNeverCrashTheReader) {
+  std::mt19937_64 chance(1);
+  Collect sink;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string group = GroupOf(ThreeRecords());
+    for (int n = 0; n < 3; ++n) group[chance() % 40] = static_cast<char>(chance());
+    group.resize(chance() % group.size());
+    const Status status = ReadRecords(group, sink);
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kDamaged);
+  }
+}
+
+}  // namespace
+}  // namespace fairlock::storage::replicated
