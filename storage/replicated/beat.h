@@ -30,8 +30,8 @@ struct Beat {
   std::uint64_t sequence = 0;
   std::uint64_t next_frame = 1;
   State state = State::kLeading;
-  std::string leader;     // the name of the leader's node
-  std::string successor;  // with kHandedOver: the name of a node; empty: any
+  std::string leader = {};     // the name of the leader's node
+  std::string successor = {};  // with kHandedOver: the name of a node; empty: any
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
