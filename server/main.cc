@@ -1,6 +1,10 @@
 // The main program of fairlockd.
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -24,6 +28,7 @@ using fairlock::server::CommandLine;
 
 constexpr int kWrongOptions = 2;
 constexpr int kStorageFailed = 3;
+constexpr int kStartAgain = -1;  // never the status of the process
 
 int Fail(const std::string& error) {
   std::cerr << "fairlockd: " << error << '\n';
@@ -48,6 +53,8 @@ int RunServer(const CommandLine& line, std::span<const char* const> arguments,
       return EXIT_FAILURE;
     case fairlock::server::RunEnd::kStorageFailed:
       return kStorageFailed;
+    case fairlock::server::RunEnd::kDeposed:
+      return kStartAgain;
   }
   return EXIT_FAILURE;
 }
@@ -103,6 +110,11 @@ int main(int argc, char** argv) {
       return fairlock::server::PrintPasswordHash() ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kRun: {
       const int status = Serve(line, options);
+      // A fresh image, so that no state of the lost leadership is left.
+      if (status == kStartAgain) {
+        ::execv("/proc/self/exe", argv);
+        return Fail("cannot start again: " + std::string(std::strerror(errno)));
+      }
       // After a storage failure the database stays open and its threads still run.
       if (status == kStorageFailed) std::_Exit(status);
       return status;

@@ -190,7 +190,10 @@ std::string Server::Start(bool initialises) {
     log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
   // Requests get -LOADING until the data is read.
-  keeping_.Start(config, initialises, FilesOf(config, facts_.config_file));
+  const std::vector<std::string> own_files = FilesOf(config, facts_.config_file);
+  if (std::string error = keeping_.Start(config, initialises, own_files); !error.empty()) {
+    return error;
+  }
   StartListening(std::move(listening.sockets));
   systemd_.StartWatchdog();
   return "";
@@ -225,6 +228,8 @@ void Server::NoteReady() {
 
 RunEnd Server::Run() {
   loop_.Run();
+  if (keeping_.starts_again()) return RunEnd::kDeposed;
+  keeping_.HandOver();
   if (keeping_.has_failed()) {
     log_.Error("ended: {}", keeping_.error());
     return RunEnd::kStorageFailed;
@@ -360,6 +365,7 @@ void Server::RequestStop(const std::string& why) {
   log_.Info("stopping: {}; {} clients are connected", why, loop_.connections());
   sd_notify(0, "STOPPING=1");
   http_.Close();
+  keeping_.PrepareStop();
   loop_.RequestStop();
 }
 

@@ -26,7 +26,12 @@
 
 namespace fairlock::server {
 
-enum class RunEnd : std::uint8_t { kStopped, kNotLoaded, kStorageFailed };
+enum class RunEnd : std::uint8_t {
+  kStopped,
+  kNotLoaded,
+  kStorageFailed,
+  kDeposed,  // another node leads: the process starts again as a standby
+};
 
 // Used by one thread.
 class Server {

@@ -94,6 +94,18 @@ struct Config {
   std::int64_t restart_grace = 0;
   std::int64_t start_delay = 0;
 
+  std::string cluster_etcd;  // empty: a single server
+  std::string cluster_etcd_ca;
+  std::string cluster_etcd_cert;
+  std::string cluster_etcd_key;
+  std::string cluster_etcd_user;
+  std::string cluster_etcd_password_file;
+  std::string cluster_name;
+  std::string cluster_node;
+  std::string cluster_announce;
+  std::string cluster_keep_lines;
+  std::string cluster_compaction;
+
   std::string log_level;
   std::string log_file;
 };

@@ -266,6 +266,34 @@ constexpr auto kOptions = std::to_array<Option>({
      "How long no new lock is granted after a start that may have lost leases; the longest lease "
      "is always safe. Such starts are: with durability none, every start; with async, a start "
      "after a reboot without a clean stop; always, a start on a copy of the data."},
+    {"cluster_etcd", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd,
+     "Members of an etcd cluster, as host:2379,host:2379; https:// before a host uses TLS. The "
+     "server is then a node of a fleet: the locks are in etcd, and one node leads. Empty: a single "
+     "server."},
+    {"cluster_etcd_ca", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_ca,
+     "File with the CA certificates that sign those of etcd. Empty: the CAs of the machine."},
+    {"cluster_etcd_cert", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_cert,
+     "File with the certificate that the server shows to etcd. Empty: none."},
+    {"cluster_etcd_key", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_key,
+     "File with the private key of cluster_etcd_cert."},
+    {"cluster_etcd_user", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_user,
+     "User of etcd. Empty: etcd is used without a login."},
+    {"cluster_etcd_password_file", OptionType::kText, "", 0, 0, false, "",
+     &Config::cluster_etcd_password_file, "File with the password of cluster_etcd_user."},
+    {"cluster_name", OptionType::kText, "main", 0, 0, false, "", &Config::cluster_name,
+     "Name of the fleet, the same on all its nodes. Its keys in etcd begin with /fairlock/NAME/."},
+    {"cluster_node", OptionType::kText, "", 0, 0, false, "", &Config::cluster_node,
+     "Name of this node, unique in the fleet. Empty: the name of the machine."},
+    {"cluster_announce", OptionType::kText, "", 0, 0, false, "", &Config::cluster_announce,
+     "Address (host:port) at which clients reach this node. Empty: the node's name and the port."},
+    {"cluster_keep_lines", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_keep_lines,
+     "yes: every waiting place is stored, so that waiters who ask again after a fail-over continue "
+     "where they were. no: only those with KEEP.",
+     kNoYes},
+    {"cluster_compaction", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_compaction,
+     "yes: the leader discards etcd's history as it grows, for all users of that etcd. no: an etcd "
+     "shared with others keeps it for as long as it is configured to.",
+     kNoYes},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
      "The least important level that is still logged.", kLogLevels},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,

@@ -1,6 +1,8 @@
 #include "server/net/clock.h"
 
 #include <time.h>
+
+#include <atomic>
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
@@ -25,12 +27,31 @@ bool HasEvenCounter() {
 const bool kHasEvenCounter = HasEvenCounter();
 #endif
 
-}  // namespace
-
-std::int64_t BoottimeMs() {
+std::int64_t MachineBoottimeMs() {
   timespec time{};
   clock_gettime(CLOCK_BOOTTIME, &time);
   return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+constexpr std::int64_t kNotHeld = -1;
+std::atomic<std::int64_t> boottime_held_at = kNotHeld;
+std::atomic<std::int64_t> boottime_held_ms = 0;  // how long it was held in all
+
+}  // namespace
+
+std::int64_t BoottimeMs() {
+  const std::int64_t held_at = boottime_held_at;
+  return held_at != kNotHeld ? held_at : MachineBoottimeMs() - boottime_held_ms;
+}
+
+void HoldBoottime(bool is_held) {
+  if (is_held == (boottime_held_at != kNotHeld)) return;
+  if (is_held) {
+    boottime_held_at = BoottimeMs();
+  } else {
+    boottime_held_ms = MachineBoottimeMs() - boottime_held_at;
+    boottime_held_at = kNotHeld;
+  }
 }
 
 std::uint64_t MonotonicNs() {

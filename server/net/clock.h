@@ -9,6 +9,10 @@ namespace fairlock::net {
 // touch it.
 std::int64_t BoottimeMs();
 
+// From now on BoottimeMs stands still, so that no lease runs down; with false it goes on from
+// there. For the thread of the loop; others may read the clock meanwhile.
+void HoldBoottime(bool is_held);
+
 // A clock that never goes back, for how long something takes.
 std::uint64_t MonotonicNs();
 

@@ -67,8 +67,8 @@ void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, Gran
     const std::string_view owner = changes_.Text(name.owner_begin, name.owner_size);
     const auto place = engine_.FindPlaceRow(name, owner);
     if (!place) continue;
-    // It was kept, and was asked for again without KEEP.
-    if (place->keep_ms > 0) {
+    // A repeated request may have taken KEEP from it.
+    if (place->keep_ms > 0 || engine_.options().stores_all_places) {
       PutRow(batch, *place);
     } else {
       storage::DeletePlace(batch, place->arrival);

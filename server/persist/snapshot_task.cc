@@ -29,7 +29,8 @@ void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
   }
   if (IsHeldUp()) return;
   RowWriter rows(slice_);
-  const std::uint64_t next = engine_.ScanRows(*cursor_, kLocksOfASlice, {}, now, rows);
+  const engine::RowDetail detail{.with_all_places = engine_.options().stores_all_places};
+  const std::uint64_t next = engine_.ScanRows(*cursor_, kLocksOfASlice, detail, now, rows);
   snapshot_bytes_ += slice_.size();
   journal_.AppendSlice(slice_);
   cursor_ = next;

@@ -18,6 +18,9 @@ constexpr std::uint64_t kQuickBytesMax = std::uint64_t{16} << 10;
 // An upper bound for the grants of a turn.
 constexpr std::uint64_t kTokensOfATurn = std::uint64_t{1} << 18;
 constexpr engine::DurationMs kCheckHomeEveryMs = 1'000;
+// An idle log whose replies are confirmed confirms this often, so that others know that it leads.
+constexpr engine::DurationMs kBeatEveryMs = 500;
+constexpr engine::DurationMs kUnsureAfterMs = 2'000;
 constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
 
 std::uint64_t Ms2020(std::int64_t unix_ms) {
@@ -137,12 +140,14 @@ void StateLog::BeginTurn(engine::TimeMs now) {
   if (!home_status_.ok()) return;
   progress_ = journal_.Look();
   times_.Complete(progress_.completed_batch, now);
+  is_unsure_ = now >= UnsureFrom();
   if (!is_stopped_) undelivered_.Delay(engine_, progress_.completed_batch, now);
   if (token_batch_ != 0 && progress_.completed_batch >= token_batch_) {
     tokens_.Reserved(next_ceiling_);
     token_batch_ = 0;
     if (!is_ready_) home_status_ = home_.Settle();
     is_ready_ = home_status_.ok();
+    if (options_.confirms_replies) beat_at_ = now;
   }
   if (grants_from_ != 0 && is_running() && now >= grants_from_) LogDelayOver();
 }
@@ -157,26 +162,48 @@ void StateLog::CheckHome(engine::TimeMs now) {
 std::uint64_t StateLog::Seal(engine::TimeMs now) {
   if (is_stopped_) return newest_batch_;
   if (!writer_) return 0;
-  if (writer_->has_changes()) {
-    GrantsOfBatch grants;
-    writer_->Write(MomentAt(now), batch_, grants);
-    if (!batch_.empty()) {
-      if (Append(storage::AppendMode::kAtOnce)) {
-        times_.CountAtOnce();
-      } else {
-        times_.Begin(newest_batch_, now);
-        undelivered_.Add(newest_batch_, now, std::move(grants));
-      }
-    }
+  HandOverChanges(now);
+  if (options_.confirms_replies) {
+    // All replies of the turn share the confirmation, so it begins at the end of the turn.
+    Confirm(now);
+  } else {
+    // After this turn's decisions and before it sends: the disk works while replies leave.
+    journal_.Begin();
   }
-  // After this turn's decisions and before it sends: the disk works while replies leave.
-  journal_.Begin();
   return newest_batch_;
 }
 
+void StateLog::HandOverChanges(engine::TimeMs now) {
+  if (is_stopped_ || !writer_ || !writer_->has_changes()) return;
+  GrantsOfBatch grants;
+  writer_->Write(MomentAt(now), batch_, grants);
+  if (batch_.empty()) return;
+  if (Append(storage::AppendMode::kAtOnce)) {
+    times_.CountAtOnce();
+  } else {
+    times_.Begin(newest_batch_, now);
+    undelivered_.Add(newest_batch_, now, std::move(grants));
+  }
+}
+
+void StateLog::Confirm(engine::TimeMs now) {
+  newest_batch_ = NumberOf(journal_.Confirm());
+  times_.Begin(newest_batch_, now);
+  beat_at_ = now + kBeatEveryMs;
+}
+
+engine::TimeMs StateLog::UnsureFrom() const {
+  const bool is_waiting = options_.confirms_replies && times_.since() != 0;
+  return is_waiting ? times_.since() + kUnsureAfterMs : engine::kNever;
+}
+
 void StateLog::EndTurn(engine::TimeMs now) {
-  Seal(now);
-  if (!is_running()) return;
+  HandOverChanges(now);
+  if (!is_running()) {
+    if (!is_stopped_) journal_.Begin();
+    return;
+  }
+  if (now >= beat_at_) Confirm(now);
   if (token_batch_ == 0 && tokens_.NeedsBlock(engine_.next_token())) ReserveTokens();
   if (writer_) {
     if (writer_->has_long_leases()) sweep_.Advance(now, batch_);
@@ -209,7 +236,8 @@ engine::TimeMs StateLog::NextDeadline() const {
   engine::TimeMs next = space_.NextDeadline();
   if (writer_ && writer_->has_long_leases()) next = std::min(next, sweep_.NextDeadline());
   if (is_running()) {
-    next = std::min(next, home_at_);
+    next = std::min({next, home_at_, beat_at_});
+    if (!is_unsure_) next = std::min(next, UnsureFrom());
     if (grants_from_ != 0) next = std::min(next, grants_from_);
   }
   return next;
@@ -241,7 +269,9 @@ void StateLog::Stop(engine::TimeMs now) {
   if (has_failed()) return;
   Seal(now);
   const std::uint64_t flags = RunFlags() | storage::kLastRunStoppedCleanly;
-  if (writer_) {
+  if (options_.confirms_replies) {
+    writer_.reset();  // the log has everything that the next leader needs
+  } else if (writer_) {
     snapshot_.WriteFinal(now, [&](auto& slice) { WriteHead(slice, flags, MomentAt(now)); });
     writer_.reset();  // the state is final
   } else {

@@ -40,6 +40,9 @@ struct StateLogOptions {
   std::uint64_t free_bytes_min = 0;  // with less free space, no new locks are taken
   engine::DurationMs restart_grace_ms = 30'000;
   engine::DurationMs start_delay_ms = 0;  // of grants, if leases may have been lost
+  // Another process may take over the log: every reply that reveals the state of locks waits for a
+  // write that began after the reply was made, which proves that none had. Needs kSync.
+  bool confirms_replies = false;
   // Called by the journal's threads when BeginTurn has something to do.
   std::function<void()> wake;
   std::function<std::int64_t()> unix_ms;
@@ -51,6 +54,8 @@ struct StateLogState {
   bool is_ready = false;
   bool is_short_of_space = false;
   bool has_failed = false;
+  // With confirms_replies: nothing has been confirmed for so long that another process may lead.
+  bool is_unsure = false;
 
   friend bool operator==(const StateLogState&, const StateLogState&) = default;
 };
@@ -84,8 +89,8 @@ class StateLog {
 
   void BeginTurn(engine::TimeMs now);
 
-  // Hands over what was decided since the last call as one batch. Returns the number of the batch
-  // that must be complete before a reply may reveal anything that was decided so far.
+  // Hands over what was decided since the last call as one batch. Returns the number of the batch,
+  // or confirmation, that must be complete before a reply may reveal anything decided so far.
   std::uint64_t Seal(engine::TimeMs now);
   // This batch and all before it are complete.
   std::uint64_t completed_batch() const { return progress_.completed_batch; }
@@ -124,6 +129,9 @@ class StateLog {
   // Hands the open batch to the journal. Returns whether it is complete, so that nothing waits for
   // it.
   bool Append(storage::AppendMode mode = storage::AppendMode::kGathered);
+  void HandOverChanges(engine::TimeMs now);
+  void Confirm(engine::TimeMs now);
+  engine::TimeMs UnsureFrom() const;
   void ReserveTokens();
   void LogDelayOver();
   void WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const;
@@ -144,13 +152,15 @@ class StateLog {
   std::uint64_t rows_loaded_ = 0;
   BatchTimes times_;
   SpaceCheck space_;
-  engine::TimeMs home_at_ = 0;      // when to check the home again
+  engine::TimeMs home_at_ = 0;               // when to check the home again
+  engine::TimeMs beat_at_ = engine::kNever;  // with confirms_replies: when an idle log confirms
   engine::TimeMs grants_from_ = 0;  // the end of the start delay; 0: it is over, or there is none
   std::string boot_id_;
   storage::Status home_status_;
   bool may_have_lost_leases_ = false;
   bool is_ready_ = false;
   bool is_stopped_ = false;
+  bool is_unsure_ = false;
   storage::Journal journal_;
   SnapshotTask snapshot_;
   LongLeaseSweep sweep_;

@@ -13,6 +13,7 @@
 namespace fairlock::server {
 
 std::string DataFolderOf(const Config& config) {
+  if (!config.cluster_etcd.empty()) return "";
   if (!config.data_dir.empty()) return config.data_dir;
   return config.durability == "none" ? "" : "data";
 }

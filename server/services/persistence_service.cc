@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/net/clock.h"
+#include "server/services/cluster_settings.h"
 #include "server/services/data_tools.h"
 
 namespace fairlock::server {
@@ -30,6 +31,7 @@ std::string NameOf(persist::Durability durability) {
 command::Service ServiceOf(const persist::StateLogState& state) {
   if (state.has_failed) return command::Service::kFailed;
   if (!state.is_ready) return command::Service::kLoading;
+  if (state.is_unsure) return command::Service::kClusterDown;
   return state.is_short_of_space ? command::Service::kShortOfSpace : command::Service::kFull;
 }
 
@@ -45,13 +47,14 @@ PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoo
       backups_(parts, loop.io_context(), log) {}
 
 PersistenceService::~PersistenceService() {
+  if (node_ && !state_log_) node_->Stop();
   if (reader_.joinable()) reader_.join();
   loop_.SetKeeper(nullptr, {});
   database_log_->Close();
 }
 
-void PersistenceService::Start(const Config& config, bool initialises,
-                               std::vector<std::string> own_files) {
+std::string PersistenceService::Start(const Config& config, bool initialises,
+                                      std::vector<std::string> own_files) {
   backups_.set_folder(config.backup_dir);
   folder_ = DataFolderOf(config);
   options_ = {.durability = DurabilityOf(config),
@@ -62,11 +65,13 @@ void PersistenceService::Start(const Config& config, bool initialises,
               .wake = [this] { loop_.Wake(); },
               .unix_ms = [] { return net::UnixTimeUs() / 1000; },
               .monotonic_ns = [] { return net::MonotonicNs(); }};
+  if (!config.cluster_etcd.empty()) return StartNode(config);
   if (folder_.empty()) {
     if (config.start_delay > 0) {
       parts_.locks.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
     }
-    return hooks_.ready();
+    hooks_.ready();
+    return "";
   }
   parts_.availability.set_service(command::Service::kLoading);
   reader_ = std::thread([this, initialises, own_files = std::move(own_files)] {
@@ -80,6 +85,41 @@ void PersistenceService::Start(const Config& config, bool initialises,
          }}));
     boost::asio::post(loop_.io_context(), [this, opened] { TakeOver(std::move(*opened)); });
   });
+  return "";
+}
+
+std::string PersistenceService::StartNode(const Config& config) {
+  ClusterSettings settings = ReadClusterSettings(config);
+  if (!settings.error.empty()) return settings.error;
+  settings.options.now_ms = [] { return net::BoottimeMs(); };
+  auto node = storage::replicated::ClusterHome::Open(settings.options);
+  if (!node.ok()) return "cluster_etcd: " + node.status().message();
+  node_ = std::move(node.value());
+  options_.durability = persist::Durability::kSync;
+  options_.confirms_replies = true;
+  parts_.locks.engine().options().stores_all_places = config.cluster_keep_lines == "yes";
+  parts_.availability.set_service(command::Service::kClusterDown);
+  reader_ = std::thread([this] {
+    auto rows = std::make_shared<persist::LoadedRows>();
+    storage::Status status = node_->AwaitLeadership(*rows);
+    if (status.ok()) status = rows->Finish();
+    boost::asio::post(loop_.io_context(), [this, rows, status] { TakeLead(status, *rows); });
+  });
+  log_.Info("node {} of fleet {} stands by", settings.options.node, config.cluster_name);
+  // A standby serves its purpose as soon as it stands by.
+  hooks_.ready();
+  return "";
+}
+
+void PersistenceService::PrepareStop() {
+  if (node_ && (!state_log_ || state_log_->state().is_unsure)) node_->Stop();
+}
+
+void PersistenceService::HandOver() {
+  if (!node_ || !state_log_ || state_log_->state().has_failed) return;
+  node_->Stop();
+  const storage::Status status = node_->HandOver();
+  if (!status.ok()) log_.Warning("the leadership was not handed over: {}", status.message());
 }
 
 void PersistenceService::Apply(const Config& config) {
@@ -117,10 +157,23 @@ void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) 
   for (const std::string& warning : opened->home->data().directory.warnings()) {
     log_.Warning("{}", warning);
   }
-  const engine::TimeMs now = net::BoottimeMs();
-  home_ = std::move(opened->home);
-  state_log_.emplace(parts_.locks.engine(), *home_, *opened->rows, options_,
-                     parts_.locks.StepAt(now));
+  data_ = std::move(opened->home);
+  BeginLog(*data_, *opened->rows);
+}
+
+void PersistenceService::TakeLead(const storage::Status& status, const persist::LoadedRows& rows) {
+  if (loop_.is_stop_asked()) return;
+  if (!status.ok()) {
+    error_ = "cluster: " + status.message();
+    return hooks_.stop("the locks cannot be read from etcd");
+  }
+  log_.Info("this node leads, epoch {}", node_->epoch());
+  BeginLog(*node_, rows);
+}
+
+void PersistenceService::BeginLog(storage::LogHome& home, const persist::LoadedRows& rows) {
+  state_log_.emplace(parts_.locks.engine(), home, rows, options_,
+                     parts_.locks.StepAt(net::BoottimeMs()));
   loop_.SetKeeper(&*state_log_, [this] { OnChange(); });
 }
 
@@ -152,13 +205,21 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
   if (options_.durability == persist::Durability::kNone) {
     return "locks are not kept, durability is none";
   }
+  if (node_) return "the locks are in etcd: back up etcd";
   if (!state_log_) return "the locks are still being read; ask again soon";
-  return backups_.Start(home_->data(), request, client_id);
+  return backups_.Start(data_->data(), request, client_id);
 }
 
 void PersistenceService::OnChange() {
   const persist::StateLogState state = state_log_->state();
   parts_.availability.set_service(ServiceOf(state));
+  net::HoldBoottime(state.is_unsure);
+  if (is_deposed()) {
+    if (loop_.is_stop_asked()) return;
+    starts_again_ = true;
+    log_.Warning("deposed: {}; starts again as a standby", state_log_->failure().message());
+    return hooks_.stop("this node no longer leads");
+  }
   if (state.has_failed) {
     error_ = state_log_->failure().message();
     log_.Error("storage has failed: {}; nothing is acknowledged any more, the server stops",
@@ -166,7 +227,16 @@ void PersistenceService::OnChange() {
     return hooks_.stop("storage has failed");
   }
   const persist::StateLogState before = std::exchange(last_, state);
-  if (!before.is_ready && state.is_ready) {
+  if (before.is_unsure != state.is_unsure) {
+    if (state.is_unsure) {
+      log_.Error("etcd confirms nothing: {}; leases stand still", node_->LastError());
+    } else {
+      log_.Info("etcd confirms again");
+    }
+  }
+  if (!before.is_ready && state.is_ready && node_) {
+    log_.Info("fleet: {} rows loaded", state_log_->Figures().rows_loaded);
+  } else if (!before.is_ready && state.is_ready) {
     log_.Info("data folder {}: {} rows loaded, durability {}", folder_,
               state_log_->Figures().rows_loaded, NameOf(options_.durability));
     hooks_.ready();

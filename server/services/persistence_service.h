@@ -18,6 +18,7 @@
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
 #include "server/services/backup_service.h"
+#include "storage/replicated/cluster_home.h"
 
 namespace fairlock::server {
 
@@ -50,11 +51,20 @@ class PersistenceService final : public command::Persistence {
   ~PersistenceService();
 
   // `own_files` are tolerated in a new data folder.
-  void Start(const Config& config, bool initialises, std::vector<std::string> own_files);
+  // Returns an error if an option is wrong.
+  std::string Start(const Config& config, bool initialises, std::vector<std::string> own_files);
+  // The server is about to stop.
+  void PrepareStop();
+  // After the last write: names no successor, so that any standby takes over at once.
+  void HandOver();
   void Apply(const Config& config);
 
   // Whether a write failed; nothing has been acknowledged since.
-  bool has_failed() const { return state_log_ && state_log_->state().has_failed; }
+  bool has_failed() const {
+    return state_log_ && state_log_->state().has_failed && !is_deposed();
+  }
+  // Another node leads the fleet, so this process starts again as a standby.
+  bool starts_again() const { return starts_again_; }
   // Why the data could not be read or written; empty if there was no error.
   std::string error() const { return has_failed() ? state_log_->failure().message() : error_; }
 
@@ -62,7 +72,14 @@ class PersistenceService final : public command::Persistence {
   std::string StartBackup(const command::BackupRequest& request, std::uint64_t client_id) override;
 
  private:
+  // Another node leads, or this one gave up while it stopped.
+  bool is_deposed() const {
+    return state_log_ && state_log_->failure().code() == storage::StatusCode::kDeposed;
+  }
+  std::string StartNode(const Config& config);
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
+  void TakeLead(const storage::Status& status, const persist::LoadedRows& rows);
+  void BeginLog(storage::LogHome& home, const persist::LoadedRows& rows);
   void OnChange();
 
   command::ServerParts& parts_;
@@ -70,10 +87,12 @@ class PersistenceService final : public command::Persistence {
   Log& log_;
   const PersistenceHooks hooks_;
   persist::StateLogOptions options_;
-  std::string folder_;  // the data folder; empty: nothing is stored
-  std::unique_ptr<storage::DataFolderHome> home_;
+  std::string folder_;                             // the data folder; empty: nothing is stored
+  std::unique_ptr<storage::DataFolderHome> data_;  // null: the locks are in etcd, or nowhere
+  std::unique_ptr<storage::replicated::ClusterHome> node_;  // null: no node of a fleet
   std::optional<persist::StateLog> state_log_;
   std::string error_;
+  bool starts_again_ = false;
   persist::StateLogState last_;  // that was reported
   // Shared: after a failure the threads of the database outlive everything else.
   const std::shared_ptr<DatabaseLog> database_log_;

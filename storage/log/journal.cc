@@ -27,6 +27,7 @@ Journal::Journal(Store& store, const LogEnd& end, const JournalOptions& options,
       durable_(end.next_batch - 1),
       snapshot_(end.next_generation - 1) {
   chain_.end = end;
+  chain_.newest = end.next_batch - 1;
   if (options.durability == Durability::kProcess) {
     flusher_ = std::make_unique<Flusher>(
         store, options.flush_interval,
@@ -61,6 +62,7 @@ bool Journal::HandOver(Step step, RecordWriter* record, Durability at_least) {
       std::swap(content, *record);
     }
     gathered_.push_back({.step = step, .at_least = at_least, .record = std::move(content)});
+    may_confirm_ |= step == Step::kBatch || step == Step::kConfirm;
     ++depth_.records;
     was_idle = !options_.awaits_begin && std::exchange(is_idle_, false);
   }
@@ -91,6 +93,14 @@ Appended Journal::Append(RecordWriter& batch, AppendMode mode) {
   const Durability at_least = is_durable ? Durability::kMachine : Durability::kProcess;
   if (!HandOver(Step::kBatch, &batch, at_least)) return {};
   return {.batch = open_batch_++};
+}
+
+std::uint64_t Journal::Confirm() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (may_confirm_) return open_batch_ - 1;
+  }
+  return HandOver(Step::kConfirm, nullptr, Durability::kProcess) ? open_batch_++ : 0;
 }
 
 bool Journal::MayWriteAtOnce(std::size_t bytes, std::uint64_t now_ns) const {
@@ -205,6 +215,7 @@ bool Journal::TakeGathered(std::vector<Item>& items) {
     is_idle_ = false;
   }
   is_begun_ = false;
+  may_confirm_ = false;
   items.swap(gathered_);
   return !items.empty() && failure_.ok();
 }
@@ -227,6 +238,10 @@ Status Journal::WriteItem(Item& item) {
       // written.
       if (chain_.bytes >= options_.group_bytes_max) return WriteRecordsAndWake();
       return status;
+    case Step::kConfirm:
+      ++chain_.newest;
+      chain_.confirms = true;
+      return status;
     case Step::kBegin:
       chain_.heading = {.log_id = chain_.end.log_id,
                         .generation = chain_.end.next_generation++,
@@ -248,6 +263,7 @@ void Journal::SealRecord(Item& item) {
     stored.number = chain_.end.next_batch++;
     stored.bytes = item.record.Seal(RecordKind::kBatch, stored.number, chain_.end.checksum);
     chain_.end.checksum = item.record.checksum();
+    ++chain_.newest;
   } else {
     SnapshotHeading& heading = chain_.heading;
     stored.kind = RecordKind::kSlice;
@@ -262,7 +278,7 @@ void Journal::SealRecord(Item& item) {
 }
 
 Status Journal::WriteRecords() {
-  if (chain_.records.empty()) return {};
+  if (chain_.records.empty() && !chain_.confirms) return {};
   const Durability durability = std::max(chain_.durability, options_.durability);
   const std::uint64_t began_ns = ClockNs();
   Status status = store_.Append(chain_.records, durability);
@@ -270,8 +286,9 @@ Status Journal::WriteRecords() {
   chain_.records.clear();
   chain_.bytes = 0;
   chain_.durability = Durability::kProcess;
+  chain_.confirms = false;
   if (!status.ok()) return status;
-  const std::uint64_t newest = chain_.end.next_batch - 1;
+  const std::uint64_t newest = chain_.newest;
   if (durability == Durability::kMachine) {
     CountSync(began_ns);
     RaiseTo(durable_, newest);

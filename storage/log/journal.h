@@ -58,6 +58,8 @@ struct Appended {
   bool is_complete = false;  // already written, without delaying the loop
 };
 
+// Batches and confirmations are numbered together. Without confirmations the number of a batch is
+// that in the log.
 struct JournalProgress {
   std::uint64_t completed_batch = 0;  // this batch and all before it have the requested durability
   std::uint64_t durable_batch = 0;    // this batch and all before it survive a machine failure
@@ -101,11 +103,17 @@ class Journal {
 
   // For the loop thread only:
 
-  // The number that the next Append will return.
+  // The number that the next Append, or a new confirmation, will return.
   std::uint64_t open_batch() const { return open_batch_; }
 
   // Takes over the changes in `batch`, which is then empty and can be reused.
   Appended Append(RecordWriter& batch, AppendMode mode = AppendMode::kGathered);
+
+  // Returns the number that is complete when a write has succeeded that had not begun before this
+  // call: for a store that can be deposed, the proof that it was not. The number is that of a batch
+  // or confirmation that waits to be written; if there is none, of a new confirmation. 0: the
+  // journal has failed.
+  std::uint64_t Confirm();
 
   // A snapshot begins between two batches, its slices are handed over between later ones, and it
   // takes effect when it is finished. Only one at a time; an unfinished snapshot has no effect.
@@ -135,7 +143,7 @@ class Journal {
   void Stop();
 
  private:
-  enum class Step : std::uint8_t { kBatch, kBegin, kSlice, kFinish };
+  enum class Step : std::uint8_t { kBatch, kConfirm, kBegin, kSlice, kFinish };
   struct Item {
     Step step = Step::kBatch;
     Durability at_least = Durability::kProcess;
@@ -148,6 +156,8 @@ class Journal {
     std::vector<StoredRecord> records;
     Durability durability = Durability::kProcess;
     std::size_t bytes = 0;
+    std::uint64_t newest = 0;  // the number of the newest batch or confirmation taken
+    bool confirms = false;     // write even if there are no records
   };
 
   bool HandOver(Step step, RecordWriter* record, Durability at_least);
@@ -183,6 +193,7 @@ class Journal {
   bool is_begun_ = false;    // the gathered batches may be taken
   bool is_awaited_ = false;  // so may all later ones
   bool is_stopping_ = false;
+  bool may_confirm_ = false;  // a batch or confirmation waits in gathered_
 
   std::atomic<std::uint64_t> completed_;
   std::atomic<std::uint64_t> durable_;

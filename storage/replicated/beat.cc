@@ -23,8 +23,8 @@ RunId NewRunId() {
 }
 
 std::string EncodeBeat(const Beat& beat) {
-  std::string bytes(2 + sizeof(RunId) + 5 * kVarintBytesMax + beat.leader.size() +
-                        beat.successor.size() + sizeof(std::uint32_t),
+  std::string bytes(2 + sizeof(RunId) + 6 * kVarintBytesMax + beat.leader.size() +
+                        beat.address.size() + beat.successor.size() + sizeof(std::uint32_t),
                     '\0');
   char* to = bytes.data();
   *to++ = static_cast<char>(kBeatVersion);
@@ -32,7 +32,7 @@ std::string EncodeBeat(const Beat& beat) {
   to = WriteVarint(to, beat.epoch);
   to = WriteBytes(to, {beat.run.data(), beat.run.size()});
   to = WriteVarint(WriteVarint(to, beat.sequence), beat.next_frame);
-  to = WriteString(WriteString(to, beat.leader), beat.successor);
+  to = WriteString(WriteString(WriteString(to, beat.leader), beat.address), beat.successor);
   const std::string_view content(bytes.data(), static_cast<std::size_t>(to - bytes.data()));
   to = WriteFixed(to, MaskedCrc32c(ExtendCrc32c(0, content)));
   bytes.resize(static_cast<std::size_t>(to - bytes.data()));
@@ -55,12 +55,14 @@ Result<Beat> DecodeBeat(std::string_view bytes) {
   beat.sequence = reader.Varint();
   beat.next_frame = reader.Varint();
   beat.leader = reader.String();
+  beat.address = reader.String();
   beat.successor = reader.String();
   const std::size_t content_bytes = bytes.size() - reader.rest_bytes();
   const auto checksum = reader.Fixed<std::uint32_t>();
   const bool is_state =
       beat.state == Beat::State::kLeading || beat.state == Beat::State::kHandedOver;
   const bool is_right = reader.AtEnd() && is_state && beat.leader.size() <= kNameBytesMax &&
+                        beat.address.size() <= kNameBytesMax &&
                         beat.successor.size() <= kNameBytesMax &&
                         checksum == MaskedCrc32c(ExtendCrc32c(0, bytes.substr(0, content_bytes)));
   if (!is_right) return Damaged("the register (the key `beat`) is damaged");

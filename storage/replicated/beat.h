@@ -31,6 +31,7 @@ struct Beat {
   std::uint64_t next_frame = 1;
   State state = State::kLeading;
   std::string leader = {};     // the name of the leader's node
+  std::string address = {};    // where clients and standbys reach the leader: host:port
   std::string successor = {};  // with kHandedOver: the name of a node; empty: any
 
   friend bool operator==(const Beat&, const Beat&) = default;

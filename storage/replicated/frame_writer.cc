@@ -34,8 +34,8 @@ std::uint64_t PartitionKeys::FrameNumber(std::string_view key) const {
   return error == std::errc() && end == key.data() + key.size() ? number : 0;
 }
 
-FrameWriter::FrameWriter(PartitionKeys keys, RunId run, std::string leader)
-    : keys_(std::move(keys)), run_(run), leader_(std::move(leader)) {}
+FrameWriter::FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address)
+    : keys_(std::move(keys)), run_(run), leader_(std::move(leader)), address_(std::move(address)) {}
 
 const etcd::Txn& FrameWriter::Start(const SeenBeat& guard) {
   assert(!is_in_progress_);
@@ -65,6 +65,7 @@ const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen) {
   next_.beat.sequence = seen.beat.sequence + 1;
   next_.beat.state = Beat::State::kLeading;
   next_.beat.leader = leader_;
+  next_.beat.address = address_;
   next_.beat.successor.clear();
   return Start(seen);
 }

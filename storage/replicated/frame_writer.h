@@ -50,9 +50,10 @@ class FrameWriter {
     kFailed    // repeating it does not help: the answer's message says why
   };
 
-  // Take-over of the beat that this process last saw, as run `run` of the node `leader`. Until it
+  // Take-over of the beat that this process last saw, as run `run` of the node `leader`,
+  // which others reach at `address`. Until it
   // is committed only TakeOver and Take may be called.
-  FrameWriter(PartitionKeys keys, RunId run, std::string leader);
+  FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address = {});
 
   const etcd::Txn& TakeOver(const SeenBeat& seen);
   // REQUIRES: the last write is committed.
@@ -75,6 +76,7 @@ class FrameWriter {
   const PartitionKeys keys_;
   const RunId run_;
   const std::string leader_;
+  const std::string address_;
   etcd::Txn txn_;
   SeenBeat next_;  // what the transaction in progress writes; its revision is not known yet
   SeenBeat committed_;

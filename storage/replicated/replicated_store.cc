@@ -60,22 +60,8 @@ class ReplicatedStore::Loading final : public RecordSink {
     std::string bytes;
   };
 
-  // Repeats the read until it is answered.
-  Result<etcd::RangeAnswer> Read(etcd::Get get) {
-    get.revision = revision_;
-    for (;;) {
-      etcd::RangeAnswer answer = store_.client_.Range(get, store_.options_.call_timeout);
-      if (answer.outcome == etcd::Outcome::kDone) return answer;
-      // Only a leader compacts, so there is another one.
-      if (answer.outcome == etcd::Outcome::kCompacted) return Deposed(answer.message);
-      if (answer.outcome == etcd::Outcome::kFailed) return Failed(answer.message);
-      Status status = store_.Pause(answer.message);
-      if (!status.ok()) return status;
-    }
-  }
-
   Status ReadHeading() {
-    auto answer = Read({.key = keys_.heading, .range_end = {}});
+    auto answer = store_.Read({.key = keys_.heading, .range_end = {}, .revision = revision_});
     if (!answer.ok()) return answer.status();
     if (answer->found.empty()) {
       const bool is_new = store_.writer_.committed().beat.next_frame == 1;
@@ -93,9 +79,10 @@ class ReplicatedStore::Loading final : public RecordSink {
   }
 
   Status ReadFrames(std::uint64_t end) {
-    auto answer = Read({.key = keys_.FrameKey(next_frame_),
-                        .range_end = keys_.FrameKey(end),
-                        .limit = store_.options_.frames_per_read});
+    auto answer = store_.Read({.key = keys_.FrameKey(next_frame_),
+                               .range_end = keys_.FrameKey(end),
+                               .limit = store_.options_.frames_per_read,
+                               .revision = revision_});
     if (!answer.ok()) return answer.status();
     if (answer->found.empty()) return Missing();
     for (const etcd::KeyValue& found : answer->found) {
@@ -138,6 +125,25 @@ ReplicatedStore::ReplicatedStore(etcd::EtcdClient& client, FrameWriter& writer,
     : client_(client), writer_(writer), options_(options) {}
 
 Status ReplicatedStore::Load(RecordSink& sink) { return Loading(*this, sink).Run(); }
+
+Result<bool> ReplicatedStore::HasHeading() {
+  auto answer = Read({.key = writer_.keys().heading, .range_end = {}});
+  if (!answer.ok()) return answer.status();
+  return !answer->found.empty();
+}
+
+// Repeats the read until it is answered.
+Result<etcd::RangeAnswer> ReplicatedStore::Read(const etcd::Get& get) {
+  for (;;) {
+    etcd::RangeAnswer answer = client_.Range(get, options_.call_timeout);
+    if (answer.outcome == etcd::Outcome::kDone) return answer;
+    // Only a leader compacts, so there is another one.
+    if (answer.outcome == etcd::Outcome::kCompacted) return Deposed(answer.message);
+    if (answer.outcome == etcd::Outcome::kFailed) return Failed(answer.message);
+    Status status = Pause(answer.message);
+    if (!status.ok()) return status;
+  }
+}
 
 Status ReplicatedStore::Append(std::span<const StoredRecord> records, Durability) {
   if (records.empty()) return Commit({});
@@ -196,8 +202,11 @@ Status ReplicatedStore::Pause(const std::string& error) {
     const std::lock_guard lock(mutex_);
     last_error_ = error;
   }
-  if (!is_abandoned_) std::this_thread::sleep_for(options_.pause);
-  return is_abandoned_ ? Deposed("the process gave up its leadership; " + error) : Status();
+  if (attempts_left_ != kUnlimited && attempts_left_-- <= 0) {
+    return Deposed("this node gave up its leadership; " + error);
+  }
+  std::this_thread::sleep_for(options_.pause);
+  return {};
 }
 
 std::string ReplicatedStore::LastError() const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <string>
 
@@ -28,15 +29,19 @@ struct ReplicatedStoreOptions {
 // Every append is one or more transactions of etcd, each guarded by the beat. An append of no
 // records writes the beat alone: it confirms that this process still led when the append began.
 //
-// A transaction whose outcome is unknown is repeated until it is known, or until Abandon. kDeposed
-// means that another run has taken over, or that the caller abandoned the store.
+// A transaction whose outcome is unknown is repeated until it is known, or until
+// LimitAttempts ends that. kDeposed means that another run has taken over, or that the store gave
+// up.
 //
-// Threads: as Store says; Abandon and LastError may be called by any thread.
+// Threads: as Store says; LimitAttempts and LastError may be called by any thread.
 class ReplicatedStore final : public Store {
  public:
   // `writer` has taken over. Both must outlive the store.
   ReplicatedStore(etcd::EtcdClient& client, FrameWriter& writer,
                   const ReplicatedStoreOptions& options);
+
+  // Whether the log was begun. Read at the newest revision.
+  Result<bool> HasHeading();
 
   // Reads the log as it was at the take-over. A log that does not exist yet has no records.
   Status Load(RecordSink& sink) override;
@@ -48,8 +53,9 @@ class ReplicatedStore final : public Store {
   // Hands leadership over: this is the last write. `successor` may be empty.
   Status HandOver(const std::string& successor);
 
-  // The call in progress ends soon, and all later ones fail.
-  void Abandon() { is_abandoned_ = true; }
+  // From now on a call fails after this many attempts that did not succeed; 0: after the one in
+  // progress.
+  void LimitAttempts(int count) { attempts_left_ = count; }
   // Why the transaction in progress is not committed yet; empty: no attempt has failed.
   std::string LastError() const;
 
@@ -61,9 +67,11 @@ class ReplicatedStore final : public Store {
     std::uint64_t slice_generation = 0;  // of the newest slice in it; 0: none
   };
   class Loading;
+  static constexpr int kUnlimited = std::numeric_limits<int>::max();
 
   Status Commit(const GuardedWrite& write);
   Status Pause(const std::string& error);
+  Result<etcd::RangeAnswer> Read(const etcd::Get& get);
   void RememberGroup(std::uint64_t first_frame, std::span<const StoredRecord> records);
   std::uint64_t FirstFrameOf(std::uint64_t generation, std::uint64_t first_batch);
   void CompactAt(std::int64_t revision);
@@ -74,7 +82,7 @@ class ReplicatedStore final : public Store {
   std::deque<Group> groups_;  // since the first frame of the newest snapshot
   std::string group_;         // reused
   std::int64_t compacted_revision_ = 0;
-  std::atomic<bool> is_abandoned_ = false;
+  std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;
   std::string last_error_;
 };

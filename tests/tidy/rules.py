@@ -49,7 +49,7 @@ MAY_LINK = {
     "server/command": {"access", "record", "script", "json"},
     "server/http": {"command"},
     "server/net": {"http", "command", "persist"},
-    "server": {"net", "dashboard"},
+    "server": {"net", "dashboard", "replicated"},
     "cli": {"json"},
     "dashboard": set(),
 }

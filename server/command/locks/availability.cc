@@ -17,6 +17,7 @@ constexpr std::uint32_t FlagsWithout(Service service) {
     case Service::kShortOfSpace:  // the engine knows what would be new
       return 0;
     case Service::kLoading:
+    case Service::kClusterDown:
       return kWrite | kReadOnly | kOnlyWhenReady;
     case Service::kFailed:
       return kWrite;
@@ -30,6 +31,9 @@ void RefuseForService(Service service, protocol::ReplyWriter& reply) {
       break;
     case Service::kLoading:
       return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; ask again soon");
+    case Service::kClusterDown:
+      return reply.Error(ErrorCode::kClusterDown,
+                         "this node does not lead its fleet, or has lost etcd; ask again soon");
     case Service::kShortOfSpace:
       return reply.Error(ErrorCode::kStorage,
                          "the disk has less room than min_free_disk: locks can be released and "

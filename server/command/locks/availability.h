@@ -17,6 +17,7 @@ enum class Service : std::uint8_t {
   kFull,
   kLoading,       // locks are read from the disk
   kShortOfSpace,  // the disk is nearly full: no new locks
+  kClusterDown,   // this node does not lead, or cannot be sure that it does
   kFailed         // the disk has failed: nothing changes any more
 };
 

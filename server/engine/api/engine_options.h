@@ -21,6 +21,8 @@ struct EngineOptions {
   std::size_t limit_overrides_max = 100;
   // What DEL and its kin do to holds taken the Redis way, they do to those of LOCK too.
   bool ends_native_leases = false;
+  // Also a place without KEEP is stored, so that its owner continues in it after a restart.
+  bool stores_all_places = false;
   KeepRules keep_rules = {};  // a place of SET NX outlives it for so long, at most for keep_ms_max
   std::size_t deadlock_search = 10'000;  // how many places and holds are looked at for a wait
 };

@@ -14,7 +14,8 @@ void Places::Join(Claim& place, const LockRequest& request, Attachment& from, Ti
 void Places::LogPlace(Claim& place) {
   if (state_.changes == nullptr) return;
   Claim& first = FirstClaim(place);
-  const bool outlives_restart = first.keep_ms > 0 && first.state != ClaimState::kMarked;
+  const bool outlives_restart =
+      (first.keep_ms > 0 || state_.options.stores_all_places) && first.state != ClaimState::kMarked;
   if (!outlives_restart && !first.is_stored) return;
   state_.changes->NotePlace(state_.table.HashOf(first.lock.key()), first.arrival, first.owner());
 }

@@ -217,6 +217,43 @@ TEST(StorageJournal, WithBeginNothingIsWrittenBeforeIt) {
   EXPECT_EQ(journal.Look().durable_batch, 6U);
 }
 
+TEST(StorageJournal, AConfirmationIsAWriteThatBeganAfterIt) {
+  GatedStore store;
+  Loop loop;
+  Journal journal(store, BeginTestLog(store), {.durability = Durability::kMachine}, loop.wake());
+  EXPECT_EQ(AppendHold(journal, 1), 1U);
+  store.WaitForWrite();
+  // The write of batch 1 has begun already.
+  EXPECT_EQ(journal.Confirm(), 2U);
+  EXPECT_EQ(journal.Confirm(), 2U);
+  EXPECT_EQ(AppendHold(journal, 2), 3U);
+  EXPECT_EQ(journal.Confirm(), 3U);
+  EXPECT_EQ(journal.Look().completed_batch, 0U);
+  store.Open();
+  ASSERT_TRUE(loop.WaitForBatch(journal, 3));
+  // Without records, the store is still asked to write.
+  EXPECT_EQ(journal.Confirm(), 4U);
+  ASSERT_TRUE(loop.WaitForBatch(journal, 4));
+  EXPECT_EQ(store.groups(), (std::vector<std::size_t>{1, 1, 0}));
+  journal.Stop();
+  RowTable rows;
+  const auto end = LoadLog(store, rows);
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(end->batches, 2U);
+}
+
+TEST(StorageJournal, AConfirmationThatIsNotWrittenIsNeverComplete) {
+  FaultyStore store;
+  Loop loop;
+  Journal journal(store, BeginTestLog(store), {.durability = Durability::kMachine}, loop.wake());
+  store.FailWrite(1, Failed("deposed"));
+  EXPECT_EQ(journal.Confirm(), 1U);
+  journal.AwaitWritten();
+  EXPECT_TRUE(journal.Look().has_failed);
+  EXPECT_EQ(journal.Look().completed_batch, 0U);
+  EXPECT_EQ(journal.Confirm(), 0U);
+}
+
 // As the loop does it: whenever it was woken, and at the end of each turn.
 TEST(StorageJournal, WithBeginEverythingIsWrittenInTheEnd) {
   MemoryStore store;

@@ -14,6 +14,7 @@ Beat FullBeat() {
           .next_frame = 12'345,
           .state = Beat::State::kHandedOver,
           .leader = "machine-a",
+          .address = "10.0.0.1:3248",
           .successor = "machine-b"};
 }
 

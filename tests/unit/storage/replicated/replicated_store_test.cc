@@ -301,7 +301,7 @@ TEST_F(ReplicatedStoreTest, AnAbandonedWriteEnds) {
   etcd_.member(0).Kill();
   writing.Write(1);
   std::this_thread::sleep_for(100ms);
-  leader.store().Abandon();
+  leader.store().LimitAttempts(1);
   writing.journal().AwaitWritten();
   EXPECT_EQ(writing.journal().failure().code(), StatusCode::kDeposed);
 }

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Starts three members of etcd and three nodes of fairlock on this machine, for a first look at high
+# availability.
+#
+#   deploy/run-cluster.sh [BUILD_DIR]    default: build/release
+#
+# Everything listens on 127.0.0.1, at free ports, and stores its data in a temporary folder. Ctrl-C
+# ends all processes and removes the folder. Without fsync, as no data here needs to survive.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+bin=${1:-build/release}/bin
+[ -x "$bin/fairlockd" ] || { echo "$bin/fairlockd is not there; build it first" >&2; exit 2; }
+command -v etcd >/dev/null || { echo "etcd is not installed (Debian: etcd-server)" >&2; exit 2; }
+
+folder=$(mktemp -d)
+pids=()
+End() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait
+  rm -rf "$folder"
+}
+trap End EXIT
+trap 'exit 0' INT TERM
+
+# FreePorts COUNT: prints that many ports that nothing listens on now.
+FreePorts() {
+  python3 -c '
+import socket, sys
+sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(s.getsockname()[1] for s in sockets))' "$1"
+}
+read -r -a ports <<<"$(FreePorts 9)"
+
+members=
+endpoints=
+for i in 0 1 2; do
+  members+="${members:+,}etcd$i=http://127.0.0.1:${ports[i]}"
+  endpoints+="${endpoints:+,}127.0.0.1:${ports[i + 3]}"
+done
+for i in 0 1 2; do
+  etcd --name "etcd$i" --data-dir "$folder/etcd$i" --unsafe-no-fsync \
+    --listen-peer-urls "http://127.0.0.1:${ports[i]}" \
+    --initial-advertise-peer-urls "http://127.0.0.1:${ports[i]}" \
+    --listen-client-urls "http://127.0.0.1:${ports[i + 3]}" \
+    --advertise-client-urls "http://127.0.0.1:${ports[i + 3]}" \
+    --initial-cluster "$members" --initial-cluster-token "$$" >"$folder/etcd$i.log" 2>&1 &
+  pids+=($!)
+done
+
+declare -A node_pids
+for i in 0 1 2; do
+  port=${ports[i + 6]}
+  "$bin/fairlockd" --port "$port" --bind 127.0.0.1 --http-port 0 --unix-socket "" \
+    --cluster-etcd "$endpoints" --cluster-node "node$i" \
+    --cluster-announce "127.0.0.1:$port" >"$folder/node$i.log" 2>&1 &
+  pids+=($!)
+  node_pids[$port]=$!
+done
+
+# Leader: prints the port of the node that leads; fails if none does.
+Leader() {
+  local port
+  for port in "${ports[@]:6}"; do
+    if timeout 1 redis-cli -p "$port" LOCKED fairlock:probe 2>/dev/null | grep -qx 0; then
+      echo "$port"
+      return 0
+    fi
+  done
+  return 1
+}
+
+for _ in $(seq 150); do
+  leader=$(Leader) && break
+  sleep 0.2
+done
+[ -n "${leader:-}" ] || { echo "no node leads; see the logs in $folder" >&2; tail "$folder"/*.log >&2; exit 1; }
+
+cat <<TEXT
+etcd:      $endpoints
+nodes:     127.0.0.1:${ports[6]} 127.0.0.1:${ports[7]} 127.0.0.1:${ports[8]}
+leader:    127.0.0.1:$leader (process ${node_pids[$leader]})
+logs:      $folder/*.log
+
+Take a lock:         redis-cli -p $leader LOCK order:42 worker-1 PX 30000
+Kill the leader:     kill -9 ${node_pids[$leader]}
+Ask another node:    redis-cli -p PORT LOCKINFO order:42
+TEXT
+if [ "${FAIRLOCK_RUN_CLUSTER_ONCE:-}" = yes ]; then exit 0; fi
+wait

@@ -1,0 +1,68 @@
+#include "server/services/cluster_settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
+
+namespace fairlock::server {
+
+namespace {
+
+constexpr std::size_t kNameBytesMax = 64;
+
+std::string MachineName() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// Names become part of keys in etcd.
+bool IsName(std::string_view name) {
+  const auto may_be_in_a_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !name.empty() && name.size() <= kNameBytesMax &&
+         std::ranges::all_of(name, may_be_in_a_name);
+}
+
+std::string WrongName(std::string_view option, const std::string& name) {
+  return std::string(option) + " must have 1 to 64 letters, digits and . _ -, got \"" + name + "\"";
+}
+
+}  // namespace
+
+ClusterSettings ReadClusterSettings(const Config& config) {
+  ClusterSettings settings;
+  storage::replicated::ClusterOptions& options = settings.options;
+  auto endpoints = storage::etcd::ParseEndpoints(config.cluster_etcd);
+  if (!endpoints.ok()) {
+    settings.error = "cluster_etcd " + endpoints.status().message();
+    return settings;
+  }
+  options.etcd.endpoints = std::move(endpoints.value());
+  options.etcd.ca_file = config.cluster_etcd_ca;
+  options.etcd.cert_file = config.cluster_etcd_cert;
+  options.etcd.key_file = config.cluster_etcd_key;
+  options.etcd.user = config.cluster_etcd_user;
+  if (!config.cluster_etcd_password_file.empty()) {
+    std::ifstream file(config.cluster_etcd_password_file);
+    if (!std::getline(file, options.etcd.password)) {
+      settings.error = "cluster_etcd_password_file: cannot read a password from " +
+                       config.cluster_etcd_password_file;
+    }
+  }
+  options.fleet = config.cluster_name;
+  options.node = config.cluster_node.empty() ? MachineName() : config.cluster_node;
+  options.address = config.cluster_announce.empty()
+                        ? options.node + ":" + std::to_string(config.port)
+                        : config.cluster_announce;
+  options.compacts = config.cluster_compaction == "yes";
+  if (!IsName(options.fleet)) settings.error = WrongName("cluster_name", options.fleet);
+  if (!IsName(options.node)) settings.error = WrongName("cluster_node", options.node);
+  return settings;
+}
+
+}  // namespace fairlock::server

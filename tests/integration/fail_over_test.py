@@ -1,0 +1,215 @@
+"""Locks live in etcd: a machine that leads may die, and the next one continues with its locks."""
+
+import threading
+import time
+import unittest
+
+import resp
+from own_fleet import Fleet
+
+
+def answer(call):
+    """What the call returns, or the error that it raises."""
+    try:
+        return call()
+    except (OSError, resp.Ended) as error:
+        return error
+
+
+class FailOver(unittest.TestCase):
+
+    def fleet(self, *options, **sizes):
+        return self.enterContext(Fleet(options=options, **sizes))
+
+    def await_lock(self, fleet, *words, seconds=15):
+        """Asks whatever node leads until one grants; returns the token."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            leader = fleet.leader()
+            if leader is None:
+                continue
+            with leader.connect() as client:
+                token = answer(lambda: client.ask("LOCK", *words))
+            if isinstance(token, int):
+                return token
+        raise AssertionError(f"no lock: {fleet.logs()}")
+
+    def test_a_standby_refuses_and_the_leader_serves(self):
+        fleet = self.fleet()
+        with fleet.standby().connect() as client:
+            self.assertEqual(client.ask("PING"), "PONG")
+            refusal = client.ask("LOCK", "key", "owner")
+            self.assertIsInstance(refusal, resp.ErrorReply)
+            self.assertEqual(refusal.split()[0], "CLUSTERDOWN")
+        with fleet.leader().connect() as client:
+            self.assertGreater(client.ask("LOCK", "key", "owner"), 0)
+
+    def test_a_killed_leader_is_followed_by_one_with_all_its_locks(self):
+        fleet = self.fleet()
+        newest = 0
+        for killed in range(3):
+            leader = fleet.await_leader()
+            with leader.connect() as client:
+                tokens = {f"key{i}": client.ask("LOCK", f"key{i}", f"owner{killed}", "PX", 600_000)
+                          for i in range(20 * killed, 20 * killed + 20)}
+                self.assertEqual(client.ask("UNLOCK", f"key{20 * killed}", f"owner{killed}"), 1)
+            tokens.pop(f"key{20 * killed}")
+            self.assertGreater(min(tokens.values()), newest)
+            newest = max(tokens.values())
+            began = time.monotonic()
+            leader.kill()
+            leader.start()
+            next_leader = fleet.await_leader()
+            self.assertLess(time.monotonic() - began, 5)
+            with next_leader.connect() as client:
+                for key, token in tokens.items():
+                    self.assertEqual(client.ask("CHECK", key, token), 1, key)
+                self.assertEqual(client.ask("LOCKED", f"key{20 * killed}"), 0)
+
+    def test_waiters_that_ask_again_keep_their_order(self):
+        fleet = self.fleet()
+        leader = fleet.await_leader()
+        with leader.connect() as holder:
+            held = holder.ask("LOCK", "key", "holder", "PX", 600_000)
+        waiting = []
+        for i in range(5):
+            client = self.enterContext(leader.connect())
+            client.send(resp.request("LOCK", "key", f"waiter{i}", "WAIT", "60s", "PX", 600_000))
+            waiting.append(client)
+            with leader.connect() as look:
+                while look.ask("POSITION", "key", f"waiter{i}") is None:
+                    time.sleep(0.01)
+        leader.kill()
+        leader = fleet.await_leader()
+        # They ask again in the reverse order, and are granted in the order of their places.
+        again = {}
+        for i in reversed(range(5)):
+            again[i] = self.enterContext(leader.connect(30))
+            again[i].send(resp.request("LOCK", "key", f"waiter{i}", "WAIT", "60s", "PX", 600_000))
+        with leader.connect() as client:
+            while client.ask_map("LOCKINFO", "key")[b"waiting"] < 5:
+                time.sleep(0.01)
+            self.assertEqual(client.ask("UNLOCK", "key", "holder"), 1)
+            tokens = [held]
+            for i in range(5):
+                tokens.append(again[i].reply())
+                self.assertEqual(client.ask("UNLOCK", "key", f"waiter{i}"), 1)
+        self.assertEqual(tokens, sorted(tokens))
+
+    def test_a_paused_leader_reveals_nothing_after_another_has_taken_over(self):
+        fleet = self.fleet()
+        old = fleet.await_leader()
+        client = self.enterContext(old.connect(30))
+        token = client.ask("LOCK", "key", "owner", "PX", 600_000)
+        old.pause()
+        # The kernel takes the requests; the process will see them when it is continued.
+        client.send(resp.request("LOCK", "other", "owner", "PX", 600_000)
+                    + resp.request("CHECK", "key", token) + resp.request("UNLOCK", "key", "owner"))
+        leader = fleet.await_leader()
+        self.assertIsNot(leader, old)
+        old.go_on()
+        replies = answer(lambda: [client.reply() for _ in range(3)])
+        self.assertIsInstance(replies, (resp.Ended, OSError), replies)
+        with leader.connect() as look:
+            self.assertEqual(look.ask("CHECK", "key", token), 1)
+            self.assertEqual(look.ask("LOCKED", "other"), 0)
+        # It starts again as a standby, in the same process.
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            with old.connect() as client:
+                refusal = answer(lambda: client.ask("LOCK", "third", "owner"))
+            if isinstance(refusal, resp.ErrorReply) and refusal.startswith("CLUSTERDOWN"):
+                break
+            time.sleep(0.05)
+        self.assertTrue(old.is_running)
+        self.assertIn("starts again as a standby", old.log.read_text())
+
+    def test_without_etcd_nothing_is_answered_and_no_lease_ends(self):
+        fleet = self.fleet(nodes=1)
+        leader = fleet.await_leader()
+        with leader.connect(30) as client:
+            token = client.ask("LOCK", "key", "owner", "PX", 3_000)
+            for member in fleet.members[:2]:
+                member.pause()
+            time.sleep(0.2)
+            client.send(resp.request("CHECK", "key", token))
+            time.sleep(2.5)
+            with leader.connect() as other:
+                refusal = other.ask("LOCK", "key2", "owner2")
+                self.assertIsInstance(refusal, resp.ErrorReply)
+                self.assertEqual(refusal.split()[0], "CLUSTERDOWN")
+                self.assertEqual(other.ask("PING"), "PONG")
+            time.sleep(4)
+            for member in fleet.members[:2]:
+                member.go_on()
+            # Longer than the lease has passed; it stood still for most of that.
+            self.assertEqual(client.reply(), 1)
+            fleet.await_leader()
+            self.assertEqual(client.ask("RENEW", "key", "owner", "PX", 3_000), 1)
+
+    def test_a_leader_that_is_stopped_hands_over_at_once(self):
+        fleet = self.fleet()
+        leader = fleet.await_leader()
+        with leader.connect() as client:
+            token = client.ask("LOCK", "key", "owner", "PX", 600_000)
+        self.assertEqual(leader.terminate(), 0, fleet.logs())
+        began = time.monotonic()
+        next_leader = fleet.await_leader()
+        self.assertLess(time.monotonic() - began, 1)
+        with next_leader.connect() as client:
+            self.assertEqual(client.ask("CHECK", "key", token), 1)
+
+    def test_a_standby_that_is_stopped_ends_at_once(self):
+        fleet = self.fleet()
+        self.assertEqual(fleet.standby().terminate(), 0)
+        self.assertIsNotNone(fleet.leader())
+
+    def test_two_clients_never_hold_one_lock_while_leaders_come_and_go(self):
+        fleet = self.fleet()
+        guard = threading.Lock()
+        holders, tokens, failures = set(), [], []
+        is_over = threading.Event()
+
+        def contend(name):
+            while not is_over.is_set():
+                leader = fleet.leader()
+                if leader is None:
+                    continue
+                try:
+                    with leader.connect(3) as client:
+                        while not is_over.is_set():
+                            token = client.ask("LOCK", "key", name, "WAIT", "2s", "PX", 60_000)
+                            if not isinstance(token, int):
+                                break
+                            with guard:
+                                if holders - {name}:
+                                    failures.append(f"{name} holds it beside {holders}")
+                                if tokens and token < tokens[-1]:
+                                    failures.append(f"token {token} after {tokens[-1]}")
+                                holders.add(name)
+                                tokens.append(token)
+                            with guard:
+                                holders.discard(name)
+                            client.ask("UNLOCK", "key", name)
+                except (OSError, resp.Ended):
+                    pass
+
+        threads = [threading.Thread(target=contend, args=(f"c{i}",)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for _ in range(4):
+            time.sleep(1)
+            leader = fleet.await_leader()
+            leader.kill()
+            leader.start()
+            fleet.await_leader()
+        time.sleep(1)
+        is_over.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertGreater(len(tokens), 50)
+
+
+if __name__ == "__main__":
+    unittest.main()

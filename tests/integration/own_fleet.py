@@ -1,0 +1,128 @@
+"""Three members of etcd and a few nodes of fairlock on loopback, for tests of high availability."""
+
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import own_server
+import resp
+
+START_SECONDS_MAX = 60
+
+
+class Process:
+    """A program that can be killed, stopped and continued, and started again."""
+
+    def __init__(self, words, log):
+        self.words = words
+        self.log = log
+        self.process = None
+
+    def start(self):
+        with open(self.log, "ab") as output:
+            self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=output,
+                                            stderr=output)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def terminate(self):
+        """Ends the process in good order; returns its exit status."""
+        self.process.terminate()
+        return self.process.wait(timeout=30)
+
+    @property
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+
+class Node(Process):
+
+    def __init__(self, name, port, words, log):
+        super().__init__(words, log)
+        self.name = name
+        self.port = port
+
+    def connect(self, seconds=5):
+        connection = resp.Connection.to(("127.0.0.1", self.port))
+        connection.socket.settimeout(seconds)
+        return connection
+
+
+class Fleet:
+    """Use it in a with statement."""
+
+    def __init__(self, nodes=3, members=3, options=()):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))
+        ports = [own_server.free_port() for _ in range(2 * members + nodes)]
+        peers, clients = ports[:members], ports[members:2 * members]
+        initial = ",".join(f"e{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
+        self.endpoints = ",".join(f"127.0.0.1:{port}" for port in clients)
+        self.members = [Process(
+            ["etcd", "--name", f"e{i}", "--data-dir", str(self.directory / f"e{i}"),
+             "--unsafe-no-fsync", "--listen-peer-urls", f"http://127.0.0.1:{peers[i]}",
+             "--initial-advertise-peer-urls", f"http://127.0.0.1:{peers[i]}",
+             "--listen-client-urls", f"http://127.0.0.1:{clients[i]}",
+             "--advertise-client-urls", f"http://127.0.0.1:{clients[i]}",
+             "--initial-cluster", initial, "--logger", "zap", "--log-level", "error"],
+            self.directory / f"e{i}.log") for i in range(members)]
+        self.nodes = [Node(
+            f"n{i}", port,
+            [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(port), "--http-port", "0",
+             "--unix-socket", str(self.directory / f"n{i}.sock"),
+             "--cluster-etcd", self.endpoints, "--cluster-node", f"n{i}",
+             "--cluster-announce", f"127.0.0.1:{port}", *options],
+            self.directory / f"n{i}.log") for i, port in enumerate(ports[2 * members:])]
+
+    def __enter__(self):
+        for process in self.members + self.nodes:
+            process.start()
+        self.await_leader(START_SECONDS_MAX)
+        return self
+
+    def __exit__(self, *failure):
+        for process in self.nodes + self.members:
+            if process.is_running:
+                process.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def leader(self):
+        """The node that answers a question about locks now, or None."""
+        for node in self.nodes:
+            if not node.is_running:
+                continue
+            try:
+                with node.connect(1) as client:
+                    if client.ask("LOCKED", "fleet:probe") == 0:
+                        return node
+            except (OSError, resp.Ended):
+                pass
+        return None
+
+    def await_leader(self, seconds=20):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            leader = self.leader()
+            if leader is not None:
+                return leader
+            time.sleep(0.05)
+        raise AssertionError(f"no node leads: {self.logs()}")
+
+    def standby(self):
+        leader = self.leader()
+        return next(node for node in self.nodes if node is not leader and node.is_running)
+
+    def logs(self):
+        return "\n".join(f"{log.name}: {log.read_text()[-2000:]}"
+                         for log in sorted(self.directory.glob("n*.log")))
