@@ -33,7 +33,7 @@ constexpr std::string_view kLockOptions =
     "EX, PX, WAIT, KEEP, LIMIT, SHARED, SESSION, MINHOLD, NEW, MAXWAITERS, NOTIFY, META, LABEL or "
     "EXPLAIN";
 
-// Words that are no option of LOCK where they stand, but that people write there.
+// Words that LOCK does not accept as options here, but that people often write.
 struct Habit {
   std::string_view word;
   std::string_view hint;
@@ -124,7 +124,7 @@ bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
   return true;
 }
 
-// The options that say what kind of hold is asked for.
+// The options that describe the requested hold.
 bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::LockRequest& request) {
   if (TakeLease(arguments, seen, request.lease_ms)) return true;
   if (arguments.TakeOnce("LIMIT", kLimit, seen)) {

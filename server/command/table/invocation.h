@@ -1,4 +1,4 @@
-// One request on its way through its handler.
+// One request as its handler receives it.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct ServerParts;
 struct Invocation {
   ServerParts& server;
   Client& client;
-  const protocol::Arguments& arguments;  // the name is the first; of a subcommand the second too
+  const protocol::Arguments& arguments;  // begin with the name, of a subcommand with two words
   protocol::ReplyWriter reply;
   engine::TimeMs now;
-  // Of the first key that the row names, in this database; 0: not known.
+  // The hash of the first key that the row names, in this database; 0: unknown.
   std::uint64_t key_hash = 0;
-  bool has_script_failed = false;  // the reply is an error of a script, which is counted already
+  bool has_script_failed = false;  // the reply is a script's error, which is already counted
 };
 
 }  // namespace fairlock::command
