@@ -53,7 +53,7 @@ class Availability {
   CommandLog& log_;
   MemoryBound memory_;
   Service service_ = Service::kFull;
-  std::uint32_t refused_flags_ = 0;  // of commands that the service level or the memory bound rules out
+  std::uint32_t refused_flags_ = 0;  // of commands refused by service level or memory bound
 };
 
 }  // namespace fairlock::command
