@@ -1,10 +1,10 @@
 """Runs a program with its own fairlockd at FAIRLOCK_PORT.
 
-with_own_server.py [--redis] [--tls] PROGRAM [ARGUMENT...]
+    with_own_server.py [--redis] [--tls] PROGRAM [ARGUMENT...]
 
---redis    also starts a redis-server at REDIS_PORT
---tls      also speaks TLS at FAIRLOCK_TLS_PORT, and requires a certificate: FAIRLOCK_TLS_CERT
-           and FAIRLOCK_TLS_KEY are one; FAIRLOCK_TLS_CA has signed those of both sides
+    --redis    also starts a redis-server at REDIS_PORT
+    --tls      also speaks TLS at FAIRLOCK_TLS_PORT, and requires a certificate: FAIRLOCK_TLS_CERT
+               and FAIRLOCK_TLS_KEY are one; FAIRLOCK_TLS_CA has signed those of both sides
 """
 
 import contextlib

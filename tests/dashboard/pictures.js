@@ -1,7 +1,7 @@
 // Makes the pictures of docs/DASHBOARD.md: each view in light and dark, wide and narrow. Takes five
 // minutes, so that the charts have some minutes to show. Needs Debian's pngquant.
 //
-// FAIRLOCKD=build/release/bin/fairlockd node tests/dashboard/pictures.js docs/pictures
+//     FAIRLOCKD=build/release/bin/fairlockd node tests/dashboard/pictures.js docs/pictures
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,6 +1,6 @@
 """Harmful clients of one kind, until standard input ends. Prints `ready` when they are connected.
 
-attackers.py KIND ADDRESS COUNT [idle]
+    attackers.py KIND ADDRESS COUNT [idle]
 
 ADDRESS is HOST:PORT. They run at a low priority, or only when the processor is idle, because in
 the field they have machines of their own.

@@ -2,8 +2,8 @@
 
 Each *_test.py has one fault, in a short form for the suite. To run all of them longer, as a table:
 
-FAIRLOCKD=build/release/bin/fairlockd FAIRLOCK_LOAD=build/release/bin/fairlock_load \\
-python3 tests/faults/measured.py [--seconds N] [FAULT...]
+    FAIRLOCKD=build/release/bin/fairlockd FAIRLOCK_LOAD=build/release/bin/fairlock_load \\
+    python3 tests/faults/measured.py [--seconds N] [FAULT...]
 """
 
 import argparse

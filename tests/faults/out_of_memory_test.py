@@ -3,8 +3,8 @@ acknowledged is there after the next start.
 
 The suite tries a few of the allocations that a list of requests causes; to try all of them:
 
-FAIRLOCKD=... FAILING_ALLOCATIONS=.../libfailing_allocations.so \\
-python3 tests/faults/out_of_memory_test.py --all
+    FAIRLOCKD=... FAILING_ALLOCATIONS=.../libfailing_allocations.so \\
+    python3 tests/faults/out_of_memory_test.py --all
 """
 
 import mmap

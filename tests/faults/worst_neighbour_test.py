@@ -1,8 +1,8 @@
 """How long one client can delay another: with huge replies, and with very many waiters or holds
 that end at once. The longest PING of the other connection is printed and bounded.
 
-WAITERS=100000 PING_MS_MAX=50 FAIRLOCKD=build/release/bin/fairlockd \\
-python3 tests/faults/worst_neighbour_test.py
+    WAITERS=100000 PING_MS_MAX=50 FAIRLOCKD=build/release/bin/fairlockd \\
+    python3 tests/faults/worst_neighbour_test.py
 
 on an otherwise idle machine. glob_cost_test.py and script_time_test.py of the integration tests
 do the same for globs and scripts.

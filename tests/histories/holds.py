@@ -106,7 +106,7 @@ class Claimant:
 
 
 class Book:
-    """All claimants of a history, and what else was done to a key."""
+    """All claimants of a history, and the other actions on each key."""
 
     def __init__(self):
         self.claimants = {}
@@ -150,7 +150,7 @@ class Book:
             self.looks.setdefault(action.keys[0], []).append(action)
 
     def enders(self, hold):
-        """Every request that could end it."""
+        """Every request that could have ended the hold."""
         claimant = self.claimants[hold.key, hold.owner]
         for end in claimant.ends:
             if end.name == "RELEASE" and not hold.is_redis:
