@@ -172,7 +172,7 @@ class Running(TlsCase):
         self.assertEqual(runner.wait(20), 0, runner.stderr.read())
 
     def connections(self, tool):
-        """Ids of the runner's connections."""
+        """The ids of the runner's connections."""
         with self.server.connect() as looker:
             text = looker.ask("CLIENT", "LIST").decode()
         return {match.group(1) for match in re.finditer(r"^id=(\d+) .*name=fairlockctl", text,
