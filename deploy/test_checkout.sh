@@ -5,8 +5,8 @@
 #   deploy/test_checkout.sh ROOT    a folder; debootstrap puts a bare Debian there if it is empty
 #
 # Run as root, with the package debootstrap and a mirror of Debian (MIRROR, or the usual one).
-# Leaves the content of ROOT unchanged. Compiles everything, unless CCACHE_DIR names a cache that has it.
-# Ends with "a checkout is right", or with the failed step.
+# Leaves the content of ROOT unchanged. Compiles everything, unless CCACHE_DIR names a cache that
+# has it. Ends with "a checkout is right", or with the failed step.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
