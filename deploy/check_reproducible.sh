@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds programs twice from copies of this tree in two folders, and compares them byte for byte.
 #
-#   deploy/check_reproducible.sh [PROGRAM...]    fairlockctl if none is named
+#   deploy/check_reproducible.sh [PROGRAM...]    default: fairlockctl
 #
-# Nothing is taken from a compiler's cache. Ends with "the same" and a checksum for each, or with 1.
+# Bypasses compiler caches. Prints "the same" and a checksum for each program, or exits with 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs the JavaScript that the package-lock.json of each of these folders names, beside that
-# file; says nothing when it is there.
+# Installs the JavaScript packages of each package-lock.json in these folders beside that file;
+# prints nothing if they are already installed.
 #
-#   deploy/install-node-modules.sh [FOLDER]    below tests; all if none is given
+#   deploy/install-node-modules.sh [FOLDER]    a folder below tests; default: all of them
 set -euo pipefail
 cd "$(dirname "$0")/../tests"
 
@@ -12,10 +12,10 @@ if [ $# = 0 ]; then
 fi
 cd "$1"
 
-# Two presets may be tested at once.
+# Tests of two presets may run at once.
 exec 9<.
 flock 9
-# What npm writes last.
+# The file that npm writes last.
 [ node_modules/.package-lock.json -nt package-lock.json ] && exit 0
 
 log=$(mktemp)

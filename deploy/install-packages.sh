@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of the named sets that are missing; says nothing when none is.
+# Installs the missing Debian packages of the named sets; prints nothing if none is missing.
 #
 #   deploy/install-packages.sh SET...    a set is a file deploy/packages/SET.txt
 set -euo pipefail
@@ -10,7 +10,7 @@ Fail() {
   exit 1
 }
 
-# What installed packages provide under another name; npm may come as a part of nodejs.
+# Names that installed packages provide in addition; npm may be part of nodejs.
 provided=" $(dpkg-query -W -f='${Provides}\n' 2>/dev/null | sed 's/([^)]*)//g' | tr -s ',\n' ' ') "
 
 IsInstalled() {
@@ -48,7 +48,7 @@ AptGet() {
 }
 
 echo "Installing ${missing[*]}"
-# A source that cannot be reached may not be the one that is needed, so the install decides.
+# An unreachable package source may not be needed, so only the installation may fail.
 AptGet update || true
 if ! AptGet install --no-install-recommends "${missing[@]}"; then
   echo "apt-get said:" >&2

@@ -1,8 +1,8 @@
-"""Writes what a package has beside the programs: man pages, completions, the configuration, docs.
+"""Writes the files of a package besides the programs: man pages, completions, configuration, docs.
 
     make_package_files.py FAIRLOCKD FAIRLOCKCTL FOLDER
 
-Options and commands come from the programs' own --help and --print-config; what stands around them
+Options and commands come from the programs' own --help and --print-config; the text around them
 from deploy/man. FOLDER/doc becomes /usr/share/doc/fairlock, FOLDER/share /usr/share/fairlock.
 """
 
@@ -16,8 +16,8 @@ import sys
 HERE = pathlib.Path(__file__).parent
 TOP = HERE.parent
 
-# Where a package puts what the docs and the alerts call by its path in the tree. The first that
-# matches counts.
+# The installed paths of files that the docs and the alerts name by their path in the tree. The
+# first match counts.
 INSTALLED_PATHS = {
     "../conf/users.acl": "/usr/share/doc/fairlock-server/examples/users.acl",
     "conf/users.acl": "/usr/share/doc/fairlock-server/examples/users.acl",
@@ -37,7 +37,7 @@ def output(*words):
 
 
 def roff(text):
-    """The text as it is, for troff."""
+    """Escapes the text for troff."""
     text = text.replace("\\", r"\e").replace("-", r"\-")
     return "\n".join(r"\&" + line if line[:1] in ".'" else line for line in text.splitlines())
 
@@ -47,7 +47,7 @@ def entry(term, text):
 
 
 def options_of_the_file(config):
-    """`# comment` lines, `# Allowed: ...`, then `name: value`, as --print-config prints them."""
+    """Reads `# comment` lines, `# Allowed: ...`, then `name: value`, as in --print-config."""
     entries = []
     for block in config.split("\n\n")[1:]:
         lines = block.strip().splitlines()
@@ -62,14 +62,14 @@ def verbatim(text):
 
 
 def names_of_commands(help_text):
-    """Of all sections but that of options."""
+    """The verbatim text of all sections except the options."""
     groups = re.split(r"\n\n+", help_text)
     return [match.group(1) for group in groups if not re.match(r"(Options|Which server):", group)
             for match in re.finditer(r"^  ([a-z]+) {2,}", group, re.MULTILINE)]
 
 
 def commands_of_the_tool(tool):
-    """A section for each command, with what its own --help says of it."""
+    """A section for each command, with the text of its own --help."""
     sections = []
     for name in names_of_commands(output(tool, "--help")):
         paths = [[name]]
@@ -92,7 +92,7 @@ def installed(text):
 
 
 def copy(source, target):
-    """The file, or all files below the folder, with the paths that they have once installed."""
+    """Copies the file, or all files below the folder, with paths replaced by the installed ones."""
     if source.is_dir():
         for below in sorted(source.iterdir()):
             copy(below, target / below.name)
@@ -116,7 +116,7 @@ def write_docs(folder):
     shutil.rmtree(folder / "doc", ignore_errors=True)
     shutil.rmtree(folder / "share", ignore_errors=True)
     copy(TOP / "docs", folder / "doc")
-    (folder / "doc" / "commands_intro.md").unlink()  # COMMANDS.md begins with it
+    (folder / "doc" / "commands_intro.md").unlink()  # COMMANDS.md includes it
     copy(TOP / "CHANGELOG.md", folder / "doc" / "CHANGELOG.md")
     check_links(folder / "doc")
     for name in ("grafana/fairlock.json", "prometheus/fairlock-alerts.yaml",

@@ -3,9 +3,9 @@
 
     deploy/make_sbom.py PROGRAM FILE
 
-Licences and what is compiled in come from docs/DEPENDENCIES.md; the shared libraries, those that
-these bring with them and all versions from this machine. The same input gives the same bytes: the
-date is that of the newest entry in deploy/debian/changelog.
+Licences and compiled-in libraries come from docs/DEPENDENCIES.md; shared libraries, their own
+dependencies and all versions come from this machine. The same input gives the same bytes: the date
+is that of the newest entry in deploy/debian/changelog.
 """
 
 import datetime
@@ -39,12 +39,12 @@ def listed():
 
 
 def needed(program):
-    """The shared libraries that the program itself names."""
+    """The shared libraries that the program links directly."""
     return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program))
 
 
 def loaded(program):
-    """All that are loaded for it: the file of each by its name."""
+    """The path of every library that is loaded for it, by name."""
     return dict(re.findall(r"^\s*(\S+) => (/\S+)", output("ldd", program), re.MULTILINE))
 
 
@@ -54,7 +54,7 @@ def packages_of(libraries):
     for library in libraries:
         for path in (library, os.path.realpath(library)):
             paths[path] = paths[path.removeprefix("/usr")] = library
-    # One question for all; it complains of those paths that are other names of a file.
+    # One call for all files; dpkg reports an error for paths that are aliases of a file.
     answer = subprocess.run(["dpkg", "-S", *paths], capture_output=True, text=True, check=False)
     found = {paths[path]: package for package, path
              in re.findall(r"^([^:\s]+)\S*: (/\S+)$", answer.stdout, re.MULTILINE)}
@@ -65,14 +65,14 @@ def packages_of(libraries):
 
 
 def named_packages(program):
-    """Those whose libraries the program itself names."""
+    """The packages of the libraries that the program links directly."""
     files = loaded(program)
     return set(packages_of([files[name] for name in needed(program) if name in files]).values())
 
 
 @functools.cache
 def versions():
-    """Of all that is installed."""
+    """The versions of all installed packages."""
     return dict(line.split("\t") for line in
                 output("dpkg-query", "-W", "-f", "${Package}\t${Version}\n").splitlines())
 

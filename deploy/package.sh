@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the Debian packages fairlock-server and fairlock-tools into build/package.
 #
-#   deploy/package.sh [VERSION]    that of the project if none is given
+#   deploy/package.sh [VERSION]    default: the version of the project
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

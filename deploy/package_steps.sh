@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The steps of deploy/test_package.sh. They run as a service of a Debian whose process 1 is systemd;
-# deploy/test_package.sh boots it, with these packages below /packages:
+# The steps of deploy/test_package.sh. They run as a service in a Debian with systemd as process 1,
+# which deploy/test_package.sh boots with these packages below /packages:
 #
 #   before   the version before the one under test, with another default configuration
 #   now      the version under test
 #   after    a later version, with another default configuration
 #
-# FORM is short or full. Prints each step and what it saw; the exit status is 0 if all was right.
+# FORM is short or full. Prints each step and its result; exits with 0 if everything is right.
 set -euo pipefail
 cd /packages
 
@@ -40,7 +40,7 @@ Is() {
 Apt() { apt-get -q -y "$@" >>"$log" 2>&1 </dev/null; }
 Install() { Apt "${@:2}" install "/packages/$1"/*.deb; }
 
-# Try COMMAND...: until it succeeds, for 20 s at most.
+# Try COMMAND...: repeats it until it succeeds, for at most 20 s.
 Try() {
   local tries
   for ((tries = 0; tries < 200; tries++)); do
@@ -51,7 +51,7 @@ Try() {
   return 1
 }
 
-# Becomes EXPECTED COMMAND...: tries until the command prints that.
+# Becomes EXPECTED COMMAND...: repeats the command until it prints that.
 Prints() { [ "$("${@:2}")" = "$1" ]; }
 Becomes() { Try Prints "$@"; }
 
@@ -71,12 +71,12 @@ CheckService() {
   Is "program of the process" "$(readlink "/proc/$(Process)/exe")" /usr/bin/fairlockd
 }
 
-# Waits OWNER: waits for the lock plain; asks again when the connection is lost.
+# Waits OWNER: waits for the lock `plain`; asks again when the connection is lost.
 Waits() {
   until fairlockctl lock plain "$1" --wait 10m --ttl 1h >"$1" 2>>"$1-errors"; do sleep 0.1; done
 }
 
-# What is held and waited for before the upgrades; replies go to files.
+# Takes and waits for locks before the upgrades; replies go to files.
 TakeLocks() {
   Ask CONFIG SET max_keep 10m >/dev/null
   Ask LOCK plain holder EX 3600 >plain
@@ -95,7 +95,7 @@ TakeLocks() {
   third=$!
   Try QueueIs plain "w1 w2 w3"
   Is "the queue" "$(Queue plain)" "w1 w2 w3"
-  # A command that works under a lock, and must not notice anything.
+  # A command that runs under a lock, and must not notice anything.
   rm -f end
   fairlockctl run under-run -- \
     sh -c 'while [ ! -e /packages/end ]; do sleep 0.1; done; echo worked' >ran 2>run-errors &
@@ -123,7 +123,7 @@ CheckQueue() {
   kill -0 "$run"
 }
 
-# Ends what TakeLocks began: the queue moves on in its order, with rising tokens.
+# Ends what TakeLocks began: the queue moves on in order, with increasing tokens.
 EndLocks() {
   Ask LOCK plain w2 EX 3600 WAIT 60s >w2 &
   second=$!
@@ -149,7 +149,7 @@ NotThere() {
   done
 }
 
-# Says USER COMMAND...: what the command says to this user, and its exit status.
+# Says USER COMMAND...: the output of the command for this user, and its exit code.
 Says() {
   local status=0
   As "$@" >said 2>&1 || status=$?
@@ -165,7 +165,7 @@ InstallAndUpgrade() {
   TakeLocks
 
   Step "upgrade with locks held and waited for; the configuration is as it was installed"
-  # As versions left it whose archives had it so.
+  # The mode that earlier versions left, because their archives had it.
   chown root:root $config
   chmod 644 $config
   process=$(Process)
@@ -221,7 +221,7 @@ KillIt() {
   Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
 }
 
-# Folders of backups, oldest first.
+# The folders of backups, oldest first.
 Backups() { ls -d /var/lib/fairlock/backups/fairlock-*; }
 HasTurnedOver() { [ "$(Backups | wc -l)" = 2 ] && [ ! -e "$1" ]; }
 
@@ -232,7 +232,7 @@ BackUp() {
   install -m 640 -g fairlock /etc/fairlock-password /etc/fairlock/backup-password
   printf '%s\n' KEEP=2 FAIRLOCK_PASSWORD_FILE=/etc/fairlock/backup-password \
     >/etc/default/fairlock-backup
-  # Every other second instead of once a day.
+  # Backs up every two seconds instead of once a day.
   mkdir -p $soon
   printf '%s\n' '[Timer]' OnCalendar= 'OnCalendar=*:*:0/2' RandomizedDelaySec=0 AccuracySec=100ms \
     >$soon/soon.conf

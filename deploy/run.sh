@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds fairlockd and fairlockctl, and runs the server; Ctrl-C stops it.
+# Installs missing packages, builds fairlockd and fairlockctl, and runs the server; Ctrl-C stops it.
 #
 #   deploy/run.sh [OPTION...]    the options are fairlockd's (see fairlockd --help)
 #
-# Its data is in ./data of the checkout, fairlockctl in build/release/bin. Once the server answers,
-# commands to try are printed, and the address of the page.
+# The data is in ./data of the checkout, fairlockctl in build/release/bin. Once the server answers,
+# prints commands to try, and the address of the dashboard.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 deploy/install-packages.sh build run
 
-# The tests and benchmarks need packages that the server does not; deploy/test.sh turns them on.
+# The tests and benchmarks need packages that the server does not; deploy/test.sh enables them.
 if [ ! -f build/release/build.ninja ]; then
   cmake --preset release -DFAIRLOCK_TESTS=OFF -DFAIRLOCK_BENCH=OFF
 fi
 cmake --build build/release --target fairlockd fairlockctl
 mkdir -p data
 
-# Where the server will answer: the options decide, else the defaults.
+# The address where the server will answer: from the options, or the defaults.
 port=3247
 host=127.0.0.1
 http_port=3248
@@ -43,7 +43,7 @@ for argument in "$@"; do
   previous=$argument
 done
 
-# Reachable ADDRESSES: the first of them, as one from this machine would call it.
+# Reachable ADDRESSES: the first of them, in a form that works from this machine.
 Reachable() {
   local first=${1%%,*}
   first=${first#-}
@@ -57,7 +57,7 @@ host=$(Reachable "$host")
 host=${host//[\[\]]/}
 http_host=$(Reachable "$http_host")
 
-# Whoever has this word may break locks in the browser; it is made once. A file of options may name
+# The token that allows breaking locks in the browser; created once. An options file may name
 # another one.
 if [ -z "$token_file" ] && [[ " $*" != *" --config"* ]]; then
   token_file=$PWD/data.token
@@ -65,8 +65,8 @@ if [ -z "$token_file" ] && [[ " $*" != *" --config"* ]]; then
   set -- "$@" --http-token-file "$token_file"
 fi
 
-# IsReady PID: the server that answers is the process PID, and not another one on the same port, and
-# has read its locks.
+# IsReady PID: whether the process PID answers, not another one on the same port, and has loaded its
+# locks.
 IsReady() {
   timeout 1 redis-cli -h "$host" -p "$port" INFO server persistence 2>/dev/null | tr -d '\r' |
     grep -cxE "process_id:$1|loading:0" | grep -qx 2
@@ -92,6 +92,7 @@ PrintCommandsWhenReady() {
   done
 }
 
-# In a grandchild, which is init's to bury: the server has this process's id and knows no children.
+# In a grandchild, which init reaps: exec gives this process's id to the server, which expects no
+# children.
 (PrintCommandsWhenReady $$ &)
 exec build/release/bin/fairlockd "$@"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs every test.
+# Installs missing packages, builds everything and runs every test.
 #
-#   deploy/test.sh [PRESET...]    release when none is named; asan and tsan leave out the figures
-#   deploy/test.sh --prepare      only installs and configures the preset release
+#   deploy/test.sh [PRESET...]    default: release; asan and tsan leave out the figures
+#   deploy/test.sh --prepare      only installs packages and configures the preset release
 #
-# Ends with what failed or missed its bar, by name, and the line "N passed, N failed"; and with 1
-# if a test failed or nothing could be built.
+# Ends with the names of failed tests and missed bars, and the line "N passed, N failed"; exits with
+# 1 if a test failed or nothing could be built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,10 +20,11 @@ passed=0
 failed=0
 skipped=0
 
-# Count WORDS FILE: how many test cases have them in what ctest wrote about one run.
+# Count WORDS FILE: how many test cases have these words in ctest's output of one run.
 Count() { grep -c "<testcase .*$1" "$2" || true; }
 
-# AddResults FILE [AGAIN]: adds up one run; AGAIN is about those that failed in it and ran again.
+# AddResults FILE [AGAIN]: adds the results of one run; AGAIN: a run of the tests that failed
+# before.
 AddResults() {
   local run fail
   run=$(Count 'status="run"' "$1")
@@ -37,7 +38,7 @@ AddResults() {
   failed=$((failed + fail))
 }
 
-# Failed PRESET FILE...: says which tests failed in the last of these runs that there was.
+# Failed PRESET FILE...: prints the tests that failed in the last existing one of these runs.
 Failed() {
   local preset=$1 file last=
   shift
@@ -50,7 +51,7 @@ Failed() {
   sed -n "s/\(.*\) NOT KEPT.*/missed in $preset: \1/p" "$last"
 }
 
-# TestPreset PRESET: builds all of it and runs its tests; fails if one did.
+# TestPreset PRESET: builds all of it and runs its tests; fails if a test fails.
 TestPreset() {
   local results=$PWD/build/$1/results.xml again=$PWD/build/$1/again.xml status=0 bench=ON
   rm -f "$results" "$again"
@@ -62,14 +63,14 @@ TestPreset() {
     return 1
   fi
   if ! ctest --preset "$1" -LE figures -j "$(nproc)" --output-junit "$results"; then
-    # Some tests wait for a server for a bounded time, and a loaded machine can spoil that.
+    # Some tests wait for a server for a bounded time, which may be too short on a loaded machine.
     echo "Those that failed run once more, one at a time. Who passes now is not steady:"
     ctest --preset "$1" --rerun-failed -j 1 --output-junit "$again" || status=1
   fi
   AddResults "$results" "$again"
   Failed "$1" "$results" "$again" >>"$failures"
   [ "$1" = release ] || return $status
-  # Measured bars, one at a time. Other programs on the machine may spoil a measurement, so a bar
+  # Performance bars, one at a time. Other programs on the machine may spoil a measurement, so a bar
   # counts as missed when it is missed three times in a row.
   ctest --preset "$1" -L figures --repeat until-pass:3 --output-junit "$results" || status=1
   AddResults "$results"

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Tries the packages in a Debian 12 of its own whose process 1 is systemd: install, upgrade with
-# locks held and waited for, reload, crash, another boot, remove, purge.
+# Tests the packages in a separate Debian 12 with systemd as process 1: installation, upgrade with
+# locks held and waited for, reload, crash, another boot, removal, purge.
 #
 #   deploy/test_package.sh [OPTION...] ROOT     in a bare Debian, which debootstrap puts into the
 #                                               folder ROOT if that is empty
 #   deploy/test_package.sh --short [OPTION...] BUILD
-#                                               in a copy of this machine's files, with what the
-#                                               build folder BUILD has; less is tried
+#                                               in a copy of this machine's files, with the content
+#                                               of the build folder BUILD; runs fewer steps
 #
-#   --now FOLDER      tries the packages in this folder, and builds none
-#   --before FOLDER   the upgrade begins from the packages in this folder; else from those under
-#                     test, with a smaller number
+#   --now FOLDER      tests the packages in this folder, and builds none
+#   --before FOLDER   the upgrade begins from the packages in this folder; otherwise from those
+#                     under test, with a smaller version number
 #
-# ROOT needs a mirror of Debian (MIRROR, else the usual one). What is installed there stays as it
-# is; downloaded packages are added.
+# ROOT needs a mirror of Debian (MIRROR, or the usual one). Packages installed there stay, and
+# downloaded packages are added.
 #
-# As root, with the packages debootstrap, lintian and systemd-container. deploy/package_steps.sh
-# has the steps. Ends with "the packages are right", or with the step that failed. --short ends with
-# the status 77, and the reason, where no system can be booted.
+# Run as root, with the packages debootstrap, lintian and systemd-container. deploy/package_steps.sh
+# has the steps. Ends with "the packages are right", or with the failed step. --short exits with 77
+# and prints the reason where no system can be booted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -57,12 +57,12 @@ CheckTools() {
     command -v $tool >/dev/null || Skip "$tool is missing"
   done
   ! dpkg-query -W fairlock-server >/dev/null 2>&1 || Skip "the packages are installed here"
-  # The files of the systems that are booted are in memory, above those of ROOT or this machine.
+  # The booted systems' files are in memory, layered over those of ROOT or this machine.
   mount -t tmpfs -o mode=755 fairlock "$work" || Skip "this user may not mount"
 }
 
-# Variant FROM TO VERSION: the packages in the folder FROM as those of another version, whose
-# default configuration differs.
+# Variant FROM TO VERSION: repacks the packages in FROM as another version with another default
+# configuration.
 Variant() {
   local package tree=$work/tree
   mkdir -p "$2"
@@ -88,7 +88,7 @@ MakePackages() {
     (cd "$folder" && cpack -B "$work/cpack" -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip >/dev/null)
     now=$work/cpack
   fi
-  # The mode of the configuration is meant: it may hold a password.
+  # The mode of the configuration is intended: it may contain a password.
   [ $form = short ] || lintian --allow-root --fail-on error,warning \
     --suppress-tags non-standard-file-perm "$now"/*.deb
   cp "$now"/*.deb "$packages/now"
@@ -108,7 +108,8 @@ InRoot() {
     { cat "$work/log" >&2 && return 1; }
 }
 
-# A bare Debian with systemd, and, to be installed without a network, what the packages need.
+# A bare Debian with systemd, and the dependencies of the packages, for installation without a
+# network.
 MakeBareSystem() {
   local bare=$folder mirror=${MIRROR:-http://deb.debian.org/debian}
   if [ ! -d "$bare/usr" ]; then
@@ -130,7 +131,7 @@ MountRoot() {
     "$work/root" || Skip "there is no overlay file system"
   mv "$work/packages" "$work/root/packages"
   [ $form = full ] && return
-  # Only what systemd itself needs is started, and apt and dpkg do nothing beside their work.
+  # Starts only what systemd itself needs, and keeps apt and dpkg from doing anything else.
   local root=$work/root
   rm -rf "$root"/etc/systemd/system/* "$root"/etc/apt/apt.conf.d/* "$root/etc/fstab" \
     "$root/usr/sbin/policy-rc.d" "$root/var/lib/man-db/auto-update"
@@ -138,7 +139,7 @@ MountRoot() {
   echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fairlock-test"
 }
 
-# Boot PART: boots the system, in which the steps of this part run; ends when they have.
+# Boot PART: boots the system, which runs the steps of this part; returns when they have ended.
 Boot() {
   local root=$work/root target=multi-user.target
   [ $form = full ] || target=basic.target

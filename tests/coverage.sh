@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Which lines and branches of the engine, the protocol and the commands the tests run that need no
-# server: unit tests, scenarios in virtual time, the simulator, the replayed inputs of fuzz targets.
+# Measures which lines and branches of the engine, the protocol and the commands are run by tests
+# that need no server: unit tests, scenarios in virtual time, the simulator, replayed fuzz inputs.
 #
 #   tests/coverage.sh [FOLDER]    build/coverage/report, as pages of HTML
 #
-# Needs gcovr (Debian: gcovr). Not counted as branches: assertions, and what only an exception would
-# take. Ends with a table, and with 1 if less runs than the bars below.
+# Needs gcovr (Debian: gcovr). Assertions and branches that only an exception would take are not
+# counted. Prints a table, and exits with 1 if coverage is below the bars below.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,7 +33,7 @@ done
 
 mkdir -p "$report"
 status=0
-# Bars FOLDER LINES BRANCHES, in per cent; 0: only shown.
+# Bars: FOLDER LINES BRANCHES, in per cent; 0: shown only.
 Bars() {
   gcovr --root . --object-directory build/coverage --filter "$1/" --exclude-throw-branches \
     --exclude-unreachable-branches --exclude-branches-by-pattern '.*\bassert\(.*' \

@@ -1,4 +1,4 @@
-// Everything that commands work on, made in order: the composition root of this folder.
+// Everything that commands work on, constructed in order: the composition root of this folder.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@
 
 namespace fairlock::command {
 
-// Only joins: each part is handed the parts that it uses, and handlers reach all of them through
+// Contains no logic: each part gets the parts that it uses, and handlers reach all of them through
 // their invocation. Outlives its clients. Loop-confined.
 struct ServerParts {
   ServerParts(CommandTable the_table, const engine::EngineOptions& engine_options,
@@ -46,10 +46,10 @@ struct ServerParts {
   ServerParts(const ServerParts&) = delete;
   ServerParts& operator=(const ServerParts&) = delete;
 
-  // Ends what is due, at most about `steps_max` timers; true: more is due, so the next turn should
-  // follow at once.
+  // Expires what is due, at most about `steps_max` timers. True: more is due, so the next turn
+  // should follow at once.
   bool Advance(engine::TimeMs now, std::size_t steps_max);
-  // When Advance is to be called next; engine::kNever: not before something else happens.
+  // When Advance must be called next; engine::kNever: not before something else happens.
   engine::TimeMs NextDeadline() const;
 
   Environment environment;

@@ -18,7 +18,7 @@ struct StatusOfWord {
   unsigned status;
 };
 
-// Of all other words: the request was understood, but the locks do not allow it.
+// For all other error codes: the request was valid, but the state of the locks does not allow it.
 constexpr unsigned kOtherStatus = 409;
 constexpr auto kStatuses = std::to_array<StatusOfWord>({
     {"ERR", 400},

@@ -1,4 +1,4 @@
-// What commands reply, as answers.
+// Converts replies of commands to HTTP answers.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -19,22 +19,23 @@ class CommandCaller;
 
 Answer JsonAnswer(const boost::json::object& object);
 
-// An error reply as a refusal: its first word is the code, and decides the status.
+// Converts an error reply: its first word becomes the code, and selects the status.
 Answer RefusalOf(const protocol::Reply& error);
 
-// None: the user of `commands` may make that request. For what is looked up without the command.
+// Returns nullopt if the user of `commands` may make the request. For data that is read without the
+// command.
 std::optional<Answer> RefuseDenied(CommandCaller& commands,
                                    std::initializer_list<std::string_view> request);
 
-// What a writer of commands writes, as a reply to them.
+// Runs code that writes a command's reply, and returns the parsed reply.
 protocol::Reply ReplyOf(const std::function<void(protocol::ReplyWriter&)>& write);
 
-// An object with one field, whatever the reply; a refusal if it is an error.
+// An object with one field that has the reply; a refusal if the reply is an error.
 Answer AnswerWith(std::string_view field, const protocol::Reply& reply);
 
-// How many rows an answer has if `count` is not given.
+// The number of rows in an answer if `count` is not given.
 inline constexpr std::int64_t kRowsDefault = 100;
-// None: `count` is not given, or from 1 to `count_max`.
+// Returns nullopt if `count` is not given, or is from 1 to `count_max`.
 std::optional<Answer> RefuseCount(const Inputs& inputs, std::int64_t count_max);
 
 }  // namespace fairlock::http

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
 
-// Takes as long for a wrong token as for the right one, which is not empty.
+// Constant-time comparison. `right` is not empty.
 bool IsEqual(std::string_view given, std::string_view right) {
   unsigned difference = given.size() == right.size() ? 0 : 1;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -31,12 +31,12 @@ bool IsJson(std::string_view content_type) {
 
 Answer RefusalOfLogIn(const protocol::Reply& error) {
   Answer refusal = RefusalOf(error);
-  // Too many have failed, or are being compared: then none is looked at.
+  // Too many log-ins have failed or are being compared, so the password was not looked at.
   if (error.text.starts_with("ERR ")) refusal.status = 429;
   return refusal;
 }
 
-// Whether a user can say who he is.
+// Whether at least one enabled user has a password.
 bool HasPasswords(const command::AccessControl& control) {
   return std::ranges::any_of(control.users().users(), [](const auto& entry) {
     return entry.second.is_on && !entry.second.passwords.empty();
@@ -133,7 +133,7 @@ bool Api::DependsOnCaller(const Request& request, CommandCaller& commands) const
 const access::User* Api::AnybodysUser(Access access, CommandCaller& commands) const {
   const command::AccessControl& control = commands.server().access;
   if (access == Access::kOpen) return &control.own_user();
-  // Who has to say who he is, or may not everything, learns here no more than by commands.
+  // If clients must log in or are limited, HTTP without credentials reveals no more than commands.
   const access::User* newcomer = control.NewcomersUser();
   const bool may_all_do_all = newcomer != nullptr && newcomer->IsUnlimited();
   const bool may_read = access == Access::kRead && may_all_do_all && !options_.is_token_for_reading;
@@ -148,7 +148,7 @@ const access::User* Api::Admit(const Request& request, Access access, CommandCal
     refusal = RefusalOfLogIn(*commands.log_in_error());
     return nullptr;
   }
-  // As by commands: each of them is judged.
+  // The permissions of the user are checked for each command.
   if (commands.has_logged_in()) return &commands.user();
   const command::AccessControl& control = commands.server().access;
   if (HasToken(request.authorization)) return &control.own_user();
@@ -166,7 +166,7 @@ const access::User* Api::Admit(const Request& request, Access access, CommandCal
 bool Api::IsOurHost(std::string_view named) const {
   const std::optional<Host> host = ParseHost(named);
   if (!host) return false;
-  // A name is resolved by a server that may be hostile; an address is not.
+  // A name may come from a hostile DNS server; a numeric address cannot.
   return host->is_address || std::any_of(options_.host_names.begin(), options_.host_names.end(),
                                          [&](const std::string& ours) {
                                            return command::EqualsIgnoreCase(host->name, ours);

@@ -1,4 +1,4 @@
-// Finds the route of a request, decides whether it may be taken, and takes it.
+// Finds the route of a request, checks whether the request is allowed, and calls the handler.
 #pragma once
 
 #include <span>
@@ -14,16 +14,16 @@
 namespace fairlock::http {
 
 struct ApiOptions {
-  // The names of this server besides numeric addresses. A request under another name is refused,
-  // since it may come from DNS rebinding.
+  // The names of this server, in addition to numeric addresses. A request under another name is
+  // refused, because it may come from DNS rebinding.
   std::vector<std::string> host_names = {};
-  // The bearer token for requests that change something; empty: they are refused.
+  // The bearer token for requests that change something; empty: such requests are refused.
   std::string token = {};
-  // Whether requests that only read need the token even if clients need no password.
+  // Whether read requests need the token too, even if clients need no password.
   bool is_token_for_reading = false;
 };
 
-// A file of the page, embedded in the program.
+// A file of the dashboard, embedded in the program.
 struct Asset {
   std::string_view path;
   std::string_view content_type;
@@ -40,22 +40,23 @@ class Api {
 
   void set_options(ApiOptions options) { options_ = std::move(options); }
 
-  // The job, if it becomes one, must not outlive `commands`.
+  // The returned job, if any, must not outlive `commands`.
   Outcome Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const;
 
-  // Whether the answer depends on the user. If not, no password is compared: a page of another site
-  // that leads a browser here, or a request for an open page, cannot make a log-in fail.
+  // Whether the answer depends on the user. If not, no password is compared, so that neither a
+  // foreign page that sends a browser here nor a request for an open page can cause a failed
+  // log-in.
   [[nodiscard]] bool DependsOnCaller(const Request& request, CommandCaller& commands) const;
 
-  // The user of a request that comes from a page of this server or from no page; null: it is
-  // refused. For upgrades, which have no route. `commands` are those of its connection.
+  // The user of a request that comes from a page of this server or from no page; null: the request
+  // is refused. For upgrades, which have no route. `commands` belongs to the same connection.
   [[nodiscard]] const access::User* Admit(const Request& request, Access access,
                                           CommandCaller& commands, Answer& refusal) const;
 
  private:
   bool IsFromHere(const Request& request, Answer& refusal) const;
   bool IsOurHost(std::string_view host) const;
-  // The user for requests without credentials; null: credentials are needed.
+  // The user for requests without credentials; null: credentials are required.
   const access::User* AnybodysUser(Access access, CommandCaller& commands) const;
   bool HasToken(std::string_view authorization) const;
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,

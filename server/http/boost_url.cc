@@ -1,4 +1,4 @@
-// Boost.URL is used from its headers; this is the one file that holds its code.
+// Boost.URL is used header-only; this file compiles its code.
 #include <boost/url/src.hpp>
 
 namespace fairlock::http {}

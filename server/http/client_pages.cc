@@ -17,16 +17,16 @@ namespace fairlock::http {
 
 namespace {
 
-// How many connections one turn looks at, and how many it describes.
+// How many connections one turn examines, and how many it describes.
 constexpr std::size_t kLookedAtPerStep = 2000;
 constexpr std::size_t kDescribedPerStep = 100;
 
-// A name that consists of digits is a text all the same.
+// These fields stay texts even if they consist of digits.
 constexpr auto kTextFields = std::to_array<std::string_view>(
     {"addr", "laddr", "name", "flags", "events", "cmd", "user", "lib-name", "lib-ver"});
 constexpr std::string_view kWaitKey = "wait-key";
 
-// CLIENT LIST writes \xHH for what would split its line, and for the backslash.
+// Decodes the \xHH that CLIENT LIST writes for backslashes and for bytes that would split its line.
 std::string Unescaped(std::string_view text) {
   constexpr std::size_t kEscapeBytes = 4;
   std::string bytes;
@@ -83,7 +83,7 @@ class ClientPages final : public Job {
   }
 
  private:
-  // True: there are no further ones.
+  // Returns true if there are no more connections.
   bool FindNext() {
     ids_.clear();
     const auto& clients = commands_.server().clients.all();

@@ -1,4 +1,4 @@
-// The connections, a page in each turn.
+// Lists the connections, one page per turn.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -11,9 +11,9 @@
 namespace fairlock::http {
 
 struct ClientQuery {
-  std::uint64_t after = 0;  // the number of a connection
+  std::uint64_t after = 0;  // the id of a connection
   std::size_t count_max = 100;
-  bool is_only_waiting = false;  // those whose request waits
+  bool is_only_waiting = false;  // only connections whose request waits
 };
 
 std::unique_ptr<Job> ListClients(CommandCaller& commands, const ClientQuery& query);

@@ -29,7 +29,7 @@ struct UserAndPassword {
   std::string password;
 };
 
-// RFC 7617; none: it is not that.
+// RFC 7617; nullopt if the text is malformed.
 std::optional<UserAndPassword> Decoded(std::string_view basic) {
   const std::optional<std::string> text = json::DecodeBase64(basic);
   if (!text) return std::nullopt;
@@ -59,7 +59,7 @@ void CommandCaller::Detach(engine::TimeMs now) {
 
 bool CommandCaller::Identify(std::string_view authorization, engine::TimeMs now) {
   Forget();
-  // The name of a scheme is in any case, and any number of spaces may follow.
+  // The scheme's name is case-insensitive, and any number of spaces may follow it.
   const bool is_basic = command::EqualsIgnoreCase(authorization.substr(0, kBasic.size()), kBasic);
   if (!is_basic) return true;
   const std::size_t begin = authorization.find_first_not_of(' ', kBasic.size());
@@ -119,7 +119,7 @@ protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
                                     engine::TimeMs now) {
   std::string request;
   protocol::AppendRequest(request, arguments);
-  // What is too long for the limits of requests would end the client like a connection.
+  // Requests above the limits would close the client as they close a connection.
   protocol::Arguments judged_arguments;
   const protocol::ParseResult judged =
       protocol::RequestParser().Parse(request, server_.pipeline.limits, judged_arguments);

@@ -1,4 +1,4 @@
-// One HTTP connection as a client of the commands: what it asks for is executed as they are.
+// One HTTP connection as a client of the commands: its requests are executed as commands.
 #pragma once
 
 #include <functional>
@@ -15,43 +15,43 @@
 
 namespace fairlock::http {
 
-// It shows in CLIENT LIST, its user's permissions hold, and HISTORY names its address. It is the
-// server's own user, who may everything, unless it is told whose commands these are. Commands that
-// wait are not to be called. Loop-confined.
+// Appears in CLIENT LIST, is bound by its user's permissions, and is named in HISTORY by its
+// address. Acts as the server's own user, which may do everything, until Identify names another
+// user. Must not call commands that wait. Loop-confined.
 class CommandCaller final : private command::Transport {
  public:
-  // `notice` is called when a log-in that had to wait is over, or CLIENT KILL has named it; it must
-  // only take note.
+  // Calls `notice` when a log-in that had to wait has ended, or when CLIENT KILL closes this
+  // client; `notice` must only record that.
   CommandCaller(command::ServerParts& server, command::ClientAddress address, engine::TimeMs now,
                 std::function<void()> notice);
   CommandCaller(const CommandCaller&) = delete;
   CommandCaller& operator=(const CommandCaller&) = delete;
-  // REQUIRES: detached.
+  // REQUIRES: Detach was called.
   ~CommandCaller() = default;
 
-  // Whose commands follow, by the header Authorization of their request: the user's with
-  // "Basic USER:PASSWORD", else those of the server's own user. False: the password is being
-  // compared; nothing may be called until `notice` is, and then EndLogIn.
+  // Selects the user of the following commands by the Authorization header of their request: the
+  // named user for "Basic USER:PASSWORD", otherwise the server's own user. False: the password is
+  // still being compared; nothing may be called until `notice` is called, and then EndLogIn.
   [[nodiscard]] bool Identify(std::string_view authorization, engine::TimeMs now);
   void EndLogIn();
-  // The commands that follow belong to no user, until one is identified.
+  // Following commands have no user until Identify is called.
   void Forget();
-  // Why the log-in failed; none: it did not, or none was tried.
+  // Why the log-in failed; nullopt if it did not fail, or was not tried.
   const std::optional<protocol::Reply>& log_in_error() const { return log_in_error_; }
-  // Whether a user has logged in; the permissions are those of that user.
+  // Whether a user has logged in; if so, that user's permissions apply.
   bool has_logged_in() const { return has_logged_in_; }
-  // REQUIRES: the client has not been closed.
+  // REQUIRES: the client is not closed.
   const access::User& user() const { return *client().rights.user(); }
-  // Why the user may not make that request; empty: he may. For what is looked up without a command.
+  // Why the user may not make that request; empty: it may. For data read without a command.
   std::string Judge(std::span<const std::string_view> request) const;
   std::string Judge(std::initializer_list<std::string_view> request) const {
     return Judge(std::span(request.begin(), request.size()));
   }
 
-  // Whether the user may run that command at all, on some keys or others.
+  // Whether the user may run that command at all, with any keys.
   bool MayRun(std::string_view command) const;
 
-  // In RESP3.
+  // Returns the reply in RESP3.
   protocol::Reply Call(std::span<const std::string_view> arguments, engine::TimeMs now);
   protocol::Reply Call(std::initializer_list<std::string_view> arguments, engine::TimeMs now) {
     return Call(std::span(arguments.begin(), arguments.size()), now);
@@ -59,11 +59,11 @@ class CommandCaller final : private command::Transport {
   void SelectDatabase(std::uint8_t database) { client().profile.database = database; }
   command::ServerParts& server() { return server_; }
 
-  // True: what was answered since the last call may reveal the state of locks, which must be
-  // persisted before the answer leaves.
+  // True: replies since the last call may reveal the state of locks, which must be persisted before
+  // the answer is sent.
   bool TakeStateDependency() { return client().output.TakeStateDependency(); }
   void Detach(engine::TimeMs now);
-  // CLIENT KILL has named it.
+  // CLIENT KILL has closed this client.
   bool is_killed() const { return is_killed_; }
 
  private:
@@ -74,7 +74,7 @@ class CommandCaller final : private command::Transport {
   bool AdmitOutput(std::size_t) override { return false; }
   void CloseNow() override;
 
-  // False: it is being compared.
+  // False: the password is still being compared.
   bool LogIn(std::string_view basic, engine::TimeMs now);
   protocol::Reply TakeReply();
 

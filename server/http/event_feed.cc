@@ -11,15 +11,15 @@ namespace fairlock::http {
 
 namespace {
 
-// The answer to PSUBSCRIBE is a push too: of messages the last element is the JSON.
+// The reply to PSUBSCRIBE is a push too; in a message, the last element is the JSON.
 constexpr std::string_view kMessage = "pmessage";
 
-// PSUBSCRIBE to the channels of keys in all databases, or of a limited user in those he may hear.
+// PSUBSCRIBE to the key channels of all databases; for a limited user, of those it may hear.
 std::vector<std::string> Subscription(const access::User& user, std::string_view match) {
   const auto channel = [&](std::string_view database) {
     return "__lock@" + std::string(database) + "__:" + std::string(match);
   };
-  // A star for the number of the database would match within keys too.
+  // A star in place of the database's number would also match inside keys.
   if (user.IsUnlimited()) return {"PSUBSCRIBE", channel("?"), channel("??")};
   std::vector<std::string> request = {"PSUBSCRIBE"};
   for (std::uint32_t database = 0; database < engine::kDatabases; ++database) {
@@ -28,7 +28,7 @@ std::vector<std::string> Subscription(const access::User& user, std::string_view
       request.push_back(std::move(name));
     }
   }
-  // For the refusal.
+  // Keeps one channel, so that the subscription is refused with the right error.
   if (request.size() == 1) request.push_back(channel("0"));
   return request;
 }

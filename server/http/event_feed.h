@@ -1,4 +1,4 @@
-// The events of locks, for a client that watches over a WebSocket.
+// Sends the events of locks to a client that watches over a WebSocket.
 #pragma once
 
 #include <functional>
@@ -14,37 +14,37 @@
 
 namespace fairlock::http {
 
-// A client that is subscribed to the channels of locks. Loop-confined.
+// A client that is subscribed to the lock channels. Loop-confined.
 class EventFeed final : private command::Transport {
  public:
-  // What may gather before it is taken.
+  // The most bytes that may wait to be taken.
   static constexpr std::size_t kBytesMax = 1024 * 1024;
-  // The glob of the channels begins with "__lock@15__:" and has the bytes of any glob.
+  // The channel glob begins with "__lock@15__:" and must fit into the length limit of globs.
   static constexpr std::size_t kMatchBytesMax = engine::kGlobBytesMax - 12;
 
   struct Watcher {
     command::ClientAddress address;
     const access::User& user;
-    std::string_view match;  // a glob of keys, of all databases
+    std::string_view match;  // a glob of keys, for all databases
   };
 
   EventFeed(command::ServerParts& server, const Watcher& watcher, engine::TimeMs now);
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
-  // REQUIRES: detached.
+  // REQUIRES: Detach was called.
   ~EventFeed() = default;
 
-  // Why there will be no events; none: there will.
+  // Why the subscription failed; nullopt: it succeeded.
   const std::optional<protocol::Reply>& error() const { return error_; }
-  // Is called when there is something to take, or the feed is over; it must only take note.
+  // Called when there is something to take, or the feed is over; it must only record that.
   void set_notice(std::function<void()> notice) { notice_ = std::move(notice); }
 
-  // The events since the last call, as a JSON array; empty if there are none.
+  // The events since the last call as a JSON array; empty if there are none.
   std::string TakeEvents();
-  // True: what was told since the last call may reveal the state of locks, which must be persisted
-  // before it leaves.
+  // True: events since the last call may reveal the state of locks, which must be persisted before
+  // they are sent.
   bool TakeStateDependency() { return client().output.TakeStateDependency(); }
-  // More gathered than may, or CLIENT KILL has named it.
+  // More than kBytesMax bytes waited, or CLIENT KILL closed this client.
   bool is_over() const { return is_over_; }
   void Detach(engine::TimeMs now);
 

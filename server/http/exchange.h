@@ -1,4 +1,4 @@
-// One HTTP request and what is answered to it, apart from any socket.
+// One HTTP request and its answer, independent of sockets.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace fairlock::http {
 
 enum class Verb : std::uint8_t { kGet, kPost, kOther };
 
-// A HEAD is a GET here; the sender of the answer leaves its body out.
+// A HEAD request appears as GET; the sender of the answer omits the body.
 struct Request {
   Verb verb = Verb::kGet;
-  std::string target;  // as it was sent, such as "/api/v1/locks?match=*"
+  std::string target;  // as sent, such as "/api/v1/locks?match=*"
   std::string host;
   std::string origin;  // empty: none
   std::string content_type;
@@ -25,12 +25,12 @@ struct Answer {
   unsigned status = 200;
   std::string_view content_type = "application/json";  // static text
   std::string body = {};
-  std::string tag = {};                    // ETag; empty: not to be kept by anybody
-  std::string_view allowed_verbs = {};     // Allow, of a 405
+  std::string tag = {};                    // ETag; empty: nobody may cache the answer
+  std::string_view allowed_verbs = {};     // Allow header of a 405
   std::string_view content_encoding = {};  // static text
 };
 
-// The JSON that every refusal has: a stable word, and what is allowed.
+// The JSON body of every refusal: a stable code, and a text that says what is allowed.
 Answer Refusal(unsigned status, std::string_view word, std::string_view text);
 
 }  // namespace fairlock::http

@@ -1,4 +1,4 @@
-// What happened, counted: by label, by minute, and for Prometheus.
+// Statistics: by label, by minute, and for Prometheus.
 
 #include <array>
 #include <boost/json/array.hpp>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kMinutesDefault = 60;
 constexpr std::int64_t kMinutesMax = record::LabelStatistics::kMinutesMax;
-// A row costs as much as the percentiles in it.
+// A row costs as much time as the percentiles in it.
 constexpr std::int64_t kMinuteRowsMax = 180;
 
 void AddDurations(boost::json::object& object, const std::string& name,
@@ -40,7 +40,7 @@ void AddDurations(boost::json::object& object, const std::string& name,
   add("_max_ms", durations.longest_ms());
 }
 
-// As STATS has them.
+// Answers with the data of STATS.
 class StatisticsWork final : public SharedWork {
  public:
   StatisticsWork(command::ServerParts& server, record::StatisticsQuery query,
@@ -134,7 +134,7 @@ Outcome ShowStatistics(const RouteCall& call) {
 struct Column {
   std::string_view name;
   std::uint64_t Moment::*value;
-  bool is_counted;  // else it is what there is at the end
+  bool is_counted;  // otherwise it is the value at the end of the minute
 };
 
 constexpr auto kColumns = std::to_array<Column>({
@@ -154,12 +154,12 @@ constexpr auto kColumns = std::to_array<Column>({
 std::uint64_t ValueOf(const Column& column, const Moment& from, const Moment& to) {
   const std::uint64_t now = to.*column.value;
   if (!column.is_counted) return now;
-  // CONFIG RESETSTAT begins to count anew.
+  // After CONFIG RESETSTAT the count starts from zero.
   const std::uint64_t before = from.*column.value;
   return now >= before ? now - before : now;
 }
 
-// A column each step.
+// Computes one column per step.
 class MinutesWork final : public SharedWork {
  public:
   explicit MinutesWork(std::vector<Moment> moments) : moments_(std::move(moments)) {}
@@ -180,7 +180,7 @@ class MinutesWork final : public SharedWork {
   }
 
  private:
-  // Of each minute what `value` makes of its begin and its end.
+  // Calls `value` with the beginning and the end of each minute.
   template <typename Value>
   void Write(std::string_view name, Value&& value) {
     body_.append(body_.empty() ? "{\"" : ",\"").append(name).append("\":[");
@@ -202,7 +202,7 @@ class MinutesWork final : public SharedWork {
 Outcome ShowMinutes(const RouteCall& call) {
   const std::int64_t count = call.inputs.Number("minutes", kMinutesDefault);
   if (!IsWithin(count, kMinutesMax)) return RefuseMinutes(kMinutesMax);
-  // What it counts INFO has, of now.
+  // INFO shows the current values of these figures, so reading them needs the same permission.
   if (auto refusal = RefuseDenied(call.commands, {"INFO"})) return *std::move(refusal);
   return call.figures.shared.Take(
       "minutes " + std::to_string(count), SharedAnswers::kWalkAgeMsMax, call, [&] {

@@ -1,4 +1,4 @@
-// What the HTTP side itself remembers.
+// The figures that the HTTP code itself stores.
 #pragma once
 
 #include "server/http/minute_figures.h"

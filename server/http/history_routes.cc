@@ -1,4 +1,4 @@
-// What happened to locks.
+// The history of locks.
 
 #include <algorithm>
 #include <array>
@@ -58,7 +58,7 @@ void AddTextOrNull(boost::json::object& object, std::string_view name, std::stri
   }
 }
 
-// As HISTORY has it.
+// Has the fields of HISTORY.
 boost::json::object EventOf(const record::PastEvent& event, const command::ServerParts& server,
                             engine::TimeMs now) {
   boost::json::object object;
@@ -96,12 +96,12 @@ record::HistoryQuery QueryOf(const RouteCall& call) {
     query.db = call.inputs.Database();
   }
   query.count_max = static_cast<std::size_t>(call.inputs.Number("count", kRowsDefault));
-  // With it also the events of one millisecond, of which thousands may be, come page by page.
+  // With `before`, even thousands of events of one millisecond come page by page.
   query.before = static_cast<std::uint64_t>(call.inputs.Number("before", 0));
   return query;
 }
 
-// The kinds of events that a list such as "expired,broken" names; none: a name is unknown.
+// The event kinds in a list such as "expired,broken"; nullopt if a name is unknown.
 std::optional<record::EventKinds> KindsOf(std::string_view names) {
   record::EventKinds kinds({});
   while (!names.empty()) {
@@ -127,8 +127,8 @@ std::string KindNames() {
   return names;
 }
 
-// Searches a bounded part of the history in each turn, so that a filter that few events pass does
-// not keep the locks waiting.
+// Searches a bounded part of the history in each turn, so that a filter that matches few events
+// does not delay other clients.
 class HistorySearch final : public Job {
  public:
   static constexpr std::size_t kLooksPerStep = 1000;
@@ -175,7 +175,7 @@ class HistorySearch final : public Job {
 
  private:
   CommandCaller& commands_;
-  record::HistoryQuery query_;  // its views are of the texts below
+  record::HistoryQuery query_;  // its views refer to the texts below
   const std::string match_;
   std::string key_;
   std::string owner_;
@@ -216,7 +216,7 @@ Outcome ShowHistory(const RouteCall& call) {
   }
   if (!call.inputs.AreAllDatabases()) call.commands.SelectDatabase(call.inputs.Database());
   const std::string* key = call.inputs.Find("key");
-  // The command refuses what cannot be, and ends what is overdue; of no event it tells here.
+  // Checks the query and expires what is overdue; this range contains no events.
   const protocol::Reply none =
       call.commands.Call({"HISTORY", key == nullptr ? "*" : *key, "UNTIL", "0"}, call.now);
   if (none.IsError()) return RefusalOf(none);
@@ -235,7 +235,7 @@ constexpr auto kHistoryParameters = std::to_array<Parameter>({
     {"before", ValueType::kNumber, false, "", "next_before of the page before; 0 to begin"},
 });
 
-// The connection has taken those who ask for a WebSocket before.
+// The connection has already handled requests with Upgrade, so this one has none.
 Outcome AskForUpgrade(const RouteCall&) {
   return Refusal(426, "ERR", "this is a WebSocket: the header Upgrade: websocket is missing");
 }

@@ -7,7 +7,7 @@ namespace fairlock::http {
 
 namespace {
 
-// 0 stands for a number that is larger than any port.
+// port_number() is 0 for a number above 65535.
 bool IsPort(const boost::urls::authority_view& authority) {
   return !authority.has_port() || authority.port().empty() || authority.port_number() != 0;
 }

@@ -1,4 +1,4 @@
-// The host that a request names.
+// Parses the host that a request names.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@ namespace fairlock::http {
 
 struct Host {
   std::string name;         // without the port; an IPv6 address keeps its brackets
-  bool is_address = false;  // numeric, so no resolver of names was involved
+  bool is_address = false;  // numeric, so no name was resolved
 };
 
-// None: the text is not a host of RFC 3986, section 3.2.2, with an optional port.
+// Returns nullopt if the text is not a host of RFC 3986, section 3.2.2, with an optional port.
 std::optional<Host> ParseHost(std::string_view text);
 
 }  // namespace fairlock::http

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBase64Suffix = "_base64";
 
-// The name between braces; empty: the segment stands for itself.
+// The name between braces; empty: the segment is literal.
 std::string_view PlaceholderOf(std::string_view segment) {
   if (!segment.starts_with('{')) return {};
   return segment.substr(1, segment.size() - 2);
@@ -32,7 +32,7 @@ std::vector<std::string_view> SegmentsOf(std::string_view path) {
   return segments;
 }
 
-// What a JSON value is as text; none: it is neither text, number nor flag.
+// A JSON value as text; nullopt if it is not a string, number or boolean.
 std::optional<std::string> TextOf(const boost::json::value& value) {
   if (const auto* text = value.if_string()) return std::string(text->data(), text->size());
   if (value.is_bool() || value.is_int64() || value.is_uint64())
@@ -72,8 +72,8 @@ bool Fits(ValueType type, std::string_view value) {
       return db && *db >= 0 && *db < engine::kDatabases;
     }
     case ValueType::kDuration:
-      // Else it could be taken for an option of the command, which says more exactly what is wrong
-      // with a unit.
+      // Otherwise the command could take the value for an option. The command itself reports a
+      // wrong unit more precisely.
       return !value.empty() && value.front() >= '0' && value.front() <= '9';
     case ValueType::kText:
       break;

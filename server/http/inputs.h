@@ -1,4 +1,4 @@
-// The values that one request gives to the parameters of its route.
+// The values that a request gives to the parameters of its route.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace fairlock::http {
 
-// Values are texts as the commands take them. Immutable once read.
+// Values are texts in the form that commands take. Immutable after Read.
 class Inputs {
  public:
-  // From the path, the query, and the body of a POST, which is a JSON object.
+  // Reads the path, the query, and the body of a POST, which is a JSON object.
   static Inputs Read(const Route& route, const Target& target, std::string_view body);
 
-  // Empty: all is well; else what is wrong, and what is allowed.
+  // Empty: no error; otherwise what is wrong and what is allowed.
   const std::string& error() const { return error_; }
 
   // Null: not given.
@@ -26,12 +26,13 @@ class Inputs {
   std::string_view Text(std::string_view name, std::string_view otherwise = "") const;
   bool Flag(std::string_view name) const { return Text(name) == "true"; }
   std::int64_t Number(std::string_view name, std::int64_t otherwise) const;
-  // Of the parameter "db", a kDatabase; 0 if it was not given.
+  // The parameter "db" of type kDatabase; 0 if not given.
   std::uint8_t Database() const { return static_cast<std::uint8_t>(Number("db", 0)); }
-  // The parameter "db", a kDatabases, asks for all of them.
+  // Whether the parameter "db", of type kDatabases, requests all databases.
   bool AreAllDatabases() const { return Text("db") == "*"; }
 
-  // Appends each given parameter that has a word: the word and the value, of a flag the word alone.
+  // Appends each given parameter that has a `word`: the word and the value; for a flag, only the
+  // word.
   void AppendOptions(std::vector<std::string_view>& arguments) const;
 
  private:
@@ -50,7 +51,7 @@ class Inputs {
   std::string error_;
 };
 
-// Whether the path has the segments of the route's.
+// Whether the path has the same segments as the route.
 bool FitsPath(const Route& route, const Target& target);
 
 }  // namespace fairlock::http

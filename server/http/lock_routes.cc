@@ -1,4 +1,4 @@
-// Looking at locks.
+// Routes that read locks.
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ boost::json::object RowOf(const protocol::Reply& row) {
 struct Order {
   std::string_view name;
   std::size_t column;
-  bool is_number;  // these begin with the largest, texts in the order of their bytes
+  bool is_number;  // sorted with the largest first; texts are sorted in byte order
 };
 constexpr auto kOrders = std::to_array<Order>({{"wait", 3, true},
                                                {"hold", 4, true},
@@ -48,8 +48,8 @@ constexpr auto kOrders = std::to_array<Order>({{"wait", 3, true},
                                                {"label", 5, false},
                                                {"owner", 7, false}});
 
-// Compares rows of LOCKS by one column. Rows that are equal in it are in the order of their keys,
-// and what is empty comes last, so that the same locks always give the same order.
+// Compares rows of LOCKS by one column. Ties are ordered by key and empty values come last, so that
+// the same locks always give the same order.
 class RowOrder {
  public:
   RowOrder(const Order& order, bool is_reversed) : order_(order), is_reversed_(is_reversed) {}
@@ -75,7 +75,7 @@ class RowOrder {
   const bool is_reversed_;
 };
 
-// The first ones of all locks in an order.
+// The first rows of all locks in a given order.
 class SortedLocks final : public SharedWork {
  public:
   SortedLocks(std::vector<std::string> options, const RowOrder& order, std::size_t count_max)
@@ -104,7 +104,7 @@ class SortedLocks final : public SharedWork {
   LockWalk walk_;
   const std::size_t count_max_;
   const RowOrder comes_first_;
-  std::vector<protocol::Reply> best_;  // a heap: its front is the one to give way
+  std::vector<protocol::Reply> best_;  // a heap: its front is the next to be replaced
   std::int64_t found_ = 0;
 };
 
@@ -149,7 +149,7 @@ Outcome ListLocks(const RouteCall& call) {
   return JsonAnswer({{"locks", std::move(rows)}, {"cursor", page.elements.at(0).text}});
 }
 
-// Of the same cost as a few dozen requests, whatever there is.
+// Costs as much as a few dozen requests, however many holders there are.
 constexpr std::size_t kHoldersMax = 100;
 constexpr std::int64_t kPlacesMax = 500;
 
@@ -157,10 +157,10 @@ Outcome ShowLock(const RouteCall& call) {
   const std::string_view key = call.inputs.Text("key");
   if (auto refusal = RefuseDenied(call.commands, {"LOCKINFO", key})) return *std::move(refusal);
   call.commands.SelectDatabase(call.inputs.Database());
-  // It ends what is due.
+  // QUEUE also expires what is overdue.
   const protocol::Reply line = call.commands.Call({"QUEUE", key, "COUNT", "100"}, call.now);
   if (line.IsError()) return RefusalOf(line);
-  // LOCKINFO would write down thousands of holders.
+  // LOCKINFO would write thousands of holders.
   command::ServerParts& server = call.commands.server();
   const engine::LockInfo info = server.locks.engine().Inspect(
       {.db = call.inputs.Database(), .bytes = key}, kHoldersMax, server.locks.StepAt(call.now));

@@ -11,7 +11,7 @@ LockSurvey::LockSurvey(command::ServerParts& server) : server_(server) {
 
 bool LockSurvey::Step(engine::TimeMs now) {
   const engine::LockEngine& engine = server_.locks.engine();
-  // The same locks twice: the summary does not say whether a hold has no end.
+  // Scans the locks a second time, because the summary does not say whether a hold is endless.
   engine.Scan(cursor_, kLocksPerStep, {.is_endless = true}, now,
               [this](const engine::LockSummary& lock) { ++OfLabel(lock.label).endless_locks; });
   cursor_ = engine.Scan(cursor_, kLocksPerStep, {}, now, [this](const engine::LockSummary& lock) {
@@ -27,7 +27,7 @@ bool LockSurvey::Step(engine::TimeMs now) {
 LocksOfLabel& LockSurvey::OfLabel(std::string_view label) {
   const record::LabelTotals* totals = server_.recorder.totals();
   const std::size_t index = totals == nullptr ? 0 : totals->IndexOf(label);
-  // It may have come after the walk had begun.
+  // The label may be newer than the beginning of the walk.
   return by_label_[index < by_label_.size() ? index : 1];
 }
 

@@ -1,4 +1,4 @@
-// What all locks are like now, by label.
+// Counts the current locks by label.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace fairlock::http {
 struct LocksOfLabel {
   std::uint64_t holders = 0;
   std::uint64_t waiters = 0;
-  std::uint64_t endless_locks = 0;  // with a hold that no time ends
+  std::uint64_t endless_locks = 0;  // with a hold without an expiry
   engine::DurationMs oldest_hold_ms = 0;
   engine::DurationMs longest_wait_ms = 0;
 };
 
-// A walk over all locks, a page in each step. Loop-confined.
+// A walk over all locks, one page per step. Loop-confined.
 class LockSurvey {
  public:
   static constexpr std::size_t kLocksPerStep = 100;
 
   explicit LockSurvey(command::ServerParts& server);
 
-  // True: that was the last one.
+  // Returns true after the last step.
   bool Step(engine::TimeMs now);
 
-  // In the order of record::LabelTotals; a single one for all if they are off.
+  // In the order of record::LabelTotals; a single entry for all locks if labels are off.
   const std::vector<LocksOfLabel>& by_label() const { return by_label_; }
 
  private:

@@ -1,4 +1,4 @@
-// Goes over all locks, a page in each turn.
+// Walks over all locks, one page per turn.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace fairlock::http {
 
-// By the command LOCKS. Loop-confined.
+// Uses the command LOCKS. Loop-confined.
 class LockWalk {
  public:
-  // What one turn gives to it: a few hundredths of a millisecond, which hardly a request notices.
+  // Locks per turn: they take a few hundredths of a millisecond, which hardly delays requests.
   static constexpr const char* kLocksPerStep = "20";
 
-  // `options`: of LOCKS, such as MATCH and its glob.
+  // `options` of LOCKS, such as MATCH and its glob.
   explicit LockWalk(std::vector<std::string> options) : options_(std::move(options)) {}
 
-  // Visits the rows of the next page; true: that was the last one. An error ends it too.
+  // Visits the rows of the next page; returns true after the last page. An error ends the walk too.
   bool Step(CommandCaller& commands, engine::TimeMs now,
             const std::function<void(protocol::Reply& row)>& visit);
   const std::optional<protocol::Reply>& error() const { return error_; }

@@ -32,7 +32,7 @@ struct Source {
   const engine::TimeMs now;
 };
 
-// One figure without labels.
+// One metric without labels.
 struct Metric {
   std::string_view name;
   MetricType type;
@@ -47,11 +47,11 @@ double Real(Number value) {
 
 double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
 
-// 0: there is none.
+// 0: there is no override without an end.
 engine::DurationMs OldestOverrideMs(const Source& source) {
   engine::DurationMs oldest_ms = 0;
   for (const engine::LimitOverride& row : source.server.locks.engine().Limits(source.now).all()) {
-    // One that ends by itself is not forgotten.
+    // An override that ends by itself cannot be forgotten by its operator.
     if (row.end == engine::kNever) oldest_ms = std::max(oldest_ms, source.now - row.since);
   }
   return oldest_ms;
@@ -202,7 +202,7 @@ void AddSample(MetricFamily& family, Labels labels, double value) {
   family.metric.back().label = std::move(labels);
 }
 
-// By command: each that was called, or failed, at least once.
+// Per command, for each command that was called or refused at least once.
 MetricFamily CommandFamily(const command::ServerParts& server, std::string_view name,
                            std::string_view help, std::uint64_t command::CommandCounts::*count) {
   MetricFamily family = Family(name, MetricType::Counter, help);
@@ -219,7 +219,7 @@ MetricFamily ErrorFamily(const command::CommandStatistics& statistics) {
   MetricFamily family = Family("fairlock_error_replies_total", MetricType::Counter,
                                "Requests answered by an error, by its first word");
   for (const protocol::ErrorRow& error : protocol::AllErrors()) {
-    // Counted as ERR, its first word.
+    // Such errors are counted under their first word, ERR.
     if (error.code == protocol::ErrorCode::kProtocol) continue;
     const std::uint64_t count = statistics.ErrorsOf(error.word);
     AddSample(family, {{"error", std::string(error.word)}}, Real(count));
@@ -233,7 +233,7 @@ MetricFamily BuildFamily(const command::ServerFacts& facts) {
   return family;
 }
 
-// A sum and how many there were.
+// A sum and a count.
 MetricFamily SummaryFamily(std::string_view name, std::string_view help, std::uint64_t count,
                            double sum_seconds) {
   MetricFamily family = Family(name, MetricType::Summary, help);
@@ -244,7 +244,7 @@ MetricFamily SummaryFamily(std::string_view name, std::string_view help, std::ui
   return family;
 }
 
-// `per_second`: of the units in which was counted.
+// `per_second`: how many of the counted units are one second.
 template <typename Buckets>
 void AddHistogram(MetricFamily& family, Labels labels, const Buckets& buckets, double per_second) {
   ClientMetric sample;
@@ -276,7 +276,7 @@ void AddLoopFamilies(std::vector<MetricFamily>& families, const Source& source) 
                                    kept.syncs, Real(kept.syncs_us) / 1e6));
 }
 
-// Since the start, by label.
+// Totals since the start, by label.
 void AddTotals(std::vector<MetricFamily>& families, const record::LabelTotals& totals) {
   MetricFamily events = Family("fairlock_events_total", MetricType::Counter,
                                "What happened to locks, by their label");
@@ -297,7 +297,7 @@ void AddTotals(std::vector<MetricFamily>& families, const record::LabelTotals& t
   families.push_back(std::move(holds));
 }
 
-// Now, by label.
+// Current values, by label.
 void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
                const record::LabelTotals* totals) {
   struct Figure {
@@ -321,7 +321,7 @@ void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
   for (const Figure& figure : kFigures) {
     MetricFamily family = Family(figure.name, MetricType::Gauge, figure.help);
     for (std::size_t i = 0; i < survey.by_label().size(); ++i) {
-      // A label may have given way since.
+      // The totals may have dropped a label since the survey.
       if (totals != nullptr && i >= totals->all().size()) break;
       const std::string label = totals == nullptr ? "" : totals->all()[i]->label;
       AddSample(family, {{"label", label}}, figure.value(survey.by_label()[i]));

@@ -1,4 +1,4 @@
-// All figures, as Prometheus reads them.
+// The page of metrics for Prometheus.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace fairlock::http {
 
-// The text format 0.0.4. Its size does not depend on the number of keys, owners or connections, and
-// is below 64 KB: LabelTotals bounds those by label.
+// In text format 0.0.4. Its size does not depend on the number of keys, owners or connections, and
+// is below 64 KB: LabelTotals bounds the number of series by label.
 std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey, engine::TimeMs now);
 
-// First looks at all locks.
+// Surveys all locks first.
 std::unique_ptr<SharedWork> MakeMetricsPage(command::ServerParts& server);
 
 }  // namespace fairlock::http

@@ -1,4 +1,4 @@
-// What the whole server did, minute by minute.
+// Figures of the whole server, minute by minute.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace fairlock::http {
 
-// Counts since the start, as they were at one moment.
+// Counts since the start, sampled at one moment.
 struct Moment {
   engine::TimeMs at = 0;
   std::uint64_t requests = 0;
@@ -19,7 +19,7 @@ struct Moment {
   std::uint64_t expired = 0;
   std::uint64_t timed_out = 0;
   std::uint64_t broken = 0;
-  // Not counted, but there at that moment.
+  // Not a count since the start, but the number at that moment.
   std::uint64_t waiting = 0;
   std::uint64_t held = 0;
   std::uint64_t connections = 0;
@@ -27,14 +27,14 @@ struct Moment {
 
 Moment MomentOf(command::ServerParts& server, engine::TimeMs now);
 
-// The moments between the minutes of the last 24 hours. Loop-confined.
+// One sample at the end of each of the last 1440 minutes (24 hours). Loop-confined.
 class MinuteFigures {
  public:
   static constexpr std::size_t kMinutesMax = 24 * 60;
 
-  // A minute is over, or the first one begins.
+  // Called at the start, and then at the end of each minute.
   void Note(const Moment& moment);
-  // The newest ones and the one before them, the oldest first.
+  // The newest samples and the one before them, oldest first.
   std::vector<Moment> Newest(std::size_t minutes) const;
 
  private:

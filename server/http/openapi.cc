@@ -83,7 +83,7 @@ array ParametersOf(const Route& route) {
   return parameters;
 }
 
-// Text may come as bytes instead, so nothing of it is required here.
+// No field is required, because bytes may be given instead of text.
 object BodyOf(const Route& route) {
   object properties;
   array required;
@@ -168,7 +168,7 @@ object TypeOf(const Field& field, object& schemas) {
 
 void AddSchema(object& schemas, const Schema& schema) {
   if (schemas.contains(schema.name)) return;
-  schemas[schema.name] = nullptr;  // its place in the order
+  schemas[schema.name] = nullptr;  // reserves its place in the order
   object properties;
   array required;
   for (const Field& field : schema.fields) {
@@ -180,7 +180,7 @@ void AddSchema(object& schemas, const Schema& schema) {
   }
   object written{{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) written["required"] = std::move(required);
-  // Fields are only ever added; and bytes that are no text come once more as ..._base64.
+  // Fields are only ever added; and bytes that are not text appear again as ..._base64.
   written["additionalProperties"] = true;
   schemas[schema.name] = std::move(written);
 }

@@ -1,4 +1,4 @@
-// The description of the API in OpenAPI 3.1, from the table of its routes.
+// Generates the OpenAPI 3.1 description of the API from the table of routes.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace fairlock::http {
 
-// A JSON document.
+// Returns a JSON document.
 std::string Describe(std::span<const Route* const> routes, std::string_view version);
 
 }  // namespace fairlock::http

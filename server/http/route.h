@@ -1,4 +1,4 @@
-// One row for everything that can be asked for over HTTP.
+// A route: one row for each operation of the HTTP API.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ struct Route;
 struct Schema;
 
 enum class ValueType : std::uint8_t {
-  kText,       // any bytes; of a name n that is not UTF-8 in a body, n_base64
+  kText,       // any bytes; in a body, a value n that is not UTF-8 is given as n_base64
   kNumber,     // an integer
   kDuration,   // "250", "10s", "5m", as in commands
   kDatabase,   // 0 to 15
-  kDatabases,  // the same, or "*" for all
+  kDatabases,  // 0 to 15, or "*" for all
   kFlag,       // "true" or "false"
 };
 
-// A value in the path, the query or, of a POST, the body.
+// A value in the path, in the query or, for POST, in the body.
 struct Parameter {
   std::string_view name;
   ValueType type = ValueType::kText;
   bool is_required = false;
-  std::string_view word = {};  // the option of the command that it becomes
+  std::string_view word = {};  // the option of the command that receives the value
   std::string_view description = {};
 };
 
@@ -41,16 +41,16 @@ inline constexpr Parameter kDatabase = {"db", ValueType::kDatabase, false, "",
                                         "The database, 0 if not given"};
 
 enum class Access : std::uint8_t {
-  kOpen,   // also who may not read: monitors and load balancers
-  kRead,   // who may connect
-  kSteer,  // who has the token
+  kOpen,   // everyone, even without read access: monitors and load balancers
+  kRead,   // anyone who may connect
+  kSteer,  // anyone who has the token
 };
 
-// Something that takes several turns, a bounded step in each.
+// Work that takes several turns, in bounded steps.
 class Job {
  public:
   virtual ~Job() = default;
-  // None: not done yet.
+  // Returns nullopt while there is more to do.
   virtual std::optional<Answer> Step(engine::TimeMs now) = 0;
 };
 
@@ -60,11 +60,11 @@ struct RouteCall {
   const Inputs& inputs;
   CommandCaller& commands;  // outlives the job
   Figures& figures;
-  std::span<const Route* const> routes;  // all that there are
+  std::span<const Route* const> routes;  // the whole API
   engine::TimeMs now;
 };
 
-// For the last fields of a route.
+// Named values for the last fields of a route.
 inline constexpr bool kWithoutLocks = false;
 inline constexpr bool kIsWebSocket = true;
 
@@ -73,12 +73,12 @@ struct Route {
   std::string_view path;  // "/api/v1/locks/{db}/{key}"
   Access access;
   Outcome (*handler)(const RouteCall& call);
-  std::string_view name;     // of the operation, unique
-  std::string_view summary;  // one sentence without full stop
+  std::string_view name;     // of the operation; unique
+  std::string_view summary;  // one sentence without a full stop
   std::span<const Parameter> parameters;
-  const Schema* answer = nullptr;  // of JSON; null: it is text
-  bool needs_locks = true;         // while they are read from the disk it is refused
-  bool is_web_socket = false;      // its handler answers those who ask without Upgrade
+  const Schema* answer = nullptr;  // schema of the JSON; null: the answer is text
+  bool needs_locks = true;         // refused while locks are loaded from the disk
+  bool is_web_socket = false;      // its handler answers requests without Upgrade
 };
 
 // Each family is defined at the bottom of its file.

@@ -1,4 +1,4 @@
-// What is in the JSON of an answer, for its description.
+// Describes the JSON of answers, for the OpenAPI document.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ enum class FieldType : std::uint8_t {
   kText,
   kInteger,
   kFlag,
-  kObject,        // of the schema
-  kObjects,       // an array of such
+  kObject,        // described by `schema`
+  kObjects,       // an array of objects
   kIntegers,      // an array
   kTexts,         // an array
-  kTextOrNumber,  // of an option: whatever it is
+  kTextOrNumber,  // of an option: either type
 };
 
 struct Schema;
@@ -32,7 +32,7 @@ struct Field {
 struct Schema {
   std::string_view name;
   std::span<const Field> fields;
-  bool is_map = false;  // further members are texts, numbers or objects of such
+  bool is_map = false;  // further members are texts, numbers or such objects
 };
 
 // Each is defined in schema.cc.

@@ -7,7 +7,7 @@
 namespace fairlock::http {
 
 struct SharedAnswers::Running {
-  std::uint64_t generation = 0;  // of the users for whom it is
+  std::uint64_t generation = 0;  // the users' generation for which it was made
   std::unique_ptr<SharedWork> work;
   std::optional<Answer> answer;
   std::uint64_t last_turn = 0;
@@ -34,14 +34,14 @@ struct SharedAnswers::Running {
   }
 };
 
-// One of those who wait for it.
+// The job of one of the requests that wait for the answer.
 class SharedAnswers::Part final : public Job {
  public:
   Part(std::shared_ptr<Running> running, CommandCaller& commands)
       : running_(std::move(running)), commands_(commands) {}
 
   std::optional<Answer> Step(engine::TimeMs now) override {
-    // With what is permitted now the walk would be another one.
+    // The permissions have changed, so the walk would now give a different answer.
     if (running_->generation != commands_.server().access.generation()) {
       return Refusal(503, "TRYAGAIN", "the users have changed meanwhile; ask again");
     }
@@ -68,7 +68,7 @@ std::shared_ptr<SharedAnswers::Running> SharedAnswers::Find(const std::string& q
 
 Outcome SharedAnswers::Take(const std::string& question, engine::DurationMs age_ms_max,
                             const RouteCall& call, const Make& make) {
-  // Who may not all that the others may gets what is made with his own permissions.
+  // Unlimited users share one answer; a limited user gets one made under its own permissions.
   const access::User& user = call.commands.user();
   const std::uint64_t generation = call.commands.server().access.generation();
   const std::string asked =

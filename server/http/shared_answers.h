@@ -17,25 +17,25 @@ namespace fairlock::http {
 class SharedWork {
  public:
   virtual ~SharedWork() = default;
-  // None: not done yet.
+  // Returns nullopt while there is more to do.
   virtual std::optional<Answer> Step(CommandCaller& commands, engine::TimeMs now) = 0;
 };
 
-// Of each question at most one walk is under way, which makes one step a turn, however many wait
-// for it; and its answer is given again until it is too old: so many dashboards cost what one
-// costs. Loop-confined.
+// For each question at most one walk runs, with one step per turn, however many requests wait for
+// it. Its answer is reused until it is too old, so that many dashboards cost as much as one.
+// Loop-confined.
 class SharedAnswers {
  public:
   static constexpr std::size_t kAnswersMax = 32;
   static constexpr engine::DurationMs kWalkAgeMsMax =
-      500;  // what a page asks for that costs a walk
-  // An answer that took long is good for longer: of each question, walks take at most this part of
-  // the time.
+      500;  // age of answers for pages that need a walk
+  // An answer that took longer is reused for longer: for each question, walks take at most one
+  // kPartOfTime-th of the time.
   static constexpr int kPartOfTime = 40;
 
   using Make = std::function<std::unique_ptr<SharedWork>()>;
-  // `question` says all that the answer depends on, besides time and the permissions of who asks.
-  // An answer may be so old.
+  // `question` must contain everything that the answer depends on, except time and the user's
+  // permissions. A reused answer is at most `age_ms_max` old.
   Outcome Take(const std::string& question, engine::DurationMs age_ms_max, const RouteCall& call,
                const Make& make);
 
@@ -50,7 +50,7 @@ class SharedAnswers {
   std::shared_ptr<Running> Find(const std::string& question, engine::DurationMs age_ms_max,
                                 engine::TimeMs now);
 
-  std::vector<Entry> entries_;  // the newest last
+  std::vector<Entry> entries_;  // newest last
 };
 
 }  // namespace fairlock::http

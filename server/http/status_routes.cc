@@ -1,4 +1,4 @@
-// How the server is: health, figures, clients, settings.
+// The state of the server: health, figures, clients, settings.
 
 #include <array>
 #include <string>
@@ -25,7 +25,7 @@ constexpr std::int64_t kClientsMax = 200;
 
 constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
 
-// The sections of INFO, "# Name" and lines "field:value", as objects.
+// Converts the sections of INFO, "# Name" and lines "field:value", to objects.
 boost::json::object SectionsOf(std::string_view report) {
   boost::json::object sections;
   boost::json::object* section = nullptr;
@@ -64,10 +64,10 @@ Outcome ShowDescription(const RouteCall& call) {
   return Answer{.body = Describe(call.routes, version) + "\n"};
 }
 
-// A password is given to nobody: the answer may lie in caches and logs of others.
+// Passwords are never shown: the answer may be stored in caches and logs.
 constexpr std::string_view kHidden = "(hidden)";
 
-// Each option once, by its own name.
+// Lists each option once, under its own name.
 boost::json::array OptionsOf(const std::vector<command::Setting>& settings) {
   boost::json::array options;
   for (const command::Setting& setting : settings) {
@@ -81,7 +81,7 @@ boost::json::array OptionsOf(const std::vector<command::Setting>& settings) {
       json::AddText(option, "value", setting.value);
       options.push_back(std::move(option));
     } else if (!options.empty()) {
-      // The other name of an option stands behind it.
+      // The Redis name of an option follows the option itself.
       options.back().as_object()["redis_name"] = setting.name;
     }
   }
@@ -119,7 +119,7 @@ Outcome ShowAccess(const RouteCall& call) {
   return JsonAnswer(answer);
 }
 
-// Whoever executes this is alive.
+// If this runs, the server is alive.
 Outcome ShowHealth(const RouteCall&) { return Answer{.content_type = kPlainText, .body = "ok\n"}; }
 
 Outcome ShowReadiness(const RouteCall& call) {

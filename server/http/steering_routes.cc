@@ -1,4 +1,4 @@
-// Ending holds and waits, limits, clients and settings: what needs the token.
+// Ends holds and waits, and changes limits, clients and settings: the routes that need the token.
 
 #include <array>
 #include <string>
@@ -17,8 +17,8 @@ namespace fairlock::http {
 
 namespace {
 
-// Breaks each lock whose key matches and which the user may break, or only says which they would
-// be.
+// Breaks each lock whose key matches and which the user may break, or only lists those
+// locks.
 class BreakMatching final : public Job {
  public:
   static constexpr std::size_t kKeysShownMax = 100;
@@ -74,7 +74,7 @@ class BreakMatching final : public Job {
   LockWalk walk_;
   const std::string reason_;
   const bool is_dry_run_;
-  std::string denial_;  // of the last one that the user may not break; empty: none
+  std::string denial_;  // the denial for the last lock that the user may not break; empty: none
   std::int64_t locks_ = 0;
   std::int64_t broken_ = 0;
   boost::json::array keys_;

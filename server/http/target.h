@@ -1,4 +1,4 @@
-// What the target of a request says.
+// Parses the target of a request.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace fairlock::http {
 
-// "/api/v1/locks/0/a%2Fb?count=3": path and parameters apart, each without its escapes, so any
-// bytes may stand in them.
+// "/api/v1/locks/0/a%2Fb?count=3", split into path and parameters, with escapes decoded, so that
+// values may contain any bytes.
 struct Target {
-  std::vector<std::string> segments;  // of "/" a single empty one
+  std::vector<std::string> segments;  // for "/" a single empty one
   std::vector<std::pair<std::string, std::string>> parameters;
 
   const std::string* FindParameter(std::string_view name) const;
 };
 
-// None: it is not a path of RFC 3986.
+// Returns nullopt if the text is not a path of RFC 3986.
 std::optional<Target> ParseTarget(std::string_view target);
 
 }  // namespace fairlock::http

@@ -1,4 +1,4 @@
-// Takes apart the texts that some commands answer with.
+// Parses the texts that some commands reply with.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -6,10 +6,10 @@
 
 namespace fairlock::http {
 
-// The text before `end`, or all; it and `end` are removed from `rest`.
+// Returns the text before `end`, or all of it; removes it and `end` from `rest`.
 std::string_view TakeUpTo(std::string_view& rest, std::string_view end);
 
-// A whole number as such, all else as text.
+// A whole number becomes a number, any other text a string.
 void AddNumberOrText(boost::json::object& object, std::string_view name, std::string_view value);
 
 }  // namespace fairlock::http

@@ -1,4 +1,4 @@
-// The functions of Lua that stand in no table.
+// Lua's global functions.
 
 #include <lua.hpp>
 
@@ -12,12 +12,12 @@ namespace fairlock::script {
 
 namespace {
 
-// Whatever catches errors lets those through that stop the script.
+// Functions that catch errors must pass on the error that stops the script.
 void RaiseAgainIfStopped(lua_State* lua) {
   if (Sandbox::Of(lua).budget().used_up() != Budget::UsedUp::kNot) lua_error(lua);
 }
 
-// As in Redis: of an error of redis.call, pcall gives the text.
+// As in Redis, pcall returns the text of an error of redis.call.
 void ReplaceErrorByText(lua_State* lua) {
   if (!lua_istable(lua, -1)) return;
   lua_pushliteral(lua, "err");
@@ -31,8 +31,8 @@ void ReplaceErrorByText(lua_State* lua) {
 
 int ProtectedCall(lua_State* lua) {
   luaL_checkany(lua, 1);
-  // Its place on the stack is taken before the function runs, which may change something and then
-  // give more results than leave room for it.
+  // Reserves the stack slot before the function runs: the function may change something and then
+  // return so many results that no slot is left.
   lua_pushboolean(lua, 1);
   lua_insert(lua, 1);
   const int status = lua_pcall(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0);
@@ -74,7 +74,7 @@ int Unpack(lua_State* lua) {
   const lua_Number last = lua_isnoneornil(lua, 3) ? static_cast<lua_Number>(lua_objlen(lua, 1))
                                                   : luaL_checknumber(lua, 3);
   if (first > last) return 0;
-  // Said so that a range with something that is not a number is refused too.
+  // Written so that it is false if a bound is NaN.
   const bool is_small = last - first < LUAI_MAXCSTACK && first > -1e9 && last < 1e9;
   const int count = is_small ? static_cast<int>(last) - static_cast<int>(first) + 1 : 0;
   if (!is_small || lua_checkstack(lua, count) == 0) {
@@ -88,7 +88,7 @@ int Unpack(lua_State* lua) {
 }  // namespace
 
 void PushBaseLibrary(lua_State* lua) {
-  // This one leaves its functions among the globals, and its results too.
+  // luaopen_base stores its functions as globals and leaves results on the stack.
   lua_pushcfunction(lua, luaopen_base);
   lua_call(lua, 0, 0);
   lua_newtable(lua);

@@ -1,4 +1,4 @@
-// Text that a function of the library puts together for a script.
+// A text that a library function builds for a script.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Stands outside of Lua's memory and is bounded as if it stood there: an error of Lua is raised
-// where it would become longer than the script may use memory. What is appended is charged.
+// Allocated outside of Lua but under the script's memory limit: appending raises a Lua error above
+// that limit. Appended bytes are charged to the budget.
 class BoundedText {
  public:
   explicit BoundedText(lua_State* lua);
@@ -25,7 +25,7 @@ class BoundedText {
   }
 
   std::string_view view() const { return text_; }
-  // Makes it a string of Lua on top of the stack.
+  // Pushes the text as a Lua string.
   void Push() const;
 
  private:

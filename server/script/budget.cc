@@ -10,12 +10,12 @@ namespace fairlock::script {
 
 namespace {
 
-// An instruction may take half a millisecond (a comparison of two strings of megabytes), so with
-// more of them between two looks a script would exceed its time by more than 50 ms.
+// One instruction may take half a millisecond (comparing two strings of megabytes), so with more
+// instructions between two clock reads a script could overrun its time by more than 50 ms.
 constexpr int kCountMax = 100;
-// A count should take no longer than this, and may be longer if it takes a tenth of it.
+// The count is shortened if it takes longer than this, and lengthened below a tenth of it.
 constexpr std::uint64_t kCountNsMax = 1'000'000;
-// The steps that library functions charge until the clock is read.
+// The clock is read after library functions have charged this many steps.
 constexpr std::uint64_t kStepsPerLook = 50'000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How much a script may still do.
+// The steps and the time that a script may still use.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Counts the steps of one run after the other. The instructions are counted by a hook of Lua; a
-// function of the library says itself what it is about to do. What takes memory is charged for it.
+// Counts the steps of each run. A Lua hook counts instructions; a library function charges its
+// steps before it does the work. Work that takes memory is charged too.
 //
-// The clock starts with the run and is read after every command, whatever the command cost in
-// steps. A single instruction can take long too, such as joining two strings of megabytes. So the
-// clock is read with each count, and the counts become shorter while they take long.
+// The clock starts with the run and is read after every command, however few steps the command
+// cost. A single instruction can also take long, such as joining two strings of megabytes, so the
+// clock is read at each count of the hook, and the count is shortened while instructions are slow.
 //
-// Used up, it raises an error in every instruction that follows, so that a script cannot catch it.
+// Once used up, every following instruction raises an error, so a script cannot catch it.
 // Loop-confined.
 class Budget {
  public:
@@ -29,11 +29,11 @@ class Budget {
 
   void Begin(lua_State* lua, const ScriptLimits& limits, Host& host);
 
-  // Raises an error of Lua if it is used up.
+  // Raises a Lua error if the budget is used up.
   void Charge(lua_State* lua, std::uint64_t steps);
-  // For work on that many bytes.
+  // Charges for work on `bytes` bytes.
   void ChargeBytes(lua_State* lua, std::uint64_t bytes) { Charge(lua, bytes / kBytesPerStep); }
-  // After a command, for a reply of that many bytes: charges it and reads the clock.
+  // Called after a command: charges for the reply's bytes and reads the clock.
   void ChargeReply(lua_State* lua, std::uint64_t bytes);
 
   UsedUp used_up() const { return used_up_; }
@@ -44,7 +44,7 @@ class Budget {
 
   static void OnCount(lua_State* lua, lua_Debug* activation);
   void NoticeCount(lua_State* lua);
-  // Reads the clock; returns how long ago it was read before.
+  // Reads the clock; returns the time since the previous reading.
   std::uint64_t WatchTime(lua_State* lua);
   void AdaptCount(lua_State* lua, std::uint64_t elapsed_ns);
   void SetCount(lua_State* lua, int count);
@@ -54,12 +54,12 @@ class Budget {
   const LuaMemory& memory_;
   Host* host_ = nullptr;
   UsedUp used_up_ = UsedUp::kNot;
-  int count_ = 0;  // instructions until the hook is called
+  int count_ = 0;  // instructions between two calls of the hook
   std::uint64_t steps_ = 0;
   std::uint64_t steps_max_ = 0;
   std::uint64_t time_max_ns_ = 0;
   std::uint64_t steps_at_look_ = 0;
-  std::uint64_t taken_bytes_ = 0;  // of memory, charged
+  std::uint64_t taken_bytes_ = 0;  // memory already charged
   std::uint64_t begun_ns_ = 0;
   std::uint64_t looked_ns_ = 0;
 };

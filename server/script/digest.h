@@ -1,4 +1,4 @@
-// The SHA-1 by which scripts are named.
+// The SHA-1 digest that names a script.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct Digest {
 };
 
 struct DigestHash {
-  // A part of a SHA-1 is a good hash without further mixing.
+  // Part of a SHA-1 digest is a good hash without further mixing.
   std::size_t operator()(const Digest& digest) const {
     std::size_t part = 0;
     std::memcpy(&part, digest.bytes.data(), sizeof(part));
@@ -32,7 +32,7 @@ Digest DigestOf(std::string_view bytes);
 // 40 hexadecimal digits, lower case.
 std::string HexOf(const Digest& digest);
 
-// Digits of either case; none if it is anything else.
+// Accepts upper and lower case; returns nullopt for any other text.
 std::optional<Digest> ParseDigest(std::string_view hex);
 
 }  // namespace fairlock::script

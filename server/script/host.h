@@ -1,4 +1,4 @@
-// What a script reaches outside of itself: the commands, the time, the log.
+// What a script can reach outside of Lua: the commands, the time, the log.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace fairlock::script {
 
-// As redis.LOG_DEBUG to redis.LOG_WARNING.
+// redis.LOG_DEBUG to redis.LOG_WARNING.
 enum class LogLevel : std::uint8_t { kDebug, kVerbose, kNotice, kWarning };
 
 // One redis.call or redis.pcall. Views are valid during the call.
 struct CommandCall {
-  std::span<const std::string_view> arguments;  // the name is the first; never empty
-  bool is_read_only;                            // commands that write are to be refused
+  std::span<const std::string_view> arguments;  // the first is the command's name; never empty
+  bool is_read_only;                            // commands that write must be refused
 };
 
 // Implemented by the code that runs scripts. Loop-confined.
@@ -22,10 +22,10 @@ class Host {
  public:
   // Appends exactly one reply, in RESP2. Must not run another script.
   virtual void Execute(const CommandCall& call, std::string& reply) = 0;
-  // A monotonic clock; only differences count. Read when a script begins and after each command.
+  // A monotonic clock with an arbitrary start. Read when a script begins and after each command.
   virtual std::uint64_t NowNs() = 0;
   virtual void Log(LogLevel level, std::string_view text) = 0;
-  // The reply of the script is or has an error with that text, which no command has answered.
+  // The script's reply is or contains an error with this text, which does not come from a command.
   virtual void CountError(std::string_view text) { static_cast<void>(text); }
 
  protected:

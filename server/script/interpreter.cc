@@ -12,7 +12,7 @@ namespace fairlock::script {
 
 namespace {
 
-// How Lua and its messages name the code.
+// The chunk name, which Lua shows in messages.
 constexpr const char* kChunkName = "@user_script";
 
 struct Compilation {
@@ -20,11 +20,11 @@ struct Compilation {
   int function = 0;
 };
 
-// In protected mode: leaves the function in the registry.
+// Runs in protected mode: stores the compiled function in the registry.
 int CompileChunk(lua_State* lua) {
   auto& compilation = *static_cast<Compilation*>(lua_touserdata(lua, 1));
   const std::string_view code = compilation.code;
-  // The parser of Lua keeps the name without holding on to it.
+  // Keeps the name alive on the stack, because the parser does not reference it.
   lua_pushstring(lua, kChunkName);
   if (luaL_loadbuffer(lua, code.data(), code.size(), kChunkName) != 0) return lua_error(lua);
   compilation.function = luaL_ref(lua, LUA_REGISTRYINDEX);
@@ -54,7 +54,7 @@ LoadResult Interpreter::Load(std::string_view text) {
   const Shebang shebang = ReadShebang(text);
   if (!shebang.error.empty()) return Refused(shebang.error);
   int function = 0;
-  // The end of its line stays, so that the lines of errors are those of the text.
+  // Keeps the line break of the shebang, so that errors show the line numbers of the text.
   const std::string error = Compile(text.substr(shebang.bytes), function);
   if (!error.empty()) return Refused("Error compiling script (new function): " + error);
   MakeRoom(1, text.size());
@@ -67,9 +67,9 @@ LoadResult Interpreter::Load(std::string_view text) {
   return {&cache_.Add(std::move(script))};
 }
 
-// What is wrong with the code; empty: nothing.
+// Returns the error in the code; empty: none.
 std::string Interpreter::Compile(std::string_view code, int& function) {
-  // Lua would take it for compiled code, of which it believes everything.
+  // Lua would load it as bytecode, which it does not verify.
   if (code.starts_with(LUA_SIGNATURE[0])) return "user_script:1: compiled code is not taken";
   lua_State* lua = sandbox_->lua();
   Compilation compilation{code};

@@ -28,42 +28,43 @@ struct RunOptions {
 };
 
 struct LoadResult {
-  Script* script = nullptr;  // null: it is refused
+  Script* script = nullptr;  // null: the script is refused
   std::string error = {};
 };
 
-// PUC Lua 5.1 behind ScriptLimits: whatever a script does, it ends, it holds no more memory than it
-// may, it reaches nothing but its host, and it leaves nothing behind for the next one. What its
-// commands did before it was stopped stays done.
+// PUC Lua 5.1 under ScriptLimits: every script ends, stays within its memory, reaches only its
+// host, and leaves nothing for the next script. If it is stopped, the effects of its commands
+// remain.
 //
-// A script that is loaded for the first time can make it forget others; pointers to scripts are
-// valid until then. Loop-confined. Not reentrant: the host runs no script.
+// Loading a new script may drop others from the cache; pointers to scripts are valid until then.
+//
+// Loop-confined. Not reentrant: the host must not run scripts.
 class Interpreter {
  public:
   explicit Interpreter(const ScriptLimits& limits = {});
   ~Interpreter();
 
-  // Finds the script of that text, or compiles it.
+  // Finds the script with that text, or compiles it.
   LoadResult Load(std::string_view text);
-  // Null: not known. Being asked for is not being used.
+  // Null: not cached. Finding a script does not count as using it.
   Script* Find(const Digest& digest) const { return cache_.Find(digest); }
-  // Forgets all scripts, and begins with a new Lua state.
+  // Forgets all scripts, and creates a new Lua state.
   void Flush();
 
-  // Appends exactly one reply. Returns whether it is an error; the host has then counted it.
+  // Appends exactly one reply. Returns true if it is an error; the host has then counted it.
   bool Run(Script& script, const RunOptions& options, std::string& out);
 
   void set_limits(const ScriptLimits& limits);
   std::size_t script_count() const { return cache_.count(); }
   std::size_t text_bytes() const { return cache_.text_bytes(); }
-  // Of Lua, the compiled scripts included.
+  // The memory of Lua, including the compiled scripts.
   std::size_t memory_bytes() const { return sandbox_->memory().used_bytes(); }
-  // Of the last run.
+  // The steps of the last run.
   std::uint64_t steps() const { return sandbox_->budget().steps(); }
 
  private:
   std::string Compile(std::string_view code, int& function);
-  // For that many more.
+  // Drops old scripts until the cache can take this many more.
   void MakeRoom(std::size_t scripts, std::size_t text_bytes);
   void Forget(Script& script);
 

@@ -1,4 +1,4 @@
-// cjson: what lock scripts use of it.
+// cjson: the part of it that lock scripts use.
 
 #include <lua.hpp>
 

@@ -214,7 +214,7 @@ void JsonReader::ReadEscape(BoundedText& out) {
   if (place != std::string_view::npos) return out.Append(kNamed[place]);
   if (name != 'u') FailAt("value", "invalid escape code", begin);
   auto code = ReadHex();
-  // A pair of surrogates is one code point.
+  // A surrogate pair is one code point.
   if (code && *code >= 0xd800 && *code < 0xdc00) {
     const bool is_pair = text_.substr(std::min(at_, text_.size())).starts_with("\\u");
     at_ += is_pair ? 2 : 0;
@@ -229,7 +229,7 @@ void JsonReader::ReadEscape(BoundedText& out) {
   AppendCodePoint(out, *code);
 }
 
-// Four digits.
+// Reads four digits.
 std::optional<std::uint32_t> JsonReader::ReadHex() {
   if (at_ + 4 > text_.size()) return std::nullopt;
   std::uint32_t code = 0;
@@ -240,7 +240,7 @@ std::optional<std::uint32_t> JsonReader::ReadHex() {
   return code;
 }
 
-// In UTF-8.
+// Appends the code point in UTF-8.
 void JsonReader::AppendCodePoint(BoundedText& out, std::uint32_t code) {
   const auto append = [&](std::uint32_t byte) { out.Append(static_cast<char>(byte)); };
   if (code < 0x80) return append(code);

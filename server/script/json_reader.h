@@ -1,4 +1,4 @@
-// Reads JSON into a value of Lua.
+// Parses JSON into a Lua value.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Pushes the value: null as cjson.null, which is a light userdata of address 0. Raises an error of
-// Lua, in the words of cjson, for what is not JSON or is nested deeper than kJsonDepthMax.
+// Pushes the value; null becomes cjson.null, a light userdata with address 0. Raises a Lua error,
+// in the wording of cjson, if the text is not JSON or is nested deeper than kJsonDepthMax.
 void ReadJson(lua_State* lua, std::string_view text);
 
 }  // namespace fairlock::script

@@ -14,7 +14,7 @@ namespace fairlock::script {
 
 namespace {
 
-// An array may have so many elements whatever is missing; a longer one must be filled to a half.
+// An array may have any holes up to this many elements; a longer one must be at least half full.
 constexpr std::int64_t kSparseElementsMax = 10;
 constexpr int kDigitsWritten = 14;
 
@@ -116,7 +116,7 @@ void JsonWriter::WriteTable() {
   --depth_;
 }
 
-// The largest key, if all are whole numbers from 1 on.
+// The largest key, if all keys are positive whole numbers.
 std::int64_t JsonWriter::LengthOfArray() {
   std::int64_t largest = 0;
   std::int64_t elements = 0;
@@ -164,7 +164,7 @@ void JsonWriter::WriteObject() {
   out_.Append('}');
 }
 
-// The key stands below its value.
+// The key is below its value on the stack.
 void JsonWriter::WriteKey() {
   lua_pushvalue(lua_, -2);
   const int type = lua_type(lua_, -1);

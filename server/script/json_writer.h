@@ -1,4 +1,4 @@
-// Writes a value of Lua as JSON.
+// Writes a Lua value as JSON.
 #pragma once
 
 #include "server/script/bounded_text.h"
@@ -7,12 +7,12 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// As cjson does in Redis: a table whose keys are 1 to n is an array, also with holes if few, every
-// other an object, the empty one too; 14 digits of a number are written. Raises an error of Lua for
-// what has no form in JSON, or is nested deeper than kJsonDepthMax.
+// As cjson in Redis: a table with keys 1 to n is an array, even with a few holes; every other
+// table, including the empty one, is an object; numbers have 14 digits. Raises a Lua error for
+// values that JSON cannot express, or that are nested deeper than kJsonDepthMax.
 inline constexpr int kJsonDepthMax = 1000;
 
-// Writes the value on top of the stack, which stays there.
+// Writes the value on top of the stack, and leaves it there.
 void WriteJson(lua_State* lua, BoundedText& out);
 
 }  // namespace fairlock::script

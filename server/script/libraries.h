@@ -1,12 +1,12 @@
-// What scripts can call. Each function pushes one library, as a table that can still be written.
+// The libraries of scripts. Each function pushes one as a table that is still writable.
 #pragma once
 
 struct lua_State;
 
 namespace fairlock::script {
 
-// Of Lua's own libraries there is what needs no bound and reaches nothing; the rest is left out or
-// written anew. There is no load, dofile, require, print, getfenv, setfenv, newproxy,
+// Lua's own functions are used where they need no bound and reach nothing outside; the others are
+// missing or rewritten. Missing are load, dofile, require, print, getfenv, setfenv, newproxy,
 // collectgarbage, string.dump, coroutine, os, io, debug.
 void PushBaseLibrary(lua_State* lua);
 void PushStringLibrary(lua_State* lua);
@@ -14,7 +14,7 @@ void PushTableLibrary(lua_State* lua);
 void PushMathLibrary(lua_State* lua);
 // cjson: encode, decode, null.
 void PushJsonLibrary(lua_State* lua);
-// redis: call, pcall and what belongs to them.
+// redis: call, pcall and related functions.
 void PushRedisLibrary(lua_State* lua);
 
 }  // namespace fairlock::script

@@ -8,7 +8,7 @@ namespace fairlock::script {
 
 namespace {
 
-// The function of Lua is the upvalue; it finds its arguments as if it had been called itself.
+// Calls the Lua function in the upvalue, which sees the arguments as if called directly.
 int CallCharged(lua_State* lua) {
   std::uint64_t bytes = 0;
   for (int i = lua_gettop(lua); i > 0; --i) {

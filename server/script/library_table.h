@@ -1,4 +1,4 @@
-// Fills the table of a library.
+// Helpers that fill the table of a library.
 #pragma once
 
 #include <initializer_list>
@@ -12,14 +12,14 @@ struct LibraryFunction {
   int (*function)(lua_State*);
 };
 
-// Adds functions of ours to the table on top.
+// Adds our own functions to the table on top of the stack.
 void AddFunctions(lua_State* lua, std::initializer_list<LibraryFunction> functions);
 
-// Opens one of Lua's own libraries and adds those fields of it to the table on top.
+// Opens one of Lua's own libraries and adds the named fields to the table on top of the stack.
 void AddFieldsOf(lua_State* lua, int (*open_library)(lua_State*),
                  std::initializer_list<const char*> names);
 
-// As AddFieldsOf, for functions: the steps for the strings among their arguments are charged first.
+// As AddFieldsOf, for functions: charges steps for the strings among their arguments first.
 void AddChargedFunctionsOf(lua_State* lua, int (*open_library)(lua_State*),
                            std::initializer_list<const char*> names);
 

@@ -17,10 +17,10 @@ namespace {
 
 using protocol::RespVersion;
 
-// Of an element without its text: its kind, a number, the ends of lines.
+// The most bytes of an element besides its text: its type, a number, the line ends.
 constexpr std::size_t kElementBytesMax = 32;
 
-// Towards zero; what has no place in 64 bits is the smallest number, as in Redis.
+// Rounds towards zero; a number outside of 64 bits becomes the smallest one, as in Redis.
 std::int64_t Whole(lua_Number number) {
   constexpr lua_Number kLimit = 9223372036854775808.0;
   if (number > -kLimit && number < kLimit) return static_cast<std::int64_t>(number);
@@ -48,7 +48,7 @@ class ReplyBuilder {
       : lua_(lua), out_(out), writer_(out, version), begin_(out.size()) {}
 
   void Append();
-  // The whole reply is an error, not one of its elements.
+  // True if the reply itself is an error, not just one of its elements.
   bool is_error() const { return is_error_; }
 
  private:
@@ -63,11 +63,11 @@ class ReplyBuilder {
   std::string& out_;
   protocol::ReplyWriter writer_;
   std::size_t begin_;
-  std::size_t depth_ = 0;  // of tables within tables
+  std::size_t depth_ = 0;  // nesting of tables
   bool is_error_ = false;
 };
 
-// Before an element with a text of so many bytes is appended.
+// Called before an element with a text of `text_bytes` bytes is appended.
 void ReplyBuilder::CheckSize(std::size_t text_bytes) {
   const std::size_t bytes_max = Sandbox::Of(lua_).limits().reply_bytes_max;
   if (out_.size() - begin_ + text_bytes + kElementBytesMax <= bytes_max) return;

@@ -1,4 +1,4 @@
-// Turns the value that a script returns into a reply.
+// Converts the value that a script returns to a reply.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Appends the value on top of the stack, as Redis answers it: a number without its fraction, true
-// as 1, false and nil as nil, a table as an array up to its first nil, or by its field `err` or
-// `ok` as an error or status. Metatables are not asked.
+// Appends the value on top of the stack as Redis replies it: a number without its fraction, true as
+// 1, false and nil as nil, a table as an array up to its first nil, or, if it has a field `err` or
+// `ok`, as an error or status. Metatables are ignored.
 //
-// Returns whether the reply is an error. Raises an error of Lua, with a part of the reply appended,
-// for values that are nested deeper than clients read, or longer than the limit of replies.
+// Returns true if the reply is an error. Raises a Lua error, after appending a part of the reply,
+// for values that are nested deeper than clients accept, or longer than the limit of replies.
 bool AppendReply(lua_State* lua, protocol::RespVersion version, std::string& out);
 
-// "-" and the text as one line, as it is but for line ends.
+// Writes "-" and the text as one line; only line ends are replaced.
 void AppendErrorLine(std::string& out, std::string_view text);
 
 }  // namespace fairlock::script

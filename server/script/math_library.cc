@@ -1,4 +1,4 @@
-// math: Lua's own functions, and the random numbers of Redis.
+// math: Lua's own functions, and Redis' random numbers.
 
 #include <cmath>
 #include <cstdint>

@@ -16,7 +16,7 @@ constexpr std::size_t kTriesPerCharge = 64;
 
 unsigned char Byte(char c) { return static_cast<unsigned char>(c); }
 
-// %a, %d and so on; an upper-case letter is the opposite; of other bytes each is itself.
+// %a, %d and so on; an upper-case letter inverts the class; any other byte matches itself.
 bool ClassMatches(unsigned char c, unsigned char letter) {
   bool is_in = false;
   switch (std::tolower(letter)) {
@@ -77,8 +77,8 @@ void PatternMatcher::CountTries(std::size_t tries) {
   Sandbox::Of(lua_).budget().Charge(lua_, std::exchange(tries_, 0));
 }
 
-// Goes along subject and pattern as far as there is only one way; where there are several it calls
-// itself for each.
+// Loops over subject and pattern while there is only one way to match; where there are several,
+// calls itself for each.
 const char* PatternMatcher::Match(const char* s, const char* p) {
   if (depth_ == kDepthMax) Raise(lua_, "pattern too complex");
   ++depth_;
@@ -96,8 +96,8 @@ const char* PatternMatcher::Match(const char* s, const char* p) {
   return end;
 }
 
-// One thing of the pattern that is more than a class of bytes. Settled: what is returned is the
-// outcome; else `s` and `p` stand behind it.
+// Handles a pattern item that is not a class of bytes. If `is_settled` is set, the result is final;
+// otherwise `s` and `p` point after the item.
 const char* PatternMatcher::MatchSpecial(const char*& s, const char*& p, bool& is_settled) {
   const char next = p + 1 < pattern_end_ ? p[1] : '\0';
   const bool has_next = p + 1 < pattern_end_;
@@ -191,7 +191,7 @@ const char* PatternMatcher::CloseCapture(const char* s, const char* p) {
   return end;
 }
 
-// %bxy: behind the byte y that closes the x at `s`; null: there is none.
+// %bxy: returns the position after the y that closes the x at `s`; null: there is none.
 const char* PatternMatcher::SkipBalanced(const char* s, const char* p) {
   if (pattern_end_ - p < 2) Raise(lua_, "unbalanced pattern");
   if (s == subject_end_ || *s != p[0]) return nullptr;
@@ -219,15 +219,15 @@ const char* PatternMatcher::SkipBackReference(const char* s, char digit) {
   return std::memcmp(capture_[index].begin, s, length) == 0 ? s + length : nullptr;
 }
 
-// %f[set]: the byte before is not in the set and this one is. Before the first and behind the last
-// byte of the subject stands a zero.
+// %f[set]: the previous byte is not in the set and this one is. The subject counts as if zero bytes
+// were before and after it.
 bool PatternMatcher::IsAtFrontier(const char* s, const char* set, const char* set_end) {
   const unsigned char before = s == subject_.data() ? 0 : Byte(s[-1]);
   const unsigned char here = s == subject_end_ ? 0 : Byte(*s);
   return !SetMatches(before, set, set_end) && SetMatches(here, set, set_end);
 }
 
-// Behind the byte, class or set that begins at `p`.
+// The position after the byte, class or set that begins at `p`.
 const char* PatternMatcher::EndOfItem(const char* p) const {
   const char first = *p++;
   if (first == '%') {
@@ -236,7 +236,7 @@ const char* PatternMatcher::EndOfItem(const char* p) const {
   }
   if (first != '[') return p;
   if (p < pattern_end_ && *p == '^') ++p;
-  // A ']' that stands first is a member.
+  // A ']' at the start of a set is a member.
   do {
     if (p == pattern_end_) Raise(lua_, "malformed pattern (missing ']')");
     if (*p++ == '%' && p < pattern_end_) ++p;
@@ -253,14 +253,14 @@ bool PatternMatcher::ItemMatches(const char* s, const char* p, const char* p_end
   return Byte(*p) == c;
 }
 
-// `set` is the '[' and `set_end` the ']' that closes it.
+// `set` points to the '[', and `set_end` to the ']' that closes it.
 bool PatternMatcher::SetMatches(unsigned char c, const char* set, const char* set_end) {
   CountTries(static_cast<std::size_t>(set_end - set) / 8);
   const char* p = set + 1;
   const bool is_complement = p < set_end && *p == '^';
   if (is_complement) ++p;
   while (p < set_end) {
-    // Behind a range to '%' a second one can come last: as in Lua it is for the ']'.
+    // After a range up to '%', a '%' can be last; as in Lua, it then stands for the ']'.
     if (*p == '%') {
       if (ClassMatches(c, Byte(p[1]))) return !is_complement;
       p += 2;

@@ -1,4 +1,4 @@
-// Matches Lua's patterns, with a bound on the work and on the depth.
+// Matches Lua patterns with bounded work and depth.
 #pragma once
 
 #include <array>
@@ -10,27 +10,27 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// The patterns of the manual of Lua 5.1, and %f. Lua's own matcher can try for hours inside one
-// call, and overflow the stack; this one charges the budget for each try, and refuses patterns
-// whose tries would nest deeper than kDepthMax. Errors are raised as errors of Lua.
+// The patterns of the Lua 5.1 manual, and %f. Lua's own matcher can try for hours inside one call,
+// and overflow the stack; this one charges the budget for each try, and refuses patterns that would
+// recurse deeper than kDepthMax. Errors are raised as Lua errors.
 //
-// Views must outlive it.
+// The views must outlive the matcher.
 class PatternMatcher {
  public:
   static constexpr int kDepthMax = 200;
   static constexpr int kCapturesMax = 32;
 
-  // `pattern` is without the '^' that ties it to the start.
+  // `pattern` excludes the '^' that anchors it.
   PatternMatcher(lua_State* lua, std::string_view subject, std::string_view pattern);
 
-  // The end of the match that begins at this place of the subject; null: there is none there.
+  // The end of the match that begins at `begin`; null: none begins there.
   const char* MatchAt(const char* begin);
 
-  // Of the last match.
+  // The captures of the last match.
   int captures() const { return captures_; }
-  // Pushes that capture; if the pattern has none, the first is the whole match.
+  // Pushes one capture; for a pattern without captures, capture 0 is the whole match.
   void PushCapture(int index, const char* begin, const char* end) const;
-  // Pushes all captures and returns their number. If there are none, pushes the whole match, unless
+  // Pushes all captures and returns their number. Without captures, pushes the whole match, unless
   // `begin` is null.
   int PushCaptures(const char* begin, const char* end) const;
 
@@ -40,7 +40,7 @@ class PatternMatcher {
 
   struct Capture {
     const char* begin = nullptr;
-    std::ptrdiff_t length = 0;  // or kOpen, kPosition
+    std::ptrdiff_t length = 0;  // or kOpen or kPosition
   };
 
   const char* Match(const char* s, const char* p);

@@ -1,15 +1,16 @@
-// Tables that scripts can read and not change.
+// Tables that scripts can read but not change.
 #pragma once
 
 struct lua_State;
 
 namespace fairlock::script {
 
-// Replaces the table on top by an empty one that reads from it and refuses writes. Its metatable is
-// hidden. Whatever writes past metatables must ask RequireWritable.
+// Replaces the table on top of the stack by an empty proxy that reads from it and refuses writes.
+// Its metatable is hidden. Functions that bypass metatables must call RequireWritable before a
+// write.
 void ReplaceByReadOnly(lua_State* lua);
 
-// Raises an error if the value at that index is such a table.
+// Raises an error if the value at that index is a read-only table.
 void RequireWritable(lua_State* lua, int index);
 
 }  // namespace fairlock::script

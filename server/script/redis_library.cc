@@ -1,4 +1,4 @@
-// redis: the commands, and what else a script may ask of the server.
+// redis: calls commands, and provides the other functions that scripts use.
 
 #include <array>
 #include <charconv>
@@ -19,14 +19,14 @@ namespace fairlock::script {
 
 namespace {
 
-// A command is more work than an instruction.
+// A command is charged more than one instruction.
 constexpr std::uint64_t kStepsPerCommand = 50;
 constexpr std::size_t kLogBytesMax = 1024;
-// Stack slots for a reply, which is an array in an array at most a few times over.
+// Stack slots needed for a reply: arrays are nested at most this deep.
 constexpr int kReplySlots = static_cast<int>(protocol::ReplyScanner::kDepthMax) + 8;
-// What the reply of a command that changes something takes at most, about.
+// Approximately the most memory that the reply of a command that changes something takes.
 constexpr std::size_t kReplyMemoryBytes = std::size_t{64} * 1024;
-// A long reply does not keep its memory.
+// After a longer reply, its buffer is freed.
 constexpr std::size_t kReplyBytesKept = std::size_t{64} * 1024;
 
 int RaiseError(lua_State* lua, std::string_view text) {
@@ -40,7 +40,7 @@ std::string_view TextAt(lua_State* lua, int index) {
   return text == nullptr ? std::string_view() : std::string_view(text, bytes);
 }
 
-// A number as a command gets it: with all its digits, where Lua itself writes 14 of them.
+// Converts a number to a command argument, with all its digits; Lua itself would write only 14.
 void ReplaceNumberByText(lua_State* lua, int index) {
   constexpr int kDigits = 17;
   std::array<char, 32> digits;
@@ -51,7 +51,7 @@ void ReplaceNumberByText(lua_State* lua, int index) {
   lua_replace(lua, index);
 }
 
-// Null, or what is wrong with the arguments.
+// Returns null, or the error in the arguments.
 const char* TakeArguments(lua_State* lua, std::vector<std::string_view>& arguments) {
   const int count = lua_gettop(lua);
   if (count == 0) return "ERR Please specify at least one argument for this redis lib call";
@@ -72,15 +72,15 @@ const char* TakeArguments(lua_State* lua, std::vector<std::string_view>& argumen
   return nullptr;
 }
 
-// Asks for what the reply will take, before the command has an effect: a script must not fail with
-// a change that it has made but does not know of. The arguments make room for the reply.
+// Reserves what the reply will need before the command has an effect: otherwise a script could fail
+// after a change without knowing of it. The reply reuses the stack slots of the arguments.
 void AskForRoom(lua_State* lua) {
   const int missing = kReplySlots - lua_gettop(lua);
   if (missing > 0) luaL_checkstack(lua, missing, "too many values");
   if (!Sandbox::Of(lua).memory().HasRoomFor(kReplyMemoryBytes)) RaiseText(lua, "not enough memory");
 }
 
-// Pushes the reply in place of the arguments; true: it is an error.
+// Replaces the arguments by the reply; returns true if it is an error.
 bool PushReplyOfCommand(lua_State* lua) {
   Sandbox& sandbox = Sandbox::Of(lua);
   if (const char* wrong = TakeArguments(lua, sandbox.arguments())) {
@@ -109,7 +109,7 @@ int ProtectedCommand(lua_State* lua) {
   return 1;
 }
 
-// The one text that status_reply and error_reply take; none: the error is pushed.
+// Checks for the single text that status_reply and error_reply take; false: pushes an error.
 bool CheckReplyText(lua_State* lua) {
   if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) return true;
   PushError(lua, "ERR wrong number or type of arguments");
@@ -124,7 +124,7 @@ int StatusReply(lua_State* lua) {
   return 1;
 }
 
-// A text of one word has none to begin with.
+// A text without a blank has no error code, so it gets one.
 int ErrorReply(lua_State* lua) {
   if (!CheckReplyText(lua)) return 1;
   std::string_view text = TextAt(lua, 1);
@@ -165,7 +165,7 @@ int Log(lua_State* lua) {
   return 0;
 }
 
-// There is no replication of scripts as a whole that it could change.
+// Without effect: scripts are not replicated.
 int ReplicateCommands(lua_State* lua) {
   lua_pushboolean(lua, 1);
   return 1;

@@ -18,14 +18,14 @@ void PushText(lua_State* lua, std::string_view text) {
   lua_pushlstring(lua, text.data(), text.size());
 }
 
-// Pushes a table with that text as its only field.
+// Pushes a table whose only field is that text.
 void PushTextIn(lua_State* lua, const char* field, std::string_view text) {
   lua_createtable(lua, 0, 1);
   PushText(lua, text);
   lua_setfield(lua, -2, field);
 }
 
-// Of the table of an error, named as in Redis: the command that has answered it has counted it.
+// A field of error tables with the name used by Redis: a command has already counted the error.
 constexpr const char* kCountedField = "ignore_error_stats_update";
 
 void MarkAsCounted(lua_State* lua) {
@@ -33,7 +33,7 @@ void MarkAsCounted(lua_State* lua) {
   lua_setfield(lua, -2, kCountedField);
 }
 
-// The room on the stack was asked for before the command ran.
+// The caller has reserved the stack slots before the command ran.
 class ReplyPusher {
  public:
   ReplyPusher(lua_State* lua, std::string_view reply) : lua_(lua), reply_(reply) {}

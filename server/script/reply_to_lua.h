@@ -1,4 +1,4 @@
-// Turns the reply of a command into a value of Lua.
+// Converts the reply of a command to a Lua value.
 #pragma once
 
 #include <string_view>
@@ -7,16 +7,16 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Pushes one value, as Redis gives it to scripts: an integer as a number, a bulk as a string, nil
-// as false, a status as {ok = text}, an error as {err = text}, an array as a table.
+// Pushes one value in the form that Redis gives to scripts: an integer as a number, a bulk as a
+// string, nil as false, a status as {ok = text}, an error as {err = text}, an array as a table.
 //
-// True: it is an error. REQUIRES: `reply` is one whole reply in RESP2.
+// Returns true if the reply is an error. REQUIRES: `reply` is one whole reply in RESP2.
 bool PushReply(lua_State* lua, std::string_view reply);
 
-// Pushes {err = text}; `text` has its first word.
+// Pushes {err = text}; the text begins with the error code.
 void PushError(lua_State* lua, std::string_view text);
 
-// Whether the table on top is an error that a command has answered: then it was counted.
+// Whether the table on top of the stack is the error of a command, which is already counted.
 bool IsCounted(lua_State* lua);
 
 }  // namespace fairlock::script

@@ -15,7 +15,7 @@ void* Allocate(void* sandbox, void* block, std::size_t old_bytes, std::size_t ne
   return static_cast<Sandbox*>(sandbox)->memory().Resize(block, old_bytes, new_bytes);
 }
 
-// __index of the globals: every name that there is was found before.
+// The __index of the globals, called only for names that do not exist.
 int RefuseUnknownGlobal(lua_State* lua) {
   const char* name = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : "?";
   Raise(lua, "Script attempted to access nonexistent global variable '%s'", name);
@@ -70,9 +70,9 @@ int Sandbox::OpenLibraries(lua_State* lua) {
   ReplaceByReadOnly(lua);
   lua_pushvalue(lua, -1);
   lua_setfield(lua, -3, "_G");
-  // Functions that are compiled from now on have it as their environment.
+  // Functions compiled after this have the table as their environment.
   lua_replace(lua, LUA_GLOBALSINDEX);
-  // The libraries as Lua opened them.
+  // Drops the libraries as Lua registered them.
   lua_pushnil(lua);
   lua_setfield(lua, LUA_REGISTRYINDEX, "_LOADED");
   return 0;

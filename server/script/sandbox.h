@@ -1,4 +1,4 @@
-// The Lua state in which scripts run, with nothing in it that reaches outside.
+// The Lua state in which scripts run, without access to anything outside.
 #pragma once
 
 #include <array>
@@ -17,21 +17,21 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// What lasts for one run.
+// The state of one run.
 struct RunState {
   Host* host = nullptr;
   bool is_read_only = false;
   std::uint32_t log_lines = 0;
 };
 
-// One for all scripts. What a script can write to lives as long as its run, and what is there for
-// all cannot be written to, so scripts learn nothing of each other:
-//   1. The table of globals, and every library, is an empty table that reads from the real one; a
-//      write to it is an error, and so is rawset, table.insert and whatever else writes past
-//      metatables.
-//   2. KEYS and ARGV are new in each run. Only the state of math.random continues.
-//   3. There is no function that gives out an environment, a metatable of ours, an upvalue, or code
-//      that was not compiled from the text of a script.
+// One state for all scripts. Scripts cannot exchange data through it: objects that a script can
+// write to last only for its run, and shared objects are read-only.
+// 1. The table of globals, and every library, is an empty proxy that reads from the real table. A
+//    write to it is an error, and so are rawset, table.insert and all other writes that bypass
+//    metatables.
+// 2. KEYS and ARGV are new in each run. Only the state of math.random persists.
+// 3. No function returns an environment, one of our metatables, an upvalue, or code that was not
+//    compiled from the text of a script.
 // Loop-confined. Not reentrant.
 class Sandbox {
  public:
@@ -49,20 +49,21 @@ class Sandbox {
   const ScriptLimits& limits() const { return limits_; }
   void set_limits(const ScriptLimits& limits) { limits_ = limits; }
 
-  // From here to the end, memory is bounded, so that whatever takes some can raise an error and
-  // must be in protected mode.
+  // Bounds memory until the run ends, so that every allocation may raise a Lua error and must
+  // happen in protected mode.
   void BoundMemory();
   void UnboundMemory();
-  // Also counts what the script does.
+  // Bounds memory, and also counts the script's steps.
   void BeginRun(const RunState& run);
   void EndRun();
-  // When a run or a compilation left much behind it, clears it up; else Lua does that bit by bit.
+  // Collects all garbage if a run or a compilation left much of it; otherwise Lua collects
+  // gradually.
   void CollectGarbageIfMuch();
 
-  // REQUIRES: a value on top, which is popped. Not for scripts.
+  // REQUIRES: a value on top of the stack, which is popped. Not callable by scripts.
   void SetGlobal(const char* name);
 
-  // Of math.random, for nrand48.
+  // The state of math.random, for nrand48.
   std::array<std::uint16_t, 3>& random() { return random_; }
 
   // Scratch of redis.call.
@@ -81,8 +82,8 @@ class Sandbox {
   std::string reply_;
   std::vector<std::string_view> arguments_;
   lua_State* lua_ = nullptr;
-  int globals_ = 0;                       // the real table, in the registry
-  std::size_t collected_used_bytes_ = 0;  // after the last whole collection
+  int globals_ = 0;                       // registry reference of the real table
+  std::size_t collected_used_bytes_ = 0;  // memory in use after the last full collection
 };
 
 }  // namespace fairlock::script

@@ -1,4 +1,4 @@
-// A script that was compiled.
+// A compiled script.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -12,8 +12,8 @@ struct Script : boost::intrusive::list_base_hook<> {
   Digest digest;
   std::size_t text_bytes = 0;
   bool has_shebang = false;
-  bool is_read_only = false;  // by its shebang
-  int function = 0;           // in the registry of the Lua state
+  bool is_read_only = false;  // declared by its shebang
+  int function = 0;           // reference in the registry of the Lua state
 };
 
 }  // namespace fairlock::script

@@ -1,4 +1,4 @@
-// The scripts that are known, by their digest.
+// The cached scripts by digest.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -11,22 +11,22 @@
 
 namespace fairlock::script {
 
-// Owns the scripts. Knows their order of use, and not what it means to forget one.
-//   1. Each script is in the list once, the least recently used one at the front.
-//   2. text_bytes() is the sum of the lengths of their texts.
+// Owns the scripts and tracks when they were used; removing them from Lua is the caller's task.
+// 1. Each script is in the list once; the least recently used one is at the front.
+// 2. text_bytes() is the sum of the lengths of the scripts' texts.
 // Loop-confined.
 class ScriptCache {
  public:
-  // Null: not known.
+  // Null: not cached.
   Script* Find(const Digest& digest) const;
 
-  // REQUIRES: not known.
+  // REQUIRES: not cached.
   Script& Add(std::unique_ptr<Script> script);
   void Remove(Script& script);
 
-  // It is used now.
+  // Marks the script as used now.
   void Touch(Script& script);
-  // The one longest not used. Null: there is none.
+  // The least recently used script. Null: the cache is empty.
   Script* Oldest() { return by_use_.empty() ? nullptr : &by_use_.front(); }
 
   std::size_t count() const { return by_digest_.size(); }

@@ -1,4 +1,4 @@
-// What a script may use before it is stopped, and how many scripts are kept.
+// What a script may use before it is stopped, and how many scripts are cached.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +6,23 @@
 
 namespace fairlock::script {
 
-// Nobody else is served while a script runs, so each of these bounds what one request can take away
-// from all others.
+// No other client is served while a script runs, so each of these bounds how long or how much one
+// request can take away from all others.
 struct ScriptLimits {
-  // A step is one instruction of Lua; functions of the library that work through long strings or
-  // tables are charged steps for it. Ten million are about 100 ms.
+  // A step is one Lua instruction; library functions that process long strings or tables are
+  // charged steps for that. Ten million steps take about 100 ms.
   std::uint64_t steps_max = 10'000'000;
-  // From its begin. Looked at after every command, and every hundred instructions.
+  // From the beginning of the run. Checked after every command and at least every 100 instructions.
   std::uint64_t time_max_ms = 1'000;
-  // That a script may hold beyond what it found.
+  // Memory that a script may use in addition to what was in use before.
   std::size_t memory_bytes_max = std::size_t{16} * 1024 * 1024;
-  // Compiling is not counted in steps and can take time in the square of the length.
+  // Compiling is not charged in steps, and may take time quadratic in the length.
   std::size_t script_bytes_max = std::size_t{64} * 1024;
   std::size_t reply_bytes_max = std::size_t{4} * 1024 * 1024;
-  // Of one run; what comes behind is left out.
+  // Per run; further lines are dropped.
   std::uint32_t log_lines_max = 16;
 
-  // The scripts that EVALSHA finds.
+  // The scripts that EVALSHA can find.
   std::size_t cached_scripts_max = 1'000;
   std::size_t cached_bytes_max = std::size_t{4} * 1024 * 1024;
 };

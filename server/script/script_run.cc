@@ -12,15 +12,15 @@ namespace fairlock::script {
 
 namespace {
 
-// What the functions that Lua calls need; its address goes with the call.
+// Data for the functions that Lua calls; its address is passed to them.
 struct Frame {
   Sandbox& sandbox;
   const Script& script;
   const RunOptions& options;
   std::string& out;
-  std::string source = {};  // where the error was raised: "@user_script", or empty
+  std::string source = {};  // the chunk in which the error was raised: "@user_script", or empty
   int line = 0;
-  bool is_error = false;  // the reply
+  bool is_error = false;  // whether the reply is an error
 };
 
 Frame& FrameOf(lua_State* lua, int index) {
@@ -47,14 +47,14 @@ int RunFrame(lua_State* lua) {
   return 0;
 }
 
-// Called where an error is raised that nobody catches, before anything is unwound. The frame is its
-// upvalue. Gives the error on as it is.
+// Called where an uncaught error is raised, before the stack is unwound. The frame is its upvalue.
+// Passes the error on unchanged.
 int NotePlace(lua_State* lua) {
   Frame& frame = FrameOf(lua, lua_upvalueindex(1));
   lua_Debug place;
   for (int level = 1; lua_getstack(lua, level, &place) != 0; ++level) {
     lua_getinfo(lua, "Sl", &place);
-    if (place.currentline < 0) continue;  // a function of ours; the script called it
+    if (place.currentline < 0) continue;  // one of our C functions, called by the script
     frame.source = place.source;
     frame.line = place.currentline;
     break;
@@ -62,7 +62,7 @@ int NotePlace(lua_State* lua) {
   return 1;
 }
 
-// The error on top as the text of an error line.
+// Converts the error on top of the stack to the text of an error line.
 std::string TextOfError(lua_State* lua) {
   if (lua_istable(lua, -1)) {
     lua_pushliteral(lua, "err");
@@ -99,7 +99,7 @@ void AppendFailure(lua_State* lua, const Frame& frame) {
   if (!is_counted) frame.options.host.CountError(text);
 }
 
-// In protected mode: the arguments and the handler of errors take memory too.
+// Runs in protected mode, because pushing the arguments and the error handler takes memory too.
 int ProtectRun(lua_State* lua) {
   lua_pushlightuserdata(lua, lua_touserdata(lua, 1));
   lua_pushcclosure(lua, NotePlace, 1);
@@ -118,7 +118,7 @@ bool RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
   Frame frame{sandbox, script, options, out};
   sandbox.BeginRun(run);
   const int status = lua_cpcall(lua, ProtectRun, &frame);
-  // To show the error can take memory, and nothing is protected here.
+  // Ends the memory bound first: formatting the error may allocate, and this code is not protected.
   sandbox.EndRun();
   if (status != 0) {
     out.resize(reply_begin);

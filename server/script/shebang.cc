@@ -8,11 +8,12 @@ namespace fairlock::script {
 namespace {
 
 constexpr std::string_view kReadOnly = "no-writes";
-// What the others allow is allowed here in any case, or concerns what there is not.
+// The flags of Redis. Except for no-writes, they allow what is allowed here anyway, or are about
+// features that do not exist here.
 constexpr auto kFlags = std::to_array<std::string_view>(
     {kReadOnly, "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"});
 
-// Up to that byte, which is taken along; all, if there is none.
+// Takes the text up to `end`, and removes `end` too; without `end`, takes everything.
 std::string_view TakeUpTo(char end, std::string_view& text) {
   const std::size_t length = std::min(text.find(end), text.size());
   const std::string_view part = text.substr(0, length);

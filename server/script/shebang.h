@@ -1,4 +1,4 @@
-// The first line of a script that says what it is, as of Redis 7: "#!lua flags=no-writes".
+// The optional first line of a script, as since Redis 7: "#!lua flags=no-writes".
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 namespace fairlock::script {
 
 struct Shebang {
-  std::size_t bytes = 0;  // before the end of its line; 0: there is none
+  std::size_t bytes = 0;  // length without the line end; 0: there is no shebang
   bool is_read_only = false;
-  std::string error = {};  // empty: it is one that Redis takes
+  std::string error = {};  // empty: valid
 };
 
 Shebang ReadShebang(std::string_view text);

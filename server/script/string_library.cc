@@ -1,4 +1,4 @@
-// string: Lua's own functions where the work is in proportion to the arguments, ours elsewhere.
+// string: Lua's own functions where the work is linear in the arguments, our own elsewhere.
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +23,7 @@ std::string_view CheckText(lua_State* lua, int index) {
   return {text, bytes};
 }
 
-// "^..." matches only where the search begins.
+// Takes the '^' of "^...", which matches only at the start of the search.
 bool TakeAnchor(std::string_view& pattern) {
   if (pattern.empty() || pattern.front() != '^') return false;
   pattern.remove_prefix(1);
@@ -49,12 +49,12 @@ int Repeat(lua_State* lua) {
   return 1;
 }
 
-// Where a search begins: counted from 1, from the end if negative; as an offset in the subject.
+// The start of a search, counted from 1, or from the end if negative; returned as an offset.
 std::size_t FirstOffset(lua_State* lua, int index, std::size_t subject_bytes) {
   const auto bytes = static_cast<lua_Number>(subject_bytes);
   lua_Number first = luaL_optnumber(lua, index, 1);
   if (first < 0) first += bytes + 1;
-  // Said so that what is not a number is the first.
+  // Written so that NaN gives the first byte.
   return first >= 1 ? static_cast<std::size_t>(std::min(first - 1, bytes)) : 0;
 }
 
@@ -63,7 +63,7 @@ bool HasSpecials(std::string_view pattern) {
 }
 
 int FindPlain(lua_State* lua, std::string_view subject, std::string_view text, std::size_t first) {
-  // Linear in both, where a naive search is not.
+  // The search is linear in both lengths, unlike a naive one.
   Sandbox::Of(lua).budget().ChargeBytes(lua, subject.size() + text.size());
   const void* found =
       memmem(subject.data() + first, subject.size() - first, text.data(), text.size());
@@ -108,7 +108,7 @@ void RememberHowFar(lua_State* lua, std::ptrdiff_t offset) {
   lua_replace(lua, lua_upvalueindex(3));
 }
 
-// The iterator of gmatch. Its upvalues are the subject, the pattern and how far it came.
+// The iterator of gmatch. Its upvalues are the subject, the pattern and the current offset.
 int NextMatch(lua_State* lua) {
   const std::string_view subject = CheckText(lua, lua_upvalueindex(1));
   PatternMatcher matcher(lua, subject, CheckText(lua, lua_upvalueindex(2)));
@@ -116,7 +116,7 @@ int NextMatch(lua_State* lua) {
     const char* begin = subject.data() + i;
     const char* end = matcher.MatchAt(begin);
     if (end == nullptr) continue;
-    // Behind an empty match one byte is left out, or it would be found for ever.
+    // After an empty match, skips one byte; otherwise the same match would be found for ever.
     RememberHowFar(lua, end - subject.data() + (end == begin ? 1 : 0));
     return matcher.PushCaptures(begin, end);
   }
@@ -133,13 +133,13 @@ int MatchAll(lua_State* lua) {
   return 1;
 }
 
-// In the text that replaces a match, %1 stands for a capture, %0 for the match.
+// In the replacement text, %1 is a capture and %0 the whole match.
 void AppendReplacement(lua_State* lua, const PatternMatcher& matcher, BoundedText& out,
                        const char* begin, const char* end) {
   const std::string_view text = CheckText(lua, 3);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool is_escape = text[i] == '%';
-    // Behind the last byte stands a zero.
+    // A zero byte follows the last byte.
     const char c = is_escape ? text.data()[++i] : text[i];
     if (!is_escape || c < '0' || c > '9') {
       out.Append(c);
@@ -153,7 +153,7 @@ void AppendReplacement(lua_State* lua, const PatternMatcher& matcher, BoundedTex
   }
 }
 
-// One match of gsub, replaced by what the third argument says.
+// Appends the replacement of one gsub match, as given by the third argument.
 void AppendReplaced(lua_State* lua, const PatternMatcher& matcher, BoundedText& out,
                     const char* begin, const char* end) {
   const int type = lua_type(lua, 3);
@@ -215,7 +215,7 @@ int ReplaceMatches(lua_State* lua) {
   return 2;
 }
 
-// ("x"):rep(3) finds its methods in the library; nobody finds the metatable.
+// ("x"):rep(3) finds its methods in the library; scripts cannot get the metatable.
 void SetMetatableOfStrings(lua_State* lua) {
   lua_pushliteral(lua, "");
   lua_createtable(lua, 0, 2);

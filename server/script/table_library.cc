@@ -1,4 +1,4 @@
-// table: Lua's own functions, charged for the elements that they go through.
+// table: Lua's own functions, charged for the elements that they process.
 
 #include <cmath>
 #include <lua.hpp>
@@ -14,12 +14,12 @@ namespace fairlock::script {
 namespace {
 
 constexpr std::uint64_t kElementsPerStep = 4;
-// Lua cuts what is beyond an int.
+// Lua truncates larger numbers to an int.
 constexpr lua_Number kIndexMax = 1e9;
 
 Budget& BudgetOf(lua_State* lua) { return Sandbox::Of(lua).budget(); }
 
-// The function of Lua itself is the upvalue.
+// Calls Lua's own function, which is the upvalue.
 int CallOriginal(lua_State* lua) { return lua_tocfunction(lua, lua_upvalueindex(1))(lua); }
 
 std::uint64_t CheckLength(lua_State* lua) {
@@ -27,8 +27,8 @@ std::uint64_t CheckLength(lua_State* lua) {
   return lua_objlen(lua, 1);
 }
 
-// All elements behind the place are moved. Lua goes through every whole number from it to the
-// end, and takes for one whatever it is given.
+// All elements after the place are moved. Lua visits every whole number from there to the end,
+// whatever place it is given.
 void ChargeForMove(lua_State* lua, lua_Number place) {
   const auto length = static_cast<lua_Number>(CheckLength(lua));
   luaL_argcheck(lua, std::abs(place) < kIndexMax, 2, "position out of bounds");
@@ -65,7 +65,7 @@ int Concat(lua_State* lua) {
   return results;
 }
 
-// One comparison of sort. The upvalue is the order that the script gave, or nil.
+// One comparison of sort. The upvalue is the script's comparison function, or nil.
 int Compare(lua_State* lua) {
   std::uint64_t steps = 1;
   if (lua_type(lua, 1) == LUA_TSTRING) steps += lua_objlen(lua, 1) / 64;
@@ -81,7 +81,7 @@ int Compare(lua_State* lua) {
   return 1;
 }
 
-// There are orders of elements for which sort takes the square of their number.
+// Charged per comparison, because sort takes quadratic time for some inputs.
 int Sort(lua_State* lua) {
   CheckLength(lua);
   RequireWritable(lua, 1);

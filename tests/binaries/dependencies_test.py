@@ -1,5 +1,5 @@
-"""docs/DEPENDENCIES.md names the libraries that the programs link, and the bill of materials says
-the same."""
+"""docs/DEPENDENCIES.md names the libraries that the programs link, and the bill of materials names
+the same ones."""
 
 import json
 import os

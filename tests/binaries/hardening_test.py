@@ -1,4 +1,4 @@
-"""The shipped programs have the walls that docs/DEPENDENCIES.md says they have."""
+"""The shipped programs have the hardening that docs/DEPENDENCIES.md documents."""
 
 import os
 import pathlib

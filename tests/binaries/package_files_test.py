@@ -1,4 +1,4 @@
-"""What the packages are filled with can be made from the programs, and tells of every option."""
+"""The package files can be generated from the programs, and document every option."""
 
 import gzip
 import os

@@ -1,7 +1,7 @@
-"""The lock clients that others have written, unmodified, against fairlockd: those of the folder
-`shared/compat` beside the project. Without it this is skipped.
+"""Unmodified third-party lock clients against fairlockd: those of the folder `shared/compat`
+beside the project. Skipped if the folder does not exist.
 
-compat_test.py DURABILITY FOLDER    FOLDER keeps the copy with its JavaScript packages
+    compat_test.py DURABILITY FOLDER    FOLDER stores a copy with its JavaScript packages
 """
 
 import os
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-SKIPPED = 77  # as the build knows it
+SKIPPED = 77  # the exit code that CTest treats as skipped
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = PROJECT.parent / "shared" / "compat"
 
@@ -25,7 +25,7 @@ from own_server import Server  # noqa: E402
 
 
 def copy_with_packages(folder):
-    """The packages that it names are fetched once."""
+    """Copies the clients and fetches the packages that they need, once."""
     shutil.copytree(SOURCE, folder, dirs_exist_ok=True)
     js = folder / "js"
     if not (js / "node_modules").is_dir():

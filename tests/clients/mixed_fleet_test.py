@@ -1,9 +1,9 @@
-"""One lock, and three kinds of clients on it: pollers of redis-py, redlock on ioredis, and who
-waits by LOCK. FLEET_SECONDS and FLEET_SIZE (of each kind) say how long and how many; else 6, 8.
+"""One lock and three kinds of clients: pollers of redis-py, redlock on ioredis, and clients that
+wait with LOCK. FLEET_SECONDS and FLEET_SIZE (of each kind) set duration and size; default 6, 8.
 
-What each kind believes to hold is compared on the clock of the machine; what the server says of it
-is read from its events. Played twice: as it is configured by default, where natives come first,
-and with compat.keep_place, where all stand in one line.
+The holds that the clients believe to have are compared on the clock of the machine; the server's
+view is read from its events. Played twice: with the default configuration, where native requests
+come first, and with compat.keep_place, where all clients share one queue.
 """
 
 import json
@@ -71,7 +71,7 @@ class Fleet:
             time.sleep(0.02)
 
     def end_late(self):
-        """An old client whose lease is long over: it ends whatever LOCK holds, if it can."""
+        """An old client whose lease ended long ago: it tries to end whatever hold LOCK has."""
         own = self.connect()
         late = own.register_script(
             "if redis.call('get', KEYS[1]) == '' then return redis.call('del', KEYS[1]) end "
@@ -83,7 +83,7 @@ class Fleet:
     def guard(self, work, *arguments):
         try:
             work(*arguments)
-        except Exception as failure:  # any of any thread fails the test
+        except Exception as failure:  # any failure in any thread fails the test
             self.failures.append(f"{work.__name__}: {failure!r}")
 
     def run(self):
@@ -104,7 +104,7 @@ class Fleet:
 
 
 class Events:
-    """What the server says of the key, in its order."""
+    """The server's events of the key, in order."""
 
     def __init__(self, server):
         self.subscription = redis.Redis(port=server.port).pubsub()
@@ -128,8 +128,8 @@ class Events:
 
 # A poller that is late by more than this loses its place.
 KEEP = "5s"
-# While one waits all others may be served once, and not twice. Some of them are between the moment
-# at which it begins to ask and the one at which the server hears of it.
+# While one client waits, each other client may be served once, and not twice. Some of them are
+# between the moment at which they begin to ask and the one at which the server receives it.
 ROUNDS_MAX = 1.5
 
 
@@ -149,7 +149,7 @@ class MixedFleet(unittest.TestCase):
         return fleet, events.all
 
     def test_who_waits_comes_before_who_polls(self):
-        # While one of them stands in line no poller has a chance.
+        # While a native client waits in the queue, pollers are not served.
         fleet, events = self.play(SIZE * 0.03)
         self.print_counts(fleet, "by default")
         self.check_that_natives_are_in_order(events)
@@ -177,13 +177,14 @@ class MixedFleet(unittest.TestCase):
         print(f"\nholds of {SIZE} clients each in {SECONDS:g} s {how}: {counts}")
 
     def check_that_one_holds(self, holds):
-        """Each has ended for its holder before the next began, and tokens rise."""
+        """Each hold has ended for its client before the next begins, and tokens increase."""
         for before, after in zip(holds, holds[1:]):
             self.assertLessEqual(before[3], after[2], f"{before} and {after}")
             self.assertLess(before[4], after[4], f"{before} and {after}")
 
     def check_that_natives_are_in_order(self, events):
-        """Who joined the line first is granted first, and no poller while somebody stands in it."""
+        """Waiters are granted in the order in which they joined the queue, and no poller while one
+        waits."""
         line = []
         for event in events:
             if event["event"] == "queued":
@@ -193,9 +194,9 @@ class MixedFleet(unittest.TestCase):
         self.assertGreater(sum(event["event"] == "queued" for event in events), SIZE)
 
     def check_that_all_are_in_order(self, events):
-        """Granted is who asked first of those that stand in line; a value does since it asked
-        twice, and is dated from the first time."""
-        asked = {}  # in their order, since the first denial
+        """Grants follow the order of the queue. A value joins it with its second request, with the
+        time of its first."""
+        asked = {}  # in the order of the first denial
         standing = set()
         for event in events:
             owner = event["owner"]

@@ -1,4 +1,4 @@
-// What the page lets its user do, and how it asks, in a browser.
+// What the dashboard lets its user do, and how it asks for credentials.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -35,7 +35,7 @@ test("a wrong token in the address may not act, and says so", async () => {
   await page.getByRole("button", { name: "Access: read only" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Break this lock" }).isDisabled(), true);
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
-  // What is right takes its place.
+  // Correct credentials replace the wrong ones.
   await page.getByRole("button", { name: "Enter credentials" }).click();
   await page.getByLabel("Password or token").fill("wrong-again");
   await page.getByRole("button", { name: "Log in" }).click();
@@ -99,14 +99,14 @@ test("only options that can change at run time offer it, each once", () =>
       assert.equal(await rowOf(name).getByRole("button").count(), isChangeable ? 1 : 0, name);
     }
     assert.match(await rowOf("port").innerText(), /after a restart/);
-    // By the name of Redis it stands beside its own name, not in a row.
+    // The Redis name is shown beside the option's own name, not in a row of its own.
     assert.match(await rowOf("max_clients").innerText(), /Redis: maxclients/);
     const names = await page.getByRole("region", { name: "Options of the server" })
       .locator("tbody td[data-name='Option'] code").allInnerTexts();
     assert.equal(new Set(names).size, names.length);
     assert.equal(names.some((name) => ["maxclients", "unixsocket", "appendonly"].includes(name)),
       false);
-    // It is found by either.
+    // The option is found by either name.
     await page.getByLabel("Find").fill("maxclients");
     await page.keyboard.press("Enter");
     await until("it is found", async () => await page.getByRole("region",
@@ -123,7 +123,7 @@ test("no field is marked as wrong before anybody typed", () =>
     for (const label of ["Key pattern", "Database", "Maximum holders per key"]) {
       assert.equal(await border(label), calm, label);
     }
-    // Afterwards it is.
+    // The field is marked invalid once a wrong value has been entered.
     await page.getByLabel("Maximum holders per key").fill("some");
     await page.getByLabel("Reason").focus();
     assert.notEqual(await border("Maximum holders per key"), calm);

@@ -1,4 +1,4 @@
-// What axe-core finds on each view, in light and dark, wide and narrow.
+// axe-core finds no fault on any view, in light and dark, wide and narrow.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -25,7 +25,7 @@ after(async () => {
 });
 
 async function check(page) {
-  // In the page's debugger, not as a script of the page: that its policy does not allow.
+  // Runs in the page's debugger, because the page's policy forbids injected scripts.
   const session = await page.context().newCDPSession(page);
   await session.send("Runtime.evaluate", { expression: kAxe });
   const { result } = await session.send("Runtime.evaluate", { awaitPromise: true,

@@ -1,4 +1,4 @@
-// Debian's Chromium, as playwright-core drives it.
+// Debian's Chromium, driven by playwright-core.
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import { kToken } from "./server.js";
@@ -15,7 +15,7 @@ export const kViews = [
 ];
 
 export function launch() {
-  // It makes a new folder for its user's data, and removes it.
+  // Uses a new folder for its user's data, and removes it.
   return chromium.launch({
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -23,7 +23,7 @@ export function launch() {
   });
 }
 
-// A page of that server, which asks nobody else: `foreign` has what it tried.
+// Opens a page of that server, which must send requests only there: `foreign` lists any others.
 export async function open(browser, server, hash = "", options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   const page = await context.newPage();
@@ -45,7 +45,7 @@ export async function open(browser, server, hash = "", options = {}) {
   return page;
 }
 
-// A page for one test: it may have asked nobody else, and no script of it may have failed.
+// A page for one test: no request to another server and no script error may occur.
 export async function usePage(browser, server, hash, use, options = {}) {
   const page = await open(browser, server, hash, options);
   try {
@@ -62,11 +62,11 @@ export async function usePage(browser, server, hash, use, options = {}) {
 
 export const goTo = (page, hash) => page.evaluate((to) => { location.hash = to; }, hash);
 
-// What the cells of a column say, from the top.
+// The texts of the cells in a column, from the top.
 export const column = (page, name) =>
   page.locator(`tbody td[data-name="${name}"]`).allInnerTexts();
 
-// Until the view shows what it is about.
+// Waits until the view shows its subject.
 export async function settle(page, text) {
   await page.getByRole("region", { name: text, exact: false }).first()
     .or(page.locator("section.panel", { hasText: text }).first()).first().waitFor();

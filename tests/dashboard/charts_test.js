@@ -1,4 +1,4 @@
-// Charts of labels and how charts are laid out, in a browser.
+// Charts of labels, and the layout of charts.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { goTo, launch, settle, usePage } from "./browser.js";
@@ -25,7 +25,7 @@ after(async () => {
 
 const withPage = (hash, use, options) => usePage(browser, server, hash, use, options);
 
-// How many charts stand in each row of a view.
+// How many charts are in each row of a view.
 async function rowsOfCharts(page) {
   const tops = await page.locator("figure.chart .canvas").evaluateAll((charts) =>
     charts.map((one) => Math.round(one.getBoundingClientRect().top)));
@@ -57,7 +57,7 @@ test("labels are drawn over time, and each has its own charts", () =>
     assert.equal(await page.locator("figure.chart").count(), 4);
     assert.match(await said("Acquired"), /all: last [\d.,]+, highest .+; after a wait: last/);
     assert.match(await said("Holds"), /p50: last .+; p99: last/);
-    // What is drawn is what the server counts.
+    // The charts show the server's counts.
     const figures = page.locator("section", { hasText: "Total for this period" });
     await figures.getByText("Acquired").waitFor();
     await page.getByRole("link", { name: "Show its locks" }).click();

@@ -1,4 +1,4 @@
-// The description of the API, judged by a validator of OpenAPI.
+// The OpenAPI description is valid, as judged by a validator.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -14,7 +14,7 @@ test("it is a valid description in OpenAPI 3.1", async () => {
   assert.equal(found.valid, true);
   assert.equal(validator.version, "3.1");
   validator.resolveRefs();
-  // And one that is not valid is not accepted.
+  // An invalid description is rejected.
   delete description.info.title;
   assert.equal((await new Validator().validate(description)).valid, false);
 });

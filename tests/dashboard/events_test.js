@@ -1,4 +1,4 @@
-// The feed of what happens to all locks, in a browser.
+// The feed of lock events, in a browser.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { column, goTo, launch, usePage } from "./browser.js";
@@ -34,7 +34,7 @@ test("what happens appears by itself, of every database, and is marked as new", 
       async () => /fresh/.test(await row(page, "feed:new").getAttribute("class")), 2);
     assert.match(await row(page, "feed:new").innerText(),
       /\d\d:\d\d:\d\d\.\d{3}\s+granted\s+feed:newdb 3\s+worker-2\s/);
-    // The newest stands first.
+    // The newest event is first.
     assert.match((await column(page, "Lock"))[0], /feed:new/);
     await page.getByText("Live", { exact: true }).waitFor();
     await row(page, "feed:new").getByRole("link").click();
@@ -58,7 +58,7 @@ test("it is filtered by key, owner, database and kind", () => withPage("", async
   await shows("#/events?match=pick:*&owner=worker-1", "pick:c,pick:a");
   await shows("#/events?match=pick:*&event=broken,denied", "pick:b,pick:a");
   await row(page, "broken").getByText("“it hangs”").waitFor();
-  // The same by hand.
+  // The same filters, entered by hand.
   await goTo(page, "#/events");
   await page.getByRole("combobox", { name: "Events" }).selectOption({ label: "broken" });
   await until("only what was broken",

@@ -1,4 +1,4 @@
-// Filters, the order of rows, and selected locks, in a browser.
+// Filters, sorting and selection of locks, in a browser.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { column, goTo, launch, usePage } from "./browser.js";
@@ -49,7 +49,7 @@ test("a filter that cannot be used shows an error and no rows", () =>
     const field = page.getByLabel("Waited at least");
     assert.equal(await field.getAttribute("aria-invalid"), "true");
     await page.getByText("Not a time like 10s or 5m").waitFor();
-    // Its polls do not bring them back.
+    // Polling does not bring the rows back.
     await page.waitForResponse(/api\/v1\/locks/);
     assert.equal(await page.locator("tbody tr").count(), 0);
     await field.fill("0");
@@ -91,7 +91,7 @@ test("a header sorts all locks, and the other way round when it is pressed again
     await shows(page, "First holder", "ann,max,zoe");
     await press("Label");
     await shows(page, "Label", "label-a,label-b,label-c");
-    // The order outlives a reload, and is that of the server: the first one of all.
+    // The order survives a reload, and is computed by the server: the row is the first of all.
     await goTo(page, "#/locks?sort=key&reverse=1&count=1");
     await shows(page, "Lock", "c:3");
     await page.reload();
@@ -103,7 +103,7 @@ test("labels, clients and options are sorted by their headers too", () =>
     await shows(page, "Acquired", "1,3,2");
     await page.getByRole("button", { name: "Acquired", exact: true }).click();
     await shows(page, "Acquired", "3,2,1");
-    // The total stays where it is.
+    // The total stays at the bottom.
     assert.match(await page.locator("tfoot tr").innerText(), /^Total\s+6/);
     await page.getByRole("button", { name: "Acquired", exact: true }).click();
     await shows(page, "Acquired", "1,2,3");
@@ -133,12 +133,12 @@ test("selected locks are tried dry and then broken, and no others", () =>
     await page.getByLabel("Select sel:2").check();
     await page.getByLabel("Select sel:4").check();
     await page.getByText("3 selected").waitFor();
-    // The list stands still: nothing is asked for meanwhile.
+    // The list is frozen: no request is sent meanwhile.
     let asked = 0;
     page.on("request", (request) => { asked += /v1\/locks\?/.test(request.url()); });
     await page.waitForTimeout(3500);
     assert.equal(asked, 0);
-    // What changes between the look and the break is not lost on it.
+    // Changes between the selection and the break are respected.
     await server.cli("UNLOCK", "sel:2", "owner-2");
     await page.getByRole("button", { name: "Break selected" }).click();
     const dialog = page.getByRole("dialog");
@@ -148,7 +148,7 @@ test("selected locks are tried dry and then broken, and no others", () =>
       /^sel:1: owner-1 \(for .+\); next next-one$/);
     assert.equal(await dialog.locator("li").count(), 2);
     assert.equal(await server.cli("LOCKED", "sel:1", "owner-1"), "1");
-    // Another owner has come to sel:4 meanwhile, and keeps it.
+    // A new owner has taken sel:4 meanwhile, and keeps it.
     await server.cli("UNLOCK", "sel:4", "owner-4");
     await server.cli("LOCK", "sel:4", "healthy", "EX", "600");
     await dialog.getByLabel("Reason").fill("both hang");
@@ -158,7 +158,7 @@ test("selected locks are tried dry and then broken, and no others", () =>
     assert.equal(await server.cli("LOCKED", "sel:3", "owner-3"), "1");
     assert.equal(await server.cli("LOCKED", "sel:4", "healthy"), "1");
     assert.match(await server.cli("HISTORY", "sel:1", "COUNT", "2"), /both hang/);
-    // The selection is gone, and the list moves again.
+    // The selection is cleared, and the list updates again.
     await page.getByText("selected", { exact: false }).waitFor({ state: "detached" });
     await page.waitForResponse(/v1\/locks\?/);
     waiter.close();
@@ -184,7 +184,7 @@ test("on a phone a lock has three lines, and filters are folded", () =>
     const lines = bottoms.filter((bottom, n) => n === 0 || bottom - bottoms[n - 1] > 8);
     assert.equal(lines.length, 3, String(bottoms));
     assert.ok((await card.boundingBox()).height < 100);
-    // Numbers say what they are of, and what is nothing is left out.
+    // Numbers have labels, and empty fields are omitted.
     const cell = (name) => card.locator(`td[data-name="${name}"]`);
     assert.equal(await cell("Holders").innerText(), "3 of 3");
     assert.match(await cell("Holders").evaluate((one) =>

@@ -1,4 +1,4 @@
-// The operators' page in a browser, on a server under load.
+// The dashboard in a browser, with a server under load.
 import assert from "node:assert/strict";
 import http from "node:http";
 import { after, before, test } from "node:test";
@@ -47,7 +47,7 @@ test("shows who blocks whom first", () => withPage("#/overview", async (page) =>
   await page.getByText("worker-7 has held it for").waitFor();
   const first = page.locator("section", { hasText: "Queue" }).locator("tbody tr").first();
   assert.match(await first.innerText(), /worker-8/);
-  // Times go on between two answers.
+  // Times continue to run between two answers.
   const left = page.locator("section", { hasText: "Holders" })
     .locator("td[data-name='Lease left']");
   const before_ = await left.first().innerText();
@@ -72,7 +72,7 @@ async function firstView() {
 }
 
 test("the first view stands within a second, and is small", async () => {
-  // Other programs may run: the best of a few.
+  // Other programs may be running, so the best of a few attempts counts.
   for (let tries = 0; tries < 10; ++tries) {
     if (await firstView() <= kFirstViewMsMax) return;
   }
@@ -91,7 +91,7 @@ test("a lock is broken through the page, and a waiting redis-cli gets it", () =>
     const said = await dialog.innerText();
     assert.match(said, /hanging loses stuck:1/);
     assert.match(said, /The next waiter, next-one, is granted it at once/);
-    // What is safe has the focus.
+    // The safe button has the focus.
     assert.equal(await page.evaluate(() => document.activeElement.innerText), "Cancel");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     assert.equal(await server.cli("LOCKED", "stuck:1", "hanging"), "1");
@@ -167,7 +167,7 @@ test("a pattern is tried dry before it is broken", () => withPage("", async (pag
   for (let n = 0; n < 7; ++n) await server.cli("LOCK", `dry:${n}`, "o", "EX", "600");
   await page.evaluate(() => { location.hash = "#/locks?match=dry:*"; });
   await page.locator("tbody tr", { hasText: "dry:3" }).waitFor();
-  // In which database, and whether those of others too, it could not say.
+  // Without a database, or with other filters, it offers no break of all matches.
   for (const more of ["", "&db=0&owner=o"]) {
     await page.evaluate((to) => { location.hash = to; }, `#/locks?match=dry:*${more}`);
     await page.getByText("filter by key and database only").waitFor();
@@ -260,8 +260,8 @@ test("a filter that seldom fits leads on", () => withPage("", async (page) => {
   await until("they are held", async () => await server.cli("LOCKED", "bulk:3999") === "1");
   await server.cli("LOCK", "seldom:1", "rare", "EX", "600");
   await page.evaluate(() => { location.hash = "#/locks?sort=none&owner=rare"; });
-  // One step of the page looks and clicks, so that no answer comes in between. A click before the
-  // next page is drawn asks for the same page again.
+  // Reads and clicks in one step of the page, so that no answer comes in between. A click before
+  // the next page is drawn would request the same page again.
   await until("the pages led to it", () => page.evaluate(() => {
     const find = (elements, text) =>
       [...document.querySelectorAll(elements)].find((one) => one.innerText.includes(text));
@@ -367,7 +367,7 @@ test("a user says who he is and acts", async () => {
   await page.getByLabel("Password or token").fill("wrong");
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("dialog").getByText("The user or password is wrong.").waitFor();
-  // What is wrong is said once: it would shut out everybody at this address.
+  // A wrong password is sent only once: repeating it would lock out every client at this address.
   await until("it is forgotten", () => page.evaluate(() => sessionStorage.length === 0));
   await page.getByLabel("User (empty: use the token)").fill("default");
   await page.getByLabel("Password or token").fill("öpen sesame");
@@ -379,7 +379,7 @@ test("a user says who he is and acts", async () => {
   await closed.stop();
 });
 
-// As a browser would send it that was led here by a foreign page.
+// Sends a request as a browser would after a foreign page led it here.
 function request(method, target, headers) {
   return new Promise((resolve, reject) => {
     http.request({ host: "127.0.0.1", port: server.httpPort, method, path: target, headers },

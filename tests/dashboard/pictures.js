@@ -1,7 +1,7 @@
-// Makes the pictures of docs/DASHBOARD.md: each view in light and dark, wide and narrow. It takes
-// five minutes, so that the charts have some minutes to show. Needs Debian's pngquant.
+// Makes the pictures of docs/DASHBOARD.md: each view in light and dark, wide and narrow. Takes five
+// minutes, so that the charts have some minutes to show. Needs Debian's pngquant.
 //
-//   FAIRLOCKD=build/release/bin/fairlockd node tests/dashboard/pictures.js docs/pictures
+//     FAIRLOCKD=build/release/bin/fairlockd node tests/dashboard/pictures.js docs/pictures
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -16,7 +16,7 @@ const kColors = "48";
 const folder = path.resolve(process.argv[2] || "docs/pictures");
 
 async function shoot(page, name) {
-  // The figures of each second need two answers, and new events stop being marked.
+  // Rates per second need two answers, and new events must lose their highlight.
   await page.waitForTimeout(4500);
   const file = path.join(folder, `${name}.png`);
   await page.screenshot({ path: file });
@@ -35,7 +35,7 @@ async function shootViews(browser, server, colorScheme, width) {
   await page.context().close();
 }
 
-// The dry run of a break of several locks.
+// The dry run before several locks are broken.
 async function shootSelection(browser, server) {
   const page = await open(browser, server, "#/locks?sort=wait", { viewport: kSizes[1440] });
   for (const key of ["order:42", "report:daily", "api:maps"]) {

@@ -1,4 +1,4 @@
-// A fairlockd of one's own with its page, clients of it, and a load.
+// Starts a fairlockd with its dashboard, clients of it, and a load.
 import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
 import net from "node:net";
@@ -61,7 +61,7 @@ export class Server {
     fs.rmSync(this.folder, { recursive: true });
   }
 
-  // What redis-cli prints.
+  // Returns the output of redis-cli.
   cli(...words) {
     return new Promise((resolve, reject) => {
       execFile("redis-cli", ["-p", this.port, ...words], (error, output) =>
@@ -72,7 +72,7 @@ export class Server {
   connect() { return Client.connect(this.port); }
 }
 
-// Sends inline requests, which say nothing of keys with spaces.
+// Sends inline requests, which cannot express keys with spaces.
 export class Client {
   static connect(port) {
     return new Promise((resolve, reject) => {
@@ -91,7 +91,7 @@ export class Client {
     this.socket.write(`*${words.length}\r\n${text}`);
   }
 
-  // For requests whose reply is one line.
+  // For requests with a one-line reply.
   async ask(...words) {
     const before = this.answered;
     this.send(...words);
@@ -101,7 +101,7 @@ export class Client {
   close() { this.socket.destroy(); }
 }
 
-// Clients that take, hold and release locks of several labels until it is stopped; some wait.
+// Clients that take, hold and release locks of several labels until stopped; some wait.
 export async function startLoad(server, clients = 24) {
   const running = [];
   for (let number = 0; number < clients; ++number) {
@@ -127,7 +127,7 @@ export async function startLoad(server, clients = 24) {
   };
 }
 
-// What an operator finds at three in the morning.
+// Creates the kind of trouble that an operator investigates at three in the morning.
 export async function fillWithTrouble(server) {
   const holder = await server.connect();
   await holder.ask("CLIENT", "SETNAME", "worker-7.eu");

@@ -1,8 +1,8 @@
-"""Every code block of the README and of docs/ runs, or is checked, in the way of its language.
+"""Every code block of the README and of docs/ runs, or is checked in the manner of its language.
 
-A block that enters a critical section, by calling charge or handle, runs against a free key and
-against a held one: it must enter with a token that holds the key, leave the key free, and never
-enter without one. What a block of another language says stands in CHECKS.
+A block with a critical section, which calls charge or handle, runs against a free key and against a
+held one: it must enter with a token that holds the key, leave the key free, and never enter without
+a token. CHECKS says how blocks of other languages are checked.
 """
 
 import os
@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 60
 HELD_KEYS = re.compile(r"\b(?:order|conversation):\d+\b")
 NODE_MODULES = ROOT / "tests" / "clients" / "node" / "node_modules"
 
-# What a block's critical section is in the test: it says with which token it was entered.
+# The critical section of a block in the test: prints the token with which it was entered.
 PRELUDES = {
     "python": "def charge(order, token):\n    print('ENTERED', token, flush=True)\n",
     "js": "globalThis.charge = async (order, token) => console.log('ENTERED', token);\n",
@@ -36,7 +36,7 @@ PRELUDES = {
 COMMANDS = {"python": ["/usr/bin/python3", "-B"], "js": ["node"], "ruby": ["/usr/bin/ruby"]}
 ENDINGS = {"python": ".py", "js": ".mjs", "ruby": ".rb"}
 
-# What follows a block that only defines something.
+# Code that follows a block that only defines something.
 EPILOGUES = {
     "class ReturningJob": "ActiveJob::Base.queue_adapter = :test\n"
                           "ActiveJob::Base.logger = nil\nReturningJob.perform_now(42)\n",
@@ -46,11 +46,11 @@ PROLOGUES = {
     "class ImportWorker": f"require '{ROOT}/tests/clients/unique_jobs/unique_jobs'\n",
 }
 
-# Debian has no .NET.
+# Debian does not package .NET.
 NOT_RUN = {"csharp"}
-# COMMANDS.md is printed from the table of commands, except for its introduction.
+# COMMANDS.md is generated from the command table, except for its introduction.
 PRINTED = ROOT / "docs" / "COMMANDS.md"
-# Programs of the reader's in shell blocks.
+# The reader's own programs in shell blocks.
 READERS_PROGRAMS = ("backup.sh", "deploy.sh", "fetch-tile", "migrate", "scheduler")
 EX_USAGE = 64
 EX_NOT_FOUND = 127
@@ -98,7 +98,7 @@ class CodeBlocks(unittest.TestCase):
 
     def run_program(self, server, block):
         text = block.text.replace("3247", str(server.port))
-        # Nobody wants to wait as long as a user would.
+        # Shortens the waits of the documentation.
         text = re.sub(r'("WAIT", )"\d+s"', r'\1"500ms"', text)
         file = self.folder / f"block{ENDINGS[block.language]}"
         file.write_text(PRELUDES[block.language] + first_with(PROLOGUES, text) + text +
@@ -146,7 +146,7 @@ class CodeBlocks(unittest.TestCase):
             self.assertEqual(self.entered(self.run_program(server, careless)), ["None"])
 
     def test_requests_are_understood(self):
-        """Blocks of language redis: one request a line, with a remark after two blanks."""
+        """Checks blocks of language redis: one request per line, with a remark after two blanks."""
         with Server() as server:
             for block in self.of("redis"):
                 for line in block.text.splitlines():
@@ -156,14 +156,14 @@ class CodeBlocks(unittest.TestCase):
                     with self.subTest(block.name, request=request), server.connect() as client:
                         words = [word.strip('"\'') for word in
                                  re.findall(r'"[^"]*"|\'[^\']*\'|\S+', request)]
-                        # A wait that nobody ends is cut short: its syntax is what counts.
+                        # Shortens a wait that nobody ends: only its syntax is tested.
                         words = ["1ms" if word == "FOREVER" else word for word in words]
                         reply = client.ask(*words)
                         if isinstance(reply, ErrorReply):
                             self.assertNotRegex(reply, "^ERR|^NOPERM", block.name)
 
     def test_shell_blocks_name_what_exists(self):
-        """Some start builds and long runs, so all are read first: syntax, files, presets."""
+        """Checks only syntax, files and presets, because some blocks start builds or long runs."""
         for block in self.of("sh"):
             with self.subTest(block.name):
                 checked = subprocess.run(["bash", "-n"], input=block.text, text=True,
@@ -176,7 +176,7 @@ class CodeBlocks(unittest.TestCase):
                     self.assertIn(f'"name": "{preset}"', (ROOT / "CMakePresets.json").read_text())
 
     def test_commands_of_the_tool_are_understood(self):
-        """Lines of shell blocks that call fairlockctl or redis-cli run; what waits is ended."""
+        """Runs lines of shell blocks that call fairlockctl or redis-cli; ends those that wait."""
         for name in READERS_PROGRAMS:
             (self.folder / name).write_text("#!/bin/sh\n")
             (self.folder / name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""The table of limits in docs/SECURITY.md is that of the options."""
+"""The table of limits in docs/SECURITY.md matches the options."""
 
 import os
 import pathlib
@@ -9,9 +9,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `(?P<option>[a-z_.]+)` \| `(?P<default>[^`]+)` \| (?P<refused>[^|]+) \| "
                  r"(?P<error>[^|]+) \|$", re.MULTILINE)
-# What an option that is a limit is called, and those that are called otherwise.
+# The names of options that are limits: by pattern, and some exceptions.
 NAMES = re.compile(r"(^|_)max_|_limit$|_timeout$|_deadline$|^script_|^output_limit|^input_limit")
-NO_LIMITS = {"tcp_user_timeout"}  # of the network, not of what a client does
+NO_LIMITS = {"tcp_user_timeout"}  # about the network, not about clients
 
 
 def limits_section():
@@ -27,7 +27,7 @@ def options():
 
 
 def first_words():
-    """Those that an error may begin with."""
+    """The words that an error may begin with."""
     text = (ROOT / "protocol" / "wire_error.cc").read_text()
     return set(re.findall(r"\{ErrorCode::\w+, \"([A-Z]+)\"", text))
 

@@ -1,5 +1,5 @@
-// Prints docs/COMMANDS.md: an introduction from a file, then every row of the command table, then
-// every error that the server answers.
+// Prints docs/COMMANDS.md: an introduction from a file, every row of the command table, and every
+// error that the server sends.
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ constexpr std::array<Group, 7> kGroups = {{
     {"server", "The server"},
 }};
 
-// "CLIENT|LIST" is sent as "CLIENT LIST".
+// "CLIENT|LIST" becomes "CLIENT LIST".
 std::string SpokenName(const CommandSpec& spec) {
   std::string name(spec.name);
   std::replace(name.begin(), name.end(), '|', ' ');

@@ -1,4 +1,4 @@
-"""ACL LOAD while 2,000 requests of five users wait in 20 queues, judged by what clients saw."""
+"""ACL LOAD while 2,000 requests of five users wait in 20 queues, judged by the clients' replies."""
 
 import pathlib
 import sys
@@ -15,7 +15,7 @@ from own_server import Server  # noqa: E402
 QUEUES = 20
 WAITERS_PER_QUEUE = 100
 USERS = ["stays", "goes", "loses-keys", "is-off", "stays-too"]
-# After a place in a queue: longer than any reply takes, and short enough for a test.
+# How long a waiter must hear nothing: longer than any reply takes, and short enough for a test.
 SILENCE_SECONDS = 0.2
 COMMON = ["user default off", "user admin on nopass ~* +@all"]
 RULES = "~queue:* resetchannels +@lock +@connection"
@@ -56,7 +56,7 @@ class AclReload(unittest.TestCase):
         return [dict(zip(row[::2], row[1::2]))[b"owner"].decode() for row in rows]
 
     def check_told(self, queue):
-        """Each waiter heard what its user's rules say, once; the others hear nothing."""
+        """Each waiter hears once what its user's rules demand; the others hear nothing."""
         for owner, user, client in queue:
             if user in ("goes", "is-off"):
                 self.assertEqual(client.rest(), b"", owner)
@@ -73,7 +73,7 @@ class AclReload(unittest.TestCase):
             client.socket.settimeout(client.TIMEOUT_SECONDS)
 
     def check_order(self, admin, key, last_token, queue):
-        """The remaining waiters get the lock one after the other, in their order."""
+        """The remaining waiters get the lock one after the other, in order."""
         admin.ask("UNLOCK", key, "holder")
         for owner, _, client in queue:
             token = client.reply()

@@ -1,9 +1,9 @@
-"""Clients that do harm, each kind until its input ends. Prints `ready` when they are connected.
+"""Harmful clients of one kind, until standard input ends. Prints `ready` when they are connected.
 
     attackers.py KIND ADDRESS COUNT [idle]
 
-ADDRESS is HOST:PORT. They run at a low priority, or only when the processor is idle, for in the
-field they have machines of their own.
+ADDRESS is HOST:PORT. They run at a low priority, or only when the processor is idle, because in
+the field they have machines of their own.
 """
 
 import os
@@ -27,7 +27,7 @@ def kind(function):
 
 
 def pairs(number):
-    """Requests without end, for a connection: locks that are taken and released."""
+    """Endless requests for one connection: locks that are taken and released."""
     one = b"".join(request("LOCK", f"flood:{number}:{i}", f"owner-{number}", "PX", 60000) +
                    request("UNLOCK", f"flood:{number}:{i}", f"owner-{number}") for i in range(16))
     return one * (CHUNK // len(one))
@@ -47,7 +47,7 @@ def has_ended():
 
 
 class Sender:
-    """A connection that sends the same bytes again and again, as many as it can."""
+    """A connection that sends the same bytes repeatedly, as fast as it can."""
 
     def __init__(self, address, data, receives=None):
         self.address = address
@@ -60,7 +60,7 @@ class Sender:
         return self.stream.fileno()
 
     def send(self, size=CHUNK):
-        """False: the server has ended the connection."""
+        """Returns False if the server has closed the connection."""
         try:
             sent = self.stream.send(self.data[self.at:self.at + size])
             self.at = (self.at + sent) % len(self.data)
@@ -85,7 +85,7 @@ class Sender:
 
 
 def keep_sending(senders, after_send):
-    """Until the input ends; after_send(sender) is False when that connection is over."""
+    """Runs until standard input ends; after_send(sender) is False if that connection is closed."""
     waits = select.epoll()
     by_descriptor = {}
 
@@ -110,17 +110,18 @@ def keep_sending(senders, after_send):
 
 @kind
 def flood(address, count):
-    """Pipelines without end, all replies read."""
+    """Sends endless pipelines, and reads all replies."""
     keep_sending([Sender(address, pairs(number)) for number in range(count)], Sender.receive)
 
 
 @kind
 def never_read(address, count):
-    """Requests as long as the sockets take them; no reply is ever read."""
+    """Sends requests as long as the sockets accept them; never reads a reply."""
     senders = [Sender(address, pairs(number)[:32 * 1024], receives=4096) for number in range(count)]
     print("ready", flush=True)
     while not has_ended():
-        # Not by readiness: who does not read is not told by it that the connection has ended.
+        # Not by readiness, which does not reveal a closed connection to a client that does not
+        # read.
         for sender in senders:
             if not sender.send():
                 sender.connect_again()
@@ -129,7 +130,7 @@ def never_read(address, count):
 
 @kind
 def slow_read(address, count):
-    """Ask for long replies, and read one byte a second."""
+    """Requests long replies, and reads one byte a second."""
     asks = request("LOCKS", 0, "COUNT", 1000) * 20
     senders = [Sender(address, asks, receives=4096) for _ in range(count)]
     print("ready", flush=True)
@@ -142,7 +143,7 @@ def slow_read(address, count):
 
 @kind
 def slowloris(address, count):
-    """Requests byte by byte, that never come to their end."""
+    """Sends requests byte by byte that never end."""
     data = request("LOCK", "slow" * 1000, "owner", "PX", 1000)
     senders = [Sender(address, data) for _ in range(count)]
     print("ready", flush=True)
@@ -155,7 +156,7 @@ def slowloris(address, count):
 
 @kind
 def storm(address, count):
-    """That many connections a second, closed at once, some with half a request."""
+    """Opens that many connections a second, and closes them at once, some after half a request."""
     print("ready", flush=True)
     next_s = time.monotonic()
     number = 0
@@ -173,7 +174,7 @@ def storm(address, count):
 
 @kind
 def crowd(address, count):
-    """More connections than there is room for, tried again and again."""
+    """Opens more connections than the server allows, again and again."""
     streams = []
     print("ready", flush=True)
     while not has_ended():

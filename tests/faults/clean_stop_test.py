@@ -1,7 +1,7 @@
-"""A clean stop with 10,000 connections, nearly all of which wait: what they are told, and whether
-that is true after the restart. Judged only by what the clients saw.
+"""A clean stop with 10,000 connections, nearly all of which wait: what the clients are told, and
+whether it is true after the restart. Judged only by what the clients see.
 
-CLEAN_STOP_CONNECTIONS gives another number of connections.
+CLEAN_STOP_CONNECTIONS sets another number of connections.
 """
 
 import os
@@ -33,9 +33,9 @@ def mlock(keys, owner, *options):
     return ("MLOCK", len(keys), *keys, owner, *LEASE, *options)
 
 
-# A kind of queue: what the client of a place asks for. The first gets the lock; of the others none
-# may, while the ones before them are connected. Where two kinds of requests alternate, the end of
-# one waiter alone would let the next one in.
+# A kind of queue: the request for each place. The first client gets the lock; no other may get it
+# while the clients before it are connected. If two kinds of requests alternate, the end of one
+# waiter alone would admit the next.
 def plain(key, place):
     return lock(key, f"w{place}", *(WAIT if place else ()))
 
@@ -83,7 +83,7 @@ def keys_of(request):
 
 
 class Client:
-    """One connection, what it asked for, and all bytes that came."""
+    """One connection, its request, and all bytes received."""
 
     def __init__(self, server, request):
         self.connection = server.connect()
@@ -95,7 +95,7 @@ class Client:
         self.connection.send(resp.request(*self.request))
 
     def receive(self):
-        """False: the server has closed the connection."""
+        """Returns False if the server has closed the connection."""
         try:
             data = self.socket.recv(4096)
         except ConnectionResetError:
@@ -114,7 +114,7 @@ def count_waiters(watcher):
 
 
 def read_until_closed(clients):
-    """The seconds until the last of them was closed."""
+    """Returns the seconds until the last of them was closed."""
     begin = time.monotonic()
     poll = select.poll()
     by_descriptor = {client.socket.fileno(): client for client in clients}
@@ -134,7 +134,7 @@ def read_until_closed(clients):
 class CleanStop(unittest.TestCase):
 
     def make_queues(self, server, count):
-        """The clients by queue, each in its place."""
+        """The clients by queue, in the order of their places."""
         queues = [[Client(server, KINDS[queue % len(KINDS)](f"key:{queue}", place))
                    for place in range(CLIENTS_PER_QUEUE)]
                   for queue in range(count // CLIENTS_PER_QUEUE)]
@@ -165,7 +165,7 @@ class CleanStop(unittest.TestCase):
                                          f"{client.request} was told {client.token()}")
 
     def check_order(self, server, queue):
-        """Clients that come back in any order have the places that they had."""
+        """Clients that return in any order get their previous places."""
         returned = []
         for client in reversed(queue[1:]):
             connection = self.enterContext(server.connect())

@@ -23,12 +23,12 @@ class Descriptors(measured.Fault):
 
     @contextlib.contextmanager
     def beside(self, server):
-        # First as many as the server lets in; then not even those.
+        # First as many clients as the server accepts; then more than it can accept.
         with measured.attackers(server, "crowd", FILES):
             self.require(server, "refused because of max_clients")
             pid = server.process.pid
             used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
-            # One that was closed leaves a gap, which the next connection would get.
+            # A closed descriptor leaves a gap, which the next connection would use.
             free = next(number for number in itertools.count() if number not in used)
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, FILES))
             try:

@@ -1,6 +1,6 @@
-// Preloaded into a server, lets one of its allocations fail: the file named by FAIL_ALLOCATION
-// holds a number of 64 bits that every allocation counts down, whichever thread makes it; the one
-// that finds 1 gets no memory. 0 counts nothing.
+// A preloaded library that lets one of a server's allocations fail: the file named by
+// FAIL_ALLOCATION holds a 64-bit number that every allocation in any thread decrements; the one
+// that finds 1 fails. 0 disables the countdown.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ bool IsToFail() {
   return countdown->fetch_sub(1) == 1;
 }
 
-// What dlsym itself wants before anything is found.
+// Serves the allocations of dlsym itself before malloc is found.
 alignas(16) char first_bytes[4096];
 std::size_t first_bytes_used = 0;
 
@@ -68,7 +68,7 @@ Function LookUp(Function& found, const char* name) {
   return found;
 }
 
-// As operator new is to do it.
+// Behaves as operator new must.
 template <typename Take>
 void* TakeOrHandle(Take take) {
   for (;;) {

@@ -1,4 +1,4 @@
-"""Connections that send pipelines without end."""
+"""Connections that send endless pipelines."""
 
 import unittest
 

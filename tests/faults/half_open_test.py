@@ -1,4 +1,4 @@
-"""Clients whose machine is gone without a word: a network namespace whose link goes down."""
+"""Clients whose machine vanishes silently: a network namespace whose link goes down."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import measured
 from resp import request
 from socket_server import SocketServer, wait_until
 
-# What they do there: hold a lock bound to the connection, stand in a line, say nothing.
+# The clients there: one holds a lock with SESSION, one waits in a queue, one is idle.
 CLIENTS = """
 import sys
 sys.path.append(sys.argv[1])
@@ -34,7 +34,7 @@ def run(*words):
 
 
 class Network:
-    """A namespace, joined to this machine by one link."""
+    """A network namespace, joined to this machine by one link."""
 
     def __init__(self):
         number = random.randrange(1 << 16)
@@ -75,7 +75,7 @@ def why_not():
 
 
 class NetworkServer(SocketServer):
-    """Listens in a network of its own, too."""
+    """A server that also listens in the network of the namespace."""
 
     def __init__(self, *options):
         self.network = Network()
@@ -122,7 +122,7 @@ class HalfOpen(measured.Fault):
                 yield
                 self.await_end(server)
                 holder.ask("UNLOCK", "line", "holder")
-                # Not granted to the client that is gone.
+                # Not granted to the vanished client.
                 assert isinstance(waiter.reply(), int)
                 assert holder.ask("LOCKED", "bound") == 0, "its session outlived the connection"
         finally:

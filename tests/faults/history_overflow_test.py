@@ -1,4 +1,4 @@
-"""HISTORY while its memory overflows many times over: what pages tell is what the clients did."""
+"""HISTORY while its memory overflows many times over: its pages match what the clients did."""
 
 import pathlib
 import sys
@@ -24,10 +24,10 @@ class Overflow(unittest.TestCase):
     def setUp(self):
         self.server = self.enterContext(Server("--history-memory", str(MEMORY)))
         self.client = self.enterContext(self.server.connect())
-        self.done = []  # (event, key, owner, token), the oldest first
+        self.done = []  # (event, key, owner, token), oldest first
 
     def work(self, pairs):
-        """Takes and releases locks, in one order that is known."""
+        """Takes and releases locks in a known order."""
         first = len(self.done) // 2
         steps = [(f"key:{number % KEYS}".encode(), f"owner-{number}".encode())
                  for number in range(first, first + pairs)]
@@ -45,7 +45,7 @@ class Overflow(unittest.TestCase):
                  for event in events], reply[b"next_before"])
 
     def pages(self, key="*", work_between=0):
-        """All events, the newest first, with new ones that happen between the pages."""
+        """All events, newest first, with new events happening between the pages."""
         events, before = self.page(key, 0)
         while before is not None:
             self.work(work_between)
@@ -76,10 +76,11 @@ class Overflow(unittest.TestCase):
         self.work(PAIRS_PER_ROUND * 10)
         done_at_first = len(self.done)
         told = self.pages(work_between=PAIRS_PER_ROUND // 5)
-        # No event twice or out of order, none left out before what was forgotten meanwhile.
+        # No event is repeated or out of order, and none is missing except those dropped meanwhile.
         self.assertEqual(told, self.done[done_at_first - len(told):done_at_first][::-1])
         self.assertGreater(len(told), PAGE)
-        # A reader that is slower than the memory gets an end, and nothing that was not asked for.
+        # A reader that is slower than the memory's turnover reaches an end, and gets no wrong
+        # events.
         _, before = self.page("*", 0)
         self.work(PAIRS_PER_ROUND * 10)
         self.assertEqual(self.page("*", before), ([], None))

@@ -1,4 +1,4 @@
-"""Is what the server publishes of its locks a history that its rules allow?"""
+"""Checks that the lock events that the server publishes are a history that its rules allow."""
 
 import collections
 import json
@@ -8,7 +8,7 @@ LEAVES = {"cancelled", "timeout", "lapsed"}
 
 
 class Broken(AssertionError):
-    """A promise that was not kept."""
+    """A broken promise."""
 
 
 class Key:
@@ -20,9 +20,9 @@ class Key:
 class LockRecord:
     """Takes the messages of __lock@0__:*, in order.
 
-    What a key allows is in its name: `one:` a single holder, `two:` two of them, `doc:` many whose
-    owners begin with `reader`, or one other. `is_dead(owner)` tells of clients that have gone: only
-    these may be passed over in line.
+    The name of a key says what it allows: `one:` a single holder, `two:` two holders, `doc:` many
+    whose owners begin with `reader`, or one other. `is_dead(owner)` says whether a client has gone:
+    only dead waiters may be skipped in the queue.
     """
 
     def __init__(self, is_dead):
@@ -62,7 +62,7 @@ class LockRecord:
         self._check_together(name, key)
 
     def _check_order(self, name, key, owner):
-        # Of a semaphore, readers and many keys others may be let in before.
+        # With semaphores, readers and several keys, later waiters may be admitted first.
         if not name.startswith("one:"):
             return
         for other in key.line:

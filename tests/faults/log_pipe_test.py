@@ -10,7 +10,7 @@ from socket_server import SocketServer
 
 
 class PipedServer(SocketServer):
-    """Its standard error is a pipe that is full."""
+    """A server whose standard error is a full pipe."""
 
     def __init__(self, *options):
         self.reading, self.writing = os.pipe()
@@ -23,7 +23,7 @@ class PipedServer(SocketServer):
         with contextlib.suppress(BlockingIOError):
             while True:
                 os.write(self.writing, b"x" * 100)
-        # The server has the same open pipe: it must not be told that it is full.
+        # The server shares this open pipe, so it must stay blocking.
         os.set_blocking(self.writing, True)
         return server
 
@@ -41,7 +41,7 @@ class LogPipe(measured.Fault):
         return PipedServer(*self.options)
 
     def beside(self, server):
-        # Two lines for each of them.
+        # Each connection causes two log lines.
         return measured.attackers(server, "storm", 300)
 
     def check(self, server):

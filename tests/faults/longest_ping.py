@@ -1,11 +1,11 @@
-"""What one more connection notices: the longest of its PINGs, one a millisecond."""
+"""Measures what another connection notices: the longest of its PINGs, one per millisecond."""
 
 import threading
 import time
 
 
 class LongestPing:
-    """Use it in a with statement; `milliseconds` is the longest until then."""
+    """Used in a with statement; `milliseconds` is the longest PING so far."""
 
     def __init__(self, server, user=None):
         self.connection = server.connect()

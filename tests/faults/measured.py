@@ -1,9 +1,9 @@
-"""What well-behaved clients see beside a fault: their p99 without it and with it, in one run.
+"""Measures well-behaved clients beside a fault: their p99 without it and with it, in one run.
 
-Each *_test.py has one fault, in a short form for the suite. All of them, longer, as a table:
+Each *_test.py has one fault, in a short form for the suite. To run all of them longer, as a table:
 
     FAIRLOCKD=build/release/bin/fairlockd FAIRLOCK_LOAD=build/release/bin/fairlock_load \\
-        python3 tests/faults/measured.py [--seconds N] [FAULT...]
+    python3 tests/faults/measured.py [--seconds N] [FAULT...]
 """
 
 import argparse
@@ -26,11 +26,11 @@ CONNECTIONS = 100
 RATE = 2000
 HELD = 1000
 PROMISED_RATIO = 3
-# In the suite other programs run, and the rounds are short: below so much a p99 tells of them.
+# In the suite other programs run, and the rounds are short: a p99 below this reflects them.
 SUITE_RATIO = 5
 SUITE_P99_US = 100_000
 SUITE_SECONDS = 2
-# Nothing else runs, and processors may be shared out: for the table, not in the suite.
+# True if nothing else runs, so that processors may be assigned: for the table, not in the suite.
 is_machine_ours = False
 SUITE_ROUNDS = 4
 
@@ -55,7 +55,7 @@ class SteadyLoad:
         self.process.stdout.close()
 
     def end_period(self, name="period"):
-        """The figures since the last one."""
+        """Returns the figures since the previous call."""
         self.process.stdin.write(name + "\n")
         self.process.stdin.flush()
         figures = {}
@@ -67,7 +67,7 @@ class SteadyLoad:
         raise AssertionError(f"a well-behaved client failed: code {self.process.wait()}")
 
     def end(self):
-        """Every command was answered as it should be."""
+        """Checks that every command got the right reply."""
         self.process.stdin.close()
         code = self.process.wait(90)
         if code != 0:
@@ -75,7 +75,7 @@ class SteadyLoad:
 
 
 class NoLoad:
-    """Where nothing can be measured: the same faults, and what was acknowledged."""
+    """Where nothing can be measured: runs the same faults, and checks acknowledged locks."""
 
     def __init__(self, server):
         pass
@@ -112,7 +112,7 @@ class Held:
 
 @contextlib.contextmanager
 def attackers(server, kind, count):
-    """Processes beside the server, at a low priority."""
+    """Starts processes beside the server, at a low priority."""
     process = subprocess.Popen(
         [sys.executable, "-B", FOLDER / "attackers.py", kind, f"127.0.0.1:{server.port}",
          str(count), *(["idle"] if is_machine_ours else [])],
@@ -134,7 +134,7 @@ def attackers(server, kind, count):
 
 
 def peak_bytes(server):
-    """The most memory that it ever had."""
+    """The peak memory of the server."""
     for line in pathlib.Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -142,15 +142,16 @@ def peak_bytes(server):
 
 
 def raise_priority(server):
-    """What else runs on this machine is not what is measured; where it is allowed."""
+    """Raises the server's priority where that is permitted, so that other programs are not
+    measured."""
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, server.process.pid, -15)
 
 
 @contextlib.contextmanager
 def kept_apart(server):
-    """The server has a processor of its own, and its clients, here started later, have the others:
-    in the field they are on other machines, and none of them waits for the server's processor."""
+    """Gives the server a processor of its own, and the others to its clients, which start later: in
+    the field they are on other machines, and none of them competes for the server's processor."""
     processors = sorted(os.sched_getaffinity(0))
     if is_machine_ours and len(processors) > 1:
         for thread in os.listdir(f"/proc/{server.process.pid}/task"):
@@ -163,7 +164,7 @@ def kept_apart(server):
 
 
 def unread_bytes(client):
-    """The memory for unread replies, as INFO tells it."""
+    """The memory for unread replies, from INFO."""
     for line in client.ask("INFO", "memory").decode().splitlines():
         name, _, value = line.partition(":")
         if name == "used_memory_unread_replies":
@@ -172,37 +173,37 @@ def unread_bytes(client):
 
 
 class Fault:
-    """One kind of trouble. Most only say how it is made, and what else must hold."""
+    """One kind of fault. Most subclasses only say how it is made, and what else must hold."""
 
     name = ""
     options = ()
     settings = {}
-    # What the server may take for it, beyond what it has before.
+    # How much more memory the server may use during the fault than before it.
     memory_bytes_max = 64 << 20
 
     def why_not(self):
-        """Why it cannot be made here; empty: it can."""
+        """Why the fault cannot be made here; empty: it can."""
         return ""
 
     def server(self):
         return SocketServer(*self.options, **self.settings)
 
     def prepare(self, server):
-        """Before the calm period."""
+        """Called before the calm period."""
 
     def beside(self, server):
-        """A context manager: the fault is there while it is open."""
+        """A context manager: the fault is present while it is open."""
         raise NotImplementedError
 
     def during(self, load, seconds):
         time.sleep(seconds)
 
     def check(self, server):
-        """What else must hold when it is over."""
+        """Checks what else must hold when the fault is over."""
 
 
 class Outcome:
-    """What one round showed."""
+    """The results of one round."""
 
     def __init__(self, calm, beside, resident, unread, lost):
         self.calm_us = calm["p99_us"]
@@ -220,7 +221,7 @@ def measure(fault, seconds):
         raise_priority(server)
         stack.enter_context(kept_apart(server))
         held = Held(server)
-        # Opened before: it may be the last that can be.
+        # Opened beforehand, because no more connections may be possible during the fault.
         own = stack.enter_context(server.connect_unix())
         fault.prepare(server)
         before = peak_bytes(server)
@@ -243,7 +244,7 @@ def measure(fault, seconds):
 
 
 class ShortForm:
-    """The test of a fault, for a unittest.TestCase that says which."""
+    """The test of one fault; a unittest.TestCase names the fault."""
 
     fault = None
 
@@ -270,7 +271,7 @@ def all_faults():
 
 
 def print_table(faults, seconds):
-    """True: all of it is as promised."""
+    """Returns True if all promises were kept."""
     print(f"{'fault':38} {'calm p99':>10} {'beside':>10} {'ratio':>6} {'RSS peak':>9} "
           f"{'unread':>8} {'lost':>5}")
     is_kept = True
@@ -301,5 +302,5 @@ def main():
 
 
 if __name__ == "__main__":
-    import measured  # the one that the faults import
+    import measured  # the same module that the faults import
     measured.main()

@@ -1,4 +1,4 @@
-"""Connections that ask without end and read nothing."""
+"""Connections that send requests endlessly and read nothing."""
 
 import unittest
 

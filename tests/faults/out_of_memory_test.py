@@ -1,10 +1,10 @@
-"""An allocation fails, whichever it is: the server goes on, or ends at once, and what it has
+"""If any allocation fails, the server continues or ends at once, and everything that it has
 acknowledged is there after the next start.
 
-A few of the allocations of a script in the suite; each of them with
+The suite tries a few of the allocations that a list of requests causes; to try all of them:
 
     FAIRLOCKD=... FAILING_ALLOCATIONS=.../libfailing_allocations.so \\
-        python3 tests/faults/out_of_memory_test.py --all
+    python3 tests/faults/out_of_memory_test.py --all
 """
 
 import mmap
@@ -55,7 +55,7 @@ REQUESTS = [line.split() for line in SCRIPT.strip().splitlines()]
 
 
 class FailingServer(KeptServer):
-    """One of its allocations can be made to fail."""
+    """A server in which one allocation can be made to fail."""
 
     def __init__(self, *options):
         super().__init__(*options)
@@ -68,7 +68,7 @@ class FailingServer(KeptServer):
         self._map(lambda mapped: mapped.__setitem__(slice(0, 8), struct.pack("q", number)))
 
     def is_failed(self):
-        """Whether it came to that."""
+        """Whether the allocation that was to fail has been reached."""
         return self._map(lambda mapped: struct.unpack("q", mapped[:8])[0]) <= 0
 
     def _map(self, what):
@@ -79,7 +79,7 @@ class FailingServer(KeptServer):
 class OutOfMemory(unittest.TestCase):
 
     def run_script(self, server):
-        """The replies that came."""
+        """Returns the replies that were received."""
         replies = []
         try:
             with server.connect() as client:
@@ -107,7 +107,7 @@ class OutOfMemory(unittest.TestCase):
                 elif words[0] == "TRANSFER":
                     del held["free", "holder"]
                     held["free", "heir"] = reply
-            # The last one, of which nothing came back, may have been done.
+            # The last request, which got no reply, may have been executed.
             open_request = REQUESTS[len(replies)] if len(replies) < len(REQUESTS) else []
             for (key, owner), token in held.items():
                 if key in open_request:
@@ -129,7 +129,7 @@ class OutOfMemory(unittest.TestCase):
         self.assertIn("error ended: the system refused to give more memory", server.output())
 
     def fail_one(self, server, number):
-        """Whether the script came to that allocation; afterwards the server is empty again."""
+        """Returns whether that allocation was reached; the server is empty again afterwards."""
         server.fail_at(number)
         replies = self.run_script(server)
         is_failed = server.is_failed()

@@ -1,4 +1,4 @@
-"""The server is paused for longer than leases last, and continues."""
+"""The server is paused for longer than leases last, and then continued."""
 
 import contextlib
 import signal
@@ -14,7 +14,7 @@ PAUSE_SECONDS = 1.5
 
 
 class Pause(measured.Fault):
-    """The p99 is that of the time after it: who asked during the pause had to wait for its end."""
+    """Measures p99 after the pause: requests during the pause had to wait for its end."""
 
     name = "stopped for longer than leases"
 
@@ -50,7 +50,7 @@ class Leases(unittest.TestCase):
 
     @contextlib.contextmanager
     def paused(self):
-        """What is sent meanwhile arrives when the leases are long over."""
+        """Requests sent during the pause are executed when the leases have long ended."""
         self.server.process.send_signal(signal.SIGSTOP)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Scripts of which no two are the same, as a client makes them that writes values into the text."""
+"""A flood of scripts that all differ, as from a client that writes values into the text."""
 
 import pathlib
 import sys
@@ -33,7 +33,7 @@ class Flood(unittest.TestCase):
                         if line.startswith("number_of_cached_scripts:")))
 
     def flood(self, number, used, failures):
-        """Each script answers its own number; `used` is wanted again and again, so it is kept."""
+        """Each script returns its own number; `used` is called repeatedly, so it stays cached."""
         with self.server.connect() as client:
             for begin in range(0, SCRIPTS_PER_CONNECTION, BATCH):
                 texts = [f"redis.call('LOCK', KEYS[1], 'o', 'EX', 60) "
@@ -69,7 +69,7 @@ class Flood(unittest.TestCase):
             self.assertLess(growth, GROWTH_BYTES_MAX)
 
     def test_long_distinct_scripts(self):
-        """4 MiB of text are kept, however few scripts that are."""
+        """4 MiB of script text are cached, however few scripts that is."""
         filler = "-- " + "x" * LONG_BYTES
         memory = self.server.resident_bytes()
         with LongestPing(self.server) as others:

@@ -1,4 +1,4 @@
-"""Connections that ask for long replies and read them byte by byte."""
+"""Connections that request long replies and read them byte by byte."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Requests that come byte by byte and never end."""
+"""Requests that arrive byte by byte and never end."""
 
 import unittest
 

@@ -1,10 +1,10 @@
-"""Mixed load for as long as one likes, clients that die at random, and a look at what stays.
+"""Mixed load for any length of time, with clients that die at random, and a check for leaks.
 
     FAIRLOCKD=build/release/bin/fairlockd python3 tests/faults/soak.py [--minutes N] [--clients N]
 
-All kinds of locks are taken, waited for, renewed and given up; some clients vanish in the middle of
-it. What the server publishes is checked by the rules (lock_record.py); memory and descriptors are
-sampled every 10 s. After the first 10 minutes memory must stay within 2 %.
+All kinds of locks are taken, waited for, renewed and released; some clients vanish in between. The
+server's events are checked by the rules (lock_record.py); memory and descriptors are sampled
+every 10 s. After the first 10 minutes memory must stay within 2 %.
 """
 
 import argparse
@@ -24,20 +24,20 @@ from socket_server import SocketServer
 
 WARM_UP_SECONDS = 600
 GROWTH_MAX = 1.02
-# Of a run that is too short for that.
+# For a run that is too short for that.
 SHORT_GROWTH_BYTES_MAX = 64 << 20
-# What is remembered of history and labels is bounded, and touched as it fills: these bounds are
-# reached within the warm-up, the default ones after a day.
+# The memory of history and labels is bounded, and is touched as it fills: with these options it is
+# full within the warm-up, with the default ones only after a day.
 OPTIONS = ("--reconnect-grace", "500ms", "--history-memory", "4mb", "--stats-labels", "4",
            "--max-keep", "2s")
 
 
 class Gone(Exception):
-    """The connection was closed, by one side or the other."""
+    """The connection was closed, by either side."""
 
 
 class Client:
-    """One connection; its owner's name is never used again."""
+    """One connection; the name of its owner is never reused."""
 
     numbers = itertools.count()
 
@@ -55,7 +55,7 @@ class Client:
         self.writer.close()
 
     def die(self):
-        """Without a word, and sometimes with half a request."""
+        """Disconnects without notice, sometimes after half a request."""
         self.soak.dead.add(self.owner)
         self.soak.deaths += 1
         if random.random() < 0.3:
@@ -183,7 +183,7 @@ class Soak:
         done, _ = await asyncio.wait([checker, work], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-        # What the last ones left is over soon.
+        # Leases and places of the last clients end soon.
         await asyncio.sleep(4)
         checker.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -224,7 +224,7 @@ class Soak:
         raise AssertionError("INFO has no used_memory")
 
     def report(self):
-        """The verdict, and whether it is a good one."""
+        """Returns the verdict as text, and whether it is good."""
         lines = [f"{at:7.0f} s  RSS {resident / 2**20:7.2f} MB  of that allocated"
                  f" {allocated / 2**20:7.2f} MB  descriptors {descriptors}"
                  for at, resident, descriptors, allocated in self.samples]
@@ -233,7 +233,7 @@ class Soak:
         left = {name: key.holders for name, key in self.record.keys.items() if key.holders}
         growth, is_flat = self._growth()
         lines.append(f"memory: {growth}; {'flat' if is_flat else 'NOT FLAT'}")
-        is_flat = is_flat or not own_server.IS_MEASURED  # a sanitizer keeps what is freed
+        is_flat = is_flat or not own_server.IS_MEASURED  # a sanitizer retains freed memory
         lines.append(f"held at the end, says the record: {left or 'nothing'}")
         return "\n".join(lines), is_flat and not left
 
@@ -248,7 +248,7 @@ class Soak:
 
 
 def soak(minutes, clients):
-    """The verdict, and whether it is a good one."""
+    """Returns the verdict as text, and whether it is good."""
     with SocketServer(*OPTIONS) as server:
         descriptors = server.descriptors()
         run = Soak(server, clients, minutes * 60)

@@ -1,4 +1,4 @@
-"""Half a minute of soak.py, and a record that is wrong is seen to be."""
+"""Runs soak.py for half a minute, and shows that it detects a wrong record."""
 
 import json
 import unittest

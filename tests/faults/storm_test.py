@@ -1,4 +1,4 @@
-"""Connections that come and go."""
+"""Connections that open and close rapidly."""
 
 import unittest
 
@@ -13,7 +13,7 @@ class Storm(measured.Fault):
         return measured.attackers(server, "storm", 500)
 
     def check(self, server):
-        # Its own, and those of this check.
+        # The load's connection, and that of this check.
         wait_until(lambda: server.info("connected_clients") <= 2, "all of them are closed")
 
 

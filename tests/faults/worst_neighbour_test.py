@@ -1,11 +1,11 @@
-"""What one client can make another wait for: huge replies, and very many waiters or holds that end
-at once. The longest PING of the other connection is printed and bounded.
+"""How long one client can delay another: with huge replies, and with very many waiters or holds
+that end at once. The longest PING of the other connection is printed and bounded.
 
     WAITERS=100000 PING_MS_MAX=50 FAIRLOCKD=build/release/bin/fairlockd \\
-        python3 tests/faults/worst_neighbour_test.py
+    python3 tests/faults/worst_neighbour_test.py
 
-on a machine that does nothing else. glob_cost_test.py and script_time_test.py of the integration
-tests do the same for globs and scripts.
+on an otherwise idle machine. glob_cost_test.py and script_time_test.py of the integration tests
+do the same for globs and scripts.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from longest_ping import LongestPing  # noqa: E402
 from own_server import IS_MEASURED, Server  # noqa: E402
 
 WAITERS = int(os.environ.get("WAITERS", "5000"))
-# The short form runs beside other programs, which take the processor away at times.
+# The short form runs beside other programs, which sometimes take the processor away.
 PING_MS_MAX = float(os.environ.get("PING_MS_MAX", "150"))
 ATTEMPTS = 3
 GRACE_SECONDS = 1
@@ -33,7 +33,7 @@ BATCH = 1000
 
 
 def ask_all(connection, requests):
-    """Sends many requests, some at a time, and gives the last reply."""
+    """Sends many requests, several at a time, and returns the last reply."""
     reply = None
     for begin in range(0, len(requests), BATCH):
         part = requests[begin:begin + BATCH]
@@ -46,7 +46,7 @@ def ask_all(connection, requests):
 
 
 class Subscriber:
-    """Reads what comes on a channel, and throws it away. Use it in a with statement."""
+    """Reads and discards the messages of a channel. Used in a with statement."""
 
     def __init__(self, server, channel):
         self.connection = server.connect()
@@ -76,7 +76,7 @@ class Subscriber:
 class WorstNeighbour(unittest.TestCase):
 
     def attempt(self, what, prepare, act):
-        """The best of some attempts counts, each with a server of its own."""
+        """The best of some attempts counts; each has its own server."""
         longest = float("inf")
         for _ in range(ATTEMPTS):
             with contextlib.ExitStack() as stack:
@@ -87,7 +87,7 @@ class WorstNeighbour(unittest.TestCase):
                 with LongestPing(self.server) as ping:
                     time.sleep(0.1)
                     act(prepared)
-                    time.sleep(0.3)  # what the server has put off is done by then
+                    time.sleep(0.3)  # deferred work of the server is done by then
             longest = min(longest, ping.milliseconds)
             if longest <= PING_MS_MAX:
                 break
@@ -199,7 +199,7 @@ class WorstNeighbour(unittest.TestCase):
                 for _ in range(5):
                     client.send(resp.request(*words) + resp.request("ECHO", MARK))
                     last = b""
-                    # Not parsed: this process sends the PINGs too.
+                    # Not parsed, because this process also sends the PINGs.
                     while not last.endswith(MARK + b"\r\n"):
                         last = last[-len(MARK):] + client.socket.recv(1 << 20)
                         self.assertTrue(last[len(MARK):], words[0])

@@ -1,5 +1,5 @@
-// The load generator's judgement of order: it must see a wrong one, and must not see one where
-// none was certain.
+// The load generator's check of order: it detects a wrong order, and does not report one where the
+// order was uncertain.
 
 #include "bench/load_generator/order_record.h"
 

@@ -1,5 +1,5 @@
-// Whatever the arguments of a request are, the reader gives values in their bounds or one error,
-// and keys are found where they are. The first line chooses how arguments are read, a letter each;
+// For any arguments of a request, the reader returns values within their bounds or one error, and
+// keys are found where they are. The first line chooses how arguments are read, one letter each;
 // every other line is an argument.
 
 #include <cassert>
@@ -30,7 +30,7 @@ bool IsIn(std::int64_t value, std::int64_t min, std::int64_t max) {
   return value >= min && value <= max;
 }
 
-// False: the value is out of its bounds.
+// Returns false if the value is out of bounds.
 bool ReadsWell(char how, ArgumentReader& reader) {
   const auto fits = [&](std::string_view text, std::size_t bytes_max, std::size_t bytes_min = 0) {
     return reader.failed() || (text.size() >= bytes_min && text.size() <= bytes_max);

@@ -1,5 +1,5 @@
-// Whatever stands on the command line, it is refused with a reason, or understood: each value that
-// it gave is one that its option takes. An argument a line.
+// Any command line is either refused with a reason or understood: then each value is one that its
+// option accepts. One argument per line.
 
 #include <algorithm>
 #include <cassert>
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!rest.empty()) {
     const std::string_view line = fairlock::fuzz::TakeLine(rest);
     texts.emplace_back(line.substr(0, line.find('\0')));
-    // It would read files of this machine.
+    // That option would read files of this machine.
     if (texts.back().starts_with("--config")) return 0;
   }
   std::vector<const char*> arguments(texts.size());

@@ -1,5 +1,5 @@
-// Whatever text is read as a configuration file, it is refused with a reason, or printed as a file
-// that is read as the same.
+// Any text that is read as a configuration file is refused with a reason, or can be printed as a
+// file that reads the same.
 
 #include <algorithm>
 #include <cassert>

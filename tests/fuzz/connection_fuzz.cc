@@ -1,6 +1,6 @@
-// Whatever several connections say, and however it is cut, each hears the same whole replies, the
-// engine keeps its invariants, and nothing is left when all is over. play.h tells what a line of
-// the input does; the first line chooses options.
+// Whatever several connections send, and however it is split, each gets the same whole replies, the
+// engine keeps its invariants, and nothing is left at the end. play.h explains the lines of an
+// input; the first line chooses options.
 
 #include <cassert>
 #include <cstddef>

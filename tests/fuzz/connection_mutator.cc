@@ -1,4 +1,4 @@
-// How libFuzzer changes a play: mostly line by line, with requests that could have been meant.
+// How libFuzzer mutates a play: mostly line by line, with plausible requests.
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "tests/fuzz/request_maker.h"
 #include "tests/simulation/random.h"
 
-// libFuzzer's own way.
+// libFuzzer's default mutation.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t size_max);
 
 namespace {

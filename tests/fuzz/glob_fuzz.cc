@@ -1,4 +1,4 @@
-// The first byte says how many of the next are the glob; what is left is the text.
+// The first byte is the length of the glob that follows; the rest is the text.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -21,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   assert(compared <= (pattern.size() + 1) * (text.size() + 1));
   assert(!is_match || text.starts_with(glob.head()));
   assert(!is_match || !glob.is_exact() || text.size() == glob.literal_bytes());
-  // Whatever a glob is, with a star at its end it matches what begins with a text that it matches;
-  // but a set that has no end, or a backslash at the end, takes the star in.
+  // A glob that matches a text also matches every longer text once a star is appended. A glob with
+  // an unclosed set or a final backslash is exempt, because it would absorb the star.
   const bool may_append = pattern.find_first_of("[\\") == std::string_view::npos;
   const std::string longer = std::string(pattern) + "*";
   assert(!is_match || !may_append ||

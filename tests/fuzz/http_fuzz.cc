@@ -1,6 +1,6 @@
-// Whatever arrives over HTTP, each request is answered by what a parser of HTTP takes, JSON where
-// it says so, and the commands behind it find the locks in order. The first line chooses options;
-// the rest is what one connection sends.
+// Whatever arrives over HTTP, each answer is valid HTTP, with valid JSON where it says so, and the
+// locks are in order afterwards. The first line chooses options; the rest is the input of one
+// connection.
 
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -41,7 +41,7 @@ using ResponseParser = beast::http::response_parser<beast::http::string_body>;
 
 constexpr std::size_t kRequestsMax = 20;
 constexpr int kStepsMax = 1000;
-// Inputs of a fuzzer meet them.
+// Small enough that fuzzer inputs reach them.
 constexpr fairlock::protocol::RequestLimits kSmallLimits{.arguments_max = 64,
                                                          .argument_bytes_max = 100,
                                                          .request_bytes_max = 200,
@@ -59,7 +59,7 @@ bool IsJson(std::string_view text) {
   return !error;
 }
 
-// Locks, waiters and limits to be told of, and one connection that asks.
+// Locks, waiters and limits for the API to show, and one connection that sends requests.
 class Stage {
  public:
   explicit Stage(unsigned choice)
@@ -87,10 +87,10 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // False: the connection ends.
+  // Returns false if the connection ends.
   bool Take(const RequestParser& parser) {
     const http::Request request = net::ToRequest(parser.get());
-    // All passwords there are compared at once.
+    // All passwords are compared at once here.
     const bool is_known = !api_.DependsOnCaller(request, commands_) ||
                           commands_.Identify(request.authorization, server_.now());
     assert(is_known);

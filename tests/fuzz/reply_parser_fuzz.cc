@@ -1,5 +1,5 @@
-// Whatever arrives, and however it is cut, the reply parser gives the same, as does the skipping of
-// replies.
+// Whatever arrives, and however it is split, the reply parser gives the same result, and skipping
+// replies agrees with it.
 
 #include <algorithm>
 #include <cassert>

@@ -57,11 +57,11 @@ constexpr auto kTexts = std::to_array<std::string_view>({"x", "hello", "''", "'\
 constexpr auto kNames = std::to_array<std::string_view>({"x", "lock", "default_lease", "string"});
 
 struct Meaning {
-  std::string_view name;  // of an argument, or a part of it
+  std::string_view name;  // name of an argument, or a part of it
   std::span<const std::string_view> words;
 };
 
-// The first that fits counts.
+// The first match counts.
 constexpr auto kMeanings = std::to_array<Meaning>({
     {"numkeys", kClients},
     {"key", kKeys},
@@ -126,7 +126,7 @@ void AddOnce(std::string& line, const SyntaxNode& node, Random& random) {
   }
 }
 
-// As many keys as it says; seldom not.
+// Usually adds as many keys as the count says, and rarely another number.
 void AddCountedKeys(std::string& line, Random& random) {
   const std::uint64_t keys = 1 + random.Below(3);
   AddWord(line,
@@ -149,7 +149,7 @@ void AddNodes(std::string& line, const Syntax& syntax, Random& random) {
   }
 }
 
-// What works with locks comes most often.
+// Commands that work with locks come most often.
 unsigned WeightOf(const command::CommandSpec& spec) {
   if (spec.group == "lock") return 8;
   if (spec.group == "redis" || spec.group == "transactions" || spec.group == "pubsub") return 3;

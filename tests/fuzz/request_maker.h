@@ -1,4 +1,4 @@
-// Makes requests that are mostly right, from the syntax that the command table gives.
+// Makes mostly valid requests from the syntax in the command table.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ class RequestMaker {
  public:
   RequestMaker();
 
-  // A plain line without its end: every command of the table, with arguments out of few words, so
-  // that requests meet on keys and owners.
+  // A plain line without its end: any command of the table, with arguments from a small vocabulary,
+  // so that requests meet on keys and owners.
   std::string Make(simulation::Random& random) const;
-  // One of the words that can stand in a request.
+  // One of the words that can occur in a request.
   static std::string_view AnyWord(simulation::Random& random);
 
  private:
@@ -32,7 +32,7 @@ class RequestMaker {
 
   const command::CommandTable table_ = command::WholeLanguage();
   std::vector<Form> forms_;
-  unsigned weights_ = 0;  // of all forms
+  unsigned weights_ = 0;  // sum over all forms
 };
 
 }  // namespace fairlock::fuzz

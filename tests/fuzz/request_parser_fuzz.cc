@@ -1,5 +1,5 @@
-// Whatever arrives, and however it is cut, the request parser gives the same, and holds no more
-// than its limits allow.
+// Whatever arrives, and however it is split, the request parser gives the same result, and holds no
+// more than its limits allow.
 
 #include <cassert>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace fairlock::protocol;  // NOLINT(google-build-using-namespace)
 
-// Small enough that inputs of a fuzzer meet them.
+// Small enough that fuzzer inputs reach them.
 constexpr RequestLimits kSmallLimits{
     .arguments_max = 6, .argument_bytes_max = 40, .request_bytes_max = 100, .inline_bytes_max = 60};
 constexpr std::size_t kLongestLengthLine = 36;

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Looks for inputs that break a fuzz target.
+# Searches for inputs that break a fuzz target.
 #
-#   tests/fuzz/run.sh TARGET [SECONDS]    0, as without it: until it is stopped or has found one
-#   tests/fuzz/run.sh --keep TARGET       what new inputs add goes into tests/fuzz/corpus/TARGET
-#   tests/fuzz/run.sh --list              the targets
+#   tests/fuzz/run.sh TARGET [SECONDS]    0 or none: until it is stopped or has found one
+#   tests/fuzz/run.sh --keep TARGET       adds new inputs that matter to tests/fuzz/corpus/TARGET
+#   tests/fuzz/run.sh --list              lists the targets
 #
-# Inputs gather in build/fuzz/corpus/TARGET, those that break it in build/fuzz/findings; the end is
-# in build/fuzz/TARGET.log. OPTIONS="-max_len=500 ..." are options of libFuzzer. One at a time, at a
-# low priority, or they take the machine.
+# Inputs are collected in build/fuzz/corpus/TARGET, those that break it in build/fuzz/findings; the
+# end of the output is in build/fuzz/TARGET.log. OPTIONS="-max_len=500 ..." passes options to
+# libFuzzer. Runs one target at a time, at a low priority, to leave the machine usable.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -38,7 +38,7 @@ program=(nice -n 10 "build/fuzz/bin/${target}_fuzz" -timeout=20 -rss_limit_mb=30
 if [ -n "$is_to_keep" ]; then
   exec "${program[@]}" -set_cover_merge=1 -use_counters=0 "$kept" "$corpus"
 fi
-# Memory that is not used again for long costs more than the rest.
+# A large quarantine of freed memory costs more time than everything else.
 export ASAN_OPTIONS=quarantine_size_mb=16:${ASAN_OPTIONS:-}
 dictionary=tests/fuzz/dictionaries/$target.dict
 [ ! -f "$dictionary" ] || program+=("-dict=$dictionary")

@@ -1,5 +1,5 @@
-// Whatever text is run as a script, it ends with one whole reply, and the script behind it finds
-// everything as it was.
+// Any text that is run as a script gives one whole reply, and leaves everything unchanged for the
+// next script.
 
 #include <cassert>
 #include <cstddef>

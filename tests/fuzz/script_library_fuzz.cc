@@ -1,5 +1,5 @@
-// Patterns and JSON, whatever they hold: Lua's own matcher finds the same, and what was read as
-// JSON is written as JSON that reads as the same.
+// For any pattern, Lua's own matcher gives the same result, and any JSON that can be read is
+// written as JSON that reads the same.
 
 #include <cassert>
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace fairlock::script;  // NOLINT(google-build-using-namespace)
 
-// Lua's own matcher stops at a zero, nests without bound and is not stopped: short ones only.
+// Only short patterns: Lua's own matcher stops at a zero byte and has no bound on time or nesting.
 void ComparePatterns(ScriptStage& stage, OriginalLua& original, std::string_view input) {
   const std::string_view pattern = input.substr(0, input.size() / 2).substr(0, 12);
   const std::string_view subject = input.substr(input.size() / 2).substr(0, 16);
@@ -29,7 +29,7 @@ void ComparePatterns(ScriptStage& stage, OriginalLua& original, std::string_view
 
 void ReadAndWriteJson(ScriptStage& stage, std::string_view json) {
   const std::string reply = stage.Eval(
-      // As texts they may differ: the order of names is that of a hash table.
+      // Values are compared, not texts: the order of names is that of a hash table.
       "local function same(a, b) "
       "  if type(a) ~= 'table' or type(b) ~= 'table' then return a == b end "
       "  for name, value in pairs(a) do if not same(value, b[name]) then return false end end "
@@ -47,7 +47,7 @@ void ReadAndWriteJson(ScriptStage& stage, std::string_view json) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // By steps alone: how busy the machine is must not matter.
+  // Bounded only by steps, so that the load of the machine does not matter.
   static ScriptStage stage(
       {.steps_max = 1'000'000, .time_max_ms = 3'600'000, .cached_scripts_max = 8});
   static OriginalLua original;

@@ -1,4 +1,4 @@
-// Whatever text is read as an ACL file, it is refused with its line, or gives users whose
+// Any text that is read as an ACL file is refused with the line number, or gives users whose
 // descriptions are a file that gives the same users.
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string Describe(const UserTable& table) {
   return text;
 }
 
-// Of the commands that there are.
+// Whether both users may run the same commands.
 bool MayTheSame(const User& a, const User& b) {
   for (std::size_t i = 0; i < Words().commands().size(); ++i) {
     if (a.commands.test(i) != b.commands.test(i)) return false;

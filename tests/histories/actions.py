@@ -1,4 +1,4 @@
-"""The requests of a history as actions on keys: what each could change, and what it says."""
+"""The requests of a history as actions on keys: what each could change, and what its reply says."""
 
 import dataclasses
 import math
@@ -46,8 +46,8 @@ def options_in(words):
 
 @dataclasses.dataclass(slots=True)
 class Action:
-    """One command. It was executed between `sent` and `until`, if at all; surely if `is_answered`.
-    Until the end of the process, if its connection was lost."""
+    """One command. If it was executed at all, then between `sent` and `until`; it was certainly
+    executed if `is_answered`. If its connection was lost, `until` is the end of the process."""
     name: str
     keys: list
     owner: str | None
@@ -80,7 +80,7 @@ class Action:
 
     @property
     def wait(self):
-        """How long it waits; 0: not at all."""
+        """How long the request waits; 0: not at all."""
         if self.in_step or self.name == "SET":
             return 0
         without = FOREVER if "NOTIFY" in self.options else 0
@@ -100,13 +100,13 @@ class Action:
 
     @property
     def is_grant(self):
-        """Its reply says that it holds."""
+        """Whether its reply says that it holds the lock."""
         return self.is_answered and (self.reply == "OK" if self.name == "SET" else
                                      type(self.reply) is int)  # pylint: disable=C0123
 
     @property
     def may_hold(self):
-        """It may have been granted by this request, or be granted later."""
+        """Whether the request may have been granted, or may still be granted later."""
         if not self.is_answered or self.is_grant:
             return True
         superseded = self.error.startswith("SUPERSEDED")
@@ -123,7 +123,7 @@ class Action:
 
 
 def _parts(words):
-    """keys, owner, heir, token and options of a command."""
+    """Returns keys, owner, heir, token and options of a command."""
     name = words[0]
     if name in ("MLOCK", "MRENEW", "MUNLOCK"):
         count = int(words[1])
@@ -154,7 +154,7 @@ IGNORED = ("HELLO", "PING")
 
 
 def actions_of(request, life_ends):
-    """The actions of a recorded request. `life_ends`: when each process had ended, by number."""
+    """The actions of a recorded request. `life_ends`: when each process ended, by number."""
     words = request.words
     if words[0] in IGNORED:
         return []
@@ -169,5 +169,5 @@ def actions_of(request, life_ends):
 
 
 def as_map(reply):
-    """A map, also where RESP2 makes it a flat list."""
+    """Returns a map, even if RESP2 has made it a flat list."""
     return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))

@@ -1,11 +1,11 @@
-"""Rules of answers: no time-out early, none that nobody asked for, no connection closed."""
+"""Rules of replies: no early time-out, no unrequested reply, no connection closed."""
 
 from actions import FOREVER
 
 ERRORS = ("DEADLOCK ", "SUPERSEDED ", "CANCELLED ", "LOADING ",
           "ERR new-owner: ", "ERR NOTIFY: channel ",
-          "ERR LIMIT or SHARED: ")  # of an owner to whom another mode was transferred
-# What gives up a place of an owner, or gives it the key of its MLOCK.
+          "ERR LIMIT or SHARED: ")  # of an owner to whom a hold with another mode was transferred
+# Commands that may give up a place of an owner, or give it the key of its MLOCK.
 CANCELS = ("CANCEL", "UNLOCK", "MUNLOCK", "TRANSFER", "SET")
 
 
@@ -70,7 +70,7 @@ def _check_messages(reconstruction, asks, find):
 
 
 def _check_closes(reconstruction, find):
-    """The server closes no connection but at its end, or after its client did."""
+    """The server closes connections only at its end, or after the client did."""
     ending = {life.number: life.ending for life in reconstruction.lives}
     for close in reconstruction.history.closes:
         if close.by != "server" or reconstruction.closed_at(close.client) < close.at:

@@ -1,4 +1,4 @@
-"""What the clients of a load do: each behaviour is a task that goes on until the load ends."""
+"""The behaviours of a load's clients: each is a task that runs until the load ends."""
 
 import collections
 import dataclasses
@@ -12,7 +12,7 @@ LONGEST_HOLD = 0.06
 
 @dataclasses.dataclass
 class World:
-    """What the tasks of one load have in common."""
+    """The state that the tasks of one load share."""
     loop: object
     chance: random.Random
     segment: str
@@ -54,7 +54,7 @@ class World:
 
 @dataclasses.dataclass
 class Attempt:
-    """One owner's way to a lock, and what it does with it."""
+    """One owner's requests for a lock, and what it does with the lock."""
     world: World
     link: object
     keys: list
@@ -85,7 +85,7 @@ def reconnect(attempt):
 
 
 def hold(attempt, token):
-    """A task part: keeps what was granted for a while, then ends it in one of many ways."""
+    """Part of a task: retains a hold for a while, then ends it in one of many ways."""
     world, chance = attempt.world, attempt.world.chance
     world.tell(attempt.keys, token)
     for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
@@ -134,7 +134,7 @@ def end_hold(attempt, token):
 
 
 def surely(attempt, *words):
-    """Asks until it is answered, on new connections if need be."""
+    """Repeats a request until it is answered, on new connections if necessary."""
     for _ in range(5):
         if not attempt.link.is_open:
             yield from reconnect(attempt)
@@ -164,7 +164,7 @@ def transfer(attempt, token):
 
 
 def ask_and_hold(attempt, patience):
-    """A task part: asks, again if the connection is lost, and holds what it gets."""
+    """Part of a task: requests a lock, again if the connection is lost, and holds it."""
     world, chance = attempt.world, attempt.world.chance
     for _ in range(4):
         if not attempt.link.is_open or attempt.link.is_half_closed:
@@ -189,7 +189,7 @@ def ask_and_hold(attempt, patience):
 
 
 def give_up(attempt):
-    """Without a token: whatever its lost requests may have got is released, mostly."""
+    """Releases without a token, usually, whatever its lost requests may have been granted."""
     if attempt.world.chance.random() < 0.9:
         yield from surely(attempt, *attempt.of_all("UNLOCK"))
 
@@ -267,7 +267,7 @@ def locker(world):
 
 
 def multi_locker(world):
-    """MLOCK of two or three keys, also of those that others LOCK."""
+    """MLOCK of two or three keys, including keys that others LOCK."""
     chance = world.chance
     link = yield from world.connect()
     while True:

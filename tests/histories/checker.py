@@ -1,10 +1,11 @@
-"""Judges a history by what clients saw alone: every promise of docs/GUARANTEES.md that it can show
-broken. It shares nothing with the server, and nothing but the form of a history with the load.
+"""Judges a history only by what clients saw: checks every promise of docs/GUARANTEES.md that such a
+history can show to be broken. Shares no code with the server, and only the file format with the
+load.
 
-    python3 tests/histories/checker.py FILE.history
+  python3 tests/histories/checker.py FILE.history
 
-A request was executed at some instant between its sending and its answer. Whatever that instant
-was must be allowed, so a finding holds for every choice of instants: the checker never guesses.
+A request was executed at some instant between its sending and its answer. A finding holds for every
+possible choice of these instants: the checker never guesses.
 """
 
 import collections
@@ -31,7 +32,7 @@ class Finding:
 
 
 def judge(history):
-    """All findings, and the reconstruction that led to them."""
+    """Returns all findings, and the reconstruction that they are based on."""
     findings = []
 
     def find(rule, key, text):
@@ -45,7 +46,7 @@ def judge(history):
 
 
 def story(reconstruction, key, most=40):
-    """What happened to a key, for people."""
+    """Describes what happened to a key, for people."""
     actions = [action for action in reconstruction.actions if key in action.keys]
     lines = [str(action) for action in sorted(actions, key=lambda action: action.sent)][-most:]
     lines += [f"  hold {hold.name}: [{hold.first / 1e6:.3f}, {hold.told / 1e6:.3f}] to "
@@ -55,7 +56,7 @@ def story(reconstruction, key, most=40):
 
 
 def summary(findings):
-    """How often each rule was broken."""
+    """Returns how often each rule was broken."""
     return collections.Counter(finding.rule for finding in findings)
 
 

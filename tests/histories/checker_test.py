@@ -1,4 +1,4 @@
-"""The checker finds what is planted: each history is one that a faulty server could have caused."""
+"""The checker finds planted faults: each history is one that a faulty server could have caused."""
 
 import unittest
 
@@ -10,14 +10,14 @@ UP = 10  # when the first process was ready
 
 
 class Tale:
-    """A history written by hand, in milliseconds."""
+    """A history written by hand, with times in milliseconds."""
 
     def __init__(self):
         self.history = History(lives=[Life(1, 0, UP * MS)])
         self.life = 1
 
     def ask(self, client, sent, answered, text, reply=None):
-        """answered None: never."""
+        """Adds a request; `answered` None: it was never answered."""
         words = text if isinstance(text, list) else text.split()
         self.history.requests.append(Request(
             client, self.life, sent * MS, words, None if answered is None else answered * MS,

@@ -1,7 +1,7 @@
 """Many connections in one loop: tasks are generators, and every request is recorded.
 
-A task yields a Pending to wait until it is answered or lost, a number of seconds to sleep, or
-(Pending, seconds) to wait no longer than that.
+A task yields a Pending to wait until it is answered or lost, a number to sleep for that many
+seconds, or (Pending, seconds) to wait at most that long.
 """
 
 import collections
@@ -50,7 +50,7 @@ class Pending:
 
 
 def bytes_of(words):
-    """What is sent for the words of a recorded request, and how many replies precede its own."""
+    """The bytes to send for a recorded request, and how many replies precede its own."""
     if words[0] == "RELEASE":
         return wire.encode(["EVAL", RELEASE_SCRIPT, 1, *words[1:]]), 0
     if words[0] != "STEP":
@@ -90,7 +90,7 @@ class Link:
         return pending
 
     def tell(self, *words):
-        """Sends what is answered by pushes, or by nothing that matters; it is not recorded."""
+        """Sends an unrecorded request, answered by pushes or by a reply that does not matter."""
         self._send(wire.encode(words))
 
     def _send(self, data):
@@ -170,7 +170,7 @@ class Loop:
         self._count = 0
 
     def connect(self, address, life):
-        """Raises OSError if nobody listens."""
+        """Raises OSError if no server listens."""
         stream = socket.socket(socket.AF_INET)
         stream.settimeout(5)
         try:

@@ -1,5 +1,5 @@
-"""A short form of run.py: a server is stopped and killed under load, and what its clients were told
-is judged; and faults that are planted in what was recorded are found."""
+"""A short form of run.py: a server is stopped and killed under load, and the clients' replies are
+judged; faults planted in the recorded histories are found."""
 
 import copy
 import os
@@ -11,7 +11,7 @@ import mutations
 from kept_server import KeptServer
 
 SEED = int(os.environ.get("HISTORIES_SEED", "1"))
-KEEP = os.environ.get("HISTORIES_KEEP")  # a folder for what breaks a promise
+KEEP = os.environ.get("HISTORIES_KEEP")  # a folder for histories that break a promise
 STOPS = ("SIGTERM", "SIGKILL", "SHUTDOWN", "SIGTERM", "SIGKILL")
 ATTEMPTS = 3
 

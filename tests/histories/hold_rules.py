@@ -1,4 +1,4 @@
-"""Rules of holds: who may hold together, and that no hold is lost, shortened or brought back."""
+"""Rules of holds: which owners may hold together, and no hold is lost, shortened or revived."""
 
 import bisect
 
@@ -22,7 +22,7 @@ def check(reconstruction, find):
 
 
 def _is_refused_together(holds):
-    """Holds at the same time that do not tolerate each other."""
+    """Finds incompatible holds at the same time."""
     shared = [hold for hold in holds if hold.is_shared]
     if shared and len(shared) < len([hold for hold in holds if not hold.is_transferred]):
         return True
@@ -30,7 +30,7 @@ def _is_refused_together(holds):
 
 
 def _check_together(key, holds, find):
-    """All that are surely held (or cool) at one instant tolerate each other."""
+    """All holds that certainly exist (or are in cooldown) at one instant must be compatible."""
     active = []
     for hold in sorted(holds, key=lambda hold: hold.told):
         active = [other for other in active if other.busy_end > hold.told]
@@ -44,7 +44,7 @@ def _check_together(key, holds, find):
 
 
 def _check_instants(key, holds, find):
-    """Nobody is granted at an instant at which a hold that does not tolerate it is there."""
+    """No hold may be granted at an instant at which an incompatible hold certainly exists."""
     surely = sorted((hold for hold in holds if hold.busy_end > hold.told),
                     key=lambda hold: hold.told)
     begins = [hold.told for hold in surely]
@@ -72,7 +72,7 @@ def _check_sights(hold, find):
 
 
 def _check_tokens(book, find):
-    """A token belongs to one owner, and to one key or to those of one MLOCK."""
+    """A token belongs to one owner, and to one key or to the keys of one MLOCK."""
     known = {}
     for hold in book.holds():
         if hold.token is UNKNOWN:
@@ -88,7 +88,7 @@ def _check_tokens(book, find):
 
 
 def _check_counts(book, find):
-    """LOCKED and MUNLOCK count at least what is surely held, BREAK meets it."""
+    """LOCKED and MUNLOCK count at least the certain holds, and BREAK meets them."""
     for key, looks in book.looks.items():
         for look in looks:
             if look.name == "LOCKED" and look.owner is None and look.is_answered:
@@ -111,7 +111,7 @@ def _check_count(book, key, look, count, find):
 
 
 def _check_multi(book, action, find):
-    """MUNLOCK, or MRENEW, which answers 0 if one of the keys is not held."""
+    """Checks MUNLOCK, and MRENEW, which returns 0 if one of the keys is not held."""
     held = [hold for key in action.keys for hold in book.claimant(key, action.owner).holds.values()
             if action.token in (None, hold.token) and
             hold.is_surely_held(action.sent, action.until)]

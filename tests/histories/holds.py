@@ -1,9 +1,9 @@
 """Holds as clients know them: when each was granted and ended, at the earliest and at the latest.
 
-A hold is named by its key and its token, or by its key and value if it was taken by SET. Of each:
+A hold is identified by its key and its token, or by its key and value if SET took it. Each has:
 
-    first     it was not granted before                  told      it was granted by then
-    sure_end  it was held from `told` until then         last_end  it was not held after
+  first     it was not granted before                  told      it was granted by then
+  sure_end  it was held from `told` until then         last_end  it was not held after
 """
 
 import dataclasses
@@ -11,12 +11,12 @@ import math
 
 from actions import FOREVER, Action
 
-UNKNOWN = None  # the token of a hold taken by SET, until somebody sees it
+UNKNOWN = None  # the token of a hold taken by SET, until a client sees it
 
 
 @dataclasses.dataclass(slots=True)
 class Sight:
-    """Somebody saw, in this interval, that a hold is there, or is not."""
+    """A client saw, in this interval, that a hold exists or does not exist."""
     sent: int
     answered: float
     what: object
@@ -41,7 +41,7 @@ class Hold:
     is_shared: bool = False
     is_redis: bool = False
     is_transferred: bool = False
-    is_told: bool = False  # to its owner; else others saw it, and it may still be undone
+    is_told: bool = False  # to its owner; if only others saw it, it may still be undone
     cooling_end: float = 0
     asks: list = dataclasses.field(default_factory=list)
 
@@ -55,7 +55,7 @@ class Hold:
 
     @property
     def busy_end(self):
-        """Nobody else may have its slot before."""
+        """No other owner may have its slot before this time."""
         return max(self.sure_end, self.cooling_end)
 
     def is_surely_held(self, begin, end):
@@ -64,11 +64,11 @@ class Hold:
 
 @dataclasses.dataclass(slots=True)
 class Claimant:
-    """One owner at one key: what it asked for there, and what it was given."""
+    """One owner at one key: what it requested there, and what it was given."""
     key: str
     owner: str
     asks: list = dataclasses.field(default_factory=list)
-    gifts: list = dataclasses.field(default_factory=list)  # TRANSFER to this owner
+    gifts: list = dataclasses.field(default_factory=list)  # TRANSFERs to this owner
     renewals: list = dataclasses.field(default_factory=list)
     ends: list = dataclasses.field(default_factory=list)
     holds: dict = dataclasses.field(default_factory=dict)
@@ -85,7 +85,7 @@ class Claimant:
         return self.holds[token]
 
     def _redis_hold(self, token):
-        """A value is set once: whatever token it has is the token of that hold."""
+        """A value is set once, so every token seen with it is the token of that hold."""
         if not self.holds:
             self.holds[token] = Hold(self.key, self.owner, token, is_redis=True)
         known, hold = next(iter(self.holds.items()))
@@ -106,7 +106,7 @@ class Claimant:
 
 
 class Book:
-    """All claimants of a history, and what else was done to a key."""
+    """All claimants of a history, and the other actions on each key."""
 
     def __init__(self):
         self.claimants = {}
@@ -150,7 +150,7 @@ class Book:
             self.looks.setdefault(action.keys[0], []).append(action)
 
     def enders(self, hold):
-        """Every request that could end it."""
+        """Every request that could have ended the hold."""
         claimant = self.claimants[hold.key, hold.owner]
         for end in claimant.ends:
             if end.name == "RELEASE" and not hold.is_redis:

@@ -1,20 +1,20 @@
 """When the lease of a hold ends, at the earliest and at the latest.
 
-No lease ends early: it counts from the grant, or from the request that renewed it, and after a
-restart it begins anew (killed) or goes on with what was left (stopped).
+No lease ends early: it counts from the grant, or from the request that renewed it. After a restart
+it starts again in full (after a kill) or continues with the remaining time (after a clean stop).
 """
 
 import dataclasses
 import math
 
-# An expiry that nobody was told is not promised to survive a crash. Within this time even a slow
-# server has written it.
+# An expiry that no client has seen need not survive a crash. Within this time even a slow server
+# has written it.
 EXPIRY_LAG = 2_000_000_000
 
 
 @dataclasses.dataclass(slots=True)
 class Span:
-    """A time that is known only in bounds, and the length on record."""
+    """A time that is known only within bounds, and the recorded length."""
     earliest: float
     latest: float
     length: float
@@ -51,8 +51,8 @@ def _restart(span, life, following):
 
 
 def _first_lease(hold, claimant, source):
-    """The lease of the grant: that of the request, or of the TRANSFER, which may go on with what
-    was left to the holder before."""
+    """The lease of the grant: from its request, or from a TRANSFER, which may continue with what
+    was left to the previous holder."""
     begun = [ask for ask in claimant.asks if ask.sent <= hold.told]
     gifts = [gift for gift in claimant.gifts if gift.sent <= hold.told and
              (not gift.is_answered or gift.reply == hold.token)]
@@ -64,7 +64,7 @@ def _first_lease(hold, claimant, source):
         if source is None:
             return Span(hold.first, float("inf"), float("inf"))
         span.earliest = min(span.earliest, source.earliest) if leases else source.earliest
-        # Of a grant it counts from when its answer may leave, so what is left begins then.
+        # The lease counts from when the reply may be sent, so the remaining time begins then.
         delay = max(gift.until - gift.sent for gift in gifts)
         span.latest = max(span.latest, source.latest + delay)
         span.length = max(span.length, source.length)
@@ -72,7 +72,7 @@ def _first_lease(hold, claimant, source):
 
 
 def _changes(hold, claimant, lives):
-    """What may have changed its lease, by time: (when, kind, what, fact)."""
+    """Actions that may have changed the lease, by time: (when, kind, what, fact)."""
     may_be_gift = any(not gift.is_answered or gift.reply == hold.token for gift in claimant.gifts)
     later = [other for other in claimant.holds.values()
              if other is not hold and other.told > hold.told]
@@ -95,7 +95,7 @@ def _changes(hold, claimant, lives):
 
 
 def lease_span(hold, claimant, lives, source):
-    """`source`: the Span of the hold that a TRANSFER to this one ended, if that is known."""
+    """`source`: the Span of the hold that a TRANSFER to this owner ended, if known."""
     span = _first_lease(hold, claimant, source)
     changes = sorted(_changes(hold, claimant, lives), key=lambda change: change[:2])
     others = [change[2] for change in changes if change[1] < 2]

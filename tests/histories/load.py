@@ -1,4 +1,4 @@
-"""A server under load that is stopped again and again, and the history of what clients saw."""
+"""Stops a server under load repeatedly, and records the history of what clients saw."""
 
 import pathlib
 import random
@@ -18,18 +18,18 @@ TASKS = ((behaviours.locker, 14), (behaviours.multi_locker, 5), (behaviours.nest
          (more_behaviours.step_client, 3), (more_behaviours.operator, 1),
          (more_behaviours.observer, 3))
 STOP_SECONDS_MAX = 30
-# Between two stops, also on a slow machine.
+# The least between two stops, even on a slow machine.
 REQUESTS_MIN = 400
 LOAD_SECONDS_MAX = 20
 CLEAN = ("SIGTERM", "SHUTDOWN")
 
 
 class Load:
-    """Segments of load on one data folder. Each has keys of its own, and a history of its own."""
+    """Segments of load on one data folder. Each has its own keys and its own history."""
 
     def __init__(self, server, seed, disk=None):
         self.server = server
-        self.disk = disk  # of a server whose disk loses what was not synced: lost_power.Disk
+        self.disk = disk  # lost_power.Disk of a server whose disk loses unsynced data, or None
         self.chance = random.Random(seed)
         self.segments = 0
         self.lives = 0
@@ -80,7 +80,7 @@ class Load:
         life.ended = now()
         life.status = process.returncode
         world.is_up = False
-        # Everything that the kernel took before the end is read.
+        # Reads everything that the kernel accepted before the end.
         world.loop.run(STOP_SECONDS_MAX, lambda: not world.loop.has_links())
 
     @staticmethod
@@ -101,7 +101,7 @@ class Load:
 
     @staticmethod
     def _audit(world):
-        """Before anybody goes on, all that was told is looked at."""
+        """Checks all recorded tokens before the load continues."""
         is_over = []
 
         def task():
@@ -114,7 +114,7 @@ class Load:
 
 
 def figures(history, reconstruction):
-    """What a history is made of."""
+    """Statistics of a history."""
     answered = sum(request.is_answered for request in history.requests)
     return {"requests": len(history.requests), "unanswered": len(history.requests) - answered,
             "grants": sum(1 for _ in reconstruction.book.holds()),

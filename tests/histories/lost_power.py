@@ -1,7 +1,7 @@
-"""What a disk holds after the power was lost: made from the record of traced_disk.c.
+"""The content of a disk after a power failure, computed from the record of traced_disk.c.
 
-A disk keeps what was synced. Of the rest it keeps any part: whole pages of what was written since,
-sizes, and names up to some point. A new name is durable when its folder was synced.
+A disk retains what was synced. Of the rest it retains any part: whole pages of later writes, sizes,
+and names up to some point. A new name is durable once its folder has been synced.
 """
 
 import dataclasses
@@ -17,17 +17,17 @@ PAGE = 4096
 class File:
     durable: bytearray = dataclasses.field(default_factory=bytearray)
     pending: list = dataclasses.field(default_factory=list)  # (at, data), or (size, None)
-    synced: int = 0  # how many are not pending any more
+    synced: int = 0  # how many of them are durable
 
 
 def tracing(folder, record):
-    """The environment of a process whose writes below `folder` are recorded."""
+    """The environment for a process whose writes below `folder` are recorded."""
     return {"LD_PRELOAD": os.environ["TRACED_DISK_LIBRARY"], "TRACED_FOLDER": str(folder),
             "TRACED_DISK": str(record)}
 
 
 def traced(server, is_torn=True):
-    """The Disk of a KeptServer that was not started yet."""
+    """Makes the Disk of a KeptServer that has not been started yet."""
     record = server.directory / "disk"
     server.environment = tracing(server.data, record)
     return Disk(server.data, record, is_torn)
@@ -44,7 +44,7 @@ def write_to(content, at, data):
 
 
 def pages_of(at, data):
-    """A write as the pages of which each may or may not reach the disk."""
+    """Splits a write into the pages that may each reach the disk or not."""
     while data:
         size = PAGE - at % PAGE
         yield at, data[:size]
@@ -52,11 +52,11 @@ def pages_of(at, data):
 
 
 class Disk:
-    """Goes on from one life of the server to the next. `root` is the traced folder: a prefix of
+    """Persists from one run of the server to the next. `root` is the traced folder, as a prefix of
     paths."""
 
     def __init__(self, root, record, is_torn=True):
-        self.is_torn = is_torn  # else writes reach it in their order
+        self.is_torn = is_torn  # otherwise writes reach the disk in order
         self.root = str(root)
         self.record = pathlib.Path(record)
         self.names = {}  # path -> File, or None for a folder
@@ -65,7 +65,7 @@ class Disk:
         self.changes = 0
 
     def lose_power(self, chance):
-        """After the server was killed: makes the real folder what the disk would hold."""
+        """After a kill of the server: gives the real folder the content of the simulated disk."""
         self._read()
         kept = 0 if chance.random() < 0.4 else chance.randint(0, len(self.pending_names))
         for change in self.pending_names[:kept]:
@@ -107,14 +107,15 @@ class Disk:
             if file is None:
                 os.makedirs(path, exist_ok=True)
             elif not os.path.exists(path) or pathlib.Path(path).read_bytes() != file.durable:
-                # In place: the inode of a file is a part of what the server knows of its folder.
+                # Written in place, because the server's record of its folder includes the inode of
+                # a file.
                 mode = "r+b" if os.path.exists(path) else "wb"
                 with open(path, mode) as real:
                     real.truncate(0)
                     real.write(file.durable)
 
     def _real(self):
-        """Files that nobody told of, such as the log of RocksDB, are not there either."""
+        """Removes files that were not recorded, such as the log of RocksDB."""
         parent = pathlib.Path(self.root).parent
         return {str(path) for path in parent.rglob("*") if str(path).startswith(self.root)
                 and path.is_file()}

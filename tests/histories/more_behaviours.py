@@ -1,10 +1,10 @@
-"""Behaviours beside LOCK and MLOCK: messages, the Redis way, steps, operators, and observers."""
+"""Behaviours besides LOCK and MLOCK: messages, the Redis way, steps, operators, and observers."""
 
 from behaviours import LEASES_MS, LONGEST_HOLD, Attempt, end_hold, hold, options_of, surely
 
 
 def notified(world):
-    """Waits by messages of a channel of its own, with several requests on one connection."""
+    """Waits by messages on its own channel, with several requests on one connection."""
     chance = world.chance
     while True:
         link = yield from world.connect()
@@ -52,7 +52,7 @@ def notified_attempt(world, link, channel, outcomes):
     if token is None:
         yield from surely(attempt, *attempt.of_all("UNLOCK"))
         return
-    # The link is shared: this attempt never closes it.
+    # The link is shared, so this attempt never closes it.
     attempt.options = [option for option in options if option != "SESSION"]
     if chance.random() < 0.7:
         yield from hold(attempt, token)
@@ -93,7 +93,7 @@ def redis_client(world):
 
 
 def step_client(world):
-    """MULTI and scripts that lock and release several things at once."""
+    """MULTI and scripts that lock and release several keys at once."""
     chance = world.chance
     link = yield from world.connect()
     while True:
@@ -125,7 +125,7 @@ def step_client(world):
 
 
 def operator(world):
-    """BREAK, of all or of one owner, and CANCEL of others' places."""
+    """BREAK of all holders or of one owner, and CANCEL of others' places."""
     chance = world.chance
     link = yield from world.connect()
     while True:
@@ -149,7 +149,7 @@ def operator(world):
 
 
 def observer(world):
-    """Looks at keys and tokens."""
+    """Reads the state of keys and tokens."""
     chance = world.chance
     link = yield from world.connect()
     while True:
@@ -165,7 +165,7 @@ def observer(world):
 
 
 def audit(world):
-    """Looks at everything that anybody was told, all at once."""
+    """Checks every token that any client was told, all at once."""
     link = world.loop.connect(world.address, world.life)
     asked = [link.ask("CHECK", *one) for one in {*world.told, *world.unended}]
     own = {key for key, _ in world.unended if key.endswith(".own")}

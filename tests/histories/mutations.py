@@ -1,12 +1,13 @@
-"""Faults planted in a recorded history: each makes of what a server did right what a faulty one
-could have done. A mutation changes the history in place, or gives False if it finds no place.
+"""Faults planted in a recorded history: each turns the correct behaviour of a server into one that
+a faulty server could have shown. A mutation changes the history in place, or returns False if it
+finds no place for the fault.
 """
 
 from actions import MS, as_map
 
 
 def _long_grants(history, reconstruction):
-    """Holds that are surely held for a while, and told by the answer to LOCK."""
+    """Holds that were certainly held for a while, and whose token LOCK returned."""
     holds = [hold for hold in reconstruction.book.holds()
              if hold.token is not None and hold.sure_end - hold.told > 10 * MS]
     by_token = {hold.token: hold for hold in holds}
@@ -18,7 +19,7 @@ def _long_grants(history, reconstruction):
 
 
 def drop_a_release(history, reconstruction, number):
-    """An UNLOCK that was answered 1, and made room for another, was never sent."""
+    """An UNLOCK that was answered with 1, and made room for another owner, was never sent."""
     ends = [request for request in history.requests
             if request.words[0] == "UNLOCK" and request.reply == 1 and
             _made_room(reconstruction, request)]
@@ -57,7 +58,7 @@ def give_a_token_twice(history, reconstruction, number):
 
 
 def swap_two_grants(history, reconstruction, number):
-    """Two owners, one after the other, read each other's token."""
+    """Two successive owners get each other's token."""
     grants = list(_long_grants(history, reconstruction))
     for (first, _), (second, _) in zip(grants[number:], grants[number + 1:]):
         if first.answered < second.sent and first.reply != second.reply:
@@ -67,7 +68,7 @@ def swap_two_grants(history, reconstruction, number):
 
 
 def shorten_a_lease(history, reconstruction, number):
-    """A token that was just told is not there when somebody looks."""
+    """A token that a client has just received is gone when another client looks."""
     grants = list(_long_grants(history, reconstruction))
     tokens = {hold.token: hold for _, hold in grants}
     looks = [request for request in history.requests
@@ -99,7 +100,7 @@ def lose_a_grant_at_the_restart(history, reconstruction, number):
 
 
 def undo_a_release(history, reconstruction, number):
-    """A token that was given up, told by an answer, is there again when somebody looks."""
+    """A token whose release was confirmed is there again when a client looks."""
     over = {hold.token: hold for hold in reconstruction.book.holds() if hold.token is not None}
     looks = [request for request in history.requests
              if request.words[0] == "CHECK" and request.reply == 0 and

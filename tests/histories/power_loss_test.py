@@ -1,4 +1,4 @@
-"""A server in mode sync whose machine loses its power under load: what it said is still so."""
+"""After the machine of a server in mode sync loses power under load, all replies are still true."""
 
 import os
 import pathlib
@@ -39,10 +39,10 @@ class PowerLoss(unittest.TestCase):
 
 
 class Disk(unittest.TestCase):
-    """The disk itself loses what it must, and nothing else."""
+    """The simulated disk loses exactly what a disk may lose."""
 
     def write(self, program, times):
-        """What is left of what the program wrote, when the power is lost in `times` ways."""
+        """What is left of the program's writes when the power is lost in `times` different ways."""
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         data, record = folder / "data", folder / "record"
         data.mkdir()

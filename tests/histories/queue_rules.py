@@ -1,5 +1,5 @@
-"""Rules of queues: nobody is granted before a waiter that is surely ahead of it and still waits,
-no place is lost, and none changes its number."""
+"""Rules of queues: no owner is granted before a waiter that is certainly ahead and still waits, no
+place is lost, and no place changes its order."""
 
 import bisect
 import dataclasses
@@ -13,8 +13,8 @@ LEAVING = ("CANCEL", "UNLOCK", "MUNLOCK", "BREAK", "TRANSFER", "SET")
 
 @dataclasses.dataclass(slots=True)
 class Place:
-    """A request that surely stands in the queue of a key from `since` until `leaves`, unless it is
-    granted: whoever waits, and whoever keeps its place between two requests (`is_kept`)."""
+    """A request that is certainly in the queue of a key from `since` until `leaves`, unless it is
+    granted: a waiting request, or a place retained between two requests (`is_kept`)."""
     key: str
     owner: str
     ask: object
@@ -44,7 +44,7 @@ def check(reconstruction, find):
 
 
 def _shown_queues(reconstruction):
-    """The answers to QUEUE of each key: (action, owners in their order)."""
+    """The replies to QUEUE by key: (action, owners in order)."""
     shown = {}
     for key, looks in reconstruction.book.looks.items():
         rows = []
@@ -56,7 +56,7 @@ def _shown_queues(reconstruction):
 
 
 def _between(shown, begin, end):
-    """The rows whose look was sent between these times."""
+    """The rows whose QUEUE was sent between these times."""
     low = bisect.bisect_left(shown, begin, key=lambda row: row[0].sent)
     for row in shown[low:]:
         if row[0].sent >= end:
@@ -65,7 +65,7 @@ def _between(shown, begin, end):
 
 
 def _leavings(reconstruction):
-    """What may end a place of each key, whoever sent it."""
+    """Requests of any client that may end a place, by key."""
     leavings = {}
     for action in reconstruction.actions:
         if action.name in LEAVING:
@@ -75,7 +75,7 @@ def _leavings(reconstruction):
 
 
 def _leavings_of(leavings, ask):
-    """What may end the places of that request: they end together."""
+    """Requests that may end the places of that request, which end together."""
     for key in ask.keys:
         for action in leavings.get(key, ()):
             if action.until >= ask.sent and (action.name == "BREAK" or action.owner == ask.owner):
@@ -83,7 +83,7 @@ def _leavings_of(leavings, ask):
 
 
 def _leaves(reconstruction, ask, leavings):
-    """When that request may leave the queue at the earliest, if it is not granted."""
+    """The earliest time at which the request may leave the queue without a grant."""
     leaves = ask.sent + ask.wait
     if ask.is_error:
         leaves = min(leaves, ask.until)
@@ -129,8 +129,8 @@ def _places(reconstruction, key, leavings, shown):
 
 
 def _kept_place(claimant, ask, leavings):
-    """The place that KEEP leaves behind when its request is answered nil. Within a step, and with
-    a channel, it is no different."""
+    """The place that KEEP retains when its request is answered with nil. A request within a step,
+    or with a channel, is treated the same."""
     key = claimant.key
     leaves = ask.sent + ask.wait + ask.keep
     following = [other for other in claimant.asks if other is not ask and other.sent >= ask.until
@@ -153,12 +153,12 @@ def _holds_of(reconstruction, key, owner):
 
 
 def _is_passed(reconstruction, place, hold):
-    """Whether `hold` was granted although `place` is ahead: it stays until after that grant, and
-    is granted later itself, or never."""
+    """Whether `hold` was granted although `place` is ahead: it stays until after that grant, and is
+    granted later itself, or never."""
     if hold.told >= place.leaves or hold.owner == place.owner:
         return False
     if place.is_kept and not (place.is_exclusive and hold.limit == 1):
-        return False  # one that is away is passed by those beside whom it has no room
+        return False  # an absent waiter is skipped by those beside whom it has no slot
     for own in _holds_of(reconstruction, place.key, place.owner):
         if own.told < place.ask.sent:
             continue
@@ -175,7 +175,7 @@ def _asked_at(reconstruction, key, hold):
 
 
 def _check_newcomers(reconstruction, key, places, find):
-    """Whoever asks when another is surely in the queue stands behind it."""
+    """A request that arrives while another is certainly in the queue is behind it."""
     holds = [hold for hold in reconstruction.book.holds_of(key) if not hold.is_transferred]
     places = sorted(places, key=lambda place: place.since)
     for hold in holds:
@@ -190,7 +190,7 @@ def _check_newcomers(reconstruction, key, places, find):
 
 
 def _check_order(reconstruction, key, places, shown, find):
-    """Whoever QUEUE shows ahead is granted before."""
+    """An owner that QUEUE shows ahead of another is granted first."""
     of_owner = {}
     for place in places:
         of_owner.setdefault(place.owner, []).append(place)
@@ -213,7 +213,7 @@ def _check_order(reconstruction, key, places, shown, find):
 
 
 def _check_lost(reconstruction, key, places, shown, find):
-    """Whoever surely waits is shown by QUEUE."""
+    """QUEUE shows every certain waiter."""
     for place in places:
         granted = min((hold.first for hold in _holds_of(reconstruction, key, place.owner)
                        if hold.told >= place.ask.sent), default=FOREVER)
@@ -225,7 +225,7 @@ def _check_lost(reconstruction, key, places, shown, find):
 
 
 def _check_left_waiting(reconstruction, key, places, find):
-    """A free key has no waiter whom nothing hinders."""
+    """A free key has no waiter that nothing blocks."""
     asks = [ask for claimant in reconstruction.book.of_key[key] for ask in claimant.asks]
     if any(ask.keep or len(ask.keys) > 1 or "MINHOLD" in ask.options for ask in asks):
         return
@@ -240,8 +240,8 @@ def _check_left_waiting(reconstruction, key, places, find):
 
 
 def _check_numbers(reconstruction, key, places, leavings, shown, find):
-    """Two that stay in a queue keep their order, also through a clean stop if they come back, and
-    through any other if they keep their places."""
+    """Two waiters that stay in a queue keep their order: after a clean stop if they return, and
+    after a kill if KEEP retains their places."""
     stops = [(life, following) for life, following in
              zip(reconstruction.lives, reconstruction.lives[1:])]
     steady = {}
@@ -259,7 +259,7 @@ def _check_numbers(reconstruction, key, places, leavings, shown, find):
 
 
 def _stays(reconstruction, key, places, leavings, owner, look, life):
-    """Until when that owner, shown by `look`, surely keeps its number beyond the end of `life`."""
+    """Until when the owner, shown by `look`, certainly keeps its order beyond the end of `life`."""
     claimant = reconstruction.book.claimant(key, owner)
     waiting = [ask for ask in claimant.asks if ask.life == life.number and not ask.is_answered and
                ask.sent < look.sent]
@@ -274,7 +274,7 @@ def _stays(reconstruction, key, places, leavings, owner, look, life):
     endings = [*claimant.ends, *claimant.gifts, *_leavings_of(leavings, waiting[0])]
     others = [action.sent for action in endings if action.until >= look.sent]
     if waiting[0].keep:
-        others.append(life.ending + waiting[0].keep)  # which goes before the grace of a restart
+        others.append(life.ending + waiting[0].keep)  # which precedes the grace of a restart
     return max(until, min(others, default=FOREVER))
 
 

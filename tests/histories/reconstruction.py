@@ -1,4 +1,4 @@
-"""From a history to a Book: which holds there were, who saw them, and the bounds of their times."""
+"""Reconstructs a Book from a history: the holds, who saw them, and the bounds of their times."""
 
 import bisect
 
@@ -10,8 +10,8 @@ RESTART_GRACE = 30_000 * MS  # the server's default
 
 
 class Reconstruction:
-    """Reads a history once, in the order of passes below. `findings` takes what is wrong already
-    when it is told: (rule, key, text)."""
+    """Reads a history once, in the order of the passes below. `findings` collects what is already
+    wrong: (rule, key, text)."""
 
     def __init__(self, history, find):
         self.history = history
@@ -42,7 +42,7 @@ class Reconstruction:
         """When the client itself began to close that connection."""
         return self._closes.get(client, FOREVER)
 
-    # Which holds there were.
+    # Pass: which holds existed.
 
     def _tell(self, key, owner, token, at, by):
         claimant = self.book.claimant(key, owner)
@@ -78,7 +78,7 @@ class Reconstruction:
                     hold.seen.append(Sight(action.sent, action.until, action))
 
     def _spread_over_keys(self):
-        """A token of an MLOCK that is told of one key is told of all of them."""
+        """An MLOCK token that is seen on one key is assigned to all of its keys."""
         for claimant in list(self.book.claimants.values()):
             several = [ask for ask in claimant.asks if len(ask.keys) > 1]
             if not several:
@@ -90,7 +90,7 @@ class Reconstruction:
                         other.told = min(other.told, hold.told)
 
     def _bound_by_tokens(self):
-        """Tokens rise, so each grant lies between those of lower and of higher tokens."""
+        """Tokens increase, so each grant lies between those of lower and of higher tokens."""
         numbered = []
         for claimant in self.book.claimants.values():
             begins = [one.sent for one in [*claimant.asks, *claimant.gifts] if one.may_hold]
@@ -119,12 +119,12 @@ class Reconstruction:
         hold.asks = claimant.asks
         if claimant.gifts and any(gift.may_hold for gift in claimant.gifts):
             hold.is_transferred = True
-            hold.limit = FOREVER  # that of the holder before
+            hold.limit = FOREVER  # the limit of the previous holder
         if claimant.asks and not hold.is_transferred:
             hold.limit = max(ask.limit for ask in claimant.asks)
             hold.is_shared = any(ask.is_shared for ask in claimant.asks)
 
-    # Who saw them, or missed them.
+    # Pass: which clients saw them, or missed them.
 
     def _collect_sights(self):
         for claimant in self.book.claimants.values():
@@ -141,7 +141,7 @@ class Reconstruction:
 
     @staticmethod
     def _take_answer(claimant, action):
-        """Of RENEW, UNLOCK, TRANSFER and RELEASE of one key: it was held, or was not."""
+        """RENEW, UNLOCK, TRANSFER and RELEASE of one key show that it was held, or was not."""
         holds = [hold for hold in claimant.holds.values()
                  if action.token in (None, hold.token) and
                  (hold.is_redis or action.name != "RELEASE")]
@@ -191,7 +191,7 @@ class Reconstruction:
             return
         claimant.holds[event["token"]].missed.append(Sight(message.at, message.at, event))
 
-    # When they ended.
+    # Pass: when they ended.
 
     def _bound_ends(self):
         spans = {}
@@ -205,7 +205,7 @@ class Reconstruction:
             self._bound_cooling(hold)
 
     def _source(self, hold, claimant, spans):
-        """The lease of the hold that a TRANSFER to this one ended."""
+        """The lease of the hold that a TRANSFER to this owner ended."""
         for gift in claimant.gifts:
             if gift.reply == hold.token:
                 holds = self.book.claimant(hold.key, gift.owner).holds.values()
@@ -215,7 +215,7 @@ class Reconstruction:
         return None
 
     def _granted_by(self, hold, claimant):
-        """When it was granted at the latest, also if nobody was told for long."""
+        """The latest time of the grant, even if the client was not told for long."""
         if any("NOTIFY" in ask.options for ask in claimant.asks):
             return hold.told
         sources = [one.until for one in [*claimant.asks, *claimant.gifts] if one.may_hold]
@@ -247,7 +247,7 @@ class Reconstruction:
             is_other = len(ask.keys) > 1 and ask.sent > hold.first and (
                 not ask.is_answered or ask.reply != hold.token)
             if is_other and ask.until > seen:
-                ends.append(ask.sent)  # an MLOCK gives up what it holds only in part
+                ends.append(ask.sent)  # an MLOCK gives up keys of which it holds only some
         hold.sure_end = max(min(ends), seen)
 
     def _session_end(self, ask):

@@ -1,8 +1,8 @@
-"""The history of a load: what clients sent and were told, and when. All times are nanoseconds of
-CLOCK_BOOTTIME. This format is all that the load and the checker share.
+"""The history of a load: what clients sent and received, and when. All times are nanoseconds of
+CLOCK_BOOTTIME. The load and the checker share only this format.
 
-`words` of a request say what it means: a command as it was sent; ["STEP", "EXEC" | "EVAL", command,
-...] for several commands executed as one step, answered by the list of their replies; or
+`words` is the meaning of a request: a command as it was sent; ["STEP", "EXEC" | "EVAL", command,
+...] for several commands executed as one step, answered with the list of their replies; or
 ["RELEASE", key, value], the compare-and-delete script of Redis clients.
 """
 
@@ -19,7 +19,7 @@ def now():
 
 @dataclasses.dataclass(slots=True)
 class Request:
-    """A request in the interval [sent, answered]; answered None: its connection was lost before.
+    """A request in the interval [sent, answered]; answered None: its connection was lost first.
 
     A reply is an int, None (nil), a text, a list, a map, or {"error": text}.
     """
@@ -60,8 +60,8 @@ class Closed:
 
 @dataclasses.dataclass(slots=True)
 class Life:
-    """One process of the server. `how` says how it was ended: "SIGTERM", "SHUTDOWN", "SIGKILL", or
-    "power": then what was not synced is lost, too. `ended` None: it still runs."""
+    """One process of the server. `how` is the way it ended: "SIGTERM", "SHUTDOWN", "SIGKILL", or
+    "power", which also loses unsynced data. `ended` None: it is still running."""
     number: int
     spawned: int
     ready: int

@@ -1,11 +1,11 @@
-"""Stops a server under load, again and again, and judges what all its clients were told.
+"""Stops a server under load repeatedly, and judges everything that its clients were told.
 
     FAIRLOCKD=build/release/bin/fairlockd python3 tests/histories/run.py \\
         --stops 200 --kills 200 --durability async
 
-A segment is `--segment` stops on one set of keys; its history is judged, and kept as a file in
-`--keep` if it breaks a promise. Half of the clean stops are SIGTERM, half SHUTDOWN. `--seconds` is
-how long the load runs between two stops, on average.
+A segment is `--segment` stops on one set of keys; its history is judged, and saved as a file in
+`--keep` if it breaks a promise. Half of the clean stops are by SIGTERM, half by SHUTDOWN.
+`--seconds` is how long the load runs between two stops, on average.
 """
 
 import argparse

@@ -64,7 +64,7 @@ static void Record(char kind, char flag, int file, uint64_t at, uint64_t number,
   errno = error;
 }
 
-// The whole path, if it is below the folder; else NULL.
+// Returns the whole path if it is below the folder; otherwise NULL.
 static const char* Within(const char* path, char* whole) {
   Begin();
   if (path[0] == '/') {
@@ -104,7 +104,7 @@ static void Opened(int file, const char* path, int flags, int was_there) {
 
 int open(const char* path, int flags, ...) { OPEN(open, (path, flags, mode)); }
 int open64(const char* path, int flags, ...) { OPEN(open64, (path, flags, mode)); }
-// Only with whole paths, or those from the current folder.
+// Supports only absolute paths, and paths relative to the current folder.
 int openat(int at, const char* path, int flags, ...) { OPEN(openat, (at, path, flags, mode)); }
 int openat64(int at, const char* path, int flags, ...) { OPEN(openat64, (at, path, flags, mode)); }
 

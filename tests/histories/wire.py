@@ -1,4 +1,4 @@
-"""RESP as it arrives: an incremental parser that gives replies in the form of records.Request."""
+"""Incremental RESP parser that returns replies in the form of records.Request."""
 
 
 class Incomplete(Exception):
@@ -14,7 +14,7 @@ def encode(words):
 
 
 class Push(list):
-    """A message of RESP3, which is no reply."""
+    """A RESP3 push message, which is not a reply."""
 
 
 class Parser:
@@ -27,7 +27,7 @@ class Parser:
         self._at = 0
 
     def replies(self):
-        """All replies that are there whole."""
+        """Returns all complete replies."""
         while self._at < len(self._data):
             begin = self._at
             try:

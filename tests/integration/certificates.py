@@ -1,4 +1,4 @@
-"""Certificates for a test, made by openssl in a folder of its own."""
+"""Certificates for a test, created by openssl in a temporary folder."""
 
 import pathlib
 import shutil
@@ -68,7 +68,7 @@ class Authority:
 
 
 class Certificates:
-    """An authority, the server's certificate in place; use it in a with statement."""
+    """An authority, with the server's certificate installed; used in a with statement."""
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-tls-"))
@@ -82,18 +82,19 @@ class Certificates:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def install(self, certificate, key):
-        """Puts them where the server reads its own."""
+        """Copies them to where the server reads its certificate."""
         shutil.copy(certificate, self.cert_file)
         shutil.copy(key, self.key_file)
 
     def options(self, tls_port):
-        """Of fairlockd."""
+        """The options of fairlockd."""
         return ["--tls-port", str(tls_port), "--tls-cert-file", str(self.cert_file),
                 "--tls-key-file", str(self.key_file), "--tls-ca-file",
                 str(self.authority.certificate)]
 
     def context(self, authority=None, identity=None):
-        """A client that trusts the authority; identity: its own (certificate, key)."""
+        """The context of a client that trusts the authority; identity: the client's (certificate,
+        key)."""
         context = ssl.create_default_context(
             cafile=str((authority or self.authority).certificate))
         if identity:
@@ -102,7 +103,7 @@ class Certificates:
 
 
 def connect(port, context, name="localhost"):
-    """A resp.Connection under TLS."""
+    """A resp.Connection over TLS."""
     plain = resp.Connection.to(("127.0.0.1", port))
     try:
         plain.socket = context.wrap_socket(plain.socket, server_hostname=name)

@@ -1,7 +1,7 @@
 """A clean stop reveals no lock that is missing after the restart.
 
-Each shape is a queue in which the end of one waiter would let the next one in. Every waiter is
-connected when the server stops, so each must be closed without an answer.
+Each shape is a queue in which the end of one waiter would admit the next. Every waiter is connected
+when the server stops, so each must be closed without a reply.
 """
 
 import itertools
@@ -17,8 +17,8 @@ STOPS = ("SIGTERM", "SHUTDOWN", "SHUTDOWN NOW") if IS_MEASURED else ("SIGTERM",)
 
 
 class Shape:
-    """Who holds, and who waits in which order: lists of requests, one connection each. The keys are
-    a, b and c, of which each stop has its own."""
+    """The holders, and the waiters in order: lists of requests, one connection each. The keys a, b
+    and c are different ones in each stop."""
 
     def __init__(self, holders, waiters):
         self.holders = holders
@@ -97,7 +97,7 @@ class CleanStop(unittest.TestCase):
             self.assertEqual(server.process.wait(20), 0, server.output())
 
     def set_up(self, server, shape):
-        """The connections of its holders and of its waiters, which wait."""
+        """The connections of the holders and of the waiters, which wait."""
         holders = []
         for words in shape.holders:
             holders.append(self.connect(server))
@@ -105,7 +105,7 @@ class CleanStop(unittest.TestCase):
         waiters = []
         for words in shape.waiters:
             waiters.append(self.connect(server))
-            # The holder of a session asks on the connection to which it is bound.
+            # The holder of a session must ask on the connection that its session is bound to.
             if "SESSION" in str(shape.holders) and words[2] == "s":
                 waiters[-1] = holders[-1]
             waiters[-1].send(request(*words))
@@ -114,7 +114,7 @@ class CleanStop(unittest.TestCase):
         return holders, waiters
 
     def check_told(self, connection, what):
-        """Nothing was told before the connection was closed."""
+        """No reply arrived before the connection was closed."""
         self.assertEqual(connection.rest(), b"", what)
 
     def test_waiters_are_told_nothing_in_any_shape_mode_or_way(self):
@@ -137,7 +137,8 @@ class CleanStop(unittest.TestCase):
             inbox.ask("SUBSCRIBE", "inbox")
             holder.ask(*lock("a", "h", "SHARED"))
             holder.ask(*lock("b", "s", "SESSION"))
-            # The subscriber of the writer's channel ends first, so the readers' turn would come.
+            # The subscriber of the writer's channel ends first, which would give the readers their
+            # turn.
             asker.ask(*lock("a", "w", "NOTIFY", "narrow"))
             for i in range(3):
                 asker.ask(*lock("a", f"r{i}", "SHARED", "NOTIFY", "inbox"))
@@ -148,7 +149,7 @@ class CleanStop(unittest.TestCase):
                 self.check_told(listener, durability)
 
     def test_what_was_told_before_the_stop_is_there_after_it(self):
-        """Grants whose replies leave in the turn of the stop."""
+        """Grants whose replies would be sent in the turn of the stop."""
         for durability in ("async", "sync"):
             with self.subTest(durability=durability):
                 server = self.start(durability)

@@ -1,8 +1,8 @@
-"""Every command of the table is documented, and refused in its documented way when it is given too
-few, too many or wrong arguments.
+"""Every command of the table is documented, and is refused in the documented way if it has too few,
+too many or wrong arguments.
 
-All is generated from what COMMAND DOCS says of the running server: a new row of the table is
-tested by being there.
+All cases are generated from the COMMAND DOCS of the running server, so a new row of the table is
+tested automatically.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ from own_server import Server
 PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "COMMANDS.md").read_text()
 
 HUGE = "9" * 30
-# Of the commands that Redis has too it is Redis that says how they are refused.
+# For commands that Redis has too, Redis defines the errors.
 REDIS_WORDS = [
     r"syntax error",
     r"value is not an integer or out of range",
@@ -28,7 +28,7 @@ def fields(flat):
 
 
 class Argument:
-    """A node of the tree that COMMAND DOCS gives."""
+    """A node of the tree in COMMAND DOCS."""
 
     def __init__(self, flat):
         described = fields(flat)
@@ -46,7 +46,7 @@ class Argument:
         return [leaf for part in self.parts for leaf in part.leaves()]
 
     def fewest(self, target=None, wrong=None):
-        """The words that stand for it, with one value of the leaf `target` wrong."""
+        """Words that match the node, with one value for the leaf `target` wrong."""
         words = [] if self.type == "pure-token" else [self.token] if self.token else []
         if self.type == "pure-token":
             return [self.token]
@@ -81,7 +81,7 @@ def right_value(leaf):
 def wrong_values(command, leaf):
     """Values that the documentation of all commands rules out for arguments of that name."""
     if leaf.type == "key":
-        # Scripts look at their keys themselves.
+        # Scripts check their keys themselves.
         return [] if command.group == "scripts" else ["", "k" * 1025]
     if leaf.type == "integer":
         return ["x", "1.5", HUGE, ""] + (["0", "-1"] if leaf.token in ("EX", "PX") else [])
@@ -114,18 +114,18 @@ class Command:
 
     @property
     def is_open(self):
-        """It takes any number of arguments, or free ones after those it reads."""
+        """Whether it takes any number of arguments, or arbitrary ones after those that it reads."""
         return any(leaf.is_repeated for argument in self.arguments
                    for leaf in [argument, *argument.leaves()])
 
     @property
     def has_options_only(self):
-        """Each option after its required arguments begins with a word."""
+        """Whether each option after its required arguments begins with a word."""
         first = [argument.leaves()[0] for argument in self.arguments if argument.is_optional]
         return bool(first) and all(leaf.token for leaf in first)
 
     def most(self):
-        """All arguments, of choices the longest."""
+        """All arguments; where there are choices, the longest."""
         def longest(argument):
             words = [argument.token] if argument.token else []
             if argument.type == "pure-token":

@@ -1,4 +1,4 @@
-"""How connections end, and what happens to requests that waited on them."""
+"""How connections end, and what happens to their waiting requests."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ import unittest
 from own_server import Server
 import resp
 
-# Takes its place in line and then does nothing.
+# Takes its place in the queue and then does nothing.
 WAITER = """
 import socket, sys, time
 stream = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
@@ -42,7 +42,7 @@ class Endings(unittest.TestCase):
             time.sleep(0.001)
 
     def is_waiting(self, owner):
-        """Whether the owner has a place that counts, not one that is passed over."""
+        """Whether the owner has an active place, not one that is skipped."""
         places = [dict(zip(place[::2], place[1::2])) for place in self.own.ask("QUEUE", "key")]
         return any(place[b"owner"] == owner.encode() and place[b"state"] == b"waiting"
                    for place in places)
@@ -80,7 +80,7 @@ class Endings(unittest.TestCase):
 
     def test_a_waiter_that_sends_a_lot_behind_its_wait_is_seen_to_close(self):
         waiter = self.waiter("a")
-        # More than the server reads behind a wait, but no more than the kernel takes for it.
+        # More than the server reads during a wait, but not more than the kernel buffers.
         waiter.send(b"LOCKED key\r\n" * 90_000)
         waiter.close()
         self.wait_until_gone("a")

@@ -1,8 +1,8 @@
-"""Clients that contend for the same keys in every way a request can wait, under load, until the
-server ends; and what each of them was told.
+"""Clients that contend for the same keys under load, in every way in which a request can wait,
+until the server ends; and what each client was told.
 
-All leases are long and each token that was told is released at most once, so after a restart a
-token must still hold its keys unless its release was asked for.
+All leases are long and each token is released at most once, so after a restart every token that a
+client has received must still hold its keys, unless its release was requested.
 """
 
 import json
@@ -19,7 +19,7 @@ CONTENDERS = 16
 
 
 class Grant:
-    """A token that a client was told, and the keys that it holds."""
+    """A token that a client has received, and the keys that it holds."""
 
     def __init__(self, keys, owner, token):
         self.keys = keys
@@ -29,7 +29,7 @@ class Grant:
 
 
 class LoadClient:
-    """A client of a loaded server, on a connection that never blocks."""
+    """A client of a loaded server, on a non-blocking connection."""
 
     connection = None
 
@@ -38,7 +38,7 @@ class LoadClient:
         self.connection.socket.setblocking(False)
 
     def receive(self):
-        """Takes what has arrived; False: the server is gone."""
+        """Reads what has arrived; returns False if the server is gone."""
         try:
             while data := self.connection.socket.recv(65536):
                 self.connection.buffer += data
@@ -57,7 +57,7 @@ class LoadClient:
 
 
 class Contender(LoadClient):
-    """Waits for a lock, holds it for a few rounds, releases it, and so on, on one connection."""
+    """Waits for a lock, holds it for a few rounds, releases it, and repeats, on one connection."""
 
     def __init__(self, number, chance):
         self.number = number
@@ -111,7 +111,7 @@ class Contender(LoadClient):
 
 
 class NotifiedContender(Contender):
-    """Waits for many locks at once, on a channel that another connection of it listens to."""
+    """Waits for many locks at once, on a channel that its second connection listens to."""
 
     def __init__(self, number, chance):
         super().__init__(number, chance)
@@ -167,14 +167,14 @@ class NotifiedContender(Contender):
 
 
 class Contenders:
-    """All of them, as one of the workers of Cycles."""
+    """All contenders, as one of the workers of Cycles."""
 
     def __init__(self, chance):
         self.all = [Contender(i, chance) for i in range(CONTENDERS)]
         self.all.append(NotifiedContender(CONTENDERS, chance))
 
     def check(self, client):
-        """After a restart: what was told and not given back is held. Then begins anew."""
+        """Checks after a restart that every token not given back is held. Then starts again."""
         checked = 0
         for contender in self.all:
             for grant in contender.grants:

@@ -1,4 +1,4 @@
-"""Kills or stops a server under load, again and again, and compares what comes back with what its
+"""Kills or stops a server under load repeatedly, and compares the restored locks with what the
 clients were told.
 
     FAIRLOCKD=build/release/bin/fairlockd python3 tests/integration/crash_cycles.py \\
@@ -22,12 +22,12 @@ LINES = 3
 PLACES_MAX = 12
 LEASES_MS = (600_000, 1_200_000, 3_600_000)
 KEEP = "60s"
-# How a server ends: by SIGKILL, or in good order.
+# How a server ends: by SIGKILL, or by a clean stop.
 ENDS = ("kill", "kill", "SIGTERM", "SHUTDOWN")
 
 
 class Worker(LoadClient):
-    """A client with keys of its own: sends a pipeline of requests, each on another key."""
+    """A client with its own keys: sends a pipeline of requests, each for a different key."""
 
     def __init__(self, number, tokens, chance):
         self.chance = chance
@@ -65,7 +65,7 @@ class Worker(LoadClient):
 
 
 class Keeper(Worker):
-    """Lets owners that retry join lines, and leave them, one request at a time."""
+    """Lets owners that retry join and leave queues, one request at a time."""
 
     def __init__(self, chance):
         super().__init__("places", Tokens(), chance)
@@ -137,13 +137,13 @@ class Cycles:
             raise AssertionError(f"it ended by itself: {self.server.output()}")
 
     def load_to_the_end(self, seconds_max):
-        """Until the server ends by itself, as when its disk fails."""
+        """Runs until the server ends by itself, as when its disk fails."""
         if self._load(seconds_max):
             raise AssertionError(f"it did not end: {self.server.output()}")
         self.drain()
 
     def _load(self, seconds):
-        """False: a connection was closed meanwhile."""
+        """Returns False if a connection was closed meanwhile."""
         everybody = self._everybody()
         for worker in everybody:
             worker.connect(self.server)
@@ -164,7 +164,7 @@ class Cycles:
         return [*self.workers, self.keeper, *self.contenders.all]
 
     def drain(self):
-        """What the kernel took before the end was told."""
+        """Reads the replies that the kernel accepted before the end."""
         for worker in self._everybody():
             worker.connection.socket.settimeout(20)
             while worker.receive():

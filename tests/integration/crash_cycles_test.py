@@ -1,4 +1,4 @@
-"""A few of the cycles of crash_cycles.py, and proof that its checker finds what it is there for."""
+"""Runs a few cycles of crash_cycles.py, and proves that its checker detects faults."""
 
 import dataclasses
 import os
@@ -25,7 +25,7 @@ class CrashCycles(unittest.TestCase):
         self.check_planted_grant(cycles)
 
     def check_planted_grant(self, cycles):
-        """A token that was told and holds nothing is found."""
+        """Detects a token that a client has received and that holds nothing."""
         cycles.contenders.all[0].grants = [Grant(["contended:0"], "planted", 1)]
         with cycles.server.connect() as client, self.assertRaises(Broken):
             cycles.contenders.check(client)

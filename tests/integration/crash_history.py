@@ -1,7 +1,7 @@
-"""What clients were told, and what a server that came back must therefore still say.
+"""What clients were told, and what a restarted server must therefore still say.
 
-Each key belongs to one client, so what it may be after a crash follows from that client's own
-requests: whatever was answered has happened; a request that was not answered has happened or not.
+Each key belongs to one client, so its possible states after a crash follow from that client's own
+requests: an answered request has happened; an unanswered one may or may not have happened.
 """
 
 import dataclasses
@@ -15,16 +15,16 @@ class Broken(AssertionError):
 @dataclasses.dataclass(frozen=True)
 class Held:
     owner: str
-    token: int | None  # None: a grant that was never answered
+    token: int | None  # None: a grant whose reply was not received
     lease_ms: int
-    # When its lease began to run at the earliest, and whether a clean stop came since: then only
-    # what was left of it begins anew.
+    # The earliest start of its lease, and whether a clean stop has happened since: then only the
+    # remaining time starts again.
     begun: float = dataclasses.field(default=0, compare=False)
     was_stopped: bool = dataclasses.field(default=False, compare=False)
 
 
 def after(state, operation, asked_at=0):
-    """The state that an operation makes, and what it answers (None for a token: a new one)."""
+    """The state after an operation, and the expected reply (None for a token: a new one)."""
     name, owner, lease_ms = operation
     renewed = {"lease_ms": lease_ms, "begun": asked_at, "was_stopped": False}
     is_own = state is not None and state.owner == owner
@@ -42,19 +42,19 @@ def after(state, operation, asked_at=0):
 
 
 def longer(state, renewed):
-    """Of a repeated LOCK, which never shortens: a lease that is as long begins anew."""
+    """A repeated LOCK never shortens the lease; a lease of the same length starts again."""
     if renewed["lease_ms"] < state.lease_ms:
         return state
     return dataclasses.replace(state, **renewed)
 
 
 def is_refused(reply):
-    """The disk is full or has failed: the request has changed nothing."""
+    """Whether the disk is full or has failed, so that the request has changed nothing."""
     return isinstance(reply, str) and reply.startswith("STORAGE ")
 
 
 class Tokens:
-    """All that were ever seen: none twice, and none lower than one that was known before."""
+    """All tokens seen: none twice, and none lower than one that was known before it."""
 
     def __init__(self):
         self.newest = 0
@@ -69,7 +69,7 @@ class Tokens:
 
 
 class Key:
-    """What the client of one key knows of it."""
+    """What the client of one key knows about it."""
 
     def __init__(self, name, tokens):
         self.name = name
@@ -106,8 +106,8 @@ class Key:
         return states
 
     def compare(self, holders, since_start_ms, is_clean=False):
-        """`holders` of LOCKINFO after a restart: owner, token and time left of each. `is_clean`:
-        the server was stopped, not killed."""
+        """`holders` of LOCKINFO after a restart: owner, token and remaining time of each.
+        `is_clean`: the server was stopped, not killed."""
         if len(holders) > 1:
             raise Broken(f"{self.name} has {len(holders)} holders: {holders}")
         found = holders[0] if holders else None
@@ -135,7 +135,7 @@ class Key:
 
 
 class Line:
-    """The places that KEEP in the line of one key, which somebody holds throughout."""
+    """The places that KEEP retains in the queue of one key, which is held throughout."""
 
     def __init__(self, name):
         self.name = name

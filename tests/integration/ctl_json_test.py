@@ -1,4 +1,4 @@
-"""fairlockctl --json: of every command, and what of it reaches a terminal."""
+"""fairlockctl --json for every command, and escaping of what reaches a terminal."""
 
 import json
 import unittest
@@ -51,8 +51,8 @@ class OnATerminal(WithServer):
         return self.enterContext(
             Terminal(str(PROGRAM), *words, environment=self.ctl.environment))
 
-    # What terminals obey or do not show: CSI in C1, turns of the direction, a joiner, a filler, a
-    # tag, DEL.
+    # Characters that terminals obey or do not show: CSI in C1, a change of direction, a joiner, a
+    # filler, a tag, DEL.
     OBEYED = ("\x9b", "\u202e", "\u2066", "\u200d", "\u115f", "\U000e0041", "\x7f")
 
     def test_json_has_nothing_that_it_would_obey(self):
@@ -69,7 +69,7 @@ class OnATerminal(WithServer):
             if words[0] == "locks":
                 self.assertEqual(json.loads(drawn)["locks"][0]["key"], key)
                 self.assertIn("ü", drawn)
-        # A program reads what it always has.
+        # JSON output contains the characters unchanged, for programs.
         self.assertIn(self.OBEYED[0], self.ctl.text("locks", "--json"))
 
     def test_events_as_json_have_nothing_that_it_would_obey(self):

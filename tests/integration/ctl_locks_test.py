@@ -1,4 +1,4 @@
-"""fairlockctl's looking at locks, taking them and breaking them, on a real server."""
+"""fairlockctl inspects, takes and breaks locks on a real server."""
 
 import json
 import os
@@ -82,7 +82,7 @@ class Locking(WithServer):
         ctl.text("lock", "k")
         self.assertEqual(self.own.ask("LOCKED", "k", "me"), 1)
         ctl.text("unlock", "k", "--owner", "me")
-        ctl.text("lock", "k", "you")  # the last word goes before the environment
+        ctl.text("lock", "k", "you")  # the last argument has precedence over the environment
         self.assertEqual(self.own.ask("LOCKED", "k", "you"), 1)
         either = ctl.run("lock", "a", "b", "c")
         self.assertEqual(either.returncode, WRONG_USE)
@@ -156,7 +156,7 @@ class Locking(WithServer):
                 _, errors = lost.communicate(timeout=20)
             self.assertEqual(lost.returncode, NOT_WRITTEN, words)
             self.assertIn("fairlockctl: standard output cannot be written", errors)
-        # It is never taken for the connection.
+        # If standard output is closed, its descriptor is not reused for the connection.
         script = f"exec {PROGRAM} lock k2 me >&-"
         closed = subprocess.run(["sh", "-c", script], env=self.ctl.environment, check=False,
                                 stderr=subprocess.DEVNULL, timeout=20)
@@ -195,7 +195,7 @@ class Looking(WithServer):
             self.own.ask("LOCK", key, "o")
             for number in range(waiters):
                 self.wait_in_line(key, f"w{number}")
-            time.sleep(0.1)  # the rows are not all read at the same time
+            time.sleep(0.1)  # the rows are read at different times
         self.own.ask("LOCK", "none", "o")
         by_waiters = self.ctl.json("locks", "--sort", "waiters", "--count", "2")
         self.assertEqual([row["key"] for row in by_waiters["locks"]], ["three", "two"])

@@ -1,7 +1,7 @@
 """fairlockctl run: how soon a lost hold is noticed.
 
-FAIRLOCK_LOSS_ROUNDS=200 makes as many rounds of each kind, and holds their 99th percentile against
-the bar; by default there are few, and what is shown is that nothing waits for the next renewal.
+FAIRLOCK_LOSS_ROUNDS=200 runs that many rounds of each kind, and compares their 99th percentile with
+the bar; by default there are few rounds, which only show that nothing waits for the next renewal.
 """
 
 import os
@@ -16,7 +16,7 @@ from own_server import Server, hash_of
 ROUNDS = int(os.environ.get("FAIRLOCK_LOSS_ROUNDS", "0"))
 FEW = 3
 P99_SECONDS_MAX = 0.05
-# Without a message it would be the next renewal that finds it, 5 s after the last.
+# Without a message, the next renewal would detect it, 5 s after the last one.
 SECONDS_MAX = 2
 PATIENCE_SECONDS = 30
 
@@ -45,7 +45,7 @@ class Runs(unittest.TestCase):
         runner.communicate(timeout=PATIENCE_SECONDS)
 
     def lose(self, runner, *request):
-        """Seconds from the request to the SIGTERM, which is sent before the loss is told."""
+        """Seconds from the request to the SIGTERM, which is sent before the loss is printed."""
         begin = time.monotonic()
         self.own.ask(*request)
         said = runner.stderr.readline()

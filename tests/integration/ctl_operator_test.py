@@ -1,4 +1,4 @@
-"""fairlockctl in the hands of an operator: why, the past, steering, clients, the server."""
+"""fairlockctl for operators: why, history, limits, clients, the server."""
 
 import json
 import pathlib
@@ -236,8 +236,8 @@ class TheServer(WithServer):
             made = []
             for _ in range(3):
                 made.append(pathlib.Path(ctl.json("backup", "--keep", "2")["backup"]))
-                time.sleep(1.1)  # the next second has the next name
-            # Beside the data folder, readable only by its owner.
+                time.sleep(1.1)  # the name contains the second
+            # Beside the data folder, and readable only by its owner.
             self.assertEqual(made[0].parent, server.directory / "backups")
             self.assertEqual(made[0].parent.stat().st_mode & 0o777, 0o700)
             self.assertEqual(sorted(made[0].parent.iterdir()), made[1:])
@@ -259,7 +259,7 @@ class TheServer(WithServer):
             said, complaints = waiting.communicate(timeout=30)
             self.assertEqual((waiting.returncode, complaints), (DONE, ""))
             self.assertGreater(int(said), held)
-            # Without --wait, a server that is not there is said at once.
+            # Without --wait, a missing server is reported at once.
             server.stop()
             self.assertEqual(ctl.run("lock", "k", "waiter").returncode, UNREACHABLE)
             self.assertEqual(ctl.run("lock", "k", "waiter", "--wait", "30s").returncode,
@@ -280,7 +280,7 @@ class TheServer(WithServer):
 class Completion(unittest.TestCase):
 
     def complete(self, *words, line=""):
-        """What bash offers for these words, of which the last is being typed."""
+        """The completions that bash offers for these words, the last of which is being typed."""
         script = Fairlockctl().text("completion", "bash")
         words = " ".join(f"'{word}'" for word in ("fairlockctl", *words))
         script += f'\nCOMP_LINE="{line}"; COMP_POINT={len(line)}; COMP_WORDS=({words})\n'
@@ -303,12 +303,12 @@ class Completion(unittest.TestCase):
         with Server() as server, server.connect() as own:
             own.ask("LOCK", "order:42", "a", "LABEL", "orders")
             own.ask("LOCK", "order:43", "a")
-            own.ask("LOCK", "order:4 4", "a")  # a shell would need quotes
+            own.ask("LOCK", "order:4 4", "a")  # needs quotes in a shell
             own.ask("LOCK", "job", "a")
             port = ("-p", str(server.port))
             self.assertEqual(self.complete(*port, "show", "jo"), ["job"])
             self.assertEqual(self.complete(*port, "unlock", "order"), ["order:42", "order:43"])
-            # Bash takes a word apart at its colon, and wants the rest.
+            # Bash splits a word at its colon, and expects only the rest.
             self.assertEqual(self.complete(*port, "why", "order", ":", "4", line="why order:4"),
                              ["42", "43"])
             self.assertEqual(self.complete(*port, "lock", "k", "--label", "o"), ["orders"])
@@ -321,7 +321,7 @@ class Completion(unittest.TestCase):
                                       text=True, timeout=20, check=True, cwd=folder,
                                       env={**self.shell_environment(), "HOME": folder})
                 self.assertEqual(sorted(done.stdout.splitlines()), ["order:42", "order:43"])
-        # Without a server there is nothing more, and no error.
+        # Without a server nothing more is offered, and there is no error.
         self.assertEqual(self.complete("-p", "1", "show", "or"), [])
 
     @staticmethod

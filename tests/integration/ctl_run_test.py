@@ -1,4 +1,4 @@
-"""fairlockctl run: a command under a lock, in good and in bad times."""
+"""fairlockctl run: a command under a lock, in normal operation and during failures."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class WithServer(unittest.TestCase):
             time.sleep(0.002)
 
     def close_connections(self):
-        """Of the runners: the one that holds a lock listens to what becomes of it."""
+        """Of the runners: one that holds a lock has a second connection, subscribed to its loss."""
         for kind in ("normal", "pubsub"):
             self.own.ask("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
 
@@ -66,7 +66,7 @@ class WithServer(unittest.TestCase):
         return path
 
     def start_sleep(self, seconds, *options):
-        """A runner whose command has begun: its lock is confirmed."""
+        """A runner whose command has begun, so its lock is confirmed."""
         file = self.folder / "begun"
         runner = self.start("k", *options, "--", "sh", "-c", f"touch {file}; exec sleep {seconds}")
         self.wait_for_file("begun")
@@ -284,7 +284,7 @@ class TheCommand(WithServer):
 class BadTimes(WithServer):
 
     def kill_runner(self, *options):
-        """Ends a runner without a word; returns when, and how long until the next had the lock."""
+        """Kills a runner; returns when, and how long it took until the next one had the lock."""
         script = f"echo $$ > {self.folder}/pid; exec sleep 60"
         runner = self.start("k", *options, "--", "sh", "-c", script)
         pid_file = self.wait_for_file("pid")
@@ -369,12 +369,12 @@ class BadTimes(WithServer):
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
         self.assertIn("the session ended while ", errors)
-        # What was newly granted to the runner when it came back was given back.
+        # A lock that the returning runner was newly granted has been given back.
         self.assertIsInstance(self.own.ask("LOCK", "k", "next", "WAIT", "10s"), int)
 
     def test_a_lock_that_was_lost_while_the_command_ended_well_is_told(self):
         runner = self.start_sleep(1, "--ttl", "60s")
-        # It reads nothing until its command has ended.
+        # The runner is stopped, so it reads nothing until its command has ended.
         runner.send_signal(signal.SIGSTOP)
         self.own.ask("BREAK", "k")
         time.sleep(1.5)
@@ -385,7 +385,7 @@ class BadTimes(WithServer):
 
 
 class Restarts(unittest.TestCase):
-    """The server goes away and comes back with its locks, while a command runs."""
+    """The server stops and returns with its locks, while a command runs."""
 
     OPTIONS = {"lease": ("--ttl", "30s"), "session": ("--session",)}
 
@@ -402,7 +402,7 @@ class Restarts(unittest.TestCase):
             restart(server)
             with server.connect() as own:
                 self.assertEqual(own.ask("CHECK", "k", begun.read_text().strip()), 1)
-                # Others wait after it, as if nothing had happened.
+                # Other owners are denied, as if nothing had happened.
                 self.assertIsNone(own.ask("LOCK", "k", "other"))
                 _, errors = runner.communicate(timeout=PATIENCE_SECONDS)
                 self.assertEqual((runner.returncode, errors), (DONE, ""))

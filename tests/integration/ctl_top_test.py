@@ -1,4 +1,4 @@
-"""fairlockctl top, in a terminal that tmux keeps."""
+"""fairlockctl top, in a terminal inside tmux."""
 
 import subprocess
 import tempfile
@@ -12,7 +12,7 @@ PATIENCE_SECONDS = 20
 
 
 class Tmux:
-    """A terminal with one program in it; use it in a with statement."""
+    """A terminal with one program in it; used in a with statement."""
 
     def __init__(self, environment, *words, columns=100, rows=30):
         self.size = ("-x", str(columns), "-y", str(rows))
@@ -41,7 +41,7 @@ class Tmux:
         return self.tmux("capture-pane", "-p", check=False)
 
     def wait_for(self, *wanted):
-        """Looks until all of it is on the screen."""
+        """Polls until all of the texts are on the screen."""
         give_up = time.monotonic() + PATIENCE_SECONDS
         while True:
             text = self.text()
@@ -181,7 +181,7 @@ class TopTest(unittest.TestCase):
     def test_rows_are_chosen_and_sorted(self):
         self.own.ask("LOCK", "older", "a")
         self.wait_in_line("older", "b")
-        time.sleep(0.05)  # what has waited longest is not what most wait for
+        time.sleep(0.05)  # the longest wait is not on the most wanted key
         self.own.ask("LOCK", "longer", "a")
         for owner in ("b", "c"):
             self.wait_in_line("longer", owner)

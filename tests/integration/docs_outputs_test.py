@@ -1,4 +1,4 @@
-"""What the docs quote is what is printed: their ```console blocks, run against a server.
+"""The outputs quoted in the docs match real ones: runs the ```console blocks against a server.
 
 Numbers, times, addresses and the blanks between columns may differ; words may not.
 """
@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 60
-# What runs on in the background has come as far as it can.
+# Lets background jobs get as far as they can.
 SETTLE = "sleep 0.5"
 
 
@@ -30,7 +30,7 @@ def blocks():
 
 
 def commands_of(block):
-    """(command, what is printed below it), in order."""
+    """(command, the output below it), in order."""
     commands = []
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -42,7 +42,7 @@ def commands_of(block):
 
 def comparable(lines):
     text = "\n".join(lines)
-    text = re.sub(r"\(integer\) |\(nil\)", "", text)  # redis-cli says so only on a terminal
+    text = re.sub(r"\(integer\) |\(nil\)", "", text)  # redis-cli prints these only on a terminal
     text = re.sub(r"\d[\d.,:-]*(ms|us|s|m|h|d|\d)*\b", "#", text)
     return re.sub(r"[ \t]+", " ", text).replace(" \n", "\n").strip()
 
@@ -66,7 +66,7 @@ class Quotes(unittest.TestCase):
             try:
                 printed, _ = shell.communicate(timeout=PATIENCE_SECONDS)
             finally:
-                # What is still in the background ends with the block.
+                # Background jobs end with the block.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(shell.pid, signal.SIGTERM)
         return printed.split(mark + "\n")[:-1]

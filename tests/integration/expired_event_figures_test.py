@@ -1,6 +1,6 @@
-"""How soon after a lease ends its `expired` event is read, while 100,000 other leases run.
+"""How soon after the end of a lease its `expired` event is read, while 100,000 other leases run.
 
---full: the bar that is promised, for a machine that does nothing else.
+--full: checks the promised bar, on an otherwise idle machine.
 """
 
 import multiprocessing
@@ -21,7 +21,7 @@ CHANNEL = "__keyevent@0__:expired"
 
 
 def hear(port, is_ready, results):
-    """When each sample's event was there; in a process of its own."""
+    """When each sample's event arrived; runs in its own process."""
     with Connection.to(("127.0.0.1", port)) as connection:
         connection.ask("SUBSCRIBE", CHANNEL)
         is_ready.set()
@@ -43,7 +43,7 @@ def take_others(connection):
 
 
 def take_samples(connection):
-    """When each lease ends, were it taken as soon as it was asked for."""
+    """The earliest end of each lease, if it was granted when it was requested."""
     chance = random.Random(1)
     ends = []
     for number in range(SAMPLES):

@@ -1,4 +1,4 @@
-"""fairlockctl as its users run it."""
+"""Runs fairlockctl as its users do."""
 
 import json
 import os
@@ -7,14 +7,14 @@ import subprocess
 
 PROGRAM = pathlib.Path(os.environ["FAIRLOCKCTL"]).resolve()
 
-# What its exit status says; docs/FAIRLOCKCTL.md has the list.
+# Its exit codes; docs/FAIRLOCKCTL.md lists them.
 DONE, NO = 0, 1
 WRONG_USE, REFUSED, UNREACHABLE, NOT_WRITTEN = 64, 65, 69, 74
 NOT_OBTAINED, LOST, NOT_ALLOWED = 75, 76, 77
 
 
 class Fairlockctl:
-    """The tool with the settings of one server; nothing of the tester's own reaches it."""
+    """The tool with the settings of one server, isolated from the tester's own settings."""
 
     PATIENCE_SECONDS = 60
 
@@ -35,11 +35,11 @@ class Fairlockctl:
                               stdin=subprocess.DEVNULL if typed is None else None)
 
     def start(self, *words, **options):
-        """A process that runs on."""
+        """Starts it and returns the running process."""
         return subprocess.Popen([PROGRAM, *words], text=True, env=self.environment, **options)
 
     def text(self, *words):
-        """What it prints when it does what it is told."""
+        """Its output after success; any other exit code fails."""
         done = self.run(*words)
         assert done.returncode == DONE, f"{words}: {done.returncode}, {done.stderr}"
         assert done.stderr == "", done.stderr

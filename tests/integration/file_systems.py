@@ -1,4 +1,4 @@
-"""File systems of one's own, to fill, to hide or to break."""
+"""File systems for tests to fill, to hide or to break."""
 
 import fcntl
 import os
@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 import unittest
 
-# The ioctl of linux/ext4.h that ends a file system as a power failure does: nothing is written to
-# its device any more, neither data nor journal.
+# The ioctl of linux/ext4.h that shuts a file system down as a power failure does: nothing more is
+# written to its device, neither data nor journal.
 EXT4_IOC_SHUTDOWN = (2 << 30) | (4 << 16) | (ord("X") << 8) | 125
 WITHOUT_LOG = struct.pack("I", 2)
 
@@ -22,7 +22,7 @@ def run(*command):
 
 
 class Tmpfs:
-    """Mounted at a folder, until the test ends."""
+    """Mounted at a folder until the test ends."""
 
     def __init__(self, test, folder, size):
         self.folder = pathlib.Path(folder)
@@ -34,7 +34,7 @@ class Tmpfs:
         test.addCleanup(run, "umount", "-l", self.folder)
 
     def fill_but(self, spare_bytes):
-        """A file, the ballast, takes what else is free."""
+        """A file, the ballast, takes the remaining space."""
         system = os.statvfs(self.folder)
         free = system.f_bavail * system.f_frsize
         with open(self.ballast, "wb") as file:
@@ -60,7 +60,7 @@ class Ext4:
         return run("mount", "-o", "loop", self.image, self.folder)
 
     def become_read_only(self):
-        """As after an error of the disk: also for who has its files open for writing."""
+        """Makes it read-only as a disk error does, even for files that are open for writing."""
         if not run("mount", "-o", "remount,abort", self.folder):
             raise unittest.SkipTest("this ext4 cannot be aborted")
 
@@ -74,6 +74,6 @@ class Ext4:
             os.close(descriptor)
 
     def mount_again(self):
-        """What its device has, with nothing of the cache of the system."""
+        """Shows only what its device has, without the page cache."""
         if not run("umount", self.folder) or not self.mount():
             raise AssertionError("cannot mount it again")

@@ -1,5 +1,5 @@
-"""What the worst globs of one client cost everybody else: how long the loop is busy before it
-serves a PING of another connection. Every command whose arguments take a glob is here."""
+"""What the worst globs of one client cost the others: how long the loop is busy before it serves a
+PING of another connection. Covers every command that takes a glob."""
 
 import json
 import os
@@ -13,17 +13,17 @@ from http_server import HttpServer
 from own_server import IS_MEASURED
 
 GLOB_BYTES_MAX = 1024
-# The processor's time that others wait for at most, in ms: BUSY_MS_MAX=50 on a quiet machine, and
-# some for builds that are not optimised and for neighbours. Without bounds most cases take 400 to
+# The most processor time in ms that others may wait: BUSY_MS_MAX=50 on a quiet machine, and
+# more for unoptimised builds and for other programs. Without bounds most cases take 400 to
 # 60,000.
 BUSY_MS_MAX = float(os.environ.get("BUSY_MS_MAX", "150"))
 LONG_KEYS = 5000
-# Of each walk that is charged; the rest of it would be the same.
+# Pages read of each walk; further pages would cost the same.
 PAGES_MAX = 4
 KEY_BYTES = 1000
 TOO_LONG = "*[" + "b" * 20_000 + "]*"
 
-# Each takes a matcher that tries everything, or reads its sets again at each byte, very long.
+# Each takes very long in a matcher that backtracks, or that parses sets again at each byte.
 NASTY = [
     "*[" + "b" * 1000 + "]*",
     "*" + "a" * 500 + "b*",
@@ -35,12 +35,12 @@ NASTY = [
 
 
 def long_key(number):
-    """Letters that nearly match the globs, and a number."""
+    """A text of letters that nearly match the globs, and a number."""
     return ("a" * KEY_BYTES)[:KEY_BYTES - 8] + f"{number:08}"
 
 
 class Busy:
-    """The processor's time that the loop has taken."""
+    """Measures the processor time that the loop has used."""
 
     def __init__(self, process):
         self.path = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/schedstat")
@@ -58,7 +58,7 @@ class GlobCost(unittest.TestCase):
         cls.busy = Busy(cls.server.process)
         cls.nasty = cls.enterClassContext(cls.server.connect())
         cls.other = cls.enterClassContext(cls.server.connect())
-        # On a slow build, or before globs had bounds.
+        # For a slow build, or if globs were unbounded.
         cls.nasty.socket.settimeout(100)
         cls.other.socket.settimeout(100)
         for begin in range(0, LONG_KEYS, 500):
@@ -69,7 +69,7 @@ class GlobCost(unittest.TestCase):
 
     @classmethod
     def write_users(cls):
-        """One of them is judged by a costly pattern at each key of a walk."""
+        """For one of these users, a costly pattern is checked at each key of a walk."""
         path = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"glob-cost-{os.getpid()}.acl"
         path.write_text("user default on nopass ~* &* +@all\n"
                         f"user judged on nopass ~{NASTY[2]} ~a* +@all -@dangerous +keys\n")
@@ -85,8 +85,9 @@ class GlobCost(unittest.TestCase):
         time.sleep(0.002)
         pings = []
         answers = []
-        # While the client's requests are executed, others ask again and again. The first PING may
-        # come when the first request is done, so all that the loop has done since then counts.
+        # While the client's requests are executed, the other connection sends PINGs repeatedly. The
+        # first PING may arrive after the first request is done, so everything that the loop has
+        # done since then counts.
         for _ in requests:
             self.other.ask("PING")
             pings.append(self.busy.ms() - before)
@@ -101,7 +102,7 @@ class GlobCost(unittest.TestCase):
         self.assertIn(f"{name} pattern must have at most {GLOB_BYTES_MAX} bytes, got {size}", reply)
 
     def walk(self, name, *before, connection=None):
-        """A command that answers with a cursor."""
+        """Runs a command that returns a cursor."""
         for glob in NASTY:
             cursor = "0"
             for _ in range(PAGES_MAX):
@@ -134,7 +135,7 @@ class GlobCost(unittest.TestCase):
                            "MATCH", len(TOO_LONG))
 
     def try_limit_set(self):
-        """Every request for a lock looks at all overrides."""
+        """Every request for a lock checks all overrides."""
         for number in range(20):
             for glob in NASTY:
                 self.nasty.ask("LIMIT", "SET", f"{glob[:-4]}{number}*", "3")
@@ -163,7 +164,7 @@ class GlobCost(unittest.TestCase):
             self.assertQuick("MSETNX with patterns",
                              ("MSETNX", *[word for key in keys[50:] for word in (key, "o")]))
             self.assertQuick("PEXPIRE with patterns", *[("PEXPIRE", key, 50) for key in keys[:50]])
-            # All of them expire at once, in between.
+            # All of them expire at once meanwhile.
             time.sleep(0.1)
             self.assertQuick("leases that end", ("PING",))
             self.assertQuick("DEL with patterns", ("DEL", *keys))
@@ -269,7 +270,7 @@ class GlobCost(unittest.TestCase):
 
 
 def commands_with_globs(docs, container=None):
-    """The names of the commands that COMMAND DOCS tells a pattern of."""
+    """The names of the commands for which COMMAND DOCS lists a pattern."""
     for name, doc in zip(docs[::2], docs[1::2]):
         fields = dict(zip(doc[::2], doc[1::2]))
         if has_pattern(fields.get(b"arguments", [])):

@@ -1,4 +1,4 @@
-"""hiredis, Debian's: a C application that uses locks."""
+"""A C application that uses locks through Debian's hiredis."""
 
 import os
 import subprocess

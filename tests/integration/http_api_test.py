@@ -1,4 +1,4 @@
-"""The HTTP side, by a client that knows only HTTP."""
+"""The HTTP API, used by a client that knows only HTTP."""
 
 import concurrent.futures
 import json
@@ -52,7 +52,7 @@ class Looking(WithServer):
                          [("k7", 2), ("k8", 1)])
 
     def lock_pages_read(self):
-        """How many pages of LOCKS were asked for, by whomever."""
+        """How many pages of LOCKS were requested by all clients."""
         lines = self.own.ask("INFO", "commandstats").decode().split()
         calls = [line for line in lines if line.startswith("cmdstat_locks:")]
         return int(calls[0].partition("=")[2].partition(",")[0]) if calls else 0
@@ -66,7 +66,7 @@ class Looking(WithServer):
         self.server.get(target)
         pages_of_a_walk = self.lock_pages_read()
         time.sleep(3)
-        # A client that closes leaves the walk to the others.
+        # A client that disconnects leaves the walk to the others.
         with socket.create_connection(("127.0.0.1", self.server.http_port), 20) as leaver:
             leaver.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         with concurrent.futures.ThreadPoolExecutor(20) as threads:
@@ -138,7 +138,7 @@ class Looking(WithServer):
         self.assertEqual(answer["statistics"]["labels"][0]["acquired"], 1)
 
     def test_the_past_comes_page_by_page_also_within_a_millisecond(self):
-        # In one step, so at one time.
+        # In one step, so that all have the same time.
         self.own.ask("MULTI")
         for number in range(300):
             self.own.ask("LOCK", f"k{number}", "o")
@@ -393,7 +393,7 @@ class Strangers(WithServer):
         self.assertIn("http_hosts", answer["error"]["message"])
         for host in ("localhost", "LOCALHOST:1", "127.0.0.1:80", "[::1]:80", "10.0.0.1"):
             self.assertEqual(self.server.get("/api/v1/locks", headers={"Host": host})[0], 200)
-        # The resolver of names takes it for an address, and RFC 3986 does not.
+        # The system's resolver accepts it as an address, but RFC 3986 does not.
         self.assertEqual(self.server.get("/api/v1/locks", headers={"Host": "127.1"})[0], 421)
 
     def test_a_request_without_one_valid_host_is_refused_and_ends_the_connection(self):
@@ -410,7 +410,7 @@ class Strangers(WithServer):
                             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                             "Sec-WebSocket-Version: 13\r\nHost: localhost\r\n"):
                 with self.subTest(target=target, headers=headers):
-                    # It ends when the server closes, though the request does not ask for that.
+                    # Ends when the server closes, although the request does not ask for that.
                     self.assertEqual(self.send(f"GET {target} HTTP/1.1\r\n{headers}\r\n".encode()),
                                      b"HTTP/1.1 400 Bad Request")
 

@@ -1,4 +1,4 @@
-"""Connections of the HTTP side: how many there may be, and those that stay for events."""
+"""HTTP connections: their limits, and those that stay open for events."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from http_server import HttpServer, WithServer
 class Crowds(WithServer):
 
     def connect_in_turn(self, server, count, text=b""):
-        """That many connections that have sent this, one after the other."""
+        """Opens that many connections, which send this one after the other."""
         made = []
         for _ in range(count):
             made.append(self.enterContext(socket.create_connection(

@@ -1,4 +1,4 @@
-"""What the API says of itself, compared with what it does: every route and every refusal."""
+"""The API behaves as its description says: every route and every refusal."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ from own_server import free_port
 from traced_server import Traced, can_trace, injected
 
 # How each operation succeeds on a server where worker-1 holds order:42 and worker-2 waits for it.
-# The order matters: the last ones end what the first ones look at.
+# The order matters: the last operations end what the first ones read.
 CALLS = [
     ("showHealth", "/healthz", None),
     ("showReadiness", "/readyz", None),
@@ -58,7 +58,7 @@ class Described(unittest.TestCase):
             for verb, operation in verbs.items()}
 
     def check(self, operation, status, headers, body):
-        """The answer is one that the description has."""
+        """The description lists this answer."""
         responses = self.operations[operation][2]["responses"]
         self.assertIn(str(status), responses, operation)
         (kind, content), = responses[str(status)]["content"].items()
@@ -82,7 +82,7 @@ class Described(unittest.TestCase):
                 if str(status) in operation["responses"]]
 
     def check_all(self, status, server, **how):
-        """Every operation that has this refusal gives it, and no other."""
+        """Every operation that documents this refusal sends it, and no other operation does."""
         for name in self.operations:
             with self.subTest(name, status=status):
                 if name in self.documenting(status):
@@ -168,7 +168,7 @@ class Answers(Described):
 class Loading(Described):
 
     def start_slowly(self, http):
-        """A server that reads its locks for some seconds."""
+        """A server that takes some seconds to load its locks."""
         token_file = http.directory / "token"
         server = Traced("--durability", "sync", "--http-port", str(http.http_port),
                         "--http-token-file", str(token_file),

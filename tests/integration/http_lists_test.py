@@ -1,4 +1,5 @@
-"""Searching the past and sorting locks over HTTP, and what the API says of options and access."""
+"""Searching the history and sorting locks over HTTP, and what the API says about options and
+access."""
 
 import unittest
 
@@ -37,7 +38,7 @@ class Lists(WithServer):
                                    for n in range(9_000) for name in ("LOCK", "UNLOCK")))
             for _ in range(18_000):
                 self.own.reply()
-        # 54,000 events are more than one answer looks at: it says where to go on.
+        # 54,000 events are more than one answer searches, so it says where to continue.
         page = self.server.get("/api/v1/history?match=needle")[1]["history"]
         self.assertEqual(page["events"], [])
         self.assertIsNotNone(page["next_until"])
@@ -61,7 +62,7 @@ class Lists(WithServer):
         self.assertEqual(keys("sort=holders&match=?&reverse=true"), ["a", "c", "b"])
         self.assertEqual(keys("sort=owner&match=?"), ["c", "a", "b"])
         self.assertEqual(keys("sort=label&count=1&reverse=true&match=?"), ["c"])
-        # Equal ones are in the order of their keys, so pages do not jump.
+        # Ties are ordered by key, so that pages are stable.
         self.assertEqual(keys("sort=waiters&match=?"), ["a", "b", "c"])
         self.assertEqual(keys("sort=waiters&match=?&reverse=true"), ["a", "b", "c"])
 

@@ -22,7 +22,7 @@ class HttpServer(Server):
             self.options = [*self.options, "--http-token-file", str(path)]
 
     def ask(self, method, target, body=None, headers=None, token=None):
-        """Status, headers and body of the answer."""
+        """Returns status, headers and body of the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=20)
         headers = dict(headers or {})
         if token:

@@ -133,14 +133,14 @@ class Users(unittest.TestCase):
                  for path, verbs in routes.items() if "get" in verbs]
         asked += ["/api/v1/locks?sort=hold", "/api/v1/locks?match=*&count=1000",
                   "/api/v1/locks?label=hushed-label", "/api/v1/locks?owner=hushed-owner"]
-        # What monitoring reads without being a user.
+        # Monitoring reads this without a user.
         asked.remove("/metrics")
         self.assertGreater(len(asked), 12)
         for path in asked:
             with self.subTest(path):
                 _, _, body = self.server.ask("GET", path, headers=KEYED)
                 self.assertNotIn(b"hushed", body)
-        # They are there to be seen.
+        # The names exist: an unlimited user sees them.
         for path in ("/api/v1/locks", "/api/v1/status", "/api/v1/statistics", "/api/v1/history",
                      "/api/v1/clients", "/api/v1/limits"):
             self.assertIn(b"hushed", self.server.ask("GET", path, headers=BOSS)[2], path)
@@ -339,7 +339,7 @@ class Users(unittest.TestCase):
 
 
 class Open(unittest.TestCase):
-    """Everybody may everything; a proxy sends its own users along."""
+    """All clients may do everything; a proxy adds credentials of its own users."""
 
     def setUp(self):
         self.server = self.enterContext(HttpServer())
@@ -363,7 +363,7 @@ class Open(unittest.TestCase):
                 self.own.ask("LOCK", "k", "me")
                 return await asyncio.wait_for(socket_.recv(), 5)
 
-        # As with RESP: it stays the user that it is, and hears what that one may.
+        # The connection keeps its user, as with RESP, and hears what that user may hear.
         self.assertIn("released", asyncio.run(watch()))
 
 

@@ -1,7 +1,7 @@
-"""Stock clients that give a reply only a few seconds wait much longer, and keep their turn.
+"""Stock clients with a read time-out of a few seconds wait much longer, and keep their turn.
 
-Each time-out closes the connection. The place stays for `reconnect_grace`, and the repeated
-question finds it.
+Each time-out closes the connection. The place stays for `reconnect_grace`, and the repeated request
+finds it.
 """
 
 import os
@@ -14,8 +14,8 @@ from own_server import Server
 
 HERE = pathlib.Path(__file__).parent
 WAIT_S = 20
-# Between two questions a waiter is passed over: the lock is not to be released just then. The
-# clients ask a little after each other, and time out every 3 s or 5 s.
+# Between two requests a waiter is skipped, so the lock must not be released just then. The clients
+# ask a little after each other, and time out every 3 s or 5 s.
 APART_S = 0.4
 RELEASE_AFTER_S = 22.0
 CLIENTS = {

@@ -1,8 +1,8 @@
-// Waits for a lock through go-redis, with its own idea of how long a reply may take.
+// Waits for a lock through go-redis, with the library's own read time-out.
 //
-//	impatient_waiter PORT KEY OWNER
+// 	impatient_waiter PORT KEY OWNER
 //
-// Prints a line for each thing that happens: "timeout N", then "granted TOKEN" and "released".
+// Prints a line for each event: "timeout N", then "granted TOKEN" and "released".
 package main
 
 import (
@@ -14,8 +14,8 @@ import (
 	"gopkg.in/redis.v5"
 )
 
-// wait asks until it is answered; the library gives a reply three seconds, closes the connection
-// then, and takes another one for the next question.
+// wait repeats the request until it is answered; after three seconds without a reply the library
+// closes the connection, and uses another one for the next request.
 func wait(client *redis.Client, key, owner string) (int64, error) {
 	for timeouts := 1; ; timeouts++ {
 		command := redis.NewIntCmd("LOCK", key, owner, "WAIT", "60s")

@@ -1,13 +1,13 @@
-# Waits for a lock through the redis gem, with its own idea of how long a reply may take.
+# Waits for a lock through the redis gem, with the gem's own read time-out.
 #
-#   impatient_waiter.rb PORT KEY OWNER
+#     impatient_waiter.rb PORT KEY OWNER
 #
-# Prints a line for each thing that happens: "timeout N", then "granted TOKEN" and "released".
+# Prints a line for each event: "timeout N", then "granted TOKEN" and "released".
 
 require "redis"
 
 port, key, owner = ARGV
-# Five seconds for a reply unless told otherwise; no attempt of the gem's own to ask again.
+# The default read time-out is five seconds; the gem must not repeat the request by itself.
 redis = Redis.new(host: "127.0.0.1", port: port.to_i, reconnect_attempts: 0)
 $stdout.sync = true
 
@@ -15,7 +15,7 @@ timeouts = 0
 begin
   token = redis.call("LOCK", key, owner, "WAIT", "60s")
 rescue Redis::TimeoutError
-  # The gem has closed the connection: the same question again, on another one.
+  # The gem has closed the connection: repeats the request on a new one.
   timeouts += 1
   puts "timeout #{timeouts}"
   retry

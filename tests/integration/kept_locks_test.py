@@ -1,4 +1,4 @@
-"""What is acknowledged outlives the process, and comes back as it was."""
+"""Acknowledged locks outlive the process, and are restored unchanged."""
 
 import json
 import os
@@ -82,7 +82,7 @@ class KeptLocks(unittest.TestCase):
         second = client.ask("LOCK", "other", "owner")
         self.assertGreater(second, token)
         server.stop()
-        # What the run without durability did not keep must not come back from the one before.
+        # Locks of the run without durability are lost; older ones must not come back either.
         server.start_again("--durability", "async")
         client = self.client(server)
         self.assertEqual(client.ask("LOCKED", "key"), 0)
@@ -132,7 +132,7 @@ class KeptLocks(unittest.TestCase):
         client.ask("UNLOCK", "key", "holder")
         self.assertIsNone(client.ask("LOCK", "key", "third"))
         self.assertIsNotNone(client.ask("LOCK", "key", "first"))
-        # A place that has become a hold is none any more.
+        # A place that has become a hold is no longer a place.
         server.kill_and_start_again()
         client = self.client(server)
         self.assertEqual(client.ask("POSITION", "key", "first"), 0)
@@ -159,7 +159,8 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual(client.ask("POSITION", "key", "kept"), 2)
         client.ask("UNLOCK", "key", "holder")
         self.assertGreater(again.reply(), 0)
-        # A lease that was renewed since begins anew after a crash, though its rest was written.
+        # A lease that was renewed since starts again after a crash, although its remaining time was
+        # written.
         client.ask("LOCK", "long", "a", "EX", 50)
         time.sleep(1.2)
         server.stop_and_start_again()
@@ -209,7 +210,7 @@ class KeptLocks(unittest.TestCase):
         server = self.start()
         ended = server.run("--port", "0", "--unix-socket", str(server.directory / "other"))
         self.assertEqual(ended.returncode, 1)
-        # Lines of the log stand before it, not within.
+        # Lines of the log come before the error, not within it.
         self.assertRegex(ended.stderr, r"(?m)^fairlockd: .* is in use by another process, "
                                        f"{server.process.pid}\\n\\Z")
 
@@ -295,13 +296,13 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual((denied[b"status"], denied[b"reason"]), (b"denied", b"starting"))
         self.assertGreater(client.ask("LOCK", "key", "owner", "WAIT", "20s"), 0)
         server.stop()
-        # A start within the delay does not end it.
+        # Another start within the delay does not end it.
         for end in (server.kill, server.stop, server.kill):
             server.start_again("--durability", "sync", "--start-delay", "60s")
             denied = self.client(server).ask_map("LOCK", "key", "owner", "EXPLAIN")
             self.assertEqual((denied[b"status"], denied[b"reason"]), (b"denied", b"starting"))
             end()
-        # Nothing is lost by a process that is killed: no delay.
+        # Killing the process loses nothing in this mode, so there is no delay.
         server.start_again("--durability", "sync")
         self.client(server).ask("LOCK", "key", "owner", "WAIT", "20s")
         server.kill()

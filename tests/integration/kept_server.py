@@ -1,4 +1,4 @@
-"""A fairlockd that keeps its locks in a folder of its own, is killed, and comes back."""
+"""A fairlockd with persistence in a temporary folder, which can be killed and restarted."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import resp
 
 
 class KeptServer(own_server.Server):
-    """Use it in a with statement. It need not end in good order."""
+    """Used in a with statement. It need not end by a clean stop."""
 
     def __init__(self, *options, wrapper=(), environment=None):
         super().__init__(*options)
@@ -43,7 +43,7 @@ class KeptServer(own_server.Server):
                 env={**os.environ, **(self.environment or {})})
 
     def await_ready(self):
-        """Until it answers PING by PONG: before, it answers -LOADING."""
+        """Waits until it answers PING with PONG; before, it answers -LOADING."""
         give_up = time.monotonic() + own_server.START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:
             try:
@@ -56,7 +56,7 @@ class KeptServer(own_server.Server):
         raise AssertionError(f"not ready: {self.output()}")
 
     def kill(self):
-        """As a power failure of the process: nothing is told to it."""
+        """Kills the process, without notice."""
         self.process.kill()
         self.process.wait()
 
@@ -75,7 +75,7 @@ class KeptServer(own_server.Server):
         self.start_again()
 
     def run(self, *arguments):
-        """The program with other arguments, to its end."""
+        """Runs the program with other arguments, to its end."""
         return subprocess.run([own_server.PROGRAM, "--data-dir", str(self.data), "--http-port", "0",
                                *arguments],
                               cwd=self.directory, capture_output=True, text=True, timeout=60,

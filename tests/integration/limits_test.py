@@ -1,4 +1,4 @@
-"""Bounds on what peers control, at their edges, on a server as it runs."""
+"""Limits on what clients can use, at their edges, on a running server."""
 
 import contextlib
 import socket
@@ -59,7 +59,7 @@ class LimitCase(unittest.TestCase):
 class Memory(LimitCase):
 
     def fill(self, client, seconds=60):
-        """Takes locks until one is refused; how many there are then."""
+        """Takes locks until one is refused; returns how many there are then."""
         give_up = time.monotonic() + seconds
         taken = 0
         while time.monotonic() < give_up:
@@ -104,7 +104,7 @@ class Memory(LimitCase):
         self.assertEqual(client.ask("PING"), "PONG")
         self.assertEqual(client.ask("UNLOCK", "mine", "a"), 1)
         self.assertIsInstance(waiting.reply(), int)
-        # Others may connect, look and release.
+        # Others may still connect, read and release.
         other = self.connect()
         self.assertEqual(other.ask("LOCKED", "filler:0"), 1)
         self.assertEqual(other.ask("UNLOCK", "filler:0", "a"), 1)
@@ -136,7 +136,7 @@ class Memory(LimitCase):
     def test_one_pipeline_takes_no_more_than_there_is(self):
         self.start()
         client = self.connect()
-        # Few bytes that would become many: each key has a copy of a long owner.
+        # A few bytes that take much memory: each key has a copy of a long owner.
         owner = "o" * 8000
         keys = 64
         requests = 400
@@ -162,7 +162,7 @@ class Connections(LimitCase):
                 self.connect().rest(),
                 b"-FULL this address has 2 connections (max_clients_per_address); close one of "
                 b"them first\r\n")
-        # A unix socket has no address, and others have their own.
+        # A unix socket has no address, and other addresses have their own count.
         asking = self.connect_unix()
         stats = info(asking, "stats")
         self.assertEqual(stats["rejected_connections_per_address"], "3")
@@ -180,7 +180,7 @@ class Connections(LimitCase):
         self.start()
         clients = [self.connect() for _ in range(3)]
         self.assertEqual(clients[2].ask("CONFIG", "SET", "max_clients_per_address", 2), "OK")
-        self.assertEqual(clients[0].ask("PING"), "PONG")  # who is there stays
+        self.assertEqual(clients[0].ask("PING"), "PONG")  # existing connections stay
         self.assertTrue(self.connect().rest().startswith(b"-FULL "))
         self.assertEqual(clients[2].ask("CONFIG", "SET", "max_clients_per_address", 4), "OK")
         self.assertEqual(self.connect().ask("PING"), "PONG")
@@ -254,7 +254,7 @@ class Newcomers(LimitCase):
         wait_until(lambda: info(quick, "clients")["unauthenticated_clients"] == "3", "all came")
         newcomers.append(self.connect())
         self.assertTrue(newcomers[0].rest().startswith(b"-FULL more than 3 connections"))
-        # So a client that logs in at once is admitted, however many hold connections open.
+        # A client that logs in at once is therefore admitted, however many hold connections open.
         def received():
             return int(info(quick, "stats")["total_connections_received"])
 

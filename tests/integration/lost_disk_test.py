@@ -1,5 +1,5 @@
-"""What clients are told while the data folder goes away, or its file system fills up, becomes
-read-only or loses its power: nothing that is not there after the next start."""
+"""While the data folder disappears, or its file system fills up, becomes read-only or loses power,
+clients are told of no lock that is missing after the next start."""
 
 import shutil
 import threading
@@ -11,7 +11,7 @@ from file_systems import Ext4, Tmpfs, run
 from kept_server import KeptServer
 from resp import Ended, request
 
-# It looks each second; the rest is for a machine that is busy with other tests.
+# The server checks each second; the rest is for a machine that is busy with other tests.
 NOTICED_SECONDS_MAX = 8
 
 
@@ -69,7 +69,7 @@ def remove_the_lock(server):
     (server.data / "fairlock.lock").unlink()
 
 
-# What is done, and what the log says of it.
+# The harm that is done, and what the log says about it.
 HARMS = {
     remove_all: "{data} was removed or renamed while the server was running",
     remove_what_is_in_it: "{data}/fairlock.id was removed or renamed while the server was running",
@@ -83,7 +83,7 @@ HARMS = {
     remove_the_lock: "{data}/fairlock.lock was removed or renamed while the server was running",
 }
 
-# What a sync finds on an ext4 that has aborted depends on how far the kernel has come.
+# What a sync reports on an ext4 that has aborted depends on how far the kernel has come.
 READ_ONLY = "(Read-only file system|Input/output error)"
 
 
@@ -201,7 +201,7 @@ class LostFolder(unittest.TestCase):
                         client.ask("LOCK", f"long {number}", "o", "META", Filler.META)
                     self.assertEqual(client.ask("BACKUP", str(server.directory / "copy")), "OK")
                     self.assertIn("No space left", client.ask("BACKUP", f"{full.folder}/copy"))
-                    # It has looked at its folder since.
+                    # The server has checked its folder since.
                     time.sleep(1.5)
                     self.assertIsInstance(client.ask("LOCK", "k", "o"), int, server.output())
                 self.assertEqual(server.stop(), 0, server.output())
@@ -209,7 +209,7 @@ class LostFolder(unittest.TestCase):
     def test_what_a_server_does_itself_is_no_harm(self):
         server = self.start("async", remove_all)
         with server.connect() as client:
-            # RocksDB changes its logs meanwhile.
+            # RocksDB switches its logs meanwhile.
             for number in range(6_000):
                 client.send(request("LOCK", number, "o", "META", Filler.META))
             for number in range(6_000):
@@ -220,11 +220,11 @@ class LostFolder(unittest.TestCase):
 
 
 class BrokenFileSystem(unittest.TestCase):
-    """Clients work while it breaks. The server ends as documented, and nothing of what they were
-    told is missing at the next start."""
+    """Clients work while the disk breaks. The server ends as documented, and nothing that the
+    clients were told is missing at the next start."""
 
     def end_by(self, server, harm, reason):
-        """What the clients were told until the server had ended because of that harm."""
+        """Records what the clients were told until the harm has ended the server."""
         self.enterContext(server)
         cycles = Cycles(server, seed=5)
         timer = threading.Timer(0.3, harm)
@@ -275,7 +275,7 @@ class BrokenFileSystem(unittest.TestCase):
         server = KeptServer("--durability", "async")
         ext4 = Ext4(self, server.data)
         cycles = self.end_by(server, ext4.become_read_only, READ_ONLY)
-        # What was not synced is in the cache of the system, which is as good as its word.
+        # Unsynced data is still in the system's cache, so the copy includes it.
         server.data = server.directory / "copy"
         shutil.copytree(ext4.folder, server.data, ignore=shutil.ignore_patterns("lost+found"))
         self.compare(server, cycles)
@@ -305,7 +305,7 @@ class BrokenFileSystem(unittest.TestCase):
         server = KeptServer()
         tmpfs = Tmpfs(self, server.data, "64m")
         self.enterContext(server)
-        # The system refuses it as long as a file is open for writing.
+        # The system refuses to remount while a file is open for writing.
         self.assertFalse(run("mount", "-o", "remount,ro", tmpfs.folder))
         with server.connect() as client:
             self.assertIsInstance(client.ask("LOCK", "k", "o"), int)

@@ -1,4 +1,4 @@
-"""Listening and accepting: addresses, limits, and what happens when descriptors run out."""
+"""Listening and accepting: addresses, limits, and running out of descriptors."""
 
 import os
 import resource
@@ -25,7 +25,7 @@ def has_ipv6():
 
 
 def run_to_its_end(*arguments):
-    """A server that cannot start: its exit status and what it wrote."""
+    """A server that cannot start: its exit code and its output."""
     ended = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=20,
                            check=False)
     return ended.returncode, ended.stderr
@@ -119,7 +119,7 @@ class Limits(unittest.TestCase):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 164)))
         client = self.connect(server)
         self.assertEqual(client.ask("CONFIG", "GET", "max_clients"), [b"max_clients", b"100"])
-        # The log is written by a thread of its own.
+        # The log is written by a separate thread.
         wait_until(lambda: "max_clients is 100 instead of 10000" in server.output(), "a warning")
         clients = [self.connect(server) for _ in range(99)]
         self.assertEqual(clients[-1].ask("PING"), "PONG")

@@ -1,4 +1,4 @@
-"""How requests arrive: in pieces, in heaps, before an end of file."""
+"""How requests arrive: in pieces, many at once, before an end of file."""
 
 import socket
 import struct
@@ -13,7 +13,8 @@ PONG = b"+PONG\r\n"
 
 
 def exchange(connection, requests, answer_bytes, on_each_round=lambda: None):
-    """Sends without waiting for replies, and receives without waiting for room."""
+    """Sends without waiting for replies, and receives without waiting for the socket to accept
+    more."""
     connection.socket.setblocking(False)
     sent = 0
     answer = bytearray()
@@ -49,7 +50,7 @@ class Requests(unittest.TestCase):
         requests = first + b"PING\r\n" + request("ECHO", "two")
         for cut in range(1, len(requests)):
             self.own.send(requests[:cut])
-            if cut >= len(first):  # what is whole is answered without waiting for the rest
+            if cut >= len(first):  # a complete request is answered without waiting for the rest
                 self.assertEqual(self.own.reply(), b"one")
                 self.own.send(requests[cut:])
             else:
@@ -113,7 +114,7 @@ class Requests(unittest.TestCase):
         for _ in range(20):
             broken = self.server.connect()
             broken.send(PING)
-            # A close that sends a reset.
+            # Closes with a reset.
             broken.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             broken.close()
         wait_until(lambda: self.server.descriptors() <= before, "the descriptors are closed")

@@ -1,4 +1,4 @@
-"""Connections whose request waits: granted, closed, or with more requests after it."""
+"""Connections with a waiting request: it is granted, closed, or followed by more requests."""
 
 import signal
 import socket

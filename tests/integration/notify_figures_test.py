@@ -1,6 +1,6 @@
-"""How soon a holder with NOTIFY hears that its hold is broken, has expired or was transferred.
+"""How soon a holder with NOTIFY learns that its hold was broken, has expired or was transferred.
 
---full: the bar that is promised, for a machine that does nothing else.
+--full: checks the promised bar, on an otherwise idle machine.
 """
 
 import json
@@ -25,7 +25,7 @@ class NotifyFigures(unittest.TestCase):
         self.ear.ask("SUBSCRIBE", "losses")
 
     def hear(self, key, reason):
-        """Reads the next message, which must tell of this loss; when it was there."""
+        """Reads the next message, which must report this loss; returns its time of arrival."""
         kind, channel, text = self.ear.reply()
         heard = time.monotonic()
         message = json.loads(text)

@@ -1,8 +1,8 @@
-"""Every option of every lock command, given wrongly in each way there is: the error names the
-option and says what is wrong with it.
+"""Every option of every lock command, in every wrong form: the error names the option and says what
+is wrong with it.
 
-The requests are made from what COMMAND DOCS says of the running server, so a new option is tested
-by being there. With --table the errors are printed as a table.
+The requests are generated from the COMMAND DOCS of the running server, so a new option is tested
+automatically. With --table the errors are printed as a table.
 """
 
 import re
@@ -13,18 +13,18 @@ import command_refusals_test as refusals
 import resp
 from own_server import Server
 
-# A value that each of these takes, where the name alone does not say it.
+# A valid value of each of these, where the name alone does not determine it.
 RIGHT = {"COUNT": "10", "DB": "0", "NOTIFY": "channel", "BY": "MINUTE", "BEFORE": "1"}
 
 
 class Option:
-    """One option: its word, whether it takes a value, and which other one it needs before it."""
+    """One option: its word, whether it takes a value, and which option must come before it."""
 
     def __init__(self, word, leaf=None, needs=None, may_be_bare=False):
         self.word = word
-        self.leaf = leaf  # none: it takes no value
+        self.leaf = leaf  # None: it takes no value
         self.needs = needs
-        self.may_be_bare = may_be_bare  # the value may be left out
+        self.may_be_bare = may_be_bare  # the value may be omitted
 
     @property
     def right(self):
@@ -42,7 +42,7 @@ class Option:
 
 
 def options_of(node, needs=None):
-    """Of one optional argument. Returns groups of options that exclude each other."""
+    """The options of one optional argument. Returns groups of options that exclude each other."""
     if node.type == "oneof":
         found = [option for part in node.parts for option in options_of(part, needs)]
         return found
@@ -71,13 +71,13 @@ class Case:
 
 
 def swapped(word):
-    """With two letters in the wrong order."""
+    """The word with two letters swapped."""
     return word[:-2] + word[-1] + word[-2]
 
 
 def cases_of(command):
     begin = [*command.words, *refusals.all_fewest(command.arguments),
-             # Before the options, of which some word would else be read as it.
+             # Come before the options; otherwise an option's word would be read as one of them.
              *(refusals.right_value(argument) for argument in command.arguments
                if argument.is_optional and not argument.parts and not argument.token)]
     groups = [options_of(argument) for argument in command.arguments
@@ -147,7 +147,7 @@ def conflicts(command, begin, group):
                        rf"{second.word} and {first.word}) exclude each other")
 
 
-# What is written in other places, and by habit.
+# Wrong forms that people write by habit or from other systems.
 BY_HAND = [
     (["LOCK", "k", "me", "NX"],
      r"syntax error: 'NX' is not an option of LOCK; LOCK never takes .+ WAIT 30s; NEW .+"),

@@ -1,4 +1,4 @@
-"""A redis-server of one's own, to compare with."""
+"""A redis-server for comparison."""
 
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ REDIS_STARTS_MAX = 5
 
 
 class Redis:
-    """It keeps nothing. Use it in a with statement."""
+    """Persists nothing. Used in a with statement."""
 
     def __init__(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="redis-"))

@@ -1,4 +1,4 @@
-"""A fairlockd of one's own, on a free port of this machine and on a unix socket."""
+"""A fairlockd for one test, on a free port of this machine and on a unix socket."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ import time
 import resp
 
 PROGRAM = pathlib.Path(os.environ["FAIRLOCKD"]).resolve()
-# Memory and latency say nothing about a build that is made to find mistakes.
+# Memory and latency of sanitizer builds mean nothing.
 IS_MEASURED = os.environ.get("FAIRLOCK_SANITIZE", "") == ""
 IS_THREAD_SANITIZED = os.environ.get("FAIRLOCK_SANITIZE") == "thread"
 START_SECONDS_MAX = 20
@@ -23,7 +23,7 @@ PORTS = (20_000, 32_000)
 
 
 def free_port():
-    """A port that was free a moment ago, and is none that the kernel gives to connections."""
+    """A port that was free a moment ago, outside of the range that the kernel assigns."""
     while True:
         port = random.randrange(*PORTS)
         with socket.socket() as probe:
@@ -35,14 +35,14 @@ def free_port():
 
 
 def hash_of(password):
-    """A slow hash, as the program makes it."""
+    """A slow hash, made by the program."""
     made = subprocess.run([PROGRAM, "--hash-password"], input=password + "\n", text=True,
                           capture_output=True, timeout=20, check=True)
     return made.stdout.strip()
 
 
 class Server:
-    """Use it in a with statement: it is stopped, and must have ended in good order, at the end."""
+    """Used in a with statement; at its end the server is stopped, and must have ended cleanly."""
 
     def __init__(self, *options):
         self.options = options
@@ -70,7 +70,7 @@ class Server:
             self._clean_up()
 
     def _start(self):
-        """False: it ended at once, for example because another process took the free port."""
+        """Returns False if it ended at once, for example because another process took the port."""
         self.port = free_port()
         with open(self.directory / "output", "wb") as output:
             self.process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Server:
         give_up = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:
             try:
-                # The last of its sockets: then it listens on all of them.
+                # The last socket to be opened: when it accepts, the server listens on all of them.
                 self.connect_unix().close()
                 return True
             except (ConnectionRefusedError, FileNotFoundError):
@@ -94,15 +94,15 @@ class Server:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def stop(self):
-        """Asks it to end, waits, and returns its exit code."""
+        """Asks it to stop, waits, and returns its exit code."""
         self.process.send_signal(signal.SIGTERM)
         if IS_THREAD_SANITIZED:
             self._ask_to_stop()
         return self.process.wait(STOP_SECONDS_MAX)
 
     def _ask_to_stop(self):
-        """The thread sanitizer of g++ 12 now and then loses a signal that comes right at the start;
-        the same program without it was never seen to."""
+        """The thread sanitizer of g++ 12 sometimes loses a signal that arrives right at the start;
+        this has never been seen without it."""
         try:
             self.process.wait(3)
         except subprocess.TimeoutExpired:
@@ -122,7 +122,7 @@ class Server:
         return (self.directory / "output").read_text(errors="replace")
 
     def resident_bytes(self):
-        """The memory that it has now."""
+        """Its current memory."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         for line in status.splitlines():
             if line.startswith("VmRSS:"):

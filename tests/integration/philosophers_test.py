@@ -13,7 +13,7 @@ TABLES = (5, 50, 500)
 ROUNDS = 3
 MEALS = 4
 LINKS_NAMED = 8
-# How late an answer may be on a machine that does other things.
+# How late a reply may be on a busy machine.
 SLACK_S = 2
 
 LINK = re.compile(r"p(\d+) waits for f(\d+) held by p(\d+)")
@@ -36,7 +36,7 @@ class Philosopher:
         return cls(number, table, *stream)
 
     async def ask(self, *words):
-        """The integer that is answered, or the text of the error."""
+        """Returns the integer of the reply, or the text of the error."""
         self.writer.write(resp.request(*words))
         line = (await self.reader.readline()).decode().rstrip("\r\n")
         return int(line[1:]) if line[0] == ":" else line
@@ -54,7 +54,7 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
         self.server = self.enterContext(Server())
 
     async def asyncSetUp(self):
-        asyncio.get_running_loop().set_debug(False)  # which would be most of the work
+        asyncio.get_running_loop().set_debug(False)  # debug mode would dominate the work
 
     async def lay_table(self, size):
         table = [await Philosopher.sit_down(i, size, self.server) for i in range(size)]
@@ -79,7 +79,8 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(refusal.endswith(f", and {left_out} more"), left_out > 0, refusal)
 
     async def eat_with_left_fork(self, philosopher, size, refusals):
-        """The left fork is there already; with a refusal it is put back, and all begins anew."""
+        """Takes the right fork while holding the left one; if refused, puts the left one back and
+        starts again."""
         asked = time.monotonic()
         token = await philosopher.lock(philosopher.right)
         if isinstance(token, str):
@@ -136,7 +137,7 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
             self.assertIsInstance(token, int)
             philosopher.meals.append(token)
             for other, meals in zip(neighbours, before):
-                # One that it had asked for before, and one that this client has not read of.
+                # A meal that it had requested before, and one whose reply this client has not read.
                 since = [meal for meal in other.meals[meals:] if meal < token]
                 self.assertLessEqual(len(since), 2, "nobody starves")
             await asyncio.sleep(0.001)

@@ -1,5 +1,5 @@
 // Prints the table of malformed frames for tests in other languages: name, bytes and error in
-// hexadecimal, and "before-auth" if it holds only then, separated by tabs; one line a frame.
+// hexadecimal, and "before-auth" for frames that are wrong only then; tab-separated, one per line.
 
 #include <iostream>
 #include <string>

@@ -1,4 +1,4 @@
-"""What Prometheus makes of the metrics, with Debian's Prometheus."""
+"""Debian's Prometheus reads the metrics and evaluates the rules."""
 
 import json
 import pathlib
@@ -25,7 +25,7 @@ def promtool(*arguments, **options):
 
 
 def values_of(page):
-    """Each sample of a page by its name with labels."""
+    """Each sample of a page, by its name with labels."""
     lines = [line for line in page.decode().splitlines() if not line.startswith("#")]
     return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
 
@@ -41,7 +41,7 @@ class WithServer(unittest.TestCase):
     echoes = 0
 
     def newest_page(self):
-        """One that was made after this call: on a busy machine an older one is given again."""
+        """A page that was made after this call: on a busy machine an older one may be reused."""
         self.own.ask("ECHO", "x")
         self.echoes += 1
         give_up = time.monotonic() + 20
@@ -254,7 +254,7 @@ class RealPrometheus(WithServer):
         self.eventually(lambda: all(rule["health"] == "ok" for group in
                                     self.query("rules")["groups"] for rule in group["rules"]))
         self.assertEqual(len(rules), RULES.read_text().count("- alert:"))
-        # More connections than allowed, so this one is about to fire.
+        # There are more connections than allowed, so this alert is about to fire.
         self.eventually(lambda: [alert for alert in self.query("alerts")["alerts"] if
                                  alert["labels"]["alertname"] == "FairlockConnectionsNearlyFull"])
 

@@ -1,4 +1,4 @@
-"""Strangers on the port: whatever they send, they get an error, are closed, and cost little."""
+"""Whatever strangers send to the port, they get an error, are disconnected, and cost little."""
 
 import os
 import subprocess
@@ -8,12 +8,12 @@ from own_server import IS_MEASURED, Server
 import resp
 
 FRAMES_MIN = 60
-# A frame longer than this is cut near its ends and at some places between.
+# A longer frame is cut near its ends and at some places between.
 SHORT_BYTES = 300
 CUTS_AT_ENDS = 40
 CUTS_BETWEEN = 20
 HELD_BYTES_MAX = 64 * 1024
-# What holding a byte costs, rounded up as allocators do.
+# The memory that a buffered byte costs, with the rounding of allocators.
 COST_OF_A_BYTE_MAX = 1.25
 AT_ONCE = 400
 
@@ -43,7 +43,7 @@ def malformed_frames():
 
 
 def send(connection, data):
-    """What the server does not read any more need not arrive."""
+    """Data that the server no longer reads need not arrive."""
     try:
         connection.send(data)
     except (BrokenPipeError, ConnectionResetError):
@@ -62,7 +62,7 @@ class Strangers(unittest.TestCase):
         return int(counts["total_commands_processed"])
 
     def all_cut(self, data, cuts):
-        """A connection for each cut, to which both parts were sent, apart from each other."""
+        """A connection for each cut; both parts were sent to it separately."""
         connections = [self.server.connect() for _ in cuts]
         for connection, cut in zip(connections, cuts):
             send(connection, data[:cut])
@@ -103,7 +103,7 @@ class Strangers(unittest.TestCase):
         print(f"{len(frames)} malformed frames, {tried} connections")
 
     def held_bytes(self, data):
-        """What a connection costs more when it has sent this."""
+        """The additional memory of a connection that has sent this."""
         connections = [self.server.connect() for _ in range(AT_ONCE)]
         self.own.settle()
         before = self.server.resident_bytes()
@@ -161,7 +161,7 @@ class Strangers(unittest.TestCase):
                 name = f"{head[:20]}, cut at {cut}"
                 self.check_refused(
                     connection, "ERR Protocol error: HTTP request; this port speaks RESP", name)
-            # Our own were two to settle, twice, and the two that ask.
+            # Ours were two to settle, twice, and the request for the count.
             self.assertEqual(self.commands_processed() - before, 5)
         self.assertEqual(self.own.ask("LOCKED", "http"), 0)
 

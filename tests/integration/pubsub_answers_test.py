@@ -1,4 +1,5 @@
-"""Channels of Redis beside those of fairlockd: the same requests, the same bytes to everybody."""
+"""The channels of Redis beside those of fairlockd: the same requests give all clients the same
+bytes."""
 
 import random
 import re
@@ -8,7 +9,7 @@ from own_redis import REDIS, Redis
 from own_server import Server
 from resp import request
 
-# Who sends what. After each line, all connections of a paragraph are read.
+# Which connection sends what. After each line, all connections of a paragraph are read.
 SAME = r"""
 a: SUBSCRIBE
 a: SUBSCRIBE c
@@ -172,10 +173,10 @@ a: CONFIG GET notify-keyspace-events
 
 TIME_AND_ADDRESS = re.compile(rb"^\+\d{10}\.\d{6} \[(\d+) 127\.0\.0\.1:\d+\]")
 
-# What the server is differs.
+# These identify the server, so the replies differ.
 DIFFERENT = {"HELLO 3", "HELLO 2"}
 
-# What a monitor sees of these, which are sent on another connection.
+# What a monitor sees of these requests, which another connection sends.
 SEEN = r"""
 PING "a\"b\\\n\r\t\a\b\x00\xff'" \xc3
 ping
@@ -229,7 +230,7 @@ LETTERS = "Ag$lshzxeKEtmdn"
 
 
 def settle(connection, replies):
-    """All that came, up to the answer to a PING, whose form says whether it is subscribed."""
+    """All bytes up to the reply to a PING, whose form shows if the connection is subscribed."""
     end = b"$6\r\nsettle\r\n"
     connection.send(b"PING settle\r\n")
     data = b""
@@ -266,7 +267,7 @@ def play(server, paragraph):
 
 
 def monitored(server):
-    """What a monitor sees, with times and addresses left out."""
+    """What a monitor sees, without times and addresses."""
     with server.connect() as monitor, server.connect() as other:
         assert monitor.ask("MONITOR") == "OK"
         other.send(SEEN.strip().replace("\n", "\r\n").encode() + b"\r\nECHO end\r\n")
@@ -308,7 +309,7 @@ class SameBytes(unittest.TestCase):
     def test_the_letters_of_notify_keyspace_events(self):
         chance = random.Random(1)
         texts = ["".join(chance.choices(LETTERS, k=chance.randint(0, 16))) for _ in range(300)]
-        # Nearly all of them make A.
+        # Nearly all of these include everything that A stands for.
         texts += ["".join(chance.sample(LETTERS[1:], chance.randint(8, 14))) for _ in range(300)]
         setting = "notify-keyspace-events"
         with self.redis.connect() as theirs, self.server.connect() as ours:

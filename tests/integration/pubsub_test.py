@@ -1,4 +1,4 @@
-"""Channels as an application uses them, with redis-py and with what is on the wire."""
+"""Channels as an application uses them, with redis-py and as bytes on the wire."""
 
 import json
 import multiprocessing
@@ -14,13 +14,13 @@ from resp import Connection, request
 PAIRS = 50_000  # a LOCK and an UNLOCK each: 100,000 events
 PAIRS_AT_ONCE = 500
 READERS = 3
-LAG_MAX = 5000  # events that were published and not yet read: about 1 MB
+LAG_MAX = 5000  # published events that are not read yet: about 1 MB
 PING_P99_MS_MAX = 50
 GRANTED_TOKEN = re.compile(rb'"event":"granted"[^}]*"token":(\d+),')
 
 
 def next_message(subscription):
-    """The next one that is no confirmation."""
+    """The next message that is not a confirmation."""
     give_up = time.monotonic() + 10
     while time.monotonic() < give_up:
         message = subscription.get_message(timeout=1)
@@ -141,7 +141,7 @@ class Wire(unittest.TestCase):
 
 
 def read_events(port, is_ready, seen, number):
-    """Subscribes, and counts in seen[number] what came; in a process of its own."""
+    """Subscribes, and counts the messages in seen[number]; runs in its own process."""
     with Connection.to(("127.0.0.1", port)) as connection:
         connection.ask("PSUBSCRIBE", "__lock@0__:*")
         is_ready.wait()
@@ -194,7 +194,7 @@ class SlowSubscriber(unittest.TestCase):
             time.sleep(0.0005)
             self.assertLess(begin, give_up)
         self.assertEqual(list(seen), [2 * PAIRS] * READERS)
-        # It has got the beginning of all, without a gap, and then the end.
+        # It has received the first part without a gap, and then the end of the connection.
         tokens = [int(token) for token in GRANTED_TOKEN.findall(slow.rest())]
         self.assertLess(len(tokens), PAIRS)
         self.assertEqual(tokens, list(range(tokens[0], tokens[0] + len(tokens))))

@@ -1,4 +1,5 @@
-"""While many wait for a sync that should be quick, the server polls for its end; not for long."""
+"""While many clients wait for a sync that should be quick, the server polls for its end, for a
+bounded time."""
 
 import os
 import time
@@ -10,7 +11,7 @@ from resp import request
 
 CLIENTS = 20
 PINGS = 1000
-# Polling at each turn would take twice that.
+# Polling in each turn would take twice that.
 SECONDS_OF_TURN = 150e-6
 
 
@@ -51,7 +52,7 @@ class QuickDisk(unittest.TestCase):
         self.stopped.touch()
         for number, client in enumerate(clients):
             client.send(request("LOCK", f"key {number}", "o"))
-        # While nothing else happens, and then in each turn of the loop.
+        # First the loop is idle, and then it is busy in each turn.
         time.sleep(PINGS * SECONDS_OF_TURN * 2)
         self.await_locks(looker, 4 * CLIENTS)
         for _ in range(PINGS):

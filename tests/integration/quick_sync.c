@@ -1,5 +1,5 @@
-// Preloaded into a server, makes its disk as quick as none, and lets a test stop it: while the file
-// named by STOPPED_DISK exists, no fdatasync ends.
+// Preloaded into a server: fdatasync returns at once, except that a test can stop the disk: while
+// the file named by STOPPED_DISK exists, no fdatasync returns.
 #include <stdlib.h>
 #include <unistd.h>
 

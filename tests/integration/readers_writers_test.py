@@ -1,4 +1,4 @@
-"""Readers that never cease, and a writer among them."""
+"""An endless stream of readers, and a writer among them."""
 
 import asyncio
 import itertools
@@ -12,12 +12,12 @@ READERS_EVERY_S = 0.005
 READ_S = 0.050
 WRITERS = 20
 WRITE_S = 0.005
-# How late the test itself may be on a machine that does other things.
+# How late the test itself may be on a busy machine.
 SLACK_S = 0.250
 
 
 class Connection:
-    """Asks for integers, without blocking the others."""
+    """Sends requests with integer replies, without blocking other tasks."""
 
     def __init__(self, reader, writer):
         self.reader = reader
@@ -51,7 +51,7 @@ class Reader:
 
 
 class Readers:
-    """One comes every few milliseconds, so that there are always some."""
+    """A new reader comes every few milliseconds, so that there is always one."""
 
     def __init__(self, server):
         self.server = server
@@ -80,10 +80,10 @@ class Readers:
 
 
 class Write:
-    """One writer's way through the line."""
+    """One writer's way through the queue."""
 
     def __init__(self):
-        self.ahead = []       # readers that held when it had its place
+        self.ahead = []       # readers that held the lock when it got its place
         self.asked_at = 0.0
         self.placed_at = 0.0
         self.granted_at = 0.0
@@ -118,7 +118,7 @@ async def write(server, watcher, readers, number):
 
 
 async def waiting(server):
-    """The owners in line."""
+    """The owners in the queue."""
     with server.connect() as asking:
         places = asking.ask("QUEUE", "doc", "COUNT", 1000)
     return [dict(zip(place[::2], place[1::2]))[b"owner"].decode() for place in places]
@@ -162,7 +162,7 @@ class ReadersAndWriters(unittest.TestCase):
             self.assertEqual(asyncio.run(self.count_gaps(server)), 0)
 
     async def count_gaps(self, server):
-        """How often an observer finds no holder."""
+        """Counts how often an observer finds no holder."""
         readers = Readers(server)
         stream = asyncio.create_task(readers.stream())
         watcher = await Connection.to(server)

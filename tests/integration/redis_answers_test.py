@@ -1,4 +1,4 @@
-"""Redis beside fairlockd: the same requests, the same bytes back."""
+"""Redis beside fairlockd: the same requests give the same bytes."""
 
 import re
 import time
@@ -8,7 +8,7 @@ from own_redis import REDIS, Redis
 from own_server import Server
 import resp
 
-# Each line is sent to both, on one connection after the other lines of its paragraph.
+# Each line is sent to both servers, on one connection for all lines of a paragraph.
 SAME = r"""
 PING
 PING a
@@ -205,9 +205,9 @@ QUIT
 QUIT a b
 """
 
-# What Redis has and a lock server has not, or has otherwise.
+# Requests whose replies must differ from those of Redis.
 DIFFERENT = {
-    # Its tips for proxies, and that no script may call it.
+    # Redis adds tips for proxies, and that no script may call it.
     "COMMAND INFO ping echo time",
     # It cannot be as it was without a password.
     "HELLO 3 AUTH default x SETNAME ab",
@@ -271,10 +271,10 @@ def read_quietly(connection, end):
 
 
 def answers(server, paragraph):
-    """The bytes that come back for each line."""
+    """The bytes of the reply to each line."""
     with server.connect() as connection:
         for line in paragraph:
-            # An ECHO after it shows where the answer ends.
+            # An ECHO after it shows where the reply ends.
             connection.send(line.encode() + b"\r\nECHO behind:" + b"\r\n")
             end = b"$7\r\nbehind:\r\n"
             data = read_quietly(connection, end)
@@ -315,7 +315,7 @@ class SameBytes(unittest.TestCase):
         fields = r"calls=\d+,usec=\d+,usec_per_call=\d+\.\d\d,rejected_calls=\d+,failed_calls=\d+"
         for line in filter(lambda line: line.startswith("cmdstat_"), commands):
             self.assertRegex(line, rf"^cmdstat_[a-z_|]+:{fields}$")
-        # Of INFO and CONFIG RESETSTAT themselves Redis counts what has ended.
+        # For INFO and CONFIG RESETSTAT themselves, Redis counts only completed calls.
         kept = sorted(re.sub(r"usec=\d+,usec_per_call=[\d.]+,", "", line) for line in commands
                       if not line.startswith(("cmdstat_info", "cmdstat_config|resetstat")))
         return errors, total.group(), kept
@@ -326,7 +326,7 @@ class SameBytes(unittest.TestCase):
                 self.assertEqual(ours, theirs)
 
     def client_fields(self, server):
-        """What CLIENT INFO says of its own request, alone and before others."""
+        """What CLIENT INFO says about its own request, alone and before others."""
         found = []
         with server.connect() as connection:
             for behind in (0, 1, 100):

@@ -1,4 +1,4 @@
-"""redis-cli as its users run it."""
+"""Runs redis-cli as its users do."""
 
 import subprocess
 
@@ -10,13 +10,13 @@ class RedisCli:
         self.words = ["redis-cli", "-h", "127.0.0.1", "-p", str(server.port)]
 
     def run(self, *words, typed=None):
-        """What it prints, without the line end."""
+        """Its output, without the line end."""
         done = subprocess.run([*self.words, *words], input=typed, capture_output=True, text=True,
                               timeout=20, check=False)
         return done.stdout.rstrip("\n")
 
     def start(self, *words, typed=None):
-        """A process that runs on; it is told `typed` and then nothing more."""
+        """Starts it with `typed` as its whole input, and returns the running process."""
         process = subprocess.Popen([*self.words, *words], text=True, stdout=subprocess.PIPE,
                                    stdin=subprocess.PIPE if typed else subprocess.DEVNULL)
         if typed:

@@ -1,4 +1,4 @@
-"""redis-cli on a terminal: what it completes and explains comes from the server's own table."""
+"""redis-cli on a terminal: its completion and hints come from the server's own table."""
 
 import unittest
 
@@ -16,8 +16,8 @@ class Help(unittest.TestCase):
         self.terminal = self.start()
 
     def start(self, *options):
-        """redis-cli, ready to be typed to."""
-        home = {"HOME": str(self.server.directory)}  # neither history nor preferences of others
+        """redis-cli, ready for input."""
+        home = {"HOME": str(self.server.directory)}  # neither history nor preferences of the tester
         address = ("-h", "127.0.0.1", "-p", str(self.server.port))
         terminal = self.enterContext(
             Terminal("redis-cli", *address, *options, environment=home))
@@ -61,7 +61,7 @@ class Help(unittest.TestCase):
     def test_a_lock_is_taken_by_typing(self):
         self.terminal.type("LOCK k w\r")
         self.terminal.wait_for("(integer) ")
-        # What is typed before the next prompt is there is lost.
+        # Input that is typed before the next prompt appears is lost.
         self.terminal.wait_for(f"\n{self.prompt}")
         self.terminal.type("LOCKED k w\r")
         self.terminal.wait_for("(integer) 1")

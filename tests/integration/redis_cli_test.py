@@ -1,4 +1,4 @@
-"""Locks by hand: real redis-cli processes wait in line."""
+"""Locks by hand: real redis-cli processes wait in a queue."""
 
 import random
 import signal
@@ -130,7 +130,8 @@ class Line(unittest.TestCase):
         dead = set(chance.sample(line, KILLED_BEFORE))
         self.kill(dead)
         line = self.wait_for_line_of(WORKERS - KILLED_BEFORE)
-        # The others wait still when the line begins to move, most of them also when they die.
+        # The others still wait when the queue begins to move, and most of them still wait when they
+        # die.
         dying = set(chance.sample(line[30:], KILLED_DURING))
         self.assertEqual(self.own.ask("UNLOCK", "key", "holder"), 1)
         self.kill(dying)

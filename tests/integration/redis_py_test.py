@@ -1,4 +1,4 @@
-"""redis-py, Debian's, as an application uses it."""
+"""Debian's redis-py, as an application uses it."""
 
 import pathlib
 import threading
@@ -80,7 +80,7 @@ class RedisPy(unittest.TestCase):
         give_up = time.monotonic() + 10
         while holder.execute_command("POSITION", "k", "you") is not None:
             self.assertLess(time.monotonic(), give_up)
-        # Its next request goes over a new connection.
+        # Its next request uses a new connection.
         self.assertIsNone(impatient.execute_command("LOCK", "k", "you"))
 
     def test_errors_are_the_errors_of_the_library(self):
@@ -148,7 +148,8 @@ class Contention(unittest.TestCase):
     def test_fifty_threads_take_turns(self):
         with Server() as server:
             inside, entered, failures = [], [], []
-            # They wait for each other outside, so that all of them compete from the first round.
+            # They wait for each other outside the server, so that all of them compete from the
+            # first round.
             together = threading.Barrier(THREADS)
 
             def work(number):

@@ -1,4 +1,4 @@
-"""Random commands of Redis on keys and values: redis-server and fairlockd answer alike."""
+"""Random Redis commands on keys and values: redis-server and fairlockd give the same replies."""
 
 import random
 import time
@@ -18,7 +18,7 @@ MILLISECONDS = ["100000", "1000000", "0", "-5", "x"]
 # One far in the future, one in the past.
 UNIX_SECONDS = ["1", "0", "-1", "x"]
 
-# Answers in time that has passed a little further on one of the two.
+# Tolerances of replies that depend on time, which may have advanced further on one server.
 TIMES = {"TTL": 1, "PTTL": 2000, "EXPIRETIME": 1, "PEXPIRETIME": 2000}
 
 RELEASE = ("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) "
@@ -100,7 +100,7 @@ class Generator:
 
 
 def ask(connection, command):
-    # So that an end that is compared with an earlier one of the same length is later on both.
+    # Ensures that an expiry compared with an earlier one of the same length is later on both.
     if command[0] == "EXEC" or {"GT", "LT"} & set(command):
         time.sleep(0.002)
     reply = connection.ask(*command)
@@ -110,7 +110,7 @@ def ask(connection, command):
 
 
 def is_alike(queued, ours, theirs):
-    """Of EXEC each by its own command."""
+    """For EXEC, compares each reply by its own command."""
     if isinstance(ours, list) and isinstance(theirs, list) and queued is not None:
         return len(ours) == len(theirs) and all(
             is_alike_one(*each) for each in zip(queued, ours, theirs, strict=True))
@@ -121,7 +121,7 @@ def is_alike_one(command, ours, theirs):
     if command[0] == "KEYS" and isinstance(ours, list) and isinstance(theirs, list):
         return sorted(ours) == sorted(theirs)
     if command[0] == "DBSIZE" and isinstance(ours, int) and isinstance(theirs, int):
-        # Redis counts what is over until it comes across it.
+        # Redis counts expired keys until it comes across them.
         return ours <= theirs
     leeway = TIMES.get(command[0], 0)
     if leeway and isinstance(ours, int) and isinstance(theirs, int) and theirs > 0:

@@ -1,4 +1,4 @@
-"""A client that shows what is on the wire: requests as words or bytes, replies by their types."""
+"""A client that shows the wire format: requests as words or bytes, replies by their types."""
 
 import socket
 
@@ -65,7 +65,7 @@ class Connection:
         return self.reply()
 
     def settle(self):
-        """Returns when the server has done what others have sent to it before."""
+        """Returns when the server has processed what others sent to it before."""
         for _ in range(2):
             assert self.ask("PING") == "PONG"
 
@@ -88,7 +88,7 @@ class Connection:
         raise AssertionError(f"not a reply: {kind + rest}")
 
     def map(self):
-        """A reply that is a map, also where RESP2 makes it a flat array."""
+        """A map reply, even if RESP2 makes it a flat array."""
         reply = self.reply()
         return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))
 
@@ -97,7 +97,7 @@ class Connection:
         return self.map()
 
     def has_ended(self):
-        """True: the server closes without another byte. Waits for what comes first."""
+        """Returns True if the server closes without another byte. Waits for either."""
         try:
             return not self.buffer and self.socket.recv(1) == b""
         except ConnectionResetError:

@@ -1,4 +1,4 @@
-"""A fleet of jobs that never block: each asks for the same lock again and again, every 50 ms."""
+"""A fleet of jobs that never block: each asks for the same lock every 50 ms."""
 
 import heapq
 import itertools
@@ -15,14 +15,14 @@ KEEP_MS = 1000
 
 
 class Job:
-    """One owner, on a connection of its own."""
+    """One owner, on its own connection."""
 
     def __init__(self, name, connection):
         self.name = name
         self.connection = connection
-        self.asked = None         # which of all it was by its first question
+        self.asked = None         # its rank in the order of first requests
         self.granted_at = None
-        self.late_rounds = 0      # questions that were denied although its turn had come
+        self.late_rounds = 0      # requests that were denied although its turn had come
 
 
 class Fleet:
@@ -69,7 +69,7 @@ class Fleet:
         self.plan(now + HOLD_S, self.release, job)
 
     def is_its_turn(self, job):
-        """The lock is free, and all clients that first asked before it have been served."""
+        """Whether the lock is free, and all jobs that first asked before it have been served."""
         return self.released_at is not None and job.asked == len(self.served)
 
     def release(self, job, now):
@@ -77,7 +77,7 @@ class Fleet:
         self.released_at = now
 
     def inversions(self):
-        """Pairs of which the later one to ask was the earlier one to be served."""
+        """Counts pairs of which the later one to ask was served first."""
         order = [job.asked for job in self.served]
         return sum(a > b for a, b in itertools.combinations(order, 2))
 
@@ -100,7 +100,7 @@ class RetryingFleet(unittest.TestCase):
     def test_with_keep_all_are_served_in_the_order_of_their_first_question(self):
         fleet = self.run_fleet("KEEP", KEEP_MS)
         self.assertEqual(fleet.inversions(), 0)
-        # Its first question after its turn has come is granted.
+        # Its first request after its turn has come is granted.
         self.assertEqual(max(job.late_rounds for job in fleet.jobs), 0)
 
     def test_without_keep_they_pass_one_another(self):

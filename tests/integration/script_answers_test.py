@@ -1,4 +1,4 @@
-"""Redis beside the scripts of fairlock: the same script, the same bytes back."""
+"""Redis beside the scripts of fairlock: the same script gives the same bytes."""
 
 import os
 import pathlib
@@ -8,13 +8,13 @@ import unittest
 from own_redis import REDIS, Redis
 import resp
 
-# A script a line; '#' begins a heading.
+# One script per line; '#' begins a heading.
 SCRIPTS = [line for line in pathlib.Path(__file__).with_name("script_answers.txt").read_text(
     encoding="utf-8").split("\n") if line and not line.startswith("#")]
 KEYS = ("k1", "k2")
 ARGV = ("v", "100", "", b"\x00\xff\r\n")
 
-# After each script: it shows where the answer ends.
+# Sent after each script: shows where the reply ends.
 BEHIND = resp.request("ECHO", "behind")
 END = b"$6\r\nbehind\r\n"
 
@@ -35,7 +35,7 @@ def answer_of_redis(connection, script):
 
 
 class Console:
-    """Runs scripts without a server. Use it in a with statement."""
+    """Runs scripts without a server. Used in a with statement."""
 
     def __enter__(self):
         self.process = subprocess.Popen([os.environ["SCRIPT_CONSOLE"]], stdin=subprocess.PIPE,

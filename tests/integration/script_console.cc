@@ -1,5 +1,5 @@
-// Answers ECHO and EVAL, one request after the other, from the standard input to the
-// standard output: scripts on a map of keys, without a server.
+// Answers ECHO and EVAL requests from the standard input on the standard output: runs scripts on a
+// map of keys, without a server.
 
 #include <charconv>
 #include <iostream>
@@ -14,7 +14,7 @@ using namespace fairlock;  // NOLINT(google-build-using-namespace)
 
 class Console {
  public:
-  // False: there are no more requests.
+  // Returns false if there are no more requests.
   bool AnswerNext();
 
  private:

@@ -1,4 +1,4 @@
-"""However a script spends its time, others wait for script_time and little more."""
+"""However a script spends its time, other clients wait only slightly longer than script_time."""
 
 import threading
 import time
@@ -8,10 +8,10 @@ from own_server import IS_MEASURED, Server
 import resp
 
 SCRIPT_TIME_MS = 100
-# Beyond it: the command or the instructions that were under way, and the end of the script.
+# Beyond script_time: the command or the instructions in progress, and the end of the script.
 SLACK_MS = 50
 LOCKS = 300_000
-# Other programs use the processor too, and take it away at times: the best of some attempts counts.
+# Other programs use the processor too, so the best of some attempts counts.
 ATTEMPTS = 5
 
 # Each would run for ever. Database 3 is empty, and LOCKS locks are in database 0.
@@ -46,7 +46,7 @@ SCRIPTS = {
 
 
 def fill(connection):
-    """Locks in the database that is selected."""
+    """Takes locks in the selected database."""
     batch = 5_000
     for begin in range(0, LOCKS, batch):
         connection.send(b"".join(resp.request("SET", f"k{i}", "v", "PX", 3_600_000)
@@ -56,7 +56,7 @@ def fill(connection):
 
 
 class Pings:
-    """Another connection, which asks again and again. Use it in a with statement."""
+    """Another connection, which sends PINGs repeatedly. Used in a with statement."""
 
     def __init__(self, server):
         self.connection = server.connect()
@@ -105,7 +105,7 @@ class ScriptTime(unittest.TestCase):
                         longest.append(longest_ping_ms(server, script))
                         if longest[-1] <= SCRIPT_TIME_MS + SLACK_MS:
                             break
-                        # Far beyond, the next attempt will say the same.
+                        # Far beyond the bound, further attempts would give the same result.
                         if longest[-1] > 10 * SCRIPT_TIME_MS:
                             break
                     print(f"{name}: {', '.join(f'{ms:.0f}' for ms in longest)} ms", flush=True)

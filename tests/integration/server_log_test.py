@@ -1,4 +1,4 @@
-"""The log: where it goes, what it says, and that clients do not wait for it."""
+"""The log: where it is written, what it says, and that clients do not wait for it."""
 
 import os
 import time
@@ -15,7 +15,7 @@ class Logging(unittest.TestCase):
         return self.enterContext(SocketServer(*options, **settings))
 
     def start_with_unread_log(self):
-        """A server with more to say than its pipe (64 KiB) and its queue hold, and the end of the
+        """A server with more to log than its pipe (64 KiB) and its queue hold, and the end of the
         pipe that nobody reads yet."""
         reading, writing = os.pipe()
         server = self.start("--log-level", "debug", stderr=writing)
@@ -98,7 +98,7 @@ class Logging(unittest.TestCase):
             except BlockingIOError:
                 time.sleep(0.01)
         os.close(reading)
-        # That the reader is gone altogether is no reason to end either.
+        # The server does not end either when the reader has gone altogether.
         with server.connect_unix() as client:
             self.assertEqual(client.ask("PING"), "PONG")
         self.assertEqual(server.stop(), 0)

@@ -1,4 +1,4 @@
-"""Options from outside: the file, the command line, CONFIG SET, and what is said of wrong ones."""
+"""Options from outside: the file, the command line, CONFIG SET, and the errors about wrong ones."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""A fairlockd of one's own, with what tests of sockets, signals and the log need beside it."""
+"""A fairlockd with helpers for tests of sockets, signals and the log."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import resp
 
 
 class SocketServer(own_server.Server):
-    """`process_settings` are those of subprocess.Popen. It need not end in good order."""
+    """`process_settings` are those of subprocess.Popen. The server need not end by a clean stop."""
 
     def __init__(self, *options, unix_socket=None, **process_settings):
         super().__init__(*options)
@@ -45,7 +45,7 @@ class SocketServer(own_server.Server):
         return self.process.wait(own_server.STOP_SECONDS_MAX)
 
     def info(self, field):
-        """A number of INFO, asked on a connection of its own."""
+        """A number from INFO, requested on a separate connection."""
         with self.connect_unix() as asking:
             for line in asking.ask("INFO").decode().splitlines():
                 name, _, value = line.partition(":")
@@ -59,12 +59,12 @@ class SocketServer(own_server.Server):
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def descriptors(self):
-        """How many are open."""
+        """How many descriptors are open."""
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
 
 def wait_until(condition, what, seconds_max=20):
-    """Polls until condition() is true, and returns what it gave."""
+    """Polls until condition() is true, and returns its value."""
     give_up = time.monotonic() + seconds_max
     while time.monotonic() < give_up:
         outcome = condition()
@@ -75,12 +75,12 @@ def wait_until(condition, what, seconds_max=20):
 
 
 def is_silent(connection, seconds=0.2):
-    """Nothing comes for so long, the end of the connection included."""
+    """Whether nothing arrives for that long, not even the end of the connection."""
     return not connection.buffer and not select.select([connection.socket], [], [], seconds)[0]
 
 
 def take(connection, size):
-    """The next bytes, whatever they are."""
+    """The next bytes, unparsed."""
     while len(connection.buffer) < size:
         data = connection.socket.recv(1 << 16)
         if not data:
@@ -91,7 +91,8 @@ def take(connection, size):
 
 
 def send_until_full(connection, data, bytes_max):
-    """Sends `data` again and again until nothing is taken for half a second; how much was sent."""
+    """Sends `data` repeatedly until nothing is accepted for half a second; returns how much was
+    sent."""
     connection.socket.setblocking(False)
     sent = 0
     quiet_since = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a person with nc, a slow reader and a client of RESP3 see of the server."""
+"""What a person with nc, a slow reader and a RESP3 client see of the server."""
 
 import stat
 import subprocess
@@ -106,7 +106,7 @@ class Sockets(unittest.TestCase):
 class SlowReader(unittest.TestCase):
 
     def test_who_does_not_read_is_no_longer_read(self):
-        """Its replies pile up to a bound; when it reads again it gets every one of them."""
+        """Its replies are buffered up to a limit; when it reads again it gets every one of them."""
         with Server() as server, server.connect() as own, server.connect() as slow:
             before = server.resident_bytes()
             payload = b"x" * 10_000
@@ -130,7 +130,7 @@ class SlowReader(unittest.TestCase):
                 print(f"a reader that does not read costs {grown / 1024:.0f} KB")
                 self.assertLess(grown, 20 * MEGABYTE)
             slow.socket.settimeout(20)
-            # The last request is perhaps not sent as a whole: read first, so that it can be.
+            # The last request may be sent only in part: reading first lets the rest follow.
             for _ in range(asked - 1):
                 self.assertEqual(slow.reply(), payload)
             slow.send(pending)

@@ -1,5 +1,5 @@
-// Preloaded into a server, lets a test step the date of its machine: the file named by CLOCK_OFFSET
-// holds the seconds to add. Clocks other than the date are left alone.
+// Preloaded into a server, lets a test step its wall clock: the file named by CLOCK_OFFSET has the
+// seconds to add. Other clocks are unchanged.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

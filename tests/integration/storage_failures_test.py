@@ -1,4 +1,4 @@
-"""What clients see while the disk is slow, full or broken. The disk's answers are strace's."""
+"""What clients see while the disk is slow, full or broken. strace injects the disk's results."""
 
 import concurrent.futures
 import itertools
@@ -16,10 +16,10 @@ from kept_server import KeptServer
 from resp import Ended, request
 from traced_server import Traced, can_trace, injected
 
-# DISK_FAULTS=200 lets each of the first 200 calls fail; by itself a few do.
+# DISK_FAULTS=200 makes each of the first 200 calls fail; the default is a few of them.
 FAILING_CALLS = range(1, int(os.environ.get("DISK_FAULTS", "0")) + 1)
 SLOW_SECONDS = 1.0
-# A part of that: the machine may be slow too, but only in one direction.
+# With a tolerance, because the measured time may begin a little late.
 HELD_SECONDS = 0.8 * SLOW_SECONDS
 
 
@@ -54,7 +54,7 @@ class SlowDisk(unittest.TestCase):
         self.assertIn(b'"granted"', listener.reply()[2])
 
     def ask_http(self, path):
-        """The answer, and when it came."""
+        """Returns the answer, and when it came."""
         url = f"http://127.0.0.1:{self.http_port}{path}"
         with urllib.request.urlopen(url, timeout=20) as answer:
             return answer.read(), time.monotonic()
@@ -87,14 +87,14 @@ class SlowDisk(unittest.TestCase):
         dying.send(request("LOCK", "key", "a"))
         waiter.settle()
         waiter.send(request("LOCK", "key", "b", "WAIT", "20s"))
-        # A reset, so that the end is seen before the reply is written.
+        # Closes with a reset, so that the server sees the end before it writes the reply.
         dying.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         dying.close()
         self.assertGreater(waiter.reply(), 0)
         self.assert_kept_by("b")
 
     def test_a_grant_whose_waiter_has_closed_meanwhile_is_passed_on(self):
-        # By closing, or by ending its input: a waiter that does either has left the queue.
+        # A waiter that closes its connection, or only ends its input, has left the queue.
         leaves = {"key": socket.socket.close,
                   "other": lambda leaving: leaving.shutdown(socket.SHUT_WR)}
         holder = self.client()
@@ -154,7 +154,7 @@ class FullDisk(unittest.TestCase):
         self.assertTrue(refused.startswith("STORAGE the disk has less room"), refused)
         self.assertEqual(client.ask("RENEW", "a", "o"), 1)
         self.assertEqual(client.ask("UNLOCK", "b", "o"), 1)
-        # What its holder has already is not new: also a session is bound anew.
+        # A repeated LOCK of its holder is not new, even if it binds the session again.
         self.assertEqual(client.ask("LOCK", "a", "o", "EX", "60"), token)
         with server.connect() as again:
             self.assertEqual(again.ask("LOCK", "s", "o", "SESSION", "GRACE", "60s"), session)
@@ -178,7 +178,7 @@ class FullDisk(unittest.TestCase):
 class BrokenDisk(unittest.TestCase):
 
     def check(self, durability, fault, times):
-        """Load until the disk fails; then the end must be the documented one, and nothing lost."""
+        """Load until the disk fails; then the server must end as documented, with nothing lost."""
         server = Traced("--durability", durability, "--flush-interval", "5ms")
         self.enterContext(server)
         cycles = Cycles(server, seed=3)
@@ -186,7 +186,8 @@ class BrokenDisk(unittest.TestCase):
             server.kill()
             server.wrapper = injected(f"{fault}:error=EIO:when={when}")
             if fault != "fdatasync":
-                # Of the database alone: the journal's log is one of these, as numbers only rise.
+                # Only of the database: the journal's log is not among these, because its numbers
+                # only increase.
                 logs = sorted((server.data / "db").glob("*.log"))
                 newest = int(logs[-1].stem) if logs else 0
                 server.wrapper += [word for number in range(newest, newest + 100)
@@ -213,7 +214,7 @@ class BrokenDisk(unittest.TestCase):
 
     def test_a_failed_write_does_too(self):
         self.check("async", "write", FAILING_CALLS or (1, 4, 30))
-        # What is synced goes to its place in space that was written before.
+        # Synced data goes to space that was written before.
         self.check("sync", "pwrite64", FAILING_CALLS or (2, 3, 9))
 
 
@@ -281,7 +282,8 @@ class FilledDisk(unittest.TestCase):
             self.assert_all_is_there()
 
     def start_with_more_room(self):
-        """A start writes what the log holds once more; so small a guard may not keep that free."""
+        """A start writes the content of the log once more; this guard is too small to keep space
+        for that."""
         server = self.server
         server.start_process()
         try:

@@ -1,4 +1,4 @@
-"""fairlockd under systemd: what it is given and tells, and what its unit allows."""
+"""fairlockd under systemd: sockets and notifications, and what its unit permits."""
 
 import os
 import pathlib
@@ -82,7 +82,7 @@ class Manager(unittest.TestCase):
         process.send_signal(signal.SIGSTOP)
         self.inbox.settimeout(3 * WATCHDOG_SECONDS)
         with self.assertRaises(TimeoutError):
-            while True:  # what was under way
+            while True:  # what was in progress
                 self.inbox.recv(4096)
         process.send_signal(signal.SIGCONT)
         self.inbox.settimeout(PATIENCE_SECONDS)
@@ -172,7 +172,7 @@ class Unit(unittest.TestCase):
         self.assertIn("\nPersistent=true\n", timer)
         service = (UNITS / "fairlock-backup.service").read_text()
         self.assertIn("\nExecStart=/usr/bin/fairlockctl backup --keep ${KEEP}\n", service)
-        # Where the server may write: its folder of state.
+        # The folders where the server may write.
         self.assertIn("\nStateDirectory=fairlock fairlock/backups\n",
                       (UNITS / "fairlockd.service").read_text())
 

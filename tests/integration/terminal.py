@@ -1,4 +1,4 @@
-"""A program on a terminal of its own: typed to, and read as it draws."""
+"""A program on a pseudo-terminal: accepts typed text, and returns what the program draws."""
 
 import fcntl
 import os
@@ -16,12 +16,13 @@ ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Terminal:
-    """Use it in a with statement: the program is ended at its end."""
+    """Used in a with statement, at whose end the program is ended."""
 
     def __init__(self, *words, environment=None):
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
-            # Before the program looks: without a size it would ask where the cursor is.
+            # Set before the program looks: without a size it would ask for the position of the
+            # cursor.
             size = struct.pack("HHHH", ROWS, COLUMNS, 0, 0)
             fcntl.ioctl(0, termios.TIOCSWINSZ, size)
             os.execvpe(words[0], words, {**os.environ, "TERM": "xterm", **(environment or {})})
@@ -39,16 +40,16 @@ class Terminal:
         os.waitpid(self.pid, 0)
 
     def type(self, text):
-        """Types the text; what was drawn before is forgotten."""
+        """Types the text, and discards what was drawn before."""
         self.drawn = b""
         os.write(self.descriptor, text.encode())
 
     def text(self):
-        """What was drawn since, without colours and movements."""
+        """What has been drawn since, without colours and cursor movements."""
         return ESCAPES.sub(b"", self.drawn).decode(errors="replace")
 
     def wait_for(self, wanted):
-        """Reads on until the text is there, and returns all that was drawn since the typing."""
+        """Reads until the text appears, and returns all that was drawn since the typing."""
         give_up = time.monotonic() + PATIENCE_SECONDS
         while wanted not in self.text():
             left = give_up - time.monotonic()

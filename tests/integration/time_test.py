@@ -1,4 +1,4 @@
-"""Time on a running server: nothing ends early, and little ends late."""
+"""Time on a running server: nothing ends early, and delays are short."""
 
 import random
 import statistics
@@ -20,7 +20,7 @@ class Time(unittest.TestCase):
         self.chance = random.Random(4711)
 
     def check(self, milliseconds, lasted):
-        """`lasted` begins before the request was sent and ends after its end was heard of."""
+        """`lasted` is from before the request was sent until after its end was received."""
         early = [milliseconds / 1000 - seconds for seconds in lasted]
         print(f"{len(lasted)} samples: at most {max(early) * 1000:.3f} ms early, median "
               f"{-statistics.median(early) * 1000:.3f} ms late")

@@ -1,4 +1,4 @@
-"""Clients of others over TLS: redis-cli, redis-py, curl, WebSockets."""
+"""Third-party clients over TLS: redis-cli, redis-py, curl, WebSockets."""
 
 import asyncio
 import http.client
@@ -144,7 +144,7 @@ class Https(TlsCase):
                 context.wrap_socket(plain, server_hostname="localhost") as peer:
             peer.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
             answer = b""
-            while data := peer.recv(65536):  # without that word: an error
+            while data := peer.recv(65536):  # without that option: an error
                 answer += data
         self.assertIn(b" 200 OK\r\n", answer)
 

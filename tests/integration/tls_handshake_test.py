@@ -1,4 +1,4 @@
-"""Which clients complete the TLS handshake and which do not; checked with openssl's client."""
+"""Which clients complete the TLS handshake and which do not, checked with openssl's client."""
 
 import pathlib
 import resource
@@ -28,7 +28,7 @@ class TlsCase(unittest.TestCase):
         return self.enterContext(Server(*self.certificates.options(self.tls_port), *options))
 
     def client(self, *words, typed="PING\r\nQUIT\r\n"):
-        """openssl s_client, which stays until the server closes; what it printed."""
+        """Runs openssl s_client until the server closes; returns its output."""
         done = subprocess.run(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{self.tls_port}", "-ign_eof",
              *map(str, words)],
@@ -66,14 +66,15 @@ class Versions(TlsCase):
         self.serve()
         for version in ("-tls1", "-tls1_1"):
             with self.subTest(version):
-                # Without the level the client would not even offer it.
+                # Without this level the client would not even offer the old version.
                 printed = self.client(version, "-cipher", "ALL:@SECLEVEL=0")
                 self.assertRefused(printed, "alert protocol version|wrong version number")
         self.assertStillServes()
 
     def test_ssl3_is_refused(self):
         self.serve()
-        # A hello of SSL 3.0 with two ciphers of its time; openssl itself speaks it no more.
+        # A client hello of SSL 3.0 with two ciphers of its time; openssl itself no longer speaks
+        # it.
         hello = (b"\x01\x00\x00\x2b\x03\x00" + bytes(32) + b"\x00" + b"\x00\x04\x00\x2f\x00\x0a" +
                  b"\x01\x00")
         with socket.create_connection(("127.0.0.1", self.tls_port)) as peer:
@@ -101,7 +102,7 @@ class Versions(TlsCase):
         asker = self.enterContext(subprocess.Popen(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{self.tls_port}", "-tls1_2"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        asker.stdin.write("R\n")  # which asks for it
+        asker.stdin.write("R\n")  # which requests renegotiation
         asker.stdin.flush()
         watch = threading.Timer(PATIENCE_SECONDS, asker.kill)
         watch.start()
@@ -113,7 +114,7 @@ class Versions(TlsCase):
 
 
 class ServersCertificate(TlsCase):
-    """What a client that looks at it says."""
+    """The error of a client that checks the certificate."""
 
     def look(self, *words):
         authority = self.certificates.authority.certificate
@@ -200,7 +201,7 @@ class ClientsCertificates(TlsCase):
 
 
 class CertificatesOfUsers(TlsCase):
-    """The common name is the user, where the server is told so."""
+    """The common name of the certificate is the user, if the server is configured so."""
 
     RULES = "user worker-1 on +@all ~mine:* owner:worker-1\nuser gone off +@all ~*\n"
 
@@ -260,7 +261,7 @@ class Sessions(TlsCase):
 
 
 class Unfinished(TlsCase):
-    """Peers that begin a handshake and do not end it."""
+    """Peers that begin a handshake and do not finish it."""
 
     HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
@@ -303,7 +304,7 @@ class Unfinished(TlsCase):
             self.assertEqual(plain.ask("PING"), "PONG")
         self.assertStillServes()
         self.assertGreater(time.monotonic() - begun, 0.8, "there was no room before")
-        # Waiting for room costs nothing.
+        # Waiting for a free slot uses no processor time.
         spent = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().split()
         self.assertLess(int(spent[13]) + int(spent[14]), 50, "hundredths of a second")
 
@@ -360,7 +361,7 @@ class WrongPort(TlsCase):
 class Options(TlsCase):
 
     def end_of(self, *options, files_max=4096, status=1):
-        """What a server says that does not start; files_max: its limit of open files."""
+        """The output of a server that cannot start; files_max: its limit of open files."""
         done = subprocess.run(
             [PROGRAM, "--port", "0", "--http-port", "0", "--durability", "none",
              *map(str, options)],
@@ -413,7 +414,7 @@ class Options(TlsCase):
                     ("--tls-auth-clients", "optional", "--http-tls", "yes", *certificate),
                 "tls_cert_file: no port speaks TLS": certificate}.items():
             with self.subTest(wanted):
-                # One port is there, so that TLS is all that is missing.
+                # One port is given, so that only TLS is missing.
                 self.assertIn(wanted, self.end_of("--port", free_port(), *options))
                 self.assertIn(wanted, self.end_of(*options, "--check-config", status=2))
 

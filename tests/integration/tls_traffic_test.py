@@ -12,7 +12,7 @@ from certificates import Certificates, connect
 from own_server import Server, free_port
 import resp
 
-SOON_SECONDS = 1.0  # far below a lease, far above what the machine needs
+SOON_SECONDS = 1.0  # far below a lease, and far above what the machine needs
 
 
 class TlsCase(unittest.TestCase):
@@ -34,7 +34,7 @@ class TlsCase(unittest.TestCase):
 
 
 class RecordByRecord:
-    """A client that makes the bytes of TLS itself, to cut them as it likes."""
+    """A client that makes the TLS bytes itself, so that it can split them anywhere."""
 
     def __init__(self, port, context):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
@@ -57,7 +57,7 @@ class RecordByRecord:
                 self.incoming.write(data)
 
     def sealed(self, data):
-        """The bytes of TLS for the data."""
+        """The TLS bytes for the data."""
         self.tls.write(data)
         return self.outgoing.read()
 
@@ -87,7 +87,7 @@ class Records(TlsCase):
 
     def test_a_record_cut_anywhere(self):
         peer = self.raw()
-        for cut in range(1, 40):  # the record has more bytes
+        for cut in range(1, 40):  # the record has more bytes than that
             record = peer.sealed(resp.request("ECHO", cut))
             peer.socket.sendall(record[:cut])
             time.sleep(0.001)
@@ -115,7 +115,7 @@ class Records(TlsCase):
         record = peer.sealed(resp.request("LOCK", "key", "worker", "PX", 60_000))
         with self.assertRaises(ssl.SSLWantReadError):
             peer.tls.unwrap()
-        # The socket stays open: that nothing more comes is said by TLS alone.
+        # The socket stays open: only TLS says that nothing more follows.
         peer.socket.sendall(record + peer.outgoing.read())
         while data := peer.socket.recv(65536):
             peer.incoming.write(data)
@@ -144,7 +144,7 @@ class Pipelines(TlsCase):
         self.assertEqual(len(tokens), 1000)
 
     def test_messages_that_are_taken_late(self):
-        """More than the sockets hold: the server writes the rest when it can."""
+        """More than the socket buffers hold: the server writes the rest when it can."""
         size, count = 100_000, 120
         listener, publisher = self.connect(), self.connect()
         listener.ask("SUBSCRIBE", "news")
@@ -169,7 +169,7 @@ class Pipelines(TlsCase):
 class Waiters(TlsCase):
 
     def setUp(self):
-        # The place of a waiter whose connection closed ends with it.
+        # The place of a waiter ends as soon as its connection closes.
         self.server = self.serve("--reconnect-grace", "0")
 
     def wait_in_line(self, name):
@@ -248,7 +248,7 @@ class Ends(TlsCase):
     def test_quit_ends_with_a_word_of_tls(self):
         client = self.connect()
         self.assertEqual(client.ask("QUIT"), "OK")
-        # Without that word the end would be an error here.
+        # Without TLS's close notification, this end would be an error.
         self.assertEqual(client.socket.recv(1), b"")
 
     def test_a_full_server_says_so(self):
@@ -270,12 +270,12 @@ class Ends(TlsCase):
 class NewCertificates(TlsCase):
 
     def shown(self):
-        """The serial number in the certificate that newcomers are shown."""
+        """The serial number of the certificate that new connections get."""
         with self.connect() as client:
             return client.socket.getpeercert()["serialNumber"]
 
     def reload(self, wanted):
-        """SIGHUP; returns when the log has the text once more than before."""
+        """Sends SIGHUP; returns when the log has the text once more than before."""
         before = self.server.output().count(wanted)
         self.server.process.send_signal(signal.SIGHUP)
         give_up = time.monotonic() + 20
@@ -284,7 +284,7 @@ class NewCertificates(TlsCase):
             time.sleep(0.01)
 
     def work(self, number, is_over, failures, counts):
-        """Locks on one connection that stays, and on a new one each time."""
+        """Locks on one connection that stays open, and on a new one each time."""
         try:
             with connect(self.tls_port, self.context) as staying:
                 while not is_over.is_set():

@@ -1,4 +1,4 @@
-"""A fairlockd whose calls of the system strace delays or lets fail."""
+"""A fairlockd whose system calls strace delays or makes fail."""
 
 import os
 import shutil
@@ -17,14 +17,14 @@ def injected(what):
 
 
 class Traced(KeptServer):
-    """The server is the child of strace, which ends as it does."""
+    """The server is a child of strace, which exits with the server's exit code."""
 
     def kill(self):
         os.kill(int((self.data / "fairlock.lock").read_text()), 9)
         self.process.wait()
 
     def _clean_up(self):
-        # If strace ended first, the server would go on without it.
+        # If strace ended first, the server would continue without it.
         if self.process is not None and self.process.poll() is None:
             self.kill()
         super()._clean_up()

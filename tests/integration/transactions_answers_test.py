@@ -1,4 +1,4 @@
-"""MULTI and EXEC of Redis beside those of fairlockd: the same requests, the same bytes."""
+"""MULTI and EXEC of Redis beside those of fairlockd: the same requests give the same bytes."""
 
 import unittest
 
@@ -6,7 +6,7 @@ from own_redis import REDIS, Redis
 from own_server import Server
 import resp
 
-# Each paragraph is sent at once, on a connection of its own.
+# Each paragraph is sent at once, on its own connection.
 SAME = r"""
 MULTI
 MULTI
@@ -135,7 +135,7 @@ QUIT
 EXEC
 """
 
-# Redis 7.0 changes to RESP3 in the middle; its HELLO tells another version and number.
+# Redis 7.0 changes to RESP3 in the middle; its HELLO shows another version and number.
 SAME_RESP3 = r"""
 MULTI
 SUBSCRIBE c
@@ -155,7 +155,7 @@ EXEC
 
 
 def answers(server, lines, version):
-    """All that comes back, up to the end of the connection."""
+    """All bytes that come back, up to the end of the connection."""
     with server.connect() as connection:
         if version == 3:
             connection.send(b"HELLO 3\r\n")
@@ -186,8 +186,8 @@ class SameBytes(unittest.TestCase):
         self.compare(SAME_RESP3, 3)
 
     def beginnings(self, server, steps):
-        """What is answered to each step, errors up to the colon or full stop: the rest of the text
-        is fairlock's own. A step "memory N" is another connection's CONFIG SET maxmemory."""
+        """The reply to each step, with errors up to the colon or full stop: the rest of the text is
+        fairlock's own. A step "memory N" is another connection's CONFIG SET maxmemory."""
         found = []
         with server.connect() as connection, server.connect() as operator:
             connection.ask("FLUSHALL")
@@ -203,7 +203,7 @@ class SameBytes(unittest.TestCase):
         return found
 
     def test_memory_short(self):
-        """What may take memory is refused when it is queued, and nothing is executed."""
+        """Commands that may take memory are refused when queued, and nothing is executed."""
         for steps in (
                 "SET a b\nmemory 1\nMULTI\nSET x y\nmemory 0\nDEL a\nEXEC\nGET a",
                 "SET a b\nMULTI\nDEL a\nSET x y\nmemory 1\nEXEC\nmemory 0\nGET a\nEXEC",

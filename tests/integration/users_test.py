@@ -1,4 +1,4 @@
-"""Users and permissions of a server as it runs, by redis-cli, redis-py and fairlockctl."""
+"""Users and permissions of a running server, with redis-cli, redis-py and fairlockctl."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ WRONGPASS = "WRONGPASS invalid username-password pair or user is disabled."
 
 
 def wait_for_log(server, text, count=1):
-    """The log is written by a thread of its own."""
+    """Waits for the text, because a separate thread writes the log."""
     give_up = time.monotonic() + 20
     while server.output().count(text) < count:
         assert time.monotonic() < give_up, server.output()
@@ -142,7 +142,8 @@ class LoggingIn(WithUsers):
         self.assertEqual(ended.returncode, 77)
 
     def test_a_storm_of_log_ins_stops_nobody(self):
-        """The others are served while passwords are compared, and a right one is known again."""
+        """Other clients are served while passwords are compared, and a known password is
+        recognised."""
         self.start("--max-failed-log-ins", "0")
         root = self.as_user("root", "root")
         stop = threading.Event()
@@ -171,11 +172,11 @@ class LoggingIn(WithUsers):
         failed = int(redis_info(root, "acl_access_denied_auth"))
         self.assertGreater(failed, 3)
         delays.sort()
-        # If the loop compared them, a PING would wait for some of them.
+        # If the loop compared passwords itself, a PING would wait for some of them.
         self.assertLess(delays[len(delays) // 2], seconds / failed)
 
     def test_all_who_log_in_at_once_with_one_password_are_let_in(self):
-        """More than may fail, and more than are compared at a time."""
+        """More log-ins than may fail, and more than are compared at a time."""
         with Server("--requirepass", self.slow) as server:
             clients = [self.enterContext(server.connect()) for _ in range(100)]
             for client in clients:
@@ -191,7 +192,7 @@ class LoggingIn(WithUsers):
                 self.assertEqual(client.ask("AUTH", "root", "wrong"), WRONGPASS)
             self.assertRegex(client.ask("AUTH", "root", "root"),
                              r"^ERR too many log-ins from this address have failed")
-        # A unix socket is another address.
+        # A unix socket counts as a separate address.
         with self.server.connect_unix() as client:
             self.assertEqual(client.ask("AUTH", "root", "root"), "OK")
         wait_for_log(self.server, "log-in failed: user 'root'", 3)
@@ -322,7 +323,7 @@ class OpenDoor(WithUsers):
 
 
 class Example(WithUsers):
-    """conf/users.acl with each user's name for a password."""
+    """conf/users.acl with each user's name as its password."""
 
     def setUp(self):
         super().setUp()
@@ -345,7 +346,7 @@ class Example(WithUsers):
                 client.execute_command(*words)
 
     def test_legacy_with_set_locks_as_redlock_does(self):
-        """Its script for several resources, of which it has one."""
+        """A legacy script for several resources, of which it is called with one."""
         take = ("if redis.call('exists', KEYS[1]) == 1 then return 0 end "
                 "redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1")
         legacy = self.as_user("legacy", "legacy")

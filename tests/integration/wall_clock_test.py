@@ -1,5 +1,5 @@
-"""The date of the machine is stepped, while the server runs and across a restart: no lease ends
-early, none is lost, and tokens go on rising."""
+"""The wall clock is stepped while the server runs and across a restart: no lease ends early, no
+hold is lost, and tokens keep increasing."""
 
 import os
 import time

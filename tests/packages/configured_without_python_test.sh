@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deploy/run.sh configures on machines without python3; deploy/package.sh then builds packages from
-# what was configured. So the target that it builds is there without python3.
+# deploy/run.sh configures on machines without python3; deploy/package.sh then builds packages in
+# that build folder. Its target must therefore exist without python3.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

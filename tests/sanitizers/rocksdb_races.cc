@@ -1,7 +1,7 @@
-// What the thread sanitizer must not report: RocksDB is Debian's library, built without it, so it
-// sees their memory used and not the fences and atomics between.
-//
-// Compiled into every program under that sanitizer, and only then.
+// Suppressions for the thread sanitizer: RocksDB is Debian's library, built without
+// it, so the sanitizer sees memory accesses of RocksDB, but not the fences and
+// atomics between them. Compiled into every program under that sanitizer, and only
+// then.
 
 extern "C" const char* __tsan_default_suppressions();
 

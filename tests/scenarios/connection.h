@@ -1,4 +1,4 @@
-// A TCP connection to a server, for a test that speaks and listens step by step.
+// A TCP connection to a server, for tests that send and receive step by step.
 #pragma once
 
 #include <chrono>
@@ -20,16 +20,16 @@ class Connection {
   Connection& operator=(Connection&& other) noexcept;
   ~Connection();
 
-  // Empty, or why that is not possible.
+  // Returns an empty text, or why the connection failed.
   std::string Open(const Address& address);
   bool is_open() const { return descriptor_ >= 0; }
   void Close();
 
-  // Sends all; false if the other side is gone.
+  // Sends everything; false if the other side has closed.
   bool Send(std::string_view bytes);
-  // Waits at most that long for bytes and appends those that are there; false: none came.
+  // Waits at most `patience` for bytes and appends those that have arrived; false: none arrived.
   bool Receive(std::string& bytes, std::chrono::milliseconds patience);
-  // The other side closed, as Receive found out.
+  // Whether Receive has found that the other side closed.
   bool is_ended() const { return is_ended_; }
 
  private:

@@ -1,4 +1,4 @@
-// The bytes that came from a server, and the replies in them.
+// The bytes received from a server, and the replies in them.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class Inbox {
  public:
   void Append(std::string_view bytes) { bytes_.append(bytes); }
 
-  // The next whole reply. Bytes that are not a reply are given as an error that says so.
+  // The next complete reply. Bytes that are not a reply become an error that says so.
   std::optional<protocol::Reply> Take();
 
  private:

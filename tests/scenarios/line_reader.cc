@@ -61,7 +61,7 @@ std::string LineReader::Word() {
   const std::size_t begin = at_;
   while (at_ < text_.size() && IsWordCharacter(text_[at_])) {
     ++at_;
-    // A dot belongs to a word only inside of it.
+    // A dot belongs to a word only if word characters surround it.
     if (at_ + 1 < text_.size() && text_[at_] == '.' && IsWordCharacter(text_[at_ + 1])) ++at_;
   }
   return std::string(text_.substr(begin, at_ - begin));

@@ -9,34 +9,34 @@
 
 namespace fairlock::scenarios {
 
-// Remembers the first thing that is wrong; after it every read gives something harmless, so that
-// the caller asks once, at the end. White space before what is read is skipped.
+// Remembers the first error; after it every read returns a harmless value, so that the caller
+// checks once, at the end. White space before each item is skipped.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : text_(text) {}
 
   bool AtEnd();
-  // True: that is what comes next, and it is taken. A word is taken only as a whole.
+  // Takes the sign if it comes next, and returns true. A word is taken only as a whole.
   bool TakeSign(std::string_view sign);
   bool TakeWord(std::string_view word);
   bool IsNext(char c);
 
-  // Letters, digits, '_', '-' and '.'; empty if nothing of that comes next.
+  // Letters, digits, '_', '-' and '.'; empty if none of these comes next.
   std::string Word();
-  // A name of a connection or a value; not empty.
+  // The name of a connection or a value; not empty.
   std::string Name(std::string_view what);
-  // "...", knows \n \r \t \" \\ and \xHH; behind it *N repeats it.
+  // "...", with \n \r \t \" \\ and \xHH; a *N after it repeats it.
   std::string Text();
   // Everything up to the next white space.
   std::string BareWord();
   std::optional<std::int64_t> Integer();
   // 500ms, 10s, 5m, 24h or 365d.
   std::int64_t DurationMs();
-  // What is left of the line, without white space at its ends.
+  // The rest of the line, without white space at its ends.
   std::string_view Rest();
 
   void Fail(std::string what);
-  // Nothing may be left.
+  // Fails if anything is left.
   void Finish();
   const std::string& error() const { return error_; }
   bool failed() const { return !error_.empty(); }

@@ -65,7 +65,7 @@ std::string LiveStage::BreakAllLocks() {
       const std::string db = std::to_string(lock.elements.back().integer);
       Ask(Request({"SELECT", db}));
       const std::string& key = lock.elements.front().text;
-      // Places first: nobody is to be granted what BREAK sets free.
+      // Removes the places first, so that BREAK does not grant the locks to waiters.
       CancelAllPlaces(key);
       const auto broken = Ask(Request({"BREAK", key}));
       if (!broken || broken->type != ReplyType::kInteger) return "BREAK did not work";
@@ -93,7 +93,7 @@ std::string LiveStage::Open(const std::string& who) {
 }
 
 void LiveStage::Send(const std::string& who, std::string_view bytes) {
-  // Whether the server has closed meanwhile shows in what comes back.
+  // If the server has closed the connection meanwhile, reading will show it.
   peers_.at(who).connection.Send(bytes);
 }
 
@@ -110,8 +110,8 @@ bool LiveStage::ReceiveMore(Peer& peer, milliseconds patience) {
 }
 
 void LiveStage::Settle() {
-  // What was sent before the first question is read at the latest in the turn of the first, so it
-  // is done, and its replies are sent, before the second is answered.
+  // Requests that were sent before the first PING are read at the latest in its turn, so they are
+  // done, and their replies are sent, before the second PING is answered.
   const std::string ping = Request({"PING"});
   Ask(ping);
   Ask(ping);

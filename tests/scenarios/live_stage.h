@@ -1,4 +1,4 @@
-// A running server, through sockets and in real time.
+// A running server, used through sockets and in real time.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,11 @@ namespace fairlock::scenarios {
 struct LiveStageOptions {
   Address server;
   std::int64_t slack_ms = 1'000;
-  // How long a reply that must come is waited for.
+  // How long to wait for a reply that must come.
   std::chrono::milliseconds patience{10'000};
 };
 
-// Cases follow each other on one server: at the begin and end of each all its locks are broken.
+// Cases follow each other on one server: at the beginning and end of each, all locks are broken.
 class LiveStage final : public Stage {
  public:
   explicit LiveStage(const LiveStageOptions& options) : options_(options) {}
@@ -42,11 +42,11 @@ class LiveStage final : public Stage {
     Inbox inbox;
   };
 
-  // Waits for more from the peer; false: nothing more came.
+  // Waits for more data from the peer; false: nothing more came.
   bool ReceiveMore(Peer& peer, std::chrono::milliseconds patience);
-  // Returns when the server has done all that was sent to it before, and sent what follows from it.
+  // Returns when the server has done everything sent to it before, and has sent all effects.
   void Settle();
-  // The stage's own requests. None: the server did not answer.
+  // Requests of the stage itself. Nullopt: the server did not answer.
   std::optional<protocol::Reply> Ask(std::string_view request);
   void CancelAllPlaces(const std::string& key);
   void DropOverrides();

@@ -41,7 +41,7 @@ void Report(const Case& played, const std::optional<std::string>& failure, std::
   std::cout << *failure << "\n    in '" << played.title << "', " << how << "\n";
 }
 
-// In each protocol that the case holds in, and with bytes that arrive one by one.
+// Plays the case in each protocol version that it holds in, and with bytes that arrive one by one.
 void PlayVirtually(const Scenario& scenario, Tally& tally) {
   struct Way {
     int resp_version;
@@ -78,7 +78,7 @@ void PlayLive(const Scenario& scenario, const LiveStageOptions& options, Tally& 
   }
 }
 
-// Each file gets a server of its own.
+// Each file gets its own server.
 void PlayOnOwnServer(const Scenario& scenario, const Arguments& arguments, Tally& tally) {
   ServerProcess server(arguments.program, scenario.options);
   std::string wrong = server.Start();

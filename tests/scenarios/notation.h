@@ -1,4 +1,5 @@
-// Values in the notation of scenarios, so that what a failure prints can be pasted into one.
+// Prints values in the notation of scenarios, so that the output of a failure can be pasted into
+// one.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ bool HasFirstWord(const Reply& reply, const std::string& word) {
   return reply.IsError() && reply.text.substr(0, reply.text.find(' ')) == word;
 }
 
-// A scalar as the text that a request would be given.
+// A scalar as the text that a request would contain.
 std::string TextOf(const Reply& reply) {
   return reply.type == ReplyType::kInteger ? std::to_string(reply.integer) : reply.text;
 }
@@ -95,7 +95,7 @@ bool IsMap(const Reply& reply, int resp_version) {
   return reply.type == ReplyType::kArray && reply.elements.size() % 2 == 0 && resp_version != 3;
 }
 
-// The value of a field in a map, or in the flat array that a map is in RESP2.
+// The value of a field in a map, or in the flat array that RESP2 has instead.
 const Reply* FieldOf(const Reply& reply, const std::string& name) {
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
     if (IsText(reply.elements[i]) && reply.elements[i].text == name) return &reply.elements[i + 1];

@@ -1,4 +1,4 @@
-// What a scenario expects of a reply, and whether a reply is that.
+// The expected form of a reply, and whether a reply has that form.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +38,17 @@ struct Pattern {
   std::int64_t high = 0;
   std::vector<Pattern> elements = {};
   std::vector<std::string> fields = {};  // kMap: one name for each element
-  bool has_rest = false;                 // kArray, kMap: more may follow
+  bool has_rest = false;                 // kArray, kMap: more elements may follow
 };
 
-// Names that the steps of a case gave to values.
+// Names that the steps of a case have given to values.
 class Bindings {
  public:
-  // Null: nothing has that name.
+  // Null: no value has that name.
   const std::string* Find(const std::string& name) const;
   void Bind(const std::string& name, const std::string& value) { values_[name] = value; }
 
-  // Tokens only rise: a name that is new must stand for a token later than all before.
+  // Tokens only increase: a new name must stand for a token greater than all before.
   std::optional<std::string> BindToken(const std::string& name, std::int64_t token);
 
  private:
@@ -57,14 +57,15 @@ class Bindings {
 };
 
 struct MatchOptions {
-  // A time may be off by that much: later than said, so less is left and more has passed.
+  // How far times may be off: the moment may be later than stated, so less is left and more has
+  // passed.
   std::int64_t slack_ms = 0;
-  // What a map is: 2, a flat array; 3, a map of RESP3; 0, one of both.
+  // The form of a map: 2, a flat array; 3, a RESP3 map; 0, either.
   int resp_version = 0;
 };
 
-// None: the reply is as expected, and its values are bound. Else what is not, as
-// "expected 1, got nil", with the way to it in front if it is inside of an array or a map.
+// Returns nullopt if the reply is as expected, and binds its values. Otherwise returns the
+// difference, as "expected 1, got nil", preceded by the path to it inside an array or a map.
 std::optional<std::string> FindMismatch(const Pattern& pattern, const protocol::Reply& reply,
                                         const MatchOptions& options, Bindings& bindings);
 

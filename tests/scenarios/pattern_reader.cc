@@ -33,7 +33,7 @@ Pattern ReadNumber(LineReader& reader) {
   return {.kind = PatternKind::kRange, .low = *low, .high = high.value_or(0)};
 }
 
-// The elements up to the closing sign.
+// Reads the elements up to the closing sign.
 void ReadElements(LineReader& reader, Pattern& list, std::string_view closing) {
   while (!reader.failed() && !reader.TakeSign(closing)) {
     if (!list.elements.empty() && !reader.TakeSign(",")) {

@@ -1,4 +1,4 @@
-// Reads what a reply is expected to be.
+// Reads the expected form of a reply.
 #pragma once
 
 #include "tests/scenarios/line_reader.h"
@@ -6,7 +6,7 @@
 
 namespace fairlock::scenarios {
 
-// What is wrong is latched by the reader.
+// The reader remembers errors.
 Pattern ReadPattern(LineReader& reader);
 
 }  // namespace fairlock::scenarios

@@ -23,7 +23,7 @@ class Player {
   std::optional<std::string> Play();
 
  private:
-  // Each gives what is wrong, or nothing.
+  // Each returns what is wrong, or an empty text.
   std::string PlayStep(const Step& step);
   std::string NeedOpen(const std::string& who);
   std::string SendRequest(const Step& step);
@@ -31,7 +31,7 @@ class Player {
   std::string ExpectReply(const Step& step);
   std::string ExpectNoReply(const Step& step);
   std::string ExpectClosed(const Step& step);
-  // Whatever came that no step speaks of.
+  // Finds replies that no step expects.
   std::string FindUnexpected();
 
   const Case& case_;
@@ -39,8 +39,8 @@ class Player {
   const PlayOptions& options_;
   Bindings bindings_;
   std::set<std::string> open_;
-  std::set<std::string> choosers_;  // chose their protocol version themselves
-  std::string sender_;              // whose requests are gathered, to be sent together
+  std::set<std::string> choosers_;  // connections that chose their protocol version themselves
+  std::string sender_;              // its requests are collected, to be sent together
   std::string gathered_;
 };
 
@@ -53,7 +53,7 @@ std::optional<std::string> Player::Play() {
     wrong = PlayStep(step);
   }
   if (wrong.empty()) wrong = FindUnexpected();
-  // Also after a failure: the next case needs its stage.
+  // Also called after a failure, because the next case needs the stage.
   std::string remains = stage_.End();
   if (wrong.empty()) wrong = std::move(remains);
   if (wrong.empty()) return std::nullopt;

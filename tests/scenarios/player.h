@@ -1,4 +1,4 @@
-// Plays cases on a stage and says where one goes otherwise than expected.
+// Plays cases on a stage and reports where one differs from what it expects.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 namespace fairlock::scenarios {
 
 struct PlayOptions {
-  std::string path;      // in front of the line, in what is printed
-  int resp_version = 2;  // in which connections begin
+  std::string path;      // printed before the line number
+  int resp_version = 2;  // the version in which connections begin
 };
 
-// None: all went as expected. Else "PATH:LINE: expected ..., got ...".
+// Returns nullopt if everything went as expected. Otherwise "PATH:LINE: expected ..., got ...".
 std::optional<std::string> Play(const Case& scenario_case, Stage& stage,
                                 const PlayOptions& options);
 

@@ -1,4 +1,4 @@
-// A scenario as its file says it: cases, each a list of steps.
+// The content of a scenario file: cases, each a list of steps.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fairlock::scenarios {
 
-// One word of a request: its bytes, or a name whose value it is.
+// One word of a request: its bytes, or a name that stands for a value.
 struct Word {
   std::string text;
   bool is_name = false;
@@ -17,9 +17,9 @@ struct Word {
 
 enum class StepKind : std::uint8_t {
   kRequest,     // who, words
-  kBytes,       // who, words: one, sent as it is
-  kReply,       // who, reply: the next
-  kNoReply,     // who: none comes now, although a request is unanswered
+  kBytes,       // who, words: one, sent unchanged
+  kReply,       // who, reply: the next one
+  kNoReply,     // who: no reply comes now, although a request is unanswered
   kClosed,      // who: the server closes the connection
   kDisconnect,  // who
   kAdvance,     // duration_ms
@@ -38,11 +38,11 @@ struct Case {
   std::string title;
   int line = 0;
   bool is_virtual_only = false;  // needs exact or long times
-  int resp_version = 0;          // 2 or 3; 0: it holds in both
+  int resp_version = 0;          // 2 or 3; 0: the case holds in both
   std::vector<Step> steps = {};
 };
 
-// An option of the server, as on its command line but without the dashes in front.
+// A server option, as on its command line but without the leading dashes.
 struct ServerOption {
   std::string name;
   std::string value;

@@ -1,4 +1,4 @@
-// Scenarios that must fail do so, at the right line and with the right words.
+// Scenarios that must fail do so at the right line and with the right message.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace fairlock::scenarios {
 namespace {
 
-// What playing the one case of the text says; empty: all went as expected.
+// The result of playing the one case in the text; empty: everything went as expected.
 std::string Played(const std::string& steps) {
   const ReadResult read = ReadScenario("x", "== A case\n" + steps);
   if (!read.error.empty()) return "unreadable: " + read.error;

@@ -16,7 +16,7 @@ std::string_view Trimmed(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// How many brackets are open at the end; those in double quotes do not count.
+// How many brackets are open at the end; brackets in double quotes do not count.
 int OpenBrackets(std::string_view text) {
   int open = 0;
   bool is_quoted = false;
@@ -35,7 +35,7 @@ int OpenBrackets(std::string_view text) {
   return open;
 }
 
-// Bytes that are sent as they are may hold any number of requests.
+// Raw bytes may contain any number of requests.
 constexpr int kRequestsInBytes = 1'000'000;
 
 class ScenarioReader {
@@ -47,7 +47,7 @@ class ScenarioReader {
   const std::string& error() const { return error_; }
 
  private:
-  // The next line that says something; false: there is none.
+  // Finds the next line that is not empty; false: there is none.
   bool NextLine(std::string_view& line);
   void ReadTitle(LineReader& reader, std::vector<Case>& cases);
   void ReadStep(LineReader& reader);
@@ -62,11 +62,11 @@ class ScenarioReader {
   int line_ = 0;
   std::string error_;
   Case* case_ = nullptr;
-  // Of the exchange being read: who asked, how many requests, and how many of them have a reply.
+  // The exchange being read: the connection, its requests, and how many of them have a reply.
   std::string asker_;
   int requests_ = 0;
   int replies_ = 0;
-  bool is_settled_ = true;  // a wait or a close says what becomes of the others
+  bool is_settled_ = true;  // a wait or a close determines the outcome of the others
 };
 
 bool ScenarioReader::NextLine(std::string_view& line) {
@@ -176,7 +176,7 @@ void ScenarioReader::ReadStepOf(LineReader& reader, std::string who) {
 }
 
 void ScenarioReader::ReadRequest(LineReader& reader, std::string who) {
-  // Requests that follow each other are sent together, and answered behind the last.
+  // Consecutive requests are sent together, and their replies follow the last one.
   if (who != asker_ || replies_ > 0 || is_settled_) CheckAnswered();
   asker_ = who;
   is_settled_ = false;

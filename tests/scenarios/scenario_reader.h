@@ -10,7 +10,7 @@ namespace fairlock::scenarios {
 
 struct ReadResult {
   Scenario scenario;
-  std::string error;  // empty: all was right; else "PATH:LINE: what is wrong"
+  std::string error;  // empty: no error; otherwise "PATH:LINE: what is wrong"
 };
 
 ReadResult ReadScenario(std::string path, std::string_view text);

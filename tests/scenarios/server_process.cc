@@ -30,7 +30,7 @@ constexpr milliseconds kPatience{20'000};
 constexpr milliseconds kPause{5};
 constexpr int kStartsMax = 5;
 
-// One that was free a moment ago, and is none that the kernel gives to connections.
+// A port that was free a moment ago, outside of the range that the kernel assigns.
 std::uint16_t FindFreePort() {
   static std::random_device chance;
   std::uniform_int_distribution<int> ports(20'000, 31'999);
@@ -66,7 +66,7 @@ std::string ServerProcess::Start() {
   std::string made = (std::filesystem::temp_directory_path() / "fairlock-XXXXXX").string();
   if (mkdtemp(made.data()) == nullptr) return "no temporary directory";
   directory_ = std::move(made);
-  // Somebody else may take the free port first.
+  // Retries, because another process may take the free port first.
   std::string wrong;
   for (int start = 0; start < kStartsMax; ++start) {
     wrong = StartOnFreePort();
@@ -118,7 +118,7 @@ std::optional<int> ServerProcess::FindExit() {
 }
 
 std::string ServerProcess::Stop() {
-  // It may have ended by itself, which is not in good order either.
+  // If it has ended by itself, that is not a clean stop either.
   if (const auto status = FindExit()) return Describe(*status);
   kill(pid_, SIGTERM);
   const auto give_up = steady_clock::now() + kPatience;

@@ -1,4 +1,4 @@
-// A fairlockd of one's own on a free port of this machine.
+// A fairlockd for one test, on a free port of this machine.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,8 @@
 
 namespace fairlock::scenarios {
 
-// Runs in an empty directory of its own, which goes with it. Ends at the latest with its starter.
+// Runs in an empty temporary directory, which is removed with it. Ends at the latest with its
+// parent.
 class ServerProcess {
  public:
   ServerProcess(const std::string& program, const std::vector<ServerOption>& options);
@@ -20,9 +21,9 @@ class ServerProcess {
   ServerProcess& operator=(const ServerProcess&) = delete;
   ~ServerProcess();
 
-  // Returns when it accepts connections. Empty, or why that is not so.
+  // Returns when the server accepts connections: an empty text, or why it does not.
   std::string Start();
-  // Asks it to end, and waits. Empty, or what it ended with if that was not in good order.
+  // Asks it to stop, and waits. Returns an empty text, or how it ended if that was not clean.
   std::string Stop();
 
   const Address& address() const { return address_; }
@@ -30,7 +31,7 @@ class ServerProcess {
  private:
   std::string StartOnFreePort();
   [[noreturn]] void Become(pid_t parent) const;
-  // How it ended, if it has.
+  // How it ended, if it has ended.
   std::optional<int> FindExit();
   std::string Describe(int status) const;
   std::string Output() const;

@@ -1,4 +1,4 @@
-// Where scenarios are played: a server of some kind, and connections to it.
+// Where scenarios are played: some kind of server, and connections to it.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 namespace fairlock::scenarios {
 
 enum class Patience : std::uint8_t {
-  kNone,  // what is there once the server has done all that it was asked to do
-  kFull,  // as long as it may take
+  kNone,  // takes what is there once the server has done everything that was requested
+  kFull,  // waits as long as necessary
 };
 
-// Connections are known by the names of those who speak through them.
+// Connections are identified by names.
 class Stage {
  public:
   virtual ~Stage() = default;
 
-  // A case begins without connections and without locks. Empty, or why that is not possible.
+  // Begins a case without connections and without locks. Returns an empty text, or an error.
   virtual std::string Begin() = 0;
-  // Closes all connections. Empty, or what the case has left behind and must not.
+  // Closes all connections. Returns an empty text, or what the case has wrongly left behind.
   virtual std::string End() = 0;
 
   virtual bool IsOpen(const std::string& who) const = 0;
-  // Empty, or why that is not possible.
+  // Returns an empty text, or why the connection is not possible.
   virtual std::string Open(const std::string& who) = 0;
   virtual void Send(const std::string& who, std::string_view bytes) = 0;
   virtual void Close(const std::string& who) = 0;
 
-  // The next reply that came. What cannot be read as a reply is shown as an error.
+  // The next reply that has arrived. Bytes that are not a reply are shown as an error.
   virtual std::optional<protocol::Reply> Take(const std::string& who, Patience patience) = 0;
-  // The server closed the connection.
+  // Whether the server has closed the connection.
   virtual bool IsClosed(const std::string& who, Patience patience) = 0;
 
   virtual void Advance(std::int64_t duration_ms) = 0;
-  // How much later than said things may happen here.
+  // How much later than stated things may happen on this stage.
   virtual std::int64_t slack_ms() const = 0;
 };
 

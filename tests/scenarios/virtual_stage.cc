@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kStepsMax = 1000;
 
-// As on the command line, 0 is no limit.
+// As on the command line, 0 means no limit.
 std::uint64_t ReadLimit(LineReader& value) {
   const std::int64_t limit = value.Integer().value_or(-1);
   if (limit < 0) value.Fail("not a limit");
@@ -61,7 +61,7 @@ std::string VirtualStage::Begin() {
 
 std::string VirtualStage::End() {
   while (!peers_.empty()) Close(peers_.begin()->first);
-  // Every lease that has an end ends some day, and nobody waits any more.
+  // Every lease with an end expires in the end, and no request waits any more.
   return server_->EndEverything();
 }
 
@@ -88,7 +88,7 @@ void VirtualStage::Close(const std::string& who) {
 }
 
 void VirtualStage::Deliver() {
-  // As the next turn does: what requests have left to do.
+  // Continues deferred work, as the next turn does.
   while (server_->parts().Advance(server_->now(), kStepsMax)) {
   }
   server_->ExecuteReady();

@@ -1,4 +1,4 @@
-// The server's brain without sockets and in virtual time.
+// The server's logic without sockets and in virtual time.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 
 namespace fairlock::scenarios {
 
-// What the server's options are in the engine; false: there is one that it does not know.
+// Applies the server's options to the engine; false: one of them is unknown here.
 bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOptions& engine_options);
 
 struct VirtualStageOptions {
   engine::EngineOptions engine = {};
-  // How many bytes arrive at a time; 0: all that are sent.
+  // How many bytes arrive at a time; 0: everything that was sent.
   std::size_t piece_bytes = 0;
 };
 
-// Each case has a server of its own. Time moves only in Advance, from deadline to deadline, so what
+// Each case has its own server. Time moves only in Advance, from deadline to deadline, so that what
 // is due at a time happens at that time. The engine's invariants are checked after each step.
 class VirtualStage final : public Stage {
  public:
@@ -41,11 +41,11 @@ class VirtualStage final : public Stage {
 
  private:
   struct Peer {
-    command::TestClient* client = nullptr;  // the server's
+    command::TestClient* client = nullptr;  // owned by the server
     Inbox inbox;
   };
 
-  // After each step: delivers what the server sent to anybody.
+  // Called after each step: delivers what the server sent to all connections.
   void Deliver();
 
   const VirtualStageOptions options_;

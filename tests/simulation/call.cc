@@ -14,7 +14,7 @@ struct Row {
   std::uint64_t usual_weight;
 };
 
-// One row an operation, in the order of the enum.
+// One row per operation, in the order of the enum.
 constexpr std::array<Row, kOperationCount> kRows = {{
     {Operation::kLock, "LOCK", 60},
     {Operation::kUnlock, "UNLOCK", 22},

@@ -1,7 +1,7 @@
-// One thing that happens to the engine, and all that came of it.
+// One call of the engine, with all its parameters.
 //
-// Engine and model are given the same calls and their outcomes must be equal. Keys, owners and
-// texts are numbers of the names in the Setting; connections are numbers too, never used twice.
+// Engine and model get the same calls and their outcomes must be equal. Keys, owners and texts are
+// indexes of the names in the Setting; connections are numbers too, and are never reused.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,15 @@ enum class Operation : std::uint8_t {
   kInspect,
   kQueue,
   kExplain,
-  kRepeat,           // the request before, once more, from another connection
-  kUnblock,          // what a connection waits for ends as at its time-out
-  kDisconnect,       // a connection is lost; another comes in its stead
-  kSleep,            // time passes, and nobody calls Advance
+  kRepeat,           // the previous request once more, from another connection
+  kUnblock,          // the wait of a connection ends as at its time-out
+  kDisconnect,       // a connection is lost; another one replaces it
+  kSleep,            // time passes without a call of Advance
   kAdvance,          // time passes, and Advance is called
   kSetDefaultLease,  // the configuration changes
   kSetReconnectGrace,
-  kSetShortage,  // memory is short, or no longer
-  kSetNoRoom,    // the disk is full, or no longer
+  kSetShortage,  // memory becomes short, or is no longer short
+  kSetNoRoom,    // the disk becomes full, or is no longer full
   kSetLimit,     // an operator overrides LIMIT
   kDropLimit,
   kMlock,
@@ -50,17 +50,17 @@ enum class Operation : std::uint8_t {
   kMsetNx,
   kDel,
   kExpire,  // and PERSIST
-  kSee,     // what GET, EXISTS, TYPE and TTL tell
+  kSee,     // what GET, EXISTS, TYPE and TTL show
   kFlush,
   kSubscribe,    // a channel gets a subscriber
-  kUnsubscribe,  // a channel loses its last one
+  kUnsubscribe,  // a channel loses its last subscriber
 };
 inline constexpr std::size_t kOperationCount = 37;
 
-// Of EXPIRE.
+// The condition of EXPIRE.
 enum class ExpiryCondition : std::uint8_t { kNone, kNx, kXx, kGt, kLt };
 
-// A key as clients of Redis see it.
+// A key as Redis clients see it.
 struct RedisSight {
   enum Bit : std::uint8_t { kExists = 1, kHeld = 2, kRedisWay = 4, kSemaphore = 8 };
 
@@ -71,18 +71,18 @@ struct RedisSight {
   friend bool operator==(const RedisSight&, const RedisSight&) = default;
 };
 
-// `duration_ms` after `now`, and no later than never.
+// `duration_ms` after `now`, at most kNever.
 TimeMs After(TimeMs now, DurationMs duration_ms);
 
-// Whether what ends at `end` is past when the clock shows `now`.
-// Both are rounded down, so only a tick that has passed whole is over for certain.
+// Whether something that ends at `end` is over when the clock shows `now`. Both are rounded down,
+// so it is certainly over only after a whole further tick.
 inline bool IsOver(TimeMs end, TimeMs now) { return end < now; }
 
 struct Call {
   Operation operation = Operation::kSleep;
   int connection = kAbsent;
   int key = kAbsent;
-  std::vector<int> keys{};  // of MLOCK, MRENEW, MUNLOCK; the first is `key`
+  std::vector<int> keys{};  // for MLOCK, MRENEW, MUNLOCK; the first is `key`
   int owner = kAbsent;
   int new_owner = kAbsent;
   std::optional<Token> token;
@@ -98,16 +98,16 @@ struct Call {
   bool only_new = false;
   int meta = kAbsent;
   int label = kAbsent;
-  int channel = kAbsent;      // NOTIFY; kSubscribe, kUnsubscribe
+  int channel = kAbsent;      // for NOTIFY; kSubscribe, kUnsubscribe
   int pattern = kAbsent;      // kSetLimit, kDropLimit
   std::uint64_t start = 0;    // kQueue
-  std::uint64_t count = 0;    // kQueue; kBeginStep: of how many commands
-  std::size_t steps_max = 0;  // kAdvance: budget of one call of Advance
-  bool until_done = true;     // kAdvance: again and again until nothing more is due
-  // kDisconnect, kUnsubscribe: so many of its latest grants it never read. kSubscribe, of a channel
-  // that had a subscriber: it is another one who never read them.
+  std::uint64_t count = 0;    // kQueue; kBeginStep: number of commands
+  std::size_t steps_max = 0;  // kAdvance: the budget of one call of Advance
+  bool until_done = true;     // kAdvance: repeat until nothing more is due
+  // kDisconnect, kUnsubscribe: how many of its latest grants it never read. kSubscribe of a channel
+  // that had a subscriber: the previous subscriber never read them.
   std::size_t undone = 0;
-  // Of a write the lease is `lease_ms`, if its end is kAfter; of kExpire, without: PERSIST.
+  // A write has the lease `lease_ms` if its end is kAfter; kExpire without it means PERSIST.
   engine::WrittenEnd written_end = engine::WrittenEnd::kEndless;
   bool only_held = false;
   bool is_rename = false;
@@ -115,7 +115,7 @@ struct Call {
   bool flushes_all = false;
   bool is_short = false;  // kSetShortage, kSetNoRoom
 
-  // What is written is over at once.
+  // Whether what is written ends at once.
   bool is_over() const {
     return written_end == engine::WrittenEnd::kAfter && lease_ms.value_or(0) <= 0;
   }
@@ -124,20 +124,20 @@ struct Call {
     return written_end == engine::WrittenEnd::kAfter && !is_over() ? *lease_ms : 0;
   }
 
-  // In a step WAIT counts as absent.
+  // Within a step WAIT is ignored.
   Call WithoutWait() const {
     Call call = *this;
     call.wait_ms = 0;
     return call;
   }
-  // Rule 13: with NOTIFY it joins the line also without WAIT, then without time limit.
+  // Rule 13: with NOTIFY a request joins the queue even without WAIT, then without a time limit.
   bool waits_by_notify_alone() const { return channel != kAbsent && wait_ms == 0; }
   Call WithWait() const {
     Call call = *this;
     call.wait_ms = engine::kForever;
     return call;
   }
-  // On what its request waits.
+  // The connection or channel that its request waits on.
   int waits_on() const { return channel != kAbsent ? ConnectionOfChannel(channel) : connection; }
   // SHARED and LIMIT exclude each other; here SHARED wins.
   engine::Mode mode() const {
@@ -145,36 +145,36 @@ struct Call {
     return {has_limit ? *limit : 1, is_shared, has_limit};
   }
   bool is_mlock() const { return operation == Operation::kMlock; }
-  // All keys that it names.
+  // All keys that the call names.
   std::vector<int> named() const { return keys.empty() ? std::vector{key} : keys; }
-  // By the text of LOCK: the default lease, or none beside SESSION.
+  // As LOCK's documentation says: the default lease, or none with SESSION.
   DurationMs LeaseAsked(DurationMs default_lease_ms) const {
     return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
   }
 };
 
-// Rules 7 and 8: whether one more room of this mode is tolerated by all, itself
-// included; an override replaces each LIMIT that was given, and 0 lets nobody in.
+// Rules 7 and 8: whether one more slot of this mode is tolerated by all, including itself; an
+// override replaces every LIMIT that was given, and 0 admits nobody.
 bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode,
                    std::optional<std::uint32_t> limit_override);
 
 // Whether EXPIRE, or PERSIST, changes a lease that ends then.
 bool MayExpire(const Call& call, TimeMs end, TimeMs now);
 
-// Whether it is of the Redis way.
+// Whether the operation belongs to the Redis way.
 bool IsRedis(Operation operation);
 
-// Whether it concerns the server as a whole and no key.
+// Whether it concerns the whole server and no key.
 bool IsSetting(Operation operation);
 
-// Whether it is asked by a client, and may be a part of a step.
+// Whether clients request it, so that it can be part of a step.
 bool IsRequest(Operation operation);
 
 // When a lease of that length ends; 0: never.
 TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms);
 
 const char* NameOf(Operation operation);
-// How often it happens beside the others when a seed has no preference.
+// Its relative frequency when a seed has no preference.
 std::uint64_t UsualWeightOf(Operation operation);
 
 }  // namespace fairlock::simulation

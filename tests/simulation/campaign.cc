@@ -22,11 +22,11 @@ constexpr int kFailureCode = 3;
 constexpr unsigned kSecondsOfSeedMax = 60;
 constexpr unsigned kSecondsOfAttemptMax = 5;
 constexpr std::size_t kAttemptsMax = 2000;
-// An attempt that hangs takes its whole limit.
+// An attempt that hangs takes its whole time limit.
 constexpr std::size_t kAttemptsMaxOfHang = 12;
 
-// Written by the child that runs seeds, read by its parent when the child has ended, however it
-// did.
+// Written by the child that runs seeds, and read by its parent after the child has ended in any
+// way.
 struct Progress {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
@@ -99,7 +99,7 @@ class Campaign {
     return options_.only.empty() ? AllIndices(options_.steps) : options_.only;
   }
 
-  // In the child.
+  // Runs in the child.
   int RunSeeds() {
     for (std::uint64_t seed = options_.first_seed; seed <= options_.last_seed; ++seed) {
       alarm(kSecondsOfSeedMax);

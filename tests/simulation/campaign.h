@@ -1,4 +1,4 @@
-// Runs many seeds, and for the first that fails says all that is needed to find out why.
+// Runs many seeds, and prints everything needed to debug the first that fails.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ struct CampaignOptions {
   std::uint64_t first_seed = 1;
   std::uint64_t last_seed = 1;
   std::size_t steps = 1000;
-  std::vector<std::size_t> only;  // of one seed: only the steps with these indices; empty: all
+  std::vector<std::size_t> only;  // for one seed: only the steps with these indices; empty: all
   Judges judges;
   bool has_trace = false;
-  bool runs_twice = false;  // each seed, and the traces must be the same
-  std::string program;      // how the command that replays a failure begins
+  bool runs_twice = false;  // runs each seed twice; the traces must be the same
+  std::string program;      // the beginning of the command that replays a failure
 };
 
 struct CampaignReport {
   bool has_failed = false;
   std::uint64_t seeds = 0;
   std::uint64_t steps = 0;
-  std::uint64_t trace_hash = 0;  // of all that happened; the same whenever the same seeds are run
+  std::uint64_t trace_hash = 0;  // of everything that happened; the same in each run of the seeds
   double cpu_seconds = 0;
 };
 
-// Failures are printed to stdout: seed, what differed, the shortened steps, the command that
-// replays them.
+// Failures are printed to stdout: the seed, the difference, the shortened steps, and the command
+// that replays them.
 CampaignReport RunCampaign(const CampaignOptions& options);
 
 }  // namespace fairlock::simulation

@@ -1,4 +1,4 @@
-"""What a person does with the simulator: find a failure, replay it shortened, mistype an option.
+"""How people use the simulator: find a failure, replay it shortened, mistype an option.
 
     command_line_test.py FAIRLOCK_SIM FAIRLOCK_SIM_FAULTS
 """

@@ -1,4 +1,4 @@
-// Holds the engine's state against the model's.
+// Compares the engine's state with the model's.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,25 @@
 
 namespace fairlock::simulation {
 
-// Each Compare returns the first difference, or nothing. Looking settles a key: only what both have
-// settled is to be compared.
+// Each Compare returns the first difference, or nothing. Reading settles a key, so only keys that
+// both have settled may be compared.
 class Comparison {
  public:
   Comparison(const Setting& setting, EngineDriver& driver, const ReferenceModel& model)
       : setting_(setting), driver_(driver), model_(model) {}
 
-  // Results and answers; among the answers of one key those to LOCK, and those to WAIT, are in
+  // Results and answers; for each key, the answers to LOCK, and those to WAIT, are compared in
   // order.
   std::optional<std::string> CompareOutcomes(const Outcome& engine, const Outcome& model) const;
   static bool HasSameLosses(const Outcome& engine, const Outcome& model);
-  // All that LOCKINFO, QUEUE and POSITION say of the key.
+  // Everything that LOCKINFO, QUEUE and POSITION show of the key.
   std::optional<std::string> CompareKey(int key, TimeMs now);
   std::optional<std::string> CompareAllKeys(TimeMs now);
-  // Behind: ends of which nobody is told may be still to come in the model.
+  // `is_model_behind`: the model may not yet have ended what ends without an answer.
   std::optional<std::string> CompareCounts(bool is_model_behind);
-  // What LOCKS says of all keys; settles nothing.
+  // What LOCKS shows of all keys; settles nothing.
   std::optional<std::string> CompareOverview(bool is_model_behind, TimeMs now);
-  // What LOCKS tells, without settling, of what has ended.
+  // What LOCKS shows of a key without settling it.
   struct Sight {
     bool exists = false;
     std::size_t holders = 0;

@@ -13,7 +13,7 @@ struct EngineDriver::Connection : engine::Attachment {
       : Attachment(client_ref), number(its_number) {}
 
   const int number;
-  int key = kAbsent;  // of the request that waits
+  int key = kAbsent;  // of the waiting request
   bool waits_for_all = false;
 };
 
@@ -27,7 +27,7 @@ EngineDriver::EngineDriver(const Setting& setting)
 }
 
 EngineDriver::~EngineDriver() {
-  // A run that failed ends at any point; what waits must let go of its connection first.
+  // A failed run may end at any point; waits must release their connections first.
   engine::Effects ignored;
   for (const auto& connection : slots_) {
     if (connection) engine_.Detach(*connection, {now_, ignored});
@@ -195,7 +195,7 @@ int EngineDriver::NumberOfKey(const engine::KeyName& name) const {
 
 void EngineDriver::Note(const engine::Event& event) {
   using engine::EventKind;
-  // Which of several things made a key free for clients of Redis is not modelled.
+  // Which of several causes made a key free for Redis clients is not modelled.
   if (event.kind == EventKind::kVacated) return;
   const bool is_grant = event.kind == EventKind::kGranted || event.kind == EventKind::kTransferred;
   if (is_grant) ++grants_told_;

@@ -1,4 +1,4 @@
-// Turns calls into calls of the engine, and what the engine answers into outcomes.
+// Translates calls to calls of the engine, and the engine's answers to outcomes.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace fairlock::simulation {
 // Connections are numbered in the order in which they open.
 class EngineDriver final : private engine::EventSink, private engine::NoticeSink {
  public:
-  // An answer that the engine addressed to nobody who was waiting has this connection.
+  // The connection of an answer that the engine addressed to no waiting connection.
   static constexpr int kNobody = -2;
 
   explicit EngineDriver(const Setting& setting);
@@ -23,18 +23,18 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
 
   // Any command of a client or an operator.
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
-  // True: nothing more is due.
+  // Returns true if nothing more is due.
   bool Advance(const Call& call, TimeMs now, Outcome& outcome);
   void BeginStep(TimeMs now) { engine_.BeginTransaction(now); }
   void EndStep(TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
-  // The grant never reached its owner; true: it is undone.
+  // Undoes a grant whose reply never reached its owner; false: it cannot be undone.
   bool UndoGrant(int key, Token token, TimeMs now, Outcome& outcome);
-  // Closes it and opens another in its slot.
+  // Closes the connection and opens another one in its slot.
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
   void OpenChannel(int channel, TimeMs now, Outcome& outcome);
   void CloseChannel(int channel, TimeMs now, Outcome& outcome);
-  // Closes all; the driver is then only good for looking at the engine.
+  // Closes all connections; afterwards the driver may only be used to inspect the engine.
   void CloseAll(TimeMs now);
   int NumberOfKey(const engine::KeyName& name) const;
 
@@ -48,9 +48,9 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
  private:
   struct Connection;
 
-  // Notes all that is told, and which leases and absent places end.
+  // Records all events, and which leases and absent places end.
   void Take(const engine::Event& event) override;
-  // Notes what is told on channels.
+  // Records the notices on channels.
   void Take(const engine::Notice& notice) override;
 
   void Note(const engine::Event& event);
@@ -90,11 +90,11 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
   engine::RedisView& redis_ = engine_.redis();
   engine::Effects effects_;
   std::vector<std::unique_ptr<Connection>> slots_;
-  std::vector<std::string> addresses_;  // of all connections there ever were
-  std::vector<Expiry> expiries_;        // in the Advance that is made
+  std::vector<std::string> addresses_;  // of all connections that ever existed
+  std::vector<Expiry> expiries_;        // in the current Advance
   std::vector<Lapse> lapses_;
-  std::vector<Expiry> releases_;  // in the call of the Redis way that is made
-  // Answers on channels since the last TakeAnswers, each with the number of those to connections
+  std::vector<Expiry> releases_;  // in the current call of the Redis way
+  // Answers on channels since the last TakeAnswers, each with the number of answers to connections
   // that came before it.
   struct ToldAnswer {
     std::size_t resolutions_before = 0;

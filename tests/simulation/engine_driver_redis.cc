@@ -1,4 +1,4 @@
-// Calls of the Redis way, to the engine.
+// The driver: calls of the Redis way.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What the engine tells of what happens, held against what the reference model says.
+// Compares the events of the engine with those of the reference model.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,21 @@
 
 namespace fairlock::simulation {
 
-// Promises: of everything that happens those who listen are told once, in its order on each key,
-// in the same turn, when it is so: who, under which token, why, who was in the way, and how long
-// it took. Between keys the order is the engine's affair.
+// Checks the promise that listeners get each event once, in order on each key, in the same turn,
+// when it is true: owner, token, reason, other owner, and durations. The order between keys is up
+// to the engine.
 class EventBook {
  public:
   explicit EventBook(std::size_t keys) : engine_(keys), model_(keys) {}
 
-  // Both of one thing that was done, however many keys it concerned.
+  // Records both sides' events of one call, however many keys it concerned.
   void Note(const std::vector<ToldEvent>& engine, const std::vector<ToldEvent>& model);
-  // The first difference; none: so far they agree. `is_whole`: neither may know more than the
-  // other. A lagging Advance may have done more, or less, than can be seen from outside.
+  // The first difference; nullopt: they agree so far. `is_whole`: neither side may have more events
+  // than the other. A lagging Advance may have done more, or less, than is visible from outside.
   std::optional<std::string> Compare(bool is_whole);
 
  private:
-  using Page = std::vector<ToldEvent>;  // of one key, what the other has not told
+  using Page = std::vector<ToldEvent>;  // events of one key that the other side has not reported
 
   std::vector<Page> engine_;
   std::vector<Page> model_;

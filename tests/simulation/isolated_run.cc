@@ -15,7 +15,7 @@ namespace fairlock::simulation {
 namespace {
 
 [[noreturn]] void BeChild(const ChildOptions& options, const std::function<int()>& body) {
-  // An assertion that fails on purpose is no reason for a core dump.
+  // An intended assertion failure needs no core dump.
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   alarm(options.seconds_max);
@@ -25,7 +25,7 @@ namespace {
   }
   const int code = body();
   std::cout.flush();
-  // A sanitizer looks for leaks at exit; a quiet child is only asked whether it fails.
+  // A sanitizer checks for leaks at exit; for a quiet child, only its exit code matters.
   if (options.is_quiet) _exit(code);
   std::exit(code);
 }

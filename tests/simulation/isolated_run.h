@@ -1,5 +1,5 @@
-// Runs something in a child process, so that a failed assertion or an endless loop is a result and
-// not the end.
+// Runs code in a child process, so that a failed assertion or an endless loop becomes a result and
+// does not end the caller.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ struct ChildEnd {
 };
 
 struct ChildOptions {
-  bool is_quiet = false;       // nothing of what it says to stderr is shown
-  unsigned seconds_max = 600;  // then it is killed
+  bool is_quiet = false;       // hides what it prints to stderr
+  unsigned seconds_max = 600;  // after this time it is killed
 };
 
-// Waits for the child. `body` gives its exit code.
+// Waits for the child. `body` returns its exit code.
 ChildEnd RunInChild(const ChildOptions& options, const std::function<int()>& body);
 
 }  // namespace fairlock::simulation

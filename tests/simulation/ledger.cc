@@ -70,8 +70,8 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   bool is_result_judged = false;
   for (const Answer& answer : outcome.answers) {
     Require(std::ranges::count(reach, answer.key) > 0, "a command has an effect on another key");
-    // What follows from a grant has a higher token than the grant; who just
-    // came to wait may be granted by what its new options change.
+    // A hand-over that follows from a grant has a higher token than the grant; a request that has
+    // just begun to wait may be granted by the effects of its own new options.
     const bool is_asking = call.operation == Operation::kLock || call.is_mlock();
     const bool is_own = answer.connection == call.waits_on() &&
                         (call.channel == kAbsent || IsGrantOfNewPlace(answer));
@@ -85,7 +85,7 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   }
   if (!is_result_judged) JudgeResult(now);
   ForgetAbsent();
-  call_ = nullptr;  // it is done: nothing is leaving any more
+  call_ = nullptr;  // the command is done: nothing is leaving any more
   for (int key : call.named()) {
     for (Hold& hold : At(key).holds) hold.is_leaving = false;
   }
@@ -154,7 +154,7 @@ std::optional<std::string> Ledger::ObserveAdvance(const Outcome& outcome, bool i
     holds.erase(hold);
   }
   for (const Answer& answer : outcome.answers) Judge(answer, now);
-  // Last: a place may have become absent in the same step.
+  // Comes last: a place may have become absent in the same step.
   for (const Lapse& lapse : outcome.lapses) {
     const auto place = FindOwner(At(lapse.key).line, lapse.owner);
     const bool is_there = place != At(lapse.key).line.end() && place->is_absent();
@@ -228,7 +228,7 @@ void Ledger::LoseSessionsOf(int connection, TimeMs now, Keys& touched) {
       if (IsOver(hold.end, now)) continue;
       hold.session_connection = kAbsent;
       const DurationMs grace_ms = *hold.session_grace_ms;
-      // -1: it ends with the connection, at any time of the clock.
+      // -1: the session ends with its connection, whatever the clock shows.
       hold.end = grace_ms > 0 ? std::min(hold.lease_end, After(now, grace_ms)) : -1;
     }
   }
@@ -244,7 +244,8 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
         std::ranges::find_if(At(key).holds, [&](const Hold& one) { return one.token == token; });
     if (hold == At(key).holds.end()) continue;
     keys.push_back(key);
-    // A repeated LOCK of one key may have changed its hold alone; the place is as on the first.
+    // A repeated LOCK of one key may have changed only the hold; the place is still that of the
+    // first LOCK.
     if (!grant || hold->keys.front() == key) grant = *hold;
   }
   const bool is_undone = outcome.number == 1;
@@ -252,7 +253,7 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
           "a grant that nobody read or renewed is undone, and no other");
   Require(is_undone || outcome.answers.empty(), "a grant that stands has no effect");
   if (!is_undone || !grant) return End(now);
-  // The place returns, if no part of it is gone.
+  // The place returns unless a part of it is gone.
   const bool returns = grant->arrival != 0 && keys.size() == grant->keys.size();
   Place place{.owner = grant->owner,
               .keys = grant->keys,
@@ -316,7 +317,7 @@ bool Ledger::IsLeaving(const Hold& hold, bool is_part) const {
       if (IsEndingRenewal()) return hold.token == outcome_->token;
       return IsTakeover() && hold.token != outcome_->token;
     default:
-      // By token: what follows from it may be released in a later step only.
+      // Checked by token, because follow-up grants may be released only in a later step.
       return IsRedis(call_->operation) &&
              std::ranges::any_of(outcome_->releases, [&](const Expiry& release) {
                return release.token == hold.token;
@@ -341,7 +342,7 @@ void Ledger::ForgetAbsentOf(int key, int owner) {
     heir_channel_ = place->channel;
     heir_client_ = place->client;
   }
-  // CANCEL takes a mark along, but says that there was no place.
+  // CANCEL removes a mark too, but replies that there was no place.
   was_cancelled_ = was_cancelled_ || !place->is_mark;
   RemovePlace(Place(*place));
 }
@@ -463,8 +464,8 @@ bool Ledger::IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) 
     bool is_ahead = true;
     for (const Place& other : key.line) {
       if (other.owner == place.owner) is_ahead = false;
-      // An absent MLOCK may want a room on another key, and where limits have changed an absent one
-      // may have no reservation yet.
+      // An absent MLOCK may want a slot on another key, and after a change of limits an absent
+      // waiter may have no reservation yet.
       const bool is_in_the_way = other.state == PlaceState::kWaiting ||
                                  ((other.is_mlock || !is_settled) && other.is_absent());
       if (is_ahead && is_in_the_way && other.state != PlaceState::kPassedOver) return false;
@@ -479,7 +480,7 @@ void Ledger::CheckNobodyIsPassed(const Key& key, std::size_t index, const engine
   std::vector<engine::Mode> rooms = RoomsOf(key, now);
   for (std::size_t i = 0; i < index; ++i) {
     const Place& place = key.line[i];
-    // Whether its place changed before or after this grant nobody was told.
+    // No answer shows whether its place changed before or after this grant.
     const bool is_own = call_ != nullptr && place.owner == call_->owner;
     if (is_own || (place.is_absent() && IsOver(place.end, now))) continue;
     Require(place.state != PlaceState::kWaiting, "nobody passes in line");

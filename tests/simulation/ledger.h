@@ -1,4 +1,4 @@
-// What the clients were told, and the judgement of each further answer by the promises made to
+// Records what clients were told, and judges each further answer by the promises made to
 // them.
 #pragma once
 
@@ -17,29 +17,28 @@
 
 namespace fairlock::simulation {
 
-// Predicts nothing and follows the engine's word; independent of the reference model. Promises:
-//  1. Tokens rise over everything.
-//  2. A hold is granted only if all holds of the key tolerate it (one exclusive holder, or n, or
-//     all SHARED), and the rooms that MINHOLD still keeps.
-//  3. Nobody passes in line: neither one who waits, nor an absent one for whom KEEP stands in line
-//     unless there is room for both. Who comes back finds its place.
-//  4. No lease, session, wait or KEEP ends early, and after a command nothing that is over is left
-//     on its key.
-//  5. Each request that waits gets one answer, of a kind that has a cause; nobody else gets any.
-//  6. WAIT key is answered when no hold of its time remains, neither before nor after.
-//  7. After a command nobody is left waiting, and nobody is denied, who could be granted.
-//  8. An operator's override of LIMIT is in force from its begin to its end, on the keys that it
-//     matches; when it changes nobody is left waiting, and a drain lets nobody new in.
-//  9. A line is no longer than MAXWAITERS allows, and REPLACE ends the newest place.
-// 10. An MLOCK holds all of its keys, under one token, or none; its place is one in all its lines.
-// 11. No wait begins that would never end because others never end for it, and only such a one is
-//     refused; the chain that is named for it is true.
-// 12. What a step frees is handed over in its end, and not before.
-// 13. What a client of Redis takes by its value it may change by key, as it asks; what LOCK has
-//     granted, or repeated, it may not. A value whose SET NX was denied twice within the time that
-//     the configuration gives it stands in line since the first, and nobody else does by SET NX.
-// 14. By NOTIFY one is told once how the wait has ended and that the hold is lost, and of nothing
-//     else. Who waits so is absent while nobody listens.
+// Predicts nothing: follows the engine's answers, independently of the reference model. Promises:
+// 1. Tokens increase over all keys.
+// 2. A hold is granted only if all holds of the key tolerate it (one exclusive holder, or n, or all
+//    SHARED), and the slots in cooldown by MINHOLD.
+// 3. No request overtakes in the queue: neither a waiter, nor an absent waiter with KEEP, unless
+//    there are slots for both. A returning waiter finds its place.
+// 4. No lease, session, wait or KEEP ends early, and after a command nothing on its key is overdue.
+// 5. Each waiting request gets one answer, of a kind that has a cause; nobody else gets any.
+// 6. WAIT key is answered when no hold that existed at its time remains, neither before nor after.
+// 7. After a command no request waits or is denied that could be granted.
+// 8. An operator's override of LIMIT is in force from its beginning to its end, on the keys that it
+//    matches; when it changes, no grantable request keeps waiting, and a drain admits nobody new.
+// 9. A queue is no longer than MAXWAITERS allows, and REPLACE ends the newest place.
+// 10. An MLOCK holds all of its keys, under one token, or none; it has one place in all queues.
+// 11. No wait begins that would never end because others never end for it, and only such a wait is
+//    refused; the chain in the refusal is true.
+// 12. What a step frees is handed over at its end, and not before.
+// 13. A Redis client may change by key what it took by its value; it may not change what LOCK has
+//    granted or repeated. A value whose SET NX was denied twice within the configured time has a
+//    place in the queue, dated from the first denial; no other SET NX has one.
+// 14. NOTIFY announces once how the wait has ended and that the hold is lost, and nothing else. Its
+//    waiters are absent while nobody listens.
 class Ledger : public LedgerState {
  public:
   explicit Ledger(const Setting& setting);
@@ -50,7 +49,7 @@ class Ledger : public LedgerState {
   std::optional<std::string> ObserveUnblock(int connection, const Outcome& outcome, TimeMs now);
   std::optional<std::string> ObserveDisconnect(int connection, const Outcome& outcome, TimeMs now);
 
-  // Until ObserveStepEnd the commands are one step.
+  // Commands until ObserveStepEnd are one step.
   void BeginStep() { is_in_step_ = true; }
   // A channel gets its first subscriber, or has lost its last one.
   std::optional<std::string> ObserveOpen(int channel, const Outcome& outcome, TimeMs now);
@@ -61,18 +60,18 @@ class Ledger : public LedgerState {
   const Key& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
   std::optional<std::string> ObserveUndo(Token token, const Outcome& outcome, TimeMs now);
   bool IsWaiting(int connection) const;
-  // What the owner's MLOCK on that key named; empty: it has none there.
+  // The keys of the owner's MLOCK on that key; empty: it has none there.
   std::vector<int> KeysOfMlock(int key, int owner) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
-  // One of the last tokens that were given.
+  // One of the most recent tokens.
   Token EarlierToken(std::size_t back) const;
   Token newest_token() const { return newest_token_; }
 
  private:
   using Keys = std::vector<int>;
 
-  // Answers to those who waited (ledger_answers.cc).
+  // Answers to waiting requests (ledger_answers.cc).
   void Judge(const Answer& answer, TimeMs now);
   void JudgePlaceAnswer(const Answer& answer, const Place& place, TimeMs now);
   void JudgeGrantAfterWait(const Answer& answer, const Place& place, TimeMs now);
@@ -134,7 +133,7 @@ class Ledger : public LedgerState {
   void CheckWaitersMax(const Key& key);
   void CheckLineMax(const Key& key);
 
-  // Before a command's answers: which holds it ends, and what it ends without a word.
+  // Called before a command's answers: marks the holds that it ends, and ends what ends silently.
   void MarkLeaving();
   bool IsLeaving(const Hold& hold, bool is_part) const;
   void ReleaseLeaving(Key& key, TimeMs now);
@@ -142,9 +141,9 @@ class Ledger : public LedgerState {
   void ForgetAbsentOf(int key, int owner);
 
   bool IsAnythingOver(const Keys& keys, TimeMs now) const;
-  // All keys on which something can happen when something does on these: they share an MLOCK.
+  // All keys that a change of these keys can affect: they share an MLOCK.
   Keys Reach(Keys keys) const;
-  // These, and the keys of MLOCKs whose place on them is over: nothing on them is overdue now.
+  // Drops what is overdue on these keys, and on the keys of MLOCKs whose place on them is over.
   Keys DropOverdueOn(Keys keys, TimeMs now);
   void CheckSettled(const Keys& keys, TimeMs now);
   void ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now);
@@ -152,20 +151,20 @@ class Ledger : public LedgerState {
   void NoteLimits();
   bool IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) const;
   void RemovePlace(const Place& place);
-  // False: nothing keeps the place.
+  // False: nothing retains the place.
   bool LoseRequest(Place& place, TimeMs now) const;
   void LoseSessionsOf(int connection, TimeMs now, Keys& touched);
   Hold HoldFor(const Place& place, Token token, TimeMs now) const;
   Place PlaceFor(const Call& call, TimeMs now) const;
-  // The rooms that are certainly taken: by holds and MINHOLD. On a key that is not settled what is
-  // over may be there yet.
+  // The slots that are certainly taken: by holds and cooldowns. On a key that is not settled, ended
+  // holds may still be there.
   std::vector<engine::Mode> RoomsOf(const Key& key, TimeMs now, bool is_settled = true) const;
   bool IsRoomTaken(const Hold& hold, TimeMs now, bool is_settled) const;
   void CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode, TimeMs now);
   void NoteToken(Token token);
   void AddHold(int key, Hold hold, TimeMs now);
   void ConfirmAll(Token token);
-  // Whether the command that is judged gave one.
+  // Whether the judged command has a token.
   bool GivesToken() const;
   void CheckMayGrow(std::size_t count);
   std::uint64_t CountOfClient(int connection) const;
@@ -198,20 +197,20 @@ class Ledger : public LedgerState {
   std::vector<NotifiedHold> notified_;
   Token newest_before_;
 
-  // Of the step that is being judged.
-  Keys returned_;                // a channel that has a subscriber again; else empty
+  // The step that is being judged:
+  Keys returned_;                // a channel that has a subscriber again; otherwise empty
   Token undone_ = 0;             // a grant that is undone
   int heir_channel_ = kAbsent;   // of the place that a transfer has ended
   int heir_client_ = kAbsent;    // of the same
-  const Call* asked_ = nullptr;  // the command, also when it is done
-  const Call* call_ = nullptr;   // null: no command
+  const Call* asked_ = nullptr;  // the command, even after it is done
+  const Call* call_ = nullptr;   // null: no command is being judged
   const Outcome* outcome_ = nullptr;
   int unblocked_ = kAbsent;  // the connection whose wait is ended
   bool was_cancelled_ = false;
-  bool was_heir_answered_ = false;  // a takeover: its value waited by LOCK
+  bool was_heir_answered_ = false;  // a takeover: the new owner waited by LOCK
   bool is_in_step_ = false;
-  bool may_hand_over_ = true;  // in a step: something was overdue at its begin
-  Keys step_keys_;             // that were named in the step
+  bool may_hand_over_ = true;  // in a step: something was overdue at its beginning
+  Keys step_keys_;             // the keys named in the step
   const char* broken_ = nullptr;
 };
 

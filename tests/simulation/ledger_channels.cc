@@ -1,4 +1,4 @@
-// The ledger: what is told on the channels of NOTIFY.
+// The ledger: messages on the channels of NOTIFY.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace fairlock::simulation {
 using engine::EventKind;
 using engine::ResolutionKind;
 
-// Several may wait on one channel, so the answer names the owner.
+// Several requests may wait on one channel, so the answer names the owner.
 void Ledger::JudgeOnChannel(const Answer& answer, TimeMs now) {
   auto& line = At(answer.key).line;
   const auto found = FindOwner(line, answer.owner);
@@ -26,13 +26,13 @@ void Ledger::JudgeOnChannel(const Answer& answer, TimeMs now) {
   RemovePlace(place);
 }
 
-// By the request that is judged: it is told on the same channel.
+// Whether the place is announced on the same channel as the judged request.
 bool Ledger::IsSameChannel(const Place& place) const {
   return call_ != nullptr && call_->channel != kAbsent && call_->channel == place.channel;
 }
 
-// An earlier place of the owner may be told of on the same channel, but then it is over; and so may
-// one on other keys.
+// An answer for an earlier place of the owner may come on the same channel, but then that place has
+// ended; so may one for other keys.
 bool Ledger::IsGrantOfNewPlace(const Answer& answer) const {
   const std::vector<int> named = call_->named();
   return answer.owner == call_->owner && std::ranges::count(named, answer.key) > 0 &&
@@ -109,7 +109,7 @@ void Ledger::JudgeLoss(const Loss& loss, TimeMs now) {
     return one.key == loss.key && one.hold.token == loss.token;
   });
   if (known == notified_.end()) {
-    // It was granted in the same step.
+    // The hold was granted in the same step.
     return Require(loss.token > newest_before_, "only of a hold with NOTIFY the loss is told");
   }
   const Hold& hold = known->hold;

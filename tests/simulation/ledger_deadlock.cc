@@ -7,7 +7,7 @@
 
 namespace fairlock::simulation {
 
-// What the clients know, with the request that asks as the first.
+// The clients' view of all waits, with the judged request as the first.
 WaitPicture Ledger::Picture(TimeMs now) const {
   WaitPicture picture;
   picture.requests.push_back({call_->owner, call_->named(), call_->mode()});
@@ -50,7 +50,7 @@ WaitPicture Ledger::Picture(TimeMs now) const {
   return picture;
 }
 
-// That REPLACE ends before the request would wait; none if it was done.
+// The places that REPLACE would end before the request waits; empty if it has already ended them.
 std::vector<Ledger::Place> Ledger::PlacesToReplace() const {
   std::vector<Place> places;
   const bool is_refused = outcome_->status == static_cast<int>(engine::LockStatus::kDeadlock);

@@ -15,7 +15,7 @@ bool Ledger::IsTakeover() const {
          outcome_->status == static_cast<int>(WriteStatus::kTakenOver);
 }
 
-// By the only holder, with an end in the past.
+// A renewal by the only holder, with an end in the past.
 bool Ledger::IsEndingRenewal() const {
   return call_ != nullptr && call_->operation == Operation::kSet && call_->is_over() &&
          outcome_->status == static_cast<int>(WriteStatus::kRenewed);
@@ -61,7 +61,7 @@ void Ledger::JudgeRedis(TimeMs now) {
   }
 }
 
-// Within the grace of a session its end does not move away.
+// Within the grace of a session, the end of the hold does not move.
 void Ledger::SetLeaseEnd(Hold& hold, TimeMs lease_end) {
   const bool is_in_grace = hold.session_grace_ms && hold.session_connection == kAbsent;
   hold.end = is_in_grace ? std::min(hold.end, lease_end) : lease_end;
@@ -111,8 +111,8 @@ void Ledger::JudgeSetDenied(TimeMs now) {
   if (call_->only_new) NoteDeniedValue(At(call_->key), now);
 }
 
-// Who asks by SET NX for the second time has a place since it asked first, and each that follows
-// prolongs it.
+// A value that asks by SET NX for the second time has a place, dated from its first request, and
+// each further request prolongs it.
 void Ledger::NoteDeniedValue(Key& key, TimeMs now) {
   const DurationMs keep_ms = setting_.KeepOf(call_->key);
   if (keep_ms == 0 || FindOwner(key.holds, call_->owner) != key.holds.end()) return;
@@ -174,7 +174,7 @@ void Ledger::JudgeSetGranted(int index, Token token, TimeMs now) {
   DropIfOver(key, token);
 }
 
-// What is written with an end in the past is over before anything else happens.
+// A hold written with an end in the past is over before anything else happens.
 void Ledger::DropIfOver(Key& key, Token token) const {
   if (!call_->is_over()) return;
   std::erase_if(key.holds, [&](const Hold& hold) { return hold.token == token; });
@@ -196,7 +196,8 @@ void Ledger::JudgeTakeover(Key& key, TimeMs now) {
   Require(FindOwner(key.line, call_->owner) == key.line.end(), "a takeover ends the value's place");
   const std::vector<Hold> old = key.holds;
   const bool is_rename = call_->is_rename && old.size() == 1;
-  // Of these the oldest of another owner is handed over, which is no end that could be undone.
+  // The oldest of these holds by another owner is handed over, which is not an end that could be
+  // undone.
   const auto from =
       std::ranges::find_if(old, [&](const Hold& one) { return one.owner != call_->owner; });
   if (from != old.end()) ConfirmAll(from->token);
@@ -250,7 +251,7 @@ void Ledger::JudgeRelease(Key& key, TimeMs now) {
   if (EndsCooling()) key.cooling.clear();
 }
 
-// Of EXPIRE in the past only some conditions let it release.
+// For EXPIRE with a time in the past, only some conditions let it release.
 bool Ledger::MayExpireNow() const {
   return call_->operation != Operation::kExpire || call_->condition == ExpiryCondition::kNone;
 }

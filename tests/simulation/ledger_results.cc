@@ -38,8 +38,8 @@ void Ledger::JudgeResult(TimeMs now) {
   }
 }
 
-// Of LOCK: whether it waits by an MLOCK; of MLOCK: whether it has on that key anything else than by
-// an MLOCK of exactly these.
+// For LOCK: whether the owner waits by an MLOCK; for MLOCK: whether it has anything on that key
+// other than by an MLOCK of exactly these keys.
 bool Ledger::HasOtherStake(int key) const {
   const std::vector<int> named = call_->named();
   const auto is_other = [&](const auto& stake) {
@@ -132,8 +132,9 @@ bool Ledger::MayBeGranted(int index, TimeMs now) const {
       is_own_ahead = false;
       continue;
     }
-    // Whether an absent one ahead of who comes back had a reservation before nobody was told, and
-    // an absent MLOCK may want a room on another key. In a step none has one of what it has freed.
+    // No answer has shown whether an absent waiter ahead of the returning one had a reservation,
+    // and an absent MLOCK may want a slot on another key. In a step nobody has a reservation for
+    // what the step has freed.
     const bool is_in_the_way =
         place.state == PlaceState::kWaiting ||
         ((has_place || place.is_mlock || is_in_step_) && place.state == PlaceState::kKept);
@@ -182,7 +183,7 @@ Ledger::Place Ledger::PlaceFor(const Call& call, TimeMs now) const {
 
 void Ledger::JudgeLockGranted(TimeMs now) {
   Place place = PlaceFor(*call_, now);
-  Keys in_order = place.keys;  // an earlier place keeps its own
+  Keys in_order = place.keys;  // an earlier place keeps its own order
   const bool has_place = FindOwner(At(call_->key).line, call_->owner) != At(call_->key).line.end();
   if (!has_place) CheckMayGrow(place.keys.size());
   for (int index : place.keys) {
@@ -209,7 +210,7 @@ void Ledger::JudgeQueued(TimeMs now) {
   Require(is_waiting || call_->keep_ms > 0, "only WAIT and KEEP take a place");
   Place place = PlaceFor(*call_, now);
   const auto earlier = FindOwner(At(call_->key).line, call_->owner);
-  // What its return changed may have had effects before it is judged.
+  // The effects of its return may have happened before it is judged.
   const bool is_return_over = earlier != At(call_->key).line.end() && !outcome_->answers.empty();
   Require(!is_waiting || is_return_over || !FindStuck(Picture(now)).front(),
           "no wait begins that can never end");
@@ -329,7 +330,7 @@ void Ledger::JudgeBreak(Key& key) {
     return;
   }
   key.cooling.clear();
-  // What it ended was granted before what it made room for.
+  // The broken holds were granted before the ones that they made way for.
   Require(ended <= key.holds.size(), "BREAK ends no more than there is");
   ended = std::min(ended, key.holds.size());
   key.holds.erase(key.holds.begin(), key.holds.begin() + static_cast<std::ptrdiff_t>(ended));

@@ -1,4 +1,4 @@
-// What the ledger knows of each key.
+// What the ledger knows about each key.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,32 @@
 
 namespace fairlock::simulation {
 
-// As the clients were told.
+// The state as the clients were told.
 struct LedgerState {
   struct Hold {
     int owner = kAbsent;
-    std::vector<int> keys{};  // that were granted with it
+    std::vector<int> keys{};  // the keys granted with it
     bool is_mlock = false;
     Token token = 0;
     engine::Mode mode;
     DurationMs lease_ms = 0;  // 0: none
     TimeMs lease_end = 0;
-    TimeMs end = 0;  // the lease's, or the grace's
+    TimeMs end = 0;  // end of the lease or of the grace
     std::optional<DurationMs> session_grace_ms;
     int session_connection = kAbsent;
     TimeMs cool_until = 0;             // MINHOLD; 0: none
     std::uint64_t arrival = 0;         // of the place that it came from; 0: none
     DurationMs keep_ms = 0;            // of that place
     DurationMs min_hold_ms = 0;        // of that place
-    int client = kAbsent;              // the connection that asked last
+    int client = kAbsent;              // the connection of the last request
     int channel = kAbsent;             // NOTIFY
     TimeMs wait_end = engine::kNever;  // of that place, with NOTIFY
     bool is_confirmed = false;
     bool is_redis_way = false;
-    bool is_leaving = false;  // the command that is judged ends it
+    bool is_leaving = false;  // the judged command ends it
   };
   enum class PlaceState : std::uint8_t { kWaiting, kSuperseded, kKept, kPassedOver };
-  // Of MLOCK the same on each of its keys.
+  // For MLOCK, the same on each of its keys.
   struct Place {
     int owner = kAbsent;
     std::vector<int> keys{};
@@ -43,7 +43,7 @@ struct LedgerState {
     std::uint64_t arrival = 0;
     PlaceState state = PlaceState::kWaiting;
     int connection = kAbsent;
-    int client = kAbsent;  // the connection that asked last
+    int client = kAbsent;  // the connection of the last request
     engine::Mode mode;
     DurationMs lease_ms = 0;
     DurationMs keep_ms = 0;
@@ -51,9 +51,9 @@ struct LedgerState {
     DurationMs min_hold_ms = 0;
     bool is_redis_way = false;
     TimeMs end = 0;                    // of WAIT, KEEP or grace
-    int channel = kAbsent;             // NOTIFY; then it is the connection
+    int channel = kAbsent;             // for NOTIFY; then used instead of the connection
     TimeMs wait_end = engine::kNever;  // of WAIT, with NOTIFY
-    bool is_mark = false;              // a value that was denied once: it does not count yet
+    bool is_mark = false;              // a value that was denied once, which does not count yet
 
     bool is_absent() const {
       return state == PlaceState::kKept || state == PlaceState::kPassedOver;

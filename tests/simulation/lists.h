@@ -1,4 +1,4 @@
-// Small things that are done to the plain lists of the model and the ledger.
+// Helpers for the plain lists of the model and the ledger.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ auto FindConnection(List& list, int connection) {
                               [&](const auto& entry) { return entry.connection == connection; });
 }
 
-// The place whose request waits on that connection, which is no channel.
+// The place whose request waits on that connection, which is not a channel.
 template <typename Line>
 auto FindWaiting(Line& line, int connection) {
   return std::ranges::find_if(line, [&](const auto& place) {

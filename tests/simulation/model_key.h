@@ -1,8 +1,7 @@
-// One key as the reference model sees it: who holds it, who stands in line,
-// which rooms cool, who waits for it to be free.
+// One key in the reference model: its holds, its queue, its cooldowns and its watchers.
 //
-// Plain lists, searched from end to end; nothing is remembered that could be
-// looked up.
+// Plain lists, searched from end to end; nothing is stored that can be
+// computed.
 #pragma once
 
 #include <cstdint>
@@ -19,59 +18,59 @@ using engine::Mode;
 
 enum class PlaceState : std::uint8_t {
   kWaiting,    // its request waits
-  kKept,       // absent, within its KEEP: stands in line
-  kPassedOver  // absent, within the grace: has its number, delays nobody
+  kKept,       // absent, within its KEEP: in the queue
+  kPassedOver  // absent, within the grace: keeps its order, delays nobody
 };
 
-// Of LOCK on one key; of MLOCK on each of its keys the same.
+// For LOCK on one key; for MLOCK the same on each of its keys.
 struct ModelPlace {
   int owner = kAbsent;
-  std::vector<int> keys;  // on which it stands, in the order in which they were first named
+  std::vector<int> keys;  // in the order in which they were first named
   bool is_mlock = false;
-  int asked_key = kAbsent;    // the first that its latest request named
-  std::uint64_t arrival = 0;  // its number in line
+  int asked_key = kAbsent;    // the first key that its latest request named
+  std::uint64_t arrival = 0;  // its number in the queue
   PlaceState state = PlaceState::kWaiting;
-  bool is_reserved = false;  // a kept one for which a room is taken
+  bool is_reserved = false;  // KEEP, with a slot reserved for it
   Mode mode;
   TimeMs since = 0;
-  TimeMs end = 0;  // of the WAIT, the KEEP or the grace, by its state
+  TimeMs end = 0;  // of the WAIT, the KEEP or the grace, depending on the state
   DurationMs keep_ms = 0;
   DurationMs lease_ms = 0;  // 0: none
   std::optional<DurationMs> session_grace_ms;
   DurationMs min_hold_ms = 0;
   int meta = kAbsent;
   int label = kAbsent;
-  int connection = kAbsent;          // of the request that waits, or of the last one
+  int connection = kAbsent;          // of the waiting request, or of the last one
   int waits_on = kAbsent;            // that connection, or its channel
   int channel = kAbsent;             // NOTIFY
   TimeMs wait_end = engine::kNever;  // of the WAIT, with NOTIFY
   bool is_redis_way = false;
-  // Of a value whose SET NX was denied once: passed over, and nobody sees it, until it asks again.
+  // A value whose SET NX was denied once: skipped and invisible until it asks again.
   bool is_mark = false;
 };
 
 struct ModelHold {
   int owner = kAbsent;
-  std::vector<int> keys;  // that were granted with it
+  std::vector<int> keys;  // the keys granted with it
   bool is_mlock = false;
-  std::size_t rank = 0;  // of this key among them
+  std::size_t rank = 0;  // index of this key among them
   Token token = 0;
   Mode mode;
   TimeMs since = 0;
   TimeMs lease_end = 0;
-  DurationMs lease_ms = 0;                     // the length on record, 0: none
+  DurationMs lease_ms = 0;                     // recorded length; 0: none
   std::optional<DurationMs> session_grace_ms;  // a session
-  int session_connection = kAbsent;            // absent within the grace
-  std::uint64_t bound = 0;                     // rises with each binding
+  int session_connection = kAbsent;            // kAbsent within the grace
+  std::uint64_t bound = 0;                     // increases with each binding
   TimeMs grace_end = engine::kNever;
   TimeMs cool_until = 0;  // MINHOLD; 0: none
   int meta = kAbsent;
   int label = kAbsent;
-  int client = kAbsent;                 // a connection
+  int client = kAbsent;                 // the id of a connection
   int channel = kAbsent;                // NOTIFY
   std::optional<ModelPlace> came_from;  // the place that was granted
   bool is_confirmed = false;            // by RENEW or TRANSFER
-  bool is_redis_way = false;            // taken by SET and its kin
+  bool is_redis_way = false;            // taken by SET or a similar command
 
   TimeMs end() const { return lease_end < grace_end ? lease_end : grace_end; }
 };
@@ -85,34 +84,34 @@ struct ModelCooling {
 
 struct ModelWatcher {
   std::uint64_t arrival = 0;
-  Token newest_token = 0;  // of the holds whose end it waits for
+  Token newest_token = 0;  // newest of the holds whose end it waits for
   TimeMs give_up = 0;
   int connection = kAbsent;
 };
 
-// What is due on a key, and in which order: by time, then by class, then by token or arrival. Keys
-// of one MLOCK, which share their token, come in its order.
+// What is due on a key, ordered by time, then by class, then by token or arrival. The keys of one
+// MLOCK, which share its token, come in its order.
 struct ModelEvent {
   enum class Class { kLease, kCooling, kAbsence, kWait };  // in the order of rule 16
   TimeMs time = 0;
   Class event_class = Class::kLease;
   std::uint64_t order = 0;
   bool is_watcher = false;
-  std::size_t index = 0;  // in the list that it concerns
+  std::size_t index = 0;  // in the list of that class
 
   std::tuple<TimeMs, Class, std::uint64_t> Rank() const { return {time, event_class, order}; }
 };
 
 struct ModelKey {
-  std::optional<std::uint32_t> limit_override;  // the n in force in place of those given
-  // Overrides have changed, and the line was not looked at since.
+  std::optional<std::uint32_t> limit_override;  // the n in force instead of those given
+  // Overrides have changed since the queue was last looked at.
   bool is_unseen = false;
-  std::uint64_t line_number = 0;  // rises with each line that begins or is looked at so
+  std::uint64_t line_number = 0;  // increases when a queue begins, or overrides affect it
   std::vector<ModelHold> holds;   // by token
   std::vector<ModelPlace> line;   // by arrival
   std::vector<ModelCooling> cooling;
   std::vector<ModelWatcher> watchers;
-  // Since the beginning.
+  // Counts since the beginning.
   std::uint64_t acquired = 0;
   std::uint64_t granted_after_wait = 0;
   std::uint64_t denied = 0;
@@ -135,19 +134,19 @@ struct ModelKey {
   bool HasRoom(const std::vector<Mode>& taken, const Mode& mode) const {
     return HasRoomBeside(taken, mode, limit_override);
   }
-  // Rule 2: whether anybody before `index` in line waits for a room; those
-  // passed over do not count, those with a reservation have theirs.
+  // Rule 2: whether anyone before `index` in the queue waits for a slot; skipped places do not
+  // count, and places with a reservation already have a slot.
   bool IsAnyoneAhead(std::size_t index) const;
-  // Those passed over not counted.
+  // Not counting skipped places.
   std::size_t CountStanding() const { return CountStandingBefore(line.size()); }
   std::size_t CountStandingBefore(std::size_t index) const;
-  // 1: next; kAbsent: it has no place that counts.
+  // 1: next; kAbsent: it has no active place.
   std::int64_t PositionOf(int owner) const;
-  std::size_t CountSeen() const;            // what QUEUE shows
+  std::size_t CountSeen() const;            // as shown by QUEUE
   const ModelPlace* FirstStanding() const;  // null: none
   std::size_t CountReserved() const;
   DurationMs CoolingLeft(TimeMs now) const;
-  void Insert(const ModelPlace& place);  // by its number
+  void Insert(const ModelPlace& place);  // in the order of its number
   Token NewestToken() const;
   std::uint32_t SmallestLimit() const;
   // The first thing to happen by `now`.

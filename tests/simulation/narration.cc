@@ -8,7 +8,7 @@
 namespace fairlock::simulation {
 namespace {
 
-// "w3" for the fourth owner; what is no such name is shown by its length only, since names are any
+// "w3" for the fourth owner; other names are shown by their length only, because names may have any
 // bytes.
 std::string NumberOf(const std::vector<std::string>& texts, std::string_view text, char letter) {
   if (text.empty()) return std::string(1, letter) + "-";
@@ -167,7 +167,7 @@ std::string Narrate(const Setting& setting) {
 
 namespace {
 
-// Engine and model in the same words, so that a difference strikes the eye.
+// Describes engine and model in the same words, so that differences are easy to see.
 std::string ModeWords(const engine::Mode& mode) {
   return mode.is_shared ? " shared" : " limit " + std::to_string(mode.limit);
 }

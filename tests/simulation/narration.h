@@ -1,4 +1,4 @@
-// A run in words, for the person who looks for the cause of a failure.
+// Describes a run in words, for debugging a failure.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace fairlock::simulation {
 // "at 1234: c3 LOCK k0 w2 PX 40 WAIT 100".
 std::string Narrate(const Call& call, TimeMs now);
 
-// What is special about a seed.
+// The properties of a seed that differ from the usual.
 std::string Narrate(const Setting& setting);
 
-// One piece of state, as the engine and as the model have it.
+// One piece of state, of the engine or of the model.
 std::string Narrate(const Setting& setting, const engine::HolderInfo& info);
 std::string Narrate(const Setting& setting, const engine::PlaceInfo& info);
 std::string Narrate(const engine::EngineCounts& counts);

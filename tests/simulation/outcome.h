@@ -1,4 +1,4 @@
-// All that came of one thing that happened to the engine.
+// All effects of one call of the engine.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ using engine::Token;
 
 inline constexpr int kAbsent = -1;
 
-// A channel of NOTIFY in the stead of the connection on which a request waits.
+// The pseudo-connection of a request that waits on a NOTIFY channel.
 inline int ConnectionOfChannel(int channel) { return -10 - channel; }
 inline bool IsChannel(int connection) { return connection <= -10; }
 
 // The answer to a request that waited.
 struct Answer {
   int connection = kAbsent;
-  int key = kAbsent;  // of MLOCK the first that it named
+  int key = kAbsent;  // for MLOCK the first key that it named
   engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
   Token token = 0;
   int by = kAbsent;     // kReplaced: the owner that took the place
-  int owner = kAbsent;  // by a channel: whose request it was, and the key is the first of its place
+  int owner = kAbsent;  // for a channel: the requester; `key` is the first of its place
 
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -40,7 +40,7 @@ struct Expiry {
   Token token = 0;
 };
 
-// A hold with NOTIFY that ended otherwise than by its owner, and the channel that was told so.
+// A hold with NOTIFY that its owner did not end, and the channel where the loss was announced.
 struct Loss {
   int channel = kAbsent;
   int key = kAbsent;
@@ -57,7 +57,7 @@ struct Lapse {
   int owner = kAbsent;
 };
 
-// What the engine tells those who listen, at the moment at which it happens.
+// An event, as listeners get it at the moment at which it happens.
 struct ToldEvent {
   engine::EventKind kind = engine::EventKind::kGranted;
   int key = kAbsent;
@@ -69,13 +69,13 @@ struct ToldEvent {
   DurationMs waited_ms = 0;
   DurationMs held_ms = 0;
   TimeMs at = 0;
-  // The hold of a grant is there, and no other that was not told yet.
+  // When a grant is announced, its hold exists, and no other unannounced one.
   bool is_in_time = true;
 
   friend bool operator==(const ToldEvent&, const ToldEvent&) = default;
 };
 
-// Of a refusal: who waits for what because of whom.
+// Of a refusal: which owner waits for which key because of which other owner.
 struct DeadlockLink {
   int waiter = kAbsent;
   int key = kAbsent;
@@ -83,7 +83,7 @@ struct DeadlockLink {
   bool is_held = false;
 };
 
-// What a call returned; each operation uses the fields it needs, the others stay 0.
+// The result of a call; each operation uses the fields it needs, the others stay 0.
 struct Outcome {
   int status = 0;
   int reason = 0;
@@ -91,19 +91,19 @@ struct Outcome {
   std::int64_t number = 0;
   std::int64_t extra = 0;
   std::vector<Answer> answers;
-  // In their order on each key.
+  // In order on each key.
   std::vector<Loss> losses;
-  // In their order on each key; between keys it is the engine's affair.
+  // In order on each key; the order between keys is up to the engine.
   std::vector<ToldEvent> events;
-  // The first links of the chain for which a wait is refused, and how many there are. For the
+  // The first links of the chain for which a wait is refused, and the number of all links. For the
   // ledger; not compared.
   std::vector<DeadlockLink> links;
   std::size_t link_count = 0;
-  // After a call that may end places of absent owners without a word: who is in
-  // line then, for each key that it named. For the ledger; not compared.
+  // After a call that may silently end places of absent owners: the owners in the queue, for each
+  // key that the call named. For the ledger; not compared.
   std::vector<std::vector<int>> owners_in_line;
-  // The leases that ended in an Advance, in their order, which between keys is the engine's affair.
-  // Not compared.
+  // The leases that ended in an Advance, in order; the order between keys is up to the engine. Not
+  // compared.
   std::vector<Expiry> expiries;
   // The places of absent owners that ended in an Advance. Not compared.
   std::vector<Lapse> lapses;
@@ -114,11 +114,11 @@ struct Outcome {
 
   void Clear();
   bool HasEqualResult(const Outcome& other) const;
-  // Nobody was told anything.
+  // Whether no client or listener was told anything.
   bool IsSilent() const { return answers.empty() && losses.empty() && events.empty(); }
 };
 
-// Answers to WAIT key, as against those to LOCK.
+// Whether it answers WAIT key, not LOCK.
 bool IsWatchAnswer(engine::ResolutionKind kind);
 
 std::string Describe(const Answer& answer);

@@ -1,4 +1,4 @@
-// The overrides of LIMIT that an operator has set, as model and ledger keep them.
+// The overrides of LIMIT that an operator has set, as model and ledger store them.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace fairlock::simulation {
 
-// Plain lists, searched from end to end. Patterns are numbers of those in the Setting.
+// Plain lists, searched from end to end. Patterns are indexes of those in the Setting.
 class OverrideBook {
  public:
   explicit OverrideBook(const Setting& setting) : setting_(setting) {}
 
-  // kSetLimit and kDropLimit; what the operator is told is the result.
+  // kSetLimit and kDropLimit; returns the operator's reply.
   int Set(const Call& call, TimeMs now);
   bool Drop(int pattern);
-  // Drops those that are over; true: there were some.
+  // Drops overrides that have ended; true: there were some.
   bool EndBy(TimeMs now);
   TimeMs NextEnd() const;
-  // The n in force on the key: of the exact pattern, else of the one with most literal bytes, else
-  // of the newest.
+  // The n in force on the key: by its exact pattern, otherwise by the pattern with most literal
+  // bytes, otherwise by the newest.
   std::optional<std::uint32_t> LimitOf(int key) const;
   bool was_ever_used() const { return newest_ > 0; }
 
@@ -31,7 +31,7 @@ class OverrideBook {
     int pattern = kAbsent;
     std::uint32_t limit = 0;
     TimeMs end = 0;
-    std::uint64_t number = 0;  // rises with each LIMIT SET
+    std::uint64_t number = 0;  // increases with each LIMIT SET
   };
 
   const Setting& setting_;

@@ -6,7 +6,7 @@
 
 namespace fairlock::simulation {
 
-// SplitMix64. A value; its sequence depends on the seed alone.
+// SplitMix64. A value type; its sequence depends only on the seed.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -25,7 +25,7 @@ class Random {
     return Next() % bound;
   }
 
-  // low .. high, both included.
+  // low .. high, both inclusive.
   std::int64_t Between(std::int64_t low, std::int64_t high) {
     assert(low <= high);
     return low + static_cast<std::int64_t>(Below(static_cast<std::uint64_t>(high - low) + 1));
@@ -33,7 +33,7 @@ class Random {
 
   bool OneIn(std::uint64_t n) { return Below(n) == 0; }
 
-  // 1 .. max, each order of magnitude about as often as any other.
+  // 1 .. max, with each order of magnitude about equally often.
   std::int64_t Magnitude(std::int64_t max) {
     std::int64_t bound = 2;
     while (bound < max && !OneIn(4)) bound *= 3;

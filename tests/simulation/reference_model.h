@@ -1,4 +1,4 @@
-// The rules of locking written a second time, straight from the text, to be compared with the
+// The rules of locking implemented a second time, straight from the text, to be compared with the
 // engine.
 #pragma once
 
@@ -19,40 +19,40 @@ namespace fairlock::simulation {
 // Slow and plain; shares no code with the engine, only the vocabulary of its interface. Keys settle
 // when a call names them or the simulator says so; nothing else happens by itself.
 //
-// A place of an MLOCK stands in the list of each of its keys; what happens to it is done to all.
+// A place of an MLOCK is in the list of each of its keys; its changes are applied to all copies.
 class ReferenceModel {
  public:
   explicit ReferenceModel(const Setting& setting);
 
   // Any command of a client or an operator.
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
-  // Until EndStep the calls are one step: nobody is handed anything before its end.
+  // Calls until EndStep are one step: hand-overs come at its end.
   void BeginStep(TimeMs now);
   void EndStep(TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
-  // The grant never reached its owner.
+  // Undoes a grant whose reply never reached its owner.
   void UndoGrant(Token token, TimeMs now, Outcome& outcome);
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
   // A channel gets its first subscriber, or loses its last one.
   void OpenChannel(int channel, TimeMs now, Outcome& outcome);
   void CloseChannel(int channel, TimeMs now, Outcome& outcome);
   bool IsOpen(int channel) const;
-  // Overrides of LIMIT that are over end at the first call of any kind that comes after it.
+  // Overrides of LIMIT that are over end at the first call of any kind after that.
   void EndOverrides(TimeMs now);
   // Lets the first thing that is due on the key happen; false: nothing is due.
   bool HappenNext(int key, TimeMs now, Outcome& outcome);
-  // Looks at the first of these lines that were not looked at since overrides changed; false: there
-  // is none.
+  // Looks at the first of these queues that has not been looked at since overrides changed; false:
+  // there is none.
   bool LookAtUnseen(const std::vector<int>& keys, TimeMs now, Outcome& outcome);
-  // On which key the first thing of all is due; none: nothing is due. Leases that end in the same
-  // tick are equal.
+  // The key on which the very first thing is due; nullopt: nothing is due. Leases that end in the
+  // same tick are equal.
   std::optional<int> FirstDueKey(TimeMs now) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
 
   RedisSight SeeAsRedis(int key, TimeMs now) const;
 
-  // What was told since it was last asked.
+  // The events since the previous call.
   std::vector<ToldEvent> TakeTold() { return std::exchange(told_, {}); }
 
   const ModelKey& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
@@ -69,12 +69,12 @@ class ReferenceModel {
   void Settle(Keys keys, TimeMs now, Outcome& outcome);
   void EndWatcher(int key, std::size_t index, Outcome& outcome);
   void EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome);
-  // MINHOLD: the room of a hold that has ended.
+  // MINHOLD: starts the cooldown of a hold that has ended.
   void Cool(ModelKey& key, const ModelHold& hold, TimeMs now);
-  // What follows when holds ended or the line changed: waiting requests are answered and granted,
-  // first on this key and then on those noted.
+  // The consequences of ended holds or a changed queue: waiting requests are answered and granted,
+  // first on this key and then on the noted ones.
   void LookAgain(int key, TimeMs now, Outcome& outcome);
-  // True: it is left to the end of the step.
+  // True: it is deferred to the end of the step.
   bool Defer(int key);
   bool IsDeferred(int key) const;
   void Note(int key);
@@ -88,7 +88,7 @@ class ReferenceModel {
   void RemovePlace(const ModelPlace& place);
   void ChangePlace(const ModelPlace& place);
   void MakeAbsent(const ModelPlace& place, PlaceState state, TimeMs now);
-  // False: nothing keeps the place.
+  // False: nothing retains the place.
   bool LoseRequest(const ModelPlace& place, TimeMs now);
   bool IsBlockedOn(int key, const ModelPlace& place, const Mode& mode) const;
   // The first of its keys on which its turn has not come.
@@ -97,7 +97,7 @@ class ReferenceModel {
   Token GiveHolds(const ModelPlace& place, bool was_in_line, TimeMs now);
   Token GrantPlace(const ModelPlace& place, TimeMs now);
   void ConfirmAll(Token token);
-  // Why a request is not granted that cannot be.
+  // Why a request cannot be granted.
   engine::DenialReason WhyNot(const ModelKey& key, const Mode& mode) const;
 
   // LOCK and MLOCK (reference_model_lock.cc).
@@ -112,9 +112,10 @@ class ReferenceModel {
   void ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now);
   void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
   bool TakesNothingNew() const { return is_short_of_memory_ || has_no_room_; }
-  // Why a connection may not have so many more holds and places; none: it may.
+  // Why a connection may not have that many more holds and places; nullopt: it may.
   std::optional<engine::LockStatus> WhyNotMore(int connection, std::size_t count) const;
-  // While memory is short: the repeated request has other or more options than its hold or place.
+  // While memory is short: whether the repeated request has different or more options than its hold
+  // or place.
   template <typename Present>
   bool BringsMore(const Call& call, const Present& present) const {
     return is_short_of_memory_ && ((call.meta != kAbsent && call.meta != present.meta) ||
@@ -125,7 +126,7 @@ class ReferenceModel {
   void RefuseDeadlock(const Call& call, std::size_t key, Outcome& outcome);
   void Deny(const Call& call, std::size_t key, engine::DenialReason reason, Outcome& outcome);
 
-  // Whether the wait that is asked for would never end (reference_model_deadlock.cc).
+  // Whether the requested wait would never end (reference_model_deadlock.cc).
   bool IsDeadlock(const Call& call, const std::vector<ModelPlace>& leaving, TimeMs now) const;
   static std::size_t NumberOf(WaitPicture& picture, const ModelPlace& place);
   std::vector<ModelPlace> PlacesToReplace(const Call& call) const;
@@ -140,18 +141,18 @@ class ReferenceModel {
   void ReturnToWait(const ModelPlace& place, TimeMs now, Outcome& outcome);
   void LookAtAll(const Keys& keys, TimeMs now, Outcome& outcome);
 
-  // What those who listen are told (reference_model_events.cc).
+  // The events for listeners (reference_model_events.cc).
   void Tell(engine::EventKind kind, int key, const ModelHold& hold, int other = kAbsent);
-  // On each of its keys; nobody knows of a mark.
+  // On each of its keys; a mark causes no events.
   void TellPlace(engine::EventKind kind, const ModelPlace& place, int other = kAbsent);
   void TellQueued(const ModelPlace& place, engine::DenialReason reason);
   void TellDenied(int key, int owner, engine::DenialReason reason);
-  // `owner`: who was to hold it; absent: nobody is named.
+  // `owner`: the intended holder; kAbsent: nobody is named.
   void TellRefused(int key, int owner);
   ToldEvent EventOf(engine::EventKind kind, int key, int owner, Token token) const;
   ToldEvent EventBesideHolder(engine::EventKind kind, int key, int owner) const;
 
-  // The others (reference_model_holds.cc, reference_model_connections.cc).
+  // All other commands (reference_model_holds.cc, reference_model_connections.cc).
   void Unlock(int key, const Call& call, TimeMs now, Outcome& outcome);
   void Release(int key, std::size_t index, TimeMs now, Outcome& outcome);
   bool IsRenewable(int key, const Call& call) const;
@@ -170,7 +171,7 @@ class ReferenceModel {
   // The Redis way (reference_model_redis.cc).
   void ApplyRedis(const Call& call, TimeMs now, Outcome& outcome);
   bool MayEnd(const ModelKey& key) const;
-  bool MayNotEnd(int key) const;  // it is held, and by LOCK
+  bool MayNotEnd(int key) const;  // the key is held, and by LOCK
   void Set(const Call& call, TimeMs now, Outcome& outcome);
   static void SetLease(ModelHold& hold, DurationMs lease_ms, TimeMs now);
   void RenewBySet(const Call& call, ModelHold& hold, TimeMs now);
@@ -207,15 +208,15 @@ class ReferenceModel {
   OverrideBook overrides_;
   std::vector<ModelKey> keys_;
   Keys open_channels_;
-  Keys noted_;  // whose lines are to be looked at again
+  Keys noted_;  // whose queues must be looked at again
   bool is_in_step_ = false;
   bool is_settling_ = false;
-  Keys deferred_;  // to be looked at in the end of the step
+  Keys deferred_;  // to be looked at at the end of the step
   Token next_token_;
   std::uint64_t next_arrival_ = 1;
   std::uint64_t next_binding_ = 1;
   std::uint64_t next_line_ = 1;
-  engine::EngineCounts totals_;  // what only grows
+  engine::EngineCounts totals_;  // counts that only increase
   std::vector<ToldEvent> told_;
   TimeMs now_ = 0;  // of the latest call
 };

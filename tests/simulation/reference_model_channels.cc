@@ -8,7 +8,7 @@ namespace fairlock::simulation {
 
 using engine::ResolutionKind;
 
-// By its channel, if it has one: the outcome of an MLOCK names the first of its keys.
+// With NOTIFY by its channel: the outcome of an MLOCK names the first of its keys.
 Answer ReferenceModel::AnswerTo(const ModelPlace& place, ResolutionKind kind, Token token, int by) {
   const bool is_told = place.channel != kAbsent;
   return {place.waits_on,
@@ -29,7 +29,7 @@ bool ReferenceModel::IsOpen(int channel) const {
   return std::ranges::count(open_channels_, channel) > 0;
 }
 
-// In the order of their arrival, each once.
+// In the order of arrival, each once.
 std::vector<ModelPlace> ReferenceModel::PlacesOf(int channel, bool are_waiting) const {
   std::vector<ModelPlace> places;
   for (const ModelKey& key : keys_) {
@@ -56,7 +56,7 @@ ReferenceModel::Keys ReferenceModel::KeysOf(const std::vector<ModelPlace>& place
   return keys;
 }
 
-// Within what is left of its WAIT; it may have ended while the channel had no subscriber.
+// Waits for the rest of its WAIT, which may have ended while the channel had no subscriber.
 void ReferenceModel::WaitAgain(const ModelPlace& place, TimeMs now) {
   const TimeMs end = std::max(place.wait_end, now);
   const int owner = place.owner;
@@ -75,7 +75,7 @@ void ReferenceModel::OpenChannel(int channel, TimeMs now, Outcome& outcome) {
   const std::vector<ModelPlace> absent = PlacesOf(channel, false);
   if (absent.empty()) return;
   const Keys keys = KeysOf(absent);
-  // Rule 16: what is overdue is past.
+  // Rule 16: overdue holds and places end first.
   Settle(keys, now, outcome);
   for (const ModelPlace& place : PlacesOf(channel, false)) ReturnToWait(place, now, outcome);
   LookAtAll(keys, now, outcome);
@@ -101,7 +101,7 @@ void ReferenceModel::ReturnToWait(const ModelPlace& place, TimeMs now, Outcome& 
   WaitAgain(place, now);
 }
 
-// Rule 6: all of its places are absent before anything overdue is done.
+// Rule 6: all of its places are absent before overdue ones end.
 void ReferenceModel::CloseChannel(int channel, TimeMs now, Outcome& outcome) {
   now_ = now;
   EndOverrides(now);

@@ -1,5 +1,5 @@
-// The reference model: connections that close, waits ended from outside, grants
-// that nobody read.
+// The reference model: connections that close, waits ended from outside, grants that were never
+// read.
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 
 namespace fairlock::simulation {
 
-// Rule 6: the place is absent before anything overdue is done, so that it is
-// not granted.
+// Rule 6: the place is absent before anything overdue ends, so that it is not
+// granted.
 void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
   EndOverrides(now);
@@ -90,7 +90,7 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   NoteOthers(keys, keys.front());
   const ModelHold hold = At(keys.front()).holds[*At(keys.front()).FindToken(token)];
   ModelPlace place;
-  // A place of which a part is gone already can not return.
+  // A place of which a part is already gone cannot return.
   const bool returns = hold.came_from && keys.size() == granted.size();
   for (int key : keys) {
     const std::size_t index = *At(key).FindToken(token);
@@ -101,7 +101,8 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
       TellLoss(key, ended, engine::EventKind::kUndone, outcome);
       continue;
     }
-    // A repeated LOCK of one key may have changed its hold alone; the place is as on the first.
+    // A repeated LOCK of one key may have changed only the hold; the place is still that of the
+    // first LOCK.
     place = *ended.came_from;
     place.is_reserved = false;
     place.is_redis_way = ended.is_redis_way;
@@ -124,7 +125,7 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   LookAgain(keys.front(), now, outcome);
 }
 
-// What is overdue comes first: its turn may have come.
+// Overdue holds end first: the turn of the request may have come.
 void ReferenceModel::Unblock(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
   EndOverrides(now);

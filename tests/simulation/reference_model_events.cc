@@ -1,4 +1,4 @@
-// The reference model: what is told of what happens.
+// The reference model: events.
 
 #include "tests/simulation/reference_model.h"
 

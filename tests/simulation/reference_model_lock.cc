@@ -38,7 +38,7 @@ void ReferenceModel::Lock(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
-  // A mark is no place yet.
+  // A mark is not yet a place.
   for (int key : call.keys) {
     const auto mark = At(key).FindPlace(call.owner);
     if (mark && At(key).line[*mark].is_mark) RemovePlace(At(key).line[*mark]);
@@ -51,7 +51,7 @@ void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
   if (At(call.key).FindPlace(call.owner)) return LockAgainWhileWaiting(call, now, outcome);
   const auto is_held = [&](int key) { return At(key).FindHold(call.owner).has_value(); };
   if (std::ranges::all_of(call.keys, is_held)) return RepeatLock(call, now, outcome);
-  // While only a part is held, that part is first released as by UNLOCK.
+  // If the owner holds only a part, that part is first released as by UNLOCK.
   std::vector<int> in_order;
   for (int key : call.keys) {
     if (is_held(key)) in_order = At(key).holds[*At(key).FindHold(call.owner)].keys;
@@ -62,7 +62,7 @@ void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
   AskAnew(call, now, outcome);
 }
 
-// On which of the keys the owner has anything but by an MLOCK of exactly these.
+// The first key on which the owner has anything other than by an MLOCK of exactly these keys.
 std::optional<std::size_t> ReferenceModel::FindOtherStake(const Call& call) const {
   for (std::size_t i = 0; i < call.keys.size(); ++i) {
     const ModelKey& key = At(call.keys[i]);
@@ -78,7 +78,7 @@ std::optional<std::size_t> ReferenceModel::FindOtherStake(const Call& call) cons
   return std::nullopt;
 }
 
-// Rule 2, for a newcomer.
+// Rule 2, for a new request.
 std::optional<std::size_t> ReferenceModel::FindBlockedKey(const Call& call) const {
   const std::vector<int> keys = call.named();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -88,7 +88,7 @@ std::optional<std::size_t> ReferenceModel::FindBlockedKey(const Call& call) cons
   return std::nullopt;
 }
 
-// Rule 14: a full line in which REPLACE is not given or finds nobody.
+// Rule 14: a full queue where REPLACE is not given or finds no place to end.
 std::optional<std::size_t> ReferenceModel::FindRefusingLine(const Call& call) const {
   const std::vector<int> keys = call.named();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -157,7 +157,7 @@ void ReferenceModel::ReplaceNewest(int key, const Call& call, TimeMs now, Outcom
   LookAgain(key, now, outcome);
 }
 
-// Rule 1: by an owner that holds it, or all of it.
+// Rule 1: a repetition by an owner that holds the key, or all of the keys.
 void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) {
   if (call.only_new) return Deny(call, 0, DenialReason::kHeld, outcome);
   const ModelHold& first = At(call.key).holds[*At(call.key).FindHold(call.owner)];
@@ -209,7 +209,7 @@ void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs n
   hold.lease_ms = hold.lease_end == engine::kNever ? 0 : std::max(hold.lease_ms, asked_ms);
 }
 
-// Rule 5: by an owner that stands in line, or comes back to its place.
+// Rule 5: a request by an owner that is in the queue, or returns to its place.
 void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome) {
   const ModelPlace earlier = At(call.key).PlaceOf(call.owner);
   SetReserved(earlier, false);
@@ -278,7 +278,7 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
   ++next_arrival_;
 }
 
-// So many more holds or places, of whoever asked last on that connection.
+// Why the client that asked last on that connection may not have that many more holds or places.
 std::optional<LockStatus> ReferenceModel::WhyNotMore(int connection, std::size_t count) const {
   if (TakesNothingNew()) return LockStatus::kOutOfMemory;
   std::uint64_t present = 0;

@@ -1,4 +1,4 @@
-// The reference model: looking.
+// The reference model: commands that only read.
 
 #include <algorithm>
 #include <cassert>

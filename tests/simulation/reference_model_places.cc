@@ -1,4 +1,5 @@
-// The reference model: places and holds; those of an MLOCK on all its keys at once (rule 12).
+// The reference model: places and holds; those of an MLOCK change on all its keys at once (rule
+// 12).
 
 #include <algorithm>
 
@@ -38,7 +39,7 @@ void ReferenceModel::AddPlace(int key, const ModelPlace& place) {
 }
 
 void ReferenceModel::RemovePlace(const ModelPlace& place) {
-  // A copy: what is removed may be this very one.
+  // A copy, because the removed place may be this very one.
   const Keys keys = place.keys;
   const int owner = place.owner;
   for (int key : keys) {
@@ -124,7 +125,7 @@ Token ReferenceModel::GiveHolds(const ModelPlace& place, bool was_in_line, TimeM
   return token;
 }
 
-// What people look at may be another on each key, if the place was a hold before.
+// The displayed fields may differ on each key, if the place was a hold before.
 Token ReferenceModel::GrantPlace(const ModelPlace& place, TimeMs now) {
   std::vector<ModelPlace> parts;
   for (int key : place.keys) parts.push_back(At(key).PlaceOf(place.owner));

@@ -44,7 +44,7 @@ int RefusalOfWrite(engine::LockStatus status) {
 
 }  // namespace
 
-// Old clients cannot end new locks.
+// Redis clients cannot end native holds.
 bool ReferenceModel::MayEnd(const ModelKey& key) const {
   return setting_.engine.ends_native_leases || key.holds.front().is_redis_way;
 }
@@ -72,14 +72,14 @@ void ReferenceModel::Set(const Call& call, TimeMs now, Outcome& outcome) {
   if (outcome.token != 0 && call.is_over()) ExpireNow(call.key, outcome.token, now, outcome);
 }
 
-// Within the grace of a session its end does not move away.
+// Within the grace of a session, the end of the hold does not move.
 void ReferenceModel::SetLease(ModelHold& hold, DurationMs lease_ms, TimeMs now) {
   if (hold.session_grace_ms && hold.session_connection == kAbsent) hold.grace_end = hold.end();
   hold.lease_ms = lease_ms;
   hold.lease_end = LeaseEnd(now, lease_ms);
 }
 
-// The lease exactly as asked.
+// The lease exactly as requested.
 void ReferenceModel::RenewBySet(const Call& call, ModelHold& hold, TimeMs now) {
   if (call.is_over() || call.written_end == WrittenEnd::kKept) return;
   SetLease(hold, call.WrittenLease(), now);
@@ -121,8 +121,8 @@ ModelPlace ReferenceModel::PlaceOfValue(const Call& call, int key, TimeMs now) c
   return place;
 }
 
-// Denied while the key is held, cooling, kept for another or somebody waits; the value that it is
-// kept for is granted.
+// Denied while the key is held, in cooldown, reserved for another owner or waited for; the value
+// that it is reserved for is granted.
 std::optional<DenialReason> ReferenceModel::WhyNotNew(int key_index, int owner) {
   ModelKey& key = At(key_index);
   if (key.FindHold(owner)) return DenialReason::kHeld;
@@ -159,8 +159,8 @@ void ReferenceModel::SetNew(const Call& call, TimeMs now, Outcome& outcome) {
   }
 }
 
-// A place is dated from the first denial and counts from the second on; each that follows prolongs
-// it. What LOCK has made stays as it is.
+// A place is dated from the first denial and counts from the second on; each further request
+// prolongs it. Places made by LOCK stay unchanged.
 void ReferenceModel::TakePlaceByValue(const Call& call, DenialReason reason, TimeMs now,
                                       Outcome& outcome) {
   const DurationMs keep_ms = setting_.KeepOf(call.key);
@@ -203,7 +203,7 @@ Token ReferenceModel::GiveToValue(const Call& call, int key, TimeMs now, Outcome
   return token;
 }
 
-// All or none.
+// Sets all keys, or none.
 void ReferenceModel::SetAllNew(const Call& call, TimeMs now, Outcome& outcome) {
   std::uint64_t missing = 0;
   for (int key : call.keys) {
@@ -225,8 +225,8 @@ void ReferenceModel::SetAllNew(const Call& call, TimeMs now, Outcome& outcome) {
   for (int key : call.keys) outcome.token = GiveToValue(call, key, now, outcome);
 }
 
-// Present holds end, and the value gets a new token; as a rename of the only hold (INCR) all else
-// stays.
+// Existing holds end, and the value gets a new token; if the only hold is renamed (INCR),
+// everything else stays.
 void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
   if (TakesNothingNew()) {
     outcome.status = static_cast<int>(WriteStatus::kOutOfMemory);
@@ -278,7 +278,7 @@ void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
   LookAgain(call.key, now, outcome);
 }
 
-// KEEPTTL keeps what TTL told: the longest.
+// KEEPTTL keeps the lease that TTL showed: the longest.
 void ReferenceModel::InheritLease(const Call& call, const std::vector<ModelHold>& old,
                                   ModelHold& hold, TimeMs now) {
   if (call.written_end != WrittenEnd::kKept) {
@@ -307,8 +307,8 @@ void ReferenceModel::MakeRoomForOne(int key_index) {
   }
 }
 
-// The value's own place ends: a request that waits is answered with the token, and makes the hold
-// one of LOCK; an MLOCK never holds a part.
+// The value's own place ends: a waiting request is answered with the token, and makes the hold one
+// of LOCK; an MLOCK never holds only a part.
 void ReferenceModel::GivePlaceUpFor(const Call& call, ModelHold& hold, Outcome& outcome) {
   const auto index = At(call.key).FindPlace(call.owner);
   if (!index) return;
@@ -335,7 +335,7 @@ bool ReferenceModel::ReleaseKey(int key_index, TimeMs now, Outcome& outcome) {
   totals_.released += ended.size();
   for (const ModelHold& hold : ended) {
     Tell(EventKind::kReleased, key_index, hold);
-    // It is not its owner who releases it.
+    // It is not released by its owner.
     TellLoss(key_index, hold, EventKind::kReleased, outcome);
     Cool(key, hold, now);
   }
@@ -357,7 +357,7 @@ bool ReferenceModel::Expire(const Call& call, TimeMs now, Outcome& outcome) {
   return true;
 }
 
-// What was taken the Redis way ends, and places made by SET NX go; then the lines are looked at.
+// Holds taken the Redis way end, and places made by SET NX are removed; then queues are looked at.
 void ReferenceModel::Flush(const Call& call, TimeMs now, Outcome& outcome) {
   const bool is_own_step = !is_in_step_;
   if (is_own_step) BeginStep(now);

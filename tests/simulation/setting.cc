@@ -7,8 +7,8 @@
 namespace fairlock::simulation {
 namespace {
 
-// Lengths around which memory layouts change: empty is never valid for names, 15/16 and 22/23 end
-// small strings.
+// Lengths at which memory layouts change: names are never empty, and small strings end at 15/16 and
+// 22/23 bytes.
 std::size_t NameLength(Random& random, std::size_t max) {
   constexpr std::array<std::size_t, 12> kLengths = {1, 2, 7, 8, 15, 16, 19, 22, 23, 32, 64, 255};
   if (random.OneIn(40)) return max;
@@ -16,7 +16,7 @@ std::size_t NameLength(Random& random, std::size_t max) {
   return std::min(max, kLengths[random.Below(kLengths.size())]);
 }
 
-// Any bytes, often with a beginning in common with other names.
+// Any bytes, often with a prefix in common with other names.
 std::string MakeName(Random& random, char first, std::size_t length) {
   std::string name(length, first);
   if (random.OneIn(3)) return name;
@@ -30,7 +30,7 @@ std::vector<std::string> MakeNames(Random& random, char first, std::size_t count
     std::size_t length = NameLength(random, max);
     if (count > 64) length = std::max<std::size_t>(length, 8);
     std::string name = MakeName(random, first, length);
-    // Few names of one byte repeated are different, so the number goes in when it must.
+    // There are few different names of one repeated byte, so the number is added when necessary.
     if (std::ranges::count(names, name) > 0) name += std::to_string(names.size());
     if (name.size() <= max && std::ranges::count(names, name) == 0) names.push_back(name);
   }
@@ -39,21 +39,21 @@ std::vector<std::string> MakeNames(Random& random, char first, std::size_t count
 
 void MakeKeys(Random& random, std::size_t count, Setting& setting) {
   const std::vector<std::string> names = MakeNames(random, 'k', count, engine::kKeyBytesMax);
-  // What MLOCK names is of one database.
+  // MLOCK names keys of one database only.
   const bool is_one_database = !random.OneIn(3);
   for (const std::string& name : names) {
     const bool is_first = is_one_database || random.OneIn(2);
     const auto db = static_cast<std::uint8_t>(is_first ? 0 : random.Below(16));
     setting.keys.push_back({.db = db, .bytes = name});
   }
-  // The same bytes in another database are another key.
+  // The same bytes in another database are a different key.
   if (count > 1 && random.OneIn(2)) {
     setting.keys[1] = {.db = static_cast<std::uint8_t>((setting.keys[0].db + 1) % 16),
                        .bytes = setting.keys[0].bytes};
   }
 }
 
-// Some name one key, some many, and for each length two that may match alike.
+// Some patterns match one key, some many, and for each length two may match equally well.
 void MakePatterns(Random& random, Setting& setting) {
   setting.patterns.push_back({.db = setting.keys[0].db, .literal = "", .has_star = true});
   for (std::size_t i = 0; i < 8; ++i) {
@@ -72,7 +72,7 @@ void MakePatterns(Random& random, Setting& setting) {
         pattern.has_star = true;
         pattern.is_star_first = true;
     }
-    // One pattern is one row, however it came about.
+    // Equal patterns are one row, however they came about.
     const bool is_there = std::ranges::any_of(setting.patterns, [&](const PatternText& other) {
       return other.db == pattern.db && other.glob() == pattern.glob();
     });
@@ -92,22 +92,22 @@ void MakeWeights(Random& random, Setting& setting) {
   for (std::size_t i = 0; i < kOperationCount; ++i) {
     setting.weights[i] = UsualWeightOf(static_cast<Operation>(i));
   }
-  // Half of the seeds know no overrides, so that the bounds that those loosen are judged too.
+  // Half of the seeds have no overrides, so that the bounds that overrides loosen are tested too.
   if (random.OneIn(2)) {
     setting.weights[static_cast<std::size_t>(Operation::kSetLimit)] = 0;
   }
-  // As half know no shortage of memory, or none of room.
+  // Half have no shortage of memory, and half none of disk space.
   for (const Operation shortage : {Operation::kSetShortage, Operation::kSetNoRoom}) {
     if (random.OneIn(2)) setting.weights[static_cast<std::size_t>(shortage)] = 0;
   }
-  // And half know no clients of Redis.
+  // Half have no Redis clients.
   const bool knows_redis = random.OneIn(2);
   for (std::size_t i = 0; i < kOperationCount && !knows_redis; ++i) {
     if (IsRedis(static_cast<Operation>(i))) setting.weights[i] = 0;
   }
   if (random.OneIn(4)) return;
   for (std::uint64_t& weight : setting.weights) weight *= random.Below(4);
-  // Without these nothing ever happens.
+  // Without these operations nothing ever happens.
   for (Operation needed : {Operation::kLock, Operation::kUnlock, Operation::kAdvance}) {
     std::uint64_t& weight = setting.weights[static_cast<std::size_t>(needed)];
     weight = std::max<std::uint64_t>(weight, 8);
@@ -122,15 +122,15 @@ void MakeOptions(Random& random, Setting& setting) {
   if (random.OneIn(10)) options.locks_max = random.Below(setting.keys.size()) + 1;
   if (random.OneIn(10)) {
     options.places_max = random.Below(6) + 1;
-    // Nobody tells which absent places a lagging Advance has ended, and here
-    // each one counts.
+    // No answer shows which absent places a lagging Advance has ended, and here each one
+    // counts.
     setting.is_lagging = false;
   }
   if (random.OneIn(10)) options.places_per_key_max = random.Below(4) + 1;
   if (random.OneIn(10)) options.claims_per_client_max = random.Below(5) + 1;
   const bool is_bounded =
       options.places_per_key_max != ~0ULL || options.claims_per_client_max != ~0ULL;
-  // As for places_max.
+  // For the same reason as for places_max.
   if (is_bounded) setting.is_lagging = false;
   if (random.OneIn(10)) options.limit_overrides_max = random.Below(3);
   options.ends_native_leases = random.OneIn(4);
@@ -139,7 +139,7 @@ void MakeOptions(Random& random, Setting& setting) {
   setting.start = random.OneIn(3) ? random.Between(0, 2) : random.Magnitude(TimeMs{1} << 36);
 }
 
-// Often longer than the pollers' pauses, sometimes longer than is allowed.
+// Often longer than the pauses of pollers, sometimes longer than is allowed.
 void MakeKeepChoices(Random& random, Setting& setting) {
   if (random.OneIn(2)) return;
   setting.engine.keep_ms_max = random.OneIn(4) ? random.Between(1, 2'000) : 60'000;
@@ -171,8 +171,8 @@ OptionMix MakeOptionMix(Random& random) {
   return mix;
 }
 
-// Sizes: a few keys with few owners is where rules meet; sometimes a long line, or a table that
-// grows and shrinks.
+// Sizes: rules interact with a few keys and few owners; sometimes there is a long queue, or a table
+// that grows and shrinks.
 void MakeSizes(Random& random, Setting& setting) {
   std::size_t keys = 2 + random.Below(5);
   std::size_t owners = 3 + random.Below(10);
@@ -242,8 +242,8 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.uniform_limit = static_cast<std::uint32_t>(random.Between(2, 5));
   setting.option_mix = MakeOptionMix(random);
   MakeKeepChoices(random, setting);
-  // Nobody tells which lines a lagging Advance has looked at, and that matters where they hang
-  // together by MLOCK, and for the order of tokens where there are many of them by NOTIFY.
+  // No answer shows which queues a lagging Advance has looked at. This matters where MLOCK connects
+  // queues, and for the order of tokens where NOTIFY causes many grants.
   const bool has_far_lines = weight_of(Operation::kMlock) > 0 || setting.option_mix.notify > 0;
   if (weight_of(Operation::kSetLimit) > 0 && has_far_lines) setting.is_lagging = false;
   return setting;

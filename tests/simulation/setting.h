@@ -1,5 +1,5 @@
-// All that a seed decides before the first step: names, options of the engine, sizes, and the mix
-// of what happens.
+// Everything that a seed decides before the first step: names, options of the engine, sizes, and
+// the mix of operations.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct KeyText {
   engine::KeyName name() const { return {.db = db, .bytes = bytes}; }
 };
 
-// A glob of keys, made of one literal text and at most one star.
+// A glob of keys: one literal text and at most one star.
 struct PatternText {
   std::uint8_t db = 0;
   std::string literal;
@@ -29,7 +29,7 @@ struct PatternText {
   bool is_star_first = false;
 
   bool Matches(const KeyText& key) const;
-  // In whatever database.
+  // In any database.
   bool MatchesBytes(const std::string& bytes) const;
   std::string glob() const;
 };
@@ -37,7 +37,7 @@ struct PatternText {
 // Which lengths of leases and waits a seed prefers.
 enum class TimeScale { kTight, kUsual, kWide };
 
-// Which LIMITs the clients of a seed give.
+// Which LIMITs the clients of a seed use.
 enum class LimitMix { kNone, kUniform, kMixed };
 
 // How likely an option of LOCK is, in eighths.
@@ -52,7 +52,7 @@ struct OptionMix {
 
 // compat.keep_place: how long the places of values outlive their SET NX.
 struct KeepChoice {
-  PatternText pattern;  // in any database
+  PatternText pattern;  // matches in any database
   DurationMs keep_ms = 0;
 };
 
@@ -68,16 +68,16 @@ struct Setting {
   std::vector<std::string> metas;
   std::vector<std::string> labels;
   std::vector<std::string> channels;
-  std::vector<KeepChoice> keep_choices;  // the first that matches counts
+  std::vector<KeepChoice> keep_choices;  // the first match counts
   TimeScale time_scale = TimeScale::kUsual;
   LimitMix limit_mix = LimitMix::kNone;
   std::uint32_t uniform_limit = 1;
   OptionMix option_mix;
   std::array<std::uint64_t, kOperationCount> weights{};
-  // Advance is given few timers at a time, so that it lags behind: commands then find overdue
-  // things on their keys.
+  // Advance gets a small budget at a time, so that it lags behind: commands then find overdue holds
+  // and places on their keys.
   bool is_lagging = false;
-  // So many keys that not all are compared after every step.
+  // There are so many keys that not all are compared after every step.
   bool is_wide = false;
 
   // 0: SET NX takes no place.

@@ -35,7 +35,7 @@ std::vector<std::size_t> Shorten(
   std::size_t part = std::max<std::size_t>(indices.size() / 2, 1);
   while (attempts < attempts_max) {
     bool was_shortened = false;
-    // From the end: what comes late usually depends on what came before.
+    // Starts at the end: later steps usually depend on earlier ones.
     for (std::size_t end = indices.size(); end > 0 && attempts < attempts_max;) {
       const std::size_t begin = end > part ? end - part : 0;
       std::vector<std::size_t> candidate = Without(indices, begin, end);

@@ -1,4 +1,4 @@
-// Makes a list of steps that fails as short as it can be in bounded time.
+// Makes a failing list of steps as short as possible in bounded time.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace fairlock::simulation {
 
 // Delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing
-// Input"): parts are left out, large ones first, as long as `fails` still holds. `indices` itself
-// must fail. At most about `attempts_max` calls of `fails`.
+// Input"): removes parts, large ones first, as long as `fails` still returns true. `indices` itself
+// must fail. Calls `fails` at most about `attempts_max` times.
 std::vector<std::size_t> Shorten(std::vector<std::size_t> indices, std::size_t attempts_max,
                                  const std::function<bool(const std::vector<std::size_t>&)>& fails);
 
-// "3,5-9": how a list of indices is written on the command line.
+// "3,5-9": the command-line form of a list of indices.
 std::string FormatIndices(const std::vector<std::size_t>& indices);
 // Empty if the text is not such a list.
 std::vector<std::size_t> ParseIndices(const std::string& text);

@@ -9,7 +9,7 @@
 namespace fairlock::simulation {
 namespace {
 
-// Grants that may be undone are the latest ones.
+// Only the latest grants may be undone.
 constexpr std::ptrdiff_t kDeliveriesMax = 64;
 
 bool IsDoneToConnection(Operation operation) {
@@ -162,7 +162,7 @@ void Simulator::Command(const Call& call) {
   driver_.Apply(call, now_, engine_outcome_);
   AskLedger(ledger_.Observe(call, engine_outcome_, now_));
   NoteDeliveries(&call);
-  // What an operator changes concerns lines that are still to be looked at.
+  // An operator's change concerns queues that have not been looked at yet.
   if (IsSetting(call.operation)) all_settled_at_ = -1;
   if (!options_.judges.has_model) return;
   model_.Apply(call, now_, model_outcome_);
@@ -189,7 +189,7 @@ void Simulator::CompareState(const std::vector<int>& keys) {
   if (problem_) return;
   Fail(event_book_.Compare(!setting_.is_lagging || all_settled_at_ == now_));
   if (problem_) return;
-  // Where something is overdue looking would settle it, and only commands and Advance are to do
+  // Where something is overdue, reading would settle it, and only commands and Advance may do
   // that.
   const bool is_all_settled = all_settled_at_ == now_;
   const bool is_all_looked_at = !setting_.is_wide || steps_run_ % 64 == 0;
@@ -218,7 +218,7 @@ void Simulator::NoteDeliveries(const Call* call) {
   if (is_asking && engine_outcome_.token != 0) {
     // A repeated LOCK moves the delivery to its own connection.
     std::erase_if(deliveries_, [&](const Delivery& d) { return d.token == engine_outcome_.token; });
-    // What a step did is not undone.
+    // The grants of a step are not undone.
     if (left_in_step_ == 0) {
       deliveries_.push_back({call->connection, call->key, engine_outcome_.token});
     }
@@ -249,7 +249,7 @@ void Simulator::Follow(bool is_done) {
     FollowAnswer(answer);
     if (problem_) return;
   }
-  // LOCKS tells without settling what has ended.
+  // LOCKS shows what has ended without settling it.
   const std::vector<Comparison::Sight> sights = comparison_.SeeAll(now_);
   while (!problem_ && (is_done || IsModelBehind(sights))) {
     if (FollowNext()) continue;
@@ -290,7 +290,7 @@ bool Simulator::FollowNext() {
   if (event.event_class != ModelEvent::Class::kLease) {
     return model_.HappenNext(*first, now_, model_outcome_);
   }
-  // Of leases that end in the same tick on different keys the engine may end any first.
+  // If leases on different keys end in the same tick, the engine may end any of them first.
   const std::vector<Expiry>& expiries = engine_outcome_.expiries;
   if (expiries_followed_ == expiries.size()) return false;
   const Expiry& next = expiries[expiries_followed_++];
@@ -308,7 +308,7 @@ bool Simulator::FollowNext() {
 }
 
 bool Simulator::IsModelBehind(const std::vector<Comparison::Sight>& sights) {
-  // Of cooling rooms and places passed over only the counts tell.
+  // Cooldowns and skipped places are visible only in the counts.
   if (expiries_followed_ < engine_outcome_.expiries.size()) return true;
   const engine::EngineCounts& seen = driver_.engine().counts();
   const engine::EngineCounts known = model_.Counts();
@@ -336,9 +336,9 @@ void Simulator::CheckWhoWaits() {
 void Simulator::CheckDeadline() {
   if (setting_.is_wide || !options_.judges.has_model) return;
   const TimeMs deadline = driver_.engine().NextDeadline();
-  // What ends in a tick is over in the next.
+  // What ends in a tick is over in the next one.
   const TimeMs true_deadline = After(model_.NextDeadline(), 1);
-  // A lagging Advance may have ended what the model still has before it.
+  // A lagging Advance may already have ended what the model still has.
   if (setting_.is_lagging && true_deadline <= now_) return;
   if (deadline > true_deadline) Fail("the next deadline is late");
   const bool is_anything_running = true_deadline != engine::kNever;
@@ -364,7 +364,7 @@ void Simulator::FinishRun() {
     }
   }
   BreakEndless();
-  // Leases, and then what MINHOLD and KEEP leave.
+  // First ends leases, and then what MINHOLD and KEEP leave.
   for (int i = 0; i < 2; ++i) {
     now_ += engine::kLeaseMsMax + 1;
     engine_outcome_.Clear();
@@ -373,8 +373,8 @@ void Simulator::FinishRun() {
   CheckNothingIsLeft();
 }
 
-// The state was written when the engine froze, so whatever a client were told from now on would not
-// be true after the restart: when connections end one by one, with grants unread, and time passes.
+// The state was written when the engine froze, so anything that clients were told afterwards would
+// be false after the restart: when connections end one by one, with unread grants, and time passes.
 void Simulator::StopCleanly() {
   engine::LockEngine& engine = driver_.engine();
   const engine::EngineCounts counts = engine.counts();
@@ -403,7 +403,7 @@ void Simulator::StopCleanly() {
   if (!(engine.counts() == counts)) Fail("the state has changed after a clean stop");
 }
 
-// What was set without expiry.
+// Ends what was set without expiry.
 void Simulator::BreakEndless() {
   engine::Effects effects;
   for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {

@@ -1,5 +1,5 @@
-// Runs the steps of a seed on the engine, the reference model and the ledger, and compares after
-// each.
+// Runs the steps of a seed on the engine, the reference model and the ledger, and compares them
+// after each step.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@
 namespace fairlock::simulation {
 
 struct Failure {
-  std::size_t step = 0;  // its index in the list; the list's length if the end of the run failed
+  std::size_t step = 0;  // index in the list; the list's length if the end of the run failed
   std::string text;
 };
 
 struct RunReport {
   std::optional<Failure> failure;
-  // Of all calls and outcomes; the same for the same steps of the same seed.
+  // Over all calls and outcomes; the same for the same steps of the same seed.
   std::uint64_t trace_hash = 0;
 };
 
-// Who says whether a run is right. Each alone is to find what it is there for.
+// The judges that decide whether a run is right. Each alone must find the faults of its kind.
 struct Judges {
   bool has_model = true;       // the comparison with the reference model
   bool has_ledger = true;      // the promises made to clients
@@ -41,11 +41,11 @@ struct Judges {
 
 struct SimulatorOptions {
   Judges judges;
-  std::ostream* trace = nullptr;               // one line a step
-  std::function<void(std::size_t)> on_step{};  // before each, with its index
+  std::ostream* trace = nullptr;               // one line per step
+  std::function<void(std::size_t)> on_step{};  // called before each step with its index
 };
 
-// One run; a value used once. Deterministic: depends on the setting and the steps alone.
+// One run; used only once. Deterministic: depends only on the setting and the steps.
 class Simulator {
  public:
   Simulator(const Setting& setting, const SimulatorOptions& options);
@@ -68,46 +68,47 @@ class Simulator {
   std::optional<int> PickFreeConnection(int slot) const;
   int PickAnyConnection(const Step& step) const;
   void MoveTime(const Step& step);
-  // The call that a step is now, and the time at which it is made; nothing if it cannot be made.
+  // The call that a step makes now, and its time; nullopt if it cannot be made.
   std::optional<Call> Prepare(const Step& step);
 
   void Perform(const Call& call);
-  // From now on the commands are one step, so many of them unless something else comes first.
+  // The next `commands` commands are one step, unless something else comes first.
   void BeginStep(std::size_t commands);
   void EndStep();
   void NoteDoneInStep(const Call& call);
   void Command(const Call& call);
   void AskLedger(std::optional<std::string> broken_promise);
   void Advance(const Call& call);
-  // Lets all that is overdue happen.
+  // Lets everything that is overdue happen.
   void SettleAll();
   void Unblock(int connection);
-  // A connection is lost; its latest `undone` grants it never read.
+  // A connection is lost; it never read its latest `undone` grants.
   void Disconnect(int connection, std::size_t undone);
   void Subscribe(const Call& call);
   void Unsubscribe(const Call& call);
-  // The latest `undone` grants to that connection or channel nobody read. True: all was well.
+  // The latest `undone` grants to that connection or channel were never read. Returns true on
+  // success.
   bool UndoGrantsTo(int connection, std::size_t undone);
   struct Delivery {
     int connection = kAbsent;
     int key = kAbsent;
     Token token = 0;
   };
-  // How many further grants to the same connection came of it.
+  // How many further grants to the same connection followed from it.
   std::size_t UndoGrant(const Delivery& delivery);
   void NoteDeliveries(const Call* call);
-  // Lets the model do what the engine did: what it answered, in its order, and then what nobody was
-  // told of.
+  // Repeats in the model what the engine did: what it answered, in its order, and then what
+  // happened without an answer.
   void Follow(bool is_done);
   void FollowAnswer(const Answer& answer);
-  // What is due next happens in the model; false: nothing is due.
+  // Lets the next due event happen in the model; false: nothing is due.
   bool FollowNext();
   bool IsModelBehind(const std::vector<Comparison::Sight>& sights);
   void CompareState(const std::vector<int>& keys);
   void CheckWhoWaits();
   void CheckDeadline();
   void FinishRun();
-  // The run ends by a clean stop: from then on clients are told nothing.
+  // Ends the run by a clean stop, after which clients are told nothing.
   void StopCleanly();
   void BreakEndless();
   void CheckNothingIsLeft();
@@ -125,10 +126,10 @@ class Simulator {
   TimeMs now_;
   TimeMs all_settled_at_ = -1;  // when nothing was overdue on any key
   std::optional<Call> last_request_;
-  std::vector<Delivery> deliveries_;  // the latest grants, and on which connection they went
+  std::vector<Delivery> deliveries_;  // the latest grants, and the connections that they went to
   Outcome engine_outcome_;
   Outcome model_outcome_;
-  std::size_t expiries_followed_ = 0;  // of those in the engine's outcome
+  std::size_t expiries_followed_ = 0;  // expiries of the engine that the model has repeated
   std::size_t steps_run_ = 0;
   std::vector<bool> is_open_;     // by channel
   std::size_t left_in_step_ = 0;  // commands; 0: they are no step

@@ -1,4 +1,4 @@
-// The simulator: connections and channels that come and go, and what nobody read of them.
+// The simulator: connections and channels that open and close, and grants that were never read.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ bool Simulator::UndoGrantsTo(int connection, std::size_t undone) {
     const Delivery delivery = *latest;
     deliveries_.erase(std::next(latest).base());
     const std::size_t more = UndoGrant(delivery);
-    // What a connection is granted now it does not read either; of a channel another subscriber
+    // A closed connection does not read new grants either; on a channel, another subscriber
     // does.
     if (!IsChannel(connection)) undone += more;
   }
@@ -48,7 +48,7 @@ void Simulator::Subscribe(const Call& call) {
   CompareState({});
 }
 
-// The subscriber is gone before what it did not read is undone.
+// The subscriber leaves before the grants that it did not read are undone.
 void Simulator::Unsubscribe(const Call& call) {
   const auto index = static_cast<std::size_t>(call.channel);
   if (!is_open_[index]) return;

@@ -1,4 +1,4 @@
-// The simulator: what a step means now.
+// The simulator: turns a step into the call that it means now.
 
 #include <algorithm>
 
@@ -130,7 +130,7 @@ void Simulator::ResolveOptions(const Step& step, Call& call) const {
   call.replaces_newest = step.replaces_newest;
 }
 
-// Rule 13: the channel must have a subscriber, and a step knows no NOTIFY.
+// Rule 13: the channel must have a subscriber, and NOTIFY is not allowed within a step.
 void Simulator::ResolveNotify(const Step& step, Call& call) const {
   const bool is_asking = call.operation == Operation::kLock || call.is_mlock();
   if (step.operation != Operation::kRepeat) {
@@ -151,7 +151,7 @@ Call Simulator::ResolveSetting(const Step& step) {
   const bool is_override = step.operation == Operation::kSetLimit;
   if (!is_override || step.has_lease) call.lease_ms = step.lease_ms;
   if (step.operation == Operation::kSetReconnectGrace && step.only_new) call.lease_ms = 0;
-  // It lasts for a few steps.
+  // A shortage lasts for a few steps.
   call.is_short = step.only_new && step.has_owner;
   call.pattern = step.pattern;
   call.limit = step.limit;
@@ -161,7 +161,8 @@ Call Simulator::ResolveSetting(const Step& step) {
 std::optional<Call> Simulator::Resolve(const Step& step) {
   Call call;
   if (IsSetting(step.operation)) return ResolveSetting(step);
-  // In which order it settles keys is the engine's affair, and in a step nothing else settles them.
+  // In which order MSETNX settles keys is up to the engine, and in a step nothing else settles
+  // them.
   const bool may_settle = left_in_step_ == 0 || all_settled_at_ == now_;
   if (step.operation == Operation::kFlush && !may_settle) return std::nullopt;
   if (step.operation == Operation::kRepeat) {
@@ -194,7 +195,7 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
   return WithConnection(step, call);
 }
 
-// Rule 17: a connection that waits sends nothing.
+// Rule 17: a waiting connection sends nothing.
 std::optional<Call> Simulator::WithConnection(const Step& step, Call call) const {
   const std::optional<int> connection = PickFreeConnection(step.connection);
   if (NeedsConnection(call.operation) && !connection) return std::nullopt;

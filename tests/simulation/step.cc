@@ -50,7 +50,7 @@ class StepGenerator {
     return static_cast<Operation>(index);
   }
 
-  // The first keys are named more often than the others, so that lines grow.
+  // Picks the first keys more often than the others, so that queues grow.
   int PickKey() {
     const std::size_t keys = setting_.keys.size();
     const std::size_t some = random_.OneIn(2) ? 1 : 2;
@@ -77,7 +77,7 @@ class StepGenerator {
 
   int PickAnyKey() { return static_cast<int>(random_.Below(setting_.keys.size())); }
 
-  // Most who ask for a lock do not hold it, and most who release one do.
+  // Most owners that ask for a lock do not hold it, and most that release one do.
   OwnerChoice PickOwnerChoice(Operation operation) {
     const bool is_usual = random_.OneIn(2);
     const bool asks = operation == Operation::kLock || operation == Operation::kMlock ||
@@ -111,8 +111,8 @@ class StepGenerator {
     PickOptions(step);
   }
 
-  // Each with its own likelihood in each seed, so that some seeds have many and
-  // some have none.
+  // The probability of each option differs by seed, so that some seeds have many and some have
+  // none.
   void PickOptions(Step& step) {
     const OptionMix& mix = setting_.option_mix;
     const auto is_wanted = [&](int likelihood) {
@@ -122,7 +122,7 @@ class StepGenerator {
     if (is_shared) step.limit = 0;
     step.is_shared = is_shared;
     if (is_wanted(mix.keep)) step.keep_ms = std::min(PickDuration(), setting_.engine.keep_ms_max);
-    // Who polls with KEEP does not wait.
+    // A client that polls with KEEP does not wait.
     if (step.keep_ms > 0 && random_.OneIn(2)) step.wait_ms = 0;
     step.has_session = is_wanted(mix.session);
     // A session usually has no other end.

@@ -1,7 +1,7 @@
-// A step of a run as the seed gives it: what to do, with choices that are made when it is done.
+// A step of a run as the seed gives it: an operation, and choices that are resolved when it runs.
 //
-// A step knows nothing of the steps before it, so that any part of a list of steps can be run:
-// "UNLOCK by the second holder of this key" is decided by who holds the key then.
+// A step does not depend on earlier steps, so any part of a list of steps can be run: "UNLOCK by
+// the second holder of this key" is resolved by who holds the key then.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace fairlock::simulation {
 enum class OwnerChoice : std::uint8_t { kAny, kHolder, kWaiter };
 enum class TokenChoice : std::uint8_t { kNone, kRight, kEarlier, kUnknown };
 
-// From where the time of a step is counted.
+// The base of a step's time.
 enum class TimeChoice : std::uint8_t {
   kNow,           // `time_ms` later
-  kNextDeadline,  // what the engine names as its next deadline, and `time_ms`
-  kTrueDeadline,  // when the next lease or wait ends by what was said to the clients, and `time_ms`
+  kNextDeadline,  // the engine's next deadline plus `time_ms`
+  kTrueDeadline,  // when the next lease or wait ends by what clients were told, plus `time_ms`
 };
 
 struct Step {
@@ -30,20 +30,20 @@ struct Step {
   TimeChoice time_choice = TimeChoice::kNow;
   bool only_new = false;
   bool has_lease = false;
-  bool has_owner = true;                    // kBreak: without, all holds end
-  int connection = 0;                       // a slot; if it waits, the next one that does not
+  bool has_owner = true;                    // kBreak: if false, all holds end
+  int connection = 0;                       // a slot; if it waits, the next one that does not wait
   bool prefers_waiting_connection = false;  // kUnblock, kDisconnect
   int key = 0;
-  std::vector<int> more_keys{};  // of MLOCK and its kin; different, all of one database
-  bool repeats_keys = false;     // if the owner has an MLOCK on the key, its keys
+  std::vector<int> more_keys{};  // for MLOCK, MRENEW and MUNLOCK; distinct, all of one database
+  bool repeats_keys = false;     // use the keys of the owner's MLOCK on the key, if it has one
   bool reverses_keys = false;
-  bool avoids_stakes = false;  // MLOCK by the next owner that has nothing on the keys
+  bool avoids_stakes = false;  // MLOCK by the next owner that has nothing on these keys
   int owner = 0;
   int new_owner = 0;
   int meta = kAbsent;
   int label = kAbsent;
   std::uint32_t limit = 0;  // 0: not given
-  bool is_shared = false;   // then LIMIT is not given
+  bool is_shared = false;   // LIMIT is then not given
   bool has_session = false;
   bool replaces_newest = false;
   DurationMs grace_ms = 0;
@@ -60,7 +60,7 @@ struct Step {
   engine::WrittenEnd written_end = engine::WrittenEnd::kEndless;
   bool only_held = false;
   bool is_rename = false;
-  bool is_past = false;  // what is written, or expires, is over at once
+  bool is_past = false;  // a written or expired hold ends at once
   ExpiryCondition condition = ExpiryCondition::kNone;
   std::uint64_t start = 0;
   std::uint64_t count = 0;
@@ -68,7 +68,7 @@ struct Step {
   bool until_done = true;
 };
 
-// The first `count` steps of the seed; more steps begin with the same ones.
+// The first `count` steps of the seed; a larger count gives the same steps first.
 std::vector<Step> GenerateSteps(const Setting& setting, std::size_t count);
 
 }  // namespace fairlock::simulation

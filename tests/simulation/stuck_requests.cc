@@ -39,7 +39,7 @@ bool IsStuckOn(const WaitPicture& picture, const std::vector<bool>& stuck, std::
       break;
     }
   }
-  // A drain is not for ever.
+  // A drain does not last for ever.
   const auto limit = key.limit_override == 0U ? std::nullopt : key.limit_override;
   return !HasRoomBeside(staying, picture.requests[request].mode, limit);
 }

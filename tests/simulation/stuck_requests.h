@@ -1,4 +1,4 @@
-// Rule 11, plainly: which waiting requests can never go on.
+// A plain implementation of rule 11: which waiting requests can never make progress.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace fairlock::simulation {
 
-// Who holds, and whose requests wait, without what is over or absent.
+// Holders and waiting requests, without anything ended or absent.
 struct WaitPicture {
   struct Hold {
     int owner = 0;
@@ -21,7 +21,7 @@ struct WaitPicture {
     std::uint8_t db = 0;
     std::optional<std::uint32_t> limit_override;
     std::vector<Hold> holds;
-    std::vector<std::size_t> line;  // numbers of requests, in their order
+    std::vector<std::size_t> line;  // indexes of requests, in order
   };
   struct Request {
     int owner = 0;
@@ -34,13 +34,13 @@ struct WaitPicture {
   // The database of an owner's request is part of the owner's name.
   std::pair<std::uint8_t, int> NameOf(std::size_t request) const;
   bool IsAhead(std::size_t other, std::size_t request, int key) const;
-  // Otherwise than SHARED, or in any way.
+  // Other than SHARED, or, with `in_any_way`, at all.
   bool HoldsKey(int owner, int key, bool in_any_way) const;
 };
 
-// The largest set of requests each of which has a key where a place ahead is in the set, or where
-// the leaving of all holders that own no request in the set would not make room. Owners with
-// several requests can go on.
+// The largest set of requests such that each has a key where a place ahead is in the set, or where
+// no slot would become free even if all holders without a request in the set left. Owners with
+// several requests can always make progress.
 std::vector<bool> FindStuck(const WaitPicture& picture);
 
 }  // namespace fairlock::simulation

@@ -1,4 +1,4 @@
-// The flags of a build, seen from inside it.
+// Checks the compiler flags of a build from inside it.
 
 #include <gtest/gtest.h>
 

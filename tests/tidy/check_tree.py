@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the tree below a folder keeps the rules; prints every place that does not.
+"""Checks that the tree below a folder follows the rules; prints every violation.
 
-    tests/tidy/check_tree.py [FOLDER]      FOLDER is the root of the project if not given
+    tests/tidy/check_tree.py [FOLDER]      FOLDER is the root of the project by default
 """
 
 import pathlib

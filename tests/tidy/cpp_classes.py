@@ -1,6 +1,6 @@
 """Measures the classes of a C++ file: how many public functions and how many members each has.
 
-Not a parser, as cpp_functions is none: clang-format keeps the code in one style.
+Not a parser, like cpp_functions: it relies on clang-format's uniform style.
 
     tests/tidy/cpp_classes.py [FOLDER...]    prints the largest classes below these folders
 """
@@ -29,7 +29,7 @@ class MeasuredClass:
 
 
 def _without_templates(text):
-    """`text` without what stands between < and >."""
+    """`text` without its template arguments, the parts between < and >."""
     while True:
         shorter = re.sub(r"<[^<>]*>", "", text)
         if shorter == text:
@@ -60,7 +60,7 @@ def _statements(body):
 
 
 def _is_function(declaration, class_name):
-    """Whether it declares a function that others call: none that makes, copies or ends objects."""
+    """Whether it declares a function for callers, not one that makes, copies or ends objects."""
     flat = _without_templates(declaration)
     if "(" not in flat or re.search(r"=\s*(delete|default)\s*$", flat):
         return False
@@ -74,7 +74,7 @@ def _is_member(declaration):
 
 
 def classes_of(source):
-    """Every class and struct that is defined in `source`, a SourceFile."""
+    """Every class and struct defined in `source`, a SourceFile."""
     found = []
     for match in _CLASS.finditer(source.code):
         close = cpp_functions.close_of(source.code, match.end() - 1)

@@ -1,7 +1,7 @@
 """Finds the function definitions of a C++ file and how many lines each has.
 
-Not a parser: braces are matched, and what stands before one says what it opens. That is enough for
-code in one style, and clang-format keeps it in one.
+Not a parser: it matches braces, and the text before a brace says what it opens. That suffices for
+the uniform style that clang-format produces.
 """
 
 import dataclasses
@@ -33,9 +33,9 @@ def _without_parentheses(head):
 
 
 def kind_of(head):
-    """What the brace behind `head` opens, at the scope of a file, namespace or class."""
+    """What the brace after `head` opens, at the scope of a file, namespace or class."""
     if head.count("(") > head.count(")"):
-        return "member"  # an argument or a default one: the head goes on behind it
+        return "member"  # an argument or a default argument: the head continues after it
     flat = _without_parentheses(head).strip()
     if flat.endswith("]]"):
         flat = flat[:flat.rindex("[[")].strip()

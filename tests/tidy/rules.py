@@ -14,8 +14,8 @@ HEADER_LINES_MAX = 250
 FUNCTION_LINES_MAX = 60
 NODE_MAJOR = 18  # Debian's
 
-# A folder of the house: which folders its files may include, and which of our libraries it links.
-# A folder that is not here (tests, bench) may include and link everything.
+# A folder of the tree: which folders its files may include, and which of our libraries it links. A
+# folder that is not listed (tests, bench) may include and link everything.
 MAY_INCLUDE = {
     "rows": {"rows"},
     "protocol": {"protocol"},
@@ -54,7 +54,7 @@ MAY_LINK = {
     "dashboard": set(),
 }
 
-# The parts of a folder, lowest first: a part includes itself and those before it. "" is the folder
+# The parts of a folder, lowest first: a part may include itself and earlier ones. "" is the folder
 # itself.
 PARTS = {
     "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
@@ -68,8 +68,8 @@ PARTS = {
     "server/net": ("", "sockets", "turn", "tls", "resp", "loop", "http"),
 }
 
-# How large a class may be: public functions and members. A larger one is added with its size, which
-# it must not exceed, and the reason.
+# How large a class may be: public functions and members. A larger one is listed with its size,
+# which it must not exceed, and the reason.
 PUBLIC_FUNCTIONS_MAX = 12
 MEMBERS_MAX = 10
 LARGE_CLASSES = {
@@ -113,7 +113,7 @@ LARGE_CLASSES = {
     "WebSocketConnection": (12, 12, "one socket, its feed and what is being written"),
 }
 
-# Headers through which the outside world (sockets, files, clocks, threads, chance, logs) comes in.
+# Headers that give access to the outside world (sockets, files, clocks, threads, randomness, logs).
 _SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h" \
            r"|openssl/ssl\.h"
 _STORES = r"rocksdb/.*|grpc(pp)?/.*|etcd(\.grpc)?\.pb\.h"
@@ -136,7 +136,7 @@ OUTSIDE_HEADERS = {
     "storage": "|".join([_SOCKETS, r"yaml-cpp/.*|CLI/.*|systemd/.*"]),
 }
 
-# Where a clock may be read. A single file may be added with the reason beside it.
+# Where a clock may be read. A single file may be added with a reason.
 CLOCK_FOLDERS = ("server/net/", "bench/", "tests/")
 CLOCK_FILES = {
     "storage/etcd/deadline.cc": "a call to etcd is bounded over all its attempts",
@@ -177,7 +177,7 @@ _NDEBUG = re.compile(r"-DNDE" r"BUG|(define|ifn?def|defined\s*\(|elifn?def)\s*ND
 
 
 def folder_of(path):
-    """The folder of the house that a file belongs to, or None."""
+    """The folder of the tree that a file belongs to, or None."""
     parts = path.split("/")
     for depth in (2, 1):
         if "/".join(parts[:depth]) in MAY_INCLUDE and len(parts) > depth:
@@ -380,7 +380,8 @@ def dead_link(file):
 
 
 def locked_package(file):
-    """Debian 12 has Node.js 18.20; who works with a newer one would not notice."""
+    """Debian 12 has Node.js 18.20; with a newer one, developers would not notice a package that
+    needs more."""
     if not file.path.endswith("package-lock.json"):
         return
     for match in re.finditer(r'"node": "([^"]*)"', file.text):
@@ -425,6 +426,6 @@ class Finding:
 
 
 def findings_in(files):
-    """Everything in `files` that breaks a rule."""
+    """All violations of the rules in `files`."""
     return [Finding(file.path, line, name, what)
             for file in files for name, rule in RULES.items() for line, what in rule(file)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants violations of every rule, and clean code that looks alike, and sees what is found."""
+"""Plants violations of every rule, and similar clean code, and checks the findings."""
 
 import contextlib
 import io
@@ -29,7 +29,7 @@ def _lines(count):
     return "// A line.\n" * count
 
 
-# Rule, then (path, text, line of the one finding).
+# Rule, then (path, text, line of the only finding).
 PLANTED = {
     "include-direction": [
         ("protocol/a.cc", '#include "server/engine/types.h"\n', 1),
@@ -167,7 +167,7 @@ PLANTED = {
     ],
 }
 
-# Rule, then (path, text) in which it finds nothing.
+# Rule, then (path, text) without a finding.
 CLEAN = {
     "include-direction": [
         ("server/command/a.cc", '#include "protocol/limits.h"\n#include "server/engine/types.h"\n'),

@@ -1,4 +1,4 @@
-"""One file of the tree as the rules see it: its place, its lines, and its code without comments."""
+"""One file of the tree for the rules: its path, its lines, and its code without comments."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ _CPP_TOKEN = re.compile(
 
 
 def _blank(text):
-    """The text with everything but its line ends turned into spaces."""
+    """The text with everything except line ends replaced by spaces."""
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -30,7 +30,7 @@ class SourceFile:
 
     path: str
     text: str
-    tree: frozenset = frozenset()  # the paths of all files, this one's included
+    tree: frozenset = frozenset()  # the paths of all files, including this one
 
     @property
     def suffix(self):
@@ -42,7 +42,7 @@ class SourceFile:
 
     @property
     def is_code(self):
-        """Sources and everything that builds or runs them, scripts without a suffix included."""
+        """Whether it is a source, or builds or runs sources; includes scripts without a suffix."""
         name = pathlib.PurePosixPath(self.path).name
         return (self.suffix in CODE_SUFFIXES or name == "CMakeLists.txt"
                 or self.text.startswith("#!"))
@@ -53,7 +53,7 @@ class SourceFile:
 
     @functools.cached_property
     def code(self):
-        """C++ with comments and the insides of literals blanked; same lines, same columns."""
+        """C++ with comments and the insides of literals blanked; lines and columns stay."""
         def replace(match):
             token = match.group()
             if token.startswith("/"):
@@ -73,7 +73,7 @@ def _paths_below(root):
 
 
 def read_tree(root):
-    """All text files below `root` that belong to the project, in the order of their paths."""
+    """All text files below `root` that belong to the project, sorted by path."""
     paths = list(_paths_below(root))
     tree = frozenset(path.as_posix() for path in paths)
     files = []
@@ -83,6 +83,6 @@ def read_tree(root):
         try:
             text = (pathlib.Path(root) / path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            continue  # not text: no rule speaks of it
+            continue  # not text: no rule applies
         files.append(SourceFile(path.as_posix(), text, tree))
     return files

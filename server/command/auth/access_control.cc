@@ -43,13 +43,13 @@ std::string Denial(const User& user, std::string_view verb, std::string_view nam
          " the " + Quoted(name, kShownBytes) + " " + std::string(kind);
 }
 
-// The argument behind the keys, for commands that say how many these are.
+// The index of the argument after the keys, for commands whose requests count their keys.
 std::size_t IndexBehindKeys(const CommandSpec& spec, std::span<const std::string_view> request) {
   const KeyRange keys = KeyRangeOf(spec, request);
   return keys.end == 0 ? request.size() : keys.end;
 }
 
-// The owners that a request names, one after the other, until `visit` answers false.
+// Calls `visit` with each owner that the request names, until `visit` returns false.
 template <typename Visit>
 void VisitOwners(const CommandSpec& spec, OwnerPlace place,
                  std::span<const std::string_view> request, Visit visit) {
@@ -95,7 +95,7 @@ ChannelKind KindOf(Reach reach) {
   return reach == Reach::kShardChannels ? ChannelKind::kShard : ChannelKind::kExact;
 }
 
-// The first one that the user may not hear, or tell something on.
+// Returns the refusal for the first channel that the user may not use; empty: all are allowed.
 std::string JudgeChannels(const User& user, const CommandSpec& spec, Reach reach,
                           std::span<const std::string_view> request) {
   const auto denied = [&](std::string_view name) {
@@ -117,7 +117,7 @@ std::string JudgeChannels(const User& user, const CommandSpec& spec, Reach reach
   return "";
 }
 
-// What stands behind "__lock@0__:" or "__keyspace@0__:", with the number of one database.
+// The key in "__lock@0__:KEY" or "__keyspace@0__:KEY"; nullopt if the name has another form.
 std::optional<std::string_view> KeyOfOwnChannel(std::string_view name) {
   for (const std::string_view begin : {"__lock@", "__keyspace@"}) {
     if (!name.starts_with(begin)) continue;
@@ -129,15 +129,16 @@ std::optional<std::string_view> KeyOfOwnChannel(std::string_view name) {
   return std::nullopt;
 }
 
-// Whether a glob may match a name of which the server tells something of keys.
+// Whether a glob may match one of the channels on which the server publishes events of keys.
 bool MayMatchOwnChannels(std::string_view glob) {
   const std::string_view begin = glob.substr(0, glob.find_first_of("*?[\\"));
   return begin.starts_with(kOwnChannelPrefix) ||
          (begin.size() < glob.size() && kOwnChannelPrefix.starts_with(begin));
 }
 
-// What the server tells of keys is heard by who may read them. A glob of keys is known to match
-// none but those only if it is one of the user's own.
+// A channel that carries events of a key may be heard by users who may read the key. A glob is
+// accepted only if the same glob is among the user's own: no other test proves that it matches only
+// those.
 bool MayHearOwn(const User& user, ChannelKind kind, std::string_view name) {
   if (user.read_keys.is_all()) return true;
   const auto key = KeyOfOwnChannel(name);
@@ -224,7 +225,7 @@ bool AccessControl::Admit(const Client& client, const RequestAhead& request,
   std::size_t row = request.row;
   const bool is_known = row != CommandTable::kNone;
   if (client.rights.user() == nullptr) {
-    // Before anything else is said about the request.
+    // Commands that need no log-in, such as AUTH, are admitted before any other check.
     if (is_known && (table_.rows()[row]->flags & kNoAuth) != 0) return true;
     reply.Error(ErrorCode::kNoAuth, "Authentication required.");
     return false;
@@ -232,7 +233,7 @@ bool AccessControl::Admit(const Client& client, const RequestAhead& request,
   if (is_known && HasSubcommands(*table_.rows()[row]) && arguments.size() > 1) {
     row = table_.IndexOfSubcommand(*table_.rows()[row], arguments[1]);
   }
-  // A request that is none is refused for that.
+  // An invalid request is admitted here: the executor refuses it with a better error.
   if (row == CommandTable::kNone || !FitsArity(*table_.rows()[row], arguments.size())) return true;
   return AdmitRow(client, row, arguments, reply);
 }

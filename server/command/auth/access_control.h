@@ -23,7 +23,7 @@ class CommandTable;
 struct CommandSpec;
 struct ServerCounters;
 
-// The commands of the table by their numbers there, and SET NX behind them.
+// The commands of the table by their row numbers, followed by SET NX.
 access::Vocabulary VocabularyOf(const CommandTable& table);
 
 // Before Replace there is one user, `default`, which may do everything and needs no password.
@@ -34,30 +34,30 @@ class AccessControl {
 
   const access::Vocabulary& vocabulary() const { return vocabulary_; }
   const access::UserTable& users() const { return *users_; }
-  // A number that differs after each Replace.
+  // Changes with each Replace.
   std::uint64_t generation() const { return generation_; }
 
-  // AccessReview applies the change to the clients that are connected. They refer to the users of
-  // before until then, so these are returned.
+  // Returns the previous users: connected clients refer to them until AccessReview has applied the
+  // change.
   [[nodiscard]] std::shared_ptr<const access::UserTable> Replace(
       std::shared_ptr<const access::UserTable> users);
 
-  // The user of a new connection; null: it has to log in.
+  // The user of a new connection; null: the client must log in.
   const access::User* NewcomersUser() const;
-  // The user of connections that the server itself makes. It may do everything, and is not in the
+  // The user of connections that the server itself opens. It may do everything and is not in the
   // table.
   const access::User& own_user() const { return own_user_; }
 
-  // Why that user may not make that request, of the command at that row; empty: it may. Does not
-  // check whether the request is valid otherwise.
+  // Why the user may not make this request, whose command is at `row`; empty: it may. Does not
+  // check whether the request is otherwise valid.
   std::string Judge(const access::User& user, std::size_t row,
                     std::span<const std::string_view> request) const;
-  // Checks the request of a limited client. False: the error is answered.
+  // Checks the request of a limited client. On false, the error has been sent.
   bool Admit(const Client& client, const RequestAhead& request, protocol::ReplyWriter& reply) const;
-  // The same for a request whose row is found, and whose client has logged in.
+  // As Admit, for a request whose row is known and whose client has logged in.
   bool AdmitRow(const Client& client, std::size_t row, const protocol::Arguments& arguments,
                 protocol::ReplyWriter& reply) const;
-  // Whether that user may subscribe to the channel of that name, or to the pattern.
+  // Whether the user may subscribe to the channel or pattern `name`.
   static bool MayHear(const access::User& user, ChannelKind kind, std::string_view name);
 
  private:
@@ -66,7 +66,7 @@ class AccessControl {
 
   const CommandTable& table_;
   ServerCounters& counters_;
-  std::vector<AccessRow> rows_;  // by row of the command table
+  std::vector<AccessRow> rows_;  // indexed by the row of the command table
   std::size_t set_row_;
   std::size_t wait_row_;
   access::Vocabulary vocabulary_;

@@ -26,13 +26,13 @@ AccessReview::AccessReview(AccessControl& control, Sessions& sessions,
       delivery_(delivery) {}
 
 void AccessReview::SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now) {
-  // Clients refer to the users of before until they are reviewed.
+  // Clients refer to the previous users until they have been reviewed.
   const auto before = control_.Replace(std::move(users));
   ReviewAll(now);
 }
 
 void AccessReview::ReviewAll(engine::TimeMs now) {
-  // One step, so that no place that is about to end is granted because another one ended.
+  // One step, so that ending one place does not grant another place that is about to end too.
   delivery_.BeginStep(now);
   for (const auto& entry : clients_.all()) ReviewClient(*entry.second, now);
   constexpr std::size_t kLocksAtOnce = 1000;
@@ -103,7 +103,7 @@ std::string AccessReview::JudgePlace(const engine::KeyName& key,
   return place.is_redis_way ? JudgeSetNew(*user, key, place) : JudgeLock(*user, key, place);
 }
 
-// A LOCK and an MLOCK of one key leave the same place.
+// LOCK and an MLOCK of one key leave identical places, so the user needs only one of the two.
 std::string AccessReview::JudgeLock(const access::User& user, const engine::KeyName& key,
                                     const engine::PlaceInfo& place) const {
   std::vector<std::string_view> lock = {"LOCK", key.bytes, place.owner};

@@ -21,18 +21,18 @@ class EffectDelivery;
 class Locks;
 class Sessions;
 
-// Connections go on as the users of their names. A connection is closed if there is no such user,
-// if the user is off, or if the client listens to something that the user may not hear. Places in
-// queues that a user may no longer ask for end, and their requests are answered -NOPERM.
+// A connected client continues as the user of the same name. Its connection is closed if that
+// user no longer exists or is off, or if the client is subscribed to something that the user may
+// not hear. Waits that the user may no longer request end with -NOPERM.
 //
-// Looks at each connection and at each place at once: an operator asks for it, and nobody may be
-// granted meanwhile what it may not have. Loop-confined.
+// Reviews every connection and every place immediately: the change comes from an operator, and
+// from then on nobody may be granted a lock that the new rules deny. Loop-confined.
 class AccessReview {
  public:
   AccessReview(AccessControl& control, Sessions& sessions, const ClientRegistry& clients,
                const CommandTable& table, Locks& locks, EffectDelivery& delivery);
 
-  // From now on these are the users.
+  // Replaces the users.
   void SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now);
 
  private:

@@ -1,4 +1,4 @@
-// What of a request, besides its keys, the permissions of users are about.
+// Which owners and channels a request names, for the permission check. Keys are in the table.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,26 @@
 
 namespace fairlock::command {
 
-// Where a request names the owner for whom it acts.
+// Where a request names the owner that it acts for.
 enum class OwnerPlace : std::uint8_t {
   kNone,
-  kSecond,          // behind the key
+  kSecond,          // after the key
   kSecondAndThird,  // TRANSFER: both
-  kThird,           // SETEX: behind key and lease
-  kBehindKeys,      // as many keys as the first argument says
+  kThird,           // SETEX: after key and lease
+  kBehindKeys,      // after a counted list of keys: as many owners as there are keys
   kBehindEachKey,
-  kComputed  // INCR: the server makes it, so any owner may come out
+  kComputed  // INCR: the server computes the owner, so it may be any
 };
 
 enum class Reach : std::uint8_t {
-  kKeys,          // those that the table tells
-  kAllKeys,       // all that there are
+  kKeys,          // those given by the command table
+  kAllKeys,       // all keys of the database
   kKeyOrAll,      // `*` means all
-  kFirstChannel,  // besides keys: the first argument is a channel
-  kChannels,      // all are
+  kFirstChannel,  // the first argument is a channel, in addition to the keys
+  kChannels,      // every argument is a channel
   kShardChannels,
-  kPatterns,  // all are globs of channels
-  kNotify     // that of the option NOTIFY, if it is given
+  kPatterns,  // every argument is a glob of channels
+  kNotify     // the channel after the option NOTIFY, if given
 };
 
 struct AccessRow {
@@ -35,20 +35,20 @@ struct AccessRow {
   Reach reach = Reach::kKeys;
 };
 
-// For commands without a row: no owner, and the keys that the table tells.
+// For commands without a row: no owner, and the keys given by the command table.
 std::span<const AccessRow> AccessRows();
 
-// `SET key value NX` takes a lock for the owner that it names, as SETNX, and is not @unowned as
-// other SETs are. So it is a command of its own to the rules of users, by this name.
+// `SET key value NX` takes a lock for the owner that it names, as SETNX does, and is not @unowned
+// as other SETs are. User rules therefore treat it as a separate command with this name.
 inline constexpr std::string_view kSetNewName = "set|nx";
 // Whether a SET has NX among its options.
 bool IsSetNew(std::span<const std::string_view> request);
 
-// Whether a WAIT is Redis' own, for replicas: two whole numbers, of which none is a key.
+// Whether a WAIT is Redis' own, which waits for replicas: two whole numbers, neither of them a key.
 bool IsWaitForReplicas(std::span<const std::string_view> request);
 
-// The channel that stands behind NOTIFY among the options of LOCK, which begin at `first`; none:
-// empty.
+// The channel after NOTIFY among the options of LOCK, which begin at `first`; empty if there is
+// none.
 std::string_view FindNotifyChannel(std::span<const std::string_view> request, std::size_t first);
 
 }  // namespace fairlock::command

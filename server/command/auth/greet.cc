@@ -16,7 +16,7 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
     reply.Bulk(text);
   };
   reply.MapHeader(7);
-  // The name of the language spoken, which goes with the version; who speaks it is told by INFO.
+  // Names the protocol dialect, which `version` belongs to; INFO names the real server.
   field("server", "redis");
   field("version", kRedisVersion);
   reply.Bulk("proto");

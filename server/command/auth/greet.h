@@ -1,4 +1,4 @@
-// The answer to HELLO.
+// The reply to HELLO.
 #pragma once
 
 #include "server/command/client/client.h"
@@ -7,7 +7,7 @@
 
 namespace fairlock::command {
 
-// Does what HELLO asks for, and answers in the version that it asks for.
+// Applies HELLO, and replies in the protocol version that it selects.
 void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting);
 
 }  // namespace fairlock::command

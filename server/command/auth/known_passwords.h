@@ -15,10 +15,10 @@ namespace fairlock::command {
 // Stores digests under a key of this process, in memory only. Loop-confined.
 class KnownPasswords {
  public:
-  // Whether the password is that of the user, as far as this can be said without a slow hash.
+  // Whether the password is known to be that of the user, without computing a slow hash.
   bool Match(const access::User& user, std::string_view password) const;
 
-  // What Remember is given once the password has matched that slow hash.
+  // The digest to give to Remember once the password has matched that slow hash.
   access::Digest DigestOf(std::string_view slow_hash, std::string_view password) const;
   void Remember(const std::string& slow_hash, const access::Digest& digest);
   // Forgets the passwords of all other users.

@@ -56,7 +56,7 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
       if (!stored.digest) comparison.stored.push_back(stored.rule);
     }
   }
-  // The time that the answer takes must not tell which users there are.
+  // A decoy is compared, so that the response time does not reveal which users exist.
   const std::string& decoy = access_.users().decoy();
   if (comparison.stored.empty() && !decoy.empty()) comparison.stored.push_back(decoy);
   if (comparison.stored.empty()) return Refuse(client, request.user, reply, now);
@@ -80,7 +80,7 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
 bool LogIns::BeginComparison(Comparison comparison, std::string_view password,
                              const ClientProfile& client, engine::TimeMs now) {
   const std::uint64_t client_id = client.id;
-  // Only of the same user: else it would tell which users have the same hashes, or none.
+  // Shares comparisons only within one user; otherwise it would reveal which users share hashes.
   const auto same = std::ranges::find_if(under_way_, [&](const auto& entry) {
     return entry.second.user == comparison.user && entry.second.stored == comparison.stored &&
            entry.second.digests == comparison.digests;
@@ -96,7 +96,8 @@ bool LogIns::BeginComparison(Comparison comparison, std::string_view password,
                               {.stored = comparison.stored, .password = std::string(password)}, id);
   if (!has_begun) return false;
   last_comparison_id_ = id;
-  // It counts while it is under way, or a storm would be compared before the first has failed.
+  // Counts as a failure while it runs, or a burst of attempts would start before the first one
+  // fails.
   failures_.Add(client.address.peer, now);
   comparison.clients.push_back(client_id);
   under_way_.emplace(id, std::move(comparison));
@@ -121,7 +122,7 @@ void LogIns::End(Client& client, const Comparison& comparison, std::optional<std
   const auto pending = client.wait.TakeLogIn();
   const bool has_begun_it = client.profile.id == comparison.clients.front();
   if (has_begun_it) failures_.TakeBack(client.profile.address.peer);
-  // Meanwhile the users may have changed.
+  // The users may have changed during the comparison.
   const access::User* user = access_.users().Find(pending->user);
   const bool is_right =
       user != nullptr && user->is_on && match &&

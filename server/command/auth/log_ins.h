@@ -39,15 +39,15 @@ struct LogInRequest {
 // result. Loop-confined.
 class LogIns {
  public:
-  // Of the environment it uses the users and the log.
+  // Uses the users and the log of the environment.
   LogIns(const Environment& environment, const AccessControl& access, Sessions& sessions,
          ClientRegistry& clients, AwaitedReplies& replies, Statistics& statistics);
 
-  // Answers, or lets the client wait for the answer. `may_wait`: not inside a step.
+  // Replies, or makes the client wait for the reply. `may_wait` is false inside a step.
   void Begin(const LogInRequest& request, Client& client, bool may_wait,
              protocol::ReplyWriter& reply, engine::TimeMs now);
-  // The comparison has ended: the password matches the slow hash at that place; none: it matches
-  // none of them.
+  // The comparison has ended: the password matches the slow hash at index `match`, or none of them
+  // if `match` is nullopt.
   void Finish(std::uint64_t comparison_id, std::optional<std::size_t> match, engine::TimeMs now);
 
   // Forgets the recognised passwords of all other users.
@@ -57,14 +57,14 @@ class LogIns {
  private:
   struct Comparison {
     std::string user;
-    std::vector<std::string> stored;      // the slow hashes that the password is compared with
-    std::vector<access::Digest> digests;  // of the password with each of them
-    std::vector<std::uint64_t> clients;   // they wait for the result; the first one has begun it
+    std::vector<std::string> stored;      // the slow hashes to compare the password with
+    std::vector<access::Digest> digests;  // digests of the password, one for each slow hash
+    std::vector<std::uint64_t> clients;   // wait for the result; the first one started the check
   };
 
   void BeginSlowly(const LogInRequest& request, const access::User* user, Client& client,
                    bool may_wait, protocol::ReplyWriter& reply, engine::TimeMs now);
-  // False: too many comparisons are running.
+  // Returns false if too many comparisons are running.
   bool BeginComparison(Comparison comparison, std::string_view password,
                        const ClientProfile& client, engine::TimeMs now);
   void End(Client& client, const Comparison& comparison, std::optional<std::size_t> match,

@@ -48,7 +48,7 @@ void Newcomers::CloseSlow(engine::TimeMs now) {
   while (!clients_.empty() && clients_.front().since + limits_.time_ms_max <= now) {
     Newcomer& slow = clients_.front();
     if (IsBeingCompared(*slow.client)) {
-      // The time that this takes is not its own: it gets another try.
+      // A slow comparison is not the client's fault, so its time limit starts again.
       slow.since = now;
       clients_.splice(clients_.end(), clients_, clients_.begin());
       continue;

@@ -1,4 +1,4 @@
-// The connections that have to log in and have not done so yet.
+// The connections that must log in and have not yet done so.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@ struct NewcomerLimits {
   std::size_t count_max = 0;           // 0: no limit
 };
 
-// Closes clients that have not logged in within the time limit, after an error that says so. Above
-// the limit on their number it closes the oldest, so that a peer that only holds connections open
-// cannot keep out clients that log in at once. A client whose password is being compared stays.
-// Loop-confined.
+// Closes clients that do not log in within the time limit, after sending an error that says so.
+// Above the limit on their number, the oldest is closed, so that a peer that only holds connections
+// open cannot keep out clients that log in at once. A client whose password is being compared
+// stays. Loop-confined.
 class Newcomers {
  public:
   Newcomers(Statistics& statistics, CommandLog& log) : statistics_(statistics), log_(log) {}
 
   void set_limits(const NewcomerLimits& limits) { limits_ = limits; }
 
-  // Without effect if the client is already in the list.
+  // No effect if the client is already in the list.
   void Add(Client& client, engine::TimeMs now);
-  // Without effect if the client is not in the list.
+  // No effect if the client is not in the list.
   void Remove(Client& client);
   std::size_t size() const { return clients_.size(); }
 
-  // When CloseDue is to be called next; engine::kNever: not before a client is added.
+  // When CloseDue must be called next; engine::kNever: not before another client is added.
   engine::TimeMs NextDeadline() const;
   void CloseDue(engine::TimeMs now);
 
@@ -45,7 +45,7 @@ class Newcomers {
   };
   using List = std::list<Newcomer>;
 
-  // There are too many, and for at least one of them no password is being compared.
+  // The limit is exceeded, and at least one client has no password comparison running.
   bool IsOneToClose() const { return !are_all_compared_ && AreTooMany(); }
   bool AreTooMany() const { return limits_.count_max != 0 && size() > limits_.count_max; }
   void CloseSlow(engine::TimeMs now);
@@ -54,9 +54,9 @@ class Newcomers {
   Statistics& statistics_;
   CommandLog& log_;
   NewcomerLimits limits_;
-  List clients_;  // by `since`
+  List clients_;  // ordered by `since`
   std::unordered_map<const Client*, List::iterator> places_;
-  // CloseOldest found that the passwords of all of them are being compared, and the list has not
+  // CloseOldest found that every client has a password comparison running, and the list has not
   // changed since.
   bool are_all_compared_ = false;
 };

@@ -19,8 +19,8 @@ class Sessions {
 
   // The user must outlive the client's use of it.
   void LogIn(Client& client, const access::User& user);
-  // For a client that has proved its name elsewhere, as by a certificate. False: there is no such
-  // user, or it is off.
+  // For a client that has proved its name by other means, such as a certificate. Returns false if
+  // there is no such user, or if it is off.
   [[nodiscard]] bool LogInAs(Client& client, std::string_view name);
   // Gives the client the rights of a new connection.
   void LogOut(Client& client);

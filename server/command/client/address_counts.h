@@ -1,4 +1,4 @@
-// How many connections each address has.
+// Counts the connections of each address.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,24 @@
 
 namespace fairlock::command {
 
-// Addresses of one network of IPv6 (/64) count as one; unix sockets are not counted. All views are
-// peers as ClientAddress has them. Loop-confined.
+// IPv6 addresses of one /64 network count as one; unix sockets are not counted. Arguments have the
+// form of ClientAddress::peer. Loop-confined.
 class AddressCounts {
  public:
-  // Of one address; 0: any number. Who is there stays.
+  // The limit for each address; 0: none. A lower limit does not close existing connections.
   std::size_t count_max() const { return count_max_; }
   void set_count_max(std::size_t count) { count_max_ = count; }
 
-  // Whether its address may have no more.
+  // Whether the address of this peer has reached the limit.
   bool IsFull(std::string_view peer) const;
   void Add(std::string_view peer);
-  // REQUIRES: added before.
+  // REQUIRES: Add was called for the same peer.
   void Remove(std::string_view peer);
   std::size_t size() const { return counts_.size(); }
 
  private:
   std::size_t count_max_ = 0;
-  std::unordered_map<std::string, std::uint32_t> counts_;  // by network; none is 0
+  std::unordered_map<std::string, std::uint32_t> counts_;  // by network; no count is 0
 };
 
 }  // namespace fairlock::command

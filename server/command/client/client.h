@@ -22,26 +22,26 @@ namespace fairlock::command {
 
 class Transaction;
 
-// Knows no socket: the transport takes the output. Loop-confined.
+// Independent of sockets: the transport takes the output. Loop-confined.
 class Client final : public engine::Attachment {
  public:
   Client(Transport& the_transport, GrantsInFlight& in_flight, ClientAddress address,
          engine::TimeMs now);
-  ~Client();  // REQUIRES: detached
+  ~Client();  // REQUIRES: Detach was called
 
   protocol::ReplyWriter writer() { return {output.bytes(), profile.version}; }
-  // Appends bytes that answer no request: a message in the client's version of the protocol, or a
-  // line about another client's request. A client that does not read them is closed at its output
-  // limit. False: they were not appended, because the connection is about to close.
+  // Appends bytes that answer no request: a message in the client's protocol version, or a line
+  // about another client's request. A client that does not read them is closed at its output limit.
+  // Returns false if they were not appended, because the connection is about to close.
   bool Push(std::string_view bytes);
   // Sends the error and closes the connection after it.
   void EndWith(protocol::ErrorCode code, std::string_view text, CommandStatistics& statistics);
-  // To be called when the transport has passed `bytes` more bytes of the output to the kernel.
+  // Called when the transport has passed `bytes` more bytes of the output to the kernel.
   void NoticeSent(std::size_t bytes) {
     output.CountSent(bytes);
     grants.Confirm(output.sent());
   }
-  // In RESP2 a message looks like a reply, so a subscriber may use few other commands.
+  // In RESP2 a message looks like a reply, so a subscriber may use only a few other commands.
   bool is_confined() const {
     return subscriptions != nullptr && profile.version == protocol::RespVersion::kResp2;
   }
@@ -52,9 +52,9 @@ class Client final : public engine::Attachment {
   ClientRights rights;
   ClientWait wait;
   UnsentGrants grants;
-  std::unique_ptr<Subscriptions> subscriptions;  // null: it is subscribed to nothing
+  std::unique_ptr<Subscriptions> subscriptions;  // null: no subscriptions
   std::unique_ptr<Transaction> transaction;      // null: no MULTI, no WATCH
-  bool is_detached = false;                      // its connection is gone
+  bool is_detached = false;                      // its connection is closed
 };
 
 }  // namespace fairlock::command

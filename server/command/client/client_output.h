@@ -13,24 +13,24 @@ namespace fairlock::command {
 // Loop-confined.
 class ClientOutput {
  public:
-  // Bytes to send, in order. The transport may swap, clear or erase them from the front, and calls
-  // CountTaken then.
+  // Bytes to send, in order. The transport may swap, clear or erase them from the front, and then
+  // calls CountTaken.
   std::string& bytes() { return bytes_; }
   const std::string& bytes() const { return bytes_; }
 
-  // So many bytes were taken out of bytes(), or were handed to the kernel.
+  // The transport took `bytes` bytes out of bytes(), or handed them to the kernel.
   void CountTaken(std::size_t bytes) { taken_ += bytes; }
   void CountSent(std::size_t bytes) { sent_ += bytes; }
-  // Bytes since the connection began: written, and handed to the kernel.
+  // Bytes since the connection began: written in total, and handed to the kernel.
   std::uint64_t written() const { return taken_ + bytes_.size(); }
   std::uint64_t sent() const { return sent_; }
 
-  // What is written now answers a command with these flags.
+  // The bytes written next are the reply to a command with these flags.
   void NoteFlags(std::uint32_t command_flags) { flags_ |= command_flags; }
-  // True: what was written since the last call may reveal the state of locks.
+  // True: output written since the last call may reveal the state of locks.
   bool TakeStateDependency() { return (std::exchange(flags_, 0) & (kWrite | kReadOnly)) != 0; }
 
-  // The connection closes when the output is sent.
+  // The connection closes once the output is sent.
   void CloseAfter() { is_closing_ = true; }
   bool is_closing() const { return is_closing_; }
 
@@ -38,7 +38,7 @@ class ClientOutput {
   std::string bytes_;
   std::uint64_t taken_ = 0;
   std::uint64_t sent_ = 0;
-  std::uint32_t flags_ = 0;  // of the commands whose output was not looked at yet
+  std::uint32_t flags_ = 0;  // of the commands whose output TakeStateDependency has not covered yet
   bool is_closing_ = false;
 };
 

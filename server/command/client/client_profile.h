@@ -1,4 +1,4 @@
-// What is known about a client: what CLIENT shows and sets.
+// What is known about a client: the properties that CLIENT shows and sets.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace fairlock::command {
 struct CommandSpec;
 
 struct ClientAddress {
-  std::string peer;  // "127.0.0.1:50312"; for a unix socket, as Redis shows it, "/path:0"
+  std::string peer;  // "127.0.0.1:50312"; for a unix socket "/path:0", as in Redis
   std::string local;
   int descriptor = -1;  // for display only
 };

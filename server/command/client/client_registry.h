@@ -1,4 +1,4 @@
-// The clients that are connected, by their numbers.
+// The connected clients by their ids.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class ClientRegistry {
   ClientRegistry(engine::LockEngine& engine, ServerCounters& counters)
       : engine_(engine), counters_(counters) {}
 
-  // Gives the client its number. Numbers rise and are never reused.
+  // Gives the client its id. Ids increase and are never reused.
   void Add(Client& client);
   void Remove(Client& client);
   void Rename(Client& client, std::string_view name);
 
-  // Null: there is no client with that number.
+  // Null: no client has that id.
   Client* Find(std::uint64_t id) const;
   const std::map<std::uint64_t, Client*>& all() const { return clients_; }
   std::size_t size() const { return clients_.size(); }

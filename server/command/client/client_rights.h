@@ -1,4 +1,4 @@
-// Who a client has logged in as, and what it may do.
+// The user that a client has logged in as, and what the client may do.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace fairlock::command {
 // Loop-confined.
 class ClientRights {
  public:
-  // Null: the client has to log in.
+  // Null: the client must log in.
   const access::User* user() const { return user_; }
-  // True: requests of this client are checked for permission.
+  // True: each request of this client is checked for permission.
   bool is_limited() const { return is_limited_; }
   // True: the client cannot log in as a user without a password, because that would prove nothing.
   bool must_prove_itself() const { return must_prove_itself_; }
@@ -33,7 +33,7 @@ class ClientRights {
     std::uint64_t compared = 0;
     return MayRead(key, compared);
   }
-  // The same; adds the number of bytes that were compared.
+  // As MayRead above, and adds the number of bytes compared to `compared`.
   bool MayRead(std::string_view key, std::uint64_t& compared) const {
     return !is_limited_ ||
            (user_ != nullptr && user_->MayUse(key, access::KeyUse::kRead, compared));

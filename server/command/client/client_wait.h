@@ -20,13 +20,13 @@ struct RequestToExplain {
   std::uint8_t db;
   std::string key;
   std::string owner;
-  bool names_key;  // the map of the reply has the key too
+  bool names_key;  // the reply's map includes the key
 };
 
 // A log-in whose password is being compared.
 struct PendingLogIn {
   std::string user;
-  std::optional<Greeting> greeting;  // by HELLO; none: by AUTH
+  std::optional<Greeting> greeting;  // set for HELLO; nullopt for AUTH
 };
 
 // While a request waits, no later request of the connection is executed. Loop-confined.
@@ -35,24 +35,24 @@ class ClientWait {
   bool is_waiting() const { return kind_ != WaitKind::kNothing; }
   WaitKind kind() const { return kind_; }
 
-  // REQUIRES: it does not wait.
+  // REQUIRES: the client does not wait.
   void Begin(WaitKind kind, ServerGauges& gauges);
-  // Without effect if it does not wait.
+  // No effect if the client does not wait.
   void End(ServerGauges& gauges);
 
-  // The reply to the LOCK that waits now will be the map of EXPLAIN.
+  // The reply to the LOCK that now waits will be the map of EXPLAIN.
   void ExplainLater(RequestToExplain request);
   std::unique_ptr<RequestToExplain> TakeExplained() { return std::move(explained_); }
 
-  // If the wait ends by its time-out, the reply is an error that names CLIENT UNBLOCK.
+  // If the wait times out, the reply is an error that names CLIENT UNBLOCK.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
   bool TakeFailsAtTimeOut() { return std::exchange(fails_at_time_out_, false); }
 
-  // The user may no longer wait; the wait is about to end, with this error.
+  // The user lost its permission to wait; the wait is about to end with this error.
   void Deny(std::string denial);
   std::unique_ptr<std::string> TakeDenial() { return std::move(denial_); }
 
-  // The password of the client is compared off the loop.
+  // The client's password is being compared off the loop.
   void BeginLogIn(PendingLogIn log_in, ServerGauges& gauges);
   std::unique_ptr<PendingLogIn> TakeLogIn() { return std::move(log_in_); }
 

@@ -1,4 +1,4 @@
-// What HELLO asks for.
+// The parameters of HELLO.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace fairlock::command {
 
-// What HELLO asks for besides a log-in.
+// The parameters of HELLO other than the log-in.
 struct Greeting {
   std::optional<protocol::RespVersion> version;
   std::optional<std::string> name;

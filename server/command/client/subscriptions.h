@@ -10,15 +10,15 @@ namespace fairlock::command {
 
 struct Channel;
 
-// Shard channels are a name space of their own: a message on one reaches no channel and no pattern.
+// Shard channels are a separate name space: their messages reach no ordinary channel or pattern.
 enum class ChannelKind : std::uint8_t { kExact, kPattern, kShard };
 inline constexpr std::size_t kChannelKinds = 3;
 
-// By kind. A client that is subscribed to nothing has no such object.
+// Indexed by kind. A client without subscriptions has no such object.
 struct Subscriptions {
   std::array<boost::unordered_flat_set<Channel*>, kChannelKinds> by_kind;
   std::size_t pattern_bytes = 0;   // of all its patterns
-  std::uint64_t pattern_cost = 0;  // what they cost each message at most
+  std::uint64_t pattern_cost = 0;  // the most that they cost each message
 
   const boost::unordered_flat_set<Channel*>& of(ChannelKind kind) const {
     return by_kind[static_cast<std::size_t>(kind)];

@@ -1,4 +1,4 @@
-// What one client has collected since MULTI, and what it watches.
+// The requests that one client has queued since MULTI, and the keys that it watches.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace fairlock::command {
 
-// For each connection.
+// Limits for each connection.
 struct TransactionLimits {
   std::size_t requests_max = 10'000;
-  std::size_t bytes_max = 16 * 1024 * 1024;  // of memory, about
+  std::size_t bytes_max = 16 * 1024 * 1024;  // approximate memory
   std::size_t watched_keys_max = 1000;
 };
 
-// A key as it was when a client began to watch it.
+// The state of a key when a client began to watch it.
 struct Watch {
   std::uint8_t db;
   std::string key;
@@ -27,27 +27,27 @@ struct Watch {
   std::uint64_t lease_stamp;
 };
 
-// Begins with WATCH or MULTI, and ends with EXEC, DISCARD or the connection. Holds copies of the
+// Begins with WATCH or MULTI, and ends with EXEC, DISCARD or the end of the connection. Copies the
 // requests. Loop-confined.
 class Transaction {
  public:
-  // From MULTI on requests are collected.
+  // Starts queueing requests (MULTI).
   void Open() { is_open_ = true; }
   bool is_open() const { return is_open_; }
-  // One was refused: EXEC will execute none, and what comes before it need not be kept.
+  // A request was refused: EXEC will execute nothing, so the queued requests are dropped.
   void Spoil();
   bool is_spoiled() const { return is_spoiled_; }
 
-  // `row`: the place of its command in the table; `flags`: those of the command.
+  // `row`: the command's row in the table; `flags`: the command's flags.
   void Add(std::size_t row, std::uint32_t flags, const protocol::Arguments& arguments);
-  // Of all its commands.
+  // The flags of all queued commands together.
   std::uint32_t flags() const { return flags_; }
   std::size_t size() const { return requests_.size(); }
   std::size_t bytes() const;
   std::size_t BytesWith(const protocol::Arguments& arguments) const;
 
-  // The requests, one after the other: fills `arguments` with views into this object and returns
-  // the row; none: it was the last.
+  // Iterates over the requests: fills `arguments` with views into this object and returns the row;
+  // nullopt after the last request.
   std::optional<std::size_t> TakeNext(protocol::Arguments& arguments);
 
   std::vector<Watch>& watches() { return watches_; }
@@ -60,7 +60,7 @@ class Transaction {
 
   std::vector<Request> requests_;
   std::vector<std::uint32_t> lengths_;  // of all arguments
-  std::string bytes_;                   // the arguments, end to end
+  std::string bytes_;                   // all arguments, concatenated
   std::size_t next_request_ = 0;
   std::size_t next_argument_ = 0;
   std::size_t next_byte_ = 0;

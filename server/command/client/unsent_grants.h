@@ -1,4 +1,4 @@
-// Grants whose replies have not been sent yet. They are undone if the connection closes before.
+// Grants whose replies are not sent yet. They are undone if the connection closes first.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -15,13 +15,13 @@ struct DeliveredGrant {
   engine::Token token = 0;  // 0: the message announces no grant
 };
 
-// A grant whose reply ends at that byte of all that was ever written to the connection.
+// A grant whose reply ends at offset `reply_end` of all bytes ever written to the connection.
 struct UnsentGrant {
   std::uint64_t reply_end;
   std::uint64_t key_hash;
   engine::Token token;
   bool is_awaited = false;  // the grant ended a wait, or a message announces it
-  bool is_shared = false;   // others are told of it too; it is undone only if nobody is told
+  bool is_shared = false;   // announced to others too; undone only if no announcement is delivered
 };
 
 class GrantsInFlight;
@@ -30,30 +30,30 @@ using UnsentGrantsHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct UnsentGrantsTag>,
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// The unsent grants of one connection. A grant is confirmed when its reply was handed to the kernel
-// whole. Loop-confined.
+// The unsent grants of one connection. A grant is confirmed once its whole reply is handed to the
+// kernel. Loop-confined.
 class UnsentGrants : public UnsentGrantsHook {
  public:
   explicit UnsentGrants(GrantsInFlight& in_flight) : in_flight_(in_flight) {}
 
-  // Those of the oldest replies come first.
+  // Ordered by reply, oldest first.
   const std::vector<UnsentGrant>& all() const { return grants_; }
 
-  // The reply that ends at that byte announces a grant.
+  // The reply that ends at offset `reply_end` announces a grant.
   void Add(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
-  // The same, and the client waited for the grant.
+  // As Add, for a grant that the client waited for.
   void AddAwaited(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
-  // A message that ends at that byte announces a grant.
+  // A message that ends at offset `message_end` announces a grant.
   void AddDelivery(std::uint64_t message_end, const DeliveredGrant& grant, bool is_shared);
-  // The same of a message that was not written, because the connection is about to close.
+  // As AddDelivery, for a message that was not written because the connection is about to close.
   void AddLostDelivery(const DeliveredGrant& grant, bool is_shared);
 
   bool Has(engine::Token token) const;
   bool HasAwaited() const;
-  // True: there was a grant with that token; it is forgotten.
+  // Removes the grant with that token; false: there is none.
   bool Forget(engine::Token token);
   void ForgetAll();
-  // All output up to that byte was handed to the kernel.
+  // All output up to offset `sent_up_to` was handed to the kernel.
   void Confirm(std::uint64_t sent_up_to);
 
  private:
@@ -69,7 +69,7 @@ class GrantsInFlight {
   void Add(UnsentGrants& grants) { list_.push_back(grants); }
   // Whether a connection other than the owner of `grants` has an unsent grant with that token.
   bool IsElsewhere(engine::Token token, const UnsentGrants& grants) const;
-  // Forgets it there; true: there was one.
+  // Removes that unsent grant from the other connections; false: none has it.
   bool ForgetElsewhere(engine::Token token, const UnsentGrants& grants);
 
  private:

@@ -14,7 +14,7 @@ using protocol::ErrorCode;
 void AwaitedReplies::Resolve(Client& client, const engine::Resolution& resolution,
                              engine::TimeMs now) {
   if (client.is_detached) {
-    // An undone grant of this client may have been granted to another owner that it waited for.
+    // Undoing one of this client's grants may have granted the lock to another owner it waited for.
     if (resolution.kind == ResolutionKind::kGranted) {
       client.grants.AddAwaited(client.output.written(), resolution.key_hash, resolution.token);
     }
@@ -91,7 +91,7 @@ void AwaitedReplies::AnswerBackup(Client& client, const std::string& error,
 
 void AwaitedReplies::CountError(const Client& client, const protocol::ReplyWriter& reply) {
   if (!reply.error()) return;
-  // The last command is the one that waited: nothing is executed until it is answered.
+  // last_command is the one that waited: nothing else is executed before it is answered.
   assert(client.profile.last_command != nullptr);
   statistics_.commands.CountFailed(table_.IndexOf(client.profile.last_command->name),
                                    *reply.error());

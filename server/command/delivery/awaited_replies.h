@@ -21,11 +21,12 @@ class AwaitedReplies {
                  Statistics& statistics)
       : locks_(locks), unix_time_(unix_time), table_(table), statistics_(statistics) {}
 
-  // Answers the LOCK, MLOCK or WAIT of that client, whose wait the engine has ended.
+  // Answers the client's LOCK, MLOCK or WAIT, whose wait the engine has ended.
   void Resolve(Client& client, const engine::Resolution& resolution, engine::TimeMs now);
-  // The backup was made, unless there is an error. `path`: of a folder that the server has named.
+  // The backup is complete unless `error` is set. `path`: set if the server chose the folder's
+  // name.
   void AnswerBackup(Client& client, const std::string& error, const std::string& path);
-  // The reply has ended a wait; if it is an error, it counts for the command that waited.
+  // The reply has ended a wait; if it is an error, it is counted for the command that waited.
   void CountError(const Client& client, const protocol::ReplyWriter& reply);
 
  private:

@@ -9,9 +9,9 @@ namespace fairlock::command {
 class Clock {
  public:
   virtual std::int64_t UnixTimeUs() const = 0;
-  // Only differences count.
+  // Has no defined starting point: only differences are meaningful.
   virtual std::uint64_t MonotonicNs() const = 0;
-  // A clock that takes a few nanoseconds to read, and the approximate length of its ticks.
+  // A clock that takes a few nanoseconds to read; the length of a tick is only approximately known.
   virtual std::uint64_t Ticks() const { return MonotonicNs(); }
   virtual double NsPerTick() const { return 1; }
 

@@ -1,5 +1,5 @@
-// What commands reach outside of themselves: facts, clocks, resources, settings, persistence,
-// users, the log, the shutdown.
+// What commands use outside of this folder: facts, clocks, resources, settings, persistence, users,
+// the log, the shutdown.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ResourceUse {
 // Facts about the server. While it runs, only `connections_max` changes.
 struct ServerFacts {
   std::string version;
-  std::string run_id;  // 40 hexadecimal digits, new at each start
+  std::string run_id;  // 40 hexadecimal digits, new at each server start
   std::string executable;
   std::string config_file;       // empty: none
   std::string operating_system;  // "Linux 6.1.0-18-amd64 x86_64"
@@ -37,8 +37,8 @@ struct ServerFacts {
 struct Setting {
   std::string name;
   std::string value;
-  bool is_secret = false;  // a password
-  // The following describe an option. Under its Redis name only `name_of_option` is set.
+  bool is_secret = false;  // a password or another secret
+  // The following fields describe an option. For its Redis name only `name_of_option` is set.
   std::string name_of_option = {};
   std::string default_value = {};
   std::string comment = {};
@@ -49,22 +49,22 @@ struct Setting {
 struct PersistenceReport {
   std::string durability = "none";
   bool has_failed = false;
-  bool may_have_lost_leases = true;  // at the start
+  bool may_have_lost_leases = true;  // determined at start
   bool is_snapshot_under_way = false;
   std::uint64_t rows_loaded = 0;
   std::uint64_t newest_batch = 0;
-  std::uint64_t completed_batch = 0;  // replies up to this batch may leave
+  std::uint64_t completed_batch = 0;  // replies up to this batch may be sent
   std::uint64_t durable_batch = 0;    // this batch and all earlier ones survive a power loss
-  std::uint64_t waiting_bytes = 0;    // for the journal
-  std::uint64_t snapshot = 0;         // the newest one
+  std::uint64_t waiting_bytes = 0;    // bytes that wait for the journal
+  std::uint64_t snapshot = 0;         // number of the newest snapshot
   std::uint64_t free_disk_bytes = 0;  // 0: not measured
-  // Some batches are timed until they are complete: how many, how long they took together, and the
-  // age of the batch that is timed now.
+  // A sample of batches is timed until complete: how many, their total time, and the age of the
+  // batch that is being timed.
   std::uint64_t batches_timed = 0;
   std::uint64_t batches_ms = 0;
   std::int64_t journal_lag_ms = 0;
   std::uint64_t syncs = 0;
-  std::uint64_t syncs_us = 0;  // all together
+  std::uint64_t syncs_us = 0;  // total time of all syncs
 };
 
 // Asks which of these slow hashes, if any, the password matches.
@@ -74,9 +74,9 @@ struct PasswordQuestion {
 };
 
 struct BackupRequest {
-  std::string path;          // of the new folder; empty: a folder named after the time
-  std::string folder;        // where a folder named after the time is made; empty: backup_dir
-  std::size_t kept_max = 0;  // older dated backups beyond this number are removed; 0: none are
+  std::string path;          // path of the new folder; empty: a folder named after the time
+  std::string folder;        // where a folder named after the time is created; empty: backup_dir
+  std::size_t kept_max = 0;  // older dated backups beyond this number are removed; 0: none
 };
 
 // The four interfaces below are implemented by the server and faked in tests. Loop-confined.
@@ -84,8 +84,8 @@ struct BackupRequest {
 class ResourceMeter {
  public:
   virtual ResourceUse Resources() const = 0;
-  // All memory in use. `asks_anew`: the allocator is asked, which takes some microseconds;
-  // otherwise its last answer, corrected by what this thread has allocated and freed since.
+  // All memory in use. `asks_anew`: ask the allocator, which takes some microseconds; otherwise use
+  // its last answer, corrected by what this thread has allocated and freed since.
   virtual std::uint64_t MemoryInUse(bool asks_anew) = 0;
 
  protected:
@@ -96,7 +96,7 @@ class Settings {
  public:
   // Settings whose name matches the glob, in the order of their table.
   virtual std::vector<Setting> FindSettings(const engine::Glob& name_glob) const = 0;
-  // Empty: done. Otherwise the text of the error.
+  // Returns an empty text on success, otherwise the error.
   virtual std::string ChangeSetting(std::string_view name, std::string_view value) = 0;
 
  protected:
@@ -106,8 +106,8 @@ class Settings {
 class Persistence {
  public:
   virtual PersistenceReport Report() const = 0;
-  // Starts a backup of the data. Empty: it has started, and the client with that number will be
-  // answered; otherwise the text of the error.
+  // Starts a backup of the data. Returns an empty text if it has started; the client with that id
+  // is answered later. Otherwise returns the error.
   virtual std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) = 0;
 
  protected:
@@ -116,9 +116,9 @@ class Persistence {
 
 class UserDirectory {
  public:
-  // Reads the users again. Empty: they are in force; otherwise why nothing has changed.
+  // Reads the users again. Returns an empty text on success, otherwise why nothing has changed.
   virtual std::string ReloadUsers() = 0;
-  // Starts a comparison off the loop; LogIns::Finish is given the result. False: too many
+  // Starts a comparison off the loop; its result goes to LogIns::Finish. False: too many
   // comparisons are running.
   virtual bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) = 0;
 
@@ -137,7 +137,7 @@ class CommandLog {
   // A script of a client called redis.log.
   virtual void LogFromScript(script::LogLevel level, std::string_view text) = 0;
   virtual void LogFailedLogIn(std::string_view address, std::string_view user) = 0;
-  // From now on commands that take memory are refused, or they are accepted again.
+  // Commands that take memory are refused from now on, or are accepted again.
   virtual void LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) = 0;
   virtual void LogClosedNewcomer(ClosedNewcomer why, std::string_view address,
                                  engine::TimeMs now) = 0;
@@ -146,17 +146,17 @@ class CommandLog {
   ~CommandLog() = default;
 };
 
-// Everything in it outlives the commands.
+// All members outlive the commands.
 struct Environment {
   const ServerFacts& facts;
   const Clock& clock;
   ResourceMeter& resources;
   Settings& settings;
   CommandLog& log;
-  // Stops the server soon, as SIGTERM does.
+  // Makes the server stop soon, as SIGTERM does.
   std::function<void()> request_shutdown = {};
   Persistence* persistence = nullptr;  // null: nothing is persisted
-  UserDirectory* users = nullptr;      // null: users cannot be reloaded, nor slow hashes compared
+  UserDirectory* users = nullptr;      // null: users cannot be reloaded, slow hashes not compared
 
   PersistenceReport ReportPersistence() const {
     return persistence == nullptr ? PersistenceReport{} : persistence->Report();

@@ -1,4 +1,4 @@
-// How much memory is in use, and whether that is too much.
+// Measures memory in use, and compares it with the bound.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace fairlock::command {
 
-// Memory is looked at before requests are executed, so an idle server never does. The allocator is
-// asked at most every kLookEveryMs; in between, the loop's allocations and frees are counted. Costs
-// nothing while there is no bound. Loop-confined.
+// Memory is measured before requests are executed, so an idle server never measures it. The
+// allocator is asked at most every kLookEveryMs; in between, the loop's allocations and frees are
+// counted. Costs nothing without a bound. Loop-confined.
 class MemoryBound {
  public:
   static constexpr engine::DurationMs kLookEveryMs = 10;
 
   explicit MemoryBound(ResourceMeter& resources) : resources_(resources) {}
 
-  // 0: there is no bound.
+  // 0: no bound.
   std::uint64_t bytes_max() const { return bytes_max_; }
   bool is_on() const { return bytes_max_ != 0; }
   // Takes effect at the next Look.
   void set_bytes_max(std::uint64_t bytes);
 
-  // True: memory has become short, or is no longer short.
+  // True: memory has just become short, or is no longer short.
   bool Look(engine::TimeMs now);
   bool is_short() const { return is_short_; }
-  // At the last Look.
+  // As measured by the last Look.
   std::uint64_t used_bytes() const { return used_bytes_; }
 
  private:

@@ -1,4 +1,4 @@
-// Shows times of the engine as Unix times.
+// Converts engine times to Unix times.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ class UnixTime {
  public:
   explicit UnixTime(const Clock& clock) : clock_(clock) {}
 
-  // In milliseconds, for reading only. Until the wall clock is set, the same time of the engine
-  // gives the same number.
+  // In milliseconds, for display only. The same engine time always gives the same number, unless
+  // the wall clock is set.
   std::int64_t MsOf(engine::TimeMs at, engine::TimeMs now) const {
-    // Both clocks are read in whole milliseconds, so their difference varies by one.
+    // Both clocks are read in whole milliseconds, so their difference jitters by one.
     const std::int64_t offset_ms = clock_.UnixTimeUs() / 1000 - now;
     if (std::abs(offset_ms - offset_ms_) > 1) offset_ms_ = offset_ms;
     return at + offset_ms_;
@@ -25,7 +25,7 @@ class UnixTime {
 
  private:
   const Clock& clock_;
-  mutable std::int64_t offset_ms_ = 0;  // between the engine's clock and the wall clock
+  mutable std::int64_t offset_ms_ = 0;  // wall clock minus engine clock
 };
 
 }  // namespace fairlock::command

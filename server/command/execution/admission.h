@@ -15,8 +15,8 @@
 namespace fairlock::command {
 
 struct FoundCommand {
-  std::size_t row = CommandTable::kNone;  // its place in the table
-  bool is_accepted = false;               // otherwise the error is answered
+  std::size_t row = CommandTable::kNone;  // index in the command table
+  bool is_accepted = false;               // false: the error has been sent
 };
 
 // Loop-confined.
@@ -28,8 +28,8 @@ class Admission {
 
   FoundCommand Find(const Client& client, const RequestAhead& request, Origin origin,
                     protocol::ReplyWriter& reply) const;
-  // For a request that was admitted earlier. False: the client's user may not make it any more, and
-  // the error is answered.
+  // Checks again a request that was admitted earlier. False: the client's user may no longer make
+  // it, and the error has been sent.
   bool MayStill(const Client& client, std::size_t row, const protocol::Arguments& arguments,
                 protocol::ReplyWriter& reply) const;
 

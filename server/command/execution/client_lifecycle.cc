@@ -13,8 +13,8 @@ void ClientLifecycle::Detach(Client& client, engine::TimeMs now) {
   if (std::exchange(client.is_detached, true)) return;
   client.wait.End(parts_.statistics.gauges);
   parts_.channels.UnsubscribeFromAll(client);
-  // Before anything is undone: if this was the last subscriber of a channel, a request that waits
-  // for a message on it must not be granted anew.
+  // Precedes the undoing of grants: if this was the last subscriber of a channel, a waiting request
+  // that is announced there must not be granted again.
   parts_.notifier.FollowSubscribers(now);
   parts_.monitors.Remove(client);
   parts_.newcomers.Remove(client);
@@ -26,7 +26,7 @@ void ClientLifecycle::Detach(Client& client, engine::TimeMs now) {
 }
 
 void ClientLifecycle::UndoUnsentGrants(Client& client, engine::TimeMs now) {
-  // By index: an undone grant may be granted to another owner that this client waited for.
+  // Loops by index: undoing a grant may grant the lock to another owner this client waited for.
   for (std::size_t i = 0; i < client.grants.all().size(); ++i) {
     const UnsentGrant grant = client.grants.all()[i];
     if (grant.is_shared && parts_.grants.IsElsewhere(grant.token, client.grants)) continue;
@@ -39,7 +39,7 @@ void ClientLifecycle::UndoUnsentGrants(Client& client, engine::TimeMs now) {
 void ClientLifecycle::Reset(Client& client, engine::TimeMs now) {
   parts_.transactions.Drop(client);
   parts_.channels.UnsubscribeFromAll(client);
-  // Holds with SESSION end as they do with the connection.
+  // Ends holds with SESSION, as the end of the connection does.
   parts_.locks.engine().Detach(client, parts_.locks.StepAt(now));
   parts_.monitors.Remove(client);
   client.profile.version = protocol::RespVersion::kResp2;

@@ -1,4 +1,4 @@
-// What happens when clients come and go.
+// What happens when clients connect and disconnect.
 #pragma once
 
 #include "server/command/auth/newcomers.h"
@@ -37,10 +37,10 @@ class ClientLifecycle {
   explicit ClientLifecycle(const Parts& parts) : parts_(parts) {}
 
   void Register(Client& client);
-  // The connection is gone: the client leaves all queues, and grants that it was not told of are
-  // undone. Idempotent.
+  // The connection has ended: the client leaves all queues, and grants whose replies were not sent
+  // are undone. Idempotent.
   void Detach(Client& client, engine::TimeMs now);
-  // As RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction, logged out.
+  // RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction, logged out.
   void Reset(Client& client, engine::TimeMs now);
 
  private:

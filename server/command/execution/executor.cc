@@ -30,7 +30,7 @@ void Executor::Execute(Client& client, const RequestAhead& request, engine::Time
   statistics.TurnTo(is_executed ? found.row : CommandTable::kNone);
   if (is_executed) {
     Invocation invocation{server_, client, request.arguments, reply, now, KeyOf(client, request)};
-    // Its messages come after its reply, whatever the handler sets in motion.
+    // Messages follow the reply, whatever the handler causes.
     parts_.delivery.set_executing(true);
     Run(found.row, invocation, Origin::kClient);
     parts_.delivery.set_executing(false);
@@ -53,7 +53,7 @@ void Executor::Run(std::size_t row, Invocation& invocation, Origin origin) {
   Client& client = invocation.client;
   client.profile.last_command = &spec;
   client.output.NoteFlags(spec.flags);
-  // As in Redis, a script is shown before the commands that it calls.
+  // As in Redis, MONITOR shows a script before the commands that it calls.
   const bool is_shown_first = !parts_.monitors.empty() && spec.name.starts_with("EVAL");
   if (is_shown_first) ShowToMonitors(invocation, spec, origin);
   spec.handler(invocation);

@@ -32,17 +32,17 @@ class Executor {
     const Clock& clock;
   };
 
-  // `server`: what handlers are given.
+  // `server` is passed to the handlers.
   Executor(ServerParts& server, const Parts& parts) : server_(server), parts_(parts) {}
 
-  // Executes one request of that client, and writes the replies into the outputs of the clients
-  // that they are for. REQUIRES: prepared.
+  // Executes one request of the client, and writes the replies into the outputs of the clients that
+  // they are for. REQUIRES: `request` is prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
-  // The same for a command of a script, in the script's step; appends the reply in RESP2. REQUIRES:
-  // prepared.
+  // As Execute, for a command that a script calls within its step; appends the reply in RESP2.
+  // REQUIRES: `request` is prepared.
   void ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
                         engine::TimeMs now, std::string& reply);
-  // Executes one request of a step, of the command at that row.
+  // Executes one request of a step; `row` is its command.
   void RunInStep(std::size_t row, Invocation& invocation, Origin origin);
 
  private:

@@ -1,4 +1,4 @@
-// Calls what a request will need into the cache before the request is executed.
+// Prefetches into the cache what a request will need, before the request is executed.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace fairlock::command {
 
-// Hints: an earlier request may change the database before. Loop-confined.
+// Only hints: an earlier request may still change the database. Loop-confined.
 class RequestPrefetch {
  public:
   RequestPrefetch(const CommandTable& table, const engine::LockEngine& engine,
                   const record::Recorder& recorder)
       : table_(table), engine_(engine), recorder_(recorder) {}
 
-  // Finds the row of a request that will be executed soon, and calls its key's place in the table
-  // into the cache; PrefetchLock, a moment later, the lock itself.
+  // Finds the row of a request that will be executed soon, and prefetches its key's place in the
+  // lock table; PrefetchLock, called a moment later, prefetches the lock itself.
   void Prepare(std::uint8_t database, RequestAhead& request) const;
   void PrefetchLock(const RequestAhead& request) const {
     if (request.key.hash != 0) engine_.PrefetchLock(request.key.hash);

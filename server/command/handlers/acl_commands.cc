@@ -1,4 +1,4 @@
-// ACL: the users and what they may do. They are changed in their file.
+// ACL: shows the users and what they may do. Changes are made in the ACL file.
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,7 @@ void WriteField(Invocation& call, std::string_view name, std::string_view text) 
   call.reply.Bulk(text);
 }
 
-// As Redis reports it, with the owners at the end.
+// Has the form of Redis, with the owners added at the end.
 void GetUser(Invocation& call) {
   const access::User* user = call.server.access.users().Find(call.arguments[2]);
   if (user == nullptr) return call.reply.Null();
@@ -87,7 +87,7 @@ void GetUser(Invocation& call) {
   WriteField(call, "owners", access::DescribeOwners(*user));
 }
 
-// What that user would be answered, if it is the permissions that decide.
+// Says how the permissions would decide a request of that user, without executing it.
 void DryRun(Invocation& call) {
   const AccessControl& control = call.server.access;
   const CommandTable& table = call.server.table;

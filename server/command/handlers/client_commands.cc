@@ -64,7 +64,7 @@ void SetInfo(Invocation& call) {
   }
 }
 
-// None: the error is answered.
+// Returns nullopt after sending an error.
 std::optional<ClientType> ReadType(Invocation& call, std::string_view name) {
   const auto type = FindClientType(name);
   if (!type) call.reply.Error(ErrorCode::kErr, "Unknown client type " + Quoted(name, 128));
@@ -100,16 +100,17 @@ void ClientList(Invocation& call) {
   call.reply.Verbatim("txt", lines);
 }
 
-// Closes a connection: of another client at once, its own after the reply.
+// Closes the connection: another client's at once, the client's own after the reply.
 void Kill(Invocation& call, Client& victim) {
   victim.output.CloseAfter();
   if (&victim == &call.client) return;
-  // Before the transport acts, so that within this turn it neither gets a lock nor runs a command.
+  // Detaches before the transport acts, so that the victim gets no lock and runs no command in this
+  // turn.
   call.server.lifecycle.Detach(victim, call.now);
   victim.transport.CloseNow();
 }
 
-// False: the error is answered.
+// Returns false after sending an error.
 bool ReadNumberFilter(Invocation& call, std::string_view value, ClientFilter& filter) {
   const auto id = ParseInteger(value);
   if (!id || *id < 1) {
@@ -194,7 +195,7 @@ bool ReadKillOption(Invocation& call, std::string_view name, std::string_view va
   return false;
 }
 
-// CLIENT KILL address: may end the asker's own connection.
+// CLIENT KILL address: may end the caller's own connection.
 void KillByAddress(Invocation& call) {
   const ClientFilter filter{.address = call.arguments[2]};
   const std::vector<Client*> victims = FindClients(call.server.clients, filter, call.now);
@@ -223,7 +224,7 @@ void KillClients(Invocation& call) {
   }
 }
 
-// The wait of another ends as at its time-out, or with an error.
+// Ends another client's wait, as if it had timed out or with an error.
 void Unblock(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
   bool fails = false;
@@ -247,7 +248,7 @@ void Unblock(Invocation& call) {
   call.reply.Integer(is_waiting ? 1 : 0);
 }
 
-// Nothing is ever evicted and no key has a time of access, so on or off is the same.
+// Nothing is evicted and keys have no access times, so ON and OFF have no effect.
 void AcceptOnOrOff(Invocation& call) {
   if (EqualsIgnoreCase(call.arguments[2], "ON") || EqualsIgnoreCase(call.arguments[2], "OFF")) {
     call.reply.Ok();
@@ -258,7 +259,7 @@ void AcceptOnOrOff(Invocation& call) {
 
 constexpr std::uint32_t kPlain = kConnection | kNoScript;
 constexpr std::uint32_t kOverOthers = kPlain | kAdmin | kDangerous;
-// Ends SESSION holds and waits of others, so @connection alone does not permit it.
+// Ends other clients' SESSION holds and waits, so @connection alone does not permit it.
 constexpr std::uint32_t kEndsOthers = kNoScript | kAdmin | kDangerous | kUnowned;
 
 constexpr auto kClientCommands = std::to_array<CommandSpec>({

@@ -34,7 +34,7 @@ std::string FlagsOf(const Client& client) {
   return flags.empty() ? "N" : flags;
 }
 
-// Writes "name=value" after "name=value".
+// Writes fields of the form "name=value", separated by blanks.
 class FieldLine {
  public:
   void Add(std::string_view name, std::string_view value) {
@@ -65,7 +65,7 @@ ClientType TypeOf(const Client& client) {
 
 namespace {
 
-// So that a line still splits at its blanks.
+// Keeps a line splittable at its blanks.
 std::string WithoutBlanks(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -96,7 +96,7 @@ std::uint64_t CountSubscriptions(const Client& client, ChannelKind kind) {
 
 namespace {
 
-// Of the request that is executed; no other is kept in pieces.
+// Of the request being executed; the arguments of other clients are not counted.
 std::uint64_t ArgumentBytes(const Client& client, const Invocation& call) {
   if (&client != &call.client) return 0;
   std::uint64_t bytes = 0;
@@ -130,7 +130,7 @@ std::string DescribeClient(const Client& client, const Invocation& call) {
   const InputUse input = client.transport.UnexecutedInput();
   const std::uint64_t transaction_bytes = transaction == nullptr ? kNone : transaction->bytes();
   line.Add("qbuf", std::uint64_t{input.bytes});
-  // What came in this turn is in memory that all connections share.
+  // Input that arrived in this turn is in memory that all connections share.
   line.Add("qbuf-free", input.memory_bytes - std::min(input.bytes, input.memory_bytes));
   line.Add("argv-mem", ArgumentBytes(client, call));
   line.Add("multi-mem", transaction_bytes);

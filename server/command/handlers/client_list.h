@@ -22,7 +22,7 @@ ClientType TypeOf(const Client& client);
 // The line of CLIENT LIST, with its line end.
 std::string DescribeClient(const Client& client, const Invocation& call);
 
-// What is given must agree; nothing given agrees with everybody.
+// A client matches if it matches every field that is set; without fields, every client matches.
 struct ClientFilter {
   std::optional<std::uint64_t> id = {};
   std::optional<ClientType> type = {};
@@ -35,7 +35,7 @@ struct ClientFilter {
   bool Accepts(const Client& client, engine::TimeMs now) const;
 };
 
-// In the order of their numbers.
+// In the order of their ids.
 std::vector<Client*> FindClients(const ClientRegistry& clients, const ClientFilter& filter,
                                  engine::TimeMs now);
 

@@ -1,4 +1,4 @@
-// The families of commands, and the whole language that they make.
+// The families of commands, and the table of all of them.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace fairlock::command {
 
-// One family of commands, each defined at the bottom of its file.
+// Each returns one family of commands, defined at the bottom of its file.
 std::span<const CommandSpec> LockCommands();
 std::span<const CommandSpec> MlockCommands();
 std::span<const CommandSpec> LookCommands();

@@ -1,4 +1,4 @@
-// Greeting, naming the protocol and the database, and leaving.
+// Commands of the connection: greeting, protocol, database, and QUIT.
 
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-// In the form of a message, where replies are not expected.
+// Replies in the form of a message, because a RESP2 subscriber expects no other reply.
 void PingConfined(Invocation& call) {
   call.reply.ArrayHeader(2);
   call.reply.Bulk("pong");
@@ -67,7 +67,7 @@ struct Hail {
   std::string_view password;
 };
 
-// None: the error is answered.
+// Returns nullopt after sending an error.
 std::optional<Hail> ReadHail(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
   Hail hail;

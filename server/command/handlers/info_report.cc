@@ -32,7 +32,7 @@ std::string Decimal(double value, int digits) {
   return {text.data(), end.ptr};
 }
 
-// As Redis: "1.04M".
+// In the form of Redis: "1.04M".
 std::string Human(std::uint64_t bytes) {
   constexpr std::string_view kUnits = "KMGT";
   if (bytes < 1024) return std::to_string(bytes) + "B";
@@ -238,7 +238,7 @@ void AddLine(std::string& report, std::string_view name, std::string_view value)
   report.append(name).append(":").append(value).append("\r\n");
 }
 
-// Sections whose lines are not known before.
+// Sections whose lines are not fixed in advance.
 
 void AddOverrides(std::string& report, const Source& source) {
   const auto& rows = source.server.locks.engine().Limits(source.now).all();
@@ -255,7 +255,7 @@ void AddOverrides(std::string& report, const Source& source) {
   }
 }
 
-// The fields of Redis, for exporters take whole lines apart.
+// Has exactly the fields of Redis, because exporters parse whole lines.
 void AddCommands(std::string& report, const Source& source) {
   const auto rows = source.server.table.rows();
   const CommandStatistics& statistics = source.server.statistics.commands;
@@ -285,7 +285,7 @@ void AddDatabases(std::string& report, const Source& source) {
         source.server.locks.engine().CountLocks(static_cast<std::uint8_t>(db));
     if (keys == 0) continue;
     const std::string count = std::to_string(keys);
-    // Every lease has an end; when, is not kept as a sum.
+    // Reported as if every key had an expiry; the average TTL is not tracked.
     std::string counts = "keys=" + count;
     counts.append(",expires=").append(count).append(",avg_ttl=0");
     AddLine(report, "db" + std::to_string(db), counts);

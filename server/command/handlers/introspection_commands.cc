@@ -1,4 +1,4 @@
-// COMMAND: the table of commands, as clients ask for it.
+// COMMAND: the command table, in the forms that clients request.
 
 #include <algorithm>
 #include <array>
@@ -69,7 +69,7 @@ void Document(Invocation& call) {
   for (const CommandSpec* spec : specs) WriteCommandDocs(call.reply, table, *spec);
 }
 
-// What is given to a filter.
+// The argument of a filter.
 struct FilterValue {
   std::string_view text;
   engine::Glob glob;  // the same, in lower case
@@ -126,7 +126,7 @@ void ListNames(Invocation& call) {
   for (const std::string& name : names) call.reply.Bulk(name);
 }
 
-// The row that a request means, or null.
+// The command that the arguments name, or null.
 const CommandSpec* Resolve(const CommandTable& table, std::span<const std::string_view> request) {
   const CommandSpec* spec = table.Find(request.front());
   if (spec == nullptr || !HasSubcommands(*spec) || request.size() < 2) return spec;
@@ -135,7 +135,7 @@ const CommandSpec* Resolve(const CommandTable& table, std::span<const std::strin
 }
 
 struct RequestKeys {
-  const CommandSpec* spec = nullptr;  // null: the error is answered
+  const CommandSpec* spec = nullptr;  // null: the error has been sent
   std::vector<std::string_view> keys = {};
 };
 

@@ -1,4 +1,4 @@
-// An operator's word on how many may hold: overrides of LIMIT, and drains.
+// Overrides of LIMIT, and drains: an operator sets how many may hold a key.
 
 #include <array>
 #include <string>
@@ -16,7 +16,7 @@ namespace fairlock::command {
 
 namespace {
 
-// What all overrides together may compare with one key, which every request for a lock does.
+// The most that all overrides together may compare with one key, on every request for a lock.
 constexpr std::uint64_t kOverridesCostMax = 128 * 1024;
 
 bool WouldCostTooMuch(Invocation& call, std::string_view pattern) {

@@ -1,4 +1,4 @@
-// What LOCK and MLOCK are answered.
+// The replies to LOCK and MLOCK.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace fairlock::command {
 
 struct AskedLock {
-  std::span<const engine::KeyName> keys;  // of LOCK one
+  std::span<const engine::KeyName> keys;  // one for LOCK
   std::string_view owner;
   bool is_explained = false;
-  bool is_notified = false;  // NOTIFY: a request that must wait is answered now, and told later
+  bool is_notified = false;  // NOTIFY: a request that must wait is answered now, and notified later
 };
 
-// The reply that ends the output announces a grant, which is undone if the connection closes before
-// that reply is sent. Grants of a step are not undone.
+// The reply at the end of the output announces a grant, which is undone if the connection closes
+// before that reply is sent. Grants of a step are not undone.
 void NoteGrant(const Invocation& call, std::uint64_t key_hash, engine::Token token);
 
-// Writes the reply, or lets the client wait for it.
+// Writes the reply, or makes the client wait for it.
 void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResult& result);
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// Taking, keeping and giving up locks.
+// Commands that take, renew and release locks.
 
 #include <array>
 #include <cstdint>
@@ -66,7 +66,7 @@ void RefuseWait(Invocation& call, engine::WaitStatus status) {
 }
 
 void Wait(Invocation& call) {
-  // Of replicas there are none.
+  // There are no replicas.
   if (IsWaitForReplicas(call.arguments.views())) return call.reply.Integer(0);
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;

@@ -31,7 +31,7 @@ enum LockOption : std::uint32_t {
   kMilliseconds = 1U << 14,
 };
 
-// Words that are no option of LOCK where they stand, but that people write there.
+// Words that LOCK does not accept as options here, but that people often write.
 struct Habit {
   std::string_view word;
   std::string_view hint;
@@ -130,7 +130,7 @@ bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
   return true;
 }
 
-// The options that say what kind of hold is asked for.
+// The options that describe the requested hold.
 bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::LockRequest& request) {
   if (TakeLease(arguments, seen, request.lease_ms)) return true;
   if (arguments.TakeOnce("LIMIT", kLimit, seen)) {

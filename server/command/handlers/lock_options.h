@@ -10,18 +10,19 @@
 
 namespace fairlock::command {
 
-// All that is left, as behind LOCK key owner, whose owner `request` has. True: EXPLAIN is among it.
+// Reads all remaining arguments, as after LOCK key owner; `request` has the owner. True: EXPLAIN is
+// among them.
 bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
                      engine::LockRequest& request);
 
-// All that is left, as behind RENEW key owner.
+// The remaining arguments, as after RENEW key owner.
 struct RenewOptions {
   std::optional<engine::DurationMs> lease_ms;
   std::optional<engine::Token> token;
 };
 RenewOptions ReadRenewOptions(ArgumentReader& arguments);
 
-// As behind UNLOCK key owner.
+// As after UNLOCK key owner.
 std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments);
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// Looking at locks, and ending them by force.
+// Commands that inspect locks, and end them by force.
 
 #include <algorithm>
 #include <array>
@@ -22,8 +22,8 @@ constexpr std::size_t kHoldersShownMax = 10'000;
 constexpr std::int64_t kPlacesShownMax = 10'000;
 constexpr std::int64_t kPlacesShownDefault = 100;
 constexpr std::int64_t kScanCountMax = 100'000;
-// As SCAN's, COUNT is a wish: so many are looked at in a tenth of a millisecond or two, for which
-// the others wait.
+// The most locks that one page examines: as for SCAN, COUNT is only a hint. This many take 0.1 to
+// 0.2 ms, during which all other clients wait.
 constexpr std::size_t kLocksOfAPageMax = 250;
 
 void Locked(Invocation& call) {
@@ -184,7 +184,7 @@ void ListLocks(Invocation& call) {
   for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
 }
 
-// In the notation of CLIENT LIST.
+// In the format of CLIENT LIST.
 std::string Describe(const ClientProfile& client) {
   std::string text = "addr=" + client.address.peer;
   if (!client.name.empty()) text += " name=" + client.name;
@@ -194,7 +194,7 @@ std::string Describe(const ClientProfile& client) {
 void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
-  // `BREAK key REASON` alone names an owner.
+  // In `BREAK key REASON` alone, REASON is the name of an owner.
   const std::size_t size = call.arguments.size();
   const bool has_owner =
       size > 2 && (size % 2 == 1 || !EqualsIgnoreCase(call.arguments[2], "REASON"));
@@ -211,7 +211,7 @@ void Break(Invocation& call) {
   }
   if (!arguments.Finish(call.reply)) return;
   engine::LockEngine& engine = call.server.locks.engine();
-  // What is overdue ends by itself, not by force.
+  // Expires overdue holds first, so that they do not count as ended by force.
   engine.CountHolders(key, call.server.locks.StepAt(call.now));
   record::History* history = call.server.recorder.history();
   if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);

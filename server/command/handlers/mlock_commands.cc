@@ -1,4 +1,4 @@
-// Several keys as one: taking, keeping and giving them up.
+// Commands that take, renew and release several keys as one.
 
 #include <algorithm>
 #include <array>

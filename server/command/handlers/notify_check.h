@@ -6,7 +6,7 @@
 
 namespace fairlock::command {
 
-// False: NOTIFY is not possible as the request gives it, and the error is answered.
+// Returns false after sending an error, if the request cannot use NOTIFY.
 bool CheckNotify(Invocation& call, const engine::LockRequest& request);
 
 }  // namespace fairlock::command

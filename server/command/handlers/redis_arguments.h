@@ -1,5 +1,5 @@
-// The arguments of the commands that Redis has too, read as Redis reads them and refused in its
-// words.
+// The arguments of commands that Redis has too, parsed as Redis parses them, with errors in its
+// wording.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,36 @@
 
 namespace fairlock::command {
 
-// A whole number in the one form that Redis takes: no sign but a minus, no zeros in front.
+// A whole number in the only form that Redis accepts: no plus sign and no leading zeros.
 std::optional<std::int64_t> ParseRedisInteger(std::string_view text);
 
-// The same; none: the error is answered.
+// As ParseRedisInteger; returns nullopt after sending an error.
 std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view text);
 
-// False: the error is answered. Keys as everywhere; a value is the owner of a lock.
+// Returns false after sending an error. Keys have the usual limits; a value is the owner of a lock.
 bool IsKeyOrRefuse(Invocation& call, std::string_view key);
 bool IsValueOrRefuse(Invocation& call, std::string_view value);
 
-// The name of a key in the database of the client.
+// The key, in the client's database.
 engine::KeyName KeyOf(const Invocation& call, std::size_t position);
 
-// The locks of the engine, as the commands of Redis use them.
+// The locks of the engine, as the Redis commands use them.
 engine::RedisView& LocksOf(const Invocation& call);
 
-// In which a command counts, and from when.
+// The unit of a command's times, and whether they are absolute.
 struct TimeForm {
   engine::DurationMs unit_ms = 1;
-  bool is_absolute = false;  // Unix time, else from now
+  bool is_absolute = false;  // Unix time; otherwise relative to now
 };
 
-// Milliseconds from now, at most engine::kLeaseMsMax, which may be below 0 where `form` is absolute
-// or `may_be_past`; none: the error is answered, for the command of that name in lower case.
+// Milliseconds from now, at most engine::kLeaseMsMax; may be below 0 if `form` is absolute or
+// `may_be_past` is set. Returns nullopt after sending an error, which names the command in lower
+// case.
 std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,
                                             const TimeForm& form, std::string_view command,
                                             bool may_be_past);
 
-// Why a write did nothing, as an error. REQUIRES: kDenied, kNative or a refusal.
+// Sends the error for a write that did nothing. REQUIRES: kDenied, kNative or a refusal.
 void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result);
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// The keys of locks, reported, released and expired by the commands of Redis.
+// The Redis commands that report, release and expire the keys of locks.
 
 #include <algorithm>
 #include <array>
@@ -22,14 +22,14 @@ engine::KeyLook Look(const Invocation& call, const engine::KeyName& key) {
   return LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
 }
 
-// None: the key is wrong, and the error is answered.
+// Returns nullopt after sending an error about a wrong key.
 std::optional<engine::KeyLook> LookAtFirst(Invocation& call) {
   const engine::KeyName key = KeyOf(call, 1);
   if (!IsKeyOrRefuse(call, key.bytes)) return std::nullopt;
   return Look(call, key);
 }
 
-// False: one of them is wrong, and the error is answered.
+// Returns false after sending an error about a wrong key.
 bool AreKeys(Invocation& call) {
   const auto keys = call.arguments.views().subspan(1);
   return std::ranges::all_of(keys, [&](std::string_view key) { return IsKeyOrRefuse(call, key); });
@@ -69,7 +69,7 @@ void GetRange(Invocation& call) {
   if (!look) return;
   const std::string_view value = look->value();
   const auto size = static_cast<std::int64_t>(value.size());
-  // Counted from the end if negative; what is outside is not there.
+  // Negative indexes count from the end; those outside of the value are clamped.
   const auto place = [&](std::int64_t index) {
     return index >= 0 ? index : std::max<std::int64_t>(index < -size ? 0 : size + index, 0);
   };
@@ -123,7 +123,7 @@ void Type(Invocation& call) {
   call.reply.Simple(!look->exists ? "none" : look->is_semaphore ? "semaphore" : "string");
 }
 
-// Redis' words for what has no time left to tell of.
+// Redis' replies for a key without a remaining time.
 constexpr std::int64_t kNoKey = -2;
 constexpr std::int64_t kNoEnd = -1;
 
@@ -143,7 +143,7 @@ void PTtl(Invocation& call) { AnswerTime(call, {.unit_ms = 1}); }
 void ExpireTime(Invocation& call) { AnswerTime(call, {.unit_ms = 1000, .is_absolute = true}); }
 void PExpireTime(Invocation& call) { AnswerTime(call, {.unit_ms = 1, .is_absolute = true}); }
 
-// False: the error is answered.
+// Returns false after sending an error.
 bool ReadConditions(Invocation& call, engine::ExpiryRequest& request) {
   for (std::size_t i = 3; i < call.arguments.size(); ++i) {
     const std::string_view word = call.arguments[i];

@@ -1,4 +1,4 @@
-// All keys of a database as Redis walks and flushes them.
+// The Redis commands that walk over all keys of a database, or flush them.
 
 #include <algorithm>
 #include <array>
@@ -22,9 +22,9 @@ namespace {
 using protocol::ErrorCode;
 
 constexpr std::int64_t kKeysCountMax = 100'000;
-// How much one KEYS or RANDOMKEY examines: no other client is served meanwhile.
+// How many locks one KEYS or RANDOMKEY examines: no other client is served meanwhile.
 constexpr std::size_t kLocksLookedAtMax = 100'000;
-// As many bytes are copied in the time in which one is compared.
+// Copying this many bytes takes as long as comparing one.
 constexpr std::size_t kCopiedPerCompared = 8;
 
 std::string_view TypeOfKey(bool is_semaphore) { return is_semaphore ? "semaphore" : "string"; }
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> ParseCursor(std::string_view text) {
   return cursor;
 }
 
-// None: the error is answered.
+// Returns nullopt after sending an error.
 std::optional<ScanQuery> ReadScanQuery(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
   ScanQuery query;
@@ -123,7 +123,7 @@ void Keys(Invocation& call) {
                            if (glob->Matches(key.bytes, walk.compared()) &&
                                call.client.rights.MayRead(key.bytes, walk.compared())) {
                              found.push_back(key.bytes);
-                             // It is copied into the reply.
+                             // Charges for copying the key into the reply.
                              walk.Charge(key.bytes.size() / kCopiedPerCompared);
                            }
                          });
@@ -136,9 +136,9 @@ void Keys(Invocation& call) {
   WriteKeys(call, found);
 }
 
-// The first key from a place on that the clock names, else from the begin.
+// The first key after a start position taken from the clock, wrapping around at the end.
 void RandomKey(Invocation& call) {
-  // Else it would look at the locks of all other databases.
+  // Without this check it would examine the locks of all other databases.
   if (call.server.locks.engine().CountLocks(call.client.profile.database) == 0)
     return call.reply.Null();
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;

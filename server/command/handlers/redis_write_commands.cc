@@ -1,4 +1,4 @@
-// Taking locks by SET and similar commands of Redis. The value is the owner.
+// Taking locks by SET and similar Redis commands. The value is the owner.
 
 #include <array>
 #include <cstdint>
@@ -32,12 +32,12 @@ bool IsDone(const WriteResult& result) {
          result.status == WriteStatus::kTakenOver;
 }
 
-// After the reply that reveals it.
+// Called after the reply that announces the grant.
 void NoteIfNew(const Invocation& call, const WriteResult& result) {
   if (result.status == WriteStatus::kGranted) NoteGrant(call, result.key_hash, result.token);
 }
 
-// What GET told before, as an answer: it outlives the change.
+// The value that GET returns, copied because the write changes it.
 struct OldValue {
   bool exists = false;
   std::string value;
@@ -61,7 +61,7 @@ struct SetOptions {
   bool is_held = false;
   bool keeps_end = false;
   bool gets = false;
-  const TimeForm* form = nullptr;  // of EX and its kin; null: none is given
+  const TimeForm* form = nullptr;  // of EX, PX, EXAT or PXAT; null: none is given
   std::string_view lease;
 };
 
@@ -84,7 +84,7 @@ const TimeForm* FindLeaseOption(std::string_view word) {
   return nullptr;
 }
 
-// As Redis: an option may stand there again, and what excludes another may not.
+// As in Redis, an option may be repeated, but not combined with one that excludes it.
 std::optional<SetOptions> ReadSetOptions(Invocation& call) {
   SetOptions options;
   const protocol::Arguments& arguments = call.arguments;
@@ -110,7 +110,7 @@ std::optional<SetOptions> ReadSetOptions(Invocation& call) {
   return options;
 }
 
-// Writes, and answers in the way of SET.
+// Writes, and replies as SET does.
 void WriteAndAnswer(Invocation& call, const WriteRequest& request, bool gets) {
   if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
   const OldValue old = gets ? ValueOf(call, request.key) : OldValue{};
@@ -137,7 +137,7 @@ void Set(Invocation& call) {
                        .only_new = options->is_new,
                        .only_held = options->is_held};
   if (options->form != nullptr) {
-    // As in Redis only what is below 1 as it is written is refused.
+    // As in Redis, refuses only a lease below 1 in the unit in which it is given.
     const auto number = ParseRedisInteger(options->lease);
     const bool is_positive = number && *number > 0;
     const auto lease_ms = ReadLease(call, options->lease, *options->form, "set", is_positive);
@@ -196,7 +196,7 @@ void MSetNx(Invocation& call) {
   for (const WriteResult& result : results) NoteIfNew(call, result);
 }
 
-// What the owner of the key is called next; none: the error is answered.
+// The owner that INCR and similar commands set next. Returns nullopt after sending an error.
 std::optional<std::int64_t> NextNumber(Invocation& call, const engine::KeyName& key,
                                        std::int64_t step) {
   engine::RedisView& locks = LocksOf(call);

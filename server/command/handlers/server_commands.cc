@@ -1,4 +1,4 @@
-// The server as a whole: its time, state, settings and end.
+// Commands about the whole server: its time, state, settings and shutdown.
 
 #include <algorithm>
 #include <array>
@@ -36,7 +36,7 @@ void DbSize(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(locks));
 }
 
-// As a Redis that has no replicas.
+// Replies as a Redis server without replicas.
 void Role(Invocation& call) {
   call.reply.ArrayHeader(3);
   call.reply.Bulk("master");
@@ -51,7 +51,7 @@ void Info(Invocation& call) {
   call.reply.Verbatim("txt", InfoReport(sections, call.server, may_read_all, call.now));
 }
 
-// Settings of Redis that clients ask for and that are the same on every server of ours.
+// Redis settings that clients ask for, with the same value on every fairlock server.
 const std::array<Setting, 4> kFixedSettings = {{
     {"appendonly", "no"},
     {"databases", std::to_string(engine::kDatabases)},
@@ -59,12 +59,12 @@ const std::array<Setting, 4> kFixedSettings = {{
     {"timeout", "0"},
 }};
 
-// Redis lets nobody change it, not even to what it is.
+// As in Redis it cannot be set, not even to its current value.
 constexpr std::string_view kImmutableSetting = "databases";
 
-// More than any client asks for; each pattern is matched with the names of all settings.
+// More than any real client sends; each pattern is matched with the names of all settings.
 constexpr std::size_t kSettingPatternsMax = 50;
-// What that costs, in compared bytes.
+// The cost of matching one pattern, in compared bytes.
 constexpr std::uint64_t kSettingPatternCost = 20'000;
 
 void AddMatchingSettings(const Settings& settings, const engine::Glob& glob,
@@ -123,7 +123,7 @@ void RefuseSetting(Invocation& call, const std::string& name, const std::string&
                                         Quoted(name, 128) + ") - " + why);
 }
 
-// Empty: done. Else what was wrong. A fixed setting can be given the value that it has.
+// Returns an empty text on success, otherwise the error. A fixed setting accepts its own value.
 std::string Change(Settings& settings, const std::string& name, std::string_view value) {
   const Setting* const fixed = FindFixedSetting(name);
   if (fixed == nullptr) return settings.ChangeSetting(name, value);
@@ -132,8 +132,8 @@ std::string Change(Settings& settings, const std::string& name, std::string_view
   return "must be " + Quoted(fixed->value) + " on this server, got " + Quoted(value, 128);
 }
 
-// The settings as they are now, in the order in which they are to change. None: one of them cannot
-// be changed, and the error is answered.
+// The current values of the settings to change, in the order of the changes. Returns nullopt after
+// sending an error if one of them cannot be changed.
 std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   std::vector<Setting> present;
   for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
@@ -154,7 +154,7 @@ std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   return present;
 }
 
-// All are changed or none.
+// Changes all of them, or none.
 void ConfigSet(Invocation& call) {
   if (call.arguments.size() % 2 != 0) return RefuseSyntax(call.reply);
   const auto before = FindSettingsToChange(call);
@@ -176,7 +176,7 @@ void ResetStatistics(Invocation& call) {
   call.reply.Ok();
 }
 
-// Redis does not answer who is one already; then nobody could tell the next reply from this one.
+// As in Redis, a second MONITOR gets no reply, so the next reply answers the next request.
 void Monitor(Invocation& call) {
   if (call.server.delivery.is_in_step()) {
     return call.reply.Error(ErrorCode::kErr, "MONITOR isn't allowed for DENY BLOCKING client");
@@ -214,7 +214,7 @@ BackupRequest ReadBackupRequest(ArgumentReader& arguments) {
   return request;
 }
 
-// Paths are of the server's machine, and the server writes with its own permissions.
+// Paths refer to the server's machine, and the server writes with its own permissions.
 void Backup(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const BackupRequest request = ReadBackupRequest(arguments);
@@ -227,8 +227,8 @@ void Backup(Invocation& call) {
   call.client.wait.Begin(WaitKind::kBackup, call.server.statistics.gauges);
 }
 
-// As a Redis without append-only file and replicas: whoever waits for more than 0 asks the wrong
-// server.
+// Replies as a Redis server without append-only file and replicas: it counts 0 of
+// each.
 void WaitAof(Invocation& call) {
   for (const std::string_view number : call.arguments.views().subspan(1)) {
     if (!ReadRedisInteger(call, number)) return;
@@ -256,7 +256,7 @@ void Shutdown(Invocation& call) {
   if ((is_abort && call.arguments.size() > 2) || (saves && saves_not))
     return RefuseSyntax(call.reply);
   if (is_abort) return call.reply.Error(ErrorCode::kErr, "No shutdown in progress.");
-  // The close of the connection is the answer.
+  // No reply: the client sees the connection close.
   call.server.environment.request_shutdown();
   call.client.output.CloseAfter();
 }

@@ -11,20 +11,21 @@
 
 namespace fairlock::command {
 
-// A configured bound, or that of memory, is reached. REQUIRES: engine::IsRefusal(status).
+// Sends the error for a bound that is reached, configured or of memory. REQUIRES:
+// engine::IsRefusal(status).
 void RefuseBound(Invocation& call, engine::LockStatus status);
-// The same for a write. REQUIRES: engine::IsRefusal(status).
+// As above, for a write. REQUIRES: engine::IsRefusal(status).
 void RefuseBound(Invocation& call, engine::WriteStatus status);
 
-// None: the glob is too long, and the error is answered. `name` is the command or the option that
-// the glob belongs to.
+// Returns nullopt after sending an error if the glob is too long. `name` is the command or the
+// option that the glob belongs to.
 std::optional<engine::Glob> ReadGlob(Invocation& call, std::string_view name,
                                      std::string_view glob);
-// True: the transaction under way has matched so much that the command is refused, and the error
-// is answered.
+// Returns true after sending an error, if the running transaction has already done all the matching
+// that it may.
 bool RefusesToMatch(Invocation& call);
 
-// The reply of CONTAINER HELP.
+// The reply to CONTAINER HELP.
 void AnswerHelp(Invocation& call);
 
 }  // namespace fairlock::command

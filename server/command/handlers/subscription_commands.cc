@@ -1,4 +1,4 @@
-// Channels: subscribing, publishing, and counting subscribers.
+// Commands for channels: subscribing, publishing, and counting subscribers.
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ std::size_t CountSubscriptions(const Client& client) {
   return client.subscriptions == nullptr ? 0 : client.subscriptions->size();
 }
 
-// The number that a confirmation shows: as in Redis shard channels are counted by themselves.
+// The count that a confirmation shows: as in Redis, shard channels are counted separately.
 std::int64_t CountConfirmed(const Client& client, ChannelKind kind) {
   if (client.subscriptions == nullptr) return 0;
   const std::size_t shard = client.subscriptions->of(ChannelKind::kShard).size();
@@ -44,7 +44,7 @@ void Confirm(Invocation& call, ChannelKind kind, std::string_view word,
   call.reply.Integer(CountConfirmed(call.client, kind));
 }
 
-// Empty: the name is not too long.
+// The error for a name that is too long; empty: it is not.
 std::string DescribeLongName(ChannelKind kind, std::string_view name) {
   if (kind == ChannelKind::kPattern) return DescribeLongGlob("PSUBSCRIBE", name);
   if (name.size() <= Channels::kNameBytesMax) return "";
@@ -52,7 +52,7 @@ std::string DescribeLongName(ChannelKind kind, std::string_view name) {
          std::to_string(name.size());
 }
 
-// False: the error is answered.
+// Returns false after sending an error.
 bool MayAddPatterns(Invocation& call, std::span<const std::string_view> patterns) {
   const Channels& channels = call.server.channels;
   const Subscriptions* present = call.client.subscriptions.get();
@@ -84,7 +84,7 @@ bool MayAddPatterns(Invocation& call, std::span<const std::string_view> patterns
   return false;
 }
 
-// False: the error is answered, and nothing changed.
+// Returns false after sending an error; nothing has changed then.
 bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
     const std::string mistake = DescribeLongName(kind, name);
@@ -96,7 +96,7 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
   const std::size_t subscriptions_max = channels.subscriptions_max();
   const std::size_t present = CountSubscriptions(call.client);
   if (present + names.size() <= subscriptions_max) return true;
-  // What the client has already, or names twice, is not one more.
+  // Names that the client has already, or repeats, are not counted again.
   std::set<std::string_view> added;
   for (const std::string_view name : names) {
     if (!channels.IsSubscribed(call.client, kind, name)) added.insert(name);
@@ -172,7 +172,7 @@ void Publish(Invocation& call) {
   Channels& channels = call.server.channels;
   std::size_t receivers = 0;
   if (call.server.delivery.is_in_step()) {
-    // After its replies: otherwise a message to the client itself would be among them.
+    // Publishes after the client's replies, so that a message to itself does not come among them.
     receivers = channels.CountReceivers(channel);
     channels.PublishLater(channel, call.arguments[2]);
   } else {
@@ -181,7 +181,7 @@ void Publish(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(receivers));
 }
 
-// The server publishes nothing on shard channels, so no name is its own there.
+// The server publishes nothing on shard channels, so no name is reserved there.
 void SPublish(Invocation& call) {
   const std::string_view channel = call.arguments[1];
   Channels& channels = call.server.channels;
@@ -195,7 +195,7 @@ void SPublish(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(receivers));
 }
 
-// Whether the client may learn that the channel has subscribers.
+// Whether the client may know that the channel has subscribers.
 bool MayKnow(const Client& client, ChannelKind kind, std::string_view channel) {
   return !client.rights.is_limited() ||
          AccessControl::MayHear(*client.rights.user(), kind, channel);

@@ -1,4 +1,4 @@
-// MULTI and EXEC: several requests as one step, if what was watched is unchanged.
+// MULTI and EXEC: several requests as one step, if no watched key has changed.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-// Begins one if there is none.
+// Begins a transaction if there is none.
 Transaction& TransactionOf(Client& client) {
   if (client.transaction == nullptr) client.transaction = std::make_unique<Transaction>();
   return *client.transaction;
@@ -45,9 +45,9 @@ bool HasAnyChanged(Invocation& call, Transaction& transaction) {
   });
 }
 
-// Why the server, as it is now, leaves out one of the requests, as the text of an error; empty: it
-// does not. Then all of them are executed, even if memory becomes short among them: what a
-// transaction may take is bounded by its size.
+// Why the server would refuse one of the requests in its present state, as the text of an error;
+// empty: it would not. In that case all are executed, even if memory becomes short among them: the
+// size of a transaction bounds the memory that it may take.
 std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
   call.server.availability.LookAtMemory(call.now);
   std::string line;
@@ -92,7 +92,7 @@ void Exec(Invocation& call) {
   call.server.transactions.Drop(call.client);
 }
 
-// False: the error is answered.
+// Returns false after sending an error.
 bool WatchKey(Invocation& call, const engine::KeyName& key) {
   auto& watches = TransactionOf(call.client).watches();
   const bool is_watched = std::ranges::any_of(

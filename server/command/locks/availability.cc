@@ -10,11 +10,11 @@ using protocol::ErrorCode;
 
 namespace {
 
-// Of the commands that a service rules out.
+// The flags of the commands that are refused at this level of service.
 constexpr std::uint32_t FlagsWithout(Service service) {
   switch (service) {
     case Service::kFull:
-    case Service::kShortOfSpace:  // the engine knows what would be new
+    case Service::kShortOfSpace:  // the engine itself refuses new locks and places
       return 0;
     case Service::kLoading:
     case Service::kClusterDown:

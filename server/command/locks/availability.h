@@ -16,9 +16,9 @@ namespace fairlock::command {
 enum class Service : std::uint8_t {
   kFull,
   kLoading,       // locks are read from the disk
-  kShortOfSpace,  // the disk is nearly full: no new locks
+  kShortOfSpace,  // the disk is nearly full: new locks are refused
   kClusterDown,   // this node does not lead, or cannot be sure that it does
-  kFailed         // the disk has failed: nothing changes any more
+  kFailed         // the disk has failed: all changes are refused
 };
 
 // Loop-confined.
@@ -31,17 +31,17 @@ class Availability {
   // 0: no bound.
   void BoundMemory(std::uint64_t bytes_max, engine::TimeMs now);
   const MemoryBound& memory() const { return memory_; }
-  // To be called before requests that may take memory are executed.
+  // Called before requests that may take memory are executed.
   void LookAtMemory(engine::TimeMs now) {
     if (memory_.is_on() && memory_.Look(now)) ReactToMemory();
   }
 
-  // True: commands with these flags are refused now, and the error is answered.
+  // Returns true after sending an error, if commands with these flags are refused now.
   bool RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const;
-  // The same for commands that are executed later as one transaction: those that may take locks are
-  // refused too.
+  // As RefusesNow, for commands to be executed later in a transaction: also refuses those that may
+  // take locks.
   bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
-  // Whether new locks are taken; if not, RefuseLock answers the error that says why.
+  // Whether new locks are accepted; if not, RefuseLock sends the error that says why.
   bool takes_locks() const { return service_ == Service::kFull && !memory_.is_short(); }
   void RefuseLock(protocol::ReplyWriter& reply) const;
   void RefuseForMemory(protocol::ReplyWriter& reply) const;
@@ -54,7 +54,7 @@ class Availability {
   CommandLog& log_;
   MemoryBound memory_;
   Service service_ = Service::kFull;
-  std::uint32_t refused_flags_ = 0;  // of commands that the service or the memory rules out
+  std::uint32_t refused_flags_ = 0;  // of commands refused by service level or memory bound
 };
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// What happened to a lock, as the JSON object that channels carry.
+// A lock event as the JSON object that channels carry.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ struct LockMessage {
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
   std::string_view reason = {};                 // empty: none
-  std::span<const std::string_view> keys = {};  // of an outcome of MLOCK all of them
+  std::span<const std::string_view> keys = {};  // for the outcome of MLOCK: all keys
 };
 
-// The word by which messages call an event of that kind.
+// The name of the event kind in messages.
 std::string_view EventName(engine::EventKind kind);
 
-// Why it happened; empty: that needs no word.
+// Why the event happened; empty: the kind needs no reason.
 std::string_view EventReason(engine::EventKind kind, engine::DenialReason reason);
 
 // {"event":"granted","db":0,"key":"k","owner":"o","token":7,"at":1700000000123,"waited_ms":0,
-//  "held_ms":0,"reason":null}
+// "held_ms":0,"reason":null}
 //
-// A key or owner that is not UTF-8 stands there with U+FFFD for what is not, and a last field
-// "key_base64" or "owner_base64" has its bytes. Of an MLOCK there is a field "keys" too, a list,
-// and if one of them is not UTF-8 "keys_base64".
+// If a key or owner is not UTF-8, invalid bytes are replaced by U+FFFD, and a last field
+// "key_base64" or "owner_base64" has the exact bytes. For MLOCK there is also a list "keys", and
+// "keys_base64" if one of them is not UTF-8.
 void AppendLockMessage(std::string& out, const LockMessage& message);
 
 }  // namespace fairlock::command

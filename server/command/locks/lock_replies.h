@@ -1,4 +1,4 @@
-// How locks, holders and places are shown in replies.
+// How replies show locks, holders and places.
 #pragma once
 
 #include <string_view>
@@ -16,21 +16,21 @@ class UnixTime;
 std::string_view ReasonName(engine::DenialReason reason);
 std::string_view ModeName(const engine::Mode& mode);
 
-// What EXPLAIN says about the outcome of a LOCK, beside the state of the key.
+// What EXPLAIN says about the outcome of a LOCK, in addition to the state of the key.
 struct ExplainedOutcome {
   std::string_view status;
   engine::DenialReason reason = engine::DenialReason::kNone;
   engine::Token token = 0;
 };
 
-// Who asked for what. Of several keys the map is about one, and says which.
+// The explained request. If it has several keys, the map is about one of them and names it.
 struct ExplainedRequest {
   engine::KeyName key;
   std::string_view owner;
   bool names_key = false;
 };
 
-// The map of LOCK ... EXPLAIN.
+// The map that LOCK ... EXPLAIN replies with.
 void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime& unix_time,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now);
@@ -38,7 +38,7 @@ void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime
 // A field of a map.
 void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value);
 
-// One map each.
+// Each writes one map.
 void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                  const engine::HolderInfo& holder, engine::TimeMs now);
 void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,

@@ -1,5 +1,5 @@
-// The lock engine, the effects that it has caused and that are not delivered yet, and the listeners
-// to its events.
+// The lock engine, its effects that are not delivered yet, and the listeners to its
+// events.
 #pragma once
 
 #include "server/engine/api/effects.h"
@@ -16,11 +16,11 @@ class Locks {
   engine::LockEngine& engine() { return engine_; }
   const engine::LockEngine& engine() const { return engine_; }
   engine::Effects& effects() { return effects_; }
-  // What a call of the engine at this time takes.
+  // The time and the effects, which each call of the engine takes.
   engine::Step StepAt(engine::TimeMs now) { return {now, effects_}; }
 
-  // Until it is dropped, the sink is given every event. While there is no sink, the engine makes no
-  // events, so they cost nothing.
+  // The sink gets every event until it is dropped. Without a sink the engine makes no events, so
+  // they cost nothing.
   void AddEventSink(engine::EventSink& sink) {
     events_.Add(sink);
     engine_.set_event_sink(events_.entrance());

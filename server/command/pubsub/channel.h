@@ -11,10 +11,10 @@ namespace fairlock::command {
 
 class Client;
 
-// Of one kind, with at least one subscriber.
+// Has one kind and at least one subscriber.
 struct Channel {
-  std::string_view name;                     // that of its map
-  std::unique_ptr<const engine::Glob> glob;  // null: it is no pattern
+  std::string_view name;                     // a view of its key in the map
+  std::unique_ptr<const engine::Glob> glob;  // null: not a pattern
   boost::unordered_flat_set<Client*> subscribers;
 };
 

@@ -14,7 +14,7 @@ namespace fairlock::command {
 
 struct Channels::Encoding {
   std::string_view word;
-  const std::string_view* pattern;  // null: there is none
+  const std::string_view* pattern;  // null: the subscription is by name
   std::string_view channel;
   std::string_view message;
   std::array<std::string, 2> bytes = {};
@@ -111,7 +111,7 @@ void Channels::VisitPatternsOf(std::string_view channel,
   const std::size_t head_bytes_min = is_hidden ? kLockChannelPrefix.size() : 0;
   std::uint64_t compared = 0;
   patterns_.VisitMatches(channel, head_bytes_min, compared, [&](const Channel& pattern) {
-    // Its head may be written with a backslash.
+    // The pattern may still begin with the prefix, if it has a backslash there.
     if (is_hidden && !pattern.name.starts_with(kLockChannelPrefix)) return true;
     return visit(pattern);
   });
@@ -121,7 +121,7 @@ void Channels::VisitPatternsOf(std::string_view channel,
 
 std::size_t Channels::Publish(std::string_view channel, std::string_view message) {
   const std::size_t receivers = PublishByName(channel, message);
-  // Before it there are messages that this one must not overtake.
+  // This message must not overtake the deferred ones.
   if (has_deferred()) {
     const std::size_t by_pattern = CountReceivers(channel) - receivers;
     PublishOrDefer(channel, message);
@@ -178,7 +178,7 @@ void Channels::PublishDeferred() {
   if (deferred_bytes_ > kDeferredBytesMax) CloseCostliest();
 }
 
-// It cannot keep up, as a subscriber that does not read its messages.
+// Such a client is treated like a subscriber that does not read its messages.
 void Channels::CloseCostliest() {
   Client* costliest = nullptr;
   const auto cost_of = [](const Client& client) { return client.subscriptions->pattern_cost; };
@@ -235,7 +235,7 @@ void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
     begin += size;
   }
   waiting_.clear();
-  // What one step with many events needed is not kept.
+  // Memory retained after a turn; more is freed after a step with many events.
   constexpr std::size_t kBytesKept = 64 * 1024;
   if (waiting_bytes_.capacity() > kBytesKept) {
     std::string().swap(waiting_bytes_);

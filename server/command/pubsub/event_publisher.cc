@@ -11,7 +11,7 @@ namespace fairlock::command {
 
 namespace {
 
-// What Redis calls an event, and the class that turns it on; an empty word: it has none.
+// Redis' name for an event, and the class that enables it; an empty name: Redis has none.
 struct KeyEvent {
   std::string_view word;
   KeyEventClasses classes = 0;
@@ -54,7 +54,7 @@ bool EventPublisher::MayBeOf(Family family, std::string_view name, ChannelKind k
   if (kind == ChannelKind::kShard) return false;
   const std::string_view prefix = kPrefixes[family];
   if (kind == ChannelKind::kExact) return name.starts_with(prefix);
-  // A pattern as far as it is literal.
+  // The literal beginning of a pattern.
   const std::string_view head = name.substr(0, name.find_first_of("*?[\\"));
   return head.substr(0, prefix.size()) == prefix.substr(0, head.size());
 }

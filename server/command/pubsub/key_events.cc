@@ -45,7 +45,7 @@ std::optional<KeyEventClasses> ParseKeyEventClasses(std::string_view letters) {
 
 std::string FormatKeyEventClasses(KeyEventClasses classes) {
   std::string letters;
-  // Behind A stand only those that go into other channels; n, as in Redis, is then not shown.
+  // After A, only the letters that it does not include are shown; as in Redis, n is omitted then.
   const bool has_all = (classes & kAllEvents) == kAllEvents;
   KeyEventClasses left = has_all ? classes & ~kNewKeyEvents : classes;
   for (const ClassLetter& row : kClassLetters) {

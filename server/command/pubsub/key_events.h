@@ -1,4 +1,4 @@
-// The events that Redis' key space channels tell of, and the letters that choose among them.
+// The events that Redis publishes on key space channels, and the letters that select them.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace fairlock::command {
 
-// What `notify-keyspace-events` turns on, a bit a letter. Redis has more kinds of events than locks
-// have; their letters are kept and shown.
+// The value of `notify-keyspace-events`, one bit per letter. Redis has more kinds of events than
+// locks have; their letters are stored and shown without effect.
 using KeyEventClasses = std::uint32_t;
 
 inline constexpr KeyEventClasses kGenericEvents = 1U << 0;     // g: del, expire
@@ -26,12 +26,12 @@ inline constexpr KeyEventClasses kNewKeyEvents = 1U << 10;     // n
 inline constexpr KeyEventClasses kToKeySpace = 1U << 11;       // K: on __keyspace@<db>__:KEY
 inline constexpr KeyEventClasses kToKeyEvent = 1U << 12;       // E: on __keyevent@<db>__:EVENT
 inline constexpr KeyEventClasses kKeyMissEvents = 1U << 13;    // m
-inline constexpr KeyEventClasses kAllEvents = (1U << 10) - 1;  // A: all before n
+inline constexpr KeyEventClasses kAllEvents = (1U << 10) - 1;  // A: all of the above except n
 inline constexpr KeyEventClasses kKeyEventClassesMax = (1U << 14) - 1;
 
-// None: there is a letter that stands for nothing.
+// Returns nullopt if there is an unknown letter.
 std::optional<KeyEventClasses> ParseKeyEventClasses(std::string_view letters);
-// In the order in which Redis shows them.
+// The letters in the order in which Redis shows them.
 std::string FormatKeyEventClasses(KeyEventClasses classes);
 
 }  // namespace fairlock::command

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kHidden = "(redacted)";
 
-// Whether an argument is a name or a password that nobody should see, asked for one after the
-// other.
+// Finds arguments that are user names or passwords and must not be shown; called for one argument
+// after the other.
 class Secrets {
  public:
   explicit Secrets(const CommandSpec& spec)
@@ -32,7 +32,7 @@ class Secrets {
   }
 
  private:
-  static constexpr std::size_t kFirstOption = 2;  // Behind HELLO and the version.
+  static constexpr std::size_t kFirstOption = 2;  // The first argument after HELLO and the version.
 
   const bool is_auth_;
   const bool is_hello_;
@@ -65,7 +65,7 @@ void AppendAddress(std::string& out, std::string_view peer) {
     out += peer;
     return;
   }
-  // "/path/of/socket:0", whose number says nothing.
+  // "/path/of/socket:0": the number has no meaning.
   out.append("unix:").append(peer.substr(0, peer.rfind(':')));
 }
 

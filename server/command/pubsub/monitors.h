@@ -13,23 +13,23 @@ namespace fairlock::command {
 
 class Client;
 
-// A line a request, once for all of them and as Redis writes it:
+// One line per request, in the format of Redis and encoded once for all monitors:
 //
-//   +1700000000.123456 [0 127.0.0.1:50312] "LOCK" "order:42" "worker-1"
-//   +1700000000.123456 [0 lua] "DEL" "order:42"
+// +1700000000.123456 [0 127.0.0.1:50312] "LOCK" "order:42" "worker-1"
+// +1700000000.123456 [0 lua] "DEL" "order:42"
 //
-// A script is shown before what it calls.
+// A script is shown before the commands that it calls.
 //
-// What steers the server is not shown, nor what was said to prove who somebody is; what steers
-// locks, such as BREAK, is. Loop-confined.
+// Commands that administer the server are not shown, and neither are credentials; commands that
+// administer locks, such as BREAK, are shown. Loop-confined.
 class Monitors {
  public:
   bool empty() const { return monitors_.empty(); }
-  // REQUIRES: it is none yet.
+  // REQUIRES: the client is not a monitor.
   void Add(Client& client);
-  // Also of one that is none.
+  // No effect if the client is not a monitor.
   void Remove(Client& client);
-  // `from`, or a script of it, has just executed that request, or begins a script by it.
+  // `from`, or one of its scripts, has just executed the request, or begins a script with it.
   void Show(const Client& from, const CommandSpec& spec, const protocol::Arguments& arguments,
             Origin origin, std::int64_t unix_us);
 

@@ -1,4 +1,4 @@
-// Announces on the channels of NOTIFY how requests end and which holds are lost.
+// Announces outcomes of requests and losses of holds on the channels of NOTIFY.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ class Clock;
 class Locks;
 
 // Makes messages from the engine's notices, and tells the engine which of its channels have a
-// subscriber. Only SUBSCRIBE counts: a client that listens by a pattern does not wait for the lock.
-// Loop-confined.
+// subscriber. Only SUBSCRIBE counts, because a client that listens by a pattern does not wait for
+// that lock. Loop-confined.
 class Notifier final : public engine::NoticeSink, public ChannelObserver {
  public:
   Notifier(Locks& locks, Channels& channels, const Clock& clock);
@@ -25,7 +25,7 @@ class Notifier final : public engine::NoticeSink, public ChannelObserver {
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
   void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) override;
 
-  // Channels that the engine knows have gained or lost their subscribers.
+  // Channels that the engine knows have gained their first or lost their last subscriber.
   bool has_changes() const { return !changed_.empty(); }
   void FollowSubscribers(engine::TimeMs now);
 

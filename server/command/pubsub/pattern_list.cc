@@ -11,9 +11,9 @@ namespace fairlock::command {
 
 namespace {
 
-// The channel of the longest key: "__keyspace@15__:" and its name.
+// The longest channel of a key: "__keyspace@15__:" and the longest key.
 constexpr std::size_t kOwnChannelBytesMax = 16 + engine::kKeyBytesMax;
-// To visit a pattern costs as much as to compare this many bytes.
+// Visiting a pattern costs as much as comparing this many bytes.
 constexpr std::uint64_t kVisitCost = 16;
 
 std::size_t SharedBytes(std::string_view a, std::string_view b) {
@@ -22,7 +22,7 @@ std::size_t SharedBytes(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// The head is not counted: a pattern is visited only where it matches.
+// Excludes the head, because a pattern is visited only if its head matches.
 std::uint64_t PatternList::CostOf(const engine::Glob& glob) {
   return kVisitCost + glob.CostMax(kOwnChannelBytesMax) - glob.head().size();
 }
@@ -46,8 +46,8 @@ void PatternList::Remove(const Channel& pattern) {
 void PatternList::VisitMatches(std::string_view channel, std::size_t head_bytes_min,
                                std::uint64_t& compared,
                                const std::function<bool(const Channel& pattern)>& visit) const {
-  // All heads that the channel begins with, the longest first: a head sorts directly after those
-  // that are its own beginnings, but for heads that are not beginnings of the channel.
+  // Visits all heads that the channel begins with, the longest first. A head sorts directly after
+  // its own beginnings, except for heads that are not beginnings of the channel.
   std::string_view rest = channel;
   auto at = by_head_.upper_bound(rest);
   while (at != by_head_.begin() && rest.size() >= head_bytes_min) {

@@ -14,25 +14,26 @@ namespace fairlock::command {
 
 struct Channel;
 
-// A message is matched only with patterns whose literal beginning is that of its channel: with a
-// million patterns for other keys, a message costs no more than without them.
+// A message is matched only with patterns whose literal beginning (head) its channel begins with:
+// a million patterns for other keys do not make a message more expensive.
 //
-// Invariant: cost_max() is the sum of CostOf all patterns. Loop-confined.
+// Invariant: cost_max() is the sum of CostOf over all patterns. Loop-confined.
 class PatternList {
  public:
-  // How many bytes are compared at most to match the longest channel of a lock with the glob.
+  // The most bytes compared when the glob is matched with the longest channel of a lock.
   static std::uint64_t CostOf(const engine::Glob& glob);
 
-  // REQUIRES: the channel is a pattern, and not (Remove: is) in the list. It keeps its address.
+  // REQUIRES: the channel is a pattern, and not in the list (Remove: in the list). Its address is
+  // kept.
   void Add(const Channel& pattern);
   void Remove(const Channel& pattern);
 
   // Visits the matching patterns with a literal beginning of at least `head_bytes_min` bytes, until
-  // `visit` returns false; adds how many bytes were compared.
+  // `visit` returns false; adds the number of bytes compared.
   void VisitMatches(std::string_view channel, std::size_t head_bytes_min, std::uint64_t& compared,
                     const std::function<bool(const Channel& pattern)>& visit) const;
   bool empty() const { return by_head_.empty(); }
-  // What a message costs at most.
+  // The most that a message costs.
   std::uint64_t cost_max() const { return cost_max_; }
 
  private:

@@ -18,7 +18,7 @@ namespace fairlock::command {
 void Scripts::Run(script::Script& script, const RunOptions& options, Invocation& call) {
   client_ = &call.client;
   now_ = call.now;
-  // SELECT goes for the rest of the script only.
+  // SELECT in a script lasts only until the script ends.
   const std::uint8_t database = client_->profile.database;
   parts_.delivery.BeginStep(now_);
   if (TakesPlace(script, options)) {
@@ -39,13 +39,13 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
 
 bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options) const {
   const bool is_one_lock = options.keys.size() == 1 && options.arguments.size() == 2;
-  // What is wrong with the value or the lease the script tells in its own words.
+  // Errors about the value or the lease come from the script itself, in its own words.
   const auto lease_ms = is_one_lock ? ParseInteger(options.arguments[1]) : std::nullopt;
   return lease_ms && *lease_ms > 0 && !options.is_read_only &&
          parts_.locks.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);
 }
 
-// Answers what the script would: the number of locks that it took. False: an error.
+// Replies as the script would: with the number of locks taken. False: the reply is an error.
 bool Scripts::AcquireByValue(const RunOptions& options, protocol::RespVersion version) {
   const std::array<std::string_view, 6> set = {"SET", options.keys[0],      options.arguments[0],
                                                "PX",  options.arguments[1], "NX"};

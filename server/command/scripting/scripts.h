@@ -24,7 +24,7 @@ struct Invocation;
 struct Statistics;
 
 // A script acts with the rights and in the name of its client, as one step: hand-overs, replies to
-// others and messages come after its end. Loop-confined.
+// others and messages follow its end. Loop-confined.
 class Scripts final : private script::Host {
  public:
   struct Parts {
@@ -33,7 +33,7 @@ class Scripts final : private script::Host {
     EffectDelivery& delivery;
     Locks& locks;
     Statistics& statistics;
-    const Environment& environment;  // for the clock and the log
+    const Environment& environment;  // provides the clock and the log
   };
 
   explicit Scripts(const Parts& parts) : parts_(parts) {}
@@ -44,13 +44,13 @@ class Scripts final : private script::Host {
     bool is_read_only;  // commands that write are refused
   };
 
-  // Executes it and replies. REQUIRES: the request was not called by a script.
+  // Executes the script and replies. REQUIRES: the request was not called by a script.
   void Run(script::Script& script, const RunOptions& options, Invocation& call);
 
   script::Interpreter& interpreter() { return interpreter_; }
 
  private:
-  // Whether it asks for one lock as SET NX does, where that may take a place.
+  // Whether the script requests one lock as SET NX does, where such a request may take a place.
   bool TakesPlace(const script::Script& script, const RunOptions& options) const;
   bool AcquireByValue(const RunOptions& options, protocol::RespVersion version);
   void Execute(const script::CommandCall& call, std::string& reply) override;

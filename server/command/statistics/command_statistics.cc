@@ -10,7 +10,7 @@ namespace {
 // As in Redis, an error whose first word is longer than this counts as ERR.
 constexpr std::size_t kWordBytesMax = 32;
 
-// As it is shown, so that a line of INFO can be taken apart.
+// Replaces characters that would make a line of INFO ambiguous.
 std::string SafeWord(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   const std::size_t end = text.substr(0, kWordBytesMax).find(' ');
@@ -36,7 +36,7 @@ std::uint64_t CommandStatistics::ErrorsOf(std::string_view word) const {
 
 void CommandStatistics::TurnToAnother(std::size_t row) {
   const std::uint64_t now = clock_.Ticks();
-  // The ticks of two processors may differ by a little.
+  // The tick counters of two processors may differ slightly.
   if (timed_row_ != CommandTable::kNone && now > timed_since_) {
     commands_[timed_row_].ticks += now - timed_since_;
   }

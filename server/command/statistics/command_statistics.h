@@ -15,26 +15,26 @@
 
 namespace fairlock::command {
 
-// Of one command. As in Redis, commands that EXEC or a script calls count too, besides EXEC or
-// EVAL.
+// The counts of one command. As in Redis, a command that EXEC or a script calls is counted in
+// addition to EXEC or EVAL.
 struct CommandCounts {
   std::uint64_t calls = 0;     // executed
-  std::uint64_t rejected = 0;  // answered by an error before it was executed
-  std::uint64_t failed = 0;    // executed, and answered by an error
-  std::uint64_t ticks = 0;     // of Clock::Ticks, while it was executed
+  std::uint64_t rejected = 0;  // answered with an error before execution
+  std::uint64_t failed = 0;    // executed, and answered with an error
+  std::uint64_t ticks = 0;     // execution time in Clock::Ticks
 };
 
-// The loop's time is attributed to the command that it executes. Two clock reads a command would
+// The loop's time is attributed to the command that it executes. Two clock reads per command would
 // cost the shortest ones some percent, so the clock is read only when the loop turns to another
-// command: a pipeline of one command is one long execution. No time is lost and none is estimated.
-// Loop-confined.
+// command: a pipeline of one command is one long execution. All time is attributed, and none is
+// estimated. Loop-confined.
 class CommandStatistics {
  public:
-  // Scripts can invent words: after this many different ones, errors count as kOtherErrors.
+  // Scripts can invent error words: beyond this many, errors count as kOtherErrors.
   static constexpr std::size_t kErrorWordsMax = 128;
   static constexpr std::string_view kOtherErrors = "OTHER";
 
-  // Counts `rows` commands of a command table.
+  // Has counts for the `rows` commands of a command table.
   CommandStatistics(const Clock& clock, std::size_t rows);
 
   const std::vector<CommandCounts>& commands() const { return commands_; }
@@ -46,20 +46,20 @@ class CommandStatistics {
   std::uint64_t all_errors() const { return all_errors_; }
 
   void CountCall(std::size_t row) { ++commands_[row].calls; }
-  // From now on the loop executes the command of that row; kNone: none.
+  // The loop now executes the command of that row; kNone: none.
   void TurnTo(std::size_t row) {
     if (row != timed_row_) TurnToAnother(row);
   }
-  // The time that a step took for one of its commands, besides that of the command that the loop
-  // executes.
+  // Adds the time that a step spent on one of its commands; the command that the loop executes is
+  // charged for the same time.
   void AddTicks(std::size_t row, std::uint64_t ticks) { commands_[row].ticks += ticks; }
 
-  // The reply to a request is an error. `row`: kNone if the command is unknown.
+  // A request failed, before or during execution. `row`: kNone if the command is unknown.
   void CountRejected(std::size_t row, protocol::ErrorCode code);
   void CountFailed(std::size_t row, protocol::ErrorCode code);
-  // The same of an error that CountError has counted already.
+  // As CountFailed above, for an error that CountError has already counted.
   void CountFailed(std::size_t row) { ++commands_[row].failed; }
-  // An error that does not answer a request, or that a script has made: its text begins with the
+  // Counts an error that answers no request, or that a script made: its text begins with the
   // word.
   void CountError(protocol::ErrorCode code);
   void CountError(std::string_view text);

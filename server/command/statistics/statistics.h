@@ -1,4 +1,4 @@
-// Everything that the server counts, the engine's own counts apart.
+// Everything that the server counts, except the engine's own counts.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace fairlock::command {
 
-// "transport": counted by the code of the sockets; the others by the commands.
+// Members marked "transport" are counted by the socket code, the others by the commands.
 struct ServerCounters {
   std::uint64_t connections_received = 0;
   std::uint64_t connections_rejected = 0;  // transport
@@ -26,25 +26,25 @@ struct ServerCounters {
   std::uint64_t closed_without_log_in = 0;
   std::uint64_t closed_over_request_deadline = 0;  // transport
   std::uint64_t failed_log_ins = 0;
-  std::uint64_t denied_requests = 0;                         // for lack of permission
-  record::BucketCounts<record::kTurnBoundsUs> turns_us;      // transport: how long they took
-  record::BucketCounts<record::kLagBoundsMs> expiry_lag_ms;  // transport: how late expiries were
+  std::uint64_t denied_requests = 0;                         // denied for lack of permission
+  record::BucketCounts<record::kTurnBoundsUs> turns_us;      // transport: durations of turns
+  record::BucketCounts<record::kLagBoundsMs> expiry_lag_ms;  // transport: delays of expiries
 };
 
-// Present values, which a reset of the counters leaves alone.
+// Current values, which a reset of the counters does not change.
 struct ServerGauges {
   std::uint64_t waiting_clients = 0;
-  std::uint64_t unread_reply_bytes = 0;      // transport: memory for them
-  std::uint64_t unexecuted_input_bytes = 0;  // transport: memory for it
-  std::uint64_t http_clients = 0;            // transport: clients that came over HTTP
+  std::uint64_t unread_reply_bytes = 0;      // transport: memory of replies
+  std::uint64_t unexecuted_input_bytes = 0;  // transport: memory of input
+  std::uint64_t http_clients = 0;            // transport: clients connected over HTTP
 };
 
 // Loop-confined.
 struct Statistics {
-  // `rows`: of the command table.
+  // `rows`: the number of rows of the command table.
   Statistics(const Clock& clock, std::size_t rows) : commands(clock, rows) {}
 
-  // Counts start again from zero.
+  // Resets the counts to zero.
   void Reset() {
     counters = {};
     commands.Reset();

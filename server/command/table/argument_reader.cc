@@ -20,7 +20,7 @@ std::string Bounds(std::int64_t min, std::int64_t max) {
 
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 
-// The words in upper case of a list such as "MATCH, COUNT or DB".
+// Visits the upper-case words in a list such as "MATCH, COUNT or DB".
 template <typename Visit>
 void VisitOptions(std::string_view allowed, Visit visit) {
   while (!allowed.empty()) {

@@ -1,4 +1,4 @@
-// Reads the arguments of a request from the left; remembers the first that is wrong.
+// Reads the arguments of a request from left to right; remembers the first error.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace fairlock::command {
 
-// After the first error every read gives a harmless value, so a handler reads all it needs and then
-// asks once:
+// After the first error every read returns a harmless value, so a handler reads everything it
+// needs and checks once at the end:
 //
 //   ArgumentReader arguments(call.arguments);
 //   const auto key = arguments.Key(db);
@@ -23,59 +23,59 @@ namespace fairlock::command {
 //   if (!arguments.Finish(call.reply)) return;
 class ArgumentReader {
  public:
-  // Skips the name of the command, or of command and subcommand.
+  // Skips the name of the command, or of the command and subcommand.
   explicit ArgumentReader(const protocol::Arguments& arguments, std::size_t names = 1)
       : arguments_(arguments), names_(names), next_(names) {}
 
   bool has_more() const { return next_ < arguments_.size() && !failed_; }
-  // Names in upper case are options, which miss a value; others are arguments, which are missing.
+  // An upper-case `name` is an option whose value is read; a lower-case one is an argument.
   std::string_view Next(std::string_view name);
   std::string_view Peek() const { return arguments_[next_]; }
 
-  // A key in the database of `known`, and with its hash: that of the key that comes next, or 0.
+  // Reads a key in the database of `known`, whose hash is that of this key, or 0.
   engine::KeyName Key(const engine::KeyName& known);
   std::string_view Owner(std::string_view name);
   std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
   engine::Token Token(std::string_view name);
-  // Whole numbers of seconds or milliseconds, as after EX and PX: 1 ms to 365 days.
+  // A whole number of seconds or milliseconds, as after EX and PX: 1 ms to 365 days.
   engine::DurationMs LeaseSeconds();
   engine::DurationMs LeaseMilliseconds();
   // A number with one of kDurationUnits, or of milliseconds; FOREVER where allowed.
   engine::DurationMs Duration(std::string_view name);
-  // As Duration, and an error above `max_ms`, the value of the setting of that name, if it has one.
+  // As Duration; above `max_ms`, the value of the named setting if any, it is an error.
   engine::DurationMs DurationUpTo(std::string_view name, engine::DurationMs max_ms,
                                   std::string_view setting = {});
   engine::DurationMs DurationOrForever(std::string_view name);
-  // Unix milliseconds, or how long before `now`: a number with one of kDurationUnits.
+  // Unix milliseconds, or an age before `now`: a number with one of kDurationUnits.
   engine::TimeMs Moment(std::string_view name, engine::TimeMs now, std::int64_t unix_now_ms);
   std::string_view Meta();
   std::string_view Label();
   // The value of REASON: text for people.
   std::string_view Reason();
-  // A glob, the value of the option of that name; it may be empty.
+  // A glob that is the value of the named option; it may be empty.
   engine::Glob PatternOf(std::string_view name);
-  // A glob of keys, as it is written; not empty.
+  // A glob of keys, as written; not empty.
   std::string_view Pattern();
 
-  // If the next argument is that word, takes it. Names are case-insensitive.
+  // Takes the next argument if it is that word. Words are case-insensitive.
   bool Take(std::string_view option);
-  // As Take, and an error if it is given twice: `seen` holds the bits of the options seen.
+  // As Take; a repeated option is an error. `seen` has one bit per option already taken.
   bool TakeOnce(std::string_view option, std::uint32_t bit, std::uint32_t& seen);
-  // The next argument is none of the options, which `allowed` lists: "EX, PX or TOKEN". `hint`, if
-  // any, says what to do about it, else the nearest option is suggested.
+  // The next argument is none of the options listed in `allowed`: "EX, PX or TOKEN". `hint`, if
+  // given, says what to do instead; otherwise the nearest option is suggested.
   void FailUnknownOption(std::string_view allowed, std::string_view hint = {});
   void Fail(std::string text);
 
   bool failed() const { return failed_; }
-  // The first duration without a unit that looks like one of seconds.
+  // The first duration without a unit that looks like seconds.
   const BareDuration& bare_duration() const { return bare_duration_; }
-  // True: all was right and nothing is left. Else the error is answered.
+  // True: no error, and no argument is left. Otherwise an error has been sent.
   bool Finish(protocol::ReplyWriter& reply);
 
  private:
-  // None: an error came before, or there is no next argument.
+  // Returns nullopt after an earlier error, or if no argument is left.
   std::optional<std::string_view> TakeValue();
-  // The value is missing, or it is not what `allowed` says: "a whole number from 1 to 64".
+  // The value is missing, or not what `allowed` describes: "a whole number from 1 to 64".
   void FailValue(std::string_view name, const std::optional<std::string_view>& value,
                  std::string_view allowed);
   std::int64_t Number(std::string_view name, std::int64_t min, std::int64_t max,
@@ -83,7 +83,7 @@ class ArgumentReader {
   // A value of `min` to `max` bytes.
   std::string_view Bytes(std::string_view name, std::size_t min, std::size_t max);
   engine::DurationMs ReadDuration(std::string_view name, bool may_be_forever);
-  // The name of the command, of a subcommand both.
+  // The command's name, including its subcommand's.
   std::string CommandName() const;
 
   const protocol::Arguments& arguments_;

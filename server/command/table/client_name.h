@@ -1,4 +1,4 @@
-// What a client may call itself and its library.
+// Which names a client may give to itself and to its library.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace fairlock::command {
 inline constexpr std::string_view kBadClientName =
     "Client names cannot contain spaces, newlines or special characters.";
 
-// So that a line of CLIENT LIST stays one line, with its fields apart. The empty name is none.
+// Keeps a line of CLIENT LIST one line with separable fields. The empty name means no name.
 inline bool IsClientName(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
 }

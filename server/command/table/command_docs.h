@@ -1,4 +1,4 @@
-// What COMMAND INFO, COMMAND DOCS and the HELP subcommands say about a row of the command table.
+// How COMMAND INFO, COMMAND DOCS and HELP subcommands describe a row of the command table.
 #pragma once
 
 #include <span>
@@ -14,13 +14,13 @@ namespace fairlock::command {
 
 // "admin", "fast", ...: the row's flags as COMMAND INFO names them.
 std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec);
-// "lock", "read", "slow", ...: the categories for permissions, without their '@'.
+// "lock", "read", "slow", ...: the permission categories, without their '@'.
 std::vector<std::string_view> CategoriesOf(const CommandSpec& spec);
 
-// One entry of COMMAND INFO, its subcommands inside.
+// One entry of COMMAND INFO, including its subcommands.
 void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
                       const CommandSpec& spec);
-// One entry of the map of COMMAND DOCS: name and description, its subcommands inside.
+// One entry of the map of COMMAND DOCS: name and description, including its subcommands.
 void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
                       const CommandSpec& spec);
 
@@ -35,7 +35,7 @@ struct KeyRange {
   std::size_t step = 1;
 };
 
-// The name of the command is the first argument. REQUIRES: the request fits the row's arity.
+// The command's name is the first argument. REQUIRES: the request fits the row's arity.
 KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> request);
 // The keys themselves.
 std::vector<std::string_view> KeysOf(const CommandSpec& spec,

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSeparator = "|";
 constexpr std::string_view kRepetition = "...";
 
-// Lower case is the name of an argument; all else ("EX", "*") stands in the request as it is.
+// A lower-case word names an argument; any other ("EX", "*") is a literal token.
 SyntaxNode Word(std::string_view text) {
   if (text.front() >= 'a' && text.front() <= 'z') {
     return {.kind = SyntaxKind::kArgument, .name = text};
@@ -26,7 +26,7 @@ SyntaxNode Enclose(Syntax sequence) {
   return {.kind = SyntaxKind::kBlock, .parts = std::move(sequence)};
 }
 
-// Recursive descent; after the first fault all reading stops.
+// Recursive descent; all reading stops after the first error.
 constexpr int kDepthMax = 16;
 
 class SyntaxParser {
@@ -41,12 +41,12 @@ class SyntaxParser {
 
  private:
   void Advance();
-  // Sequences with separators between them, up to a closing bracket or the end.
+  // Reads sequences with separators between them, up to a closing bracket or the end.
   Syntax ReadChoice();
   Syntax ReadSequence();
   SyntaxNode ReadBrackets();
   SyntaxNode ReadWords();
-  // Joins a node with what stands before it.
+  // Joins a node with the node before it.
   static void Append(Syntax& sequence, SyntaxNode node);
   static bool RepeatsWhatStandsBefore(const Syntax& sequence, const SyntaxNode& node);
 
@@ -57,9 +57,9 @@ class SyntaxParser {
   bool IsAtEnd() const { return is_wrong_ || word_.empty() || word_ == "]"; }
 
   std::string_view rest_;
-  std::string_view word_;  // the next one, or a bracket; empty at the end
+  std::string_view word_;  // the next word or bracket; empty at the end
   bool is_wrong_ = false;
-  int depth_ = 0;  // of brackets
+  int depth_ = 0;  // nesting of brackets
 };
 
 void SyntaxParser::Advance() {
@@ -153,7 +153,7 @@ void SyntaxParser::Append(Syntax& sequence, SyntaxNode node) {
     return;
   }
   if (node.is_repeated && RepeatsWhatStandsBefore(sequence, node)) {
-    // "x [x ...]" is x, repeated; with a word in front only what follows the word is.
+    // "x [x ...]" means x repeated; after a leading word, only the part after that word repeats.
     if (node.kind == SyntaxKind::kBlock) {
       sequence.resize(sequence.size() - node.parts.size());
       node.is_optional = false;
@@ -201,7 +201,7 @@ struct TypeRow {
   std::string_view type;
 };
 
-// By the name of the argument; what is not here is a string.
+// Types by argument name; an argument that is not listed is a string.
 constexpr auto kTypes = std::to_array<TypeRow>({
     {"client-id", "integer"},
     {"count", "integer"},

@@ -17,14 +17,14 @@ namespace fairlock::command {
 
 enum class SyntaxKind : std::uint8_t { kArgument, kToken, kOneOf, kBlock };
 
-// A part of a syntax. Views point into the notation, which must outlive it.
+// A node of a syntax tree. Its views point into the notation, which must outlive it.
 struct SyntaxNode {
   SyntaxKind kind = SyntaxKind::kBlock;
-  std::string_view name = {};   // kArgument
-  std::string_view token = {};  // kToken; else the word in front of it, if there is one
+  std::string_view name = {};   // for kArgument
+  std::string_view token = {};  // for kToken; otherwise the word in front, if any
   bool is_optional = false;
   bool is_repeated = false;
-  std::vector<SyntaxNode> parts = {};  // kOneOf: the choices; kBlock: one after the other
+  std::vector<SyntaxNode> parts = {};  // kOneOf: the choices; kBlock: the sequence
 
   friend bool operator==(const SyntaxNode&, const SyntaxNode&) = default;
 };
@@ -32,15 +32,15 @@ struct SyntaxNode {
 // All arguments of a command, in their order.
 using Syntax = std::vector<SyntaxNode>;
 
-// None if the notation is wrong: a bracket without its partner, an empty sequence, "..." that does
-// not stand last in brackets, brackets more than 16 deep.
+// Returns nullopt if the notation is wrong: an unmatched bracket, an empty sequence, "..." that is
+// not last in its brackets, or brackets nested more than 16 deep.
 std::optional<Syntax> ParseSyntax(std::string_view notation);
 
-// How many arguments a request has at least, and at most (none: any number).
+// The smallest and the largest number of arguments (nullopt: unlimited).
 std::size_t FewestArguments(const Syntax& syntax);
 std::optional<std::size_t> MostArguments(const Syntax& syntax);
 
-// What COMMAND DOCS calls the part: "milliseconds", "new", "seconds-or-milliseconds".
+// The name of the node in COMMAND DOCS: "milliseconds", "new", "seconds-or-milliseconds".
 std::string NameOf(const SyntaxNode& node);
 // Its type there: "key", "string", "integer", "pattern", "pure-token", "oneof" or "block".
 std::string_view TypeOf(const SyntaxNode& node);

@@ -24,7 +24,7 @@ std::size_t HashOfName(std::string_view name) {
 
 constexpr std::size_t kShortBytes = sizeof(std::uint64_t);
 
-// The bytes of a name without the bit that tells upper from lower case. REQUIRES: 1 to kShortBytes.
+// The bytes of a name without the bit that distinguishes case. REQUIRES: 1 to kShortBytes.
 std::uint64_t WordOf(std::string_view name) {
   std::uint64_t word = 0;
   if (name.size() >= 4) {
@@ -43,7 +43,7 @@ std::size_t HashOfWord(std::uint64_t word) {
   return static_cast<std::size_t>(word * 0x9e37'79b9'7f4a'7c15 >> 40);
 }
 
-// In a word such a name is like nothing but itself, in either case.
+// Such a name, as a word, equals only itself in either case.
 bool IsShort(std::string_view name) {
   return name.size() <= kShortBytes &&
          std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });

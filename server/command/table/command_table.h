@@ -12,7 +12,7 @@ namespace fairlock::command {
 
 struct Invocation;
 
-// As COMMAND shows them.
+// Flags as COMMAND shows them, except where noted.
 enum CommandFlag : std::uint32_t {
   kWrite = 1U << 0,
   kReadOnly = 1U << 1,
@@ -22,7 +22,7 @@ enum CommandFlag : std::uint32_t {
   kDangerous = 1U << 5,
   kConnection = 1U << 6,
   kNoAuth = 1U << 7,
-  kContainer = 1U << 8,  // has subcommands and yet a handler, for when it stands alone
+  kContainer = 1U << 8,  // has subcommands, and also a handler for the command alone
   kPubsub = 1U << 9,
   kWhileConfined = 1U << 10,  // allowed to a subscriber in RESP2; not shown
   kTakesLock = 1U << 11,      // refused while the disk is nearly full
@@ -31,15 +31,15 @@ enum CommandFlag : std::uint32_t {
   kNoMulti = 1U << 13,    // not allowed between MULTI and EXEC
   kNotQueued = 1U << 14,  // executed at once between MULTI and EXEC; not shown
   kNoScript = 1U << 15,   // no script may call it
-  kUnowned = 1U << 16,    // may end or change what others hold: a category, not shown as a flag
-  kGrows = 1U << 17,      // refused while memory is short, whatever it is about; not shown
+  kUnowned = 1U << 16,    // may end or change others' holds: a category, not shown as a flag
+  kGrows = 1U << 17,      // refused while memory is short, even without keys; not shown
 };
 
-// What a command does with its keys, as Redis says it: by the flags of the command, or else.
+// What a command does with its keys, in Redis' terms; kDefault derives it from the flags.
 enum class KeyEffect : std::uint8_t {
   kDefault,             // RW access update; RO access
-  kChange,              // RW access update, although the command itself is none that writes
-  kTest,                // RO: looks at it, not at its value
+  kChange,              // RW access update, although the command itself has no write flag
+  kTest,                // RO: tests that the key exists, without its value
   kUpdate,              // RW update
   kOverwrite,           // OW update
   kInsert,              // OW insert
@@ -48,15 +48,15 @@ enum class KeyEffect : std::uint8_t {
   kOverwriteUnlessGet,  // SET: RW access update with GET, else OW update
 };
 
-// Where the keys stand among the arguments; first 0: there are none. As in Redis, last -1 is the
+// Where the keys are among the arguments; first 0: there are none. As in Redis, last -1 means the
 // last argument.
 struct KeyPositions {
   int first = 0;
   int last = 0;
   int step = 0;
-  bool is_counted = false;  // the argument before the first says how many there are
+  bool is_counted = false;  // the argument before the first key is the number of keys
   KeyEffect effect = KeyEffect::kDefault;
-  bool may_be_none = false;  // although there are positions
+  bool may_be_none = false;  // although the command has key positions
 };
 
 inline constexpr KeyPositions kFirstKey = {1, 1, 1};
@@ -68,20 +68,20 @@ constexpr KeyPositions With(KeyPositions keys, KeyEffect effect) {
 }
 
 struct CommandSpec {
-  std::string_view name;         // upper case; of a subcommand "CLIENT|LIST"
+  std::string_view name;         // upper case; for a subcommand "CLIENT|LIST"
   void (*handler)(Invocation&);  // null: has subcommands only
-  int arity;                     // with the name; negative: at least that many
+  int arity;                     // counts the name; negative: at least that many
   std::uint32_t flags;
   KeyPositions keys;
   // "lock", "redis", "scripts", "pubsub", "transactions", "connection" or "server".
   std::string_view group;
   std::string_view syntax;      // the arguments in the notation of docs/COMMANDS.md
-  std::string_view summary;     // one sentence without full stop
+  std::string_view summary;     // one sentence without a full stop
   std::string_view complexity;  // "O(1)"
   std::string_view since = "0.1.0";
 };
 
-// Whether requests name a second word to say which command they mean.
+// Whether a second word selects a subcommand.
 constexpr bool HasSubcommands(const CommandSpec& spec) {
   return spec.handler == nullptr || (spec.flags & kContainer) != 0;
 }
@@ -90,24 +90,24 @@ constexpr bool IsSubcommand(const CommandSpec& spec) {
   return spec.name.find('|') != std::string_view::npos;
 }
 
-// `arguments` counts the name, of a subcommand both.
+// `arguments` counts the name, and the subcommand's name if there is one.
 constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
   const auto count = static_cast<int>(arguments);
   return spec.arity >= 0 ? count == spec.arity : count >= -spec.arity;
 }
 
-// Immutable once made. Find is O(1) and allocates nothing.
+// Immutable after construction. Find is O(1) and does not allocate.
 class CommandTable {
  public:
   explicit CommandTable(std::initializer_list<std::span<const CommandSpec>> families);
 
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  // The place in rows() of the command of that name, whatever its case, or kNone. A subcommand is
-  // found by "CONTAINER|NAME".
+  // The index in rows() of the command with that name, in any case, or kNone. A subcommand is found
+  // by "CONTAINER|NAME".
   std::size_t IndexOf(std::string_view name) const;
   std::size_t IndexOfSubcommand(const CommandSpec& container, std::string_view name) const;
-  // The same as a row, or null.
+  // As IndexOf, but returns the row, or null.
   const CommandSpec* Find(std::string_view name) const;
 
   // All rows in the order of their families, subcommands after their container.
@@ -116,7 +116,7 @@ class CommandTable {
 
  private:
   static constexpr std::size_t kSlots = 512;
-  // Of a name of up to 8 letters, which as one number is compared at once.
+  // A name of up to 8 letters as one number, so that it is compared at once.
   struct ShortName {
     std::uint64_t word = 0;
     std::size_t bytes = 0;
@@ -126,9 +126,9 @@ class CommandTable {
   void Enter(std::string_view name, std::size_t row);
 
   std::vector<const CommandSpec*> rows_;
-  std::array<std::uint16_t, kSlots> slots_{};  // open addressing by name; place in rows_ + 1
+  std::array<std::uint16_t, kSlots> slots_{};  // open addressing by name; index in rows_ + 1
   std::array<ShortName, kSlots>
-      short_names_;  // by word; where two meet, the later is in slots_ only
+      short_names_;  // by word; of two colliding names the later one is only in slots_
 };
 
 }  // namespace fairlock::command

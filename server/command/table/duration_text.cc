@@ -13,7 +13,7 @@ struct DurationUnit {
   engine::DurationMs ms;
 };
 
-// From the shortest to the longest.
+// In ascending order.
 constexpr auto kDurationTable = std::to_array<DurationUnit>(
     {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}});
 

@@ -9,28 +9,28 @@
 
 namespace fairlock::command {
 
-// For messages that say what is allowed.
+// For error messages.
 inline constexpr std::string_view kDurationUnits = "ms, s, m, h or d";
 
 struct DurationText {
   engine::DurationMs ms = 0;
-  bool has_unit = false;  // without one the number means milliseconds
+  bool has_unit = false;  // false: the number means milliseconds
 };
 
-// Shorter durations without a unit are probably meant in seconds.
+// Shorter durations without a unit were probably meant in seconds.
 inline constexpr engine::DurationMs kSuspectMsMax = 999;
 
 // A duration that a request gave without a unit.
 struct BareDuration {
   std::string_view option;
-  engine::DurationMs ms = 0;  // 0: there is none
+  engine::DurationMs ms = 0;  // 0: none
 };
 
-// "500", "500ms", "30s", "5m", "2h", "1d", in either case of letters. None: it is no duration, is
-// negative, or is as long as engine::kForever.
+// "500", "500ms", "30s", "5m", "2h", "1d", case-insensitive. Returns nullopt if the text is not a
+// duration, is negative, or is as long as engine::kForever.
 std::optional<DurationText> ParseDuration(std::string_view text);
 
-// In the largest unit that leaves a whole number; 0 without a unit.
+// In the largest unit that gives a whole number; 0 has no unit.
 std::string FormatDuration(engine::DurationMs duration_ms);
 
 }  // namespace fairlock::command

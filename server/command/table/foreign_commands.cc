@@ -12,7 +12,7 @@ namespace fairlock::command {
 namespace {
 
 struct Family {
-  std::string_view names;  // with blanks around each
+  std::string_view names;  // with a blank around each name
   std::string_view instead;
 };
 
@@ -57,7 +57,7 @@ constexpr auto kFamilies = std::to_array<Family>({
     {" LATENCY MEMORY SLOWLOG ", "fairlock has no such figures; use INFO, STATS or HISTORY"},
 });
 
-// What other lock services and libraries call the commands.
+// Names of the commands in other lock services and libraries.
 struct OtherName {
   std::string_view name;
   std::string_view command;

@@ -1,4 +1,4 @@
-// Commands that do not exist here: those of Redis, and those that were misspelled.
+// Commands that do not exist here: Redis commands and misspellings.
 #pragma once
 
 #include <string_view>
@@ -7,18 +7,18 @@
 
 namespace fairlock::command {
 
-// What to use instead, as the end of a sentence; empty: Redis has no such command either.
+// What to use instead, as the end of a sentence; empty: not a Redis command either.
 std::string_view InsteadOf(std::string_view command);
 
-// The command of the table that was probably meant, by another name for it or by a misspelled one;
-// empty: none.
+// The command that was probably meant, given another name for it or a misspelling; empty:
+// none.
 std::string_view CommandMeantBy(const CommandTable& table, std::string_view command);
 
-// The same of the subcommands of one command, by its name within that: "LIST".
+// The same for the subcommands of one command, by the subcommand's own name: "LIST".
 std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
                                    std::string_view subcommand);
 
-// It concerns clusters, and nothing else.
+// The command is only about clusters.
 bool IsOfClusters(std::string_view command);
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// One request on its way through its handler.
+// One request as its handler receives it.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct ServerParts;
 struct Invocation {
   ServerParts& server;
   Client& client;
-  const protocol::Arguments& arguments;  // the name is the first; of a subcommand the second too
+  const protocol::Arguments& arguments;  // begin with the name, of a subcommand with two words
   protocol::ReplyWriter reply;
   engine::TimeMs now;
-  // The first key that the row names, with its hash if that is known already; its database is the
-  // client's.
+  // The first key that the row names, with its hash if that was already computed, in the client's
+  // database.
   engine::KeyName key;
-  bool has_script_failed = false;  // the reply is an error of a script, which is counted already
+  bool has_script_failed = false;  // the reply is a script's error, which is already counted
 };
 
 }  // namespace fairlock::command

@@ -10,7 +10,7 @@ namespace fairlock::command {
 
 namespace {
 
-// Longer words are not compared: no name is that long, and the time is the product of both.
+// Longer words are skipped: no name is that long, and the time grows with the product of lengths.
 constexpr std::size_t kComparedBytesMax = 64;
 
 std::size_t DistanceBound(std::size_t letters) {
@@ -21,7 +21,7 @@ std::size_t DistanceBound(std::size_t letters) {
 }  // namespace
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
-  // Optimal string alignment: of the matrix three rows are needed.
+  // Optimal string alignment distance, which needs only three rows of the matrix.
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -45,7 +45,7 @@ NearestWord::NearestWord(std::string_view misspelled)
 
 void NearestWord::Try(std::string_view candidate) {
   if (misspelled_.size() > kComparedBytesMax || candidate.size() > kComparedBytesMax) return;
-  // With most letters changed it is another word.
+  // A word with most letters changed is a different word.
   if (misspelled_.size() < 3 || candidate.empty()) return;
   const std::size_t distance = EditDistance(misspelled_, candidate);
   const bool has_same_begin = ToUpper(misspelled_.front()) == ToUpper(candidate.front());

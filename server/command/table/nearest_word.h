@@ -1,4 +1,4 @@
-// The word that was probably meant by a misspelled one.
+// Guesses the word that was meant by a misspelled one.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,19 @@
 
 namespace fairlock::command {
 
-// How many letters must be added, dropped, changed or swapped with their neighbour to make one word
-// of the other; case does not count.
+// How many letters must be inserted, deleted, changed or swapped with their neighbour to turn one
+// word into the other; case is ignored.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
-// Collects candidates and keeps the nearest. A candidate counts only if few letters differ: one of
-// a word of up to 4 letters, two of one of up to 8, else three; and of several never the first.
+// Collects candidates and keeps the nearest. A candidate counts only if few letters differ: one for
+// words of up to 4 letters, two for up to 8, otherwise three; if more than one letter differs, the
+// first letter must be equal.
 class NearestWord {
  public:
   explicit NearestWord(std::string_view misspelled);
 
   void Try(std::string_view candidate);
-  // Empty: none is near.
+  // Empty: no candidate is near enough.
   std::string_view found() const { return found_; }
 
  private:

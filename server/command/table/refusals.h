@@ -1,4 +1,4 @@
-// Errors that more than one command answers, in the words of Redis.
+// Errors that several commands send, in the wording of Redis.
 #pragma once
 
 #include <string_view>
@@ -10,21 +10,21 @@ namespace fairlock::command {
 
 void RefuseSyntax(protocol::ReplyWriter& reply);
 
-// In RESP2 a client that is subscribed to something may not use that command.
+// A subscribed client may not use that command in RESP2.
 void RefuseConfined(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
-// No script may call the command.
+// The command may not be called by scripts.
 void RefuseInScript(protocol::ReplyWriter& reply);
-// A script that was to read only has called a command that writes.
+// A read-only script has called a command that writes.
 void RefuseInReadOnlyScript(protocol::ReplyWriter& reply);
 
 // The request has too few or too many arguments for the row.
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
-// The same of what a script calls.
+// The same for a command called by a script.
 void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
-// The configured number of `what` is reached.
+// The configured limit on `what` is reached.
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
 
 }  // namespace fairlock::command

@@ -13,21 +13,22 @@ namespace fairlock::command {
 // A request found in the input, not yet executed.
 struct RequestAhead {
   protocol::Arguments arguments;  // views into the input
-  std::size_t row = 0;            // of the command table, by its first word; kNone: there is none
-  engine::KeyName key;            // the first that the row names; its hash is 0 if there is none
-  std::size_t end = 0;            // of its bytes in the input
+  std::size_t row = 0;            // index of its first word in the command table, or kNone
+  engine::KeyName key;            // the first key that the row names; with hash 0 there is none
+  std::size_t end = 0;            // end of its bytes in the input
 };
 
-// So many requests are read at a time that the memory of their keys is on its way into the cache
-// while others are read and executed. Scratch of the clients' Consume: one serves all of a loop.
+// The number of requests that are read at a time, so that their keys' memory is being fetched into
+// the cache while other requests are read and executed. Scratch of Consume, shared by a loop's
+// clients.
 struct RequestWindow {
   static constexpr std::size_t kSize = 16;
 
   std::array<RequestAhead, kSize> requests;
   std::size_t count = 0;
-  // What came after them: kRequest if the window is full, else why there are no more.
+  // What follows them: kRequest if the window is full, otherwise why there are no more.
   protocol::ParseResult last;
-  std::size_t end = 0;  // up to here the input is read
+  std::size_t end = 0;  // the input is read up to here
 };
 
 }  // namespace fairlock::command

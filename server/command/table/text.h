@@ -1,4 +1,4 @@
-// Comparing, matching and showing the bytes that clients send.
+// Compares, parses and shows the bytes that clients send.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ inline char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c 
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 std::string Lowered(std::string_view text);
 
-// A whole decimal number with an optional minus and nothing else; none if it does not fit.
+// A whole decimal number with an optional minus sign; nullopt for other text or overflow.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
 
 using engine::MatchesGlob;
 
-// For messages: what is not printable, and quotes, as \xHH, cut after `bytes_max` bytes.
+// For messages: shows unprintable bytes and quotes as \xHH, and cuts after `bytes_max` bytes.
 std::string Escaped(std::string_view bytes, std::size_t bytes_max = 64);
 
-// The same in single quotes.
+// As Escaped, in single quotes.
 std::string Quoted(std::string_view bytes, std::size_t bytes_max = 64);
 
 }  // namespace fairlock::command

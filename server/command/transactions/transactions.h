@@ -1,4 +1,4 @@
-// MULTI, EXEC, WATCH: collects requests, and forgets them.
+// MULTI, EXEC, WATCH: queues requests, and discards them.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ class Transactions {
   Transactions(WatchedKeys& watched_keys, const Availability& availability)
       : watched_keys_(watched_keys), availability_(availability) {}
 
-  // True: the client is between MULTI and EXEC, and the request is answered. `row` and `flags`: of
-  // its command.
+  // True: the client is between MULTI and EXEC, and the request has been queued or refused. `row`
+  // and `flags` are those of its command.
   bool Collect(Client& client, std::size_t row, std::uint32_t flags,
                const protocol::Arguments& arguments, protocol::ReplyWriter& reply) const;
-  // A request was refused: if it stands between MULTI and EXEC, EXEC will execute nothing.
+  // A request was refused: if it came between MULTI and EXEC, EXEC will execute nothing.
   static void Spoil(const Client& client);
 
   // The client is between MULTI and EXEC.
@@ -35,7 +35,7 @@ class Transactions {
   void Drop(Client& client);
 
   void set_limits(const TransactionLimits& limits) { limits_ = limits; }
-  // While memory is short, one connection may collect and watch less.
+  // While memory is short, one connection may queue and watch less.
   TransactionLimits LimitsNow() const;
 
  private:

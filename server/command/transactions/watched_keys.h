@@ -1,4 +1,4 @@
-// Counts the changes of the keys that WATCH names.
+// Counts changes of the keys that clients watch.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace fairlock::command {
 class Locks;
 
 // Counts the changes of holders once for each watched key, however many clients watch it. Listens
-// to the engine only while a key is watched. Lengths of leases are compared in HasChanged.
+// to the engine only while a key is watched. HasChanged compares the ends of leases.
 // Loop-confined.
 class WatchedKeys final : public engine::EventSink {
  public:
@@ -24,7 +24,7 @@ class WatchedKeys final : public engine::EventSink {
   Watch Begin(const engine::KeyName& key, engine::TimeMs now);
   // Must be called for each watch that Begin returned.
   void End(const Watch& watch);
-  // Whether holders, tokens or ends of leases have changed. Overdue holds are expired first.
+  // Whether holders, tokens or lease ends have changed. Overdue holds are expired first.
   bool HasChanged(const Watch& watch, engine::TimeMs now);
 
   void Take(const engine::Event& event) override;
@@ -36,7 +36,7 @@ class WatchedKeys final : public engine::EventSink {
   };
 
   Locks& locks_;
-  // By the hash of the key: two keys of one hash would only be taken for changed too often.
+  // By the hash of the key: a collision can only report a change that did not happen.
   std::unordered_map<std::uint64_t, Entry> entries_;
 };
 

@@ -1,5 +1,5 @@
-# The same promise by fairlock, with what the cache can not do: waiting, a limit above one, a least
-# time between two, and an outage that does not look like a denial.
+# The semaphore built on fairlock, with features that the cache does not offer: waiting, a limit
+# above one, a minimum period, and outages that are distinguishable from denials.
 
 require "securerandom"
 
@@ -10,8 +10,8 @@ class FairSemaphore
 
   def initialize(fairlock) = @fairlock = fairlock
 
-  # Yields :locked or :skipped. `wait_ms`: how long to stand in line before skipping; `limit`: how
-  # many at once; `period_ms`: no more than so many begin within that time, however fast they are.
+  # Yields :locked or :skipped. `wait_ms`: how long to wait in the queue before skipping; `limit`:
+  # how many may run at once; `period_ms`: the limit also holds for starts within this time.
   def with_lock(key, ttl_ms: 10_000, wait_ms: nil, limit: nil, period_ms: nil)
     owner = SecureRandom.uuid
     ran = false
@@ -23,6 +23,6 @@ class FairSemaphore
     ran ? result : yield(:skipped)
   end
 
-  # For who is too late: true when the one that was first is done and its record can be read.
+  # For a skipped caller: returns true once the winner is done and its record can be read.
   def wait_for_winner(key, ms) = @fairlock.wait("#{NAMESPACE}:#{key}", ms)
 end

@@ -1,4 +1,4 @@
-# Identical requests by fairlock: each limit of the cache's semaphore, and that it is gone.
+# Identical requests with fairlock: shows that each limitation of the cache's semaphore is gone.
 
 require "active_support"
 require "active_support/cache"
@@ -13,7 +13,7 @@ require_relative "semaphore_lock"
 class FairSemaphoreTest < Minitest::Test
   include Eventually
 
-  # The cache's semaphore on a real Redis, to show what it does instead.
+  # The cache's semaphore on a real Redis, to show its limitations.
   class Endpoint
     include SemaphoreLock
 
@@ -34,7 +34,7 @@ class FairSemaphoreTest < Minitest::Test
 
   def teardown = @fairlock.close
 
-  # Until the test says so.
+  # Holds the lock in a thread until the test releases it.
   def hold_in_thread(go_on, **options)
     begun = Queue.new
     thread = Thread.new do
@@ -80,7 +80,7 @@ class FairSemaphoreTest < Minitest::Test
     assert_equal Array.new(4) { |n| [n, :locked] }, Array.new(served.size) { served.pop }
   end
 
-  # The skipped one answers when the winner has committed, and finds the record.
+  # The skipped request answers after the winner has committed, and finds the record.
   def test_the_skipped_one_can_wait_for_the_winner
     go_on = Queue.new
     record = nil
@@ -109,11 +109,11 @@ class FairSemaphoreTest < Minitest::Test
     assert_equal :locked, @semaphore.with_lock(@key, period_ms: 3000) { |state| state }
     assert_equal :skipped, @semaphore.with_lock(@key, period_ms: 3000) { |state| state }
     eventually("the period is over") { @semaphore.with_lock(@key) { |state| state } == :locked }
-    # By the cache the second request runs as soon as the first is done.
+    # With the cache, the second request runs as soon as the first is done.
     2.times { assert_equal :locked, @on_redis.with_semaphore_lock(@key, ttl_s: 2) { |state| state } }
   end
 
-  # The block takes longer than its lease, and somebody else has the lock by then.
+  # The block takes longer than its lease, so that another caller already has the lock.
   def test_a_slow_one_does_not_release_the_lock_of_the_next
     next_owner = nil
     @semaphore.with_lock(@key, ttl_ms: 100) do

@@ -1,7 +1,7 @@
-# At most one of many identical requests: by Rails' cache, as applications write it.
+# Lets at most one of many identical requests run, with Rails' cache, as applications write it.
 
 module SemaphoreLock
-  # Whoever includes it says by `cache` where.
+  # The including class defines `cache`, the store to use.
   def with_semaphore_lock(key, ttl_s: 10, namespace: "semaphore_lock")
     full_key = "#{namespace}:#{key}"
     unless cache.write(full_key, true, expires_in: ttl_s, unless_exist: true)

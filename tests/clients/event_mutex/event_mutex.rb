@@ -12,7 +12,7 @@ class EventMutex
   LUA
   ENDS = %w[del expired].freeze
 
-  # How often it was woken and found the key taken again.
+  # How often it was woken, only to find the key taken again.
   attr_reader :wakes
 
   def self.configure(redis) = redis.config(:set, "notify-keyspace-events", "Kgx")
@@ -47,7 +47,8 @@ class EventMutex
 
   private
 
-  # On a second connection; after the subscription it looks once more, not to miss what just ended.
+  # Uses a second connection. Checks again after subscribing, so that it does not miss an end that
+  # came just before.
   def wait_for_end(key)
     subscriber = Redis.new(port: @port)
     subscriber.subscribe("__keyspace@0__:#{key}") do |on|

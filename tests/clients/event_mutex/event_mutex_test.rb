@@ -1,4 +1,4 @@
-# The mutex that is woken by keyspace notifications, as it is, on Redis and on fairlock.
+# The mutex that is woken by keyspace notifications, unmodified, on Redis and on fairlock.
 
 require_relative "../ruby/each_server"
 require_relative "event_mutex"
@@ -13,7 +13,7 @@ EachServer.test("EventMutexTest") do
 
   def teardown = [@redis, *@mutexes].each(&:close)
 
-  # Of a process of its own, as it were.
+  # Acts as the mutex of a separate process.
   def new_mutex(**options)
     EventMutex.new(port: port, scope: @scope, **options).tap { |mutex| @mutexes << mutex }
   end

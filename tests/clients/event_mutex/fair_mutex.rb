@@ -1,4 +1,4 @@
-# The same mutex by fairlock: waiting is one command on one connection.
+# The same mutex built on fairlock: waiting is one command on one connection.
 
 require "securerandom"
 
@@ -15,7 +15,7 @@ class FairMutex
 
   def key_of(local_scope) = "#{@scope}.#{local_scope}"
 
-  # Raises Timeout if it was not to be had in that time.
+  # Raises Timeout if the lock is not granted within that time.
   def synchronise(local_scope, wait_ms: 60_000)
     owner = SecureRandom.uuid
     @fairlock.with_lock(key_of(local_scope), owner, px: @max_s * 1000, wait: wait_ms) do

@@ -1,4 +1,4 @@
-# The mutex with keyspace notifications beside fairlock's: what it costs to wait, and in what order.
+# Compares the mutex with keyspace notifications and fairlock's: the cost and the order of waiting.
 
 require "minitest/autorun"
 
@@ -27,7 +27,8 @@ class FairMutexTest < Minitest::Test
 
   def info = @fairlock.info("deploy.1")
 
-  # All wait while the test holds the mutex; what they did, in the order in which they did it.
+  # All mutexes wait while the test holds the lock; returns their numbers in the order in which they
+  # ran.
   def served_in_line
     served = Queue.new
     threads = []
@@ -52,7 +53,7 @@ class FairMutexTest < Minitest::Test
     assert_empty asked.keys - %w[lock unlock lockinfo], "lockinfo is the test's own"
   end
 
-  # On Redis every release wakes all, and each of them asks again, on two connections.
+  # On Redis every release wakes all waiters, and each of them asks again, on two connections.
   def test_there_every_release_wakes_all_waiters
     mutexes = Array.new(WAITERS) { EventMutex.new(port: ENV.fetch("REDIS_PORT"), scope: "deploy") }
     holder = EventMutex.new(port: ENV.fetch("REDIS_PORT"), scope: "deploy")
@@ -67,7 +68,7 @@ class FairMutexTest < Minitest::Test
       end
       threads.each(&:join)
     end
-    # The first release alone wakes each of them, to let one in.
+    # The first release alone wakes every waiter, although only one gets the lock.
     assert_operator mutexes.sum(&:wakes), :>=, WAITERS
     assert_operator asked["eval"], :>=, 2 * WAITERS + 1
     mutexes.each(&:close)
@@ -86,8 +87,8 @@ class FairMutexTest < Minitest::Test
 
   def connections = @fairlock.call("INFO", "clients")[/^connected_clients:(\d+)/, 1].to_i
 
-  # The event of the end can be lost there with the connection that should bring it; here the
-  # client asks again, and stands where it stood.
+  # On Redis, the event of the release is lost if the connection that should carry it breaks. On
+  # fairlock the client asks again, and still has its place.
   def test_a_waiter_whose_connection_breaks_keeps_its_place
     served = Queue.new
     threads = []

@@ -1,22 +1,22 @@
-# Base classes of jobs with a mutex on fairlock, whose order is the one in which they were enqueued.
+# Base classes for jobs with a mutex on fairlock that run in the order in which they were enqueued.
 
 require "active_job"
 
 require_relative "../ruby/fairlock"
 
-# A job takes its place in line where it is enqueued, so it does not matter which worker comes
-# first to the lock. Subclasses say by lock_key what they lock.
+# A job takes its place in the queue when it is enqueued, so it does not matter which worker asks
+# for the lock first. Subclasses define the key by lock_key.
 class FairJob < ActiveJob::Base
   LEASE_MS = 30_000
-  # How long a job in the queue keeps its place; at most the server's max_keep.
+  # How long an enqueued job retains its place; at most the server's max_keep.
   KEEP_MS = 60_000
 
   class << self
-    # The Fairlock of this process.
+    # The Fairlock client of this process.
     attr_accessor :fairlock
   end
 
-  # On the way back from a retry it has its place already.
+  # A retried job already has its place.
   before_enqueue { take_place if executions.zero? }
 
   def take_place
@@ -28,10 +28,10 @@ end
 class WaitingJob < FairJob
   class LockTimeout < StandardError; end
 
-  # Jobs in front of it may take that long.
+  # Jobs ahead of it may take this long.
   WAIT_MS = 60_000
 
-  # What the block makes of the token, with which it can protect what it writes.
+  # Returns the result of the block, which gets the token to protect its writes with.
   def with_lock
     FairJob.fairlock.with_lock(lock_key, job_id, px: LEASE_MS, wait: WAIT_MS) do |token|
       return yield(token)
@@ -40,8 +40,8 @@ class WaitingJob < FairJob
   end
 end
 
-# For workers that must not block: denied, it comes back when its turn can be expected, as often as
-# it takes. Its place is kept meanwhile.
+# For workers that must not block: when denied, the job returns at the expected time of its turn, as
+# often as necessary. Its place is retained meanwhile.
 class ReturningJob < FairJob
   class LockDenied < StandardError
     attr_reader :wait_s
@@ -52,7 +52,7 @@ class ReturningJob < FairJob
     end
   end
 
-  # Without an estimate, and at least.
+  # The delay without an estimate, and the minimum.
   RETURN_S = 0.5
 
   rescue_from(LockDenied) { |denied| retry_job(wait: denied.wait_s) }

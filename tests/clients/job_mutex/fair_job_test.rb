@@ -1,5 +1,5 @@
-# Jobs with a mutex on fairlock, run by ActiveJob on Sidekiq: each limit of the mutex of SET NX, and
-# that it is gone.
+# Jobs with a mutex on fairlock, run by ActiveJob on Sidekiq: shows that each limitation of the SET
+# NX mutex is gone.
 
 require "minitest/autorun"
 require "securerandom"
@@ -12,7 +12,7 @@ FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
 FairJob.fairlock = FAIRLOCK
 MutexJob.locks = LockManager.new(Redis.new(port: ENV.fetch("REDIS_PORT")))
 
-# What jobs do here is told to the test, and they go on when it says so.
+# Jobs report to the test what they do, and continue when the test lets them.
 module Run
   BEGUN = Queue.new
   GO_ON = Queue.new
@@ -47,7 +47,7 @@ class FairJobTest < Minitest::Test
 
   def setup
     Sidekiq.redis(&:flushall)
-    # No test meets what another one left in line.
+    # A new conversation for each test, so that no test sees another's waiters.
     @conversation = SecureRandom.hex(4)
     @key = "conversation:#{@conversation}"
     Run.reset
@@ -56,7 +56,7 @@ class FairJobTest < Minitest::Test
   def waiters = FAIRLOCK.info(@key)["waiters"]
   def line = FAIRLOCK.call("QUEUE", @key).map { |place| place.each_slice(2).to_h }
 
-  # The number and the token of the next job that begins.
+  # The number and the token of the next job to begin.
   def next_begun
     eventually("a job begins") do
       SidekiqThreads.enqueue_due
@@ -98,7 +98,7 @@ class FairJobTest < Minitest::Test
     end
   end
 
-  # On Redis a later one that asks at the right moment has it.
+  # On Redis, a later job that asks at the right moment gets the lock.
   def test_there_a_newcomer_gets_what_a_retrying_job_waits_for
     locks = MutexJob.locks
     assert locks.lock("there")
@@ -124,7 +124,7 @@ class FairJobTest < Minitest::Test
     ActiveJob::Base.logger = nil
   end
 
-  # The work outlives its lease, and the next one has the lock by then.
+  # The work outlives its lease, and the next job already has the lock.
   def test_a_late_release_does_not_end_the_hold_of_the_next
     FAIRLOCK.with_lock(@key, "slow", px: 50) do
       assert FAIRLOCK.lock(@key, "next", wait: 20_000)
@@ -138,7 +138,7 @@ class FairJobTest < Minitest::Test
     refute locks.locked?("there too"), "there the slow one ended the hold of the next"
   end
 
-  # The wait and the lease are two numbers: a long wait makes no long lease.
+  # Wait and lease are separate numbers: a long wait does not lengthen the lease.
   def test_the_lease_begins_with_the_grant
     assert FAIRLOCK.lock(@key, "first", px: 1500)
     second = Thread.new { FAIRLOCK.lock(@key, "second", px: 60_000, wait: 20_000) }
@@ -160,7 +160,7 @@ class FairJobTest < Minitest::Test
     end
   end
 
-  # Places of jobs in the queue are visible, and nobody passes them.
+  # Enqueued jobs are visible in the queue, and no job overtakes them.
   def test_enqueued_jobs_stand_in_line_before_a_worker_has_seen_them
     jobs = Array.new(3) { |number| Waiting.perform_later(@conversation, number) }
     assert_equal 1, FAIRLOCK.call("LOCKED", @key, jobs.first.job_id)

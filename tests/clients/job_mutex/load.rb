@@ -1,11 +1,11 @@
-# Jobs of a few conversations that come all at once, on several worker processes: with the mutex of
-# SET NX and retries, and with fairlock's line.
+# A burst of jobs of a few conversations on several worker processes, once with the SET NX mutex and
+# retries, and once with fairlock's queue.
 #
 #   with_own_server.py --redis ruby load.rb [--jobs N] [--conversations N] [--workers N]
-#       [--threads N] [--work-ms N] [--retry-s S] [--attempts N] [--mutex NAME]...
+#                      [--threads N] [--work-ms N] [--retry-s S] [--attempts N] [--mutex NAME]...
 #
-# Prints a table. The queue is Sidekiq's, on the redis-server; each worker is a process with
-# several threads. Ends by itself.
+# Prints a table. Sidekiq's queue is on the redis-server; each worker is a process with several
+# threads. Ends by itself.
 
 require "json"
 require "optparse"
@@ -18,7 +18,7 @@ class Load
   REDIS_PORT = ENV.fetch("REDIS_PORT").to_i
   FAIRLOCK_PORT = ENV.fetch("FAIRLOCK_PORT").to_i
   GIVE_UP_S = 600
-  # By name: what the table calls it, its jobs, and the server of its locks.
+  # By name: the title in the table, the job class, and the server of the locks.
   Mutex = Struct.new(:title, :job, :port, :is_capped)
   MUTEXES = {
     "redis" => Mutex.new("SET NX on Redis", MutexWebhookJob, REDIS_PORT, true),
@@ -37,7 +37,7 @@ class Load
   DEFAULTS = { jobs: 200, conversations: 10, workers: 8, threads: 5, work_ms: 1000, retry_s: 1,
                attempts: 8 }.freeze
   LOCK_COMMANDS = %w[set del exists lock unlock].freeze
-  # What a job does to the queue, and its fetch; who only looks for work is not counted.
+  # The queue commands of a job, without the fetch; polling for work is not counted.
   QUEUE_COMMANDS = %w[lpush sadd zadd zrem].freeze
 
   def initialize(**options)
@@ -61,7 +61,7 @@ class Load
 
   private
 
-  # Everything is loaded already: a fork is a worker at once.
+  # Everything is already loaded, so a forked process can work at once.
   def start_workers(mutex)
     Array.new(@options.workers) do
       fork do
@@ -81,7 +81,7 @@ class Load
     workers.each { |worker| Process.wait(worker) }
   end
 
-  # Of this process, which may be a fork.
+  # The lock client of this process, which may be a fork.
   def connect(mutex)
     Sidekiq.redis = { url: "redis://127.0.0.1:#{REDIS_PORT}/0", size: 20 }
     if mutex.job == MutexWebhookJob
@@ -96,7 +96,7 @@ class Load
     end
   end
 
-  # One burst, in an order without pattern that is the same for every mutex.
+  # Enqueues one burst, in a shuffled order that is the same for every mutex.
   def enqueue(job)
     conversations = Array.new(@options.jobs) { |n| n % @options.conversations }
     conversations.shuffle(random: Random.new(1)).each_with_index do |conversation, n|
@@ -104,7 +104,7 @@ class Load
     end
   end
 
-  # The schedule is looked at by this process too, often: workers look once a second.
+  # This process also polls the schedule, because workers do so only once a second.
   def wait_until_drained
     give_up = now + GIVE_UP_S
     until @redis.llen("log") >= @options.jobs
@@ -125,12 +125,12 @@ class Load
                drain_s, locks, others)
   end
 
-  # Jobs that began while another one of the conversation was not done.
+  # Jobs that began before another job of the same conversation had ended.
   def overlaps(jobs)
     jobs.sort_by { |job| job[3] }.each_cons(2).count { |first, second| second[3] < first[4] }
   end
 
-  # Jobs that began after one that had been enqueued later.
+  # Jobs that began after a job that had been enqueued later.
   def violations(jobs)
     newest = -1
     jobs.sort_by { |job| job[3] }.count do |job|
@@ -142,7 +142,7 @@ class Load
 
   def counts = [REDIS_PORT, FAIRLOCK_PORT].to_h { |port| [port, CommandCounts.of(port)] }
 
-  # Those for locks, and those by which jobs get into the queue, the schedule, and out of them.
+  # Requests for locks, and requests that move jobs into or out of the queue and the schedule.
   def requests_since(before, mutex)
     after = counts
     asked = after.to_h do |port, calls|

@@ -1,5 +1,5 @@
-# A burst of jobs on worker processes, the short form: what the mutex of SET NX does to their order,
-# and what a line does not.
+# A short burst of jobs on worker processes: shows how the SET NX mutex reorders jobs, and that a
+# fairlock queue does not.
 
 require "minitest/autorun"
 
@@ -23,10 +23,10 @@ class LoadTest < Minitest::Test
     assert_operator old.violations + old.gave_up, :>, 0
     assert_operator old.gave_up, :>, 0
     assert_operator patient.violations, :>, 0
-    # The same job on another address is no worse, and no better.
+    # The same job with only the address changed is neither better nor worse.
     moved = run_burst("fairlock")
     assert_operator moved.violations + moved.gave_up, :>, 0
-    # A worker that waits asks for the lock once where the job is enqueued and once where it runs.
+    # A waiting job asks for the lock twice: once when it is enqueued and once when it runs.
     fair = run_burst("wait")
     assert_equal [BURST[:jobs], 0, 0], [fair.done, fair.violations, fair.gave_up]
     assert_equal 3 * BURST[:jobs], fair.lock_requests

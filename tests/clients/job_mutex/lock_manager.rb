@@ -1,4 +1,4 @@
-# A lock of SET NX and DEL, as applications with Redis write it. It knows no owner and no line.
+# A lock with SET NX and DEL, as applications with Redis write it. It has no owners and no queue.
 
 require "redis"
 
@@ -7,7 +7,7 @@ class LockManager
 
   def initialize(redis) = @redis = redis
 
-  # False if the key is there.
+  # Returns false if the key exists.
   def lock(key, timeout_s = TIMEOUT_S)
     @redis.set(key, Time.now.to_f.to_s, nx: true, ex: timeout_s)
   end

@@ -1,4 +1,4 @@
-# A base class of jobs with a mutex on Redis: denied, the job framework tries again later.
+# A base class for jobs with a mutex on Redis: a denied job is retried later by the job framework.
 
 require "active_job"
 
@@ -11,9 +11,9 @@ class MutexJob < ActiveJob::Base
     # The LockManager of this process.
     attr_accessor :locks
 
-    # How often a job asks for its lock, and how long after the last denial.
+    # How often a job asks for its lock, and how long it waits after a denial.
     def tries_again(wait_s:, attempts:, &gives_up)
-      # A number would have to be whole.
+      # A plain number would have to be whole.
       retry_on LockDenied, wait: ->(_executions) { wait_s }, attempts: attempts, &gives_up
     end
   end

@@ -1,4 +1,4 @@
-# The job mutex of SET NX and DEL, as it is, on Redis and on fairlock.
+# The job mutex with SET NX and DEL, unmodified, on Redis and on fairlock.
 
 require "stringio"
 
@@ -7,7 +7,7 @@ require_relative "../ruby/fairlock"
 require_relative "webhook_jobs"
 
 class ConversationJob < MutexJob
-  # What jobs do here is told to the test.
+  # Jobs report to the test what they do.
   ENDED = Queue.new
 
   tries_again(wait_s: 0.2, attempts: 4) { |job, _error| ENDED << [:gave_up, job.arguments.last] }
@@ -104,7 +104,7 @@ EachServer.test("MutexJobTest") do
   end
 end
 
-# A fleet that moves one job class at a time has both kinds at one door.
+# A fleet that migrates one job class at a time uses both kinds of locks on one server.
 class MovingFleetTest < Minitest::Test
   include Eventually
 

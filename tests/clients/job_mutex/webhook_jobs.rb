@@ -1,4 +1,4 @@
-# Webhooks of conversations, of which each must be handled alone: the same job on each mutex.
+# Webhooks that must run one at a time per conversation: the same job with each mutex.
 
 require_relative "../ruby/sidekiq_threads"
 require_relative "fair_job"
@@ -7,7 +7,7 @@ require_relative "mutex_job"
 ActiveJob::Base.queue_adapter = :sidekiq
 ActiveJob::Base.logger = nil
 
-# What was done, in a list on the queue's Redis: who, when it began and when it ended.
+# Logs executions in a list on the queue's Redis: which job, its begin and its end.
 module WebhookLog
   def handle(conversation, number, work_ms)
     begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)

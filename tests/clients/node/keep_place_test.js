@@ -1,5 +1,6 @@
-// compat.keep_place: libraries that poll with one value are served in the order of first asking.
-// Each library runs the same fleet without it, too, where they pass one another.
+// compat.keep_place: libraries that poll with the same value are served in the order of their first
+// request. Each library also runs the same fleet without the option, where clients overtake one
+// another.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -18,7 +19,8 @@ const LEASE_MS = 30_000;
 const sleep = (ms) => new Promise((resume) => setTimeout(resume, ms));
 const pause = () => sleep(PAUSE_MS / 2 + Math.random() * PAUSE_MS);
 
-// Each gives, for a connection, a function that takes the key and gives what releases it.
+// For each library: a function of a connection that returns a function that takes a key and returns
+// its release.
 const libraries = {
   "redlock 4": (client) => {
     const redlock = new Redlock([client], { retryCount: -1, retryDelay: PAUSE_MS / 2,
@@ -42,7 +44,7 @@ const libraries = {
     await mutex.acquire();
     return () => mutex.release();
   },
-  // As redsync, Lettuce recipes and many loops of one's own do it.
+  // As redsync, Lettuce recipes and many hand-written loops do it.
   "SET NX in a loop": (client) => async (key) => {
     const value = `loop-${Math.random()}`;
     while ((await client.set(key, value, "PX", LEASE_MS, "NX")) === null) await pause();
@@ -52,7 +54,8 @@ const libraries = {
   },
 };
 
-// Keys carry a prefix in redis-semaphore; what is looked at is every lock but the others' keys.
+// redis-semaphore adds a prefix to keys, so this listens to all locks except those of other
+// libraries.
 async function listen(events) {
   const subscriber = new Redis({ port });
   subscriber.on("pmessage", (pattern, channel, text) => events.push(JSON.parse(text)));
@@ -61,7 +64,7 @@ async function listen(events) {
 }
 
 async function work(take, client, key, index) {
-  // All of them ask while the lock is held by the first.
+  // All clients ask while the first one holds the lock.
   await sleep(index * 2);
   const turns = [];
   for (let i = 0; i < HOLDS; ++i) {
@@ -74,17 +77,17 @@ async function work(take, client, key, index) {
   return turns;
 }
 
-// How often a client got the lock that had asked long after another that still had to wait.
+// How often a client overtook another that had asked long before it and still had to wait.
 function countPassed(turns) {
   const LONG_MS = 5 * PAUSE_MS;
   return turns.reduce((count, turn) => count + turns.filter(
     (other) => other.asked + LONG_MS < turn.asked && other.got > turn.got).length, 0);
 }
 
-// By what the server tells: how many grants have passed somebody who had asked twice, and first
-// before the one granted.
+// Counts overtaking in the server's events: grants while another client had asked earlier, and more
+// than once.
 function countInversions(events) {
-  const asked = new Map(); // since its first denial: how often
+  const asked = new Map(); // number of denials, in the order of the first denial
   let inversions = 0;
   for (const { event, owner } of events) {
     if (event === "denied") asked.set(owner, (asked.get(owner) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// What subscribers hear of locks through ioredis and node-redis.
+// The lock messages that subscribers receive through ioredis and node-redis.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -8,7 +8,7 @@ import { createClient } from "redis";
 
 const port = Number(process.env.FAIRLOCK_PORT);
 
-// Each makes a client with two verbs: send a command as words, and subscribe to channels or
+// Each makes a client with two functions: send a command as words, and subscribe to channels or
 // patterns.
 const libraries = {
   ioredis: async () => {
@@ -43,7 +43,7 @@ async function nodeRedis(version) {
   };
 }
 
-// A list that can be waited for: `take(n)` gives the next n things that were put.
+// A list that can be awaited: `take(n)` returns the next n items that were put in.
 class Heard {
   #things = [];
   #wake = () => {};
@@ -69,7 +69,7 @@ for (const [library, connect] of Object.entries(libraries)) {
     const subscriber = await connect();
     const client = await connect();
     suite.after(() => Promise.all([subscriber.close(), client.close()]));
-    // No two tests hear each other.
+    // Distinct keys, so that no test receives another's messages.
     const key = (name) => `${library}:${name}`;
 
     await suite.test("del and expired of a key", async () => {

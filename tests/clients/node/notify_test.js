@@ -1,4 +1,4 @@
-// Thousands of locks waited for on one connection of ioredis, and one that hears of them.
+// Thousands of waits with NOTIFY on one ioredis connection, and one subscriber for their outcomes.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -10,7 +10,7 @@ const LOCKS = 10_000;
 
 const key = (number) => `lock:${number}`;
 
-// Another order than that of asking: each number once.
+// A permutation that differs from the order of asking.
 const shuffled = (numbers) =>
   numbers.map((number) => [(number * 7919) % LOCKS, number]).sort((a, b) => a[0] - b[0])
     .map(([, number]) => number);

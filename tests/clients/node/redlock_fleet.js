@@ -1,6 +1,6 @@
-// Clients of redlock that take one lock again and again. Prints a line for each hold: kind, number
-// of the client, begin and end in ns of the monotonic clock of the machine, fencing token, when it
-// was asked for first.
+// redlock clients that take one lock repeatedly. Prints a line for each hold: kind, number of the
+// client, begin and end in ns of the machine's monotonic clock, fencing token, time of the first
+// request.
 
 import Redis from "ioredis";
 import Redlock from "redlock";
@@ -19,7 +19,7 @@ async function tokenOf(client) {
 async function work(number) {
   const client = new Redis({ port: Number(PORT) });
   const redlock = new Redlock([client], { retryCount: -1, retryDelay: 5, retryJitter: 5 });
-  // To connect takes a while, in which it does not ask for the lock.
+  // Connects first, because that takes a while in which the client does not ask for the lock.
   await client.ping();
   while (Date.now() < stopAt) {
     const asked = now();

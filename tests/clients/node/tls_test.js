@@ -1,4 +1,4 @@
-// ioredis and node-redis over TLS, with a certificate of their own.
+// ioredis and node-redis over TLS, with client certificates.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

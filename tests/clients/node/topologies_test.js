@@ -1,4 +1,4 @@
-// Clients that expect Sentinel or Cluster: the plain client works, and the others end with the
+// Clients configured for Sentinel or Cluster: the plain client works, and the others fail with the
 // errors that docs/recipes/moving-from-redis.md shows.
 
 import assert from "node:assert/strict";

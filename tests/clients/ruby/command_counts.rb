@@ -1,9 +1,9 @@
-# What a server was asked to do, from its own INFO.
+# Counts the commands that a server has executed, from its INFO.
 
 require "redis"
 
 module CommandCounts
-  # Calls of each command until now, also those that scripts made; without what asks for it.
+  # Calls of each command so far, including those by scripts, except for INFO itself.
   def self.of(port)
     redis = Redis.new(port: port)
     counts = redis.call("INFO", "commandstats").scan(/^cmdstat_([^:]+):calls=(\d+)/).to_h
@@ -11,7 +11,7 @@ module CommandCounts
     counts.transform_values(&:to_i).reject { |name, _| %w[info command].include?(name) }
   end
 
-  # What was asked during the block, by command.
+  # Calls made during the block, by command.
   def self.during(port)
     before = of(port)
     yield

@@ -1,4 +1,4 @@
-# For tests of clients that only change their address: the same tests on Redis and on fairlock.
+# For tests of clients that change only their address: runs the same tests on Redis and fairlock.
 
 require "minitest/autorun"
 require "securerandom"
@@ -9,7 +9,7 @@ module EachServer
   PORTS = { "Redis" => ENV.fetch("REDIS_PORT").to_i,
             "Fairlock" => ENV.fetch("FAIRLOCK_PORT").to_i }.freeze
 
-  # A class of tests for each server, whose instances know its `port`.
+  # Defines a test class for each server, whose instances know its `port`.
   def self.test(name, &tests)
     PORTS.each do |server, port|
       test_case = Class.new(Minitest::Test) do

@@ -1,11 +1,11 @@
-# For tests: waits for what another thread or process brings about.
+# For tests: waits for an effect of another thread or process.
 
 require "minitest"
 
 module Eventually
   LIMIT_S = 20
 
-  # The first true value of the block, which is asked again and again; fails if there is none.
+  # Calls the block repeatedly until it returns a true value, and returns that; fails after a time.
   def eventually(what, limit_s: LIMIT_S)
     give_up = Process.clock_gettime(Process::CLOCK_MONOTONIC) + limit_s
     loop do

@@ -1,11 +1,11 @@
-# The native commands of fairlock through the redis gem: what an application writes for itself.
+# fairlock's native commands through the redis gem, as an application would write a client.
 
 require "connection_pool"
 require "redis"
 
-# Thread-safe. A thread that waits for a lock has one connection of the pool for that time.
+# Thread-safe. A thread that waits for a lock occupies one connection of the pool meanwhile.
 class Fairlock
-  # The reply must have more time than the wait itself: else the gem gives up first.
+  # Added to the wait as the read time-out; otherwise the gem would give up first.
   REPLY_S = 5
 
   def initialize(port:, host: "127.0.0.1", connections: 25)
@@ -14,26 +14,26 @@ class Fairlock
     end
   end
 
-  # Within the block all calls of this thread use one connection, as SESSION needs it.
+  # Within the block this thread uses one connection for all calls, as SESSION requires.
   def on_one_connection(&block) = @pool.with { block.call }
 
-  # The token, or nil when somebody else has it. Durations are in ms. Options as in the command:
-  # px, wait, keep, limit, minhold, label, meta; session, new with true.
+  # Returns the token, or nil if the lock was denied. Durations are in ms. Options as in the
+  # command: px, wait, keep, limit, minhold, label, meta; session and new take true.
   def lock(key, owner, **options)
     call("LOCK", key, owner, *words_of(options), wait_ms: options[:wait] || 0)
   end
 
-  # The same with the reasons: a hash with "status", "token", "position", "eta_ms", "holders" ...
+  # As lock, with the reasons: a hash with "status", "token", "position", "eta_ms", "holders" ...
   def explain_lock(key, owner, **options)
     map_of(call("LOCK", key, owner, *words_of(options), "EXPLAIN", wait_ms: options[:wait] || 0))
   end
 
   def unlock(key, owner) = call("UNLOCK", key, owner) == 1
 
-  # Whether the present holders went within that time; takes nothing.
+  # Whether the current holders ended within that time; takes no lock.
   def wait(key, ms) = call("WAIT", key, "TIMEOUT", ms, wait_ms: ms) == 1
 
-  # Takes and gives back around the block; nil, and no block, when it was not to be had.
+  # Holds the lock during the block; returns nil without calling the block if it was denied.
   def with_lock(key, owner, **options)
     return unless (token = lock(key, owner, **options))
 
@@ -46,14 +46,14 @@ class Fairlock
 
   def info(key) = map_of(call("LOCKINFO", key))
 
-  # Any command; the reply as the server gives it.
+  # Sends any command; returns the server's reply.
   def call(*words, wait_ms: 0)
     @pool.with do |redis|
       redis._client.call_with_timeout(words, (wait_ms / 1000.0).ceil + 1)
     end
   end
 
-  # Several commands at once, without waiting in between.
+  # Sends several commands at once, without waiting for each reply.
   def pipelined(commands)
     @pool.with { |redis| redis.pipelined { |pipe| commands.each { |words| pipe.call(words) } } }
   end

@@ -1,7 +1,7 @@
-# What a server on this machine has used, as the kernel counts it.
+# The resources that a server on this machine has used, as counted by the kernel.
 
 module ServerMeter
-  # CPU of all its threads, in seconds.
+  # CPU time of all its threads, in seconds.
   def self.cpu_s(pid)
     Dir["/proc/#{pid}/task/*/schedstat"].sum { |file| File.read(file).split.first.to_i } / 1e9
   end

@@ -1,5 +1,5 @@
-# The redis gem where Sentinel or Cluster is expected: the plain client works, and the others end
-# with the errors that docs/recipes/moving-from-redis.md shows.
+# The redis gem configured for Sentinel or Cluster: the plain client works, and the others fail with
+# the errors that docs/recipes/moving-from-redis.md shows.
 
 require "minitest/autorun"
 require "redis"

@@ -1,11 +1,11 @@
-# Unique jobs on fairlock beside the same on Redis with Lua, in one run.
+# Compares unique jobs on fairlock with unique jobs on Redis with Lua, in one run.
 #
 #   with_own_server.py --redis ruby benchmark.rb [--quick]
 #
-# Prints a table. Both sides go through the same gem and the same middleware; each round runs both,
-# in changing order. Time is that of each side's best round, which other work on the machine spoils
-# least; CPU is that of both servers together, the median of the ratios. Ends with 1 if Redis is
-# ahead in a case, where the quick form looks at the CPU only.
+# Prints a table. Both sides use the same gem and the same middleware; each round runs both, in
+# alternating order. The time is that of each side's best round, which other programs disturb least;
+# the CPU time is that of both servers together, as the median of the ratios. Exits with 1 if Redis
+# is ahead in any case; with --quick only CPU time counts.
 
 require_relative "../ruby/server_meter"
 require_relative "../ruby/sidekiq_threads"
@@ -13,7 +13,7 @@ require_relative "fairlock_store"
 require_relative "redis_store"
 require_relative "unique_jobs"
 
-# Runs under both stores.
+# Runs with both stores.
 class BenchmarkJob
   include Sidekiq::Worker
 
@@ -30,7 +30,7 @@ class Benchmark
            type: "until_executed", at: 1_700_000_000.5, args: [42, "shop"] }.freeze
   WHAT = { type: "until_executed", limit: 1, ttl_ms: 60_000, meta: META }.freeze
   PIDS = { fairlock: ENV.fetch("FAIRLOCK_PID"), redis: ENV.fetch("REDIS_PID") }.freeze
-  # Of the rounds: elapsed time and CPU of all servers.
+  # Results of the rounds: elapsed time, and CPU time of all servers.
   Figures = Struct.new(:seconds, :cpu_s)
 
   def initialize(quick:)
@@ -44,7 +44,7 @@ class Benchmark
     UniqueJobs.install
   end
 
-  # True if fairlock is ahead in all of them.
+  # Returns true if fairlock is ahead in all cases.
   def run
     puts "| | Redis with Lua | fairlock | time | CPU of the servers |", "|---|---|---|---|---|"
     [case_of("lock and unlock, one thread", 500) { |store, n| lock_and_unlock(store, n) },
@@ -60,7 +60,7 @@ class Benchmark
   def case_of(name, count, scale: @size, cpu_max: 1)
     rounds = Array.new(@rounds) do |round|
       order = round.even? ? @stores.keys : @stores.keys.reverse
-      # The first one of a pair is not to clean up behind the last round.
+      # Waits, so that the first side of a pair does not pay for the previous round's cleanup.
       order.to_h do |side|
         GC.start
         [side, measured { yield @stores[side], count * scale }]
@@ -84,7 +84,7 @@ class Benchmark
     cpu = median(rounds.map { |round| round[:fairlock].cpu_s / round[:redis].cpu_s })
     puts format("| %s | %.0f us | %.0f us | %.2f | %.2f |",
                 name, each_us[:redis], each_us[:fairlock], time, cpu)
-    # Five short rounds say nothing of time on a machine that does other things as well.
+    # Five short rounds do not measure time reliably while other programs run.
     cpu < cpu_max && (@quick || time < cpu_max)
   end
 
@@ -112,7 +112,7 @@ class Benchmark
     end
   end
 
-  # All are denied: else one side would have more to release than the other.
+  # All requests are denied; otherwise one side would have more to release than the other.
   def contention(store, count)
     digest = next_digest
     expect(store.lock(digest, "holder", **WHAT))
@@ -122,7 +122,7 @@ class Benchmark
     expect(store.unlock(digest, "holder", type: WHAT[:type]))
   end
 
-  # Everybody gets it as often as the others. On Redis they ask again and again.
+  # Every client gets the lock equally often. On Redis, clients poll for it.
   def turns(store, count)
     digest = next_digest
     inside = 0
@@ -137,9 +137,9 @@ class Benchmark
     end
   end
 
-  # Sidekiq pushes and runs them; its queue is on the same Redis both times. With fairlock two
-  # servers sleep and are woken for each job instead of one, and where system calls are expensive
-  # (some virtual machines) that costs as much as the scripts.
+  # Sidekiq pushes and runs the jobs; its queue is on the same Redis for both sides. With fairlock
+  # two servers sleep and wake for each job instead of one, and where system calls are expensive (on
+  # some virtual machines) that costs as much as the scripts.
   def jobs
     SidekiqThreads.while(threads: 20) do
       case_of("500 jobs on 20 threads", 500, scale: 1, cpu_max: 1.15) do |store, count|
@@ -150,7 +150,7 @@ class Benchmark
     end
   end
 
-  # Bytes of memory for each held digest with its metadata.
+  # Bytes of memory per held digest with its metadata.
   def memory
     fill_history
     count = 10_000 * @size
@@ -164,7 +164,7 @@ class Benchmark
     bytes[:fairlock] < bytes[:redis]
   end
 
-  # The ring of what happened has a fixed size, which it is to have before anything is weighed.
+  # Fills the history, so that its fixed size is allocated before memory is measured.
   def fill_history
     pairs = [%w[LOCK filling jid], %w[UNLOCK filling jid]] * 2500
     100.times do

@@ -1,4 +1,4 @@
-# What happens to a job whose digest is held by others: what its worker class has chosen.
+# What happens to a job whose digest is already held: the strategies that a worker class can choose.
 
 require "json"
 require "sidekiq"
@@ -8,14 +8,14 @@ module UniqueJobs
   # The strategy `raise`.
   class Conflict < StandardError; end
 
-  # Every strategy answers whether the job has its lock now and goes on.
+  # Every strategy returns whether the job now has its lock and may go on.
   module Conflicts
     DEFAULTS = { client: "log", server: "reschedule" }.freeze
     RESCHEDULE_S = 5
 
     module_function
 
-    # on_conflict is one strategy for both sides (:client, :server), or a hash of them.
+    # on_conflict is one strategy for both sides (:client, :server), or a hash with one for each.
     def resolve(lock, side)
       chosen = lock.job["on_conflict"]
       chosen = chosen.transform_keys(&:to_sym)[side] if chosen.is_a?(Hash)
@@ -34,13 +34,14 @@ module UniqueJobs
       false
     end
 
-    # To the dead jobs, where somebody can look at it.
+    # Moves the job to the dead jobs, where a person can inspect it.
     def reject(lock)
       Sidekiq::DeadSet.new.kill(JSON.generate(lock.job), notify_failure: false)
       false
     end
 
-    # The newer job gets the lock of one that waits to run, in one command: nobody comes between.
+    # Gives the lock of a job that waits to run to the newer job, in one command, so that no other
+    # job can take it in between.
     def replace(lock)
       entry = UniqueJobs.store.find(lock.digest)
       return lock.take if entry.nil?
@@ -51,13 +52,14 @@ module UniqueJobs
       UniqueJobs.store.replace(lock.digest, oldest, lock.jid) || lock.take
     end
 
-    # True if the job was waiting somewhere, and is not any more.
+    # Returns true if the job was waiting somewhere, and has been removed.
     def forget(jid, queue)
       places = [Sidekiq::Queue.new(queue), Sidekiq::ScheduledSet.new, Sidekiq::RetrySet.new]
       places.any? { |place| place.find_job(jid)&.delete }
     end
 
-    # The same job, later. Not by Sidekiq's client, whose middleware would ask for the lock again.
+    # Runs the same job later. Bypasses Sidekiq's client, whose middleware would ask for the lock
+    # again.
     def reschedule(lock)
       later = Time.now.to_f + (lock.job["reschedule_s"] || RESCHEDULE_S)
       payload = JSON.generate(lock.job.except("at", "enqueued_at"))

@@ -5,7 +5,7 @@ require "json"
 require_relative "../ruby/fairlock"
 
 class FairlockStore
-  # One digest and who holds it.
+  # One digest and its holders.
   Entry = Struct.new(:digest, :type, :holders, :since, keyword_init: true)
   Holder = Struct.new(:jid, :since, :ttl_ms, :meta, keyword_init: true)
 
@@ -13,7 +13,7 @@ class FairlockStore
     @fairlock = fairlock
   end
 
-  # True if the job holds the digest now, also if it did before.
+  # Returns true if the job now holds the digest, even if it held it before.
   def lock(digest, jid, type:, limit:, ttl_ms:, meta:, wait_ms: nil)
     !@fairlock.lock(digest, jid, px: ttl_ms, limit: limit, wait: wait_ms,
                     label: type, meta: JSON.generate(meta)).nil?
@@ -21,8 +21,9 @@ class FairlockStore
 
   def unlock(digest, jid, type: nil) = @fairlock.unlock(digest, jid)
 
-  # Holds the digest while the block runs, and no longer than this process lives: no lease to
-  # outlive, nothing to reap. False, and no block, when it was not to be had.
+  # Holds the digest while the block runs, and at most as long as this process lives: without a
+  # lease, there is nothing to reap. Returns false without calling the block if the digest was
+  # denied.
   def hold(digest, jid, type:, limit:, meta:, ttl_ms: nil, wait_ms: nil)
     @fairlock.on_one_connection do
       token = @fairlock.lock(digest, jid, px: ttl_ms, limit: limit, wait: wait_ms, session: true,
@@ -38,12 +39,12 @@ class FairlockStore
     end
   end
 
-  # The new job in the place of one that holds the digest; false if that one has gone meanwhile.
+  # Transfers the digest from the old job to the new one; false if the old one no longer holds it.
   def replace(digest, old_jid, new_jid)
     !@fairlock.call("TRANSFER", digest, old_jid, new_jid).nil?
   end
 
-  # A page's entry, or nil when nobody holds it.
+  # The entry for a page of the UI, or nil if nobody holds the digest.
   def find(digest)
     holders = @fairlock.info(digest)["holders"].map do |holder|
       Holder.new(jid: holder["owner"], since: holder["since"], ttl_ms: holder["ttl_ms"],
@@ -52,7 +53,7 @@ class FairlockStore
     holders.empty? ? nil : Entry.new(digest: digest, holders: holders)
   end
 
-  # The digests that match a glob, of one lock type if given.
+  # The digests that match a glob, optionally of one lock type only.
   def list(pattern, type: nil)
     entries = []
     cursor = "0"
@@ -66,14 +67,14 @@ class FairlockStore
     end
   end
 
-  # Ends all holds of the digests that match, and says which those are. A dry run only says it.
+  # Ends all holds of the matching digests, and returns those digests. A dry run only returns them.
   def delete(pattern, dry_run: false, reason: "deleted by pattern")
     digests = list(pattern).map(&:digest)
     digests.each { |digest| @fairlock.call("BREAK", digest, "REASON", reason) } unless dry_run
     digests
   end
 
-  # What the "Locks" page shows: a row for each lock type, and their sum.
+  # The data of the "Locks" page: a row for each lock type, and the sum.
   def metrics(minutes: 60)
     stats = @fairlock.call("STATS", "MINUTES", minutes).each_slice(2).to_h
     rows = stats["labels"].map { |row| row.each_slice(2).to_h }.select { |row| row["label"] }

@@ -1,7 +1,7 @@
-# Unique jobs on Redis, to compare with: each step one Lua script, which counts as well.
+# Unique jobs on Redis, for comparison: each step is one Lua script, which also counts events.
 #
-# A hash for each digest (job id to metadata), a sorted set of all digests, and a hash of counters
-# for each minute that is kept for eight hours.
+# Each digest has a hash (job id to metadata); there is a sorted set of all digests, and a hash of
+# counters for each minute, kept for eight hours.
 
 require "connection_pool"
 require "digest"
@@ -62,7 +62,7 @@ class RedisStore
 
   def unlock(digest, jid, type:) = run(UNLOCK, digest, jid, type) == 1
 
-  # It knows no sessions: its time to live is all that ends it when this process dies.
+  # Redis has no sessions: if this process dies, the hold ends only with its time to live.
   def hold(digest, jid, type:, limit:, meta:, ttl_ms: 30_000, **)
     return false unless lock(digest, jid, type: type, limit: limit, ttl_ms: ttl_ms, meta: meta)
 

@@ -1,5 +1,5 @@
-# Makes Sidekiq's jobs unique: what a worker class asks for by its sidekiq_options is done by a
-# middleware where jobs are pushed and one where they run.
+# Makes Sidekiq's jobs unique, as the sidekiq_options of the worker class say: one middleware works
+# where jobs are pushed, another where they run.
 #
 #   sidekiq_options unique: :until_executed, unique_limit: 2, unique_ttl_ms: 60_000,
 #                   unique_wait_ms: 5_000, on_conflict: {client: :log, server: :reschedule}
@@ -13,10 +13,10 @@ require_relative "conflicts"
 
 module UniqueJobs
   class << self
-    # A FairlockStore, or whatever does the same.
+    # A FairlockStore, or an object with the same methods.
     attr_accessor :store
 
-    # To be called once by each process that pushes or runs jobs.
+    # Must be called once by each process that pushes or runs jobs.
     def install
       Sidekiq.client_middleware.add(ClientMiddleware)
       Sidekiq.server_middleware.add(ServerMiddleware)
@@ -24,24 +24,24 @@ module UniqueJobs
     end
   end
 
-  # Readable, so that one can look for it by pattern.
+  # Readable, so that it can be searched by pattern.
   def self.digest_of(job)
     content = JSON.generate([job["class"], job["queue"], job["args"]])
     "unique:#{job['class']}:#{Digest::SHA256.hexdigest(content)[0, 32]}"
   end
 
-  # What one job has to do with its digests.
+  # The digests of one job, and what the job does with them.
   class Lock
     TYPES = %w[until_executing until_executed until_expired while_executing
                until_and_while_executing].freeze
-    # Longer than a job waits in the queue and runs; until_expired says how long it means.
+    # Longer than a job waits in the queue and runs; until_expired sets its own duration.
     TTL_MS = 3_600_000
-    # The server keeps 4096 bytes of metadata in all.
+    # The server stores at most 4096 bytes of metadata.
     ARGUMENT_BYTES_MAX = 2000
 
     attr_reader :job, :type, :digest
 
-    # Nil if the job is not a unique one.
+    # Nil if the job is not unique.
     def self.of(job) = job["unique"] && new(job)
 
     def initialize(job)
@@ -64,7 +64,7 @@ module UniqueJobs
 
     def release = UniqueJobs.store.unlock(digest, jid, type: type)
 
-    # Runs the block alone; false, and no block, if it may not run now.
+    # Runs the block while holding the lock; returns false without calling it if the lock is denied.
     def run(&block)
       run_digest = type == "while_executing" ? digest : "#{digest}:run"
       UniqueJobs.store.hold(run_digest, jid, type: type, limit: limit, meta: meta,
@@ -84,7 +84,7 @@ module UniqueJobs
     end
   end
 
-  # Where jobs are pushed. One that comes from the schedule passes here again, and has its lock.
+  # Runs where jobs are pushed. A scheduled job passes here again, and already has its lock.
   class ClientMiddleware
     def call(_worker_class, job, _queue, _redis_pool)
       lock = Lock.of(job)
@@ -96,11 +96,11 @@ module UniqueJobs
 
     private
 
-    # It gave its lock up when it ran first, and is not to be lost when it comes back.
+    # The job released its lock when it first ran, and must not be dropped when it is retried.
     def retried_without_lock?(lock) = lock.ends_when_run_begins? && lock.job.key?("retry_count")
   end
 
-  # Where jobs run.
+  # Runs where jobs run.
   class ServerMiddleware
     def call(_worker, job, _queue, &block)
       lock = Lock.of(job)
@@ -115,12 +115,12 @@ module UniqueJobs
 
     private
 
-    # If the lease ended while the job was in the queue, another one may have the lock by now.
+    # If the lease ended while the job was in the queue, another job may have the lock by now.
     def run_and_release(lock)
       return unless lock.take || Conflicts.resolve(lock, :server)
 
       yield
-      # Not after a failure: the job comes back by a retry, and its death releases the lock.
+      # Not after a failure: the job is retried, and its death releases the lock.
       lock.release
     end
   end

@@ -1,4 +1,4 @@
-# Jobs that Sidekiq runs once: lock types, conflicts, limits, and what an operator sees and does.
+# Jobs that Sidekiq runs once: lock types, conflicts, limits, and the operator's commands.
 
 require "minitest/autorun"
 
@@ -13,7 +13,7 @@ FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
 UniqueJobs.store = FairlockStore.new(FAIRLOCK)
 UniqueJobs.install
 
-# What jobs do here is told to the test, and they go on when it says so.
+# Jobs report to the test what they do, and continue when the test lets them.
 module Run
   BEGUN = Queue.new
   GO_ON = Queue.new
@@ -101,7 +101,7 @@ class UniqueJobsTest < Minitest::Test
     UniqueJobs.digest_of("class" => worker.name, "queue" => "default", "args" => arguments)
   end
 
-  # The next job that begins, of those that Sidekiq runs meanwhile.
+  # The next job to begin, of those that Sidekiq runs meanwhile.
   def next_begun
     eventually("a job begins") do
       SidekiqThreads.enqueue_due
@@ -240,7 +240,7 @@ class UniqueJobsTest < Minitest::Test
       next_begun
       eventually("it will be tried again") { Sidekiq::RetrySet.new.size == 1 }
       assert_nil Failing.perform_async(1)
-      # At once, and not after the time that Sidekiq gives it.
+      # At once, instead of after Sidekiq's delay.
       Sidekiq::RetrySet.new.each(&:add_to_queue)
       eventually("it dies") { Sidekiq::DeadSet.new.size == 1 }
       wait_until_free(Failing, 1)
@@ -254,7 +254,7 @@ class UniqueJobsTest < Minitest::Test
     assert_equal [jid], UniqueJobs.store.find(lock.digest).holders.map(&:jid)
   end
 
-  # What limited it, and does not any more.
+  # Limitations on Redis that fairlock does not have.
 
   def test_waiting_jobs_run_in_the_order_in_which_they_began_to_wait
     digest = digest_of(WhileExecutingInTurn, 1)
@@ -285,7 +285,7 @@ class UniqueJobsTest < Minitest::Test
     end
     eventually("the first one's lease ends") { FAIRLOCK.call("LOCKED", "both", "a").zero? }
     assert UniqueJobs.store.lock("both", "c", ttl_ms: 60_000, **limits)
-    # There the second one has made the first one's time longer.
+    # On Redis the second job has extended the first one's time.
     refute on_redis.lock("both", "c", ttl_ms: 60_000, **limits)
     on_redis.close
   end
@@ -312,14 +312,14 @@ class UniqueJobsTest < Minitest::Test
     assert_equal "held\n", reader.gets
     Process.kill(:KILL, process)
     Process.wait(process)
-    # No reaper, and no time to live that would have to be over first.
+    # No reaper is needed, and no time to live has to pass first.
     assert UniqueJobs.store.hold(digest, "next", type: "while_executing", limit: 1, meta: {},
                                                  wait_ms: 20_000) { :ran }
     events = FAIRLOCK.call("HISTORY", digest).each_slice(2).to_h["events"]
     assert_includes events.map { |event| event.each_slice(2).to_h["event"] }, "disconnected"
   end
 
-  # What an operator sees and does.
+  # What an operator can see and do.
 
   def test_limit_and_metadata
     assert TwoAtATime.perform_async(1)

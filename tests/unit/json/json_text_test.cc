@@ -36,13 +36,13 @@ TEST(JsonText, ReplacesWhatIsNotUtf8) {
   const std::string four = R"("\ufffd\ufffd\ufffd\ufffd" lossy)";
   EXPECT_EQ(Json("\x80"), one);
   EXPECT_EQ(Json("\xff"), one);
-  EXPECT_EQ(Json("\xc3"), one);               // cut off
-  EXPECT_EQ(Json("\xc0\xaf"), two);           // longer than necessary
-  EXPECT_EQ(Json("\xe0\x9f\xbf"), three);     // the same
+  EXPECT_EQ(Json("\xc3"), one);               // truncated
+  EXPECT_EQ(Json("\xc0\xaf"), two);           // overlong
+  EXPECT_EQ(Json("\xe0\x9f\xbf"), three);     // overlong
   EXPECT_EQ(Json("\xed\xa0\x80"), three);     // a surrogate
-  EXPECT_EQ(Json("\xe2\x82"), two);           // cut off
-  EXPECT_EQ(Json("\xf0\x8f\xbf\xbf"), four);  // longer than necessary
-  EXPECT_EQ(Json("\xf4\x90\x80\x80"), four);  // above all characters
+  EXPECT_EQ(Json("\xe2\x82"), two);           // truncated
+  EXPECT_EQ(Json("\xf0\x8f\xbf\xbf"), four);  // overlong
+  EXPECT_EQ(Json("\xf4\x90\x80\x80"), four);  // beyond Unicode
   EXPECT_EQ(Json("caf\xe9 au lait"), R"("caf\ufffd au lait" lossy)");
   EXPECT_EQ(Json("\xe2\x82z"), R"("\ufffd\ufffdz" lossy)");
 }

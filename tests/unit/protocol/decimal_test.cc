@@ -12,7 +12,7 @@
 namespace fairlock::protocol {
 namespace {
 
-// What stands behind the digits may be written over, but no further than it says.
+// Bytes after the digits may be overwritten, but only as far as documented.
 void ExpectAsText(std::uint64_t number) {
   constexpr char kUntouched = '#';
   const std::string expected = std::to_string(number);

@@ -1,4 +1,4 @@
-// Bytes that are not requests, and what must be answered to them.
+// Bytes that are not requests, and the required errors.
 
 #pragma once
 
@@ -11,8 +11,8 @@ namespace fairlock::protocol {
 struct MalformedFrame {
   std::string name;
   std::string bytes;
-  // What the error line says behind "ERR Protocol error: "; then the connection closes. Empty: the
-  // bytes claim more than they bring, and the server waits for it without reserving anything.
+  // The error text after "ERR Protocol error: "; then the connection closes. Empty: the bytes claim
+  // more than they bring, and the server waits for it without reserving memory.
   std::string error;
   // Only for a connection that must authenticate first (kBeforeAuth).
   bool before_auth = false;
@@ -220,7 +220,7 @@ inline std::vector<MalformedFrame> UnfinishedFrames() {
   };
 }
 
-// Every frame without which a server cannot be said to survive strangers.
+// Frames that every server must survive.
 inline std::vector<MalformedFrame> MalformedFrames() {
   std::vector<MalformedFrame> all;
   for (const auto& part :

@@ -1,4 +1,4 @@
-// The abuse table: whatever is wrong, and however it is cut, no request comes out of it.
+// The abuse table: no wrong frame, however it is split, gives a request.
 
 #include "tests/unit/protocol/malformed_frames.h"
 
@@ -23,7 +23,7 @@ std::string ErrorLine(const MalformedFrame& frame) {
   return frame.error.empty() ? "" : "ERR Protocol error: " + frame.error;
 }
 
-// All cuts of a short frame; of a long one those near its ends and a sample between.
+// All cuts of a short frame; for a long one, those near its ends and a sample between.
 std::set<std::size_t> Cuts(const std::string& bytes) {
   constexpr std::size_t kEnds = 300;
   std::set<std::size_t> cuts;
@@ -71,8 +71,8 @@ TEST(MalformedFrames, GiveTheSameByteByByte) {
   }
 }
 
-// A frame that is wrong is refused before 64 KiB of it are held. (One whose arguments are too large
-// together is right until the last of them is announced.)
+// A wrong frame is refused before 64 KiB of it are stored. (A frame whose arguments are too large
+// together is valid until the last of them is announced.)
 TEST(MalformedFrames, AreRefusedWithin64KiB) {
   for (const MalformedFrame& frame : MalformedFrames()) {
     if (frame.error.empty() || frame.error == "too big request") continue;

@@ -12,17 +12,17 @@
 
 namespace fairlock::protocol {
 
-// All that a sequence of bytes gave.
+// The result of parsing a sequence of bytes.
 struct ParsedBytes {
   std::vector<std::vector<std::string>> requests = {};
   std::string error = {};            // the error line without '-', empty if there was none
-  std::size_t unfinished_bytes = 0;  // of the request that was not complete; 0 after an error
+  std::size_t unfinished_bytes = 0;  // of the incomplete request; 0 after an error
 
   friend bool operator==(const ParsedBytes&, const ParsedBytes&) = default;
 };
 
-// Each call of the parser sees a copy of exactly the bytes there are: bytes move between calls, and
-// a sanitizer notices a look beyond the end.
+// Each call of the parser gets a copy of exactly the available bytes: bytes move between calls, and
+// a sanitizer detects reads beyond the end.
 class PieceFeeder {
  public:
   explicit PieceFeeder(const RequestLimits& limits = kDefaultLimits) : limits_(limits) {}
@@ -66,7 +66,7 @@ inline ParsedBytes ParseWhole(std::string_view bytes,
   return feeder.parsed();
 }
 
-// In two pieces, cut before the byte at `cut`.
+// In two pieces, split before the byte at `cut`.
 inline ParsedBytes ParseCut(std::string_view bytes, std::size_t cut,
                             const RequestLimits& limits = kDefaultLimits) {
   PieceFeeder feeder(limits);
@@ -75,7 +75,7 @@ inline ParsedBytes ParseCut(std::string_view bytes, std::size_t cut,
   return feeder.parsed();
 }
 
-// Every piece has that many bytes, but the last.
+// All pieces except the last have that many bytes.
 inline ParsedBytes ParseInPieces(std::string_view bytes, std::size_t piece_bytes,
                                  const RequestLimits& limits = kDefaultLimits) {
   PieceFeeder feeder(limits);

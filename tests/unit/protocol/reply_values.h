@@ -1,4 +1,4 @@
-// Replies, short to write down.
+// Short notation for replies.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the writers write is what the parsers read.
+// The parsers read what the writers write.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace fairlock::protocol {
 namespace {
 
-// Writes a random tree and keeps what must be read again.
+// Writes a random tree and records the expected result of reading it.
 class RandomReply {
  public:
   explicit RandomReply(RespVersion version) : version_(version), writer_(bytes_, version) {}

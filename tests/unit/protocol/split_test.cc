@@ -1,4 +1,4 @@
-// However the bytes of a connection are cut, the same requests come out.
+// However the bytes of a connection are split, the same requests result.
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ class RandomBytes {
  public:
   std::size_t Below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
 
-  // Bytes of which many mean something to a parser.
+  // Random bytes, many of which have a meaning for the parser.
   std::string Draw(std::size_t size) {
     constexpr std::string_view kMeaningful = "*$\r\n\r\n\r\n0123456789-+\"'\\ x:GET/";
     std::string bytes;
@@ -87,7 +87,7 @@ class RandomBytes {
     return bytes;
   }
 
-  // Some bytes replaced, removed, doubled or put in.
+  // Replaces, removes, duplicates or inserts some bytes.
   std::string Mutate(std::string bytes) {
     for (std::size_t changes = 1 + Below(4); changes != 0 && !bytes.empty(); --changes) {
       const std::size_t at = Below(bytes.size());
@@ -123,7 +123,7 @@ class RandomBytes {
   std::mt19937_64 random_{kSeed};
 };
 
-// Small enough that random bytes meet them.
+// Small enough that random bytes reach them.
 constexpr RequestLimits kSmallLimits{
     .arguments_max = 5, .argument_bytes_max = 30, .request_bytes_max = 90, .inline_bytes_max = 50};
 
@@ -171,7 +171,7 @@ TEST(Split, MutatedMalformedFramesGiveTheSameHoweverCut) {
   }
 }
 
-// Nothing but the arguments that were written, whatever bytes they hold.
+// Exactly the written arguments come back, whatever bytes they contain.
 TEST(Split, RandomArgumentsComeBackHoweverCut) {
   RandomBytes random;
   for (int round = 0; round < 5'000; ++round) {

@@ -1,16 +1,16 @@
-// A pipeline step: jobs of one mutex run alone, or n at a time, by fairlock. Denied, a job is
-// cancelled and told by whom, or waits in line.
+// A pipeline step with fairlock: jobs of one mutex run alone, or `limit` at a time. A denied job is
+// cancelled with the holder's name, or waits in the queue.
 
 import { Cancelled } from "./pipeline.js";
 
-// A connection that waits for a lock does nothing else meanwhile, and a lock with SESSION lives as
-// long as its connection. So each job with a mutex has one of its own while it runs; the next one
-// gets it then.
+// A connection that waits for a lock can do nothing else meanwhile, and a lock with SESSION ends
+// with its connection. Each job with a mutex therefore has its own connection while it runs;
+// afterwards the next job reuses it.
 export class Connections {
   #idle = [];
   #all = new Set();
 
-  // `connect` makes an ioredis client.
+  // `connect` creates an ioredis client.
   constructor(connect) {
     this.connect = connect;
   }
@@ -35,8 +35,8 @@ export class Connections {
   }
 }
 
-// A job may say in its data: `mutex`, its name; `waitMs`, how long it stands in line for it;
-// `limit`, how many may have it at once, which an operator can override by LIMIT SET.
+// A job's data may have: `mutex`, the name of its mutex; `waitMs`, how long it waits in the queue;
+// `limit`, how many jobs may hold the mutex at once, which LIMIT SET can override.
 export function fairMutex(connections, { prefix = "jobs:mutex:" } = {}) {
   return async (job, next) => {
     const { mutex, waitMs, limit } = job.data;
@@ -57,7 +57,7 @@ export function fairMutex(connections, { prefix = "jobs:mutex:" } = {}) {
   };
 }
 
-// One execution: what was stalled and runs again elsewhere is another one.
+// One execution: if a stalled job runs again elsewhere, that is a different owner.
 function ownerOf(job) {
   return `${job.id}:${job.token}`;
 }

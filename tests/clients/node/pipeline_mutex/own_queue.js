@@ -1,4 +1,4 @@
-// For tests: a queue of BullMQ on the redis-server, and jobs that end when the test says so.
+// For tests: a BullMQ queue on the redis-server, whose jobs end when the test lets them.
 
 import { Queue, QueueEvents, Worker } from "bullmq";
 import Redis from "ioredis";
@@ -7,7 +7,7 @@ import { pipeline } from "./pipeline.js";
 
 const LIMIT_MS = 20_000;
 
-// The first true value of `ask`, which is asked again and again.
+// Calls `ask` repeatedly until it returns a true value, and returns that value.
 export async function eventually(what, ask) {
   const giveUp = Date.now() + LIMIT_MS;
   for (;;) {
@@ -21,7 +21,7 @@ export async function eventually(what, ask) {
 export class OwnQueue {
   static #count = 0;
 
-  // The names of jobs that have begun and of those that have ended, in their order.
+  // The names of the jobs that have begun and that have ended, in order.
   begun = [];
   ended = [];
   #doors = new Map();
@@ -38,17 +38,17 @@ export class OwnQueue {
     this.worker.on("error", (error) => console.error(error));
   }
 
-  // Resolves when it is in the queue.
+  // Resolves when the job is in the queue.
   add(name, data = {}) {
     return this.queue.add(name, data, { attempts: 3 });
   }
 
-  // Lets that job go on, now or when it gets there.
+  // Lets the job finish, now or when it begins.
   finish(name, result = "done") {
     this.#door(name).open(result);
   }
 
-  // How it ended: "completed" or "failed", with its log.
+  // The outcome of the job: "completed" or "failed", with its log.
   async end(job) {
     const state = await eventually(`${job.name} ends`, async () => {
       const now = await job.getState();

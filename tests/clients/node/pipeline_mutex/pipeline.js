@@ -1,11 +1,11 @@
-// Steps around a job, and the end of a job that must not run.
+// Runs steps around a job, and can cancel a job before it runs.
 
 import { UnrecoverableError } from "bullmq";
 
-// The job is over: it is not tried again, and its log says why.
+// Ends the job without a retry; its log has the reason.
 export class Cancelled extends UnrecoverableError {}
 
-// A processor for BullMQ. Each step is called with the job and with what runs the rest.
+// Makes a BullMQ processor. Each step gets the job and a function that runs the rest.
 export function pipeline(steps, perform) {
   return async (job) => {
     const run = (index) =>

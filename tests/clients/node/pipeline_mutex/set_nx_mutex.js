@@ -1,4 +1,4 @@
-// A pipeline step: jobs of one mutex run alone, by SET NX on Redis. Denied, a job is cancelled.
+// A pipeline step with SET NX on Redis: jobs of one mutex run alone. A denied job is cancelled.
 
 import { randomUUID } from "node:crypto";
 

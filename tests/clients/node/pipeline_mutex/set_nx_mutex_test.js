@@ -1,4 +1,5 @@
-// Jobs of one mutex by SET NX, as a step of BullMQ's pipeline, as it is, on Redis and on fairlock.
+// Jobs of one mutex with SET NX, as a step of BullMQ's pipeline, unmodified, on Redis and on
+// fairlock.
 
 import assert from "node:assert/strict";
 import test from "node:test";

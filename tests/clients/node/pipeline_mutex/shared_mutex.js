@@ -1,5 +1,5 @@
 // The pipeline step for clients that share one connection among all jobs, as most .NET clients do:
-// who must wait blocks nobody, and hears on a channel that its turn has come.
+// a waiting job blocks no other, and a message on a channel announces its turn.
 
 import { randomUUID } from "node:crypto";
 
@@ -7,10 +7,11 @@ import { Cancelled } from "./pipeline.js";
 
 export class SharedLocks {
   #channel = `jobs:${randomUUID()}`;
-  // What became of a request, by key and owner; asked for before it is known.
+  // Promises of outcomes by key and owner, created before the outcome is known.
   #heard = new Map();
 
-  // `commands` and `subscriber` are two ioredis clients: in RESP2 a subscribed one can not LOCK.
+  // `commands` and `subscriber` are two ioredis clients: in RESP2 a subscribed client cannot use
+  // LOCK.
   constructor(commands, subscriber) {
     this.commands = commands;
     this.subscriber = subscriber;
@@ -25,7 +26,7 @@ export class SharedLocks {
     return this;
   }
 
-  // The token, or null when the time was over. With SESSION the lock ends when the channel has lost
+  // Returns the token, or null after a time-out. With SESSION the lock ends when the channel loses
   // its subscriber, which is this process.
   async lock(key, owner, waitMs) {
     const outcome = new Promise((resolve) => this.#heard.set(idOf(key, owner), resolve));

@@ -1,4 +1,4 @@
-// Jobs that wait for their mutex on one connection that they all share.
+// Jobs that wait for their mutex on one shared connection.
 
 import assert from "node:assert/strict";
 import test from "node:test";

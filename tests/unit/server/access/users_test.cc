@@ -1,4 +1,4 @@
-// Rules of users, ACL files, right and hostile, and who may do what by them.
+// Rules of users, ACL files, valid and hostile, and the permissions that they give.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ const Vocabulary& Words() {
   return vocabulary;
 }
 
-// The user that these rules make; a rule that is wrong fails the test.
+// The user that these rules create; a wrong rule fails the test.
 User Make(std::initializer_list<std::string_view> rules) {
   User user{.name = "u"};
   for (const std::string_view rule : rules) EXPECT_EQ(ApplyRule(rule, Words(), user), "");
@@ -38,7 +38,7 @@ std::string ErrorOf(std::string_view rule) {
   return ApplyRule(rule, Words(), user);
 }
 
-// The names of what the user may do.
+// The names of the commands that the user may run.
 std::vector<std::string> CommandsOf(const User& user) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < Words().commands().size(); ++i) {

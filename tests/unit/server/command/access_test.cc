@@ -1,4 +1,4 @@
-// Logging in, and what follows from permissions and from their change.
+// Logging in, and the effects of permissions and of their changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST_F(AccessTest, RequestsBeforeALogInAreSmall) {
   EXPECT_THAT(client.SendBytes("*1\r\n$60000\r\n"), StartsWith("-ERR Protocol error"));
   EXPECT_TRUE(client.is_closed());
   TestClient& other = server_.Connect();
-  // What stands behind the log-in is read by the limits of who has logged in.
+  // Requests after the log-in are parsed under the limits of the new user.
   const std::string large(60'000, 'x');
   EXPECT_EQ(other.SendBytes("AUTH root root\r\n*2\r\n$4\r\nECHO\r\n$60000\r\n" + large + "\r\n"),
             "+OK\r\n$60000\r\n" + large + "\r\n");
@@ -97,7 +97,7 @@ TEST_F(AccessTest, ASlowHashIsComparedOnceAndNotByTheLoop) {
   server_.CheckPasswords();
   EXPECT_EQ(second.Hear(), kWrongPass);
   EXPECT_EQ(second.Say("ACL WHOAMI"), "\"slow\"");
-  // What was known is forgotten with the users.
+  // Recognised passwords are forgotten with their users.
   SetUsers("user slow on " + access::MakeSlowHash("other") + " ~* +@all");
   EXPECT_EQ(server_.Connect().Say("AUTH slow pw"), "");
   server_.CheckPasswords();
@@ -148,7 +148,7 @@ TEST_F(AccessTest, FailuresOfAnAddressAreLimited) {
     EXPECT_EQ(client.Hear(), kWrongPass);
   };
   fail();
-  // What is being compared counts as well.
+  // A log-in in progress counts as well.
   server_.Connect("10.0.0.1:2").Say("AUTH slow a");
   server_.Connect("10.0.0.1:3").Say("AUTH slow pw");
   EXPECT_THAT(client.Say("AUTH root root"), StartsWith("-ERR too many log-ins from this address"));
@@ -378,7 +378,7 @@ TEST_F(AccessTest, ReviewGrantsNothingToWhoComesNextInTheReview) {
   TestClient& holder = As("root");
   TestClient& a = As("a");
   TestClient& b = As("b");
-  // `a` waits for both, so nobody who comes behind it on k2 gets that.
+  // `a` waits for both keys, so requests behind it on k2 are not granted.
   holder.Say("LOCK k1 holder");
   EXPECT_EQ(a.Say("MLOCK 2 k1 k2 a WAIT 100s"), "");
   EXPECT_EQ(b.Say("LOCK k2 b WAIT 100s"), "");
@@ -413,7 +413,7 @@ TEST_F(AccessTest, AWaitForAKeyEndsToo) {
   EXPECT_EQ(a.Say("PING"), "PONG");
 }
 
-// What is overdue counts as past: then it had its permission.
+// A grant that was due before the change counts as made before it, with permission.
 TEST_F(AccessTest, WhatWasDueBeforeTheChangeIsGranted) {
   SetUsers("user a on >a ~* +@all");
   TestClient& holder = As("root");
@@ -468,7 +468,8 @@ TEST_F(AccessTest, ACertificateMayNameAUser) {
   EXPECT_EQ(client.Say("PING"), "PONG");
 }
 
-// Whoever could hide NOTIFY behind a value, or a value behind NOTIFY, would wait on any channel.
+// If NOTIFY could be hidden behind a value, or a value behind NOTIFY, a user could wait on any
+// channel.
 TEST(AccessRows, NotifyIsFoundBesideEveryOptionOfTheTable) {
   const CommandTable table = WholeLanguage();
   const std::regex option("\\b([A-Z]+)( [a-z]+| FOREVER)?");

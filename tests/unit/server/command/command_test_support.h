@@ -1,4 +1,4 @@
-// A server in virtual time without sockets: what unit tests and scenarios talk to.
+// A server in virtual time without sockets, for unit tests and scenarios.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace fairlock::command {
 
-// Everything a command can learn from it is a member to set or to look at.
+// Everything that commands can read from it is a member to set or to check.
 class FakeEnvironment final : public Clock,
                               public ResourceMeter,
                               public Settings,
@@ -26,7 +26,7 @@ class FakeEnvironment final : public Clock,
                               public Persistence,
                               public UserDirectory {
  public:
-  // As the server is given it.
+  // The environment as a server receives it.
   Environment Given();
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
@@ -42,7 +42,7 @@ class FakeEnvironment final : public Clock,
   PersistenceReport Report() const override { return {}; }
   std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) override;
   std::string ReloadUsers() override { return "there is no ACL file"; }
-  // Kept until a test has them compared.
+  // Stored until a test runs the comparison.
   bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) override;
   void LogFailedLogIn(std::string_view address, std::string_view user) override;
   std::uint64_t MemoryInUse(bool asks_anew) override;
@@ -64,23 +64,23 @@ class FakeEnvironment final : public Clock,
   std::vector<Setting> settings{{"default_lease", "30s"}, {"maxclients", "10000"}};
   bool is_shutdown_requested = false;
   std::vector<std::string> warnings;
-  std::string script_log;  // a line each: the level as a number, the text
+  std::string script_log;  // one line each: the level as a number, the text
   std::vector<std::pair<std::uint64_t, PasswordQuestion>> password_checks;
   std::size_t password_checks_max = 1000;
   std::vector<std::string> failed_log_ins;  // "ADDRESS USER"
   std::uint64_t memory_in_use = 0;
-  std::uint64_t memory_per_look = 0;  // more with each look
+  std::uint64_t memory_per_look = 0;  // added at each look
   std::uint64_t ticks_per_look = 0;   // nanoseconds
   mutable int ticks_looks = 0;
   int memory_looks = 0;
-  int memory_asked = 0;                       // looks that asked anew
+  int memory_asked = 0;                       // how often the allocator was asked
   std::vector<std::string> memory_notes;      // "short USED MAX" or "room USED MAX"
   std::vector<std::string> closed_newcomers;  // "slow ADDRESS" or "too many ADDRESS"
 };
 
 class TestServer;
 
-// One connection. What it is told is executed at once, at the server's time.
+// One connection. Its requests are executed at once, at the server's time.
 class TestClient final : private Transport {
  public:
   TestClient(TestServer& server, const std::string& peer);
@@ -88,25 +88,25 @@ class TestClient final : private Transport {
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
-  // Sends the words of the line, split as inline commands are, and gives what came back as text:
+  // Sends the words of the line, split like inline commands, and returns the replies as text:
   //   OK   7   nil   "worker-1"   -ERR ...   [1 "a" nil]   {"proto" 3}   1.5   true
-  // A push begins with '>'. Several replies stand on a line each; empty: there is none yet.
+  // A push begins with '>'. Several replies are on separate lines; empty: there is none yet.
   std::string Say(std::string_view line);
   std::string Say(std::initializer_list<std::string_view> words);
-  // The same as bytes.
+  // As Say, but returns the bytes.
   std::string Send(std::string_view line);
   std::string SendBytes(std::string_view bytes);
-  // Bytes arrive and are executed; who waits for that, and what comes back, is not looked at yet.
+  // Receives and executes bytes, without looking yet at replies and at other clients' waits.
   void Receive(std::string_view bytes);
 
-  // What came since it was last asked or told something.
+  // What has arrived since the last call of Say, Send or Hear.
   std::string Hear();
   std::string HearBytes();
 
-  // Messages that would make what it has not heard longer than this close it.
+  // A message that would make the unread output longer than this closes the connection.
   void LimitOutput(std::size_t bytes) { output_bytes_max_ = bytes; }
 
-  // The peer hangs up.
+  // The peer disconnects.
   void Close();
   bool is_closed() const { return is_closed_; }
   std::uint64_t id() const { return id_; }
@@ -115,10 +115,11 @@ class TestClient final : private Transport {
  private:
   friend class TestServer;
 
-  // What was sent behind a wait is executed after the step that ended the wait, not within it.
+  // Requests sent after a waiting one are executed after the step that ended the wait, not within
+  // it.
   void NoticeOutput() override { is_ready_ = true; }
   bool AdmitOutput(std::size_t bytes) override;
-  // As with a socket: at the end of the turn.
+  // As with a socket, closes at the end of the turn.
   void CloseNow() override { is_killed_ = true; }
   void Execute();
 
@@ -142,25 +143,25 @@ class TestServer {
   TestClient& Connect();
   TestClient& Connect(const std::string& peer);
 
-  // Time passes; what becomes due on the way happens at its time.
+  // Advances time; what becomes due meanwhile happens at its time.
   void AdvanceBy(engine::DurationMs duration_ms);
 
-  // The clock alone goes on, as between two turns: what is overdue is not yet looked at.
+  // Advances only the clock, as between two turns: what is overdue is not yet handled.
   void SkipTo(engine::TimeMs now);
 
   engine::TimeMs now() const { return now_; }
   ServerParts& parts() { return parts_; }
   FakeEnvironment& environment() { return environment_; }
-  // The users of that ACL file are in force from now on. REQUIRES: it is right.
+  // Puts the users of that ACL file in force. REQUIRES: the file is valid.
   void SetUsers(std::string_view acl_text);
-  // Compares all passwords that wait for it.
+  // Runs all pending password comparisons.
   void CheckPasswords();
 
-  // Lets those go on whose wait is over. Clients call it behind each request.
+  // Continues the clients whose wait has ended. Clients call it after each request.
   void ExecuteReady();
 
-  // All clients hang up, holds without expiry are broken, and time passes until nothing runs any
-  // more. Empty: nothing is left; else what is.
+  // All clients disconnect, holds without expiry are broken, and time advances until nothing is
+  // pending. Returns an empty text if nothing is left, otherwise what is.
   std::string EndEverything();
 
  private:

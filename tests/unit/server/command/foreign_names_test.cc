@@ -1,5 +1,5 @@
-// What replies show of locks that the patterns of a user forbid: nothing. Each command of the
-// table, with each of its options, is asked beside two sets of locks of others, which differ in
+// Replies reveal nothing about locks that the patterns of a user forbid. Each command of the table
+// is called with each of its options beside two different sets of others' locks, which differ in
 // their names or in their number; the replies must be the same, byte by byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 constexpr std::string_view kUsers =
     "user root on >root ~* +@all\nuser u on >u ~mine:* &mine* owner:me-* +@all";
 
-// In names, owners, labels and so on of others.
+// The variable part of others' names, owners, labels and so on.
 struct Others {
   std::string word;
   std::string address;
@@ -39,7 +39,7 @@ class World {
     Align();
   }
 
-  // What the user `u` is answered, and what it hears because of that.
+  // The replies to the user `u`, and the messages that the request causes for it.
   std::string Ask(const Words& request, std::string_view version) {
     TestClient& client = server_.Connect("10.0.0.1:1");
     client.Say("HELLO " + std::string(version) + " AUTH u u");
@@ -50,7 +50,7 @@ class World {
   }
 
  private:
-  // Token and number of the next connection are the same in all worlds.
+  // The token and the number of the next connection are the same in all worlds.
   static constexpr engine::Token kTokens = 60;
   static constexpr std::uint64_t kConnections = 60;
 
@@ -63,8 +63,8 @@ class World {
     return client;
   }
 
-  // Of one key the user may know: a holder, a queue, and what happened. A second key could come
-  // before or after it, as the hashes of others make the table grow.
+  // One key that the user may know: a holder, a queue, and a history. A second key could come
+  // before or after it, because others' locks make the table grow.
   void ShareKeys() {
     TestClient& friendly = server_.Connect("10.0.0.2:1");
     friendly.Say("AUTH root root");
@@ -72,7 +72,7 @@ class World {
     TestClient& second = server_.Connect("10.0.0.3:1");
     second.Say("AUTH root root");
     second.Say("LOCK mine:1 second WAIT 100s");
-    // me-1 -> friend -> somebody else -> me-1, which LOCK mine:1 me-1 WAIT closes.
+    // me-1 -> friend -> another owner -> me-1, a circle that LOCK mine:1 me-1 WAIT closes.
     Root().Say("LOCK " + Named(":a") + " " + Named("-owner") + " PX 100000");
     Root().Say("LOCK " + Named(":b") + " me-1 PX 100000");
     Root().Say("LOCK " + Named(":a") + " friend WAIT 100s");
@@ -133,7 +133,7 @@ std::string ValueOf(const SyntaxNode& node) {
 
 void AppendNode(const SyntaxNode& node, Words& words);
 
-// `option`: the one of the optional parts that stands there too.
+// `option`: the optional part to include.
 void AppendParts(const Syntax& syntax, const SyntaxNode* option, Words& words) {
   for (const SyntaxNode& node : syntax) {
     if (!node.is_optional || &node == option) AppendNode(node, words);
@@ -157,7 +157,7 @@ void AppendNode(const SyntaxNode& node, Words& words) {
   }
 }
 
-// A command with what it must be given, and with each of its options.
+// A command with its required arguments, and with each of its options.
 void AppendRequests(const CommandSpec& spec, std::vector<Words>& requests) {
   const Syntax syntax = ParseSyntax(spec.syntax).value();
   std::vector<const SyntaxNode*> options = {nullptr};
@@ -197,13 +197,13 @@ std::vector<Words> AllRequests() {
 
 std::string TextOf(const Words& words) { return testing::PrintToString(words); }
 
-// Of a walk that looks at a part of all locks: its cursor moves by what was looked at.
+// Whether the request walks over a part of all locks: its cursor depends on the locks examined.
 bool IsPage(const Words& request) {
   const bool is_walk = request.front() == "SCAN" || request.front() == "LOCKS";
   return is_walk && std::ranges::find(request, "1000") == request.end();
 }
 
-// Totals without a name, which monitoring asks for.
+// Totals without names, which monitoring requests.
 bool IsTotal(const Words& request) {
   return request.front() == "INFO" || TextOf(request).find("NUMPAT") != std::string::npos;
 }
@@ -222,7 +222,7 @@ TEST(ForeignNames, NoReplyShowsThem) {
       EXPECT_EQ(reply, World(renamed).Ask(request, "2")) << TextOf(request);
     }
   }
-  // Most requests are ones that the user may make.
+  // The user may make most of these requests.
   EXPECT_GT(answered, 3 * refused);
 }
 
@@ -281,7 +281,7 @@ TEST_F(NamedInReplies, InfoListsOverridesOnlyToWhoMayReadAllKeys) {
                                                         testing::Not(testing::HasSubstr("other"))));
 }
 
-// What the worlds hold is there to be seen: a user of all keys is shown it.
+// The worlds contain the locks: a user of all keys sees them.
 TEST(ForeignNames, WhoMayReadAllKeysIsShownThem) {
   TestServer server;
   server.SetUsers(kUsers);

@@ -1,4 +1,4 @@
-// What goes on, and what does not, while more memory is in use than max_memory.
+// Which requests are served, and which are refused, while more than max_memory is in use.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ class MemoryTest : public testing::Test {
  protected:
   MemoryTest() { server_.parts().availability.BoundMemory(kMax, server_.now()); }
 
-  // From the next request on.
+  // Takes effect at the next request.
   void Use(std::uint64_t bytes) { server_.environment().memory_in_use = bytes; }
   void Refuses(std::string_view request) {
     EXPECT_THAT(client_.Say(request), StartsWith("-OOM ")) << request;
@@ -77,7 +77,7 @@ TEST_F(MemoryTest, WhatIsThereGoesOn) {
   TestClient& idle = server_.Connect();
   EXPECT_EQ(idle.Say("LOCK k c KEEP 10s"), "nil");
   Use(kMax + 1);
-  // An owner that holds is answered, and one that has a place goes on from it.
+  // A holder is answered, and an owner with a place continues from it.
   EXPECT_EQ(client_.Say("LOCK k a"), "1");
   EXPECT_EQ(client_.Say("MLOCK 2 m1 m2 a"), "3");
   EXPECT_EQ(idle.Say("LOCK k c WAIT 10s"), "");
@@ -132,7 +132,7 @@ TEST_F(MemoryTest, ATransactionReleasesButCollectsLittle) {
   EXPECT_THAT(client_.Say("EXEC"), StartsWith("-EXECABORT"));
 }
 
-// As Redis does: none of a transaction is executed, if one of it cannot be.
+// As in Redis, no command of a transaction is executed if one of them cannot be.
 TEST_F(MemoryTest, WhatTakesALockIsRefusedWhenItIsQueued) {
   client_.Say("SET k v PX 5000");
   for (const char* request :
@@ -180,7 +180,7 @@ TEST_F(MemoryTest, AScriptReleasesAndTakesNothing) {
 }
 
 TEST_F(MemoryTest, ItIsLookedAtWithinAScriptToo) {
-  // As if what is asked for took it all.
+  // As if the request needed all of it.
   server_.environment().memory_per_look = 600;
   EXPECT_THAT(client_.Say({"EVAL", "return redis.call('LOCK', 'k1', 'a')", "0"}),
               StartsWith("-OOM "));

@@ -1,4 +1,4 @@
-// What the patterns of subscribers, and globs in requests, may cost.
+// Limits on the cost of subscribers' patterns and of globs in requests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,8 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Compared with a key of the most letters "a" it costs as much as one glob can.
+// When it is compared with a key of as many letters "a" as possible, it costs as much as any glob
+// can.
 std::string CostlyGlob(std::string_view begin) {
   return std::string(begin) + "*?" + std::string(500, 'a') + "b*";
 }
@@ -50,7 +51,7 @@ TEST(PatternList, FindsWhatAMatchOfEachPatternFinds) {
     const std::vector<Channel> patterns = ChannelsOf(globs);
     PatternList list;
     for (const Channel& pattern : patterns) list.Add(pattern);
-    // Some go again.
+    // Removes some of them again.
     const std::size_t gone = random() % patterns.size();
     for (std::size_t i = 0; i < gone; ++i) list.Remove(patterns[i]);
     const std::string text = text_of("ab", 8);
@@ -92,7 +93,7 @@ TEST(PatternList, PatternsForOtherKeysCostNothing) {
 
 class PatternsTest : public testing::Test {
  protected:
-  // Until one is refused; returns how many were not, and the refusal.
+  // Subscribes until one is refused; returns how many were accepted, and the refusal.
   std::pair<int, std::string> SubscribeToMany(TestClient& client, auto glob_of) {
     for (int i = 0;; ++i) {
       const std::string reply = client.Say({"PSUBSCRIBE", glob_of(i)});
@@ -139,7 +140,7 @@ TEST_F(PatternsTest, TheBytesOfAConnectionsPatternsAreBounded) {
   EXPECT_EQ(count, 521);  // 512 KiB of 1006 bytes each
   EXPECT_EQ(refusal,
             "-FULL the patterns of one connection must have at most 524288 bytes together");
-  // What is there already is not one more, and what ends makes room.
+  // An existing pattern is not counted twice, and a removed one makes room.
   EXPECT_THAT(client.Say({"PSUBSCRIBE", glob_of(0)}), StartsWith(">"));
   client.Say({"PUNSUBSCRIBE", glob_of(0)});
   EXPECT_THAT(client.Say({"PSUBSCRIBE", glob_of(count)}), StartsWith(">"));
@@ -218,7 +219,7 @@ TEST_F(PatternsTest, OverridesOfLimitMayNotCostEachRequestMuch) {
   EXPECT_LT(count, 100);
   EXPECT_THAT(reply, StartsWith("-FULL the patterns of all overrides"));
   EXPECT_EQ(other_.Say("LIMIT SET order:* 3"), "OK");
-  // One that is there may change.
+  // An existing one may be changed.
   EXPECT_EQ(other_.Say({"LIMIT", "SET", glob_of(0), "4"}), "OK");
 }
 
@@ -229,7 +230,7 @@ class WalksTest : public PatternsTest {
       other_.Say({"LOCK", std::string(1000, 'a') + std::to_string(i), "o"});
     }
   }
-  // The most that one of these requests matches.
+  // The most matching that one of these requests does.
   std::uint64_t MatchedAtMost(std::initializer_list<std::string_view> words) {
     const std::uint64_t before = server_.parts().matching.total();
     reply_ = other_.Say(words);
@@ -237,7 +238,7 @@ class WalksTest : public PatternsTest {
   }
 
   static constexpr int kKeys = 150;
-  // The locks of one group of the table, and one that is matched when all else is spent.
+  // The locks of one group of the table, and one that is matched when the budget is spent.
   static constexpr std::uint64_t kBeyond = 40 * 270'000;
 
   const std::string glob_ = CostlyGlob("");
@@ -274,7 +275,7 @@ TEST_F(WalksTest, ShareABoundInATransaction) {
   EXPECT_LE(MatchedAtMost({"EXEC"}),
             MatchingMeter::kTransactionWorkMax + GlobWalk::kPageWorkMax + kBeyond);
   EXPECT_THAT(reply_, HasSubstr("-ERR the commands of this transaction match too many names"));
-  // Behind it they go on.
+  // After it, walks work again.
   EXPECT_THAT(other_.Say("KEYS *0"), StartsWith("["));
 }
 

@@ -1,5 +1,5 @@
 // Every command, in every way in which it can be called, by users with different permissions: all
-// ways must agree with what the table of commands says, and with ACL DRYRUN.
+// ways must agree with the command table, and with ACL DRYRUN.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// A request, and what it names.
+// A request, and the names in it.
 struct Asked {
   const CommandSpec* spec = nullptr;
   Words words = {};
@@ -33,7 +33,7 @@ struct Asked {
 
 struct Person {
   std::string_view name;
-  std::string_view rules;  // empty: it is not in the file, and does not log in
+  std::string_view rules;  // empty: the user is not in the file, and does not log in
   std::function<bool(const CommandSpec&, bool is_set_new)> may_run;
   std::string_view keys = "*";
   std::string_view owners = "*";
@@ -47,7 +47,7 @@ bool IsIn(const CommandSpec& spec, std::string_view category) {
 
 bool MayAll(const CommandSpec&, bool) { return true; }
 
-// Everybody may call by EVAL and within MULTI, or there would be nothing to compare.
+// All users may call EVAL and MULTI; otherwise there would be nothing to compare.
 bool IsWay(const CommandSpec& spec) { return spec.name == "EVAL" || IsIn(spec, "transaction"); }
 
 constexpr std::string_view kWays = " +eval +@transaction";
@@ -79,7 +79,7 @@ const std::vector<Person>& People() {
 constexpr auto kOfAllKeys = std::to_array<std::string_view>(
     {"FLUSHDB", "FLUSHALL", "LIMIT|SET", "LIMIT|DEL", "LIMIT|LIST", "MONITOR", "CLIENT|LIST",
      "CLIENT|KILL", "CLIENT|UNBLOCK", "STATS", "DBSIZE", "BACKUP", "SHUTDOWN"});
-// They make the name of the owner themselves.
+// Commands that compute the name of the owner.
 constexpr auto kNameAnyOwner =
     std::to_array<std::string_view>({"INCR", "DECR", "INCRBY", "DECRBY"});
 
@@ -88,8 +88,8 @@ bool IsOneOf(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What a request of a command names is seen by the words of its syntax, not by the positions in
-// which the server looks.
+// The names in a request are determined by the words of its syntax, not by the positions that the
+// server uses.
 void AppendArgument(std::string_view name, std::size_t variant, Asked& asked) {
   const bool is_allowed = variant % 2 == 0;
   if (name == "key") {
@@ -97,7 +97,7 @@ void AppendArgument(std::string_view name, std::size_t variant, Asked& asked) {
     asked.keys.push_back(asked.words.back());
   } else if (name == "owner" || name == "new-owner" || name == "value") {
     asked.words.emplace_back(variant / 2 % 2 == 0 ? "me-1" : "you-1");
-    // To ask about an owner is not to act as one.
+    // Asking about an owner is not acting as that owner.
     if ((asked.spec->flags & kWrite) != 0) asked.owners.push_back(asked.words.back());
   } else if (name == "channel" || name == "shardchannel") {
     asked.words.emplace_back(is_allowed ? "c" : "d");
@@ -213,16 +213,16 @@ std::vector<Asked> AllRequests(const CommandTable& table) {
 
 bool MatchAll(std::string_view glob, const Words& names) {
   return std::ranges::all_of(names, [&](const std::string& name) {
-    // All keys, or any owner, are more than what a glob of some matches.
+    // All keys, or any owner, are more than a glob can match.
     return glob == "*" || (name != "*" && MatchesGlob(glob, name));
   });
 }
 
 bool IsExpected(const Person& person, const Asked& asked) {
-  // HELLO without AUTH does not let anybody in.
+  // HELLO without AUTH does not log in.
   if (person.rules.empty() && asked.spec->name == "HELLO") return false;
   if ((asked.spec->flags & kNoAuth) != 0) return true;
-  // A glob of channels is allowed only as it stands.
+  // A glob of channels is allowed only if the same glob is among the rules.
   const bool hears =
       asked.spec->name == "PSUBSCRIBE"
           ? person.channels == "*" || asked.channels == Words{std::string(person.channels)}
@@ -238,7 +238,7 @@ std::string Bytes(const Words& words) {
   return request;
 }
 
-// The error of permissions at the begin of a reply in bytes, without its sign; empty: none.
+// The permission error at the beginning of a reply in bytes, without its sign; empty: none.
 std::string DenialIn(std::string_view reply) {
   const bool is_denied = reply.starts_with("-NOPERM ") || reply.starts_with("-NOAUTH ");
   return is_denied ? std::string(reply.substr(1, reply.find('\r') - 1)) : "";
@@ -266,7 +266,7 @@ class PermissionMatrix : public testing::Test {
     return client;
   }
 
-  // What one way of calling answers for want of permission; empty: it does not refuse.
+  // The permission error of one way of calling; empty: the request is permitted.
   std::string Directly(const Person& person, const Words& words, std::string_view version) {
     return Finish(Connect(person, version), Bytes(words));
   }
@@ -290,7 +290,7 @@ class PermissionMatrix : public testing::Test {
     return denial;
   }
 
-  // It was allowed when it was queued, and is no longer when EXEC comes.
+  // The request was permitted when it was queued, and is no longer permitted at EXEC.
   std::string AtExec(const Person& person, const Words& words) {
     server_.SetUsers(File(person, "~* +@all"));
     TestClient& client = Connect(person);
@@ -326,7 +326,7 @@ class PermissionMatrix : public testing::Test {
     std::vector<std::string> answers = {
         Directly(person, asked.words, "2"), Directly(person, asked.words, "3"),
         Directly(person, lowered, "2"), BehindMulti(person, asked.words)};
-    // Nobody who has not logged in comes as far as the script.
+    // A client that has not logged in cannot reach the script.
     const bool reaches_script = is_person || (asked.spec->flags & kNoAuth) == 0;
     if (reaches_script) answers.push_back(InScript(person, asked.words));
     if (is_person) answers.push_back(DryRun(person, asked.words));

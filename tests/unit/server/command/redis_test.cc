@@ -1,4 +1,4 @@
-// The commands of Redis on locks: words of errors, forms of arguments, and what is told of them.
+// The commands of Redis on locks: wording of errors, forms of arguments, and what they show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -177,7 +177,7 @@ TEST_F(RedisCommands, WalkTheKeysThatExist) {
   EXPECT_EQ(client_.Say("DBSIZE"), "0");
 }
 
-// Takes nothing, so that no reply ever leaves.
+// Takes no output, so that no reply is ever sent.
 class DeafTransport final : public Transport {
  public:
   void NoticeOutput() override {}
@@ -185,7 +185,7 @@ class DeafTransport final : public Transport {
   void CloseNow() override {}
 };
 
-// What GET k tells when a client has said the line and was gone before its reply left.
+// The result of GET k after a client has sent the line and disconnected before its reply was sent.
 std::string GetAfterDeaf(TestServer& server, TestClient& looking, std::string line) {
   DeafTransport transport;
   RequestPipeline deaf(server.parts().pipeline, transport, {}, server.now());

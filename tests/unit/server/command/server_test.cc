@@ -202,7 +202,7 @@ TEST(Info, CountsErrorsByTheirWord) {
   client.Say("SET k v");
   client.Say("INCR k");
   client.Say({"EVALSHA", std::string(40, '0'), "0"});
-  // What a command answers within a script or EXEC is counted once.
+  // An error of a command within a script or EXEC is counted once.
   client.Say({"EVAL", "return redis.call('INCR', 'k')", "0"});
   client.Say({"EVAL", "redis.pcall('INCR', 'k') return 1", "0"});
   for (const char* line : {"MULTI", "INCR k", "EXEC", "MULTI", "FOO", "EXEC"}) client.Say(line);
@@ -231,7 +231,7 @@ TEST(Info, CountsErrorsThatEndAWait) {
             "\"# Errorstats\r\nerrorstat_CANCELLED:count=1\r\nerrorstat_ERR:count=1\r\n\"");
 }
 
-// Scripts can make up words without end.
+// Scripts can invent any number of error words.
 TEST(Info, BoundsTheWordsOfErrors) {
   TestServer server;
   TestClient& client = server.Connect();
@@ -247,7 +247,7 @@ TEST(Info, BoundsTheWordsOfErrors) {
 TEST(Info, TellsTheTimeThatCommandsTook) {
   TestServer server;
   TestClient& client = server.Connect();
-  // Microseconds, as the clock of the test counts nanoseconds.
+  // In microseconds, because the test's clock counts nanoseconds.
   server.environment().ticks_per_look = 1'000;
   const int looks = server.environment().ticks_looks;
   client.SendBytes("PING\r\nPING\r\nPING\r\nPING\r\nSELECT 0\r\nPING\r\n");
@@ -260,7 +260,7 @@ TEST(Info, TellsTheTimeThatCommandsTook) {
   client.Say({"EVAL", "redis.call('ECHO', 'x') return redis.call('ECHO', 'y')", "0"});
   EXPECT_EQ(StatsOf(client, "echo"),
             "calls=2,usec=2,usec_per_call=1.00,rejected_calls=0,failed_calls=0");
-  // That of its commands included.
+  // Includes the time of its commands.
   EXPECT_EQ(StatsOf(client, "eval"),
             "calls=1,usec=5,usec_per_call=5.00,rejected_calls=0,failed_calls=0");
 }
@@ -322,7 +322,7 @@ TEST(Config, SetChangesAllOrNothing) {
   EXPECT_EQ(client.Say("CONFIG GET maxclients"), R"(["maxclients" "50"])");
 }
 
-// Client libraries set what they need to be so; it is, so there is nothing to refuse.
+// Client libraries set options to the values they need; these already have them, so SET succeeds.
 TEST(Config, SetTakesFixedSettingsAsTheyAre) {
   TestServer server;
   TestClient& client = server.Connect();

@@ -1,4 +1,4 @@
-// What holds for every row of the command table.
+// Properties of every row of the command table.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@
 namespace fairlock::command {
 namespace {
 
-// As in Redis it takes whatever stands behind it.
+// As in Redis it ignores all arguments.
 constexpr std::string_view kIgnoresArguments = "QUIT";
-// It is also Redis' own command of two numbers, which has no place in its description.
+// The name is also Redis' own command of two numbers, which its syntax does not describe.
 constexpr std::string_view kHasForeignForm = "WAIT";
 
 using Words = std::vector<std::string>;
@@ -62,7 +62,7 @@ class EveryCommand : public testing::TestWithParam<const CommandSpec*> {
   TestClient& client_ = server_.Connect();
 };
 
-// Appends a request's arguments with as few as the syntax allows.
+// Appends as few arguments as the syntax allows.
 void AppendFewest(const Syntax& syntax, Words& words) {
   for (const SyntaxNode& node : syntax) {
     if (node.is_optional) continue;
@@ -167,7 +167,7 @@ TEST(CommandTable, FindsRowsByNameWhateverItsCase) {
   EXPECT_EQ(table.Find(""), nullptr);
 }
 
-// With each byte replaced by each other, and with each byte behind it.
+// With each byte replaced by each other one, and with each byte appended.
 TEST(CommandTable, FindsNothingByANameThatIsAlmostRight) {
   const CommandTable table = WholeLanguage();
   std::map<std::string_view, const CommandSpec*> by_name;

@@ -1,4 +1,4 @@
-// Durations and their units, misspelled names, and what is logged about likely mistakes.
+// Durations and their units, misspelled names, and warnings about likely mistakes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

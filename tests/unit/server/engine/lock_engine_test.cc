@@ -51,7 +51,7 @@ TEST_F(LockEngineTest, CommandSettlesItsKeyWithoutAdvance) {
   Attachment& c = Connect();
   Ask("a", a, 500);
   Ask("b", b, 300, 600);
-  now_ = 1700;  // a's lease ended at 1500, b's limit would have come at 1600
+  now_ = 1700;  // a's lease ended at 1500; b's wait would have ended at 1600
   EXPECT_EQ(Ask("c", c, 500).status, LockStatus::kDenied);
   const auto resolutions = Taken();
   ASSERT_EQ(resolutions.size(), 1U);
@@ -138,7 +138,7 @@ TEST_F(LockEngineTest, AWalkOfLinesMeetsEachAlthoughOverridesReorderThem) {
   do {
     cursor = engine_.Scan(cursor, 1, {.wait_ms_min = 0}, now_,
                           [&](const LockSummary& lock) { seen.emplace(lock.key.bytes); });
-    // The line that was seen last is looked at again, and then stands behind the others.
+    // The queue that was seen last is looked at again, and then comes after the others.
     if (seen.size() == 1) {
       LimitOverride unrelated;
       unrelated.pattern = "none";

@@ -39,7 +39,7 @@ TEST_F(ModesTest, ReadersShareAndAWriterBetweenThemKeepsItsTurn) {
   EXPECT_TRUE(Unlock("r2"));
   EXPECT_EQ(Taken().size(), 1U);
   EXPECT_TRUE(Unlock("w"));
-  EXPECT_EQ(Taken().size(), 2U);  // neighbours are granted together
+  EXPECT_EQ(Taken().size(), 2U);  // adjacent SHARED waiters are granted together
 }
 
 TEST_F(ModesTest, HolderOfASharedLockCannotAskForMore) {

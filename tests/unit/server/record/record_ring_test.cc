@@ -82,7 +82,7 @@ TEST(RecordRing, KeepsTheNewestRecordsWhole) {
       position = ring.Before(position);
     }
   }
-  // No more room is lost than a record of the largest size leaves at the end of the buffer.
+  // At most as much space is lost as a record of the largest size leaves at the end of the buffer.
   EXPECT_GT(ring.used_bytes(), kBytes - 4 * RecordRing::kRecordBytesMax);
 }
 

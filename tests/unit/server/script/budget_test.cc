@@ -1,4 +1,4 @@
-// Whatever a script does, it ends, and others run after it.
+// Every script ends, whatever it does, and others run after it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ constexpr std::string_view kEndless[] = {
     "local t = {} for i = 1, 1e5 do t[i] = i end while true do for k in pairs(t) do end end",
 };
 
-// Each would take all the memory of the machine.
+// Each would use up the memory of the machine.
 constexpr std::string_view kGreedy[] = {
     "local t = {} while true do t[#t + 1] = {} end",
     "local s = 'x' while true do s = s .. s end",
@@ -185,7 +185,8 @@ TEST(ScriptBudget, LetsCommandsStandThatWereDoneBefore) {
   EXPECT_EQ(stage.host.keys["k"], "v");
 }
 
-// A command that has taken effect is answered: what its reply needs is asked for before.
+// The reply's memory is reserved before the command, so that a command that took effect is
+// answered.
 TEST(ScriptBudget, AsksForRoomBeforeACommandRuns) {
   ScriptStage stage;
   const std::string setup = "local a = {} for i = 1, ARGV[1] do a[i] = 'k' .. i end ";
@@ -208,7 +209,7 @@ TEST(ScriptBudget, AsksForRoomBeforeACommandRuns) {
 
 TEST(ScriptBudget, AsksForMemoryBeforeACommandRuns) {
   ScriptStage stage;
-  // Takes all memory down to a few bytes; the error of that is caught.
+  // Allocates all memory except a few bytes, and catches the error.
   const std::string fill =
       "local t = {} local function add(bytes) t[#t + 1] = ('x'):rep(bytes) .. #t end "
       "for _, bytes in ipairs({1e5, 1e4, 1e3, 100, 10}) do while pcall(add, bytes) do end end ";
@@ -242,7 +243,7 @@ TEST(ScriptBudget, BoundsTheReply) {
               HasSubstr("nested too deep"));
 }
 
-// The element that would exceed the bound is not appended.
+// The element that would exceed the limit is not appended.
 TEST(ScriptBudget, BoundsTheReplyBeforeEachElement) {
   ScriptStage stage({.reply_bytes_max = 1'000});
   const std::string refusal = "the reply of the script is too long: up to 1000 bytes are allowed";

@@ -1,5 +1,5 @@
-// What a script may try to reach the process, the other scripts or the libraries: all of it fails,
-// and leaves everything as it was.
+// Ways in which a script may try to reach the process, other scripts or the libraries: all fail,
+// and leave everything unchanged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,13 +26,13 @@ constexpr std::string_view kRefused[] = {
     "return package.loaded.os",
     "module('x')",
     "print('x')",
-    // Code that is not the text of a script.
+    // Code other than the script's text.
     "load(function() return 'x' end)",
     "loadstring('return 1')()",
     "string.dump(function() end)",
     "\x1bLua\x51\x00\x01\x04\x08\x04\x08\x00",
     "return ('').dump(function() end)",
-    // The machine of Lua.
+    // The Lua virtual machine.
     "debug.sethook()",
     "return debug.getregistry()",
     "debug.setmetatable('', {})",
@@ -48,7 +48,7 @@ constexpr std::string_view kRefused[] = {
     "getfenv(redis.call).os.exit()",
     "setfenv(1, {})",
     "setfenv(redis.call, {})",
-    // What all scripts share.
+    // State that all scripts share.
     "leak = 1",
     "function leak() end",
     "_G.leak = 1",
@@ -78,7 +78,7 @@ constexpr std::string_view kRefused[] = {
     "getmetatable('').__index.len = nil",
     "getmetatable('').__add = function() end",
     "setmetatable(setmetatable({}, {__metatable = 1}), nil)",
-    // Bounds of the functions themselves.
+    // Limits of library functions.
     "return {unpack({}, 0, 2147483647)}",
     "return {unpack({}, -2147483648, 2147483647)}",
     "return {unpack({}, 2147483646, 4294967296)}",
@@ -95,7 +95,7 @@ constexpr std::string_view kRefused[] = {
     "error(setmetatable({}, {__tostring = function() os.exit() end}))",
 };
 
-// Each answers as if it had not been tried.
+// Each returns what it would without the attempt.
 struct Harmless {
   std::string_view text;
   std::string_view reply;
@@ -116,7 +116,7 @@ constexpr Harmless kHarmless[] = {
     {"return type(setmetatable({}, {__index = string}).len)", "$8\r\nfunction\r\n"},
 };
 
-// A number for each thing that a script could have changed.
+// A number that depends on everything that a script might have changed.
 constexpr std::string_view kWorld =
     "local reads_leak = pcall(function() return leak end) "
     "return {string.len('abc'), ('abc'):len(), math.max(1, 2), type(redis.call), type(rawset), "

@@ -1,4 +1,4 @@
-// Lua as it is, to compare with.
+// Unmodified Lua, for comparison.
 #pragma once
 
 #include <lua.hpp>
@@ -7,7 +7,7 @@
 
 namespace fairlock::script {
 
-// The text as a literal of Lua.
+// The text as a Lua literal.
 inline std::string Literal(std::string_view text) {
   std::string literal = "'";
   for (const char c : text) {
@@ -17,7 +17,7 @@ inline std::string Literal(std::string_view text) {
   return literal + "'";
 }
 
-// A script that calls a function and returns everything that it gives, or its error, as one text.
+// A script that calls a function and returns all its results, or its error, as one text.
 inline std::string ShowingCall(std::string_view function, std::string_view arguments) {
   return "local function show(ok, ...) local t = {tostring(ok)} for i = 1, select('#', ...) do "
          "t[#t + 1] = type((select(i, ...))) .. ':' .. tostring((select(i, ...))) end "

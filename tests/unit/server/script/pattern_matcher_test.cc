@@ -1,4 +1,4 @@
-// The patterns of scripts, beside those of Lua itself.
+// The patterns of scripts, compared with those of Lua itself.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// What scripts need to be run in a test: a few commands on a map of keys, and a clock.
+// Support for running scripts in tests: a few commands on a map of keys, and a clock.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace fairlock::script {
 
-// PING ECHO GET SET SETNX DEL EXISTS MGET INCRBY APPEND, as in Redis as far as scripts of the tests
-// go.
+// PING ECHO GET SET SETNX DEL EXISTS MGET INCRBY APPEND, as in Redis to the extent that the tests
+// need.
 class KeyHost final : public Host {
  public:
   void Execute(const CommandCall& call, std::string& reply) override;
@@ -28,19 +28,19 @@ class KeyHost final : public Host {
 
   std::map<std::string, std::string, std::less<>> keys;
   std::vector<LogLine> log;
-  std::vector<std::string> calls;  // the names, as they were called
-  // Each look at the clock finds it so much later; 0: it is the clock of the machine.
+  std::vector<std::string> calls;  // the command names as the script wrote them
+  // Each reading advances the clock by this much; 0: uses the clock of the machine.
   std::uint64_t tick_ns = 0;
-  // The clock is the processor time of this process: other programs do not count.
+  // The clock is the processor time of this process, so other programs do not count.
   bool counts_processor_time = false;
-  // Each command takes so long by the clock, which then stands still in between.
+  // Each command advances the clock by this much; between commands it stands still.
   std::uint64_t command_ns = 0;
 
  private:
   std::uint64_t now_ns_ = 0;
 };
 
-// Interpreter and host, for tests that say what is sent and what is answered.
+// Interpreter and host, for tests that send scripts and check replies.
 class ScriptStage {
  public:
   explicit ScriptStage(const ScriptLimits& limits = {}) : interpreter(limits) {}

@@ -1,4 +1,4 @@
-// Connections that must log in and take their time.
+// Connections that must log in and take long.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -20,7 +20,7 @@ TEST(ClientInput, LongRepliesAreWrittenFewAtATimeAndHalfARequestBehindThemWaits)
   const std::string word(20'000, 'x');
   const std::string echo = "*2\r\n$4\r\nECHO\r\n$20000\r\n" + word + "\r\n";
   const std::string reply = "$20000\r\n" + word + "\r\n";
-  // It would never come back if what is not whole counted as something to go on with.
+  // This would loop for ever if an incomplete request counted as more to execute.
   EXPECT_EQ(client.SendBytes(echo + echo + "PI"), reply + reply);
   EXPECT_EQ(client.SendBytes("NG\r\n"), "+PONG\r\n");
 }
@@ -260,7 +260,7 @@ TEST(ClientUnblock, DoesNotTakeAwayWhatTheWaiterHasJustGot) {
   TestClient& waiter = server.Connect();
   holder.Say("LOCK k a PX 1000");
   waiter.Say("LOCK k b PX 1000 WAIT FOREVER");
-  // The lease is over in the turn of the command, before the timers were looked at.
+  // The lease ends in the turn of the command, before the timers are checked.
   server.SkipTo(server.now() + 1001);
   EXPECT_EQ(holder.Say({"CLIENT", "UNBLOCK", NumberOf(waiter), "ERROR"}), "1");
   EXPECT_EQ(waiter.Hear(), "2");

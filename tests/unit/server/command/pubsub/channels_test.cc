@@ -149,7 +149,7 @@ TEST_F(ChannelsTest, ShardMessagesOfAStepFollowItsReplies) {
             ">[\"smessage\" \"c\" \"x\"]");
 }
 
-// To the engine a subscriber of a shard channel is nobody who could read a grant.
+// For the engine, subscribers of shard channels do not count as readers of grants.
 TEST_F(ChannelsTest, NoGrantIsToldOnAShardChannel) {
   TestClient& client = ConnectInResp3();
   client.Say("SSUBSCRIBE c __lock@0__:k");
@@ -186,7 +186,7 @@ TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
   EXPECT_EQ(client.Say("PUBSUB NUMPAT"), "0");
   EXPECT_EQ(client.Say("PSUBSCRIBE c"), ">[\"psubscribe\" \"c\" 3]");
   EXPECT_EQ(server_.Connect().Say("SUBSCRIBE a"), "[\"subscribe\" \"a\" 1]");
-  // What is there already is not one more.
+  // An existing subscription is not counted twice.
   EXPECT_EQ(client.Say("SUBSCRIBE a"), ">[\"subscribe\" \"a\" 3]");
   EXPECT_EQ(client.Say("SUBSCRIBE c b"),
             "-FULL this connection has 3 subscriptions and asks for 1 more; at most 3 "
@@ -222,7 +222,7 @@ TEST_F(ChannelsTest, WhoDoesNotReadIsClosedAndNobodyElseNotices) {
 
 TEST_F(ChannelsTest, NothingIsPushedBehindTheLastReply) {
   TestClient& client = server_.Connect();
-  // Both arrive in one packet, so the end comes while it is subscribed.
+  // Both arrive in one packet, so the connection ends while it is subscribed.
   EXPECT_EQ(client.SendBytes("SUBSCRIBE c\r\nQUIT\r\nPUBLISH c x\r\n"),
             "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n+OK\r\n");
 }

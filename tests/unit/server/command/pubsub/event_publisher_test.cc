@@ -18,7 +18,7 @@ class EventPublisherTest : public testing::Test {
  protected:
   EventPublisherTest() { listener_.Say("HELLO 3"); }
 
-  // The messages that came, as "channel message" a line.
+  // The messages that arrived, as "channel message", one per line.
   static std::string Messages(TestClient& listener) {
     std::string text = listener.Hear();
     std::string messages;
@@ -30,7 +30,7 @@ class EventPublisherTest : public testing::Test {
     return messages;
   }
 
-  // What came to keys since: "k set", "k del".
+  // The key events since the last call: "k set", "k del".
   std::string KeyEvents() { return Messages(listener_); }
 
   TestServer server_;
@@ -271,7 +271,7 @@ TEST_F(EventPublisherTest, HearsTheEngineOnlyWhileSomebodyMayListen) {
     void Take(const engine::Event& /*event*/) override { ++count; }
     int count = 0;
   };
-  // The parts forgets its only listener when the publisher has nobody to tell.
+  // While the publisher has no subscribers, the counter is the only sink, and dropping it works.
   const auto is_told = [&] {
     Counter counter;
     server_.parts().locks.AddEventSink(counter);
@@ -334,7 +334,7 @@ TEST_F(EventPublisherTest, AWaiterReadsItsTokenBeforeTheNewsOfItsGrant) {
   alice_.Say("LOCK k alice");
   EXPECT_EQ(listener_.Hear(), ">[\"message\" \"__keyspace@0__:k\" \"set\"]");
   EXPECT_EQ(listener_.Say("LOCK k me WAIT 10s"), "");
-  // It waits, and messages come all the same.
+  // It waits, and still receives messages.
   alice_.Say("PUBLISH c hello");
   EXPECT_EQ(listener_.Hear(), ">[\"message\" \"c\" \"hello\"]");
   alice_.Say("UNLOCK k alice");

@@ -36,7 +36,7 @@ TEST_F(ScriptsTest, CallTheCommandsOfTheTable) {
   EXPECT_EQ(client_.Say("LOCKED k"), "0");
 }
 
-// Its rows are counted before they are written, to wherever the reply goes.
+// The rows are counted before they are written, wherever the reply goes.
 TEST_F(ScriptsTest, GetTheRowsOfStats) {
   client_.Say("LOCK k me");
   EXPECT_EQ(Eval("local stats = redis.call('STATS') return {#stats, #stats[4], stats[4][1][6]}"),

@@ -14,7 +14,7 @@ using testing::StartsWith;
 
 class TransactionsTest : public testing::Test {
  protected:
-  // What an EXEC of own answers after `other` said this between WATCH and MULTI.
+  // The reply to EXEC after `other` sent the line between WATCH and MULTI.
   std::string ExecAfter(std::string_view line) {
     own_.Say("WATCH k");
     other_.Say(line);

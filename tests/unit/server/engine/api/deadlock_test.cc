@@ -1,4 +1,4 @@
-// Waits that would never end: what the search costs and where it stops.
+// Waits that would never end: the cost of the search and its limit.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -31,7 +31,7 @@ class DeadlockTest : public testing::Test {
     return engine_.Lock(request, Connect(), {0, effects_}).status;
   }
 
-  // Owner i holds key i, and waits for the next; the last does not wait.
+  // Owner i holds key i and waits for the next key; the last owner does not wait.
   void MakeChain(int length) {
     for (int i = 0; i < length; ++i) Lock(Key(i), Owner(i));
     for (int i = 0; i + 1 < length; ++i) {
@@ -70,7 +70,7 @@ TEST_F(DeadlockTest, CircleBeyondTheBoundIsNotRefused) {
 }
 
 TEST_F(DeadlockTest, CircleWithinTheBoundIsRefused) {
-  // A hold and a place for each link.
+  // Each link costs a hold and a place.
   engine_.options().deadlock_search = 100;
   MakeChain(50);
   EXPECT_EQ(Lock(Key(0), Owner(49), kForever), LockStatus::kDeadlock);

@@ -1,4 +1,4 @@
-// Several requests as one step: what they free is handed over in its end.
+// Several requests as one step: the slots that they free are handed over at its end.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -80,7 +80,7 @@ TEST_F(StepTest, TheHandOverIsFromTheStateThatItLeaves) {
   Wait("k", "b");
   Begin();
   Unlock("k", "a");
-  // The one in line gives up in the same step.
+  // The waiter gives up in the same step.
   EXPECT_TRUE(engine_.Cancel({0, "k"}, "b", {now_, effects_}));
   EXPECT_EQ(engine_.counts().locks, 0U);
   EXPECT_EQ(Ask(RequestFor("k", "a"), a).status, LockStatus::kGranted);

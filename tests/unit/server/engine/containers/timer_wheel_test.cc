@@ -80,11 +80,11 @@ TEST(TimerWheel, KeepsOrderWhenTheBudgetEndsInTheMiddleOfATick) {
   ASSERT_EQ(whole.size(), 50U);
   EXPECT_TRUE(std::is_sorted(whole.begin(), whole.begin() + 25));
   EXPECT_TRUE(std::is_sorted(whole.begin() + 25, whole.end()));
-  EXPECT_EQ(whole[0] % 2, 1);  // the leases were given the odd ranks
+  EXPECT_EQ(whole[0] % 2, 1);  // the leases have odd ranks
   EXPECT_FALSE(wheel.is_behind(5000));
 }
 
-// Random schedules, cancellations and steps against a sorted map, with large and with small
+// Compares random schedules, cancellations and advances with a sorted map, with large and small
 // budgets.
 void CompareWithMap(std::uint64_t seed, std::size_t steps_max) {
   std::mt19937_64 random(seed);

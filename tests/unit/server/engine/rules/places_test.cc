@@ -25,7 +25,7 @@ TEST_F(PlacesTest, RetryingOwnerKeepsItsTurnBetweenItsAttempts) {
   Ask("a", a, 5000);
   EXPECT_EQ(AskKeeping("b", b, 1000).status, LockStatus::kKept);
   EXPECT_TRUE(Unlock("a"));
-  // The room is reserved: nobody else gets it, whatever they ask.
+  // The slot is reserved: no other owner gets it, whatever it asks for.
   const LockResult rival = Ask("c", c, 5000);
   EXPECT_EQ(rival.status, LockStatus::kDenied);
   EXPECT_EQ(rival.reason, DenialReason::kReserved);
@@ -62,7 +62,7 @@ TEST_F(PlacesTest, PlacesBehindAReservationGetTheRoomsThatRemain) {
   EXPECT_EQ(Ask(request, b).status, LockStatus::kKept);
   Ask("c", c, 5000, kForever, 2);
   EXPECT_TRUE(Unlock("a"));
-  EXPECT_TRUE(Taken().empty());  // that room is kept for b
+  EXPECT_TRUE(Taken().empty());  // that slot is reserved for b
   EXPECT_TRUE(Unlock("x"));
   const auto resolutions = Taken();
   ASSERT_EQ(resolutions.size(), 1U);

@@ -1,4 +1,4 @@
-// A connection that closes with very many sessions.
+// A connection with very many sessions closes.
 #include <gtest/gtest.h>
 
 #include <string>
