@@ -74,7 +74,11 @@ for _ in $(seq 150); do
   leader=$(Leader) && break
   sleep 0.2
 done
-[ -n "${leader:-}" ] || { echo "no node leads; see the logs in $folder" >&2; tail "$folder"/*.log >&2; exit 1; }
+if [ -z "${leader:-}" ]; then
+  echo "no node leads" >&2
+  tail "$folder"/*.log >&2
+  exit 1
+fi
 
 cat <<TEXT
 etcd:      $endpoints

@@ -89,14 +89,14 @@ void StateLog::JudgeLastRun(const LoadedRows& rows) {
 }
 
 void StateLog::BeginRun() {
-  next_ceiling_ = tokens_.next_ceiling();
+  tokens_.Prepare();
   if (!keeps_locks()) {
     // The locks that an earlier run stored are no longer held.
     snapshot_.WriteEmpty([this](auto& slice) { WriteMeta(slice, RunFlags()); });
   }
   WriteMeta(batch_, RunFlags());
   Append(storage::AppendMode::kDurable);
-  token_batch_ = newest_batch_;
+  tokens_.Begin(newest_batch_);
   journal_.Begin();
 }
 
@@ -109,7 +109,7 @@ std::uint64_t StateLog::RunFlags() const {
 
 void StateLog::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const {
   PutRow(record, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
-                                  .number = std::max(next_ceiling_, tokens_.ceiling())});
+                                  .number = tokens_.stored_ceiling()});
   PutRow(record, storage::MetaRow{
                      .name = storage::MetaName::kLastRun, .number = run_flags, .text = boot_id_});
 }
@@ -142,9 +142,7 @@ void StateLog::BeginTurn(engine::TimeMs now) {
   times_.Complete(progress_.completed_batch, now);
   is_unsure_ = now >= UnsureFrom();
   if (!is_stopped_) undelivered_.Delay(engine_, progress_.completed_batch, now);
-  if (token_batch_ != 0 && progress_.completed_batch >= token_batch_) {
-    tokens_.Reserved(next_ceiling_);
-    token_batch_ = 0;
+  if (tokens_.Complete(progress_.completed_batch)) {
     if (!is_ready_) home_status_ = home_.Settle();
     is_ready_ = home_status_.ok();
     if (options_.confirms_replies) beat_at_ = now;
@@ -204,7 +202,7 @@ void StateLog::EndTurn(engine::TimeMs now) {
     return;
   }
   if (now >= beat_at_) Confirm(now);
-  if (token_batch_ == 0 && tokens_.NeedsBlock(engine_.next_token())) ReserveTokens();
+  if (tokens_.IsDue(engine_.next_token())) ReserveTokens();
   if (writer_) {
     if (writer_->has_long_leases()) sweep_.Advance(now, batch_);
     if (!batch_.empty()) Append();
@@ -215,10 +213,10 @@ void StateLog::EndTurn(engine::TimeMs now) {
 }
 
 void StateLog::ReserveTokens() {
-  next_ceiling_ = tokens_.next_ceiling();
+  tokens_.Prepare();
   WriteMeta(batch_, RunFlags());
   Append(storage::AppendMode::kDurable);
-  token_batch_ = newest_batch_;
+  tokens_.Begin(newest_batch_);
 }
 
 // Until this is written, the next run starts the delay again. It precedes what is granted now.

@@ -15,10 +15,10 @@
 #include "server/persist/long_lease_sweep.h"
 #include "server/persist/snapshot_task.h"
 #include "server/persist/space_check.h"
+#include "server/persist/token_reservation.h"
 #include "server/persist/undelivered_grants.h"
 #include "storage/log/journal.h"
 #include "storage/log/log_home.h"
-#include "storage/records/token_blocks.h"
 
 namespace fairlock::persist {
 
@@ -141,9 +141,7 @@ class StateLog {
   engine::LockEngine& engine_;
   storage::LogHome& home_;
   const StateLogOptions options_;
-  storage::TokenBlocks tokens_;
-  std::uint64_t token_batch_ = 0;  // the batch that reserves next_ceiling_; 0: none is in progress
-  std::uint64_t next_ceiling_ = 0;
+  TokenReservation tokens_;
   std::optional<BatchWriter> writer_;  // if locks are stored
   UndeliveredGrants undelivered_;
   storage::RecordWriter batch_;

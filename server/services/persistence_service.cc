@@ -47,7 +47,7 @@ PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoo
       backups_(parts, loop.io_context(), log) {}
 
 PersistenceService::~PersistenceService() {
-  if (node_ && !state_log_) node_->Stop();
+  if (home_.node && !state_log_) home_.node->Stop();
   if (reader_.joinable()) reader_.join();
   loop_.SetKeeper(nullptr, {});
   database_log_->Close();
@@ -56,7 +56,7 @@ PersistenceService::~PersistenceService() {
 std::string PersistenceService::Start(const Config& config, bool initialises,
                                       std::vector<std::string> own_files) {
   backups_.set_folder(config.backup_dir);
-  folder_ = DataFolderOf(config);
+  home_.path = DataFolderOf(config);
   options_ = {.durability = DurabilityOf(config),
               .flush_interval_ms = config.flush_interval,
               .free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk),
@@ -66,7 +66,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
               .unix_ms = [] { return net::UnixTimeUs() / 1000; },
               .monotonic_ns = [] { return net::MonotonicNs(); }};
   if (!config.cluster_etcd.empty()) return StartNode(config);
-  if (folder_.empty()) {
+  if (home_.path.empty()) {
     if (config.start_delay > 0) {
       parts_.locks.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
     }
@@ -76,7 +76,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
   parts_.availability.set_service(command::Service::kLoading);
   reader_ = std::thread([this, initialises, own_files = std::move(own_files)] {
     auto opened = std::make_shared<storage::Result<persist::OpenedLocks>>(persist::OpenLocks(
-        {.path = folder_,
+        {.path = home_.path,
          .initialise = initialises,
          .own_files = own_files,
          .durability = persist::StorageDurabilityOf(options_.durability),
@@ -94,14 +94,14 @@ std::string PersistenceService::StartNode(const Config& config) {
   settings.options.now_ms = [] { return net::BoottimeMs(); };
   auto node = storage::replicated::ClusterHome::Open(settings.options);
   if (!node.ok()) return "cluster_etcd: " + node.status().message();
-  node_ = std::move(node.value());
+  home_.node = std::move(node.value());
   options_.durability = persist::Durability::kSync;
   options_.confirms_replies = true;
   parts_.locks.engine().options().stores_all_places = config.cluster_keep_lines == "yes";
   parts_.availability.set_service(command::Service::kClusterDown);
   reader_ = std::thread([this] {
     auto rows = std::make_shared<persist::LoadedRows>();
-    storage::Status status = node_->AwaitLeadership(*rows);
+    storage::Status status = home_.node->AwaitLeadership(*rows);
     if (status.ok()) status = rows->Finish();
     boost::asio::post(loop_.io_context(), [this, rows, status] { TakeLead(status, *rows); });
   });
@@ -112,13 +112,13 @@ std::string PersistenceService::StartNode(const Config& config) {
 }
 
 void PersistenceService::PrepareStop() {
-  if (node_ && (!state_log_ || state_log_->state().is_unsure)) node_->Stop();
+  if (home_.node && (!state_log_ || state_log_->state().is_unsure)) home_.node->Stop();
 }
 
 void PersistenceService::HandOver() {
-  if (!node_ || !state_log_ || state_log_->state().has_failed) return;
-  node_->Stop();
-  const storage::Status status = node_->HandOver();
+  if (!home_.node || !state_log_ || state_log_->state().has_failed) return;
+  home_.node->Stop();
+  const storage::Status status = home_.node->HandOver();
   if (!status.ok()) log_.Warning("the leadership was not handed over: {}", status.message());
 }
 
@@ -157,8 +157,8 @@ void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) 
   for (const std::string& warning : opened->home->data().directory.warnings()) {
     log_.Warning("{}", warning);
   }
-  data_ = std::move(opened->home);
-  BeginLog(*data_, *opened->rows);
+  home_.folder = std::move(opened->home);
+  BeginLog(*home_.folder, *opened->rows);
 }
 
 void PersistenceService::TakeLead(const storage::Status& status, const persist::LoadedRows& rows) {
@@ -167,8 +167,8 @@ void PersistenceService::TakeLead(const storage::Status& status, const persist::
     error_ = "cluster: " + status.message();
     return hooks_.stop("the locks cannot be read from etcd");
   }
-  log_.Info("this node leads, epoch {}", node_->epoch());
-  BeginLog(*node_, rows);
+  log_.Info("this node leads, epoch {}", home_.node->epoch());
+  BeginLog(*home_.node, rows);
 }
 
 void PersistenceService::BeginLog(storage::LogHome& home, const persist::LoadedRows& rows) {
@@ -205,9 +205,9 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
   if (options_.durability == persist::Durability::kNone) {
     return "locks are not kept, durability is none";
   }
-  if (node_) return "the locks are in etcd: back up etcd";
+  if (home_.node) return "the locks are in etcd: back up etcd";
   if (!state_log_) return "the locks are still being read; ask again soon";
-  return backups_.Start(data_->data(), request, client_id);
+  return backups_.Start(home_.folder->data(), request, client_id);
 }
 
 void PersistenceService::OnChange() {
@@ -229,24 +229,24 @@ void PersistenceService::OnChange() {
   const persist::StateLogState before = std::exchange(last_, state);
   if (before.is_unsure != state.is_unsure) {
     if (state.is_unsure) {
-      log_.Error("etcd confirms nothing: {}; leases stand still", node_->LastError());
+      log_.Error("etcd confirms nothing: {}; leases stand still", home_.node->LastError());
     } else {
       log_.Info("etcd confirms again");
     }
   }
-  if (!before.is_ready && state.is_ready && node_) {
+  if (!before.is_ready && state.is_ready && home_.node) {
     log_.Info("fleet: {} rows loaded", state_log_->Figures().rows_loaded);
   } else if (!before.is_ready && state.is_ready) {
-    log_.Info("data folder {}: {} rows loaded, durability {}", folder_,
+    log_.Info("data folder {}: {} rows loaded, durability {}", home_.path,
               state_log_->Figures().rows_loaded, NameOf(options_.durability));
     hooks_.ready();
   }
   if (before.is_short_of_space == state.is_short_of_space) return;
   if (state.is_short_of_space) {
     log_.Error("the disk of {} has less free space than min_free_disk: no new locks are granted",
-               folder_);
+               home_.path);
   } else {
-    log_.Info("the disk of {} has enough free space again", folder_);
+    log_.Info("the disk of {} has enough free space again", home_.path);
   }
 }
 

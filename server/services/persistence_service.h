@@ -60,9 +60,7 @@ class PersistenceService final : public command::Persistence {
   void Apply(const Config& config);
 
   // Whether a write failed; nothing has been acknowledged since.
-  bool has_failed() const {
-    return state_log_ && state_log_->state().has_failed && !is_deposed();
-  }
+  bool has_failed() const { return state_log_ && state_log_->state().has_failed && !is_deposed(); }
   // Another node leads the fleet, so this process starts again as a standby.
   bool starts_again() const { return starts_again_; }
   // Why the data could not be read or written; empty if there was no error.
@@ -87,9 +85,12 @@ class PersistenceService final : public command::Persistence {
   Log& log_;
   const PersistenceHooks hooks_;
   persist::StateLogOptions options_;
-  std::string folder_;                             // the data folder; empty: nothing is stored
-  std::unique_ptr<storage::DataFolderHome> data_;  // null: the locks are in etcd, or nowhere
-  std::unique_ptr<storage::replicated::ClusterHome> node_;  // null: no node of a fleet
+  // Where the locks are stored: in a data folder, in etcd, or nowhere.
+  struct {
+    std::string path;  // of the data folder
+    std::unique_ptr<storage::DataFolderHome> folder;
+    std::unique_ptr<storage::replicated::ClusterHome> node;
+  } home_;
   std::optional<persist::StateLog> state_log_;
   std::string error_;
   bool starts_again_ = false;

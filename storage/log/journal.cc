@@ -62,7 +62,6 @@ bool Journal::HandOver(Step step, RecordWriter* record, Durability at_least) {
       std::swap(content, *record);
     }
     gathered_.push_back({.step = step, .at_least = at_least, .record = std::move(content)});
-    may_confirm_ |= step == Step::kBatch || step == Step::kConfirm;
     ++depth_.records;
     was_idle = !options_.awaits_begin && std::exchange(is_idle_, false);
   }
@@ -98,7 +97,10 @@ Appended Journal::Append(RecordWriter& batch, AppendMode mode) {
 std::uint64_t Journal::Confirm() {
   {
     const std::lock_guard lock(mutex_);
-    if (may_confirm_) return open_batch_ - 1;
+    const bool is_one_waiting = std::ranges::any_of(gathered_, [](const Item& item) {
+      return item.step == Step::kBatch || item.step == Step::kConfirm;
+    });
+    if (is_one_waiting) return open_batch_ - 1;
   }
   return HandOver(Step::kConfirm, nullptr, Durability::kProcess) ? open_batch_++ : 0;
 }
@@ -215,7 +217,6 @@ bool Journal::TakeGathered(std::vector<Item>& items) {
     is_idle_ = false;
   }
   is_begun_ = false;
-  may_confirm_ = false;
   items.swap(gathered_);
   return !items.empty() && failure_.ok();
 }

@@ -193,7 +193,6 @@ class Journal {
   bool is_begun_ = false;    // the gathered batches may be taken
   bool is_awaited_ = false;  // so may all later ones
   bool is_stopping_ = false;
-  bool may_confirm_ = false;  // a batch or confirmation waits in gathered_
 
   std::atomic<std::uint64_t> completed_;
   std::atomic<std::uint64_t> durable_;

@@ -25,7 +25,7 @@ struct ClusterOptions {
   std::function<TimeMs()> now_ms;
 };
 
-// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop, Seen and
+// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop and
 // LastError may be called by a thread other than that of the current phase.
 class ClusterHome final : public LogHome {
  public:
@@ -42,7 +42,6 @@ class ClusterHome final : public LogHome {
 
   // As leader: rises with each take-over.
   std::uint64_t epoch() const { return writer_.committed().beat.epoch; }
-  Beat Seen() const { return standby_.Seen(); }
   std::string LastError() const;
 
   Store& store() override { return store_; }

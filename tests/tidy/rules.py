@@ -86,7 +86,7 @@ LARGE_CLASSES = {
     "Grants": (12, 12, "a rule that uses many others"),
     "HttpConnection": (12, 17, "the request that is read and the answer that is written"),
     "Journal": (15, 31, "the batch being filled, the one being written, the snapshot and the log"),
-    "StateLog": (14, 25, "the order of a turn: what is decided, handed over, complete, told"),
+    "StateLog": (14, 24, "the order of a turn: what is decided, handed over, complete, told"),
     "Leadership": (14, 10, "one function for each event that a standby or leader learns of"),
     "LoadedRows": (12, 12, "one table for each kind of row"),
     "LockEngine": (67, 10, "the facade: one function for each call of the engine"),

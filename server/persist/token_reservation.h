@@ -1,0 +1,42 @@
+// The reservation of token blocks in the log.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "storage/records/token_blocks.h"
+
+namespace fairlock::persist {
+
+// Knows the batch that contains the next ceiling; the ceiling counts when that batch is complete.
+// Loop-confined.
+class TokenReservation {
+ public:
+  explicit TokenReservation(std::uint64_t first_token) : blocks_(first_token) {}
+
+  std::uint64_t ceiling() const { return blocks_.ceiling(); }
+  // The ceiling to store now.
+  std::uint64_t stored_ceiling() const { return std::max(next_ceiling_, blocks_.ceiling()); }
+  bool IsDue(std::uint64_t next_token) const {
+    return batch_ == 0 && blocks_.NeedsBlock(next_token);
+  }
+
+  // From now on stored_ceiling is that of the next block.
+  void Prepare() { next_ceiling_ = blocks_.next_ceiling(); }
+  // This batch contains it.
+  void Begin(std::uint64_t batch) { batch_ = batch; }
+  // The batches up to `completed` are durable. Returns whether the block is reserved now.
+  bool Complete(std::uint64_t completed) {
+    if (batch_ == 0 || completed < batch_) return false;
+    blocks_.Reserved(next_ceiling_);
+    batch_ = 0;
+    return true;
+  }
+
+ private:
+  storage::TokenBlocks blocks_;
+  std::uint64_t batch_ = 0;  // 0: no reservation is in progress
+  std::uint64_t next_ceiling_ = 0;
+};
+
+}  // namespace fairlock::persist
