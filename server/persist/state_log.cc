@@ -253,8 +253,10 @@ bool StateLog::awaits_quick_sync() const {
 }
 
 StateLogState StateLog::state() const {
-  return {
-      .is_ready = is_ready_, .is_short_of_space = space_.is_short(), .has_failed = has_failed()};
+  return {.is_ready = is_ready_,
+          .is_short_of_space = space_.is_short(),
+          .has_failed = has_failed(),
+          .is_unsure = is_unsure_};
 }
 
 void StateLog::AwaitJournal() {

@@ -21,6 +21,11 @@ class FailOver(unittest.TestCase):
     def fleet(self, *options, **sizes):
         return self.enterContext(Fleet(options=options, **sizes))
 
+    @staticmethod
+    def ask(node, *words):
+        with node.connect() as client:
+            return client.ask(*words)
+
     def await_lock(self, fleet, *words, seconds=15):
         """Asks whatever node leads until one grants; returns the token."""
         end = time.monotonic() + seconds
@@ -87,8 +92,9 @@ class FailOver(unittest.TestCase):
             again[i] = self.enterContext(leader.connect(30))
             again[i].send(resp.request("LOCK", "key", f"waiter{i}", "WAIT", "60s", "PX", 600_000))
         with leader.connect() as client:
-            while client.ask_map("LOCKINFO", "key")[b"waiting"] < 5:
+            while any(client.ask("POSITION", "key", f"waiter{i}") is None for i in range(5)):
                 time.sleep(0.01)
+            time.sleep(0.2)  # the last request is in the queue again
             self.assertEqual(client.ask("UNLOCK", "key", "holder"), 1)
             tokens = [held]
             for i in range(5):
@@ -116,8 +122,7 @@ class FailOver(unittest.TestCase):
         # It starts again as a standby, in the same process.
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            with old.connect() as client:
-                refusal = answer(lambda: client.ask("LOCK", "third", "owner"))
+            refusal = answer(lambda: self.ask(old, "LOCK", "third", "owner"))
             if isinstance(refusal, resp.ErrorReply) and refusal.startswith("CLUSTERDOWN"):
                 break
             time.sleep(0.05)

@@ -17,8 +17,9 @@ constexpr std::uint32_t FlagsWithout(Service service) {
     case Service::kShortOfSpace:  // the engine itself refuses new locks and places
       return 0;
     case Service::kLoading:
-    case Service::kClusterDown:
       return kWrite | kReadOnly | kOnlyWhenReady;
+    case Service::kClusterDown:
+      return kWrite | kReadOnly;
     case Service::kFailed:
       return kWrite;
   }
