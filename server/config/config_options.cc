@@ -254,7 +254,9 @@ constexpr auto kOptions = std::to_array<Option>({
      "data_dir."},
     {"flush_interval", OptionType::kDuration, "100ms", kMs, 60 * kSecond, false, "",
      &Config::flush_interval,
-     "With durability async, the maximum time between a write and its flush to disk."},
+     "With durability async, the pause between two flushes to disk. A machine failure loses at "
+     "most "
+     "the writes of this time and of the flush in progress."},
     {"min_free_disk", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "", &Config::min_free_disk,
      "With less free space than this on the disk of data_dir, locks can be released and renewed, "
      "but not taken. 0: not checked. A start after a kill rewrites up to 64mb, so with less than "

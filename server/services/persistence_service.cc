@@ -112,6 +112,7 @@ std::string PersistenceService::StartNode(const Config& config) {
 }
 
 void PersistenceService::PrepareStop() {
+  net::HoldBoottime(false);
   if (home_.node && (!state_log_ || state_log_->state().is_unsure)) home_.node->Stop();
 }
 
@@ -213,7 +214,7 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
 void PersistenceService::OnChange() {
   const persist::StateLogState state = state_log_->state();
   parts_.availability.set_service(ServiceOf(state));
-  net::HoldBoottime(state.is_unsure);
+  net::HoldBoottime(state.is_unsure && !state.has_failed);
   if (is_deposed()) {
     if (loop_.is_stop_asked()) return;
     starts_again_ = true;

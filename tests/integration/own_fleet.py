@@ -75,7 +75,8 @@ class Fleet:
              "--initial-advertise-peer-urls", f"http://127.0.0.1:{peers[i]}",
              "--listen-client-urls", f"http://127.0.0.1:{clients[i]}",
              "--advertise-client-urls", f"http://127.0.0.1:{clients[i]}",
-             "--initial-cluster", initial, "--logger", "zap", "--log-level", "error"],
+             "--initial-cluster", initial, "--heartbeat-interval", "50",
+             "--election-timeout", "500", "--logger", "zap", "--log-level", "error"],
             self.directory / f"e{i}.log") for i in range(members)]
         self.nodes = [Node(
             f"n{i}", port,
