@@ -28,8 +28,8 @@ namespace {
 // Returns how many connections fit.
 std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
   const bool is_https = config.http_port != 0 && config.http_tls == "yes";
-  const std::int64_t entrances = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
-  const auto handshakes = static_cast<std::size_t>(entrances * config.tls_max_handshakes);
+  const std::int64_t tls_listeners = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
+  const auto handshakes = static_cast<std::size_t>(tls_listeners * config.tls_max_handshakes);
   const std::size_t room = net::MakeRoomForConnections(wanted + handshakes);
   return room > handshakes ? room - handshakes : 1;
 }
@@ -246,10 +246,10 @@ std::string Server::Apply(const Config& config) {
            ", which the limit on open files allows";
   }
   if (std::string error = users_.Apply(config, is_rereading_); !error.empty()) return error;
-  loop_.set_connections_max(wanted);
+  loop_.connections().set_connections_max(wanted);
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
   keeping_.Apply(config);
-  ApplyToTurns(config, loop_.limits());
+  ApplyToTurns(config, loop_.turn().limits);
   ApplyToCommands(config);
   log_.SetLevel(config.log_level);
   LogChanges(config);
@@ -362,7 +362,7 @@ void Server::Reload() {
 void Server::RequestStop(const std::string& why) {
   if (std::exchange(is_stopping_, true)) return;
   EndAtNextSignal();
-  log_.Info("stopping: {}; {} clients are connected", why, loop_.connections());
+  log_.Info("stopping: {}; {} clients are connected", why, loop_.connections().count());
   sd_notify(0, "STOPPING=1");
   http_.Close();
   keeping_.PrepareStop();

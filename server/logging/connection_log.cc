@@ -9,29 +9,29 @@ void ConnectionLog::LogOpened(const command::ClientProfile& client) {
 }
 
 void ConnectionLog::LogClosed(const command::ClientProfile& client, net::CloseReason reason,
-                               engine::TimeMs now) {
+                              engine::TimeMs now) {
   log_.Debug("client {} from {} disconnected: {}", client.id, client.address.peer,
              net::NameOf(reason));
   if (reason == net::CloseReason::kOutputLimit) {
-    LogClosed(over_output_limit_, "did not read their replies (output_limit)", client, now);
+    LogOverLimit(over_output_limit_, "did not read their replies (output_limit)", client, now);
   } else if (reason == net::CloseReason::kAllOutputLimit) {
-    LogClosed(over_all_output_limit_,
-              "had the most unread replies when the total was too large (output_limit_total)",
-              client, now);
+    LogOverLimit(over_all_output_limit_,
+                 "had the most unread replies when the total was too large (output_limit_total)",
+                 client, now);
   } else if (reason == net::CloseReason::kInputLimit) {
-    LogClosed(over_input_limit_, "sent more than 1 MB after a waiting request", client, now);
+    LogOverLimit(over_input_limit_, "sent more than 1 MB after a waiting request", client, now);
   } else if (reason == net::CloseReason::kAllInputLimit) {
-    LogClosed(over_all_input_limit_,
-              "had the most unexecuted input when the total was too large (input_limit_total)",
-              client, now);
+    LogOverLimit(over_all_input_limit_,
+                 "had the most unexecuted input when the total was too large (input_limit_total)",
+                 client, now);
   } else if (reason == net::CloseReason::kRequestDeadline) {
-    LogClosed(over_request_deadline_, "did not send the rest of a request (request_deadline)",
-              client, now);
+    LogOverLimit(over_request_deadline_, "did not send the rest of a request (request_deadline)",
+                 client, now);
   }
 }
 
-void ConnectionLog::LogClosed(LogThrottle& recurrence, std::string_view what,
-                              const command::ClientProfile& client, engine::TimeMs now) {
+void ConnectionLog::LogOverLimit(LogThrottle& recurrence, std::string_view what,
+                                 const command::ClientProfile& client, engine::TimeMs now) {
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
     log_.Warning("closed because they {}: {}, last {} {}", what, count, client.address.peer,
                  Escaped(client.name));
@@ -39,7 +39,7 @@ void ConnectionLog::LogClosed(LogThrottle& recurrence, std::string_view what,
 }
 
 void ConnectionLog::LogRefused(std::string_view peer, const net::Refusal& refusal,
-                                engine::TimeMs now) {
+                               engine::TimeMs now) {
   if (refusal.is_http) {
     if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
       log_.Warning(
@@ -67,7 +67,7 @@ void ConnectionLog::LogAcceptFailed(int error, engine::TimeMs now) {
 }
 
 void ConnectionLog::LogHandshakeFailed(std::string_view peer, std::string_view why,
-                                        engine::TimeMs now) {
+                                       engine::TimeMs now) {
   log_.Debug("TLS handshake with {} failed: {}", peer, Escaped(why));
   if (const std::uint64_t count = handshake_failed_.CountToLog(now); count > 0) {
     log_.Warning("failed TLS handshakes: {}, last with {}: {}", count, peer, Escaped(why));

@@ -19,16 +19,15 @@ class ConnectionLog final : public net::NetEvents {
 
   void LogOpened(const command::ClientProfile& client) override;
   void LogClosed(const command::ClientProfile& client, net::CloseReason reason,
-                  engine::TimeMs now) override;
+                 engine::TimeMs now) override;
   void LogRefused(std::string_view peer, const net::Refusal& refusal, engine::TimeMs now) override;
   void LogAcceptFailed(int error, engine::TimeMs now) override;
-  void LogHandshakeFailed(std::string_view peer, std::string_view why,
-                           engine::TimeMs now) override;
+  void LogHandshakeFailed(std::string_view peer, std::string_view why, engine::TimeMs now) override;
   void LogUnexpectedTls(std::string_view peer, engine::TimeMs now) override;
 
  private:
-  void LogClosed(LogThrottle& recurrence, std::string_view what,
-                 const command::ClientProfile& client, engine::TimeMs now);
+  void LogOverLimit(LogThrottle& recurrence, std::string_view what,
+                    const command::ClientProfile& client, engine::TimeMs now);
 
   Log& log_;
   LogThrottle refused_;

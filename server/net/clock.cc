@@ -12,7 +12,7 @@ namespace fairlock::net {
 namespace {
 
 #ifdef __x86_64__
-// The counter goes on at one rate, whatever the processor's clock rate is and while it sleeps.
+// The counter runs at a constant rate, independent of the processor's frequency and sleep states.
 bool HasEvenCounter() {
   constexpr unsigned kPowerManagement = 0x8000'0007;
   constexpr unsigned kInvariantCounter = 1U << 8;

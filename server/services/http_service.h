@@ -11,6 +11,8 @@
 #include "server/logging/logging.h"
 #include "server/net/http/http_server.h"
 #include "server/net/loop/turn_loop.h"
+#include "server/net/tls/tls_connection_sink.h"
+#include "server/net/tls/tls_handshakes.h"
 
 namespace fairlock::server {
 

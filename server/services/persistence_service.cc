@@ -49,7 +49,7 @@ PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoo
 PersistenceService::~PersistenceService() {
   if (home_.node && !state_log_) home_.node->Stop();
   if (reader_.joinable()) reader_.join();
-  loop_.SetKeeper(nullptr, {});
+  loop_.SetStateLog(nullptr, {});
   database_log_->Close();
 }
 
@@ -175,7 +175,7 @@ void PersistenceService::TakeLead(const storage::Status& status, const persist::
 void PersistenceService::BeginLog(storage::LogHome& home, const persist::LoadedRows& rows) {
   state_log_.emplace(parts_.locks.engine(), home, rows, options_,
                      parts_.locks.StepAt(net::BoottimeMs()));
-  loop_.SetKeeper(&*state_log_, [this] { OnChange(); });
+  loop_.SetStateLog(&*state_log_, [this] { OnChange(); });
 }
 
 command::PersistenceReport PersistenceService::Report() const {

@@ -28,10 +28,10 @@ net::TlsOptions OptionsOf(const Config& config) {
 }
 
 std::unique_ptr<net::TlsHandshakes> MakeHandshakes(net::TurnLoop& loop,
-                                                   net::TlsConnectionSink& keeper,
+                                                   net::TlsConnectionSink& sink,
                                                    const Config& config, std::string_view answer) {
   return std::make_unique<net::TlsHandshakes>(
-      loop.io_context(), loop.turn(), keeper,
+      loop.io_context(), loop.turn(), sink,
       net::TlsHandshakeOptions{
           .handshake_max = std::chrono::milliseconds(config.tls_handshake_timeout),
           .handshakes_max = static_cast<std::size_t>(config.tls_max_handshakes),
@@ -61,8 +61,8 @@ std::string TlsService::Start(const Config& config, net::TlsConnectionSink& http
   const bool is_http_wanted = config.http_port != 0 && config.http_tls == "yes";
   if (std::string error = CheckTls(config); !error.empty()) return error;
   if (config.tls_port == 0 && !is_http_wanted) return "";
-  if (config.tls_port != 0) resp_ = MakeHandshakes(loop_, loop_, config, kRespAnswer);
-  loop_.set_certificates_log_in(config.tls_auth_clients_user == "cn");
+  if (config.tls_port != 0) resp_ = MakeHandshakes(loop_, loop_.connections(), config, kRespAnswer);
+  loop_.connections().set_certificates_log_in(config.tls_auth_clients_user == "cn");
   if (is_http_wanted) http_ = MakeHandshakes(loop_, http, config, kHttpAnswer);
   return ReadCertificates(config);
 }

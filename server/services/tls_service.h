@@ -1,4 +1,4 @@
-// Sets up TLS: certificates, and the entrances for TLS clients.
+// Sets up TLS: the certificates, and the handshakes of TLS clients.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include "server/config/config.h"
 #include "server/logging/logging.h"
 #include "server/net/loop/turn_loop.h"
+#include "server/net/tls/tls_connection_sink.h"
 #include "server/net/tls/tls_context.h"
 #include "server/net/tls/tls_handshakes.h"
 
@@ -15,7 +16,7 @@ namespace fairlock::server {
 // Checks that the TLS options are consistent. Returns the error, or an empty string.
 std::string CheckTls(const Config& config);
 
-// Loop-confined; destroyed before the loop and before the keeper given to Start.
+// Loop-confined; destroyed before the loop and before the sink given to Start.
 class TlsService {
  public:
   TlsService(net::TurnLoop& loop, Log& log) : loop_(loop), log_(log) {}
@@ -30,7 +31,7 @@ class TlsService {
   net::TlsHandshakes* http_handshakes() { return http_.get(); }
 
  private:
-  // Returns an empty string once all entrances have the certificates, or the error.
+  // Returns an empty string once all handshakes use the certificates, or the error.
   std::string ReadCertificates(const Config& config);
 
   net::TurnLoop& loop_;

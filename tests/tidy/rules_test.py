@@ -64,7 +64,7 @@ PLANTED = {
         ("server/command/a.h", "class A {\n public:\n" + _MANY_FUNCTIONS + "};\n", 1),
         ("server/command/a.h", "struct A {\n" + _MANY_FUNCTIONS + "};\n", 1),
         ("server/command/a.h", "int x;\nclass A : public B {\n" + _MANY_MEMBERS + "};\n", 2),
-        ("server/net/a.h", "class TurnLoop {\n public:\n" + 2 * _MANY_FUNCTIONS + "};\n", 1),
+        ("server/net/a.h", "class RespConnection {\n public:\n" + 2 * _MANY_FUNCTIONS + "};\n", 1),
     ],
     "outside-world": [
         ("protocol/a.cc", "#include <sys/socket.h>\n", 1),
@@ -189,7 +189,7 @@ CLEAN = {
     "class-size": [
         ("server/command/a.h", "class A {\n" + _MANY_FUNCTIONS + "};\n"),
         ("server/command/a.h", "struct A {\n" + _MANY_MEMBERS + "};\n"),
-        ("server/net/a.h", "class TurnLoop {\n public:\n" + _MANY_FUNCTIONS + "};\n"),
+        ("server/net/a.h", "class RespConnection {\n public:\n" + _MANY_FUNCTIONS + "};\n"),
         ("server/command/a.h", "class A {\n public:\n  A();\n  ~A();\n"
                                + "  A(const A&) = delete;\n  void operator()();\n" * 10 + "};\n"),
         ("tests/unit/a.h", "class A {\n public:\n" + _MANY_FUNCTIONS + "};\n"),

@@ -19,16 +19,16 @@ namespace fairlock::net {
 namespace beast = boost::beast;
 namespace beast_http = boost::beast::http;
 
-HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& keeper,
+HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& owner,
                                HttpStream stream, command::ClientAddress address)
     : turn_(turn),
       api_(api),
-      keeper_(keeper),
+      owner_(owner),
       stream_(std::move(stream)),
       address_(std::move(address)),
       commands_(turn.server, address_, turn.now, [this] {
-        if (caller_ != Caller::kCompared) return;
-        caller_ = Caller::kToldOf;
+        if (caller_ != Caller::kComparing) return;
+        caller_ = Caller::kCompared;
         turn_.tasks.push_back(this);
       }) {}
 
@@ -36,12 +36,12 @@ HttpConnection::~HttpConnection() { assert(is_closed_); }
 
 void HttpConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
-  const auto self = shared_from_this();  // its keeper lets go of it
+  const auto self = shared_from_this();  // its owner releases it
   job_.reset();
   turn_.Drop(this);
   commands_.Detach(turn_.now);
   stream_.Close();
-  keeper_.Forget(this);
+  owner_.Remove(this);
 }
 
 void HttpConnection::Read() {
@@ -51,7 +51,7 @@ void HttpConnection::Read() {
   if (buffer_.size() > 0) return ReadHeader();
   idle_since_ = std::chrono::steady_clock::now();
   stream_.next_layer().expires_after(kIdleMax);
-  // A request which has begun has less time than one that has not.
+  // The timeout becomes shorter once a request has begun.
   stream_.async_read_some(
       buffer_.prepare(kHeaderBytesMax),
       [self = shared_from_this()](const beast::error_code& error, std::size_t bytes) {
@@ -113,7 +113,7 @@ void HttpConnection::RefuseUnread(const beast::error_code& error) {
 void HttpConnection::TakeTurn(engine::TimeMs now) {
   const auto self = shared_from_this();
   if (commands_.is_killed()) return Close();
-  if (answer_) return SendWhenKept();
+  if (answer_) return SendWhenPersisted();
   if (job_ == nullptr) {
     if (auto refusal = RefusalOfHeaders(parser_->get())) {
       is_kept_alive_ = false;
@@ -138,7 +138,7 @@ bool HttpConnection::Identify(const http::Request& request, engine::TimeMs now) 
   if (caller_ == Caller::kUnknown) {
     const bool is_asked = api_.DependsOnCaller(request, commands_);
     if (is_asked && !commands_.Identify(request.authorization, now)) {
-      caller_ = Caller::kCompared;
+      caller_ = Caller::kComparing;
       return false;
     }
   } else {
@@ -151,14 +151,14 @@ bool HttpConnection::Identify(const http::Request& request, engine::TimeMs now) 
 void HttpConnection::Conclude(http::Answer answer) {
   answer_ = std::move(answer);
   answer_batch_ = 0;
-  if (commands_.TakeStateDependency() && turn_.keeper != nullptr) {
-    answer_batch_ = turn_.keeper->Seal(turn_.now);
+  if (commands_.TakeStateDependency() && turn_.state_log != nullptr) {
+    answer_batch_ = turn_.state_log->Seal(turn_.now);
   }
-  SendWhenKept();
+  SendWhenPersisted();
 }
 
-void HttpConnection::SendWhenKept() {
-  if (turn_.keeper != nullptr && answer_batch_ > turn_.keeper->completed_batch()) {
+void HttpConnection::SendWhenPersisted() {
+  if (turn_.state_log != nullptr && answer_batch_ > turn_.state_log->completed_batch()) {
     return turn_.held_tasks.push_back(this);
   }
   Send(*std::exchange(answer_, std::nullopt));
@@ -181,18 +181,18 @@ void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) 
     return Send(std::move(refusal));
   }
   auto next =
-      std::make_shared<WebSocketConnection>(turn_, keeper_, std::move(stream_), std::move(feed));
-  keeper_.Keep(next);
+      std::make_shared<WebSocketConnection>(turn_, owner_, std::move(stream_), std::move(feed));
+  owner_.Add(next);
   next->Start(parser_->release());
   Close();
 }
 
 void HttpConnection::Send(http::Answer answer) {
-  // An idle connection belongs to no user.
+  // An idle connection has no user.
   commands_.Forget();
   response_ = ToResponse(std::move(answer), is_kept_alive_);
   if (is_head_) {
-    // The length stays that of the body which is left out.
+    // Content-Length remains that of the omitted body.
     response_.body().clear();
   }
   stream_.next_layer().expires_after(kTimeMax);
@@ -221,7 +221,7 @@ void HttpConnection::End() {
   Linger();
 }
 
-// What was sent and not read would make the kernel throw away the answer.
+// Reads until the peer closes: closing with unread bytes would make the kernel drop the answer.
 void HttpConnection::Linger() {
   buffer_.clear();
   stream_.async_read_some(buffer_.prepare(kHeaderBytesMax),

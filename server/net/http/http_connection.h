@@ -18,32 +18,32 @@
 
 namespace fairlock::net {
 
-// Told when a connection ends or becomes another one.
+// Owns the connections. Loop-confined.
 class HttpConnectionOwner {
  public:
-  virtual void Forget(const HttpPeer* peer) = 0;
-  virtual void Keep(std::shared_ptr<HttpPeer> peer) = 0;
+  virtual void Remove(const HttpPeer* peer) = 0;
+  virtual void Add(std::shared_ptr<HttpPeer> peer) = 0;
 
  protected:
   ~HttpConnectionOwner() = default;
 };
 
-// Answers one request after the other. Kept alive by its keeper until it closes, and by its pending
-// operation. Loop-confined.
+// Answers one request after the other. Its owner keeps it alive until it closes, and so does its
+// pending operation. Loop-confined.
 class HttpConnection final : public HttpPeer,
                              public TurnTask,
                              public std::enable_shared_from_this<HttpConnection> {
  public:
   static constexpr std::size_t kHeaderBytesMax = 8 * 1024;
   static constexpr std::size_t kBodyBytesMax = 64 * 1024;
-  // For a whole request from its first byte, and for the whole answer to be taken.
+  // The time for a request, from its first byte to its last, and for sending the answer.
   static constexpr std::chrono::seconds kTimeMax{15};
-  // Until a request begins.
+  // The time until the next request begins.
   static constexpr std::chrono::seconds kIdleMax{75};
-  // For a peer to see the last answer and to close.
+  // The time that the peer has to read the last answer and to close.
   static constexpr std::chrono::seconds kLingerMax{2};
 
-  HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& keeper, HttpStream stream,
+  HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& owner, HttpStream stream,
                  command::ClientAddress address);
   ~HttpConnection() override;
 
@@ -59,8 +59,8 @@ class HttpConnection final : public HttpPeer,
   using Message = boost::beast::http::request<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
-  // Whether the user that made the request being answered is known.
-  enum class Caller : std::uint8_t { kUnknown, kCompared, kToldOf, kKnown };
+  // Whether it is known which user has sent the current request.
+  enum class Caller : std::uint8_t { kUnknown, kComparing, kCompared, kKnown };
 
   void Read();
   void ReadHeader();
@@ -72,7 +72,7 @@ class HttpConnection final : public HttpPeer,
   void TakeOver(const http::Request& request, engine::TimeMs now);
   void Conclude(http::Answer answer);
   // A response that reveals locks waits until their state is stored.
-  void SendWhenKept();
+  void SendWhenPersisted();
   void Send(http::Answer answer);
   void OnSent(const boost::beast::error_code& error);
   void End();
@@ -80,7 +80,7 @@ class HttpConnection final : public HttpPeer,
 
   Turn& turn_;
   const http::Api& api_;
-  HttpConnectionOwner& keeper_;
+  HttpConnectionOwner& owner_;
   HttpStream stream_;
   const command::ClientAddress address_;
   http::CommandCaller commands_;

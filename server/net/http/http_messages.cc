@@ -32,8 +32,8 @@ constexpr std::size_t kShownHostBytes = 64;
 
 http::Answer BadHeader(const std::string& what) { return http::Refusal(400, "ERR", what); }
 
-// The page loads nothing from elsewhere, runs no script that is not in its files, and stands in
-// nobody's frame.
+// The page loads nothing from other hosts, runs only the scripts in its files, and cannot be
+// framed.
 constexpr std::string_view kContentSecurityPolicy =
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
@@ -42,7 +42,7 @@ constexpr std::string_view kContentSecurityPolicy =
 
 std::optional<http::Answer> RefusalOfHeaders(const beast_http::fields& headers) {
   using beast_http::field;
-  // Of two values a proxy in between may look at the other one than this server.
+  // With two values, a proxy might use a different one than this server.
   for (const field name : {field::host, field::origin, field::content_type, field::authorization}) {
     if (headers.count(name) < 2) continue;
     return BadHeader("the header " + std::string(beast_http::to_string(name)) +

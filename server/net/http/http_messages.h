@@ -1,4 +1,4 @@
-// What Beast reads as our requests, and our answers as Beast writes them.
+// Converts between the messages of Beast and our requests and answers.
 #pragma once
 
 #include <boost/beast/http/fields.hpp>
@@ -11,8 +11,8 @@
 namespace fairlock::net {
 
 // The answer to a request that RFC 9112, section 3.2, forbids a server to serve: Host is missing,
-// is no host, or is given more than once, as another header of ours that may not be. None: it is
-// valid.
+// is not a host, or Host or another header that we use is given more than once. None: the request
+// is valid.
 std::optional<http::Answer> RefusalOfHeaders(const boost::beast::http::fields& headers);
 
 http::Request ToRequest(

@@ -11,7 +11,7 @@ class HttpPeer {
   virtual ~HttpPeer() = default;
   // Idempotent.
   virtual void Close() = 0;
-  // Since when it asks for nothing; none: a request of it is under way, or it is in use otherwise.
+  // Since when it is idle; none: it is in use.
   virtual std::optional<std::chrono::steady_clock::time_point> IdleSince() const = 0;
 };
 

@@ -27,7 +27,7 @@ void HttpServer::TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::Clie
   Take(tls->socket(), tls->Release(), std::move(address));
 }
 
-void HttpServer::MakeRoom() {
+void HttpServer::CloseLongestIdle() {
   std::shared_ptr<HttpPeer> longest;
   for (const auto& [key, peer] : peers_) {
     const auto since = peer->IdleSince();
@@ -40,11 +40,11 @@ void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress addr
   boost::system::error_code error;
   boost::asio::ip::tcp::socket socket(loop_.io_context());
   if (!is_closed_ && peers_.size() >= connections_max_) {
-    MakeRoom();
+    CloseLongestIdle();
     Turn& turn = loop_.turn();
     ++turn.server.statistics.counters.connections_rejected;
     turn.events.LogRefused(address.peer, {.is_http = true, .connections_max = connections_max_},
-                            turn.now);
+                           turn.now);
   }
   if (!is_closed_ && peers_.size() < connections_max_) {
     socket.assign(FamilyOf(descriptor), descriptor, error);
@@ -55,13 +55,13 @@ void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress addr
   }
   const auto connection = std::make_shared<HttpConnection>(
       loop_.turn(), api_, *this, HttpStream(std::move(socket), std::move(ssl)), std::move(address));
-  Keep(connection);
+  Add(connection);
   connection->Start();
 }
 
 void HttpServer::Close() {
   is_closed_ = true;
-  // Each makes itself forgotten.
+  // Each connection removes itself.
   while (!peers_.empty()) {
     const std::shared_ptr<HttpPeer> peer = peers_.begin()->second;
     peer->Close();

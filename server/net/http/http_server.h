@@ -9,12 +9,13 @@
 #include "server/http/api.h"
 #include "server/net/http/http_connection.h"
 #include "server/net/loop/turn_loop.h"
-#include "server/net/sockets/acceptor.h"
+#include "server/net/sockets/connection_sink.h"
+#include "server/net/tls/tls_connection_sink.h"
 
 namespace fairlock::net {
 
-// On the loop's thread, in its turns. When there are as many as allowed, a new one takes the place
-// of the one that has asked for nothing the longest; if all are in use it is closed at once.
+// Runs in the turns of the loop. When the limit is reached, a new connection replaces the one that
+// has been idle the longest; if none is idle, the new one is closed at once.
 // Loop-confined; destroyed before the loop.
 class HttpServer final : public ConnectionSink,
                          public TlsConnectionSink,
@@ -27,18 +28,20 @@ class HttpServer final : public ConnectionSink,
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer() { Close(); }
 
-  // Takes no new connections from now on, and closes those that there are.
+  // Refuses new connections from now on, and closes all others.
   void Close();
 
   void TakeConnection(int descriptor, command::ClientAddress address) override;
   void TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::ClientAddress address) override;
-  void LogAcceptFailed(int error) override { loop_.LogAcceptFailed(error); }
-  void Forget(const HttpPeer* peer) override { peers_.erase(peer); }
-  void Keep(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
+  void LogAcceptFailed(int error) override {
+    loop_.turn().events.LogAcceptFailed(error, loop_.turn().now);
+  }
+  void Remove(const HttpPeer* peer) override { peers_.erase(peer); }
+  void Add(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
 
  private:
-  // Closes one that is idle, if there is one.
-  void MakeRoom();
+  // Closes the connection that has been idle the longest, if one is idle.
+  void CloseLongestIdle();
   void Take(int descriptor, SslHandle ssl, command::ClientAddress address);
 
   TurnLoop& loop_;

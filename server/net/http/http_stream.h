@@ -1,4 +1,4 @@
-// The bytes of an HTTP connection, under TLS or as they are.
+// The stream of an HTTP connection, with or without TLS.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -65,7 +65,7 @@ class HttpStream {
   std::unique_ptr<Tls> tls_;  // null: none
 };
 
-// How a WebSocket ends, found by Beast; its own last frame has gone before.
+// Beast finds these by name and ends a WebSocket with them, after it has sent the closing frame.
 template <typename Handler>
 void async_teardown(boost::beast::role_type role, HttpStream& stream, Handler&& handler) {
   using boost::beast::websocket::async_teardown;

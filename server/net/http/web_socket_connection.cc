@@ -19,9 +19,9 @@ constexpr std::size_t kMessageBytesMax = 1024;
 
 }  // namespace
 
-WebSocketConnection::WebSocketConnection(Turn& turn, HttpConnectionOwner& keeper,
-                                         HttpStream stream, std::unique_ptr<http::EventFeed> feed)
-    : turn_(turn), keeper_(keeper), stream_(std::move(stream)), feed_(std::move(feed)) {
+WebSocketConnection::WebSocketConnection(Turn& turn, HttpConnectionOwner& owner, HttpStream stream,
+                                         std::unique_ptr<http::EventFeed> feed)
+    : turn_(turn), owner_(owner), stream_(std::move(stream)), feed_(std::move(feed)) {
   feed_->set_notice([this] { EnterTurn(); });
   // Pings a silent client, and closes the connection if it does not answer.
   stream_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
@@ -76,10 +76,10 @@ void WebSocketConnection::TakeTurn(engine::TimeMs) {
   if (sending_.empty()) {
     sending_ = feed_->TakeEvents();
     if (sending_.empty()) return;
-    const bool is_news = feed_->TakeStateDependency() && turn_.keeper != nullptr;
-    batch_ = is_news ? turn_.keeper->Seal(turn_.now) : 0;
+    const bool is_news = feed_->TakeStateDependency() && turn_.state_log != nullptr;
+    batch_ = is_news ? turn_.state_log->Seal(turn_.now) : 0;
   }
-  if (turn_.keeper != nullptr && batch_ > turn_.keeper->completed_batch()) {
+  if (turn_.state_log != nullptr && batch_ > turn_.state_log->completed_batch()) {
     is_in_turn_ = true;
     return turn_.held_tasks.push_back(this);
   }
@@ -95,11 +95,11 @@ void WebSocketConnection::TakeTurn(engine::TimeMs) {
 
 void WebSocketConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
-  const auto self = shared_from_this();  // its keeper lets go of it
+  const auto self = shared_from_this();  // its owner releases it
   turn_.Drop(this);
   feed_->Detach(turn_.now);
   beast::get_lowest_layer(stream_).close();
-  keeper_.Forget(this);
+  owner_.Remove(this);
 }
 
 }  // namespace fairlock::net

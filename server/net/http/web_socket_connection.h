@@ -18,18 +18,18 @@
 
 namespace fairlock::net {
 
-// Writes what has gathered since the last write, as one text: a JSON array of events. Who reads too
-// slowly is closed. What it sends is ignored. Kept alive by its keeper until it closes, and by its
-// pending operations. Loop-confined.
+// Writes the events since the last write as one text: a JSON array. Closes when the client reads
+// too slowly. Ignores what the client sends. Its owner keeps it alive until it closes, and so do
+// its pending operations. Loop-confined.
 class WebSocketConnection final : public HttpPeer,
                                   public TurnTask,
                                   public std::enable_shared_from_this<WebSocketConnection> {
  public:
-  WebSocketConnection(Turn& turn, HttpConnectionOwner& keeper, HttpStream stream,
+  WebSocketConnection(Turn& turn, HttpConnectionOwner& owner, HttpStream stream,
                       std::unique_ptr<http::EventFeed> feed);
   ~WebSocketConnection() override;
 
-  // The glob of keys that the target asks for; none: it asks for something else.
+  // The glob of keys in the target; none: the target is not that of the events.
   static std::optional<std::string> MatchOf(std::string_view target);
 
   void Start(boost::beast::http::request<boost::beast::http::string_body> request);
@@ -46,13 +46,13 @@ class WebSocketConnection final : public HttpPeer,
   void EnterTurn();
 
   Turn& turn_;
-  HttpConnectionOwner& keeper_;
+  HttpConnectionOwner& owner_;
   boost::beast::websocket::stream<HttpStream> stream_;
   const std::unique_ptr<http::EventFeed> feed_;
   boost::beast::http::request<boost::beast::http::string_body> request_;
   boost::beast::flat_buffer received_;
-  std::string sending_;      // until it is sent
-  std::uint64_t batch_ = 0;  // that must be complete before it is
+  std::string sending_;
+  std::uint64_t batch_ = 0;  // must be complete before sending_ may be sent
   bool is_sending_ = false;
   bool is_in_turn_ = false;
   bool is_open_ = false;

@@ -6,7 +6,7 @@
 namespace fairlock::net {
 
 void ByteQueue::Append(std::string_view bytes) {
-  // Moving what is left costs no more than what was taken before it.
+  // Moves at most as many bytes as were removed before, so the cost per byte is constant.
   if (begin_ > 0 && begin_ >= size()) {
     bytes_.erase(0, begin_);
     begin_ = 0;

@@ -1,4 +1,4 @@
-// Bytes that wait: appended at the end, taken from the front.
+// A queue of bytes: appended at the end, removed from the front.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ class ByteQueue {
   std::string_view view() const { return std::string_view(bytes_).substr(begin_); }
   bool empty() const { return begin_ == bytes_.size(); }
   std::size_t size() const { return bytes_.size() - begin_; }
-  // Taken for them; 0 while it is empty.
+  // Allocated memory; 0 while it is empty.
   std::size_t memory_bytes() const { return empty() ? 0 : bytes_.capacity(); }
 
   void Append(std::string_view bytes);

@@ -1,4 +1,4 @@
-// What a connection has cost recently.
+// The recent cost of a connection, decaying over time.
 #pragma once
 
 #include <algorithm>
@@ -7,21 +7,21 @@
 
 namespace fairlock::net {
 
-// Work is counted in the bytes of requests and replies. What was done is forgiven little by little,
-// so that a client who asks now and then never owes anything, and one who sends without end always
-// does. Loop-confined.
+// The cost is counted in bytes of requests and replies, and decays at a fixed rate: a client that
+// sends a request now and then stays at zero, and one that sends without pause stays above its
+// share. Loop-confined.
 class FairShareMeter {
  public:
-  // A connection that owes more is deferred.
+  // Connections with a higher recent cost are deferred.
   static constexpr std::uint32_t kShareBytes = 8 * 1024;
-  // About a thousand LOCKs a second.
+  // About a thousand LOCKs per second.
   static constexpr std::uint32_t kDecayBytesPerMs = 64;
-  // More is never remembered: a second of silence is enough.
+  // The cost is capped, so that one second without requests always clears it.
   static constexpr std::uint32_t kRecentBytesMax = 64 * 1024;
 
   void Charge(std::size_t bytes, std::int64_t now_ms) {
-    const std::size_t owed = RecentBytes(now_ms) + bytes;
-    recent_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(owed, kRecentBytesMax));
+    const std::size_t recent = RecentBytes(now_ms) + bytes;
+    recent_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(recent, kRecentBytesMax));
     charged_at_ = static_cast<std::uint32_t>(now_ms);
   }
 
@@ -34,7 +34,7 @@ class FairShareMeter {
 
  private:
   std::uint32_t recent_bytes_ = 0;
-  std::uint32_t charged_at_ = 0;  // the low bits of it
+  std::uint32_t charged_at_ = 0;  // the low 32 bits of the time
 };
 
 }  // namespace fairlock::net

@@ -1,4 +1,4 @@
-// Up to where a connection's output may leave, while the rest waits for the journal.
+// Holds back the output of a connection that waits for the journal.
 #pragma once
 
 #include <cstdint>
@@ -6,26 +6,26 @@
 
 namespace fairlock::net {
 
-// Places are counted in bytes of all output ever written. What stands behind something that waits,
-// waits with it. Loop-confined.
+// Positions are counted in bytes of all output ever written. Output waits with the output before
+// it. Loop-confined.
 class OutputGate {
  public:
   bool is_open() const { return marks_.empty(); }
-  // The batch that is waited for first. REQUIRES: not open.
+  // The batch that the first held output waits for. REQUIRES: not open.
   std::uint64_t awaited_batch() const { return marks_.front().batch; }
-  // What stands before it may leave. REQUIRES: not open.
+  // Output before this position may be sent. REQUIRES: not open.
   std::uint64_t open_up_to() const { return open_up_to_; }
 
-  // What was written since the last call, up to `end`, waits for that batch. Batches rise.
+  // The output written since the last call, up to `end`, waits for `batch`. Batches never decrease.
   void Close(std::uint64_t end, std::uint64_t batch) {
     if (is_open()) open_up_to_ = seen_up_to_;
     marks_.push_back({end, batch});
     seen_up_to_ = end;
   }
-  // What was written up to `end` reveals nothing by itself.
+  // The output written since the last call, up to `end`, waits only for the output before it.
   void Pass(std::uint64_t end) { seen_up_to_ = end; }
 
-  // Batches up to that one may be told of.
+  // Opens for output that waits for no later batch.
   void Release(std::uint64_t completed_batch) {
     auto at = marks_.begin();
     for (; at != marks_.end() && at->batch <= completed_batch; ++at) open_up_to_ = at->end;

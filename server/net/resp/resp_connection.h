@@ -1,19 +1,21 @@
-// One RESP connection: moves bytes between its socket and its client, and decides when it is over.
+// One RESP connection: moves bytes between its socket and its client, and decides when it closes.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "server/command/client/client.h"
 #include "server/command/client/transport.h"
 #include "server/command/execution/request_pipeline.h"
+#include "server/net/net_events.h"
 #include "server/net/resp/byte_queue.h"
-#include "server/net/resp/output_gate.h"
+#include "server/net/resp/client_socket.h"
 #include "server/net/resp/fair_share_meter.h"
+#include "server/net/resp/output_gate.h"
+#include "server/net/resp/request_input.h"
 #include "server/net/tls/tls_socket.h"
 #include "server/net/turn/partial_request.h"
 #include "server/net/turn/readiness_set.h"
@@ -21,125 +23,117 @@
 
 namespace fairlock::net {
 
-// Its life in a turn: Receive (as the socket becomes ready), then Execute, then Finish. Holds no
-// buffer while it is idle. Loop-confined; owned by the TurnLoop, which destroys it in the turn in
-// which it was closed or, when many close at once, in one of the next.
+// Memory that one connection has allocated.
+struct ConnectionBuffers {
+  std::uint32_t unread_bytes = 0;  // for replies that are not sent yet
+  std::uint32_t input_bytes = 0;   // for requests that are not executed yet
+};
+
+// In each turn in which it takes part: HandleReadiness or ReceiveDeferred, then Execute, then
+// Finish. Holds no buffer while it is idle. Loop-confined; owned by RespConnections, which destroys
+// it in the turn in which it was closed or, when many close at once, in one of the next turns.
 //
 // Invariants:
-//  1. While its output is piled up, its request waits or whole requests are left, nothing is
-//     executed; while it is not executed, at most a bounded amount is read.
-//  2. Between turns a connection that is open waits for readiness to read or to write, goes on in
-//     a later turn, or is watched each second.
+//  1. Nothing is executed while a request of it waits, or while its unsent output exceeds the
+//     limit for that. While nothing is executed, it receives a bounded number of bytes.
+//  2. Between turns an open connection waits for readiness to read or to write, is deferred, or is
+//     polled once a second.
 class RespConnection final : public command::Transport,
                              public boost::intrusive::list_base_hook<>,
                              public PartialRequest {
  public:
-  // Owns the socket, which may be under TLS.
+  // Owns the socket. `tls` null: the connection is not encrypted.
   RespConnection(Turn& turn, int socket, command::ClientAddress address,
                  std::unique_ptr<TlsSocket> tls = nullptr);
-  // REQUIRES: closed. Gives the socket back to the system, which takes longer than all else here.
+  // REQUIRES: closed. Closes the descriptor, which costs more than all other calls here.
   ~RespConnection();
 
-  // Begins to wait for bytes; false: the system has no room for that.
+  // Begins to wait for bytes; false: the system's limit is reached.
   [[nodiscard]] bool Start();
+  // Logs the client in as the user that its certificate names, if there is such a user.
+  void LogInAs(std::string_view user);
 
-  // Its socket is ready. Receives what there is, unless the connection is not to be read now or
-  // is deferred.
+  // The socket is ready. Receives what has arrived, unless the connection is deferred or may not
+  // be read now.
   void HandleReadiness(const Readiness& readiness);
-  // Its turn has come among those behind: receives at most about so much, unless whole requests
-  // are left. Returns how many bytes there are to execute.
+  // Serves a deferred connection: receives about `bytes_max` bytes, unless it still has whole
+  // requests. Returns how many bytes there are to execute.
   std::size_t ReceiveDeferred(std::size_t bytes_max);
 
-  // The steps of a turn, after its time was taken. A connection whose client is gone and whose
-  // request waits closes first, so that nothing is granted to it.
-  void CloseIfGone();
-  // Returns how much work that was, counted as in FairShareMeter.
+  // The steps of a turn after its time is taken. A connection whose client has disconnected while
+  // its request waits closes first, so that no lock is granted to it.
+  void CloseIfDisconnected();
+  // Returns the work done, in the unit of FairShareMeter.
   std::size_t Execute();
   void Finish();
-  // Instead of Execute, when the turn has become too long: a later one executes it.
-  void KeepArrived() { input_.Append(std::exchange(arrived_, {})); }
-  // The rest of its request is overdue.
+  // Replaces Execute in a turn that has become too long: a later turn executes the requests.
+  void StoreArrived() { input_.StoreArrived(); }
+  // The deadline of its incomplete request has passed.
   void RefusePartialRequest();
+  // True: the journal has completed what its output waits for, and it has left Turn::held.
+  bool ReleaseIfComplete();
 
-  // Whether it goes on to Finish: the journal has completed what its output waits for.
-  bool IsReleased() const { return is_closed() || gate_.awaited_batch() <= CompletedBatch(); }
-  void NoticeRelease();
-
-  // Once a second for a connection that is not read; `poll_events` is what poll(2) found.
+  // Called once a second while the connection is not read; `poll_events` come from poll(2).
   void Watch(short poll_events);
-  // True: it is read again, or closed, and has left the list of watched connections.
+  // True: it is read again, or closed, and has left Turn::to_watch.
   bool StopsBeingWatched();
 
-  // The server stops: without a reply if a request waits, else when its output is sent.
+  // The server stops: closes at once if a request waits, otherwise when all output is sent.
   void End();
-  // The only place where a connection ends: from now on it is nothing to anybody. Idempotent.
+  // The only way in which a connection ends. Idempotent.
   void Close(CloseReason reason);
-  // Logs the client in as the user that its certificate names; no effect if there is none.
-  void LogInAs(std::string_view user);
 
   bool is_closed() const { return life_ == Life::kClosed; }
   bool is_waiting() const { return client().wait.is_waiting(); }
   bool is_logged_in() const { return client().rights.user() != nullptr; }
-  // Memory for replies that were not sent yet, as it was when it was last looked at; and for what
-  // came and is not executed.
-  std::size_t unread_bytes() const { return unread_bytes_; }
-  std::size_t input_bytes() const { return input_bytes_; }
+  // As of the last Finish or Close.
+  const ConnectionBuffers& buffers() const { return buffers_; }
   const command::ClientProfile& profile() const { return client().profile; }
-  int socket() const { return socket_; }
-
-  void NoticeOutput() override;
-  bool AdmitOutput(std::size_t bytes) override;
-  void CloseNow() override;
-  command::InputUse UnexecutedInput() const override {
-    return {.bytes = input_.size() + arrived_.size(), .memory_bytes = input_.memory_bytes()};
-  }
+  int descriptor() const { return socket_.descriptor(); }
 
  private:
   enum class Life : std::uint8_t {
-    kNew,     // the readiness set does not know it
-    kOpen,    // the readiness set knows it
+    kOpen,
     kEnding,  // the server stops: it closes when its output is sent
     kClosed
-  };
-  enum class Peer : std::uint8_t {
-    kOpen,
-    kDone,  // sends nothing any more
-    kLost   // sends nothing and takes nothing any more
   };
   // Why it closes at the end of this turn, without sending the rest of its output.
   enum class Doom : std::uint8_t {
     kNone,
-    kOverLimit,  // a message found no room: it must not seem as if the client got all of them
+    kOverLimit,  // a message did not fit: the client must not believe that it got all messages
     kKilled
   };
-  // The deadline of a request that has come only in part.
+  // The deadline of an incomplete request.
   enum class Deadline : std::uint8_t {
     kNone,
-    kRestDue,  // it has passed, but the rest may be among the bytes that are still to be read
+    kRestDue,  // it has passed, but the rest may be among the bytes that are not received yet
     kOverdue   // it has passed, and the connection closes
   };
   enum List : std::uint8_t { kToExecute = 1, kToFinish = 2, kWatched = 4, kHeld = 8 };
 
+  // As the transport of its client.
+  void NoticeOutput() override;
+  bool AdmitOutput(std::size_t bytes) override;
+  void CloseNow() override;
+  command::InputUse UnexecutedInput() const override {
+    return {.bytes = input_.bytes(), .memory_bytes = input_.memory_bytes()};
+  }
+
   command::Client& client() { return pipeline_.client(); }
   const command::Client& client() const { return pipeline_.client(); }
   bool IsIn(List list) const { return (lists_ & list) != 0; }
-  // Puts the connection into that list of the turn, once.
+  // Adds the connection to a list of the turn, unless it is in it.
   void Enlist(List list, std::vector<RespConnection*>& connections);
   void Leave(List list) { lists_ &= static_cast<std::uint8_t>(~list); }
 
-  bool is_peer_done() const { return peer_ != Peer::kOpen; }
-  void MarkPeerDone() {
-    if (peer_ == Peer::kOpen) peer_ = Peer::kDone;
-  }
-  void SetInterest(Interest interest);
-  // Returns how many bytes came.
+  void SetInterest(Interest interest) { socket_.SetInterest(turn_.readiness, *this, interest); }
+  // Returns how many bytes were received.
   std::size_t Receive(std::size_t bytes_max);
   void ReceiveIfLight();
-  bool HasMuchToRead() const;
   void TakeIn(std::string_view received);
   void Defer();
 
-  // Returns how many bytes were done with.
+  // Returns how many bytes were executed.
   std::size_t ConsumeInput();
   void FollowPartialRequest(bool has_executed);
   bool CanExecute() const;
@@ -152,35 +146,30 @@ class RespConnection final : public command::Transport,
   std::size_t Send(std::string_view bytes);
   std::size_t output_bytes() const { return unsent_.size() + client().output.bytes().size(); }
   void CountBuffers();
-  bool IsOver() const;
+  // Nothing is left to be received, executed or sent.
+  bool IsComplete() const;
+  bool IsAtItsEnd() const;
   bool IsWaitingOrUntold() const;
-  void WaitForWhatIsNext();
-  void DiscardInput();
+  CloseReason ReasonOfCompletion() const;
+  void AwaitNextStep();
+  void CountClosing(CloseReason reason);
 
   Turn& turn_;
-  const int socket_;
-  const std::unique_ptr<TlsSocket> tls_;  // null: what is sent is sent as it is
+  ClientSocket socket_;
   command::RequestPipeline pipeline_;
-  std::string_view arrived_;  // in the turn's arena; empty between turns
-  ByteQueue input_;           // what was left of earlier turns; comes before arrived_
-  ByteQueue unsent_;          // what did not leave at once; comes before the client's output
-  OutputGate gate_;           // holds back what the journal has not completed
+  RequestInput input_;
+  ByteQueue unsent_;  // what the kernel did not take; precedes the client's output
+  OutputGate gate_;   // holds back what the journal has not completed
   engine::TimeMs linger_until_ = engine::kNever;
-  std::uint32_t unread_bytes_ = 0;  // these two: as the counters have them
-  std::uint32_t input_bytes_ = 0;
-  FairShareMeter work_;
+  ConnectionBuffers buffers_;  // as they are in the gauges
+  FairShareMeter share_;
 
-  Interest interest_;  // what the readiness set was told
-
-  // Bit-fields: with a byte for each an idle connection would take 128 bytes more, for it would no
-  // longer fit into the allocator's size class.
-  Life life_ : 2 = Life::kNew;
-  Peer peer_ : 2 = Peer::kOpen;
+  // Bit-fields keep the object within its size class of the allocator.
+  Life life_ : 2 = Life::kOpen;
   Doom doom_ : 2 = Doom::kNone;
   Deadline deadline_ : 2 = Deadline::kNone;
-  std::uint8_t lists_ = 0;             // the lists of the turn that it stands in
-  bool has_unseen_input_ : 1 = false;  // input_ has bytes that the client was not yet given
-  bool is_unread_ : 1 = false;         // not read for now, because many others come first
+  bool is_unread_ : 1 = false;  // not read for now, because many other connections come first
+  std::uint8_t lists_ = 0;      // the lists of the turn that it is in
 };
 
 }  // namespace fairlock::net

@@ -14,7 +14,7 @@ namespace fairlock::net {
 Acceptor::Acceptor(boost::asio::io_context& io, ListeningSocket socket,
                    const SocketOptions& options)
     : descriptor_(io, socket.descriptor), socket_(std::move(socket)) {
-  // What is accepted inherits them, so that a new connection costs no further system calls.
+  // Accepted connections inherit the options, which saves system calls for each of them.
   if (socket_.unix_path.empty()) ApplyToTcp(socket_.descriptor, options);
 }
 
@@ -31,22 +31,22 @@ void Acceptor::WaitForConnection() {
   });
 }
 
-void Acceptor::Accept(std::size_t accepts_max, engine::TimeMs now, ConnectionSink& keeper) {
+void Acceptor::Accept(std::size_t accepts_max, engine::TimeMs now, ConnectionSink& sink) {
   if (now < next_accept_at()) return;
   for (std::size_t i = 0; i < accepts_max; ++i) {
-    if (!AcceptOne(now, keeper)) return;
+    if (!AcceptOne(now, sink)) return;
   }
 }
 
-bool Acceptor::AcceptOne(engine::TimeMs now, ConnectionSink& keeper) {
+bool Acceptor::AcceptOne(engine::TimeMs now, ConnectionSink& sink) {
   sockaddr_storage peer{};
   socklen_t peer_bytes = sizeof(peer);
   const int accepted = accept4(socket_.descriptor, reinterpret_cast<sockaddr*>(&peer), &peer_bytes,
                                SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (accepted >= 0) {
-    keeper.TakeConnection(accepted, {.peer = FormatAddress(peer, socket_.unix_path),
-                                     .local = FormatLocalAddress(accepted, socket_.unix_path),
-                                     .descriptor = accepted});
+    sink.TakeConnection(accepted, {.peer = FormatAddress(peer, socket_.unix_path),
+                                   .local = FormatLocalAddress(accepted, socket_.unix_path),
+                                   .descriptor = accepted});
     return true;
   }
   switch (errno) {
@@ -55,9 +55,9 @@ bool Acceptor::AcceptOne(engine::TimeMs now, ConnectionSink& keeper) {
       return false;
     case EINTR:
     case ECONNABORTED:
-      return true;  // the next one may be better
+      return true;  // this connection failed; there may be another one
     default:
-      keeper.LogAcceptFailed(errno);
+      sink.LogAcceptFailed(errno);
       paused_until_ = now + kPauseMs;
       return false;
   }

@@ -2,31 +2,16 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
-#include <string_view>
 
-#include "server/command/client/client.h"
+#include "server/net/sockets/connection_sink.h"
 #include "server/net/sockets/descriptor.h"
 #include "server/net/sockets/listening_socket.h"
 #include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 
-// The owner of the accepted connections. Loop-confined.
-class ConnectionSink {
- public:
-  // Owns the descriptor from now on, also to close it at once.
-  virtual void TakeConnection(int descriptor, command::ClientAddress address) = 0;
-  virtual void LogAcceptFailed(int error) = 0;
-  // How many it can take now; the others wait in the kernel.
-  virtual std::size_t Room() const { return std::numeric_limits<std::size_t>::max(); }
-
- protected:
-  ~ConnectionSink() = default;
-};
-
-// Owns the listening socket. When the process or the system has no descriptor left it pauses: who
-// wants to connect waits in the kernel's backlog, and the loop does not spin. Loop-confined.
+// Owns the listening socket. It pauses when the process or the system has no descriptor left: new
+// connections wait in the kernel's backlog, and the loop does not spin. Loop-confined.
 class Acceptor {
  public:
   static constexpr engine::DurationMs kPauseMs = 100;
@@ -39,9 +24,9 @@ class Acceptor {
 
   // Begins to wait for the first connection.
   void Start();
-  // Takes what waits to be accepted, at most `accepts_max`.
-  void Accept(std::size_t accepts_max, engine::TimeMs now, ConnectionSink& keeper);
-  // When Accept has something to do: 0 at once, kNever after the next readiness.
+  // Accepts at most `accepts_max` of the connections in the backlog.
+  void Accept(std::size_t accepts_max, engine::TimeMs now, ConnectionSink& sink);
+  // When Accept has something to do: 0: at once; kNever: after the next readiness.
   engine::TimeMs next_accept_at() const { return is_ready_ ? paused_until_ : engine::kNever; }
 
   void Close();
@@ -49,8 +34,8 @@ class Acceptor {
 
  private:
   void WaitForConnection();
-  // True: go on with the next one.
-  bool AcceptOne(engine::TimeMs now, ConnectionSink& keeper);
+  // True: there may be another connection.
+  bool AcceptOne(engine::TimeMs now, ConnectionSink& sink);
 
   Descriptor descriptor_;
   const ListeningSocket socket_;

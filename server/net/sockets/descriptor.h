@@ -1,5 +1,4 @@
-// A descriptor whose readiness is waited for; all reading and writing is done by direct system
-// calls.
+// A descriptor that Asio waits for. All reads and writes are direct system calls.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -7,7 +6,8 @@
 
 namespace fairlock::net {
 
-// Closes what it holds. Bound to the io_context's own executor, which is cheaper than any executor.
+// Closes its descriptor. Bound to the io_context's own executor, which is cheaper than any
+// executor.
 using Descriptor =
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
 

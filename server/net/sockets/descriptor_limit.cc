@@ -10,9 +10,9 @@ namespace fairlock::net {
 
 namespace {
 
-// The system lengthens the table of descriptors as it fills; with several threads each time takes
-// some 10 ms, which whoever accepts the connection waits for. So it is made long once.
-void LengthenDescriptorTable(rlim_t count) {
+// The kernel enlarges the table of descriptors as it fills up. In a process with several threads
+// each enlargement blocks the accepting thread for about 10 ms, so this is done once, at the start.
+void EnlargeDescriptorTable(rlim_t count) {
   const int any = ::open("/", O_PATH | O_CLOEXEC);
   if (any < 0) return;
   const int last = ::fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(count) - 1);
@@ -31,7 +31,7 @@ std::size_t MakeRoomForConnections(std::size_t connections_wanted) {
     raised.rlim_cur = std::min(needed, limit.rlim_max);
     if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
   }
-  LengthenDescriptorTable(std::min(needed, limit.rlim_cur));
+  EnlargeDescriptorTable(std::min(needed, limit.rlim_cur));
   if (limit.rlim_cur >= needed) return connections_wanted;
   return limit.rlim_cur > kDescriptorsReserved ? limit.rlim_cur - kDescriptorsReserved : 1;
 }

@@ -5,12 +5,12 @@
 
 namespace fairlock::net {
 
-// Kept for everything that is not a client's connection: logs, listening sockets, the store.
+// Reserved for everything but client connections: logs, listening sockets, the store.
 inline constexpr std::size_t kDescriptorsReserved = 64;
 
-// Raises the soft limit as far as `connections_wanted` and the reserve need and the hard limit lets
-// it, and lengthens the system's table of descriptors to that; returns how many connections then
-// fit: `connections_wanted` or fewer, at least 1.
+// Raises the soft limit to `connections_wanted` and the reserve, or to the hard limit if that is
+// lower, and enlarges the kernel's table of descriptors accordingly. Returns how many connections
+// are possible then: `connections_wanted` or fewer, at least 1.
 std::size_t MakeRoomForConnections(std::size_t connections_wanted);
 
 }  // namespace fairlock::net

@@ -1,4 +1,4 @@
-// A descriptor by which other threads wake the loop.
+// A descriptor with which other threads wake the loop.
 #pragma once
 
 namespace fairlock::net {
@@ -14,7 +14,7 @@ class EventDescriptor {
 
   // Thread-safe.
   void Signal();
-  // Until the next Signal, or one since the last Await; at most so long.
+  // Waits at most `wait_ms_max` for a Signal; one since the last Await counts.
   void Await(int wait_ms_max);
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kSocketFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-// What clients connect to by TCP.
+// A TCP port for clients.
 struct TcpPort {
   std::uint16_t number = 0;
   std::string_view option;
@@ -43,7 +43,7 @@ std::string Explain(const std::string& name, int error, const TcpPort& port,
   return text;
 }
 
-// Opens one resolved address; the error is in errno if there is none.
+// Opens one resolved address; -1: the error is in errno.
 int OpenTcp(const addrinfo& address, int backlog) {
   const int descriptor = socket(address.ai_family, kSocketFlags, 0);
   if (descriptor < 0) return -1;
@@ -77,7 +77,7 @@ struct BindAddress {
   bool may_be_missing = false;
 };
 
-// `*` becomes both families, of which a machine may lack the second.
+// Expands `*` to both families. A machine may lack IPv6.
 std::vector<BindAddress> ReadBindAddresses(const std::vector<std::string>& bind) {
   std::vector<BindAddress> addresses;
   for (const std::string& text : bind) {
@@ -124,7 +124,8 @@ void ListenOnTcp(const BindAddress& bind, const TcpPort& port, const ListenOptio
   }
 }
 
-// Removes a path on which no process listens; empty: nothing is left at the path.
+// Removes a socket on which no process listens. Returns what prevents that; empty: the path is
+// free.
 std::string RemoveStaleSocket(const sockaddr_un& address) {
   struct stat status {};
   if (lstat(address.sun_path, &status) != 0) return "";
@@ -140,7 +141,7 @@ std::string RemoveStaleSocket(const sockaddr_un& address) {
 int OpenUnix(const sockaddr_un& address, const ListenOptions& options) {
   const int descriptor = socket(AF_UNIX, kSocketFlags, 0);
   if (descriptor < 0) return -1;
-  // The permissions are right from the first moment on.
+  // With the mask, the socket has the right permissions from the moment of its creation.
   const mode_t mask = umask(~options.unix_permissions & 0777);
   const int outcome =
       bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address));

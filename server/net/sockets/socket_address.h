@@ -1,4 +1,4 @@
-// Addresses of sockets as text.
+// Socket addresses as text.
 #pragma once
 
 #include <sys/socket.h>
@@ -11,7 +11,7 @@ namespace fairlock::net {
 // "127.0.0.1:3247" or "[::1]:3247"; for a unix socket `unix_path` and ":0", as Redis shows it.
 std::string FormatAddress(const sockaddr_storage& address, std::string_view unix_path);
 
-// The same for our own end of a connected socket; empty if the kernel does not tell.
+// The same for the local end of a connected socket; empty: the kernel does not know it.
 std::string FormatLocalAddress(int descriptor, std::string_view unix_path);
 
 }  // namespace fairlock::net

@@ -14,10 +14,9 @@ void Set(int descriptor, int level, int option, int value) {
   setsockopt(descriptor, level, option, &value, sizeof(value));
 }
 
-// With TCP_USER_TIMEOUT the kernel takes a connection for lost at the first unanswered probe after
-// that time, so several probes must lie before its end: a single one may be lost. Connections that
-// began together are not probed together, or the probes of thousands would be too many for one
-// queue of the kernel, which drops them.
+// With TCP_USER_TIMEOUT the kernel considers a connection lost at the first unanswered probe after
+// that time. A single probe may be lost, so several are sent before. The intervals differ between
+// connections: the probes of thousands of connections at once would overflow a queue of the kernel.
 void ApplyKeepalive(int descriptor, const SocketOptions& options) {
   constexpr int kProbes = 4;
   int idle = options.keepalive_seconds;

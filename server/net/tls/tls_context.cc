@@ -11,7 +11,7 @@ namespace fairlock::net {
 
 namespace {
 
-// How long a session can be resumed without the client's certificate being looked at again.
+// How long a session can be resumed without verifying the client's certificate again.
 constexpr long kSessionSeconds = 3600;
 constexpr std::string_view kSessionIdContext = "fairlock";
 
@@ -79,7 +79,7 @@ std::string TlsContext::Configure(const TlsOptions& options) {
                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
-  // Tickets need no memory of the server; a cache of sessions would.
+  // Unlike a session cache, tickets need no memory in the server.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_timeout(context, kSessionSeconds);
   SSL_CTX_set_session_id_context(context,
@@ -102,7 +102,7 @@ std::string TlsContext::ReadCertificates(const TlsOptions& options) {
       SSL_CTX_use_certificate_chain_file(context, options.cert_file.c_str()) != 1) {
     return WrongFile("tls_cert_file", options.cert_file);
   }
-  // Also compares it with the certificate.
+  // Also checks that the key matches the certificate.
   if (options.key_file.empty() ||
       SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_check_private_key(context) != 1) {
@@ -118,7 +118,7 @@ std::string TlsContext::ReadAuthorities(const TlsOptions& options) {
   if (options.ca_file.empty() || SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1) {
     return WrongFile("tls_ca_file", options.ca_file);
   }
-  // Clients that have several certificates choose by these names.
+  // Clients with several certificates choose one by these names.
   STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(options.ca_file.c_str());
   if (names == nullptr) return WrongFile("tls_ca_file", options.ca_file);
   SSL_CTX_set_client_CA_list(context, names);

@@ -1,4 +1,4 @@
-// The certificates of a listening socket, and which TLS it speaks.
+// The certificates and the TLS settings of a listening socket.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -12,12 +12,12 @@ namespace fairlock::net {
 enum class ClientCertificates : std::uint8_t { kNotAsked, kOptional, kRequired };
 
 struct TlsOptions {
-  std::string cert_file;  // PEM, the chain behind the server's own
+  std::string cert_file;  // PEM: the server's certificate and its chain
   std::string key_file;   // PEM, without a password
-  std::string ca_file;    // who vouches for clients; needed unless they are not asked
+  std::string ca_file;    // verifies client certificates; needed unless those are not requested
   ClientCertificates client_certificates = ClientCertificates::kNotAsked;
-  std::string ciphers;       // of TLS 1.2, as OpenSSL names them
-  std::string ciphersuites;  // of TLS 1.3; empty: those of OpenSSL
+  std::string ciphers;       // for TLS 1.2, in OpenSSL's notation
+  std::string ciphersuites;  // for TLS 1.3; empty: the default of OpenSSL
 };
 
 struct SslDeleter {
@@ -26,11 +26,11 @@ struct SslDeleter {
 using SslHandle = std::unique_ptr<SSL, SslDeleter>;
 
 // TLS 1.2 and 1.3, without renegotiation, compression and early data. Sessions are resumed by
-// tickets, which end with this context: whoever comes after new certificates were read is looked at
-// anew. Immutable, thread-safe; connections keep alive what they need of it.
+// tickets, which are valid only for this context: after new certificates were read, clients are
+// verified again. Immutable and thread-safe. Connections keep alive what they use of it.
 class TlsContext {
  public:
-  // Null: `error` says which option is wrong, and why.
+  // Null: `error` names the wrong option and the reason.
   static std::shared_ptr<const TlsContext> Read(const TlsOptions& options, std::string& error);
 
   // The server's side of a new connection. Null: no memory.
@@ -38,7 +38,7 @@ class TlsContext {
 
   // "CN=locks.example, valid until Nov 22 09:00:00 2027 GMT".
   const std::string& description() const { return description_; }
-  // The certificate's time has not come, or is over.
+  // The certificate is not valid yet, or has expired.
   bool is_out_of_time() const { return is_out_of_time_; }
 
  private:
@@ -57,7 +57,7 @@ class TlsContext {
   bool is_out_of_time_ = false;
 };
 
-// The first error of OpenSSL on this thread, in its words; then there is none any more.
+// The text of OpenSSL's first error on this thread. Clears the thread's error queue.
 std::string TakeSslError();
 
 }  // namespace fairlock::net

@@ -25,7 +25,8 @@ void AnswerPlainly(int socket, std::string_view answer) {
       ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// What was sent and not read would reset the connection, and the peer might not see why it ends.
+// Reads what has arrived: closing with unread bytes would reset the connection, and the peer might
+// not see the answer.
 void EndInGoodOrder(int socket) {
   constexpr int kReadsMax = 16;
   char bytes[4096];
@@ -57,22 +58,22 @@ class OwnedDescriptor {
 
 struct TlsHandshakes::Outcome {
   OwnedDescriptor socket;
-  std::unique_ptr<TlsSocket> tls;  // null: it failed
+  std::unique_ptr<TlsSocket> tls;  // null: the handshake failed
   command::ClientAddress address;
   std::string failure;
 };
 
-// One of them, on the thread. Kept alive by its pending operations.
+// One handshake, on the thread. Its pending operations keep it alive.
 class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Handshake> {
  public:
-  Handshake(TlsHandshakes& entrance, OwnedDescriptor socket, command::ClientAddress address)
-      : loop_(entrance.loop_),
-        entrance_(entrance.self_),
-        thread_side_(entrance),
-        options_(entrance.options_),
+  Handshake(TlsHandshakes& owner, OwnedDescriptor socket, command::ClientAddress address)
+      : loop_(owner.loop_),
+        owner_(owner.self_),
+        thread_side_(owner),
+        options_(owner.options_),
         socket_(std::move(socket)),
-        readiness_(entrance.io_, socket_.number()),
-        deadline_(entrance.io_, options_.handshake_max),
+        readiness_(owner.io_, socket_.number()),
+        deadline_(owner.io_, options_.handshake_max),
         address_(std::move(address)) {}
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
@@ -81,7 +82,7 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
   }
 
   void Start(const TlsContext& context) {
-    ++thread_side_.under_way_;
+    ++thread_side_.in_progress_;
     place_ = thread_side_.silent_.insert(thread_side_.silent_.end(), this);
     SslHandle ssl = context.NewConnection();
     if (ssl == nullptr) return End("there is no memory for it");
@@ -90,12 +91,12 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
       if (!error) self->End("it took too long");
     });
     Await(Descriptor::wait_read);
-    thread_side_.MakeRoom();
+    thread_side_.EndSilentAtLimit();
   }
 
   std::chrono::steady_clock::time_point begun_at() const { return begun_at_; }
 
-  // It has sent something, or hung up; whoever handles that may not have come to it yet.
+  // The peer has sent something or closed, even if no handler has processed that yet.
   bool IsActive() const {
     char first = 0;
     return ::recv(socket_.number(), &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
@@ -105,11 +106,11 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
     if (std::exchange(is_silent_, false)) thread_side_.silent_.erase(place_);
   }
 
-  // The failure is a copy: what it was made of goes here.
+  // Takes the failure by value: it may be a part of tls_, which is destroyed here.
   void End(std::string failure) {
     if (std::exchange(is_over_, true)) return;
     MarkAsActive();
-    --thread_side_.under_way_;
+    --thread_side_.in_progress_;
     deadline_.cancel();
     readiness_.release();
     if (!failure.empty()) {
@@ -120,8 +121,8 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
                     .tls = std::move(tls_),
                     .address = std::move(address_),
                     .failure = std::move(failure)};
-    boost::asio::post(loop_, [entrance = entrance_, outcome = std::move(outcome)]() mutable {
-      if (const auto alive = entrance.lock()) {
+    boost::asio::post(loop_, [owner = owner_, outcome = std::move(outcome)]() mutable {
+      if (const auto alive = owner.lock()) {
         (*alive)->OnOutcome(std::move(outcome));
       }
     });
@@ -131,11 +132,11 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
   void Await(Descriptor::wait_type what) {
     readiness_.async_wait(what,
                           [self = shared_from_this()](const boost::system::error_code& error) {
-                            if (!error && !self->is_over_) self->GoOn();
+                            if (!error && !self->is_over_) self->Continue();
                           });
   }
 
-  void GoOn() {
+  void Continue() {
     MarkAsActive();
     if (!std::exchange(is_known_as_tls_, true) && !BeginsAsTls()) {
       AnswerPlainly(socket_.number(), options_.plain_answer);
@@ -153,15 +154,15 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
     }
   }
 
-  // Also if nothing can be said: then the handshake finds out.
+  // True also if the first byte cannot be read: then the handshake fails.
   bool BeginsAsTls() const {
     char first = 0;
     return ::recv(socket_.number(), &first, 1, MSG_PEEK) != 1 || first == kTlsHandshakeRecord;
   }
 
   boost::asio::io_context& loop_;
-  const std::weak_ptr<TlsHandshakes*> entrance_;
-  TlsHandshakes& thread_side_;  // which is there as long as the thread runs
+  const std::weak_ptr<TlsHandshakes*> owner_;
+  TlsHandshakes& thread_side_;  // outlives the thread
   const TlsHandshakeOptions options_;
   OwnedDescriptor socket_;
   Descriptor readiness_;
@@ -169,25 +170,25 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
   std::unique_ptr<TlsSocket> tls_;
   command::ClientAddress address_;
   const std::chrono::steady_clock::time_point begun_at_ = std::chrono::steady_clock::now();
-  std::list<Handshake*>::iterator place_;  // among the silent ones, as long as it is one
+  std::list<Handshake*>::iterator place_;  // in silent_, while it is silent
   bool is_silent_ = true;
   bool is_known_as_tls_ = false;
   bool is_over_ = false;
 };
 
-TlsHandshakes::TlsHandshakes(boost::asio::io_context& io, Turn& turn, TlsConnectionSink& keeper,
-                         const TlsHandshakeOptions& options)
+TlsHandshakes::TlsHandshakes(boost::asio::io_context& io, Turn& turn, TlsConnectionSink& sink,
+                             const TlsHandshakeOptions& options)
     : loop_(io),
       turn_(turn),
-      keeper_(keeper),
+      sink_(sink),
       options_(options),
       self_(std::make_shared<TlsHandshakes*>(this)),
       io_(1),
       silence_timer_(io_),
       work_(boost::asio::make_work_guard(io_)),
       thread_([this] {
-        // On Linux these are of this thread alone; where they may not be changed they stay. A
-        // thread of batch work does not interrupt another when it wakes.
+        // On Linux these apply to this thread only. Failures are ignored. A batch thread does not
+        // preempt other threads when it wakes up.
         const sched_param parameters{};
         ::sched_setscheduler(0, SCHED_BATCH, &parameters);
         ::setpriority(PRIO_PROCESS, 0, kPriorityBelowLoop);
@@ -200,7 +201,7 @@ TlsHandshakes::~TlsHandshakes() {
 }
 
 void TlsHandshakes::TakeConnection(int descriptor, command::ClientAddress address) {
-  if (keeper_.CountsByAddress()) {
+  if (sink_.CountsByAddress()) {
     if (turn_.addresses.IsFull(address.peer)) return Refuse(descriptor, address);
     turn_.addresses.Add(address.peer);
   }
@@ -211,15 +212,15 @@ void TlsHandshakes::TakeConnection(int descriptor, command::ClientAddress addres
   });
 }
 
-void TlsHandshakes::MakeRoom() {
-  if (under_way_ < options_.handshakes_max) return;
+void TlsHandshakes::EndSilentAtLimit() {
+  if (in_progress_ < options_.handshakes_max) return;
   while (!silent_.empty()) {
     Handshake& oldest = *silent_.front();
     const auto silent_until = oldest.begun_at() + options_.silence_max;
     if (silent_until > std::chrono::steady_clock::now()) {
       silence_timer_.expires_at(silent_until);
       silence_timer_.async_wait([this](const boost::system::error_code& error) {
-        if (!error) MakeRoom();
+        if (!error) EndSilentAtLimit();
       });
       return;
     }
@@ -228,7 +229,7 @@ void TlsHandshakes::MakeRoom() {
   }
 }
 
-// Nothing can be said before the handshake.
+// Before the handshake no error can be sent.
 void TlsHandshakes::Refuse(int descriptor, const command::ClientAddress& address) {
   ::close(descriptor);
   ++turn_.server.statistics.counters.connections_rejected;
@@ -239,12 +240,12 @@ void TlsHandshakes::Refuse(int descriptor, const command::ClientAddress& address
 
 void TlsHandshakes::OnOutcome(Outcome outcome) {
   --handshakes_;
-  if (keeper_.CountsByAddress()) turn_.addresses.Remove(outcome.address.peer);
+  if (sink_.CountsByAddress()) turn_.addresses.Remove(outcome.address.peer);
   if (outcome.tls == nullptr) {
     return turn_.events.LogHandshakeFailed(outcome.address.peer, outcome.failure, turn_.now);
   }
   outcome.socket.Release();
-  keeper_.TakeTlsConnection(std::move(outcome.tls), std::move(outcome.address));
+  sink_.TakeTlsConnection(std::move(outcome.tls), std::move(outcome.address));
 }
 
 }  // namespace fairlock::net

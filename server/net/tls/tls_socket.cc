@@ -16,9 +16,9 @@ namespace fairlock::net {
 namespace {
 
 constexpr std::size_t kRecordBytesMax = SSL3_RT_MAX_PLAIN_LENGTH;
-// With what was left of a record before, all of it fits into the window.
+// Together with an incomplete record from before, all records fit into the window.
 constexpr std::size_t kReceiveBytesMax = TlsSocket::kWindowBytesMin - 2 * kRecordBytesMax;
-// Of one handshake flight; certificates of clients are much smaller.
+// The limit for one handshake flight. Certificates of clients are much smaller.
 constexpr std::size_t kFlightBytesMax = 256 * 1024;
 
 bool IsTemporary(int error) { return error == EAGAIN || error == EINTR; }
@@ -38,7 +38,7 @@ struct TlsSocket::Bio {
     }
     const ssize_t received = ::recv(self.socket_, bytes, wanted, 0);
     if (received > 0) {
-      // Fewer than wanted: the socket is empty, and to ask again would be a call for nothing.
+      // Fewer bytes than requested: the socket is empty, and another call would be wasted.
       const auto got = static_cast<std::size_t>(received);
       self.receivable_bytes_ -= got < wanted ? self.receivable_bytes_ : got;
     } else if (received == 0) {
@@ -125,8 +125,9 @@ void TlsSocket::RememberFailure() {
 ssize_t TlsSocket::Receive(std::span<char> window) {
   assert(window.size() >= kWindowBytesMin);
   ERR_clear_error();
-  // Otherwise there would be one call for the head of a record and one for its body. Only from now
-  // on: what is behind the handshake belongs to whoever uses the connection then.
+  // Saves a system call per record: without it OpenSSL reads the header and the body separately.
+  // It is not set during the handshake, because the bytes after the handshake belong to the next
+  // user of the connection.
   SSL_set_read_ahead(ssl_.get(), 1);
   receivable_bytes_ = kReceiveBytesMax;
   std::size_t received = 0;
@@ -171,7 +172,7 @@ ssize_t TlsSocket::Send(std::string_view bytes) {
 }
 
 void TlsSocket::SendEnd() {
-  // After an error of the connection OpenSSL wants no more calls.
+  // OpenSSL allows no further calls after a connection error.
   if (is_broken_) return;
   ERR_clear_error();
   SSL_shutdown(ssl_.get());

@@ -1,4 +1,4 @@
-// One connection under TLS, read and written as a socket is.
+// One TLS connection, read and written like a socket.
 #pragma once
 
 #include <sys/types.h>
@@ -14,32 +14,32 @@
 
 namespace fairlock::net {
 
-// Moves bytes between a socket that does not block and OpenSSL; holds no buffer while nothing is
-// under way. Does not own the socket. Used by one thread at a time.
+// Moves bytes between a non-blocking socket and OpenSSL; holds no buffer while it is idle. Does not
+// own the socket. Used by one thread at a time.
 //
-// Invariant: after Receive nothing that has arrived is left in OpenSSL but the beginning of one
-// record, so waiting for the socket's readiness misses nothing.
+// Invariant: after Receive, OpenSSL holds at most the beginning of one record, so waiting for the
+// socket's readiness misses nothing.
 class TlsSocket {
  public:
-  // What Receive needs.
+  // The smallest window that Receive accepts.
   static constexpr std::size_t kWindowBytesMin = 64 * 1024;
 
   TlsSocket(SslHandle ssl, int socket);
   TlsSocket(const TlsSocket&) = delete;
   TlsSocket& operator=(const TlsSocket&) = delete;
 
-  // One step of the handshake, as far as the bytes that are there allow.
+  // Continues the handshake with the bytes that have arrived.
   enum class Step : std::uint8_t { kDone, kNeedsToRead, kNeedsToWrite, kFailed };
   Step Shake();
 
-  // As recv(2) and send(2), errno included; EPROTO: the peer breaks the rules of TLS. After EAGAIN
-  // Send is called again with the same bytes, or more of them. REQUIRES: the handshake is done, and
-  // at least kWindowBytesMin of room.
+  // Like recv(2) and send(2), including errno; EPROTO: the peer violates the TLS protocol. After
+  // EAGAIN, Send must be called again with the same bytes, or with more after them. REQUIRES: the
+  // handshake is done, and the window has at least kWindowBytesMin.
   ssize_t Receive(std::span<char> window);
   // The peer has ended TLS: no data follows what Receive returned, though the socket is open.
   bool has_ended() const { return has_ended_; }
   ssize_t Send(std::string_view bytes);
-  // Tells the peer that no more data follows, if the socket takes it at once.
+  // Tells the peer that no more data follows, if the kernel accepts that at once.
   void SendEnd();
 
   int socket() const { return socket_; }
@@ -47,9 +47,9 @@ class TlsSocket {
   const std::string& failure() const { return failure_; }
   // "TLSv1.3".
   std::string_view version() const { return SSL_get_version(ssl_.get()); }
-  // The common name in the client's certificate; empty: it gave none.
+  // The common name in the client's certificate; empty: there is none.
   std::string PeerName() const;
-  // For another user of the connection; nothing may be called after it.
+  // Passes the connection to another user. No other function may be called afterwards.
   SslHandle Release() { return std::move(ssl_); }
 
  private:
@@ -59,7 +59,7 @@ class TlsSocket {
 
   SslHandle ssl_;
   const int socket_;
-  std::size_t receivable_bytes_ = 0;  // how much may still be taken from the socket
+  std::size_t receivable_bytes_ = 0;  // may still be received from the socket in this call
   bool is_at_end_ = false;            // of the bytes of the socket
   bool has_ended_ = false;
   bool is_broken_ = false;

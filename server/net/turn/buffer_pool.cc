@@ -7,7 +7,7 @@ namespace fairlock::net {
 
 namespace {
 
-// Up to here a string keeps its bytes inside itself.
+// A string of up to this size is stored without an allocation.
 constexpr std::size_t kInPlaceBytes = std::string().capacity();
 
 bool HasMemory(const std::string& buffer) { return buffer.capacity() > kInPlaceBytes; }

@@ -1,4 +1,4 @@
-// Output buffers that busy connections hand on to each other.
+// Output buffers that busy connections share.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ class BufferPool {
   static constexpr std::size_t kBufferBytesMax = 64 * 1024;
   static constexpr std::size_t kNewBufferBytes = 512;
 
-  // Gives `buffer`, which is empty, memory to write into, unless it has some.
+  // Gives the empty `buffer` memory, unless it has some.
   void Lend(std::string& buffer);
-  // Empties `buffer` and takes its memory.
+  // Empties `buffer` and takes over its memory.
   void Return(std::string& buffer);
 
   std::size_t size() const { return buffers_.size(); }

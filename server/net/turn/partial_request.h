@@ -1,4 +1,4 @@
-// The connections that have sent a part of a request, and not yet the rest.
+// The list of connections that have sent only a part of a request.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -6,7 +6,7 @@
 
 namespace fairlock::net {
 
-// The part of a connection by which it stands among them, and leaves them when it is destroyed.
+// The base of a connection that links it into the list. Leaves the list when it is destroyed.
 class PartialRequest : public boost::intrusive::list_base_hook<
                            boost::intrusive::tag<struct PartialRequestTag>,
                            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
@@ -20,14 +20,14 @@ class PartialRequest : public boost::intrusive::list_base_hook<
   void EndPartial() {
     if (is_linked()) unlink();
   }
-  // `all` are in the order of their beginnings. REQUIRES: now_ms is not before the newest of them.
+  // `all` is ordered by the begin of each request. REQUIRES: now_ms is not before the newest.
   template <typename List>
   void BeginPartial(List& all, std::int64_t now_ms) {
     EndPartial();
     begun_at_ms_ = now_ms;
     all.push_back(*this);
   }
-  // As if it had not ended. REQUIRES: others that began before it are overdue as it is.
+  // Undoes EndPartial. REQUIRES: all requests that began earlier are overdue too.
   template <typename List>
   void ResumePartial(List& all) {
     all.push_front(*this);

@@ -26,7 +26,7 @@ ReadinessSet::ReadinessSet() : descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {
 ReadinessSet::~ReadinessSet() { ::close(descriptor_); }
 
 void ReadinessSet::AddWake(int event_descriptor) {
-  // Edge-triggered: each writing is reported once, and nobody has to read.
+  // Edge-triggered: each write is reported once, and no read is necessary.
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   [[maybe_unused]] const int result =
@@ -55,7 +55,7 @@ std::span<const Readiness> ReadinessSet::Collect(std::size_t ready_max) {
   const int found = std::max(::epoll_wait(descriptor_, events_, asked, 0), 0);
   std::size_t count = 0;
   for (int i = 0; i < found; ++i) {
-    if (events_[i].data.ptr == nullptr) continue;  // it was to end the wait
+    if (events_[i].data.ptr == nullptr) continue;  // the event descriptor, which only ends the wait
     const std::uint32_t bits = events_[i].events;
     ready_[count++] = {.connection = static_cast<RespConnection*>(events_[i].data.ptr),
                        .to_read = (bits & EPOLLIN) != 0,

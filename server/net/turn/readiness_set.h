@@ -1,4 +1,4 @@
-// Which of many sockets are ready, for one wait of the loop.
+// Reports which of many sockets are ready.
 #pragma once
 
 #include <sys/epoll.h>
@@ -10,7 +10,7 @@ namespace fairlock::net {
 
 class RespConnection;
 
-// What a connection waits for. Errors and the end of both directions are reported whatever it is.
+// What a connection waits for. Errors, and the end of both directions, are always reported.
 struct Interest {
   bool to_read = false;
   bool to_write = false;
@@ -22,15 +22,15 @@ struct Readiness {
   RespConnection* connection = nullptr;
   bool to_read = false;
   bool to_write = false;
-  bool is_lost = false;  // an error, or nothing can be sent or received any more
+  bool is_lost = false;  // an error, or both directions have ended
 };
 
 // An epoll set whose own descriptor becomes readable when a socket in it is ready, so that Asio
-// waits for all of them by one operation. Asio waiting for each of them would cost a system call a
-// request to begin the wait anew; here a socket is entered once, and reported for as long as it is
-// ready (level-triggered).
+// waits for all sockets with one operation. If Asio waited for each socket, each request would cost
+// another system call to renew the wait. Here a socket is entered once, and reported for as long as
+// it is ready (level-triggered).
 //
-// Loop-confined. Does not own the sockets; a socket is removed before it is closed.
+// Loop-confined. Does not own the sockets; a socket must be removed before it is closed.
 class ReadinessSet {
  public:
   ReadinessSet();
@@ -40,7 +40,7 @@ class ReadinessSet {
 
   int descriptor() const { return descriptor_; }
 
-  // Whatever the set is waited for ends the wait whenever the descriptor is written to.
+  // Writing to `event_descriptor` ends the wait for this set.
   void AddWake(int event_descriptor);
 
   // False: the system's limit is reached.
@@ -48,7 +48,7 @@ class ReadinessSet {
   void Change(int socket, RespConnection& connection, Interest interest);
   void Remove(int socket);
 
-  // Those that are ready now, at most kReadyMax, without waiting. Valid until the next call.
+  // The sockets that are ready now, at most kReadyMax; does not wait. Valid until the next call.
   static constexpr std::size_t kReadyMax = 1024;
   std::span<const Readiness> Collect(std::size_t ready_max);
 

@@ -1,4 +1,4 @@
-// Where the bytes that arrive in one turn are received.
+// The receive buffer of one turn.
 #pragma once
 
 #include <cassert>
@@ -9,8 +9,8 @@
 
 namespace fairlock::net {
 
-// One big buffer with a bump pointer, so that a connection that is idle needs none. What was kept
-// is valid until Clear. Loop-confined; pages that no turn ever needed are never touched.
+// One large buffer with a bump pointer, so that idle connections need no buffer. Kept bytes are
+// valid until Clear. Pages that no turn has ever needed are never touched. Loop-confined.
 class TurnArena {
  public:
   static constexpr std::size_t kBytes = 4 * 1024 * 1024;
@@ -19,11 +19,11 @@ class TurnArena {
   // At the beginning of a turn.
   void Clear() { used_bytes_ = 0; }
 
-  // No window is left: connections that are ready now are read in the next turn.
+  // No window is left: further ready connections are read in the next turn.
   bool is_full() const { return kBytes - used_bytes_ < kWindowBytes; }
   std::size_t used_bytes() const { return used_bytes_; }
 
-  // To receive into; the same until something in it is kept. REQUIRES: not full.
+  // The buffer for the next read; the same until bytes in it are kept. REQUIRES: not full.
   std::span<char> window() {
     assert(!is_full());
     return {bytes_.get() + used_bytes_, kWindowBytes};

@@ -18,7 +18,7 @@
 
 namespace fairlock::net {
 
-// An empty folder of the test's own, removed with all that is in it.
+// An empty temporary folder, which is removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -32,7 +32,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// A TCP port of 127.0.0.1 that was free a moment ago.
+// A free TCP port of 127.0.0.1.
 std::uint16_t FreePort();
 
 class NullEnvironment final : public command::Clock,
@@ -89,11 +89,11 @@ class TestPeer {
   ~TestPeer();
 
   void Send(std::string_view bytes);
-  // False: the other side takes nothing any more.
+  // False: the other side receives nothing more.
   bool TrySend(std::string_view bytes);
-  // Exactly so many bytes, fewer at the end of the connection.
+  // Exactly `bytes` bytes, fewer at the end of the connection.
   std::string Receive(std::size_t bytes);
-  // Bytes that were sent and that the other side has not received.
+  // The number of sent bytes that the other side has not received.
   int unreceived_bytes() const;
   void Close();
 
@@ -110,7 +110,7 @@ class LoopOnThread {
 
   const std::string& unix_path() const { return unix_path_; }
   const RecordedEvents& events() const { return events_; }
-  // Done by the loop's thread; returns when it is done.
+  // Runs `what` on the loop's thread and waits for it.
   void Do(const std::function<void(TurnLoop&, command::ServerParts&)>& what);
   // Stops the loop and waits for its end.
   void Stop();
@@ -126,16 +126,16 @@ class LoopOnThread {
   std::thread thread_;
 };
 
-// Requests, or replies, again and again.
+// `text`, `count` times.
 std::string Repeated(std::string_view text, std::size_t count);
 // Inline requests for one lock.
 std::string LocksAndUnlocks(int number, std::size_t pairs);
-// The number in a reply that is one.
+// Receives an integer reply.
 std::int64_t ReceiveNumber(TestPeer& peer);
-// Commands, since the start.
+// The number of commands executed since the start.
 std::uint64_t CountExecuted(LoopOnThread& loop);
 
-// True as soon as the condition is; false if it is not for many seconds.
+// True as soon as the condition holds; false if it does not hold for many seconds.
 bool WaitUntil(const std::function<bool()>& condition);
 
 }  // namespace fairlock::net

@@ -1,4 +1,4 @@
-// Who is served when many ask for much.
+// Which clients are served first when many ask for much.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace {
 
 using Peers = std::vector<std::unique_ptr<TestPeer>>;
 
-// More clients, which the loop has taken in.
+// Connects `count` clients and waits until the loop has accepted them.
 Peers Connect(LoopOnThread& loop, std::size_t count) {
   const std::size_t before = loop.events().opened();
   Peers peers;
@@ -25,7 +25,7 @@ Peers Connect(LoopOnThread& loop, std::size_t count) {
   return peers;
 }
 
-// As many as LOCKS tells at once, which are 25 KB and more.
+// Takes as many locks as LOCKS lists at once: a reply of at least 25 KB.
 void TakeAPageOfLocks(TestPeer& peer) {
   for (int i = 0; i < 250; ++i) {
     peer.Send("LOCK " + std::string(100, 'k') + std::to_string(i) + " owner\r\n");
@@ -33,7 +33,7 @@ void TakeAPageOfLocks(TestPeer& peer) {
   }
 }
 
-// Of the grants so far.
+// The number of grants so far.
 std::uint64_t CountGrants(
     LoopOnThread& loop, const std::function<void()>& meanwhile = [] {}) {
   std::uint64_t granted = 0;
@@ -44,9 +44,9 @@ std::uint64_t CountGrants(
   return granted;
 }
 
-TEST(Fairness, WhoAsksForLittleComesBeforeThoseWhoFlood) {
+TEST(Fairness, LightClientsComeBeforeFlooders) {
   constexpr std::size_t kFlooders = 10;
-  constexpr std::size_t kPairs = 3000;  // what a socket takes at once
+  constexpr std::size_t kPairs = 3000;  // what a socket buffer holds
   LoopOnThread loop;
   TestPeer little(loop.unix_path());
   little.Send("LOCK first own\r\n");
@@ -64,9 +64,9 @@ TEST(Fairness, WhoAsksForLittleComesBeforeThoseWhoFlood) {
   EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
 }
 
-TEST(Fairness, WhoAsksForLittleComesBeforeManyWhoBeginToFloodAtOnce) {
+TEST(Fairness, LightClientsComeBeforeManyThatBeginToFloodAtOnce) {
   constexpr std::size_t kFlooders = 300;
-  constexpr std::size_t kPairs = 200;  // about what is received at once
+  constexpr std::size_t kPairs = 200;  // about what is received in one read
   LoopOnThread loop;
   TestPeer little(loop.unix_path());
   little.Send("LOCK first own\r\n");
@@ -78,7 +78,7 @@ TEST(Fairness, WhoAsksForLittleComesBeforeManyWhoBeginToFloodAtOnce) {
     }
     little.Send("LOCK second own\r\n");
   });
-  // Not one visit to each of the others.
+  // Much less than one visit to each flooder.
   EXPECT_LT(ReceiveNumber(little) - first, 5000);
   EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
 }
@@ -101,7 +101,7 @@ TEST(Fairness, LongRepliesAreSplitIntoTurns) {
   EXPECT_GE(turns, kPages);
 }
 
-// The figure of that name in a reply that has it.
+// The figure called `name` in a reply of INFO.
 std::uint64_t ReceiveFigure(TestPeer& peer, std::string_view name) {
   std::string received;
   while (!received.ends_with(name)) {
@@ -112,7 +112,7 @@ std::uint64_t ReceiveFigure(TestPeer& peer, std::string_view name) {
   return std::stoull(peer.Receive(20));
 }
 
-TEST(Fairness, WhoAsksForLittleDoesNotWaitForAllTheLongRepliesAskedForBefore) {
+TEST(Fairness, LightClientsDoNotWaitForAllLongRepliesRequestedBefore) {
   constexpr std::size_t kAsking = 1000;
   LoopOnThread loop;
   TestPeer holder(loop.unix_path());
@@ -130,7 +130,7 @@ TEST(Fairness, WhoAsksForLittleDoesNotWaitForAllTheLongRepliesAskedForBefore) {
     before = parts.statistics.counters.commands_processed;
     little.Send("INFO stats\r\n");
   });
-  // As it was when this one was executed.
+  // The figure counts the commands executed before INFO.
   EXPECT_LT(ReceiveFigure(little, "total_commands_processed:") - before, kAsking / 4);
   EXPECT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 252 + kAsking; }));
 }

@@ -28,7 +28,7 @@ std::string EchoReply(std::size_t bytes) {
   return "$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') + "\r\n";
 }
 
-// A connection's LOCK waits for `key`.
+// One client waits for a lock.
 bool IsWaited(LoopOnThread& loop) {
   std::uint64_t waiters = 0;
   loop.Do([&](TurnLoop&, command::ServerParts& parts) {
@@ -75,7 +75,7 @@ TEST(TurnLoop, RefusesARequestThatIsNotCompletedInTime) {
   EXPECT_EQ(slow.Receive(7), "+PONG\r\n");
   std::atomic<bool> is_over = false;
   std::thread trickle([&] {
-    // Each byte is progress, and none of them helps.
+    // Each byte is progress, but does not extend the deadline.
     while (!is_over) {
       if (!slow.TrySend("x")) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -91,7 +91,7 @@ TEST(TurnLoop, RefusesARequestThatIsNotCompletedInTime) {
   EXPECT_EQ(loop.counters_after_stop().closed_over_request_deadline, 1U);
 }
 
-TEST(TurnLoop, RefusesAllThatAreLateAFewATurn) {
+TEST(TurnLoop, RefusesAllOverdueRequestsAFewPerTurn) {
   LoopOptions options;
   options.limits.request_deadline_ms = 100;
   options.limits.closes_max = 2;
@@ -106,7 +106,7 @@ TEST(TurnLoop, RefusesAllThatAreLateAFewATurn) {
   EXPECT_EQ(loop.counters_after_stop().closed_over_request_deadline, 20U);
 }
 
-TEST(TurnLoop, RefusesThoseWhoSendTheirRequestsByteByByteAllTheTime) {
+TEST(TurnLoop, RefusesClientsThatSendTheirRequestsByteByByte) {
   constexpr std::size_t kPeers = 1000;
   LoopOptions options;
   options.limits.request_deadline_ms = 3000;
@@ -116,18 +116,18 @@ TEST(TurnLoop, RefusesThoseWhoSendTheirRequestsByteByByteAllTheTime) {
     peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
     peers.back()->Send("*2\r\n$4\r\nECHO\r\n$100000\r\n");
   }
-  TestPeer ahead(loop.unix_path());
+  TestPeer light(loop.unix_path());
   const auto begun_at = std::chrono::steady_clock::now();
   const auto are_all_closed = [&] {
-    // Faster than they are read, for somebody else comes before them.
+    // Faster than the server reads them, because the light client comes first.
     for (int i = 0; i < 10; ++i) {
-      ahead.Send("PING\r\n");
+      light.Send("PING\r\n");
       for (const auto& peer : peers) peer->TrySend("x");
     }
     return loop.events().close_reasons().size() == kPeers;
   };
   EXPECT_TRUE(WaitUntil(are_all_closed));
-  // Nobody was given the time twice.
+  // No client was given the time twice.
   EXPECT_LT(std::chrono::steady_clock::now() - begun_at, std::chrono::milliseconds(5900));
   EXPECT_THAT(loop.events().close_reasons(), Each(CloseReason::kRequestDeadline));
 }
@@ -137,7 +137,7 @@ TEST(TurnLoop, ARequestDeadlineBeginsAnewWithEachRequest) {
   options.limits.request_deadline_ms = 500;
   LoopOnThread loop(options);
   TestPeer peer(loop.unix_path());
-  // There is always half a request, and never the same for long.
+  // Half a request is always pending, but never the same one for long.
   for (int i = 0; i < 8; ++i) {
     peer.Send(i == 0 ? "PI" : "NG\r\nPI");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -147,7 +147,7 @@ TEST(TurnLoop, ARequestDeadlineBeginsAnewWithEachRequest) {
   EXPECT_TRUE(loop.events().close_reasons().empty());
 }
 
-TEST(TurnLoop, WhatWaitsHasNoRequestDeadline) {
+TEST(TurnLoop, AWaitingRequestHasNoRequestDeadline) {
   LoopOptions options;
   options.limits.request_deadline_ms = 20;
   LoopOnThread loop(options);
@@ -156,7 +156,7 @@ TEST(TurnLoop, WhatWaitsHasNoRequestDeadline) {
   EXPECT_EQ(ReceiveNumber(holder), 1);
   TestPeer idle(loop.unix_path());
   TestPeer waiter(loop.unix_path());
-  // What stands behind a request that waits is not looked at.
+  // Input after a waiting request is not parsed.
   waiter.Send("LOCK key own WAIT 200\r\nPI");
   EXPECT_EQ(waiter.Receive(5), "$-1\r\n");
   waiter.Send("NG\r\n");
@@ -196,7 +196,7 @@ TEST(TurnLoop, ServesAllWhenTheArenaIsFull) {
     peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
   }
   ASSERT_TRUE(WaitUntil([&] { return loop.events().opened() == peers.size(); }));
-  // All of it lies ready when the loop comes to look.
+  // All bytes are ready before the next turn.
   loop.Do([&](TurnLoop&, command::ServerParts&) {
     for (const auto& peer : peers) peer->Send(Echo(bytes));
   });
@@ -205,7 +205,7 @@ TEST(TurnLoop, ServesAllWhenTheArenaIsFull) {
   }
 }
 
-TEST(TurnLoop, WhoSendsTooMuchBehindARequestThatWaitsIsClosed) {
+TEST(TurnLoop, ClosesAClientThatSendsTooMuchAfterAWaitingRequest) {
   LoopOptions options;
   options.limits.waiting_input_bytes_max = 1000;
   LoopOnThread loop(options);
@@ -224,7 +224,7 @@ TEST(TurnLoop, WhoSendsTooMuchBehindARequestThatWaitsIsClosed) {
   EXPECT_THAT(loop.events().close_reasons(), ElementsAre(CloseReason::kInputLimit));
 }
 
-TEST(TurnLoop, WhatCannotBeExecutedYetIsBounded) {
+TEST(TurnLoop, TheInputThatCannotBeExecutedYetIsBounded) {
   LoopOptions options;
   options.limits.all_input_bytes_max = 200'000;
   LoopOnThread loop(options);
@@ -243,8 +243,8 @@ TEST(TurnLoop, WhatCannotBeExecutedYetIsBounded) {
   EXPECT_LE(left, 200'000U);
 }
 
-// Both come in one turn, and the close came first.
-TEST(TurnLoop, ASessionThatClosedIsOverBeforeWhatIsAskedAfterIt) {
+// Both arrive in one turn, the close first.
+TEST(TurnLoop, ASessionThatClosedEndsBeforeALaterRequest) {
   LoopOnThread loop;
   auto session = std::make_unique<TestPeer>(loop.unix_path());
   session->Send("LOCK key session SESSION\r\n");
@@ -267,7 +267,7 @@ TEST(TurnLoop, NeitherReadsNorExecutesWhileRepliesPileUp) {
   constexpr std::size_t kRequests = 3000;
   std::thread sender([&] { peer.Send(Repeated(Echo(1000), kRequests)); });
   ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) > 10; }));
-  // As many as the kernel has room for the replies of, and a little more.
+  // As many as fit into the socket buffers with their replies, and a few more.
   std::uint64_t executed = 0;
   for (int unchanged = 0; unchanged < 100; ++unchanged) {
     if (CountExecuted(loop) != executed) unchanged = 0;
@@ -301,7 +301,8 @@ TEST(TurnLoop, TellsWhyAConnectionWasClosed) {
 TEST(TurnLoop, ClosesAConnectionThatDoesNotTakeItsLastReplies) {
   LoopOptions options;
   options.limits.linger_ms = 100;
-  options.limits.output_pause_bytes = 1'000'000;  // so that QUIT is executed behind its reply
+  options.limits.output_pause_bytes =
+      1'000'000;  // so that QUIT is executed while its reply is unsent
   LoopOnThread loop(options);
   TestPeer peer(loop.unix_path());
   peer.Send(Echo(400'000) + "QUIT\r\n");
@@ -321,13 +322,13 @@ TEST(TurnLoop, ClosesAConnectionOverItsOutputLimit) {
   EXPECT_EQ(loop.counters_after_stop().closed_over_output_limit, 1U);
 }
 
-TEST(TurnLoop, ClosesThoseWithTheMostUnreadRepliesWhenAllTogetherHaveTooMany) {
+TEST(TurnLoop, ClosesTheLargestWhenAllUnreadRepliesTogetherExceedTheirBound) {
   LoopOptions options;
-  // What is counted is memory, twice as much as the replies.
+  // The memory counts, which is twice the size of the replies.
   options.limits.all_output_bytes_max = 2'800'000;
   LoopOnThread loop(options);
   std::vector<std::unique_ptr<TestPeer>> peers;
-  // The sockets take a part of it; the others are below the limit as long as the last is not there.
+  // A part is in the socket buffers. Without the last reply the total is below the limit.
   const std::vector<std::size_t> sizes = {300'000, 500'000, 400'000, 350'000};
   for (const std::size_t bytes : sizes) {
     peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
@@ -350,7 +351,7 @@ TEST(TurnLoop, ClosesThoseWithTheMostUnreadRepliesWhenAllTogetherHaveTooMany) {
   });
 }
 
-TEST(TurnLoop, AResetOfTheCountersLeavesWhatIsNotYetRead) {
+TEST(TurnLoop, AResetOfTheCountersKeepsTheUnreadReplies) {
   LoopOnThread loop;
   TestPeer slow(loop.unix_path());
   slow.Send(Echo(400'000));
@@ -377,7 +378,7 @@ TEST(TurnLoop, StopClosesWaitersWithoutAReply) {
   EXPECT_EQ(waiter.Receive(1), "");
 }
 
-// The end of the first waiter would let the second one in.
+// Without the stop, the second waiter would be granted the lock when the first one ends.
 TEST(TurnLoop, StopGrantsNothingToAWaiterWhileAnotherOneEnds) {
   LoopOnThread loop;
   TestPeer holder(loop.unix_path());
@@ -407,7 +408,7 @@ TEST(TurnLoop, NothingMoreIsExecutedOnceItStops) {
   options.limits.stop_ms = 300;
   LoopOnThread loop(options);
   TestPeer peer(loop.unix_path());
-  // Its replies find no room, so it is still there for a while.
+  // Its replies do not fit into the socket buffer, so its connection stays open for a while.
   for (int i = 0; i < 10; ++i) peer.Send(Echo(100'000));
   ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 10; }));
   std::uint64_t executed = 0;
@@ -420,7 +421,7 @@ TEST(TurnLoop, NothingMoreIsExecutedOnceItStops) {
   EXPECT_LE(loop.counters_after_stop().commands_processed, executed + 1);
 }
 
-TEST(TurnLoop, StopGivesUpOnThoseWhoDoNotRead) {
+TEST(TurnLoop, StopClosesClientsThatDoNotRead) {
   LoopOptions options;
   options.limits.stop_ms = 50;
   LoopOnThread loop(options);

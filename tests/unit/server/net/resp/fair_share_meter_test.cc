@@ -5,36 +5,36 @@
 namespace fairlock::net {
 namespace {
 
-TEST(FairShareMeter, WhoAsksNowAndThenIsNeverOverItsShare) {
-  FairShareMeter account;
+TEST(FairShareMeter, AClientWithinTheDecayIsNeverOverItsShare) {
+  FairShareMeter meter;
   for (std::int64_t now = 1; now < 10'000; ++now) {
-    account.Charge(FairShareMeter::kDecayBytesPerMs, now);
-    ASSERT_FALSE(account.IsOverShare(now));
+    meter.Charge(FairShareMeter::kDecayBytesPerMs, now);
+    ASSERT_FALSE(meter.IsOverShare(now));
   }
 }
 
-TEST(FairShareMeter, WhoAsksForMoreThanIsForgivenIsOverItsShareAtLast) {
-  FairShareMeter account;
+TEST(FairShareMeter, AClientAboveTheDecayIsOverItsShareEventually) {
+  FairShareMeter meter;
   for (std::int64_t now = 1; now < 1000; ++now) {
-    account.Charge(2 * FairShareMeter::kDecayBytesPerMs, now);
+    meter.Charge(2 * FairShareMeter::kDecayBytesPerMs, now);
   }
-  EXPECT_TRUE(account.IsOverShare(1000));
+  EXPECT_TRUE(meter.IsOverShare(1000));
 }
 
-TEST(FairShareMeter, ForgetsInASecondWhateverItWas) {
-  FairShareMeter account;
-  account.Charge(1'000'000'000, 5000);
-  EXPECT_EQ(account.RecentBytes(5000), FairShareMeter::kRecentBytesMax);
-  EXPECT_TRUE(account.IsOverShare(5000 + 500));
-  EXPECT_EQ(account.RecentBytes(5000 + 1024), 0U);
+TEST(FairShareMeter, IsClearAfterASecondWithoutRequests) {
+  FairShareMeter meter;
+  meter.Charge(1'000'000'000, 5000);
+  EXPECT_EQ(meter.RecentBytes(5000), FairShareMeter::kRecentBytesMax);
+  EXPECT_TRUE(meter.IsOverShare(5000 + 500));
+  EXPECT_EQ(meter.RecentBytes(5000 + 1024), 0U);
 }
 
-TEST(FairShareMeter, KnowsNothingOfHowLongAgoItWas) {
-  FairShareMeter account;
-  account.Charge(10'000, 1);
-  EXPECT_EQ(account.RecentBytes(std::int64_t{1} << 31), 0U);
-  account.Charge(100, (std::int64_t{1} << 40) + 5000);
-  EXPECT_EQ(account.RecentBytes((std::int64_t{1} << 40) + 5001), 100U - 64U);
+TEST(FairShareMeter, SurvivesWrapAroundOfTheTime) {
+  FairShareMeter meter;
+  meter.Charge(10'000, 1);
+  EXPECT_EQ(meter.RecentBytes(std::int64_t{1} << 31), 0U);
+  meter.Charge(100, (std::int64_t{1} << 40) + 5000);
+  EXPECT_EQ(meter.RecentBytes((std::int64_t{1} << 40) + 5001), 100U - 64U);
 }
 
 }  // namespace

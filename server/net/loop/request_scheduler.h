@@ -1,0 +1,38 @@
+// Which connections a turn reads and executes, and in which order.
+#pragma once
+
+#include <cstddef>
+
+#include "server/net/turn/turn.h"
+
+namespace fairlock::net {
+
+// Light connections come first; then a bounded number of deferred ones. Loop-confined.
+class RequestScheduler {
+ public:
+  // `turn` must outlive it.
+  explicit RequestScheduler(Turn& turn) : turn_(turn) {}
+
+  // Before the wait.
+  void BeginTurn() { earlier_ = turn_.to_execute.size(); }
+  // Reads the ready connections that are light, then some of the deferred ones.
+  void Receive();
+  // Closes waiting connections whose client has disconnected.
+  void CloseDisconnected();
+  // Executes the requests of light connections, then those of the deferred ones that were read.
+  void Execute();
+
+ private:
+  void ReceiveFromReady();
+  void ReceiveFromDeferred();
+  void ExecuteLight();
+  void ExecuteDeferred();
+
+  Turn& turn_;
+  std::size_t earlier_ = 0;              // connections in front of to_execute from earlier turns
+  std::size_t deferred_to_execute_ = 0;  // connections in front of `deferred` that were read
+  std::size_t deferred_work_max_ = 0;    // work for deferred connections in this turn
+  engine::TimeMs light_served_at_ = 0;   // when a light connection was last served
+};
+
+}  // namespace fairlock::net

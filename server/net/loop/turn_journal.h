@@ -1,0 +1,40 @@
+// The steps of a turn that concern the journal.
+#pragma once
+
+#include <functional>
+
+#include "server/net/turn/turn.h"
+#include "server/persist/state_log.h"
+
+namespace fairlock::net {
+
+// Does nothing while Turn::state_log is null. Loop-confined.
+class TurnJournal {
+ public:
+  // `turn` must outlive it.
+  explicit TurnJournal(Turn& turn) : turn_(turn) {}
+
+  void Set(persist::StateLog* state_log, std::function<void()> on_change);
+  // The journal is so far behind that the turn reads and executes nothing.
+  bool is_lagging() const { return turn_.state_log != nullptr && turn_.state_log->is_lagging(); }
+  engine::TimeMs NextDeadline() const;
+
+  // Releases the output and the tasks whose batches the journal has completed.
+  void BeginTurn();
+  // Hands over the changes of the turn.
+  void EndTurn();
+
+  // The steps of a stop. Waits until the journal has completed everything, and releases all output.
+  void Drain();
+  // Writes the state for the last time.
+  void Stop();
+
+ private:
+  void ReleaseHeld();
+
+  Turn& turn_;
+  std::function<void()> on_change_;
+  persist::StateLogState state_;
+};
+
+}  // namespace fairlock::net

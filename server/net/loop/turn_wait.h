@@ -1,0 +1,59 @@
+// The wait at the beginning of a turn: for readiness, a deadline, the journal or another thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+
+#include "server/net/sockets/descriptor.h"
+#include "server/net/sockets/event_descriptor.h"
+#include "server/net/turn/turn.h"
+
+namespace fairlock::net {
+
+// Loop-confined, except Wake.
+class TurnWait {
+ public:
+  // A longest wait without a limit.
+  static constexpr engine::DurationMs kUntilReady = engine::kForever;
+  // The longest wait with a limit. The kernel's timer does not run while the machine sleeps; the
+  // clock of leases does.
+  static constexpr engine::DurationMs kTimedMsMax = 1000;
+
+  // `turn` must outlive it.
+  explicit TurnWait(Turn& turn);
+  TurnWait(const TurnWait&) = delete;
+  TurnWait& operator=(const TurnWait&) = delete;
+
+  // Waits at most `wait_ms_max`, and runs the handlers that are ready. False: nothing was.
+  bool Await(engine::DurationMs wait_ms_max);
+  // Waits briefly for a signal of the journal. Handlers run, but no connection is reported.
+  void AwaitJournal();
+  // Ends the wait. Thread-safe.
+  void Wake() { wake_.Signal(); }
+
+  // When the last wait ended, by MonotonicNs.
+  std::uint64_t ended_ns() const { return ended_ns_; }
+
+  boost::asio::io_context& io_context() { return io_context_; }
+  // No more waits follow.
+  void Close();
+  // Closed, and no wait is pending.
+  bool is_disposable() const { return !is_awaiting_connections_; }
+
+ private:
+  void AwaitConnections();
+  bool IsWorthPolling();
+  std::size_t PollForCompletion();
+
+  Turn& turn_;
+  boost::asio::io_context io_context_;
+  EventDescriptor wake_;
+  Descriptor ready_connections_;  // readable when a connection is ready
+  bool is_awaiting_connections_ = false;
+  std::uint64_t ended_ns_ = 0;
+  std::uint64_t polled_after_batch_ = ~std::uint64_t{0};  // the newest complete batch then
+  std::uint64_t poll_until_ns_ = 0;
+};
+
+}  // namespace fairlock::net

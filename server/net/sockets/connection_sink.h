@@ -1,0 +1,24 @@
+// Where the connections go that an acceptor has accepted.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+#include "server/command/client/client.h"
+
+namespace fairlock::net {
+
+// Loop-confined.
+class ConnectionSink {
+ public:
+  // Takes ownership of the descriptor, even if only to close it at once.
+  virtual void TakeConnection(int descriptor, command::ClientAddress address) = 0;
+  virtual void LogAcceptFailed(int error) = 0;
+  // How many connections it can take now. Further ones wait in the kernel's backlog.
+  virtual std::size_t Capacity() const { return std::numeric_limits<std::size_t>::max(); }
+
+ protected:
+  ~ConnectionSink() = default;
+};
+
+}  // namespace fairlock::net

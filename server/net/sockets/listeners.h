@@ -1,0 +1,44 @@
+// The listening sockets of a loop, each with the sink of its connections.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "server/net/sockets/acceptor.h"
+#include "server/net/sockets/connection_sink.h"
+#include "server/net/sockets/listening_socket.h"
+#include "server/net/sockets/socket_options.h"
+
+namespace fairlock::net {
+
+// Loop-confined.
+class Listeners {
+ public:
+  Listeners(boost::asio::io_context& io, const SocketOptions& options)
+      : io_(io), options_(options) {}
+
+  // Takes ownership of the sockets. `sink` must outlive this.
+  void Start(std::vector<ListeningSocket> sockets, ConnectionSink& sink);
+  // Accepts at most `accepts_max` connections per listening socket.
+  void Accept(std::size_t accepts_max, engine::TimeMs now);
+  // When Accept next has something to do; kNever: after the next readiness.
+  engine::TimeMs next_accept_at() const;
+
+  void Close();
+  // Closed, and no wait of a listening socket is pending.
+  bool is_disposable() const;
+
+ private:
+  struct Listener {
+    std::unique_ptr<Acceptor> acceptor;
+    ConnectionSink& sink;
+  };
+
+  boost::asio::io_context& io_;
+  const SocketOptions options_;
+  std::vector<Listener> listeners_;
+};
+
+}  // namespace fairlock::net
