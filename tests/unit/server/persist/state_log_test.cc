@@ -14,7 +14,7 @@
 namespace fairlock::persist {
 namespace {
 
-constexpr storage::LogId kLogId = {'t', 'e', 's', 't'};
+constexpr storage::LogId kGatedLogId = {'t', 'e', 's', 't'};
 
 // Executes appends only while its gate is open, and counts them.
 class GatedStore final : public storage::Store {
@@ -59,7 +59,7 @@ class GatedStore final : public storage::Store {
 class GatedHome final : public storage::LogHome {
  public:
   GatedHome() {
-    EXPECT_TRUE(storage::BeginLog(store_, kLogId).ok());
+    EXPECT_TRUE(storage::BeginLog(store_, kGatedLogId).ok());
     storage::RowTable rows;
     end_ = storage::LoadLog(store_, rows).value();
   }
@@ -82,7 +82,7 @@ class StateLogTest : public testing::Test {
 
   void Start(bool confirms_replies) {
     StateLogOptions options;
-    options.durability = Durability::kSync;
+    options.durability = persist::Durability::kSync;
     options.confirms_replies = confirms_replies;
     options.wake = [] {};
     options.unix_ms = [] { return std::int64_t{1'790'000'000'000}; };
