@@ -55,8 +55,8 @@ class EtcdProcess {
 };
 
 struct EtcdSettings {
-  std::vector<std::string> flags;  // for every member, beside those that the class sets
-  EtcdOptions client;              // certificates and login; the class adds the endpoints
+  std::vector<std::string> flags = {};  // for every member, beside those that the class sets
+  EtcdOptions client = {};              // certificates and login; the class adds the endpoints
   bool is_tls = false;
 };
 
