@@ -125,6 +125,7 @@ EtcdServer::EtcdServer(int members, EtcdSettings settings) : settings_(std::move
                                    "--name=" + name,
                                    "--data-dir=" + folder_.PathOf(name),
                                    "--log-level=error",
+                                   "--unsafe-no-fsync",
                                    "--logger=zap",
                                    "--listen-client-urls=" + url,
                                    "--advertise-client-urls=" + url,
