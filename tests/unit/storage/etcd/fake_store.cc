@@ -6,7 +6,6 @@ namespace fairlock::storage::etcd {
 namespace {
 
 using etcdserverpb::Event;
-using etcdserverpb::KeyValue;
 
 bool IsInRange(const std::string& key, const std::string& begin, const std::string& end) {
   if (end.empty()) return key == begin;
@@ -60,7 +59,7 @@ grpc::Status FakeStore::Range(const etcdserverpb::RangeRequest& request,
 }
 
 bool FakeStore::Holds(const etcdserverpb::Compare& compare) const {
-  const KeyValue kv = Find(compare.key()).value_or(KeyValue());
+  const etcdserverpb::KeyValue kv = Find(compare.key()).value_or(etcdserverpb::KeyValue());
   if (compare.target() == etcdserverpb::Compare::MOD) {
     return kv.mod_revision() == compare.mod_revision();
   }
@@ -97,7 +96,7 @@ grpc::Status FakeStore::Txn(const etcdserverpb::TxnRequest& request,
 }
 
 void FakeStore::Put(const etcdserverpb::PutRequest& request, std::int64_t revision) {
-  KeyValue& kv = state_[request.key()];
+  etcdserverpb::KeyValue& kv = state_[request.key()];
   if (kv.create_revision() == 0) kv.set_create_revision(revision);
   kv.set_key(request.key());
   kv.set_value(request.value());
@@ -142,7 +141,7 @@ std::vector<Event> FakeStore::EventsOf(const etcdserverpb::WatchCreateRequest& r
   return events;
 }
 
-std::optional<KeyValue> FakeStore::Find(const std::string& key) const {
+std::optional<etcdserverpb::KeyValue> FakeStore::Find(const std::string& key) const {
   const auto found = state_.find(key);
   if (found == state_.end()) return std::nullopt;
   return found->second;
