@@ -12,8 +12,10 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "storage/etcd/etcd_client.h"
+#include "storage/etcd/etcd_watch.h"
 
 namespace {
 
@@ -59,6 +61,18 @@ void Transactions(benchmark::State& state, const EtcdOptions& options) {
       (CpuSeconds() - cpu_before) * 1e6 / static_cast<double>(state.iterations());
 }
 
+// As above, while a watch of the same process waits for other keys: gRPC polls all connections of a
+// process together.
+void TransactionsBesideAWatch(benchmark::State& state, const EtcdOptions& options) {
+  const auto watch = EtcdWatch::Begin(options, {.key = "/bench/n"},
+                                      {.began = [](std::int64_t) {},
+                                       .events = [](const std::vector<WatchEvent>&) {},
+                                       .lost = [](const std::string&) {},
+                                       .compacted = [](std::int64_t) {}});
+  if (!watch.ok()) return state.SkipWithError(watch.status().message().c_str());
+  Transactions(state, options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,12 +83,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   const EtcdOptions options{.endpoints = endpoints.value()};
-  benchmark::RegisterBenchmark("Transactions",
-                               [&](benchmark::State& state) { Transactions(state, options); })
-      ->RangeMultiplier(8)
-      ->Arg(128)
-      ->Arg(8 << 10)
-      ->Arg(64 << 10)
-      ->UseRealTime();
+  for (const int bytes : {128, 8 << 10, 64 << 10}) {
+    benchmark::RegisterBenchmark("Transactions", Transactions, options)->Arg(bytes)->UseRealTime();
+    benchmark::RegisterBenchmark("TransactionsBesideAWatch", TransactionsBesideAWatch, options)
+        ->Arg(bytes)
+        ->UseRealTime();
+  }
   benchmark::RunSpecifiedBenchmarks();
 }
