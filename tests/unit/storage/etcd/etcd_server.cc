@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -86,6 +87,19 @@ std::string RunProgram(const std::vector<std::string>& words) {
   }
   EXPECT_EQ(pclose(output), 0) << line << "\n" << text;
   return text;
+}
+
+int Threads() {
+  const fs::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+bool AwaitThreads(int count) {
+  for (milliseconds waited{0}; waited < milliseconds(500); waited += kPause) {
+    if (Threads() <= count) return true;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
 }
 
 EtcdProcess::EtcdProcess(std::vector<std::string> words, std::string log_file)

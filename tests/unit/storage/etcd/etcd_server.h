@@ -34,6 +34,10 @@ int FreePort();
 // Runs a program to its end; returns what it printed. A failure fails the test.
 std::string RunProgram(const std::vector<std::string>& words);
 
+// The threads of this process. AwaitThreads waits for a moment until there are no more than that.
+int Threads();
+bool AwaitThreads(int count);
+
 // A process of etcd. It dies with the test.
 class EtcdProcess {
  public:

@@ -5,8 +5,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -312,18 +310,14 @@ TEST_F(EtcdWatchFaults, StopEndsADeadWatchAndItsPauses) {
 }
 
 TEST(EtcdWatchThreads, NoneIsLeftWhenTheWatchIsGone) {
+  const int before = Threads();
   EtcdServer etcd;
-  const auto threads = [] {
-    const std::filesystem::directory_iterator tasks("/proc/self/task");
-    return std::distance(begin(tasks), end(tasks));
-  };
-  const auto before = threads();
   WatchLog log;
   {
     const auto watch = WatchOf(etcd.options(), {.key = "k"}, log);
     ASSERT_TRUE(log.AwaitStreams(1));
   }
-  EXPECT_EQ(threads(), before);
+  EXPECT_TRUE(AwaitThreads(before)) << Threads() << " threads, " << before << " before";
 }
 
 }  // namespace
