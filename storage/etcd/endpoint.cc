@@ -4,6 +4,7 @@
 #include <grpc/support/log.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,11 +12,15 @@
 #include <iterator>
 #include <mutex>
 #include <string_view>
+#include <thread>
 
 namespace fairlock::storage::etcd {
 namespace {
 
 using std::chrono::milliseconds;
+
+std::atomic<int> runtimes = 0;  // that exist
+constexpr int kShutdownMsMax = 1'000;
 
 constexpr int kMiB = 1'024 * 1'024;
 constexpr int kRequestBytesMax = 16 * kMiB;  // etcd's own limit is 1.5 MiB unless configured
@@ -69,10 +74,19 @@ Result<std::string> ReadFile(const std::string& path) {
 GrpcRuntime::GrpcRuntime() {
   static std::once_flag once;
   std::call_once(once, [] { gpr_set_log_function(PrintAssertionsOnly); });
+  ++runtimes;
   grpc_init();
 }
 
-GrpcRuntime::~GrpcRuntime() { grpc_shutdown_blocking(); }
+// One of gRPC's threads may hold a closed connection for a moment longer, and ends gRPC after that.
+GrpcRuntime::~GrpcRuntime() {
+  grpc_shutdown_blocking();
+  if (runtimes.fetch_sub(1) > 1) return;
+  for (int waited_ms = 0; waited_ms < kShutdownMsMax; ++waited_ms) {
+    if (grpc_is_initialized() == 0 || runtimes > 0) return;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
 
 gpr_timespec FromNow(milliseconds time) { return gpr_time_from_millis(time.count(), GPR_TIMESPAN); }
 

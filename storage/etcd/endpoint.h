@@ -12,8 +12,8 @@
 
 namespace fairlock::storage::etcd {
 
-// gRPC is initialised as long as one of these exists. When the last one goes, all threads of gRPC
-// have ended.
+// gRPC is initialised as long as one of these exists. When the last one goes, the threads of gRPC
+// end with it. Thread-safe.
 class GrpcRuntime {
  public:
   GrpcRuntime();

@@ -100,6 +100,17 @@ struct StatusAnswer : Answer {
   bool is_learner = false;
 };
 
+// A change that a watch reports. Of a deleted key, `kv` has the key and the revision of the
+// deletion.
+struct WatchEvent {
+  enum class Kind : std::uint8_t { kPut, kDelete };
+
+  Kind kind = Kind::kPut;
+  KeyValue kv;
+
+  bool operator==(const WatchEvent&) const = default;
+};
+
 struct Member {
   std::uint64_t id = 0;
   std::string name = {};

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -88,6 +89,19 @@ std::string RunProgram(const std::vector<std::string>& words) {
   return text;
 }
 
+int Threads() {
+  const fs::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+bool AwaitThreads(int count) {
+  for (milliseconds waited{0}; waited < milliseconds(500); waited += kPause) {
+    if (Threads() <= count) return true;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
+}
+
 EtcdProcess::EtcdProcess(std::vector<std::string> words, std::string log_file)
     : words_(std::move(words)), log_file_(std::move(log_file)) {}
 
@@ -125,6 +139,7 @@ EtcdServer::EtcdServer(int members, EtcdSettings settings) : settings_(std::move
                                    "--name=" + name,
                                    "--data-dir=" + folder_.PathOf(name),
                                    "--log-level=error",
+                                   "--unsafe-no-fsync",
                                    "--logger=zap",
                                    "--listen-client-urls=" + url,
                                    "--advertise-client-urls=" + url,

@@ -34,6 +34,10 @@ int FreePort();
 // Runs a program to its end; returns what it printed. A failure fails the test.
 std::string RunProgram(const std::vector<std::string>& words);
 
+// The threads of this process. AwaitThreads waits for a moment until there are no more than that.
+int Threads();
+bool AwaitThreads(int count);
+
 // A process of etcd. It dies with the test.
 class EtcdProcess {
  public:
@@ -55,8 +59,8 @@ class EtcdProcess {
 };
 
 struct EtcdSettings {
-  std::vector<std::string> flags;  // for every member, beside those that the class sets
-  EtcdOptions client;              // certificates and login; the class adds the endpoints
+  std::vector<std::string> flags = {};  // for every member, beside those that the class sets
+  EtcdOptions client = {};              // certificates and login; the class adds the endpoints
   bool is_tls = false;
 };
 

@@ -1,0 +1,34 @@
+// Which events of a watch have been delivered, over all its streams.
+#pragma once
+
+#include <etcd.pb.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "storage/etcd/requests.h"
+
+namespace fairlock::storage::etcd {
+
+// Delivers whole revisions only, each once. etcd cuts long responses into fragments, and may cut
+// within a revision; the events of a revision that may be incomplete are held back.
+class WatchCursor {
+ public:
+  // `revision`: the first that is wanted; 0: the first after the watch has begun.
+  explicit WatchCursor(std::int64_t revision) : next_(revision) {}
+
+  // The events of a response that can be delivered now.
+  std::vector<WatchEvent> Take(etcdserverpb::WatchResponse&& response);
+
+  // Where a new stream continues; 0: no stream has begun.
+  std::int64_t next_revision() const { return next_; }
+
+  // A new stream sends again what was held back.
+  void BeginStream() { held_back_.clear(); }
+
+ private:
+  std::int64_t next_;
+  std::vector<WatchEvent> held_back_;
+};
+
+}  // namespace fairlock::storage::etcd
