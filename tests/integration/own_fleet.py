@@ -87,9 +87,13 @@ class Fleet:
             self.directory / f"n{i}.log") for i, port in enumerate(ports[2 * members:])]
 
     def __enter__(self):
-        for process in self.members + self.nodes:
-            process.start()
-        self.await_leader(START_SECONDS_MAX)
+        try:
+            for process in self.members + self.nodes:
+                process.start()
+            self.await_leader(START_SECONDS_MAX)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *failure):
