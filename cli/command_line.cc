@@ -217,7 +217,7 @@ std::string ExplainUnknownWord(const CLI::App& app) {
     return text + " is not a command of `" + command + "`; " + Suggestion(Nearest(*word, names)) +
            "`" + command + " --help` lists its commands";
   } else {
-    text += " is one word too many for `" + command + "`";
+    text += " is an unexpected argument for `" + command + "`";
   }
   return text + "; `" + command + " --help` lists its arguments";
 }

@@ -29,7 +29,7 @@ constexpr auto kErrors = std::to_array<ErrorRow>({
     {ErrorCode::kTryAgain, "TRYAGAIN",
      "not possible at the moment; the same request may succeed later"},
     {ErrorCode::kNoScript, "NOSCRIPT",
-     "no script with this digest is cached; send its text by EVAL"},
+     "no script with this digest is cached; send its text with EVAL"},
     {ErrorCode::kNotBusy, "NOTBUSY", "no script is running"},
     {ErrorCode::kBusy, "BUSY", "a script is running"},
     {ErrorCode::kWrongType, "WRONGTYPE", "the key has a type that the command does not support"},

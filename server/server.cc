@@ -352,7 +352,7 @@ void Server::Reload() {
   is_rereading_ = false;
   if (!reloaded.error.empty()) log_.Error("SIGHUP: nothing was changed: {}", reloaded.error);
   for (const std::string& name : reloaded.ignored) {
-    log_.Warning("SIGHUP: {} is read at the start only; restart the server to change it", name);
+    log_.Warning("SIGHUP: {} is read only at startup; restart the server to change it", name);
   }
   if (reloaded.error.empty()) log_.Info("SIGHUP: the options were reloaded");
   tls_.Reload(settings_.config());

@@ -14,7 +14,7 @@ void AddLockArguments(Arguments& arguments, LockArguments& words) {
                    "Share the lock with others, up to this many holders");
   arguments.Flag("--shared", words.is_shared, "Share the lock with others that use --shared");
   arguments.Duration("--min-hold", words.min_hold_ms,
-                     "Grant the lock to nobody else for this long");
+                     "Grant the lock to nobody else for at least this long");
   arguments.Text("--label", words.label, "Kind of lock, for the statistics");
 }
 

@@ -118,7 +118,7 @@ Result<int> Bench(const BenchOptions& options, Context& context) {
   const Result<Measured> apart = Measure("own_keys", own, load, context);
   if (!apart) return apart.failure();
   load.is_one_key = true;
-  const std::string one = count + "all in the queue of one key: hand-overs";
+  const std::string one = count + "all queueing for one key: hand-overs";
   const Result<Measured> together = Measure("one_key", one, load, context);
   if (!together) return together.failure();
   if (options.is_json) {

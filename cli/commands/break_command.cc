@@ -95,9 +95,9 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
   if (lock.cooling_ms > 0) text += "  in cooldown for " + ShowDuration(lock.cooling_ms) + "\n";
   const bool is_reserved = lock.reserved_count > 0;
   if (is_reserved) {
-    text += lock.reserved_count == 1 ? "  reserved for an absent owner, whose place ends too\n"
+    text += lock.reserved_count == 1 ? "  reserved for an absent owner, who also loses its place\n"
                                      : "  reserved for " + std::to_string(lock.reserved_count) +
-                                           " absent owners, whose places end too\n";
+                                           " absent owners, who also lose their places\n";
   }
   // Places that end with their reservation are not granted the lock.
   const std::int64_t others = lock.waiter_count - lock.reserved_count;
@@ -117,7 +117,9 @@ std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen
   if (targets.size() > kKeysShown) {
     text += "... and " + Plural(targets.size() - kKeysShown, "more key") + "\n";
   }
-  return text + "The holders are not asked: their work continues until they notice the loss.\n";
+  return text +
+         "The holders are not asked first: they keep working until they notice that they have lost "
+         "the lock.\n";
 }
 
 boost::json::object ObjectOf(const Target& target) {

@@ -131,7 +131,7 @@ Result<int> ShowStats(const StatsOptions& options, Context& context) {
   if (options.is_json) {
     context.PrintJson(json::ObjectOf(*reply));
   } else if (rows == nullptr || rows->elements.empty()) {
-    context.Print("Nothing was counted in this time.\n");
+    context.Print("Nothing was counted in this period.\n");
   } else {
     context.Print(StatsText(*rows, options.is_by_minute, context.out));
   }

@@ -81,7 +81,8 @@ Result<int> RunUnderLock(const RunArguments& given, Context& context) {
 
 Action DescribeRun(Arguments& arguments) {
   auto given = std::make_shared<RunArguments>();
-  arguments.Words("KEY", given->run.keys, "Name of the lock, or of several: all or none");
+  arguments.Words("KEY", given->run.keys,
+                  "Name of the lock; if several are given, all or none are taken");
   arguments.Texts("--key", given->more_keys, "Name of a lock; may be repeated");
   AddLockArguments(arguments, given->run.words);
   arguments.DurationOrForever("--wait,-w", given->run.words.wait_ms,
@@ -96,9 +97,10 @@ Action DescribeRun(Arguments& arguments) {
   arguments.Duration("--kill-after", given->kill_after_ms,
                      "When the lock is lost: time from SIGTERM to SIGKILL (10s)");
   arguments.Duration("--report-every", given->report_every_ms,
-                     "Off a terminal: how often to report the wait (1m); 0: never");
-  arguments.Flag("--json", given->run.is_json,
-                 "Print own messages, on standard error, as one JSON object per line");
+                     "When not on a terminal: how often to report the wait (1m); 0: never");
+  arguments.Flag(
+      "--json", given->run.is_json,
+      "Print the messages of fairlockctl, on standard error, as one JSON object per line");
   arguments.Text("--owner,-o", given->owner, "The owner (HOST:PID:RANDOM)");
   return [given](Context& context) { return RunUnderLock(*given, context); };
 }

@@ -22,9 +22,9 @@ struct StatusOptions {
 };
 
 std::string MostWaitedFor(const Contended& contended, const Screen& screen) {
-  if (contended.rows.empty()) return "\nNobody waits for a lock.\n";
+  if (contended.rows.empty()) return "\nNobody is waiting for a lock.\n";
   return "\n" + ContendedText(contended, "MOST WAITED FOR", screen) +
-         (contended.is_whole ? "" : "(only part of the locks were scanned: there are too many)\n");
+         (contended.is_whole ? "" : "(only some of the locks were scanned: there are too many)\n");
 }
 
 // What an operator asks first: are locks persisted, and is there disk space?

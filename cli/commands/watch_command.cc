@@ -81,7 +81,7 @@ Action DescribeWatch(Arguments& arguments) {
 }
 
 constexpr auto kWatchCommands = std::to_array<CommandRow>({
-    {"watch", kInspecting, "Prints events of locks as they happen", DescribeWatch},
+    {"watch", kInspecting, "Prints lock events as they happen", DescribeWatch},
 });
 
 }  // namespace

@@ -115,7 +115,7 @@ std::string StateSentences(const LockView& lock, const Screen& screen) {
         ShowDuration(lock.cooling_ms) + ".\n";
   }
   if (ReasonOf(lock).empty())
-    text += "It is free, and nobody waits: a new request gets it at once.\n";
+    text += "It is free, and nobody is waiting: a new request gets it at once.\n";
   if (lock.waiter_count > 0) {
     text += std::to_string(lock.waiter_count) +
             (lock.waiter_count == 1 ? " waiter is" : " waiters are") + " in the queue.\n";

@@ -98,7 +98,7 @@ Frame DrawOverview(const OverviewView& picture, const Screen& screen) {
         picture.selected);
   }
   if (!picture.now.contended.is_whole)
-    frame.Add("(only part of the locks were scanned)", Emphasis::kFaint);
+    frame.Add("(only some of the locks were scanned)", Emphasis::kFaint);
   frame.Add("");
   // The labels get the lines that the locks leave.
   const std::size_t used = frame.lines.size() + 2;
@@ -150,7 +150,7 @@ Frame DrawHistory(const TopKey& key, const KeyHistory& past, const Screen& scree
   if (!past.refusal.empty()) {
     frame.Add(past.refusal, Emphasis::kFaint);
   } else if (past.events.empty()) {
-    frame.Add("No events of this key are known.", Emphasis::kFaint);
+    frame.Add("No events are recorded for this key.", Emphasis::kFaint);
   } else {
     frame.AddTable(HistoryText(past.events, false, screen));
   }

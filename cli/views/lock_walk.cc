@@ -27,7 +27,7 @@ Result<std::vector<LockRow>> LockWalk::NextPage() {
   if (!reply) return reply.failure();
   if (reply->elements.size() != 2) {
     return Failure{kExitNotUnderstood,
-                   client_.ServerName() + " sent a reply to LOCKS in an unknown form"};
+                   client_.ServerName() + " sent a reply to LOCKS in an unknown format"};
   }
   cursor_ = reply->elements[0].text;
   is_over_ = cursor_ == "0";

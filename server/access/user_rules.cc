@@ -213,7 +213,7 @@ std::string ApplyRule(std::string_view rule, const Vocabulary& vocabulary, User&
     return AddGlob(rule, rule.substr(kOwner.size()), "owners", {&user.owners});
   }
   return Wrong(rule,
-               "not a rule; allowed are on, off, nopass, >password, #sha256, a slow hash, ~keys, "
+               "not a rule; the rules are on, off, nopass, >password, #sha256, a slow hash, ~keys, "
                "&channels, owner:owners, +command, -command, +@category and -@category");
 }
 

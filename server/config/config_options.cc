@@ -40,8 +40,8 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::unix_socket_permissions, "Permissions of the unix socket, as for chmod."},
     {"max_clients", OptionType::kNumber, "10000", 1, 1'000'000, true, "maxclients",
      &Config::max_clients,
-     "Maximum number of connections; further ones are refused. Reduced at the start if the limit "
-     "on open files is too low."},
+     "Maximum number of connections; further ones are refused. Reduced at startup if the limit on "
+     "open files is too low."},
     {"max_clients_per_address", OptionType::kNumber, "0", 0, 1'000'000, true, "",
      &Config::max_clients_per_address,
      "Maximum number of connections from one address (IPv6: one /64), including TLS handshakes; "
@@ -445,7 +445,7 @@ std::string DescribeValues(const Option& option) {
     case OptionType::kText:
       return "a text";
     case OptionType::kList:
-      return "one or more texts separated by commas";
+      return "one or more values separated by commas";
     case OptionType::kLabelRules:
       return "GLOB=LABEL pairs separated by commas, a glob of 1 to 1024 bytes and a label of 1 to "
              "64 of A-Z a-z 0-9 _ . : -";

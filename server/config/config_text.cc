@@ -87,9 +87,9 @@ std::string ConfigFileText(const Config& config) {
   std::string text =
       "# Options of fairlockd, each with its default value. Options on the command line "
       "(--option-name)\n"
-      "# take precedence over this file. Durations: ms, s, m, h, d. Sizes: b, kb, mb, gb, of "
-      "1024.\n"
-      "# Changeable options can also be changed while the server runs, by CONFIG SET.\n";
+      "# take precedence over this file. Durations: ms, s, m, h, d. Sizes: b, kb, mb, gb, in "
+      "multiples of\n# 1024. "
+      "Changeable options can also be changed while the server runs, by CONFIG SET.\n";
   for (const Option& option : AllOptions()) {
     const std::string values =
         "Allowed: " + DescribeValues(option) + (option.is_changeable ? "; changeable." : ".");
@@ -116,8 +116,8 @@ std::string HelpText() {
   text += HelpEntry("--version", "Print the version, and exit.");
   text += HelpEntry("--help", "Print this help, and exit.");
   text +=
-      "\nOptions, which take precedence over the file; the file writes _ for each - in a "
-      "name:\n\n";
+      "\nOptions, which take precedence over the file; in the file, write _ for each - in "
+      "a name:\n\n";
   for (const Option& option : AllOptions()) {
     const std::string left =
         CommandLineName(option.name) + " " + std::string(ValueWord(option.type));

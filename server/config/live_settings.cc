@@ -52,7 +52,7 @@ std::vector<command::Setting> LiveSettings::FindSettings(const engine::Glob& nam
 std::string LiveSettings::ChangeSetting(std::string_view name, std::string_view value) {
   const Option* option = FindByAnyName(name);
   if (option == nullptr) return "there is no such option";
-  if (!option->is_changeable) return "can't set immutable config: it is read at the start";
+  if (!option->is_changeable) return "can't set immutable config: it is read only at startup";
   Config changed = config_;
   if (!SetOption(*option, value, changed).empty()) return DescribeMistake(*option, value);
   return PutInForce(std::move(changed));

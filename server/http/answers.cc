@@ -77,7 +77,7 @@ Answer AnswerWith(std::string_view field, const protocol::Reply& reply) {
 std::optional<Answer> RefuseCount(const Inputs& inputs, std::int64_t count_max) {
   const std::int64_t count = inputs.Number("count", kRowsDefault);
   if (count >= 1 && count <= count_max) return std::nullopt;
-  return Refusal(400, "ERR", "count is from 1 to " + std::to_string(count_max));
+  return Refusal(400, "ERR", "count must be from 1 to " + std::to_string(count_max));
 }
 
 }  // namespace fairlock::http

@@ -62,7 +62,7 @@ Answer Api::AnswerWithAsset(const Asset& asset, const Request& request) const {
   Answer refusal;
   if (!IsFromHere(request, refusal)) return refusal;
   if (request.verb != Verb::kGet) {
-    refusal = Refusal(405, "ERR", "this can only be read");
+    refusal = Refusal(405, "ERR", "this resource is read-only");
     refusal.allowed_verbs = "GET, HEAD";
     return refusal;
   }
@@ -97,7 +97,7 @@ Outcome Api::TakeRoute(const Route& route, const Request& request, const Target&
   Answer refusal;
   if (Admit(request, route.access, commands, refusal) == nullptr) return refusal;
   if (route.verb == Verb::kPost && !IsJson(request.content_type)) {
-    return Refusal(415, "ERR", "the body is to be JSON, with Content-Type: application/json");
+    return Refusal(415, "ERR", "the body must be JSON, with Content-Type: application/json");
   }
   const Inputs inputs = Inputs::Read(route, target, request.body);
   if (!inputs.error().empty()) return Refusal(400, "ERR", inputs.error());
@@ -107,14 +107,15 @@ Outcome Api::TakeRoute(const Route& route, const Request& request, const Target&
 
 bool Api::IsFromHere(const Request& request, Answer& refusal) const {
   if (!IsOurHost(request.host)) {
-    refusal = Refusal(421, "ERR",
-                      "this server is not known as " + command::Quoted(request.host, 64) +
-                          "; option http_hosts names those it goes by");
+    refusal =
+        Refusal(421, "ERR",
+                "this server does not accept the host name " + command::Quoted(request.host, 64) +
+                    "; option http_hosts lists the names it accepts");
     return false;
   }
   if (!request.origin.empty() && request.origin != "http://" + request.host &&
       request.origin != "https://" + request.host) {
-    refusal = Refusal(403, "NOPERM", "pages from elsewhere may not ask this server");
+    refusal = Refusal(403, "NOPERM", "requests from web pages of another origin are not allowed");
     return false;
   }
   return true;

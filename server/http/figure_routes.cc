@@ -103,7 +103,7 @@ bool IsWithin(std::int64_t minutes, std::int64_t minutes_max) {
 }
 
 Answer RefuseMinutes(std::int64_t minutes_max) {
-  return Refusal(400, "ERR", "minutes is from 1 to " + std::to_string(minutes_max));
+  return Refusal(400, "ERR", "minutes must be from 1 to " + std::to_string(minutes_max));
 }
 
 Outcome ShowStatistics(const RouteCall& call) {
@@ -219,12 +219,13 @@ Outcome ShowMetrics(const RouteCall& call) {
 
 constexpr auto kStatisticsParameters = std::to_array<Parameter>({
     {"label", ValueType::kText, false, "", "Only this label"},
-    {"minutes", ValueType::kNumber, false, "", "The last so many; 60 if not given"},
+    {"minutes", ValueType::kNumber, false, "", "How many minutes to go back; 60 if not given"},
     {"by_minute", ValueType::kFlag, false, "", "A row for each minute of one label, 180 at most"},
 });
 
 constexpr auto kMinutesParameters = std::to_array<Parameter>({
-    {"minutes", ValueType::kNumber, false, "", "The last so many; 60 if not given, 1,440 at most"},
+    {"minutes", ValueType::kNumber, false, "",
+     "How many minutes to go back; 60 if not given, 1,440 at most"},
 });
 
 constexpr auto kFigureRoutes = std::to_array<Route>({
@@ -233,7 +234,7 @@ constexpr auto kFigureRoutes = std::to_array<Route>({
      Access::kOpen,
      ShowMetrics,
      "showMetrics",
-     "All figures in the text format of Prometheus",
+     "All metrics in the Prometheus text format",
      {},
      nullptr,
      kWithoutLocks},

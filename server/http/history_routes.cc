@@ -186,10 +186,10 @@ class HistorySearch final : public Job {
 std::optional<Answer> RefuseSearch(const Inputs& inputs) {
   if (auto refusal = RefuseCount(inputs, kEventsMax)) return refusal;
   if (inputs.Number("before", 0) < 0) {
-    return Refusal(400, "ERR", "before is next_before of the page before, or 0");
+    return Refusal(400, "ERR", "before must be the next_before of the previous page, or 0");
   }
   if (inputs.Number("since", 0) < 0 || inputs.Number("until", 0) < 0) {
-    return Refusal(400, "ERR", "since and until are Unix times in milliseconds");
+    return Refusal(400, "ERR", "since and until must be Unix times in milliseconds");
   }
   if (inputs.Find("key") != nullptr && (inputs.Find("match") || inputs.AreAllDatabases())) {
     return Refusal(400, "ERR", "key names one key of one database: give neither match nor db=*");
@@ -208,9 +208,9 @@ Outcome ShowHistory(const RouteCall& call) {
   if (const std::string* names = call.inputs.Find("event"); names && !names->empty()) {
     const std::optional<record::EventKinds> named = KindsOf(*names);
     if (!named) {
-      return Refusal(
-          400, "ERR",
-          "event is " + command::Quoted(*names, 64) + "; allowed are, with commas: " + KindNames());
+      return Refusal(400, "ERR",
+                     "event is " + command::Quoted(*names, 64) +
+                         "; allowed values, separated by commas: " + KindNames());
     }
     kinds = *named;
   }
@@ -225,14 +225,15 @@ Outcome ShowHistory(const RouteCall& call) {
 
 constexpr auto kHistoryParameters = std::to_array<Parameter>({
     {"db", ValueType::kDatabases, false, "", "The database, 0 if not given; * for all"},
-    {"key", ValueType::kText, false, "", "Only this key; else all of the database"},
+    {"key", ValueType::kText, false, "", "Only this key; otherwise all keys of the database"},
     {"match", ValueType::kText, false, "", "Only keys that match this glob; not with key"},
     {"event", ValueType::kText, false, "", "Only these events, as in expired,broken"},
     {"owner", ValueType::kText, false, "", "Only this owner"},
     {"since", ValueType::kNumber, false, "", "Unix time in milliseconds"},
     {"until", ValueType::kNumber, false, "", "Unix time in milliseconds"},
     {"count", ValueType::kNumber, false, "", "How many events; 100 if not given, 500 at most"},
-    {"before", ValueType::kNumber, false, "", "next_before of the page before; 0 to begin"},
+    {"before", ValueType::kNumber, false, "",
+     "next_before of the previous page; 0 for the first page"},
 });
 
 // The connection has already handled requests with Upgrade, so this one has none.
@@ -241,15 +242,16 @@ Outcome AskForUpgrade(const RouteCall&) {
 }
 
 constexpr auto kEventParameters = std::to_array<Parameter>({
-    {"match", ValueType::kText, false, "", "A glob that the keys match; else all, of any database"},
+    {"match", ValueType::kText, false, "",
+     "Only keys that match this glob; otherwise all keys of all databases"},
 });
 
 constexpr auto kHistoryRoutes = std::to_array<Route>({
     {Verb::kGet, "/api/v1/history", Access::kRead, ShowHistory, "showHistory",
-     "What happened, the newest first", kHistoryParameters, &kHistorySchema},
+     "Past events, newest first", kHistoryParameters, &kHistorySchema},
     {Verb::kGet, "/api/v1/events", Access::kRead, AskForUpgrade, "watchEvents",
-     "A WebSocket: what happens, each message a JSON array of events", kEventParameters, nullptr,
-     kWithoutLocks, kIsWebSocket},
+     "A WebSocket that sends events as they happen, each message a JSON array of events",
+     kEventParameters, nullptr, kWithoutLocks, kIsWebSocket},
 });
 
 }  // namespace

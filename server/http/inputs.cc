@@ -117,7 +117,7 @@ void Inputs::TakeBody(std::string_view body) {
     const std::string_view name(key.data(), key.size());
     if (member.is_null()) continue;
     std::optional<std::string> text = TextOf(member);
-    if (!text) return Fail(std::string(name) + " is neither text nor a number nor a flag");
+    if (!text) return Fail(std::string(name) + " must be a string, a number or a boolean");
     if (!name.ends_with(kBase64Suffix) || FindParameter(name) != nullptr) {
       Take(name, *std::move(text));
       continue;

@@ -127,7 +127,7 @@ Outcome ListLocks(const RouteCall& call) {
                                      [sort](const Order& one) { return one.name == sort; });
     if (order == kOrders.end()) {
       return Refusal(400, "ERR",
-                     "sort is one of wait, hold, waiters, holders, limit, key, label, owner");
+                     "sort must be one of wait, hold, waiters, holders, limit, key, label, owner");
     }
     const bool is_reversed = call.inputs.Flag("reverse");
     std::string question = "locks " + std::to_string(count) + " " + std::string(sort) +
@@ -188,20 +188,24 @@ constexpr Parameter kDbInPath = {"db", ValueType::kDatabase, true, "", "The data
 constexpr Parameter kKeyInPath = {"key", ValueType::kText, true, "", "The key of the lock"};
 
 constexpr auto kListParameters = std::to_array<Parameter>({
-    {"match", ValueType::kText, false, "MATCH", "A glob that the keys match"},
-    {"db", ValueType::kDatabase, false, "DB", "Only this database; else all"},
+    {"match", ValueType::kText, false, "MATCH", "Only keys that match this glob"},
+    {"db", ValueType::kDatabase, false, "DB", "Only this database; otherwise all databases"},
     {"label", ValueType::kText, false, "LABEL", "Only locks with a hold or place of this label"},
     {"owner", ValueType::kText, false, "OWNER", "Only locks that this owner holds or waits for"},
-    {"waiting", ValueType::kDuration, false, "WAITING", "Only where somebody waited so long"},
-    {"held", ValueType::kDuration, false, "HELD", "Only those that were held so long"},
-    {"no_expiry", ValueType::kFlag, false, "NOEXPIRY", "Only holds without end"},
+    {"waiting", ValueType::kDuration, false, "WAITING",
+     "Only locks with a waiter that has waited at least this long"},
+    {"held", ValueType::kDuration, false, "HELD",
+     "Only locks that have been held for at least this long"},
+    {"no_expiry", ValueType::kFlag, false, "NOEXPIRY", "Only holds that never expire"},
     {"sort", ValueType::kText, false, "",
-     "wait, hold, waiters, holders or limit: the first ones of all, the largest first; or key, "
+     "wait, hold, waiters, holders or limit: the top locks of all, largest first; or sort by key, "
      "label or owner"},
-    {"reverse", ValueType::kFlag, false, "", "The other way round; with sort"},
+    {"reverse", ValueType::kFlag, false, "", "Reverse the order; only with sort"},
     {"count", ValueType::kNumber, false, "",
-     "How many, about; 100 if not given. 1,000 at most; without sort a page looks at 250"},
-    {"cursor", ValueType::kNumber, false, "", "Where the page before ended; not with sort"},
+     "Approximate number of locks; 100 if not given, 1,000 at most. Without sort, a page examines "
+     "only 250 locks"},
+    {"cursor", ValueType::kNumber, false, "",
+     "Cursor returned with the previous page; not with sort"},
 });
 
 constexpr auto kLockParameters = std::to_array<Parameter>({kDbInPath, kKeyInPath});
@@ -209,19 +213,20 @@ constexpr auto kLockParameters = std::to_array<Parameter>({kDbInPath, kKeyInPath
 constexpr auto kLineParameters = std::to_array<Parameter>({
     kDbInPath,
     kKeyInPath,
-    {"start", ValueType::kNumber, false, "START", "Places to leave out at the front"},
+    {"start", ValueType::kNumber, false, "START",
+     "Number of places to skip at the front of the queue"},
     {"count", ValueType::kNumber, false, "COUNT", "How many places; 100 if not given, 500 at most"},
 });
 
 constexpr auto kLockRoutes = std::to_array<Route>({
     {Verb::kGet, "/api/v1/locks", Access::kRead, ListLocks, "listLocks",
-     "Locks that are held or waited for, page by page or the first ones in an order",
+     "Locks that are held or waited for: page by page, or the first ones in a sort order",
      kListParameters, &kLocksSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}", Access::kRead, ShowLock, "showLock",
      "One lock: its first 100 holders and the first 100 places of its line", kLockParameters,
      &kLockSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}/line", Access::kRead, ShowLine, "showLine",
-     "Places of the line of one lock", kLineParameters, &kLineSchema},
+     "Places in the queue of one lock", kLineParameters, &kLineSchema},
 });
 
 }  // namespace

@@ -30,16 +30,17 @@ constexpr auto kRefused = std::to_array<Refused>({
      [](const Route& route) { return IsOfCommands(route); }},
     {"401", "The token, or user and password, are missing or wrong",
      [](const Route& route) { return route.access != Access::kOpen; }},
-    {"403", "A page of another origin asks, or the user may not do it, or nobody may",
+    {"403",
+     "The request comes from a page of another origin, or the user may not do this, or nobody may",
      [](const Route&) { return true; }},
     {"413", "The body is larger than 64 KB", IsPost},
     {"415", "The body is not JSON", IsPost},
-    {"421", "The server does not go by this name", [](const Route&) { return true; }},
-    {"426", "It is asked for without the header Upgrade: websocket",
+    {"421", "The server does not accept this host name", [](const Route&) { return true; }},
+    {"426", "The header Upgrade: websocket is missing",
      [](const Route& route) { return route.is_web_socket; }},
     {"429", "Too many log-ins have failed from this address, or are under way",
      [](const Route& route) { return route.access != Access::kOpen; }},
-    {"503", "The server cannot do it now: it reads its data, or something is full",
+    {"503", "The server cannot do this now: it is loading its data, or a limit is reached",
      [](const Route& route) { return route.needs_locks; }},
 });
 
@@ -95,7 +96,7 @@ object BodyOf(const Route& route) {
       properties[std::string(parameter.name) + "_base64"] =
           object{{"type", "string"},
                  {"contentEncoding", "base64"},
-                 {"description", "The same, of any bytes"}};
+                 {"description", "The same, for arbitrary bytes"}};
     } else if (parameter.is_required) {
       required.push_back(boost::json::value(parameter.name));
     }
@@ -109,7 +110,7 @@ object BodyOf(const Route& route) {
 object AnswersOf(const Route& route) {
   object done{{"description", "Done"}};
   if (route.is_web_socket) {
-    done["description"] = "From now on messages follow";
+    done["description"] = "The connection is now a WebSocket; messages follow";
   } else if (route.answer == nullptr) {
     done["content"] = {{"text/plain", {{"schema", {{"type", "string"}}}}}};
   } else {
@@ -202,7 +203,7 @@ std::string Describe(std::span<const Route* const> routes, std::string_view vers
        {{"title", "fairlock"},
         {"version", version},
         {"license", {{"name", "BSD-3-Clause"}, {"identifier", "BSD-3-Clause"}}},
-        {"description", "Looking at a lock server and steering it"}}},
+        {"description", "Inspects and controls a lock server"}}},
       {"servers", array{object{{"url", "/"}}}},
       {"security", array{object{{"token", array()}}, object{{"user", array()}}}},
       {"paths", std::move(paths)},

@@ -25,9 +25,9 @@ constexpr auto kLockRowFields = std::to_array<Field>({
     {"db", kInteger, ""},
     {"holders", kInteger, ""},
     {"waiters", kInteger, ""},
-    {"longest_wait_ms", kInteger, "Of those who wait now"},
-    {"oldest_hold_ms", kInteger, "Of those who hold it now"},
-    {"label", kText, "Of the oldest hold", kMayBeNull},
+    {"longest_wait_ms", kInteger, "Longest wait of the current waiters"},
+    {"oldest_hold_ms", kInteger, "Duration of the oldest current hold"},
+    {"label", kText, "Label of the oldest hold", kMayBeNull},
     {"limit", kInteger, ""},
     {"first_owner", kText, "The oldest holder", kMayBeNull},
 });
@@ -35,21 +35,21 @@ constexpr Schema kLockRow = {"LockRow", kLockRowFields};
 constexpr auto kLocksFields = std::to_array<Field>({
     {"locks", kObjects, "", false, false, &kLockRow},
     {"cursor", kText, "Where the next page begins; 0: there is none"},
-    {"found", kInteger, "With sort: how many there are", false, kMayBeMissing},
+    {"found", kInteger, "With sort: the total number", false, kMayBeMissing},
 });
 
 constexpr auto kHolderFields = std::to_array<Field>({
     {"owner", kText, ""},
-    {"token", kInteger, "The fencing number of the grant"},
+    {"token", kInteger, "The fencing token of the grant"},
     {"meta", kText, "", kMayBeNull},
     {"label", kText, "", kMayBeNull},
     {"since", kInteger, "Unix time in milliseconds"},
     {"held_ms", kInteger, ""},
-    {"ttl_ms", kInteger, "What is left of the lease; null: no end", kMayBeNull},
+    {"ttl_ms", kInteger, "Time left on the lease; null: it never expires", kMayBeNull},
     {"limit", kInteger, ""},
     {"mode", kText, "exclusive or shared"},
     {"session", kInteger, "1: it ends with its connection", kMayBeNull},
-    {"keys", kInteger, "Of the MLOCK that it came from"},
+    {"keys", kInteger, "Number of keys of the MLOCK that it came from"},
     {"channel", kText, "Of NOTIFY", kMayBeNull},
     {"address", kText, "Of the client", kMayBeNull},
     {"name", kText, "Of the client", kMayBeNull},
@@ -64,8 +64,8 @@ constexpr auto kPlaceFields = std::to_array<Field>({
     {"label", kText, "", kMayBeNull},
     {"since", kInteger, "Unix time in milliseconds"},
     {"waited_ms", kInteger, ""},
-    {"wait_left_ms", kInteger, "Until it gives up; null: never", kMayBeNull},
-    {"keep_ms", kInteger, "How long it stays without a request", kMayBeNull},
+    {"wait_left_ms", kInteger, "Time until it gives up; null: never", kMayBeNull},
+    {"keep_ms", kInteger, "How long the place is kept without a request", kMayBeNull},
     {"state", kText, "Such as waiting, absent or reserved"},
     {"limit", kInteger, ""},
     {"mode", kText, "exclusive or shared"},
@@ -88,21 +88,21 @@ constexpr auto kLockFields = std::to_array<Field>({
     {"holders", kObjects, "The first 100, the oldest first", false, false, &kHolder},
     {"holder_count", kInteger, "How many there are"},
     {"waiters", kInteger, ""},
-    {"reserved", kInteger, "Rooms kept for those whose turn it is"},
-    {"cooling_ms", kInteger, "Until the last room has cooled"},
+    {"reserved", kInteger, "Slots reserved for owners whose turn has come"},
+    {"cooling_ms", kInteger, "Time until the cooldown of the last slot ends"},
     {"override", kInteger, "The LIMIT that an operator has set; 0: drained", kMayBeNull},
     {"acquired", kInteger, ""},
     {"granted_after_wait", kInteger, ""},
     {"denied", kInteger, ""},
     {"expired", kInteger, ""},
-    {"hold_mean_ms", kInteger, "Of the last holds", kMayBeNull},
-    {"wait_mean_ms", kInteger, "Of the last waits", kMayBeNull},
+    {"hold_mean_ms", kInteger, "Mean duration of the most recent holds", kMayBeNull},
+    {"wait_mean_ms", kInteger, "Mean duration of the most recent waits", kMayBeNull},
     {"line", kObjects, "The first 100 places", false, false, &kPlace},
 });
 
 constexpr auto kEventFields = std::to_array<Field>({
     {"at", kInteger, "Unix time in milliseconds"},
-    {"last_at", kInteger, "Of the last of those that are counted together"},
+    {"last_at", kInteger, "Time of the last of the events that were combined into this one"},
     {"count", kInteger, ""},
     {"event", kText, "granted, released, expired, broken ..."},
     {"key", kText, ""},
@@ -114,15 +114,17 @@ constexpr auto kEventFields = std::to_array<Field>({
     {"holder_token", kInteger, "", kMayBeNull},
     {"waited_ms", kInteger, "", kMayBeNull},
     {"held_ms", kInteger, "", kMayBeNull},
-    {"by", kText, "Who did it, of what was done by force", kMayBeNull},
+    {"by", kText, "Who did it, for events forced by an operator", kMayBeNull},
     {"comment", kText, "Why", kMayBeNull},
 });
 constexpr Schema kEvent = {"Event", kEventFields};
 constexpr auto kHistoryFields = std::to_array<Field>({
     {"oldest", kInteger, "The oldest time that is kept", kMayBeNull},
-    {"next_until", kInteger, "Not all was seen: the time of the next one", kMayBeNull},
+    {"next_until", kInteger, "Set if not everything was examined: the time of the next event",
+     kMayBeNull},
     {"events", kObjects, "The newest first", false, false, &kEvent},
-    {"next_before", kInteger, "Not all was seen: ask again with it as before", kMayBeNull},
+    {"next_before", kInteger,
+     "Set if not everything was examined: pass this as before in the next request", kMayBeNull},
 });
 constexpr Schema kHistory = {"History", kHistoryFields};
 constexpr auto kHistoryEnvelope = std::to_array<Field>({
@@ -130,7 +132,7 @@ constexpr auto kHistoryEnvelope = std::to_array<Field>({
 });
 
 constexpr auto kStatisticsRowFields = std::to_array<Field>({
-    {"label", kText, "null: what has none", kMayBeNull},
+    {"label", kText, "null: events without a label", kMayBeNull},
     {"since", kInteger, "Unix time in milliseconds"},
     {"acquired", kInteger, ""},
     {"denied", kInteger, ""},
@@ -155,9 +157,9 @@ constexpr auto kStatisticsRowFields = std::to_array<Field>({
 });
 constexpr Schema kStatisticsRow = {"StatisticsRow", kStatisticsRowFields};
 constexpr auto kStatisticsFields = std::to_array<Field>({
-    {"complete_since", kInteger, "From then on nothing is missing"},
+    {"complete_since", kInteger, "Nothing is missing from this time on"},
     {"labels", kObjects, "", false, false, &kStatisticsRow},
-    {"total", kObject, "Of all rows together", false, false, &kStatisticsRow},
+    {"total", kObject, "Total over all rows", false, false, &kStatisticsRow},
 });
 constexpr Schema kStatistics = {"Statistics", kStatisticsFields};
 constexpr auto kStatisticsEnvelope = std::to_array<Field>({
@@ -165,8 +167,8 @@ constexpr auto kStatisticsEnvelope = std::to_array<Field>({
 });
 
 constexpr auto kMinutesFields = std::to_array<Field>({
-    {"at", kIntegers, "Where each begins, in Unix milliseconds; the last one is not over"},
-    {"span_ms", kIntegers, "How long it was"},
+    {"at", kIntegers, "Start of each one, in Unix milliseconds; the last one is not over yet"},
+    {"span_ms", kIntegers, "Length of each one"},
     {"requests", kIntegers, ""},
     {"granted", kIntegers, ""},
     {"granted_after_wait", kIntegers, ""},
@@ -203,20 +205,21 @@ constexpr auto kOptionFields = std::to_array<Field>({
     {"name", kText, ""},
     {"value", kText, "As in the configuration file; a password is hidden"},
     {"default", kText, ""},
-    {"changeable", kFlag, "It may change while the server runs"},
+    {"changeable", kFlag, "Whether it can be changed while the server runs"},
     {"secret", kFlag, "It is a password"},
-    {"redis_name", kText, "The name under which Redis knows it too", kMayBeNull},
+    {"redis_name", kText, "Its name in Redis", kMayBeNull},
     {"description", kText, ""},
 });
 constexpr Schema kOption = {"Option", kOptionFields};
 constexpr auto kSettingsFields = std::to_array<Field>({
-    {"settings", kObject, "By all names, those of Redis too", false, false, &kStatusSchema},
+    {"settings", kObject, "Options by name, including their Redis names", false, false,
+     &kStatusSchema},
     {"options", kObjects, "Each option once", false, false, &kOption},
 });
 
 constexpr auto kAccessFields = std::to_array<Field>({
     {"user", kText, "null: the token, which allows everything", kMayBeNull},
-    {"may", kTexts, "Of break, cancel, limits, clients and settings those that are allowed"},
+    {"may", kTexts, "Those of break, cancel, limits, clients and settings that are allowed"},
 });
 
 constexpr auto kLimitFields = std::to_array<Field>({

@@ -43,7 +43,7 @@ class SharedAnswers::Part final : public Job {
   std::optional<Answer> Step(engine::TimeMs now) override {
     // The permissions have changed, so the walk would now give a different answer.
     if (running_->generation != commands_.server().access.generation()) {
-      return Refusal(503, "TRYAGAIN", "the users have changed meanwhile; ask again");
+      return Refusal(503, "TRYAGAIN", "the users have changed in the meantime; try again");
     }
     running_->Advance(commands_, now);
     return running_->answer;

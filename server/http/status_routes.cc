@@ -53,7 +53,7 @@ Outcome ShowClients(const RouteCall& call) {
   const std::int64_t count = call.inputs.Number("count", kRowsDefault);
   const std::int64_t after = call.inputs.Number("after", 0);
   if (auto refusal = RefuseDenied(call.commands, {"CLIENT", "LIST"})) return *std::move(refusal);
-  if (after < 0) return Refusal(400, "ERR", "after is the number of a connection, or 0");
+  if (after < 0) return Refusal(400, "ERR", "after must be the number of a connection, or 0");
   return ListClients(call.commands, {.after = static_cast<std::uint64_t>(after),
                                      .count_max = static_cast<std::size_t>(count),
                                      .is_only_waiting = call.inputs.Flag("waiting")});
@@ -135,7 +135,7 @@ Outcome ShowReadiness(const RouteCall& call) {
 constexpr auto kClientParameters = std::to_array<Parameter>({
     {"after", ValueType::kNumber, false, "", "Only connections with greater numbers"},
     {"count", ValueType::kNumber, false, "", "How many; 100 if not given, 200 at most"},
-    {"waiting", ValueType::kFlag, false, "", "Only those whose request waits"},
+    {"waiting", ValueType::kFlag, false, "", "Only those whose request is waiting"},
 });
 
 constexpr auto kStatusRoutes = std::to_array<Route>({
@@ -144,7 +144,7 @@ constexpr auto kStatusRoutes = std::to_array<Route>({
      Access::kOpen,
      ShowHealth,
      "showHealth",
-     "Whether the server lives",
+     "Whether the server is alive",
      {},
      nullptr,
      kWithoutLocks},

@@ -131,30 +131,32 @@ Outcome ChangeSetting(const RouteCall& call) {
 
 constexpr Parameter kKey = {"key", ValueType::kText, true, "", "The key of the lock"};
 constexpr Parameter kReason = {"reason", ValueType::kText, false, "REASON",
-                               "Why; it is kept in the history"};
+                               "Reason, kept in the history"};
 constexpr Parameter kPattern = {"pattern", ValueType::kText, true, "", "A glob of keys"};
 
 constexpr auto kBreakParameters = std::to_array<Parameter>({
     kDatabase,
     kKey,
-    {"owner", ValueType::kText, false, "", "Only this owner's hold; else all, and cooling"},
+    {"owner", ValueType::kText, false, "",
+     "Only this owner's hold; otherwise all holds, and any cooldown"},
     kReason,
 });
 
 constexpr auto kBreakAllParameters = std::to_array<Parameter>({
     kDatabase,
-    {"match", ValueType::kText, true, "", "A glob that the keys match"},
-    {"dry_run", ValueType::kFlag, false, "", "Only say which they would be"},
+    {"match", ValueType::kText, true, "", "Only keys that match this glob"},
+    {"dry_run", ValueType::kFlag, false, "", "Only report which holds would end"},
     kReason,
 });
 
 constexpr auto kCancelParameters = std::to_array<Parameter>(
-    {kDatabase, kKey, {"owner", ValueType::kText, true, "", "Whose place in line ends"}});
+    {kDatabase, kKey, {"owner", ValueType::kText, true, "", "The owner to remove from the queue"}});
 
 constexpr auto kSetLimitParameters = std::to_array<Parameter>({
     kDatabase,
     kPattern,
-    {"limit", ValueType::kNumber, true, "", "Holds on each key; 0: nobody new is granted"},
+    {"limit", ValueType::kNumber, true, "",
+     "Maximum number of holds on each key; 0: no new ones are granted"},
     {"seconds", ValueType::kNumber, false, "EX", "For how long; if not given, until it is deleted"},
     kReason,
 });
@@ -165,7 +167,7 @@ constexpr auto kKillParameters = std::to_array<Parameter>(
     {{"id", ValueType::kNumber, true, "", "The number of the connection"}});
 
 constexpr auto kSettingParameters = std::to_array<Parameter>({
-    {"name", ValueType::kText, true, "", "An option that may change while the server runs"},
+    {"name", ValueType::kText, true, "", "An option that can be changed while the server runs"},
     {"value", ValueType::kText, true, "", "Its new value, as in the configuration file"},
 });
 
@@ -177,7 +179,7 @@ constexpr auto kSteeringRoutes = std::to_array<Route>({
      "Ends by force all holds on keys that match, or says which they are", kBreakAllParameters,
      &kBrokenMatchingSchema},
     {Verb::kPost, "/api/v1/cancel", Access::kSteer, CancelPlace, "cancelPlace",
-     "Takes an owner out of the line of a lock", kCancelParameters, &kCancelledSchema},
+     "Removes an owner from the queue of a lock", kCancelParameters, &kCancelledSchema},
     {Verb::kGet,
      "/api/v1/limits",
      Access::kRead,
@@ -193,7 +195,8 @@ constexpr auto kSteeringRoutes = std::to_array<Route>({
     {Verb::kPost, "/api/v1/clients/kill", Access::kSteer, KillClient, "killClient",
      "Closes a connection", kKillParameters, &kKilledSchema, kWithoutLocks},
     {Verb::kPost, "/api/v1/settings", Access::kSteer, ChangeSetting, "changeSetting",
-     "Changes an option until the next start", kSettingParameters, &kChangedSchema, kWithoutLocks},
+     "Changes an option until the server restarts", kSettingParameters, &kChangedSchema,
+     kWithoutLocks},
 });
 
 }  // namespace

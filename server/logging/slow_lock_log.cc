@@ -60,7 +60,7 @@ void SlowLockLog::Write(std::string_view what, engine::DurationMs duration_ms,
       "{} {} ms: key {} (db {}), owner {}, then {}; client {} {} user {}{}", what, duration_ms,
       Escaped(event.key.bytes), event.key.db, Escaped(event.owner), command::EventName(event.kind),
       client.address, Escaped(client.name), client.user,
-      unwritten == 0 ? "" : "; " + std::to_string(unwritten) + " more before were not logged");
+      unwritten == 0 ? "" : "; " + std::to_string(unwritten) + " earlier ones were not logged");
 }
 
 }  // namespace fairlock::server

@@ -17,13 +17,13 @@ std::string_view NameOf(CloseReason reason) {
     case CloseReason::kAllOutputLimit:
       return "the most unread replies when there were too many";
     case CloseReason::kInputLimit:
-      return "too much behind a request that waits";
+      return "too much input after a waiting request";
     case CloseReason::kAllInputLimit:
       return "the most unexecuted input when there was too much";
     case CloseReason::kRequestDeadline:
       return "request not completed in time";
     case CloseReason::kLingered:
-      return "last replies not taken";
+      return "last replies not read";
     case CloseReason::kServerStops:
       return "server stops";
   }

@@ -27,7 +27,7 @@ void Prefetch(std::string_view key, std::string_view value) {
 
 storage::Status NotOurs(std::string_view what) {
   return {storage::StatusCode::kDamaged,
-          "a " + std::string(what) + " has values that this version does not take"};
+          "a " + std::string(what) + " has values that this version does not support"};
 }
 
 std::size_t RankInMlock(const rows::Hold& row) {

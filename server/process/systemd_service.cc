@@ -13,9 +13,9 @@ net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
   for (int i = 0; i < count; ++i) {
     const int descriptor = SD_LISTEN_FDS_START + i;
     if (sd_is_socket(descriptor, AF_UNSPEC, SOCK_STREAM, 1) <= 0) {
-      result.error = "the service manager gave descriptor " + std::to_string(descriptor) +
-                     ", which is no listening stream socket; the socket unit must use only "
-                     "ListenStream=";
+      result.error =
+          "the service manager gave descriptor " + std::to_string(descriptor) +
+          ", which is not a listening stream socket; the socket unit must use only ListenStream=";
       return result;
     }
     result.sockets.push_back(net::AdoptListeningSocket(descriptor, tls_port));

@@ -70,7 +70,7 @@ LoadResult Interpreter::Load(std::string_view text) {
 // Returns the error in the code; empty: none.
 std::string Interpreter::Compile(std::string_view code, int& function) {
   // Lua would load it as bytecode, which it does not verify.
-  if (code.starts_with(LUA_SIGNATURE[0])) return "user_script:1: compiled code is not taken";
+  if (code.starts_with(LUA_SIGNATURE[0])) return "user_script:1: compiled code is not accepted";
   lua_State* lua = sandbox_->lua();
   Compilation compilation{code};
   std::string error;

@@ -88,7 +88,7 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   };
   std::error_code error;
   if (!fs::exists(backup + "/fairlock.id", error)) {
-    return refuse(backup + " is no backup: it has no fairlock.id");
+    return refuse(backup + " is not a backup: it has no fairlock.id");
   }
   if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
     return refuse(folder + " is not empty; move it away first");
@@ -111,7 +111,7 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   if (error) return refuse("cannot copy " + backup + " to " + folder + ": " + error.message());
   fs::remove(folder + ".initialised", error);
   std::cout << folder << " was restored from " << backup
-            << "; tokens of the next start are higher than all that were granted\n";
+            << "; after the next start, tokens will be higher than any granted before\n";
   return true;
 }
 

@@ -204,10 +204,10 @@ command::PersistenceReport PersistenceService::Report() const {
 std::string PersistenceService::StartBackup(const command::BackupRequest& request,
                                             std::uint64_t client_id) {
   if (options_.durability == persist::Durability::kNone) {
-    return "locks are not kept, durability is none";
+    return "locks are not stored, because durability is none";
   }
   if (home_.node) return "the locks are in etcd: back up etcd";
-  if (!state_log_) return "the locks are still being read; ask again soon";
+  if (!state_log_) return "the locks are still being loaded; try again soon";
   return backups_.Start(home_.folder->data(), request, client_id);
 }
 

@@ -78,7 +78,7 @@ std::string UserService::Load(const Config& config) {
   parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
   parts_.log_ins.ForgetOthers(*read.users);
   if (!config.acl_file.empty()) {
-    log_.Info("{} users are read from {}", read.users->users().size(), config.acl_file);
+    log_.Info("{} users were read from {}", read.users->users().size(), config.acl_file);
   }
   parts_.access_review.SetUsers(std::move(read.users), net::BoottimeMs());
   return "";

@@ -236,7 +236,7 @@ void DataDirectory::WriteMark() {
   const Status status = file.Finish(MarkText(path_, log_id_));
   if (!status.ok()) {
     warnings_.push_back(status.message() + ": if the file system of " + path_ +
-                        " is not mounted at some later start, that looks like a first start");
+                        " is not mounted at a later start, that start will look like a first one");
   }
 }
 

@@ -97,7 +97,8 @@ test("a filter that the server refuses shows why, and no events", () =>
     await page.locator("tbody tr").first().waitFor();
     await goTo(page, "#/events?event=exploded");
     await page.getByText("Invalid filter").waitFor();
-    await page.getByText(/event is 'exploded'; allowed are, with commas: granted/).waitFor();
+    await page.getByText(/event is 'exploded'; allowed values, separated by commas: granted/)
+      .waitFor();
     assert.equal(await page.locator("tbody tr").count(), 0);
     await goTo(page, "#/events?db=77");
     await page.getByText("Not a number from 0 to 15").waitFor();

@@ -283,7 +283,7 @@ class Breaking(WithServer):
         self.own.ask("LOCK", "k", "o1")
         self.own.ask("LOCK", "k", "o2", "KEEP", "40s")
         self.own.ask("UNLOCK", "k", "o1")
-        self.assertIn("k\n  reserved for an absent owner, whose place ends too\n"
+        self.assertIn("k\n  reserved for an absent owner, who also loses its place\n"
                       "  nobody else waits: it becomes free\n",
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.run("break", "k", "--owner", "o2", "--yes").returncode, NO)

@@ -52,7 +52,7 @@ class Why(WithServer):
         self.assertEqual(found["events"][0]["event"], "queued")
 
     def test_it_tells_a_free_a_cooling_and_a_drained_key_apart(self):
-        self.assertIn("free, and nobody waits", self.ctl.text("why", "k"))
+        self.assertIn("free, and nobody is waiting", self.ctl.text("why", "k"))
         self.own.ask("LOCK", "k", "a", "MINHOLD", "1m")
         self.own.ask("UNLOCK", "k", "a")
         self.assertIn("is in cooldown for another 59.", self.ctl.text("why", "k"))

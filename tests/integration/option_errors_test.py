@@ -144,13 +144,13 @@ def conflicts(command, begin, group):
                 continue
             yield Case(command, "conflict", [*begin, *first.right, *second.right],
                        rf"syntax error: ({first.word} and {second.word}|"
-                       rf"{second.word} and {first.word}) exclude each other")
+                       rf"{second.word} and {first.word}) are mutually exclusive")
 
 
 # Wrong forms that people write by habit or from other systems.
 BY_HAND = [
     (["LOCK", "k", "me", "NX"],
-     r"syntax error: 'NX' is not an option of LOCK; LOCK never takes .+ WAIT 30s; NEW .+"),
+     r"syntax error: 'NX' is not an option of LOCK; LOCK never takes .+ WAIT 30s is given; NEW .+"),
     (["LOCK", "k", "me", "NX", "EX", "30"], r"syntax error: 'NX' is not an option of LOCK; .+"),
     (["LOCK", "k", "EX", "30"], r"syntax error: '30' .*'EX' is read as the owner.*"),
     (["LOCK", "k", "me", "30"], r"syntax error: '30' .*EX 30 or PX 30000.*"),
@@ -161,7 +161,7 @@ BY_HAND = [
     (["LOCK", "k", "me", "KEEP", "2h"], r"KEEP must be at most 1m \(max_keep\), got 2h"),
     (["LOCK", "k", "me", "SESSION", "GRACE", "366d"], r"GRACE must be at most 365d, got 366d"),
     (["LOCK", "k", "me", "SHARED", "LIMIT", "2"],
-     r"syntax error: SHARED and LIMIT exclude each other"),
+     r"syntax error: SHARED and LIMIT are mutually exclusive"),
     (["WAIT", "k", "30s"], r"syntax error: '30s' is not an option of WAIT; it takes TIMEOUT 30s.*"),
     (["WAIT", "k", "TIMEOUT"], r"syntax error: TIMEOUT needs a value: .+"),
     (["WAIT", "k", "TIMEOUT", "1s", "TIMEOUT", "1s"], r"syntax error: TIMEOUT is given twice"),

@@ -49,7 +49,7 @@ class Help(unittest.TestCase):
 
     def test_help_lists_a_group(self):
         self.terminal.type("HELP @lock\r")
-        text = self.terminal.wait_for("Waits until no hold")
+        text = self.terminal.wait_for("Waits until every hold")
         for name in ("BREAK", "LOCK", "LOCKS", "RENEW", "UNLOCK"):
             self.assertIn(f"\n  {name} ", text)
 

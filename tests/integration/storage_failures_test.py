@@ -151,7 +151,7 @@ class FullDisk(unittest.TestCase):
         client.ask("CONFIG", "SET", "min_free_disk", "1024gb")
         keys = (f"c{number}" for number in itertools.count())
         refused = self.until(lambda: client.ask("LOCK", next(keys), "o"), str)
-        self.assertTrue(refused.startswith("STORAGE the disk has less room"), refused)
+        self.assertTrue(refused.startswith("STORAGE the disk has less free space"), refused)
         self.assertEqual(client.ask("RENEW", "a", "o"), 1)
         self.assertEqual(client.ask("UNLOCK", "b", "o"), 1)
         # A repeated LOCK of its holder is not new, even if it binds the session again.
@@ -162,7 +162,8 @@ class FullDisk(unittest.TestCase):
         for request in (("LOCK", "new", "x", "WAIT", "1s"), ("SET", "new", "v", "NX"),
                         ("MLOCK", "2", "c", "d", "o")):
             refused = client.ask(*request)
-            self.assertTrue(str(refused).startswith("STORAGE the disk has less room"), refused)
+            self.assertTrue(str(refused).startswith("STORAGE the disk has less free space"),
+                            refused)
         client.ask("CONFIG", "SET", "min_free_disk", "0")
         self.until(lambda: client.ask("LOCK", "d", "o"), int)
 
@@ -273,7 +274,7 @@ class FilledDisk(unittest.TestCase):
         with self.server as server:
             refused = self.fill()
             self.assertIsNotNone(refused, server.output())
-            self.assertTrue(refused.startswith("STORAGE the disk has less room"), refused)
+            self.assertTrue(refused.startswith("STORAGE the disk has less free space"), refused)
             key, _ = self.held.popitem()
             with server.connect() as client:
                 self.assertEqual(client.ask("UNLOCK", key, "o"), 1)

@@ -132,7 +132,7 @@ class Manager(unittest.TestCase):
         self.enterContext(other)
         process = self.start([connected])
         self.assertEqual(process.wait(PATIENCE_SECONDS), 1)
-        self.assertIn("descriptor 3, which is no listening stream socket", self.log())
+        self.assertIn("descriptor 3, which is not a listening stream socket", self.log())
 
     def test_a_reload_takes_over_what_may_change(self):
         process = self.start()
@@ -142,7 +142,7 @@ class Manager(unittest.TestCase):
         self.wait_for("RELOADING=1")
         self.wait_for("READY=1")
         self.wait_for_log("max_clients is 77 now, was 10000\n")
-        self.wait_for_log("SIGHUP: port is read at the start only; restart the server")
+        self.wait_for_log("SIGHUP: port is read only at startup; restart the server")
         connection = resp.Connection.to(("127.0.0.1", self.port))
         self.addCleanup(connection.close)
         self.assertEqual(connection.ask("CONFIG", "GET", "max_clients"), [b"max_clients", b"77"])

@@ -317,7 +317,7 @@ class Unfinished(TlsCase):
         self.assertStillServes()
         self.assertLess(time.monotonic() - begun, 20)
         self.assertEqual(silent[0].recv(1), b"")
-        self.assertTrue(eventually(lambda: "it said nothing, and others" in server.output()))
+        self.assertTrue(eventually(lambda: "it sent nothing, and its slot" in server.output()))
         # A handshake that has begun continues.
         speaking.setblocking(False)
         with self.assertRaises(BlockingIOError):

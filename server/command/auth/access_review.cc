@@ -98,7 +98,7 @@ std::string AccessReview::JudgePlace(const engine::KeyName& key,
   if (place.client == nullptr || place.client->user.empty()) return "";
   if (place.client->user == control_.own_user().name) return "";
   const access::User* user = control_.users().Find(place.client->user);
-  if (user == nullptr || !user->is_on) return "this user is no longer let in";
+  if (user == nullptr || !user->is_on) return "this user may no longer log in";
   if (user->IsUnlimited()) return "";
   return place.is_redis_way ? JudgeSetNew(*user, key, place) : JudgeLock(*user, key, place);
 }

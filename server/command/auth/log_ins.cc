@@ -70,8 +70,7 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
   }
   if (!BeginComparison(std::move(comparison), request.password, client.profile, now)) {
     return reply.Error(ErrorCode::kErr,
-                       "too many passwords are being compared; another try soon would be "
-                       "right");
+                       "too many passwords are being checked at the moment; try again shortly");
   }
   client.wait.BeginLogIn({.user = std::string(request.user), .greeting = request.greeting},
                          statistics_.gauges);

@@ -155,7 +155,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      {},
      "connection",
      "[message]",
-     "Answers PONG, or the message",
+     "Replies with PONG, or with the message",
      "O(1)"},
     {"ECHO",
      Echo,
@@ -173,7 +173,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      {},
      "connection",
      "[protocol [AUTH user password] [SETNAME name]]",
-     "Chooses RESP 2 or 3, and tells what the server is",
+     "Selects RESP 2 or 3, and describes the server",
      "O(1)"},
     {"AUTH",
      Auth,
@@ -182,7 +182,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      {},
      "connection",
      "[user] password",
-     "Tells who the client is",
+     "Logs the client in",
      "O(1)"},
     {"QUIT",
      Quit,
@@ -200,8 +200,8 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      {},
      "connection",
      "",
-     "Makes the connection as it was when it was new: RESP 2, database 0, no name, no "
-     "subscriptions, no MONITOR, no MULTI, logged out; holds with SESSION end as when it closes",
+     "Resets the connection to its initial state: RESP 2, database 0, no name, no subscriptions, "
+     "no MONITOR, no MULTI, logged out; holds with SESSION end as if the connection had closed",
      "O(1)"},
     {"SELECT",
      Select,
@@ -210,7 +210,7 @@ constexpr auto kConnectionCommands = std::to_array<CommandSpec>({
      {},
      "connection",
      "database",
-     "Chooses one of the 16 name spaces of keys, 0 to 15",
+     "Selects one of the 16 databases (key namespaces), 0 to 15",
      "O(1)"},
 });
 

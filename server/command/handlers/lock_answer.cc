@@ -71,13 +71,13 @@ bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus sta
   switch (status) {
     case engine::LockStatus::kModeDiffers:
       reply.Error(ErrorCode::kErr,
-                  "LIMIT or SHARED: the owner holds this key in a mode that does not cover this "
-                  "one; ask for the same mode, or UNLOCK first");
+                  "LIMIT or SHARED: the owner holds this key in a mode that does not cover the "
+                  "requested one; ask for the same mode, or UNLOCK first");
       return true;
     case engine::LockStatus::kStakedOtherwise:
-      reply.Error(ErrorCode::kErr, "key: this owner holds or waits for " + Quoted(key.bytes) +
-                                       " otherwise than by an MLOCK of exactly these keys; UNLOCK "
-                                       "it first");
+      reply.Error(ErrorCode::kErr,
+                  "key: this owner holds or waits for " + Quoted(key.bytes) +
+                      " other than through an MLOCK of exactly these keys; UNLOCK it first");
       return true;
     case engine::LockStatus::kWaitsByMlock:
       reply.Error(ErrorCode::kErr, "key: this owner waits for " + Quoted(key.bytes) +

@@ -39,20 +39,20 @@ struct Habit {
 
 constexpr auto kHabits = std::to_array<Habit>({
     {"NX",
-     "LOCK never takes what another owner holds: it answers nil, or waits with WAIT 30s; NEW also "
-     "refuses a repeated LOCK of the holder"},
+     "LOCK never takes a lock that another owner holds: it returns nil, or waits if WAIT 30s is "
+     "given; NEW also refuses a repeated LOCK by the holder"},
     {"XX", "RENEW renews only what the owner holds"},
-    {"KEEPTTL", "a LOCK of the holder without EX or PX never shortens the lease"},
+    {"KEEPTTL", "a LOCK by the holder without EX or PX never shortens the lease"},
     {"GET", "EXPLAIN and LOCKINFO say who holds the lock"},
     {"EXAT", "the lease is a length of time: EX 30 or PX 30000"},
     {"PXAT", "the lease is a length of time: EX 30 or PX 30000"},
-    {"TTL", "the lease is EX 30 or PX 30000"},
-    {"LEASE", "the lease is EX 30 or PX 30000"},
-    {"EXPIRE", "the lease is EX 30 or PX 30000"},
-    {"TIMEOUT", "WAIT 30s is how long LOCK waits"},
-    {"BLOCK", "WAIT 30s is how long LOCK waits"},
+    {"TTL", "give the lease as EX 30 or PX 30000"},
+    {"LEASE", "give the lease as EX 30 or PX 30000"},
+    {"EXPIRE", "give the lease as EX 30 or PX 30000"},
+    {"TIMEOUT", "use WAIT 30s to set how long LOCK waits"},
+    {"BLOCK", "use WAIT 30s to set how long LOCK waits"},
     {"NOWAIT", "LOCK without WAIT does not wait"},
-    {"TOKEN", "LOCK answers a new token; UNLOCK, RENEW and TRANSFER take TOKEN"},
+    {"TOKEN", "LOCK returns a new token; UNLOCK, RENEW and TRANSFER take TOKEN"},
     {"GRACE", "GRACE needs SESSION right before it: SESSION GRACE 30s"},
     {"REPLACE", "REPLACE needs MAXWAITERS right before it: MAXWAITERS 1 REPLACE"},
     {"FOREVER", "FOREVER needs WAIT right before it: WAIT FOREVER"},
@@ -81,7 +81,7 @@ std::string HintFor(std::string_view word, std::string_view owner) {
     if (EqualsIgnoreCase(word, habit.word)) return std::string(habit.hint);
   }
   if (IsLockOption(owner)) {
-    return Quoted(owner) + " is read as the owner, which stands before the options";
+    return Quoted(owner) + " is read as the owner, which comes before the options";
   }
   if (!word.empty() && word.front() >= '0' && word.front() <= '9') {
     return "a value follows the name of its option: EX 30 or PX 30000 for the lease, WAIT 30s to "
@@ -100,7 +100,7 @@ bool TakeLease(ArgumentReader& arguments, std::uint32_t& seen,
     return false;
   }
   constexpr std::uint32_t kBoth = kSeconds | kMilliseconds;
-  if ((seen & kBoth) == kBoth) arguments.Fail("syntax error: EX and PX exclude each other");
+  if ((seen & kBoth) == kBoth) arguments.Fail("syntax error: EX and PX are mutually exclusive");
   return true;
 }
 
@@ -166,7 +166,7 @@ bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
     arguments.FailUnknownOption(AllLockOptions(), HintFor(arguments.Peek(), request.owner));
   }
   if ((seen & kShared) != 0 && (seen & kLimit) != 0) {
-    arguments.Fail("syntax error: SHARED and LIMIT exclude each other");
+    arguments.Fail("syntax error: SHARED and LIMIT are mutually exclusive");
   }
   if (!arguments.failed() && (seen & kSeconds) != 0 && arguments.bare_duration().ms > 0) {
     call.server.unit_warnings.Warn(call.client.profile, call.arguments[0],

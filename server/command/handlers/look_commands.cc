@@ -224,9 +224,9 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
     {"LOCKED", Locked, -2, kReadOnly | kFast, kFirstKey, "lock", "key [owner]",
      "How many hold the lock, or whether that owner does", "O(1)"},
     {"LOCKINFO", LockInfo, 2, kReadOnly, kFirstKey, "lock", "key",
-     "Who holds the lock, how many wait, and what happened on the key lately", "O(holders)"},
+     "Who holds the lock, how many are waiting, and recent events on the key", "O(holders)"},
     {"QUEUE", Queue, -2, kReadOnly, kFirstKey, "lock", "key [START index] [COUNT count]",
-     "The places of the line in their order, a map each", "O(START + COUNT)"},
+     "The places in the queue, in order, one map each", "O(START + COUNT)"},
     {"POSITION", Position, 3, kReadOnly | kFast, kFirstKey, "lock", "key owner",
      "0 if the owner holds the lock, its place in line (1 is next), or nil",
      "O(place), at most 1,000 steps"},
@@ -238,11 +238,11 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "lock",
      "[cursor] [MATCH glob] [COUNT count] [LABEL name] [OWNER owner] [WAITING [duration]] "
      "[HELD duration] [NOEXPIRY] [DB database | DB *]",
-     "Walks all locks, page by page, as SCAN does; with WAITING those that have a line",
-     "O(COUNT) a call, of which 250 at most are looked at"},
+     "Lists all locks page by page, like SCAN; with WAITING, only those with a queue",
+     "O(COUNT) per call; at most 250 locks are examined"},
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
-     "key [owner] [REASON text]", "Ends the owner's hold, or all, by force; replies how many",
-     "O(holders)"},
+     "key [owner] [REASON text]",
+     "Ends the owner's hold, or all holds, by force; replies with how many", "O(holders)"},
 }};
 
 }  // namespace

@@ -28,7 +28,7 @@ MlockKeys ReadKeys(const Invocation& call, ArgumentReader& arguments) {
         arguments.Key(i == 0 ? call.key : engine::KeyName{.db = call.key.db});
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
       arguments.Fail("key: " + Quoted(key.bytes) +
-                     " is named twice, and each key may be named once");
+                     " is given twice; each key may be given only once");
     }
     keys.push_back(key);
   }
@@ -90,11 +90,12 @@ constexpr auto kMlockCommands = std::to_array<CommandSpec>({
      "O(keys)"},
     {"MRENEW", Mrenew, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [TOKEN token]",
-     "Makes all leases end that long from now; 0, and none changes, if the owner does not hold all",
+     "Renews all leases to end the given time from now; 0, with nothing changed, if the owner does "
+     "not hold all of the locks",
      "O(keys)"},
     {"MUNLOCK", Munlock, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [TOKEN token]",
-     "Releases what the owner holds of the locks; replies how many", "O(keys)"},
+     "Releases those of the locks that the owner holds; replies with how many", "O(keys)"},
 });
 
 }  // namespace

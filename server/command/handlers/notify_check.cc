@@ -19,8 +19,7 @@ bool CheckNotify(Invocation& call, const engine::LockRequest& request) {
   } else if (channel.empty() || channel.starts_with(kOwnChannelPrefix)) {
     problem =
         "channel " + Quoted(channel, 128) +
-        " is empty or begins with '__', under which only the server publishes; choose another "
-        "name";
+        " is empty or begins with '__', which is reserved for the server; choose another name";
   } else if (call.server.channels.CountSubscribers(channel) == 0) {
     problem = "channel " + Quoted(channel, 128) +
               " has no subscriber; SUBSCRIBE to it first, on any connection";

@@ -212,8 +212,8 @@ constexpr auto kRecordCommands = std::to_array<CommandSpec>({
      {1, 1, 1},
      "lock",
      "key [OWNER owner] [SINCE time] [UNTIL time] [COUNT count] [BEFORE number]",
-     "What happened to the locks of a key, or of all (*), the newest first",
-     "O(COUNT), at most 10,000 events looked at"},
+     "Past events on the locks of a key, or of all keys (*), newest first",
+     "O(COUNT); at most 10,000 events are examined"},
     {"STATS",
      Stats,
      -1,
@@ -221,8 +221,7 @@ constexpr auto kRecordCommands = std::to_array<CommandSpec>({
      {},
      "lock",
      "[LABEL name] [MINUTES n] [BY MINUTE]",
-     "How often what happened by label, and how long waits and holds lasted; of the last hour "
-     "without MINUTES",
+     "Event counts, wait times and hold times by label; for the last hour unless MINUTES is given",
      "O(labels * minutes)"},
 });
 

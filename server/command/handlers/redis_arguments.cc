@@ -71,16 +71,16 @@ namespace {
 std::string_view WhyNotTaken(engine::DenialReason reason) {
   switch (reason) {
     case engine::DenialReason::kReserved:
-      return "it is kept for another, whose turn it is";
+      return "it is reserved for another owner, whose turn has come";
     case engine::DenialReason::kCooling:
-      return "it stays taken after its last hold, by MINHOLD";
+      return "MINHOLD keeps it taken after its last hold";
     case engine::DenialReason::kDrained:
-      return "an override of LIMIT lets nobody new in (LIMIT LIST)";
+      return "a LIMIT override admits no new owners (see LIMIT LIST)";
     case engine::DenialReason::kStarting:
-      return "fairlock has just started, and leases that it does not know may still run "
-             "(start_delay)";
+      return "fairlock has just started, and leases that it does not know about may still be "
+             "running (start_delay)";
     default:
-      return "others wait for it in line";
+      return "others are already waiting in its queue";
   }
 }
 
@@ -91,12 +91,12 @@ void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResu
   if (result.status == engine::WriteStatus::kNative) {
     return call.reply.Error(ErrorCode::kErr,
                             "key: " + Quoted(key) +
-                                " is held by a LOCK, which this command does not end; UNLOCK by "
-                                "its owner ends it, or BREAK");
+                                " is held through LOCK, which this command does not release; its "
+                                "owner can UNLOCK it, or BREAK ends it");
   }
   std::string text = "key: " + Quoted(key) + " cannot be taken: ";
   text += WhyNotTaken(result.reason);
-  text += "; retry SET with NX, or wait by LOCK with WAIT 30s";
+  text += "; retry SET with NX, or use LOCK with WAIT 30s to wait";
   call.reply.Error(ErrorCode::kErr, text);
 }
 

@@ -202,33 +202,34 @@ constexpr std::uint32_t kChanges = kWrite | kFast | kUnowned;
 
 constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
     {"GET", Get, 2, kReads, kFirstKey, "redis", "key",
-     "Who holds the lock, if it was taken the Redis way; the empty string if it is taken "
-     "otherwise, nil if it is free",
+     "Who holds the lock, if it was taken the Redis way; an empty string if it was taken another "
+     "way, nil if it is free",
      "O(1)"},
     {"MGET", MGet, -2, kReads, kEveryKey, "redis", "key [key ...]", "GET of each key", "O(keys)"},
     {"GETRANGE", GetRange, 4, kReadOnly, kFirstKey, "redis", "key first last",
-     "A part of what GET answers", "O(1)"},
+     "Part of what GET returns", "O(1)"},
     {"STRLEN", StrLen, 2, kReads, With(kFirstKey, KeyEffect::kTest), "redis", "key",
-     "How many bytes GET answers", "O(1)"},
+     "Length in bytes of what GET returns", "O(1)"},
     {"GETDEL", GetDel, 2, kChanges, With(kFirstKey, KeyEffect::kAccessDelete), "redis", "key",
-     "GET, and DEL of what was taken the Redis way; nil if nothing was released", "O(1)"},
+     "GET, then DEL if the lock was taken the Redis way; nil if nothing was released", "O(1)"},
     {"DEL", Del, -2, kWrite | kUnowned, With(kEveryKey, KeyEffect::kDelete), "redis",
      "key [key ...]",
-     "Releases what was taken the Redis way, whoever holds it, and hands it to the next in line; "
-     "how many keys that were",
+     "Releases locks taken the Redis way, whoever holds them, and hands them to the next in their "
+     "queues; replies with how many keys were released",
      "O(keys)"},
     {"UNLINK", Del, -2, kChanges, With(kEveryKey, KeyEffect::kDelete), "redis", "key [key ...]",
      "The same as DEL", "O(keys)"},
     {"EXISTS", Exists, -2, kReads, With(kEveryKey, KeyEffect::kTest), "redis", "key [key ...]",
-     "How many of the keys are held, kept for somebody, cooling, or next for an MLOCK", "O(keys)"},
+     "How many of the keys are held, reserved for a waiter, in cooldown, or next for an MLOCK",
+     "O(keys)"},
     {"TOUCH", Exists, -2, kReads, With(kEveryKey, KeyEffect::kTest), "redis", "key [key ...]",
      "The same as EXISTS", "O(keys)"},
     {"TYPE", Type, 2, kReads, With(kFirstKey, KeyEffect::kTest), "redis", "key",
      "string; semaphore while the lock is held SHARED or with a LIMIT above 1; none if it is free",
      "O(holders)"},
     {"TTL", Ttl, 2, kReads, kFirstKey, "redis", "key",
-     "Seconds until the lease ends, or what else the key is taken by; -1 without end, -2 if it is "
-     "free",
+     "Seconds until the lease ends, or whatever else keeps the key taken; -1 if it has no end, -2 "
+     "if the key is free",
      "O(holders)"},
     {"PTTL", PTtl, 2, kReads, kFirstKey, "redis", "key", "TTL in milliseconds", "O(holders)"},
     {"EXPIRETIME", ExpireTime, 2, kReads, kFirstKey, "redis", "key", "TTL as Unix time in seconds",
@@ -237,7 +238,8 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "TTL as Unix time in milliseconds", "O(holders)"},
     {"EXPIRE", Expire, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
      "key seconds [NX | XX | GT | LT]",
-     "Lets the lease of what was taken the Redis way end that long from now; 0 if nothing changes",
+     "Sets the lease of a lock taken the Redis way to end the given time from now; 0 if nothing "
+     "changes",
      "O(1)"},
     {"PEXPIRE", PExpire, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
      "key milliseconds [NX | XX | GT | LT]", "EXPIRE in milliseconds", "O(1)"},
@@ -246,7 +248,7 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
     {"PEXPIREAT", PExpireAt, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
      "key unix-milliseconds [NX | XX | GT | LT]", "EXPIRE at a Unix time in milliseconds", "O(1)"},
     {"PERSIST", Persist, 2, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis", "key",
-     "Takes the end from the lease of what was taken the Redis way; 1 if it had one", "O(1)"},
+     "Removes the expiry from the lease of a lock taken the Redis way; 1 if it had one", "O(1)"},
 });
 
 }  // namespace

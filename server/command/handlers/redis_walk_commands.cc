@@ -130,7 +130,7 @@ void Keys(Invocation& call) {
   if (cursor != 0 && walk.is_spent()) {
     return call.reply.Error(ErrorCode::kErr,
                             "KEYS would take too long with this pattern and these keys; use SCAN "
-                            "with MATCH, which goes in pages");
+                            "with MATCH, which works page by page");
   }
   if (cursor != 0) return RefuseToWalk(call);
   WriteKeys(call, found);
@@ -188,7 +188,8 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      {},
      "redis",
      "cursor [MATCH glob] [COUNT count] [TYPE type]",
-     "Walks the keys that exist, page by page: who is there from begin to end is seen",
+     "Iterates over the existing keys, page by page; a key that exists from start to finish is "
+     "always returned",
      "O(COUNT) a call"},
     {"KEYS",
      Keys,
@@ -208,7 +209,7 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      "redis",
      "",
      "Some key that exists, or nil",
-     "O(1) where most locks are of this database, or none"},
+     "O(1) if most locks, or none, are in this database"},
     {"FLUSHDB",
      FlushDb,
      -1,
@@ -216,7 +217,8 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      {},
      "redis",
      "[ASYNC|SYNC]",
-     "Releases all that was taken the Redis way in this database, and then hands it on",
+     "Releases all locks taken the Redis way in this database, then hands them to the next in "
+     "their queues",
      "O(locks); O(1) where this database has none"},
     {"FLUSHALL",
      FlushAll,

@@ -253,23 +253,24 @@ constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
     {"SET", Set, -3, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwriteUnlessGet), "redis",
      "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT "
      "unix-milliseconds | KEEPTTL]",
-     "With NX takes the lock for the owner of that name, or answers nil; without, renews what "
-     "that owner holds, or takes over what another took the Redis way",
+     "With NX, takes the lock for the owner named by the value, or returns nil; without NX, renews "
+     "that owner's hold, or takes over a lock that another owner took the Redis way",
      "O(1)"},
     {"SETNX", SetNx, 3, kTakes | kFast, With(kFirstKey, KeyEffect::kInsert), "redis", "key value",
-     "Takes the lock without end for the owner of that name; 1, or 0 if it is not to be had",
+     "Takes the lock with no expiry for the owner named by the value; 1, or 0 if it is not "
+     "available",
      "O(1)"},
     {"SETEX", SetEx, 4, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwrite), "redis",
      "key seconds value", "As SET with EX", "O(1)"},
     {"PSETEX", PSetEx, 4, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwrite), "redis",
      "key milliseconds value", "As SET with PX", "O(1)"},
     {"GETSET", GetSet, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key value",
-     "As SET with GET: answers who held it the Redis way", "O(1)"},
+     "Like SET with GET: returns the previous holder, if it took the lock the Redis way", "O(1)"},
     {"MSETNX", MSetNx, -3, kTakes, kEverySecond, "redis", "key value [key value ...]",
-     "Takes all these locks, each for the owner behind it, or none", "O(keys)"},
+     "Takes all of these locks or none, each for the owner given after its key", "O(keys)"},
     {"INCR", Incr, 2, kTakes | kUnowned | kFast, kFirstKey, "redis", "key",
-     "Renames the owner, a whole number, to the next one: the lease stays, the token is new; a "
-     "free lock is taken for the owner 1",
+     "Increments the owner, which must be a whole number: the lease stays, the token is new; a "
+     "free lock is taken for owner 1",
      "O(1)"},
     {"DECR", Decr, 2, kTakes | kUnowned | kFast, kFirstKey, "redis", "key", "As INCRBY with -1",
      "O(1)"},

@@ -197,18 +197,18 @@ BackupRequest ReadBackupRequest(ArgumentReader& arguments) {
   while (arguments.has_more()) {
     if (!request.path.empty()) {
       arguments.Fail(
-          "syntax error: behind a path nothing may follow; IN and KEEP are for folders "
-          "that the server names");
+          "syntax error: nothing may follow a path; IN and KEEP are only for folders that the "
+          "server names");
     } else if (arguments.TakeOnce("IN", kIn, seen)) {
       request.folder = arguments.Next("IN");
     } else if (arguments.TakeOnce("KEEP", kKeep, seen)) {
       request.kept_max = static_cast<std::size_t>(arguments.Integer("KEEP", 1, kBackupsKeptMax));
     } else {
-      arguments.FailUnknownOption("an absolute path of the server's machine, IN or KEEP");
+      arguments.FailUnknownOption("an absolute path on the server's machine, IN or KEEP");
     }
   }
   if (!request.folder.empty() && !request.folder.starts_with('/')) {
-    arguments.Fail("IN must be an absolute path of the server's machine, got " +
+    arguments.Fail("IN must be an absolute path on the server's machine, got " +
                    Quoted(request.folder, 128));
   }
   return request;
@@ -221,7 +221,7 @@ void Backup(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   Persistence* const persistence = call.server.environment.persistence;
   const std::string why = persistence == nullptr
-                              ? "nothing is kept that could be copied"
+                              ? "there is no stored data to copy"
                               : persistence->StartBackup(request, call.client.profile.id);
   if (!why.empty()) return call.reply.Error(ErrorCode::kErr, "no backup was made: " + why);
   call.client.wait.Begin(WaitKind::kBackup, call.server.statistics.gauges);
@@ -281,7 +281,7 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "",
-     "Answers master, as a Redis without replicas",
+     "Replies with master, like a Redis server without replicas",
      "O(1)"},
     {"INFO",
      Info,
@@ -290,7 +290,7 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "[section ...]",
-     "What the server is, does and has done",
+     "Information and statistics about the server",
      "O(connections)"},
     {"CONFIG",
      nullptr,
@@ -326,7 +326,7 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "",
-     "Counts connections, commands and errors from 0 again",
+     "Resets the counts of connections, commands and errors to 0",
      "O(commands)"},
     {"CONFIG|HELP", AnswerHelp, 2, 0, {}, "server", "", "Lists the subcommands", "O(1)"},
     {"MONITOR",
@@ -336,8 +336,8 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "",
-     "From now on a line for each request that the server executes comes to this connection, until "
-     "RESET; those that steer the server, such as CONFIG, apart",
+     "Sends this connection a line for each request that the server executes, until RESET; "
+     "requests that manage the server, such as CONFIG, are left out",
      "O(1), then O(bytes) for each request"},
     {"BACKUP",
      Backup,
@@ -346,7 +346,7 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "[path | IN folder] [KEEP n]",
-     "Makes a folder with a copy of the data as of now, for --restore; answers when it is whole",
+     "Creates a folder with a copy of the current data, for --restore; replies when it is complete",
      "O(data)"},
     {"WAITAOF",
      WaitAof,
@@ -355,7 +355,7 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "numlocal numreplicas timeout",
-     "Answers 0 and 0: durability is the server's matter, by its configuration",
+     "Always replies with 0 and 0: durability is set in the server's configuration",
      "O(1)"},
     {"SHUTDOWN",
      Shutdown,

@@ -162,7 +162,7 @@ void Publish(Invocation& call) {
   if (channel.starts_with(kOwnChannelPrefix)) {
     return call.reply.Error(ErrorCode::kErr,
                             "channel: " + Quoted(channel) +
-                                " begins with '__', under which only the server publishes; choose "
+                                " begins with '__', which is reserved for the server; choose "
                                 "another name");
   }
   if (channel.size() > Channels::kNameBytesMax) {
@@ -223,8 +223,8 @@ void ListNamesOf(Invocation& call, ChannelKind kind) {
   if (walk.is_spent()) {
     return call.reply.Error(ErrorCode::kErr,
                             command +
-                                " would take too long with this pattern and these channels; "
-                                "PUBSUB NUMSUB looks at the channels that it names");
+                                " would take too long with this pattern and these channels; use "
+                                "PUBSUB NUMSUB, which checks only the channels it is given");
   }
   call.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) call.reply.Bulk(name);
@@ -263,7 +263,7 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "channel [channel ...]",
-     "From now on messages on these channels come to this connection; one confirmation each",
+     "Subscribes this connection to these channels; each is confirmed separately",
      "O(channels)"},
     {"UNSUBSCRIBE",
      Unsubscribe,
@@ -281,7 +281,7 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "pattern [pattern ...]",
-     "The same for all channels whose names match one of the globs; only globs that begin with "
+     "Subscribes to all channels whose names match one of the globs; only globs that begin with "
      "__lock@ reach the channels of locks, unless lock_events_to_all_patterns is on",
      "O(patterns)"},
     {"PUNSUBSCRIBE",
@@ -300,9 +300,9 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "channel message",
-     "Sends a message to all who are subscribed now, and answers how many those are; channels that "
-     "begin with __ are the server's own",
-     "O(subscribers of the channel + patterns of all)"},
+     "Sends a message to all current subscribers, and replies with how many there are; channels "
+     "that begin with __ are reserved for the server",
+     "O(subscribers of the channel + patterns of all connections)"},
     {"SSUBSCRIBE",
      SSubscribe,
      -2,
@@ -310,7 +310,7 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "shardchannel [shardchannel ...]",
-     "As SUBSCRIBE, to shard channels: names of their own, which only SPUBLISH reaches",
+     "Like SUBSCRIBE, but for shard channels: a separate set of names, which only SPUBLISH reaches",
      "O(channels)"},
     {"SUNSUBSCRIBE",
      SUnsubscribe,
@@ -328,8 +328,8 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "shardchannel message",
-     "Sends a message to all who are subscribed to the shard channel now, and answers how many "
-     "those are",
+     "Sends a message to all current subscribers of the shard channel, and replies with how many "
+     "there are",
      "O(subscribers of the channel)"},
     {"PUBSUB", nullptr, -2, 0, {}, "pubsub", "", "Tells who listens", "Depends on the subcommand"},
     {"PUBSUB|CHANNELS",
@@ -339,7 +339,7 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "[pattern]",
-     "The channels that have subscribers, patterns apart",
+     "The channels that have subscribers, not counting patterns",
      "O(channels)"},
     {"PUBSUB|NUMSUB",
      CountSubscribers,
@@ -348,7 +348,7 @@ constexpr auto kSubscriptionCommands = std::to_array<CommandSpec>({
      {},
      "pubsub",
      "[channel ...]",
-     "Each channel with the number of its subscribers, patterns apart",
+     "Each channel with the number of its subscribers, not counting patterns",
      "O(channels named)"},
     {"PUBSUB|NUMPAT",
      CountPatterns,

@@ -141,7 +141,7 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
      {},
      "transactions",
      "",
-     "From now on requests are collected, each answered QUEUED, until EXEC",
+     "Starts a transaction: requests are queued, each answered with QUEUED, until EXEC",
      "O(1)"},
     {"EXEC",
      Exec,
@@ -150,9 +150,10 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
      {},
      "transactions",
      "",
-     "Executes what was collected as one step, and answers with all replies; nil if a key that was "
-     "watched has changed. Nobody waits inside, and who waits is handed what is free at its end",
-     "That of the requests"},
+     "Executes the queued requests as one step, and returns all replies; nil if a watched key has "
+     "changed. No request waits inside the transaction; locks freed by it go to their waiters when "
+     "it ends",
+     "That of the queued requests"},
     {"DISCARD",
      Discard,
      1,
@@ -160,12 +161,12 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
      {},
      "transactions",
      "",
-     "Forgets what was collected and what is watched",
+     "Discards the queued requests and stops watching all keys",
      "O(requests)"},
     {"WATCH", WatchKeys, -2, kAtOnce | kOnlyWhenReady, With(kEveryKey, KeyEffect::kTest),
      "transactions", "key [key ...]",
-     "The next EXEC does nothing if holders, tokens or ends of leases of these keys change before "
-     "it; who comes to their lines and who leaves them is no change",
+     "The next EXEC does nothing if the holders, tokens or lease ends of these keys change before "
+     "it; owners joining or leaving their queues do not count as changes",
      "O(keys), with LIMIT O(holders)"},
     {"UNWATCH",
      Unwatch,
@@ -174,7 +175,7 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
      {},
      "transactions",
      "",
-     "Watches nothing any more",
+     "Stops watching all keys",
      "O(keys watched)"},
 });
 

@@ -31,18 +31,18 @@ void RefuseForService(Service service, protocol::ReplyWriter& reply) {
     case Service::kFull:
       break;
     case Service::kLoading:
-      return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; ask again soon");
+      return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; try again soon");
     case Service::kClusterDown:
       return reply.Error(ErrorCode::kClusterDown,
                          "this node does not lead its fleet, or has lost etcd; ask again soon");
     case Service::kShortOfSpace:
       return reply.Error(ErrorCode::kStorage,
-                         "the disk has less room than min_free_disk: locks can be released and "
-                         "renewed, but not taken");
+                         "the disk has less free space than min_free_disk: locks can be released "
+                         "and renewed, but not taken");
     case Service::kFailed:
       return reply.Error(ErrorCode::kStorage,
-                         "writing to the disk has failed: nothing changes until the server has "
-                         "been started again");
+                         "writing to the disk has failed: no changes are accepted until the server "
+                         "has been restarted");
   }
 }
 
@@ -79,12 +79,12 @@ bool Availability::RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& rep
 }
 
 void Availability::RefuseForMemory(protocol::ReplyWriter& reply) const {
-  reply.Error(ErrorCode::kOom,
-              std::to_string(memory_.used_bytes()) +
-                  " bytes of memory are in use, and max_memory " + "is " +
-                  std::to_string(memory_.bytes_max()) +
-                  ": locks can be renewed and released, but nothing new is taken; try again " +
-                  "later, or raise max_memory");
+  reply.Error(ErrorCode::kOom, std::to_string(memory_.used_bytes()) +
+                                   " bytes of memory are in use, and max_memory " + "is " +
+                                   std::to_string(memory_.bytes_max()) +
+                                   ": locks can be renewed and released, but new locks, waits and "
+                                   "subscriptions are refused; try again " +
+                                   "later, or raise max_memory");
 }
 
 void Availability::RefuseLock(protocol::ReplyWriter& reply) const {

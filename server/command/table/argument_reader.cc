@@ -211,7 +211,7 @@ void ArgumentReader::FailUnknownOption(std::string_view allowed, std::string_vie
 
 bool ArgumentReader::Finish(protocol::ReplyWriter& reply) {
   if (!failed_ && next_ < arguments_.size()) {
-    Fail("syntax error: " + Quoted(arguments_[next_]) + " is one argument too many for " +
+    Fail("syntax error: " + Quoted(arguments_[next_]) + " is an unexpected argument for " +
          CommandName());
   }
   if (failed_) reply.Error(protocol::ErrorCode::kErr, error_);

@@ -19,7 +19,7 @@ struct Family {
 constexpr auto kFamilies = std::to_array<Family>({
     {" HDEL HEXISTS HGET HGETALL HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET HRANDFIELD HSCAN HSET "
      "HSETNX HSTRLEN HVALS ",
-     "fairlock is a lock server and has no hashes; use META of LOCK for what belongs to a "
+     "fairlock is a lock server and has no hashes; use the META option of LOCK to attach data to a "
      "lock"},
     {" BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH LINDEX LINSERT LLEN LMOVE LMPOP LPOP LPOS LPUSH LPUSHX "
      "LRANGE LREM LSET LTRIM RPOP RPOPLPUSH RPUSH RPUSHX ",
@@ -39,8 +39,9 @@ constexpr auto kFamilies = std::to_array<Family>({
      "SUBSCRIBE"},
     {" APPEND BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS GETBIT INCRBYFLOAT LCS MSET SETBIT "
      "SETRANGE ",
-     "fairlock is a lock server: a value is the owner of a lock and is written whole; use SET"},
-    {" SUBSTR ", "use GETRANGE, which answers the same"},
+     "fairlock is a lock server: a value is the owner of a lock and can only be written as a "
+     "whole; use SET"},
+    {" SUBSTR ", "use GETRANGE, which returns the same"},
     {" GETEX ", "fairlock is a lock server; use GET, and EXPIRE or PERSIST"},
     {" OBJECT ", "fairlock is a lock server and has no encodings; use TYPE, TTL or LOCKINFO"},
     {" SORT SORT_RO ",
@@ -49,12 +50,12 @@ constexpr auto kFamilies = std::to_array<Family>({
      "fairlock is a lock server: a lock stays under its key; use TRANSFER, or UNLOCK and LOCK"},
     {" GEOADD GEODIST GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO "
      "GEOSEARCH GEOSEARCHSTORE PFADD PFCOUNT PFMERGE ",
-     "fairlock is a lock server and keeps no data; use a store of data"},
+     "fairlock is a lock server and keeps no data; use a data store"},
     {" FCALL FCALL_RO FUNCTION MODULE ", "fairlock is a lock server; use EVAL"},
     {" BGREWRITEAOF BGSAVE LASTSAVE SAVE SYNC PSYNC REPLICAOF REPLCONF SLAVEOF ",
-     "fairlock keeps its locks by itself, as `durability` says; use BACKUP for a copy"},
+     "fairlock persists its locks itself, as set by `durability`; use BACKUP to make a copy"},
     {" SENTINEL ", "fairlock has no Sentinel; connect a plain client to its one address"},
-    {" LATENCY MEMORY SLOWLOG ", "fairlock has no such figures; use INFO, STATS or HISTORY"},
+    {" LATENCY MEMORY SLOWLOG ", "fairlock has no such statistics; use INFO, STATS or HISTORY"},
 });
 
 // Names of the commands in other lock services and libraries.

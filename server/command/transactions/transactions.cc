@@ -36,7 +36,7 @@ bool Transactions::Collect(Client& client, std::size_t row, std::uint32_t flags,
     reply.Simple("QUEUED");
   } else if (transaction.size() >= limits_.requests_max) {
     transaction.Spoil();
-    reply.Error(ErrorCode::kFull, "more requests behind MULTI than " +
+    reply.Error(ErrorCode::kFull, "more requests after MULTI than " +
                                       std::to_string(limits_.requests_max) +
                                       " (max_transaction_requests); EXEC first");
   } else if (availability_.memory().is_short() &&
@@ -45,7 +45,7 @@ bool Transactions::Collect(Client& client, std::size_t row, std::uint32_t flags,
     availability_.RefuseForMemory(reply);
   } else if (transaction.BytesWith(arguments) > limits.bytes_max) {
     transaction.Spoil();
-    reply.Error(ErrorCode::kFull, "more bytes of requests behind MULTI than " +
+    reply.Error(ErrorCode::kFull, "more bytes of requests after MULTI than " +
                                       std::to_string(limits_.bytes_max) +
                                       " (max_transaction_size); EXEC first");
   } else {

@@ -46,7 +46,7 @@ std::optional<http::Answer> RefusalOfHeaders(const beast_http::fields& headers) 
   for (const field name : {field::host, field::origin, field::content_type, field::authorization}) {
     if (headers.count(name) < 2) continue;
     return BadHeader("the header " + std::string(beast_http::to_string(name)) +
-                     " is given more than once; once is allowed");
+                     " is given more than once; only one is allowed");
   }
   const std::string host(headers[field::host]);
   if (host.empty()) return BadHeader("the header Host is missing");

@@ -85,7 +85,7 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
     ++thread_side_.in_progress_;
     place_ = thread_side_.silent_.insert(thread_side_.silent_.end(), this);
     SslHandle ssl = context.NewConnection();
-    if (ssl == nullptr) return End("there is no memory for it");
+    if (ssl == nullptr) return End("not enough memory");
     tls_ = std::make_unique<TlsSocket>(std::move(ssl), socket_.number());
     deadline_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (!error) self->End("it took too long");
@@ -224,7 +224,8 @@ void TlsHandshakes::EndSilentAtLimit() {
       });
       return;
     }
-    if (!oldest.IsActive()) return oldest.End("it said nothing, and others need the room");
+    if (!oldest.IsActive())
+      return oldest.End("it sent nothing, and its slot was needed for others");
     oldest.MarkAsActive();
   }
 }

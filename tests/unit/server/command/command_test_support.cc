@@ -90,7 +90,7 @@ Environment FakeEnvironment::Given() {
 
 std::string FakeEnvironment::StartBackup(const BackupRequest& /*request*/,
                                          std::uint64_t /*client_id*/) {
-  return "nothing is kept that could be copied";
+  return "there is no stored data to copy";
 }
 
 void FakeEnvironment::LogFromScript(script::LogLevel level, std::string_view text) {

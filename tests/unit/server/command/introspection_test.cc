@@ -72,14 +72,16 @@ TEST(Command, WithoutNamesDescribesAllWholeCommands) {
 TEST(Command, DocsDescribeEachArgument) {
   TestServer server;
   TestClient& client = server.Connect();
-  EXPECT_EQ(client.Say("COMMAND DOCS unlock nosuch"),
-            "[\"unlock\" [\"summary\" \"Releases what the owner holds and hands it to the next in "
-            "line; 1 if it held\" \"since\" \"0.1.0\" \"group\" \"lock\" \"complexity\" \"O(1)\" "
-            "\"arguments\" ["
-            "[\"name\" \"key\" \"type\" \"key\" \"display_text\" \"key\" \"key_spec_index\" 0] "
-            "[\"name\" \"owner\" \"type\" \"string\" \"display_text\" \"owner\"] "
-            "[\"name\" \"token\" \"type\" \"integer\" \"display_text\" \"token\" \"token\" "
-            "\"TOKEN\" \"flags\" [optional]]]]]");
+  EXPECT_EQ(
+      client.Say("COMMAND DOCS unlock nosuch"),
+      "[\"unlock\" [\"summary\" \"Releases the owner's hold and hands the lock to the next in the "
+      "queue; 1 if the owner held it\" \"since\" \"0.1.0\" \"group\" \"lock\" \"complexity\" "
+      "\"O(1)\" "
+      "\"arguments\" ["
+      "[\"name\" \"key\" \"type\" \"key\" \"display_text\" \"key\" \"key_spec_index\" 0] "
+      "[\"name\" \"owner\" \"type\" \"string\" \"display_text\" \"owner\"] "
+      "[\"name\" \"token\" \"type\" \"integer\" \"display_text\" \"token\" \"token\" "
+      "\"TOKEN\" \"flags\" [optional]]]]]");
   EXPECT_THAT(client.Say("COMMAND DOCS config|set"),
               HasSubstr("\"arguments\" [[\"name\" \"setting\" \"type\" \"block\" \"flags\" "
                         "[multiple] \"arguments\" [[\"name\" \"setting\""));

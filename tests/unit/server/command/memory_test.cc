@@ -35,7 +35,8 @@ TEST_F(MemoryTest, TheBoundItselfIsNotTooMuch) {
   Use(kMax + 1);
   EXPECT_EQ(client_.Say("LOCK other a"),
             "-OOM 1001 bytes of memory are in use, and max_memory is 1000: locks can be renewed "
-            "and released, but nothing new is taken; try again later, or raise max_memory");
+            "and released, but new locks, waits and subscriptions are refused; try again later, or "
+            "raise max_memory");
   Use(kMax);
   EXPECT_EQ(client_.Say("LOCK other a"), "2");
   EXPECT_THAT(server_.environment().memory_notes, ElementsAre("short 1001 1000", "room 1000 1000"));

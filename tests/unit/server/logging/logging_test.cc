@@ -157,7 +157,7 @@ TEST_F(SlowLocks, DoNotFloodTheLog) {
   log_.reset();
   const std::string written = Written();
   EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), SlowLockLog::kLinesMax + 1);
-  EXPECT_THAT(written, HasSubstr("; 80 more before were not logged\n"));
+  EXPECT_THAT(written, HasSubstr("; 80 earlier ones were not logged\n"));
 }
 
 }  // namespace

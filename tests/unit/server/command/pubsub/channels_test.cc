@@ -171,8 +171,8 @@ TEST_F(ChannelsTest, OnlyTheServerPublishesUnderItsOwnPrefix) {
   TestClient& client = server_.Connect();
   client.Say("SUBSCRIBE __lock@0__:k");
   EXPECT_EQ(other_.Say("PUBLISH __lock@0__:k forged"),
-            "-ERR channel: '__lock@0__:k' begins with '__', under which only the server "
-            "publishes; choose another name");
+            "-ERR channel: '__lock@0__:k' begins with '__', which is reserved for the "
+            "server; choose another name");
   EXPECT_EQ(client.Hear(), "");
 }
 

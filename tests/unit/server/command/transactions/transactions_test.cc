@@ -230,7 +230,7 @@ TEST_F(TransactionsTest, IsBounded) {
   own_.Say("PING");
   own_.Say("PING");
   EXPECT_EQ(own_.Say("PING"),
-            "-FULL more requests behind MULTI than 2 (max_transaction_requests); EXEC first");
+            "-FULL more requests after MULTI than 2 (max_transaction_requests); EXEC first");
   EXPECT_THAT(own_.Say("EXEC"), StartsWith("-EXECABORT "));
   own_.Say("MULTI");
   EXPECT_THAT(own_.Say("ECHO " + std::string(100, 'x')), HasSubstr("max_transaction_size"));
