@@ -6,7 +6,6 @@
 // the wall clock; `cpu_us` is the processor time of all threads of the client per transaction.
 
 #include <benchmark/benchmark.h>
-#include <sys/resource.h>
 
 #include <cstdint>
 #include <iostream>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cpu_seconds.h"
 #include "storage/etcd/etcd_client.h"
 #include "storage/etcd/etcd_watch.h"
 
@@ -23,14 +23,7 @@ using namespace fairlock::storage::etcd;  // NOLINT(google-build-using-namespace
 
 constexpr std::chrono::milliseconds kTimeout{5'000};
 
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
+using fairlock::bench::CpuSeconds;
 
 std::string FrameKey(std::int64_t number) { return "/bench/f/" + std::to_string(number % 1'000); }
 

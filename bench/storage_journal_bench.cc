@@ -4,7 +4,6 @@
 // a folder within TMPDIR.
 
 #include <benchmark/benchmark.h>
-#include <sys/resource.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <mutex>
 #include <string>
 
+#include "bench/cpu_seconds.h"
 #include "storage/data_folder/open_data.h"
 #include "storage/log/journal.h"
 #include "storage/records/rows.h"
@@ -24,14 +24,7 @@ using namespace fairlock::storage;  // NOLINT(google-build-using-namespace)
 // Maximum number of unfinished batches: the number of turns whose replies may be held back.
 constexpr std::uint64_t kUnfinishedMax = 64;
 
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
+using fairlock::bench::CpuSeconds;
 
 class Loop {
  public:

@@ -43,6 +43,8 @@ storage::JournalOptions JournalOptionsOf(const StateLogOptions& options) {
   journal.durability = StorageDurabilityOf(options.durability);
   journal.monotonic_ns = options.monotonic_ns;
   journal.awaits_begin = options.durability == Durability::kSync;
+  // One transaction of etcd takes longer the larger it is, and all replies wait for it.
+  if (options.confirms_replies) journal.group_bytes_max = std::size_t{64} << 10;
   journal.flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
   return journal;
 }

@@ -32,7 +32,7 @@ void ReplaceErrorByText(lua_State* lua) {
 int ProtectedCall(lua_State* lua) {
   luaL_checkany(lua, 1);
   // Reserves the stack slot before the function runs: the function may change something and then
-  // return so many results that no slot is left.
+  // return enough results to fill the stack.
   lua_pushboolean(lua, 1);
   lua_insert(lua, 1);
   const int status = lua_pcall(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0);

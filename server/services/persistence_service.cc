@@ -164,12 +164,19 @@ void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) 
 
 void PersistenceService::TakeLead(const storage::Status& status, const persist::LoadedRows& rows) {
   if (loop_.is_stop_asked()) return;
+  if (status.code() == storage::StatusCode::kDeposed) return StartAgain(status);
   if (!status.ok()) {
     error_ = "cluster: " + status.message();
     return hooks_.stop("the locks cannot be read from etcd");
   }
   log_.Info("this node leads, epoch {}", home_.node->epoch());
   BeginLog(*home_.node, rows);
+}
+
+void PersistenceService::StartAgain(const storage::Status& deposed) {
+  starts_again_ = true;
+  log_.Warning("deposed: {}; starts again as a standby", deposed.message());
+  hooks_.stop("this node no longer leads");
 }
 
 void PersistenceService::BeginLog(storage::LogHome& home, const persist::LoadedRows& rows) {
@@ -216,10 +223,8 @@ void PersistenceService::OnChange() {
   parts_.availability.set_service(ServiceOf(state));
   net::HoldBoottime(state.is_unsure && !state.has_failed);
   if (is_deposed()) {
-    if (loop_.is_stop_asked()) return;
-    starts_again_ = true;
-    log_.Warning("deposed: {}; starts again as a standby", state_log_->failure().message());
-    return hooks_.stop("this node no longer leads");
+    if (!loop_.is_stop_asked()) StartAgain(state_log_->failure());
+    return;
   }
   if (state.has_failed) {
     error_ = state_log_->failure().message();

@@ -50,8 +50,7 @@ class PersistenceService final : public command::Persistence {
   PersistenceService& operator=(const PersistenceService&) = delete;
   ~PersistenceService();
 
-  // `own_files` are tolerated in a new data folder.
-  // Returns an error if an option is wrong.
+  // `own_files` are tolerated in a new data folder. Returns an error if an option is wrong.
   std::string Start(const Config& config, bool initialises, std::vector<std::string> own_files);
   // The server is about to stop.
   void PrepareStop();
@@ -77,6 +76,7 @@ class PersistenceService final : public command::Persistence {
   std::string StartNode(const Config& config);
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
   void TakeLead(const storage::Status& status, const persist::LoadedRows& rows);
+  void StartAgain(const storage::Status& deposed);
   void BeginLog(storage::LogHome& home, const persist::LoadedRows& rows);
   void OnChange();
 

@@ -32,12 +32,14 @@ class ReplicatedStore::Loading final : public RecordSink {
       : store_(store), sink_(sink), keys_(store.writer_.keys()) {}
 
   Status Run() {
-    const SeenBeat& beat = store_.writer_.committed();
-    revision_ = beat.revision;
+    revision_ = store_.writer_.committed().revision;
+    const std::uint64_t end = store_.writer_.committed().beat.next_frame;
     Status status = ReadHeading();
     if (!status.ok() || next_frame_ == 0) return status;
-    while (next_frame_ < beat.beat.next_frame) {
-      status = ReadFrames(beat.beat.next_frame);
+    while (next_frame_ < end) {
+      status = ReadFrames(end);
+      // The standbys must hear this leader during a long load.
+      if (status.ok()) status = store_.Commit({});
       if (!status.ok()) return status;
     }
     for (const Batch& batch : batches_) {

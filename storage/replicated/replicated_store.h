@@ -43,7 +43,8 @@ class ReplicatedStore final : public Store {
   // Whether the log was begun. Read at the newest revision.
   Result<bool> HasHeading();
 
-  // Reads the log as it was at the take-over. A log that does not exist yet has no records.
+  // Reads the log as it was at the take-over, and writes beats meanwhile. A log that does not exist
+  // yet has no records.
   Status Load(RecordSink& sink) override;
   // Durable in etcd whatever `durability` says.
   Status Append(std::span<const StoredRecord> records, Durability durability) override;

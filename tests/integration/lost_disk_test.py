@@ -1,5 +1,5 @@
-"""While the data folder disappears, or its file system fills up, becomes read-only or loses power,
-clients are told of no lock that is missing after the next start."""
+"""No acknowledged lock is missing after the next start, although the data folder disappeared, or
+its file system filled up, became read-only or lost power."""
 
 import shutil
 import threading

@@ -77,7 +77,7 @@ struct Setting {
   // Advance gets a small budget at a time, so that it lags behind: commands then find overdue holds
   // and places on their keys.
   bool is_lagging = false;
-  // There are so many keys that not all are compared after every step.
+  // With many keys, only some of them are compared after every step.
   bool is_wide = false;
 
   // 0: SET NX takes no place.

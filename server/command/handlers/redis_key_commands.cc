@@ -214,8 +214,8 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "GET, then DEL if the lock was taken the Redis way; nil if nothing was released", "O(1)"},
     {"DEL", Del, -2, kWrite | kUnowned, With(kEveryKey, KeyEffect::kDelete), "redis",
      "key [key ...]",
-     "Releases locks taken the Redis way, whoever holds them, and hands them to the next in their "
-     "queues; replies with how many keys were released",
+     "Releases locks that any owner took the Redis way, and hands each to its next waiter; replies "
+     "with the number of keys released",
      "O(keys)"},
     {"UNLINK", Del, -2, kChanges, With(kEveryKey, KeyEffect::kDelete), "redis", "key [key ...]",
      "The same as DEL", "O(keys)"},

@@ -77,8 +77,7 @@ TEST_F(LogFile, IsNotFilledByWhatClientsDoAtWill) {
   ConnectionLog connection_log(*log);
   for (int i = 0; i < 100; ++i)
     connection_log.LogRefused("127.0.0.1:5", {.connections_max = 10}, 1000 + i);
-  connection_log.LogRefused("127.0.0.1:6", {.connections_max = 10},
-                             1000 + ConnectionLog::kQuietMs);
+  connection_log.LogRefused("127.0.0.1:6", {.connections_max = 10}, 1000 + ConnectionLog::kQuietMs);
   command::ClientProfile client;
   client.address.peer = "127.0.0.1:7";
   client.name = "evil\nname";

@@ -244,6 +244,42 @@ TEST_F(ReplicatedStoreTest, FramesOfAGroupThatIsNotCompleteAreDropped) {
   EXPECT_EQ(Reload().size(), before.size() + 1);
 }
 
+TEST_F(ReplicatedStoreTest, ALeaderBeatsWhileItLoads) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  for (int i = 0; i < 6; ++i) {
+    writing.Write(1);
+    writing.journal().AwaitWritten();
+  }
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b", {.compact_every = 0, .frames_per_read = 2});
+  const std::uint64_t sequence = next.writer().committed().beat.sequence;
+  RowTable table;
+  ASSERT_TRUE(LoadLog(next.store(), table).ok());
+  EXPECT_EQ(next.writer().committed().beat.sequence, sequence + 3);
+  EXPECT_EQ(table.rows().size(), 6U);
+}
+
+TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItLoadsLearnsOfIt) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  for (int i = 0; i < 6; ++i) {
+    writing.Write(1);
+    writing.journal().AwaitWritten();
+  }
+  writing.journal().Stop();
+  RowTable table;
+  const auto before = Reload();
+  Leader slow(etcd_.options(), "b", {.compact_every = 0, .frames_per_read = 1});
+  const Leader other(etcd_.options(), "c");
+  const auto end = LoadLog(slow.store(), table);
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.status().code(), StatusCode::kDeposed);
+  EXPECT_EQ(Reload(), before);
+}
+
 TEST_F(ReplicatedStoreTest, ALostFrameIsDamage) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
