@@ -254,6 +254,7 @@ BackUp() {
   Is "fairlock-backup.service is" "$(systemctl is-failed fairlock-backup.service)" failed
   journalctl --no-pager -q -o cat -t fairlockctl -n 1
   mv /etc/fairlock/elsewhere /etc/fairlock/backup-password
+  sleep 1  # the name of a backup is its second, and the timer has just made one
   systemctl start fairlock-backup.service
   Is "with the password, its result is" \
     "$(systemctl show -P Result fairlock-backup.service)" success
