@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/command/environment/clock.h"
+#include "server/command/environment/fleet.h"
 #include "server/engine/api/glob.h"
 #include "server/engine/api/types.h"
 #include "server/script/host.h"
@@ -157,6 +158,7 @@ struct Environment {
   std::function<void()> request_shutdown = {};
   Persistence* persistence = nullptr;  // null: nothing is persisted
   UserDirectory* users = nullptr;      // null: users cannot be reloaded, slow hashes not compared
+  Fleet* fleet = nullptr;              // null: this server is not a node of a fleet
 
   PersistenceReport ReportPersistence() const {
     return persistence == nullptr ? PersistenceReport{} : persistence->Report();
