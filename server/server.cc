@@ -228,8 +228,8 @@ void Server::NoteReady() {
 
 RunEnd Server::Run() {
   loop_.Run();
-  if (keeping_.starts_again()) return RunEnd::kDeposed;
   keeping_.HandOver();
+  if (keeping_.starts_again()) return RunEnd::kDeposed;
   if (keeping_.has_failed()) {
     log_.Error("ended: {}", keeping_.error());
     return RunEnd::kStorageFailed;
@@ -363,7 +363,8 @@ void Server::RequestStop(const std::string& why) {
   if (std::exchange(is_stopping_, true)) return;
   EndAtNextSignal();
   log_.Info("stopping: {}; {} clients are connected", why, loop_.connections().count());
-  sd_notify(0, "STOPPING=1");
+  // A process that starts again goes on for the service manager.
+  if (!keeping_.starts_again()) sd_notify(0, "STOPPING=1");
   http_.Close();
   keeping_.PrepareStop();
   loop_.RequestStop();

@@ -105,6 +105,7 @@ struct Config {
   std::string cluster_announce;
   std::string cluster_keep_lines;
   std::string cluster_compaction;
+  std::int64_t cluster_etcd_quota = 0;
 
   std::string log_level;
   std::string log_file;

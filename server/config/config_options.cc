@@ -296,6 +296,11 @@ constexpr auto kOptions = std::to_array<Option>({
      "yes: the leader discards etcd's history as it grows, for all users of that etcd. no: an etcd "
      "shared with others keeps it for as long as it is configured to.",
      kNoYes},
+    {"cluster_etcd_quota", OptionType::kSize, "2gb", 0, 1024 * kGb, false, "",
+     &Config::cluster_etcd_quota,
+     "The quota of etcd's database (its --quota-backend-bytes). When a member's database reaches "
+     "80 "
+     "% of it, locks can be released and renewed, but not taken. 0: not checked."},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
      "The least important level that is still logged.", kLogLevels},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,

@@ -12,6 +12,7 @@ namespace fairlock::server {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
+constexpr std::uint64_t kPartOfQuotaKeptFree = 5;
 
 std::string MachineName() {
   std::array<char, 256> name{};
@@ -33,6 +34,10 @@ std::string WrongName(std::string_view option, const std::string& name) {
 }
 
 }  // namespace
+
+std::uint64_t FreeQuotaMin(const ClusterSettings& settings) {
+  return settings.quota_bytes / kPartOfQuotaKeptFree;
+}
 
 ClusterSettings ReadClusterSettings(const Config& config) {
   ClusterSettings settings;
@@ -60,6 +65,8 @@ ClusterSettings ReadClusterSettings(const Config& config) {
                         ? options.node + ":" + std::to_string(config.port)
                         : config.cluster_announce;
   options.compacts = config.cluster_compaction == "yes";
+  settings.tls_port = static_cast<std::uint16_t>(config.tls_port);
+  settings.quota_bytes = static_cast<std::uint64_t>(config.cluster_etcd_quota);
   if (!IsName(options.fleet)) settings.error = WrongName("cluster_name", options.fleet);
   if (!IsName(options.node)) settings.error = WrongName("cluster_node", options.node);
   return settings;

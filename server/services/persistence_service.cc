@@ -95,6 +95,10 @@ std::string PersistenceService::StartNode(const Config& config) {
   auto node = storage::replicated::ClusterHome::Open(settings.options);
   if (!node.ok()) return "cluster_etcd: " + node.status().message();
   home_.node = std::move(node.value());
+  home_.fleet.emplace(*home_.node, settings, loop_.io_context(), HooksOfFleet());
+  if (std::string error = home_.fleet->Start(); !error.empty()) return error;
+  parts_.environment.fleet = &*home_.fleet;
+  options_.free_bytes_min = FreeQuotaMin(settings);
   options_.durability = persist::Durability::kSync;
   options_.confirms_replies = true;
   parts_.locks.engine().options().stores_all_places = config.cluster_keep_lines == "yes";
@@ -111,6 +115,23 @@ std::string PersistenceService::StartNode(const Config& config) {
   return "";
 }
 
+FleetHooks PersistenceService::HooksOfFleet() {
+  return {.hand_over =
+              [this] {
+                starts_again_ = true;
+                hooks_.stop("CLUSTER FAILOVER");
+              },
+          .refuse =
+              [this](const std::string& why) {
+                if (loop_.is_stop_asked()) return;
+                error_ = "cluster: " + why;
+                hooks_.stop("this node cannot be part of the fleet");
+              },
+          .is_unsure = [this] { return state_log_ && state_log_->state().is_unsure; },
+          .commits =
+              [this] { return state_log_ ? state_log_->Figures().syncs : storage::SyncTimes{}; }};
+}
+
 void PersistenceService::PrepareStop() {
   net::HoldBoottime(false);
   if (home_.node && (!state_log_ || state_log_->state().is_unsure)) home_.node->Stop();
@@ -119,11 +140,12 @@ void PersistenceService::PrepareStop() {
 void PersistenceService::HandOver() {
   if (!home_.node || !state_log_ || state_log_->state().has_failed) return;
   home_.node->Stop();
-  const storage::Status status = home_.node->HandOver();
+  const storage::Status status = home_.node->HandOver(home_.fleet->successor());
   if (!status.ok()) log_.Warning("the leadership was not handed over: {}", status.message());
 }
 
 void PersistenceService::Apply(const Config& config) {
+  if (home_.node) return;
   options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);
   if (state_log_) state_log_->set_free_bytes_min(options_.free_bytes_min);
 }
@@ -170,6 +192,7 @@ void PersistenceService::TakeLead(const storage::Status& status, const persist::
     return hooks_.stop("the locks cannot be read from etcd");
   }
   log_.Info("this node leads, epoch {}", home_.node->epoch());
+  home_.fleet->TakeLead();
   BeginLog(*home_.node, rows);
 }
 
@@ -248,11 +271,22 @@ void PersistenceService::OnChange() {
     hooks_.ready();
   }
   if (before.is_short_of_space == state.is_short_of_space) return;
+  if (home_.node) return LogQuota(state.is_short_of_space);
   if (state.is_short_of_space) {
     log_.Error("the disk of {} has less free space than min_free_disk: no new locks are granted",
                home_.path);
   } else {
     log_.Info("the disk of {} has enough free space again", home_.path);
+  }
+}
+
+void PersistenceService::LogQuota(bool is_short) {
+  if (is_short) {
+    log_.Error(
+        "etcd's database has reached 80 % of cluster_etcd_quota: no new locks are granted; "
+        "defragment etcd, or raise its quota");
+  } else {
+    log_.Info("etcd's database is below 80 % of cluster_etcd_quota again");
   }
 }
 

@@ -18,6 +18,7 @@
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
 #include "server/services/backup_service.h"
+#include "server/services/fleet_service.h"
 #include "storage/replicated/cluster_home.h"
 
 namespace fairlock::server {
@@ -54,13 +55,13 @@ class PersistenceService final : public command::Persistence {
   std::string Start(const Config& config, bool initialises, std::vector<std::string> own_files);
   // The server is about to stop.
   void PrepareStop();
-  // After the last write: names no successor, so that any standby takes over at once.
+  // After the last write: a standby takes over at once.
   void HandOver();
   void Apply(const Config& config);
 
   // Whether a write failed; nothing has been acknowledged since.
   bool has_failed() const { return state_log_ && state_log_->state().has_failed && !is_deposed(); }
-  // Another node leads the fleet, so this process starts again as a standby.
+  // Another node leads the fleet, or will, so this process starts again as a standby.
   bool starts_again() const { return starts_again_; }
   // Why the data could not be read or written; empty if there was no error.
   std::string error() const { return has_failed() ? state_log_->failure().message() : error_; }
@@ -77,8 +78,10 @@ class PersistenceService final : public command::Persistence {
   void TakeOver(storage::Result<persist::OpenedLocks> opened);
   void TakeLead(const storage::Status& status, const persist::LoadedRows& rows);
   void StartAgain(const storage::Status& deposed);
+  FleetHooks HooksOfFleet();
   void BeginLog(storage::LogHome& home, const persist::LoadedRows& rows);
   void OnChange();
+  void LogQuota(bool is_short);
 
   command::ServerParts& parts_;
   net::TurnLoop& loop_;
@@ -90,6 +93,7 @@ class PersistenceService final : public command::Persistence {
     std::string path;  // of the data folder
     std::unique_ptr<storage::DataFolderHome> folder;
     std::unique_ptr<storage::replicated::ClusterHome> node;
+    std::optional<FleetService> fleet;
   } home_;
   std::optional<persist::StateLog> state_log_;
   std::string error_;

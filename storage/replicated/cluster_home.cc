@@ -7,9 +7,11 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
-std::string PrefixOf(const ClusterOptions& options) { return "/fairlock/" + options.fleet + "/"; }
+std::string PrefixOf(const ClusterOptions& options) { return FleetPrefix(options.fleet); }
 
 }  // namespace
+
+std::string FleetPrefix(const std::string& fleet) { return "/fairlock/" + fleet + "/"; }
 
 ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const ClusterOptions& options)
     : client_(std::move(client)),
@@ -17,7 +19,8 @@ ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const Cluster
               options.address),
       standby_(*client_, writer_,
                {.leadership = {.node = options.node},
-                .canary_key = PrefixOf(options) + "n/" + options.node,
+                .canary_key = PrefixOf(options) + "canary/" + options.node,
+                .accepted_key = PrefixOf(options) + "p/00/accepted",
                 .now_ms = options.now_ms}),
       store_(*client_, writer_, {.compact_every = options.compacts ? 20'000 : 0}) {}
 

@@ -1,6 +1,7 @@
 // A partition in etcd as the home of its leader's log.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -25,8 +26,12 @@ struct ClusterOptions {
   std::function<TimeMs()> now_ms;
 };
 
-// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop and
-// LastError may be called by a thread other than that of the current phase.
+// What the keys of a fleet begin with.
+std::string FleetPrefix(const std::string& fleet);
+
+// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop, LastError,
+// and what is said to be for every thread, may be called by a thread other than that of the current
+// phase.
 class ClusterHome final : public LogHome {
  public:
   // Fails if the options are wrong; etcd need not be reachable.
@@ -37,21 +42,31 @@ class ClusterHome final : public LogHome {
   Status AwaitLeadership(ChangeSink& sink);
   // Ends AwaitLeadership; as leader, a call to etcd that does not succeed is given up soon.
   void Stop();
-  // The last write of the leader, when nothing else writes to the store any more.
-  Status HandOver() { return store_.HandOver(""); }
+  // The last write of the leader, when nothing else writes to the store any more. `successor` is
+  // the name of a node; empty: any.
+  Status HandOver(const std::string& successor) { return store_.HandOver(successor); }
 
   // As leader: rises with each take-over.
   std::uint64_t epoch() const { return writer_.committed().beat.epoch; }
+  std::uint64_t committed_bytes() const { return store_.committed_bytes(); }
   std::string LastError() const;
+  // For every phase and thread.
+  Standby& standby() { return standby_; }
+  void set_database_bytes_left(std::uint64_t bytes) { bytes_left_ = bytes; }
 
   Store& store() override { return store_; }
   const LogEnd& end() const override { return end_; }
-  bool is_copy() const override { return false; }
+  // A register that went back may belong to a log that lacks tokens which were granted since.
+  bool is_copy() const override { return standby_.is_restored(); }
   Status Settle() override { return {}; }
   Status Check() override { return {}; }
-  std::optional<std::uint64_t> FreeBytes() const override { return std::nullopt; }
+  std::optional<std::uint64_t> FreeBytes() const override {
+    return bytes_left_ == kUnknown ? std::nullopt : std::optional(bytes_left_.load());
+  }
 
  private:
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+
   ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const ClusterOptions& options);
 
   std::unique_ptr<etcd::EtcdClient> client_;
@@ -59,6 +74,7 @@ class ClusterHome final : public LogHome {
   Standby standby_;
   ReplicatedStore store_;
   LogEnd end_;
+  std::atomic<std::uint64_t> bytes_left_ = kUnknown;  // until etcd's quota is reached
 };
 
 }  // namespace fairlock::storage::replicated

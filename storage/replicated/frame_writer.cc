@@ -1,5 +1,6 @@
 #include "storage/replicated/frame_writer.h"
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
 #include <utility>
@@ -58,9 +59,9 @@ const etcd::Txn& FrameWriter::Start(const SeenBeat& guard) {
   return txn_;
 }
 
-const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen) {
+const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor) {
   next_.beat = seen.beat;
-  next_.beat.epoch = seen.beat.epoch + 1;
+  next_.beat.epoch = std::max(seen.beat.epoch, epoch_floor) + 1;
   next_.beat.run = run_;
   next_.beat.sequence = seen.beat.sequence + 1;
   next_.beat.state = Beat::State::kLeading;

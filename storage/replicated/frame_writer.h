@@ -55,7 +55,8 @@ class FrameWriter {
   // is committed only TakeOver and Take may be called.
   FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address = {});
 
-  const etcd::Txn& TakeOver(const SeenBeat& seen);
+  // The epoch becomes the next one after that of `seen`, and after `epoch_floor`.
+  const etcd::Txn& TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor = 0);
   // REQUIRES: the last write is committed.
   const etcd::Txn& Write(const GuardedWrite& write);
   // The answer to the transaction in progress.

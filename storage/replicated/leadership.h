@@ -56,9 +56,11 @@ class Leadership {
   // The leader's machine answers that no process listens on the leader's port.
   void LeaderRefused(TimeMs now);
   const SeenBeat& seen() const { return seen_; }
+  void set_rank(std::uint32_t rank) { options_.rank = rank; }
   // The register went back: etcd was restored from a backup, or another etcd answers. Nobody takes
   // over until AcceptRestore.
   bool has_gone_back() const { return has_gone_back_; }
+  const Beat& highest() const { return highest_; }
   void AcceptRestore(TimeMs now);
 
   void TookOver(const SeenBeat& own, TimeMs now);
@@ -85,7 +87,7 @@ class Leadership {
   TimeMs TakeOverAt() const;
   void Doubts(Doubt doubt, TimeMs now);
 
-  const LeadershipOptions options_;
+  LeadershipOptions options_;
   Role role_ = Role::kStandby;
   SeenBeat seen_;
   Beat highest_;  // the highest epoch and sequence that were ever seen

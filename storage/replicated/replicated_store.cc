@@ -180,6 +180,7 @@ Status ReplicatedStore::Commit(const GuardedWrite& write) {
     const etcd::TxnAnswer answer = client_.Transact(writer_.txn(), options_.call_timeout);
     switch (writer_.Take(answer)) {
       case FrameWriter::Progress::kCommitted: {
+        for (const std::string& frame : write.frames) committed_bytes_ += frame.size();
         const std::int64_t revision = writer_.committed().revision;
         const bool is_due =
             options_.compact_every != 0 && revision - compacted_revision_ > options_.compact_every;

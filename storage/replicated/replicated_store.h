@@ -57,6 +57,8 @@ class ReplicatedStore final : public Store {
   // From now on a call fails after this many attempts that did not succeed; 0: after the one in
   // progress.
   void LimitAttempts(int count) { attempts_left_ = count; }
+  // The bytes of all frames that were committed. For every thread.
+  std::uint64_t committed_bytes() const { return committed_bytes_; }
   // Why the transaction in progress is not committed yet; empty: no attempt has failed.
   std::string LastError() const;
 
@@ -83,6 +85,7 @@ class ReplicatedStore final : public Store {
   std::deque<Group> groups_;  // since the first frame of the newest snapshot
   std::string group_;         // reused
   std::int64_t compacted_revision_ = 0;
+  std::atomic<std::uint64_t> committed_bytes_ = 0;
   std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;
   std::string last_error_;

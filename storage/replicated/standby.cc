@@ -1,5 +1,6 @@
 #include "storage/replicated/standby.h"
 
+#include <charconv>
 #include <thread>
 #include <utility>
 
@@ -45,10 +46,44 @@ Status Standby::Look() {
     if (!beat.ok()) return beat.status();
     seen.beat = beat.value();
   }
+  leadership_.set_rank(rank_);
   leadership_.SeeBeat(seen, options_.now_ms());
-  const std::lock_guard lock(mutex_);
-  seen_ = seen.beat;
-  last_error_.clear();
+  awaits_acceptance_ = leadership_.has_gone_back();
+  {
+    const std::lock_guard lock(mutex_);
+    seen_ = seen.beat;
+    last_error_.clear();
+  }
+  return awaits_acceptance_ ? LookWhetherAccepted() : Status();
+}
+
+// The key has the highest epoch that was seen before the restore. A node that has seen no higher
+// one accepts it too. An accepted leader begins above it, so the key says nothing about a later
+// restore.
+Status Standby::LookWhetherAccepted() {
+  if (is_accept_asked_) {
+    etcd::Txn txn;
+    txn.then.push_back(etcd::Put{.key = options_.accepted_key,
+                                 .value = std::to_string(leadership_.highest().epoch)});
+    const etcd::TxnAnswer answer = client_.Transact(txn, options_.call_timeout);
+    if (answer.outcome != etcd::Outcome::kDone) return Judge(answer);
+    is_accept_asked_ = false;
+  }
+  Status status = ReadAcceptedEpoch();
+  if (!status.ok() || accepted_epoch_ < leadership_.highest().epoch) return status;
+  leadership_.AcceptRestore(options_.now_ms());
+  awaits_acceptance_ = false;
+  return {};
+}
+
+Status Standby::ReadAcceptedEpoch() {
+  const etcd::RangeAnswer answer =
+      client_.Range({.key = options_.accepted_key, .range_end = {}}, options_.call_timeout);
+  if (answer.outcome != etcd::Outcome::kDone) return Judge(answer);
+  accepted_epoch_ = 0;
+  if (answer.found.empty()) return {};
+  const std::string& value = answer.found.front().value;
+  std::from_chars(value.data(), value.data() + value.size(), accepted_epoch_);
   return {};
 }
 
@@ -66,7 +101,11 @@ Status Standby::WriteCanary() {
 }
 
 Status Standby::TakeOver() {
-  writer_.TakeOver(leadership_.seen());
+  Status status = ReadAcceptedEpoch();
+  if (!status.ok()) return status;
+  const SeenBeat& seen = leadership_.seen();
+  is_restored_ = seen.exists() && accepted_epoch_ >= seen.beat.epoch;
+  writer_.TakeOver(seen, is_restored_ ? accepted_epoch_ : 0);
   while (!is_stopped_) {
     const etcd::TxnAnswer answer = client_.Transact(writer_.txn(), options_.call_timeout);
     switch (writer_.Take(answer)) {

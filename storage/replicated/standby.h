@@ -15,7 +15,8 @@ namespace fairlock::storage::replicated {
 
 struct StandbyOptions {
   LeadershipOptions leadership;
-  std::string canary_key;  // a key of this node alone
+  std::string canary_key;    // a key of this node alone
+  std::string accepted_key;  // of what an operator accepted as lost
   std::chrono::milliseconds look_every{100};
   std::chrono::milliseconds call_timeout{1'000};
   // A clock that counts while the machine is suspended; called by the thread of AwaitLeadership.
@@ -35,13 +36,23 @@ class Standby {
   // These may be called by any thread:
 
   void Stop() { is_stopped_ = true; }
+  // Its place among the nodes that stand by: the first one takes over first.
+  void set_rank(std::uint32_t rank) { rank_ = rank; }
   // The beat that was seen last; it does not exist before the first look.
   Beat Seen() const;
+  // The register went back, because etcd was restored from a backup. This node takes over when an
+  // operator accepts that, at this node or at another one.
+  bool AwaitsAcceptance() const { return awaits_acceptance_; }
+  void AcceptRestore() { is_accept_asked_ = true; }
+  // After the take-over: it was that of a restored register.
+  bool is_restored() const { return is_restored_; }
   // The last failure to reach etcd; empty: the last call succeeded.
   std::string LastError() const;
 
  private:
   Status Look();
+  Status LookWhetherAccepted();
+  Status ReadAcceptedEpoch();
   Status WriteCanary();
   Status TakeOver();
   Status Judge(const etcd::Answer& answer);
@@ -50,7 +61,12 @@ class Standby {
   FrameWriter& writer_;
   const StandbyOptions options_;
   Leadership leadership_;
+  std::uint64_t accepted_epoch_ = 0;  // an operator accepted that all up to it may be lost
   std::atomic<bool> is_stopped_ = false;
+  std::atomic<std::uint32_t> rank_ = 0;
+  std::atomic<bool> awaits_acceptance_ = false;
+  std::atomic<bool> is_accept_asked_ = false;
+  std::atomic<bool> is_restored_ = false;
   mutable std::mutex mutex_;
   Beat seen_;
   std::string last_error_;

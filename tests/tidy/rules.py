@@ -40,7 +40,7 @@ MAY_INCLUDE = {
 MAY_LINK = {
     "protocol": set(),
     "json": {"protocol"},
-    "storage": {"storage", "etcd"},  # its parts that are libraries of their own
+    "storage": {"storage", "etcd", "json"},  # its parts that are libraries of their own; nodes write JSON
     "server/engine": set(),
     "server/access": {"engine", "protocol"},
     "server/record": {"engine"},

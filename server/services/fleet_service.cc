@@ -1,0 +1,197 @@
+#include "server/services/fleet_service.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <charconv>
+#include <utility>
+
+#include "server/net/clock.h"
+#include "server/process/version.h"
+
+namespace fairlock::server {
+
+namespace {
+
+using storage::replicated::Beat;
+using storage::replicated::NodeRecord;
+
+struct HostAndPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+// Of "host:port" or "[IPv6 address]:port".
+HostAndPort Split(std::string_view address) {
+  HostAndPort result;
+  const std::size_t colon = address.rfind(':');
+  std::string_view host = address.substr(0, colon);
+  if (colon != std::string_view::npos) {
+    std::from_chars(address.data() + colon + 1, address.data() + address.size(), result.port);
+  }
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  result.host = host;
+  return result;
+}
+
+std::string HexOf(const storage::replicated::RunId& run) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : run) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kDigits[value / kDigits.size()];
+    text += kDigits[value % kDigits.size()];
+  }
+  return text;
+}
+
+command::FleetNode NodeOf(const NodeRecord& record) {
+  const HostAndPort at = Split(record.address);
+  return {.name = record.name,
+          .host = at.host,
+          .port = at.port,
+          .tls_port = record.tls_port,
+          .sentinel_port = record.sentinel_port,
+          .version = record.version,
+          .role = record.leads ? command::FleetRole::kLeader : command::FleetRole::kStandby,
+          .is_in_sync = record.is_in_sync,
+          .frames_behind = record.frames_behind,
+          .started_unix_ms = record.started_unix_ms};
+}
+
+}  // namespace
+
+FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,
+                           boost::asio::io_context& io, FleetHooks hooks)
+    : node_(node), settings_(std::move(settings)), io_(io), hooks_(std::move(hooks)) {
+  own_ = {.name = settings_.options.node,
+          .run = HexOf(storage::replicated::NewRunId()),
+          .address = settings_.options.address,
+          .tls_port = settings_.tls_port,
+          .version = std::string(Version()),
+          .is_in_sync = true,
+          .started_unix_ms = net::UnixTimeUs() / 1'000};
+}
+
+std::string FleetService::Start() {
+  auto observer = storage::replicated::FleetObserver::Start(
+      {.etcd = settings_.options.etcd,
+       .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
+       .now_ms = settings_.options.now_ms,
+       .describe = [this] { return Describe(); },
+       .on_view = [this] { boost::asio::post(io_, [this] { TakeView(); }); }});
+  if (!observer.ok()) return "cluster_etcd: " + observer.status().message();
+  observer_ = std::move(observer.value());
+  return "";
+}
+
+NodeRecord FleetService::Describe() const {
+  const std::lock_guard lock(mutex_);
+  return own_;
+}
+
+void FleetService::TakeLead() {
+  {
+    const std::lock_guard lock(mutex_);
+    own_.leads = true;
+    own_.leads_since_unix_ms = net::UnixTimeUs() / 1'000;
+  }
+  if (observer_) observer_->Wake();
+}
+
+void FleetService::TakeView() {
+  if (!observer_) return;
+  view_ = observer_->View();
+  node_.standby().set_rank(RankOf(view_, settings_.options.node));
+  const std::uint64_t size = LargestDatabase(view_);
+  if (settings_.quota_bytes != 0 && size != 0) {
+    const std::uint64_t used = view_.has_no_space ? settings_.quota_bytes : size;
+    node_.set_database_bytes_left(settings_.quota_bytes - std::min(used, settings_.quota_bytes));
+  }
+  if (!view_.refusal.empty()) hooks_.refuse(view_.refusal);
+}
+
+const NodeRecord* FleetService::Find(std::string_view name) const {
+  const auto found = std::ranges::find(view_.nodes, name, &NodeRecord::name);
+  return found == view_.nodes.end() ? nullptr : &*found;
+}
+
+void FleetService::ReportLeader(command::FleetReport& report) const {
+  const NodeRecord own = Describe();
+  const Beat seen = node_.standby().Seen();
+  report.epoch = own.leads ? node_.epoch() : seen.epoch;
+  if (own.leads) {
+    report.role = command::FleetRole::kLeader;
+    report.leads_since_unix_ms = own.leads_since_unix_ms;
+    report.leader = own.name;
+  } else if (seen.epoch != 0 && seen.state == Beat::State::kLeading && seen.leader != own.name) {
+    report.leader = seen.leader;
+    const NodeRecord* const leader = Find(seen.leader);
+    if (leader != nullptr && leader->leads) {
+      report.leads_since_unix_ms = leader->leads_since_unix_ms;
+    }
+  }
+  const HostAndPort at = Split(own.leads ? own.address : seen.address);
+  if (report.leader.empty()) return;
+  report.leader_host = at.host;
+  report.leader_port = at.port;
+}
+
+command::FleetReport FleetService::Report() const {
+  command::FleetReport report;
+  report.fleet = settings_.options.fleet;
+  report.node = settings_.options.node;
+  ReportLeader(report);
+  report.awaits_acceptance = node_.standby().AwaitsAcceptance();
+  if (view_.read_at != storage::replicated::kNever) {
+    report.age_ms = settings_.options.now_ms() - view_.read_at;
+  }
+  report.error = view_.error;
+  for (const NodeRecord& record : view_.nodes) report.nodes.push_back(NodeOf(record));
+  for (const auto& member : view_.etcd) {
+    report.etcd.push_back({.endpoint = member.endpoint,
+                           .error = member.error,
+                           .version = member.version,
+                           .is_leader = member.is_leader,
+                           .size_bytes = member.size_bytes,
+                           .size_in_use_bytes = member.size_in_use_bytes});
+  }
+  report.quota_bytes = settings_.quota_bytes;
+  const auto left = node_.FreeBytes();
+  report.is_short_of_quota = left && *left < FreeQuotaMin(settings_);
+  report.has_no_space = view_.has_no_space;
+  const storage::SyncTimes commits = hooks_.commits();
+  report.commits = commits.count;
+  report.commits_us = commits.sum_ns / 1'000;
+  report.committed_bytes = node_.committed_bytes();
+  report.is_unsure = hooks_.is_unsure();
+  return report;
+}
+
+std::string FleetService::StartFailOver(std::string_view to) {
+  const NodeRecord own = Describe();
+  if (!own.leads) {
+    const std::string leader = Report().leader;
+    return "this node does not lead; " + (leader.empty() ? "no node does" : leader + " does");
+  }
+  const auto stands_by = [&](const NodeRecord& node) {
+    return !node.leads && node.name != own.name;
+  };
+  const auto first = std::ranges::find_if(view_.nodes, stands_by);
+  if (first == view_.nodes.end()) return "no other node stands by";
+  const NodeRecord* const next = to.empty() ? &*first : Find(to);
+  if (next == nullptr || !stands_by(*next)) {
+    return "the node " + std::string(to) + " does not stand by; " + first->name + " does";
+  }
+  successor_ = next->name;
+  hooks_.hand_over();
+  return "";
+}
+
+std::string FleetService::AcceptRestore() {
+  if (!node_.standby().AwaitsAcceptance())
+    return "nothing awaits acceptance: etcd was not restored";
+  node_.standby().AcceptRestore();
+  return "";
+}
+
+}  // namespace fairlock::server

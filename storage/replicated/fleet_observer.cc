@@ -1,0 +1,194 @@
+#include "storage/replicated/fleet_observer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlock::storage::replicated {
+
+namespace {
+
+constexpr std::int64_t kNodesReadMax = 256;
+// Written once, by the first node of a fleet.
+constexpr std::string_view kFleetValue = R"({"format":1,"partitions":1})";
+
+std::string FailureOf(const etcd::Answer& answer) {
+  const bool is_done =
+      answer.outcome == etcd::Outcome::kDone || answer.outcome == etcd::Outcome::kRefused;
+  return is_done ? "" : answer.message;
+}
+
+}  // namespace
+
+std::uint32_t RankOf(const FleetView& view, const std::string& node) {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      view.nodes, [&](const NodeRecord& one) { return !one.leads && one.name < node; }));
+}
+
+std::uint64_t LargestDatabase(const FleetView& view) {
+  std::uint64_t size = 0;
+  for (const MemberState& member : view.etcd) size = std::max(size, member.size_bytes);
+  return size;
+}
+
+Result<std::unique_ptr<FleetObserver>> FleetObserver::Start(FleetObserverOptions options) {
+  auto client = etcd::EtcdClient::Open(options.etcd);
+  if (!client.ok()) return client.status();
+  return std::unique_ptr<FleetObserver>(
+      new FleetObserver(std::move(client.value()), std::move(options)));
+}
+
+FleetObserver::FleetObserver(std::unique_ptr<etcd::EtcdClient> client, FleetObserverOptions options)
+    : client_(std::move(client)), options_(std::move(options)), thread_([this] { Run(); }) {}
+
+FleetObserver::~FleetObserver() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+FleetView FleetObserver::View() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+void FleetObserver::Wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_woken_ = true;
+  }
+  changed_.notify_one();
+}
+
+void FleetObserver::Run() {
+  constexpr std::chrono::milliseconds kFarewellTimeout{300};
+  for (int round = 0;; ++round) {
+    FleetView view = View();
+    view.error = CheckFleet();
+    if (view.error.empty()) view.error = KeepLease();
+    if (view.error.empty()) view.error = WriteRecord();
+    if (view.error.empty()) view.error = ReadNodes(view);
+    view.refusal = state_.refusal;
+    if (round % options_.rounds_per_status == 0) AskMembers(view);
+    Publish(std::move(view));
+    options_.on_view();
+    if (!Pause()) break;
+  }
+  if (state_.lease != 0) client_->RevokeLease(state_.lease, kFarewellTimeout);
+}
+
+// False: the observer is being destroyed.
+bool FleetObserver::Pause() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, options_.round, [this] { return is_stopped_ || is_woken_; });
+  is_woken_ = false;
+  return !is_stopped_;
+}
+
+void FleetObserver::Publish(FleetView view) {
+  const std::lock_guard lock(mutex_);
+  view_ = std::move(view);
+}
+
+// Creates the description of the fleet, or compares it with what this version can be part of.
+std::string FleetObserver::CheckFleet() {
+  if (state_.is_fleet_checked) return "";
+  const std::string key = options_.prefix + "fleet";
+  etcd::Txn txn;
+  txn.compares.push_back({.key = key, .target = etcd::Compare::Target::kCreateRevision});
+  txn.then.push_back(etcd::Put{.key = key, .value = std::string(kFleetValue)});
+  txn.otherwise.push_back(etcd::Get{.key = key});
+  const etcd::TxnAnswer answer = client_->Transact(txn, options_.call_timeout);
+  if (std::string failure = FailureOf(answer); !failure.empty()) return failure;
+  state_.is_fleet_checked = true;
+  if (!answer.found.empty() && answer.found.front().value != kFleetValue) {
+    state_.refusal = "the fleet was created as " + answer.found.front().value +
+                     ", and this version can be part of " + std::string(kFleetValue) +
+                     "; use another cluster_name";
+  }
+  return "";
+}
+
+std::string FleetObserver::KeepLease() {
+  if (state_.lease != 0) {
+    const auto answer = client_->KeepLeaseAlive(state_.lease, options_.call_timeout);
+    if (answer.outcome == etcd::Outcome::kDone) return "";
+    if (answer.outcome != etcd::Outcome::kNoLease) return answer.message;
+    state_.lease = 0;
+  }
+  const auto answer = client_->GrantLease(options_.lease_ttl, options_.call_timeout);
+  if (answer.outcome != etcd::Outcome::kDone) return FailureOf(answer);
+  state_.lease = answer.id;
+  state_.written = {};
+  return "";
+}
+
+std::string FleetObserver::WriteRecord() {
+  const NodeRecord record = options_.describe();
+  if (record == state_.written || !state_.refusal.empty()) return "";
+  const std::string key = options_.prefix + "n/" + record.name;
+  const auto found = client_->Range({.key = key, .range_end = {}}, options_.call_timeout);
+  if (std::string failure = FailureOf(found); !failure.empty()) return failure;
+  if (!found.found.empty()) {
+    const auto other = DecodeNode(record.name, found.found.front().value);
+    const bool is_own = !other.ok() || other->run == record.run || other->address == record.address;
+    if (!is_own) {
+      // The record of a node that is gone disappears with its lease.
+      const TimeMs now = options_.now_ms();
+      state_.conflict_since = std::min(state_.conflict_since, now);
+      const auto patience = std::chrono::milliseconds(options_.lease_ttl + options_.round).count();
+      if (now >= state_.conflict_since + patience) {
+        state_.refusal = "another node named " + record.name + " runs at " + other->address +
+                         "; give each node its own cluster_node";
+      }
+      return "";
+    }
+  }
+  etcd::Txn txn;
+  // Unchanged since the read, so that of two nodes with one name only one writes its record.
+  txn.compares.push_back(
+      {.key = key, .revision = found.found.empty() ? 0 : found.found.front().mod_revision});
+  txn.then.push_back(etcd::Put{.key = key, .value = EncodeNode(record), .lease = state_.lease});
+  const auto answer = client_->Transact(txn, options_.call_timeout);
+  if (answer.outcome == etcd::Outcome::kDone) state_.written = record;
+  if (answer.outcome == etcd::Outcome::kNoLease) state_.lease = 0;
+  return FailureOf(answer);
+}
+
+std::string FleetObserver::ReadNodes(FleetView& view) {
+  const std::string prefix = options_.prefix + "n/";
+  const auto answer = client_->Range(
+      {.key = prefix, .range_end = etcd::EndOfPrefix(prefix), .limit = kNodesReadMax},
+      options_.call_timeout);
+  if (answer.outcome != etcd::Outcome::kDone) return FailureOf(answer);
+  view.nodes.clear();
+  for (const etcd::KeyValue& one : answer.found) {
+    auto record = DecodeNode(std::string_view(one.key).substr(prefix.size()), one.value);
+    if (record.ok()) view.nodes.push_back(std::move(record.value()));
+  }
+  view.read_at = options_.now_ms();
+  return "";
+}
+
+void FleetObserver::AskMembers(FleetView& view) {
+  view.etcd.clear();
+  for (std::size_t i = 0; i < options_.etcd.endpoints.size(); ++i) {
+    const etcd::StatusAnswer status = client_->StatusOf(i, options_.call_timeout);
+    view.etcd.push_back(
+        {.endpoint = options_.etcd.endpoints[i].address,
+         .error = FailureOf(status),
+         .version = status.version,
+         .is_leader = status.leader != 0 && status.leader == status.member_id,
+         .size_bytes = static_cast<std::uint64_t>(status.size_bytes),
+         .size_in_use_bytes = static_cast<std::uint64_t>(status.size_in_use_bytes)});
+  }
+  const etcd::AlarmsAnswer alarms = client_->Alarms(options_.call_timeout);
+  if (alarms.outcome != etcd::Outcome::kDone) return;
+  view.has_no_space = std::ranges::any_of(alarms.alarms, [](const etcd::Alarm& alarm) {
+    return alarm.kind == etcd::Alarm::Kind::kNoSpace;
+  });
+}
+
+}  // namespace fairlock::storage::replicated

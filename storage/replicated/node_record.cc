@@ -1,0 +1,68 @@
+#include "storage/replicated/node_record.h"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+namespace fairlock::storage::replicated {
+
+namespace {
+
+constexpr std::size_t kRecordBytesMax = 4'096;
+
+std::string TextIn(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+// 0 unless it is a number in the range of the type.
+template <typename Number>
+Number NumberIn(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const value = object.if_contains(name);
+  if (value == nullptr || !value->is_number()) return 0;
+  boost::json::error_code error;
+  const auto number = value->to_number<Number>(error);
+  return error ? 0 : number;
+}
+
+bool IsTrueIn(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const value = object.if_contains(name);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+}  // namespace
+
+std::string EncodeNode(const NodeRecord& record) {
+  return boost::json::serialize(
+      boost::json::object{{"run", record.run},
+                          {"address", record.address},
+                          {"tls_port", record.tls_port},
+                          {"sentinel_port", record.sentinel_port},
+                          {"version", record.version},
+                          {"leads", record.leads},
+                          {"in_sync", record.is_in_sync},
+                          {"frames_behind", record.frames_behind},
+                          {"started_unix_ms", record.started_unix_ms},
+                          {"leads_since_unix_ms", record.leads_since_unix_ms}});
+}
+
+Result<NodeRecord> DecodeNode(std::string_view name, std::string_view json) {
+  if (json.size() > kRecordBytesMax) return Damaged("a node's record has more than 4096 bytes");
+  boost::json::error_code error;
+  const boost::json::value value = boost::json::parse({json.data(), json.size()}, error);
+  if (error || !value.is_object()) return Damaged("a node's record is not a JSON object");
+  const boost::json::object& object = value.get_object();
+  return NodeRecord{.name = std::string(name),
+                    .run = TextIn(object, "run"),
+                    .address = TextIn(object, "address"),
+                    .tls_port = NumberIn<std::uint16_t>(object, "tls_port"),
+                    .sentinel_port = NumberIn<std::uint16_t>(object, "sentinel_port"),
+                    .version = TextIn(object, "version"),
+                    .leads = IsTrueIn(object, "leads"),
+                    .is_in_sync = IsTrueIn(object, "in_sync"),
+                    .frames_behind = NumberIn<std::uint64_t>(object, "frames_behind"),
+                    .started_unix_ms = NumberIn<std::int64_t>(object, "started_unix_ms"),
+                    .leads_since_unix_ms = NumberIn<std::int64_t>(object, "leads_since_unix_ms")};
+}
+
+}  // namespace fairlock::storage::replicated

@@ -1,0 +1,33 @@
+// What a node writes about itself to etcd, for lists of the fleet. Nothing is decided by it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/status.h"
+
+namespace fairlock::storage::replicated {
+
+struct NodeRecord {
+  std::string name = {};     // the end of its key
+  std::string run = {};      // hexadecimal digits: a new one for each process
+  std::string address = {};  // where others reach it: host:port
+  std::uint16_t tls_port = 0;
+  std::uint16_t sentinel_port = 0;
+  std::string version = {};
+  bool leads = false;
+  bool is_in_sync = false;
+  std::uint64_t frames_behind = 0;
+  std::int64_t started_unix_ms = 0;
+  std::int64_t leads_since_unix_ms = 0;  // 0: it stands by
+
+  bool operator==(const NodeRecord&) const = default;
+};
+
+// A JSON object, which `etcdctl get` shows as it is.
+std::string EncodeNode(const NodeRecord& record);
+// Ignores members that it does not know, which a newer version may write.
+Result<NodeRecord> DecodeNode(std::string_view name, std::string_view json);
+
+}  // namespace fairlock::storage::replicated

@@ -1,0 +1,214 @@
+#include "storage/replicated/fleet_observer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "storage/replicated/node_record.h"
+#include "tests/unit/storage/etcd/etcd_server.h"
+
+namespace fairlock::storage::replicated {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+TimeMs NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+NodeRecord RecordOf(const std::string& name, const std::string& address) {
+  return {.name = name,
+          .run = "run of " + name + " at " + address,
+          .address = address,
+          .tls_port = 3'248,
+          .version = "1.0",
+          .is_in_sync = true,
+          .frames_behind = 7,
+          .started_unix_ms = 1'700'000'000'000};
+}
+
+// A node that only describes itself.
+class Node {
+ public:
+  Node(const etcd::EtcdServer& server, NodeRecord record) : record_(std::move(record)) {
+    auto observer = FleetObserver::Start({.etcd = server.options(),
+                                          .prefix = "/fairlock/t/",
+                                          .lease_ttl = 2s,
+                                          .round = 50ms,
+                                          .now_ms = NowMs,
+                                          .describe = [this] { return Record(); },
+                                          .on_view = [this] { ++rounds_; }});
+    EXPECT_TRUE(observer.ok()) << observer.status().message();
+    observer_ = std::move(observer.value());
+  }
+
+  NodeRecord Record() {
+    const std::lock_guard lock(mutex_);
+    return record_;
+  }
+  void Change(NodeRecord record) {
+    {
+      const std::lock_guard lock(mutex_);
+      record_ = std::move(record);
+    }
+    observer_->Wake();
+  }
+  FleetView View() const { return observer_->View(); }
+  // Waits for a view for which the condition holds; fails after some seconds.
+  template <typename Condition>
+  FleetView Await(Condition condition) const {
+    for (int i = 0; i < 1'000; ++i) {
+      FleetView view = View();
+      if (condition(view)) return view;
+      std::this_thread::sleep_for(10ms);
+    }
+    ADD_FAILURE() << "the view is not as expected; error: " << View().error
+                  << "; refusal: " << View().refusal;
+    return View();
+  }
+  FleetView AwaitNodes(std::size_t count) const {
+    return Await([&](const FleetView& view) { return view.nodes.size() == count; });
+  }
+  int rounds() const { return rounds_; }
+
+ private:
+  std::mutex mutex_;
+  NodeRecord record_;
+  std::atomic<int> rounds_ = 0;
+  std::unique_ptr<FleetObserver> observer_;
+};
+
+TEST(NodeRecord, SurvivesItsEncoding) {
+  NodeRecord record = RecordOf("n\"1", "[::1]:3247");
+  record.leads = true;
+  record.leads_since_unix_ms = 1'700'000'000'001;
+  record.sentinel_port = 3'249;
+  const auto decoded = DecodeNode("n\"1", EncodeNode(record));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded.value(), record);
+}
+
+TEST(NodeRecord, IgnoresWhatItDoesNotKnowAndWrongTypes) {
+  const auto decoded =
+      DecodeNode("a", R"({"address":"h:1","color":"red","tls_port":70000,"leads":"yes"})");
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->address, "h:1");
+  EXPECT_EQ(decoded->tls_port, 0);
+  EXPECT_FALSE(decoded->leads);
+}
+
+TEST(NodeRecord, RefusesWhatIsNotAnObject) {
+  for (const std::string_view text : {"", "canary", "[1]", "{", "7"}) {
+    EXPECT_FALSE(DecodeNode("a", text).ok()) << text;
+  }
+  EXPECT_FALSE(DecodeNode("a", "{\"a\":\"" + std::string(5'000, 'x') + "\"}").ok());
+}
+
+TEST(FleetObserver, NodesSeeEachOtherAndTheMembersOfEtcd) {
+  const etcd::EtcdServer server(3);
+  Node a(server, RecordOf("a", "h1:1"));
+  auto b = std::make_unique<Node>(server, RecordOf("b", "h2:1"));
+  FleetView view = a.AwaitNodes(2);
+  EXPECT_EQ(view.nodes[0], a.Record());
+  EXPECT_EQ(view.nodes[1], b->Record());
+  EXPECT_EQ(view.error, "");
+  EXPECT_EQ(view.refusal, "");
+  EXPECT_LE(view.read_at, NowMs());
+
+  view = a.Await([](const FleetView& one) { return one.etcd.size() == 3; });
+  EXPECT_EQ(std::ranges::count_if(view.etcd, &MemberState::is_leader), 1);
+  for (const MemberState& member : view.etcd) {
+    EXPECT_EQ(member.error, "");
+    EXPECT_EQ(member.version.substr(0, 2), "3.");
+    EXPECT_GT(member.size_bytes, 0);
+    EXPECT_LE(member.size_in_use_bytes, member.size_bytes);
+  }
+  EXPECT_GT(LargestDatabase(view), 0);
+  EXPECT_FALSE(view.has_no_space);
+
+  // A node that stops in good order is gone at once.
+  b.reset();
+  a.AwaitNodes(1);
+}
+
+TEST(FleetObserver, AChangeIsSeenWithoutWaitingForTheNextRound) {
+  const etcd::EtcdServer server;
+  Node a(server, RecordOf("a", "h1:1"));
+  Node b(server, RecordOf("b", "h2:1"));
+  a.AwaitNodes(2);
+  NodeRecord leader = b.Record();
+  leader.leads = true;
+  b.Change(leader);
+  a.Await([](const FleetView& view) { return view.nodes[1].leads; });
+  EXPECT_EQ(RankOf(a.View(), "a"), 0);
+  EXPECT_EQ(RankOf(a.View(), "z"), 1);
+}
+
+TEST(FleetObserver, ASecondNodeOfOneNameIsRefusedAndTheFirstIsNot) {
+  const etcd::EtcdServer server;
+  const Node first(server, RecordOf("a", "h1:1"));
+  first.AwaitNodes(1);
+  const Node second(server, RecordOf("a", "h2:1"));
+  const FleetView view = second.Await([](const FleetView& one) { return !one.refusal.empty(); });
+  EXPECT_EQ(view.refusal, "another node named a runs at h1:1; give each node its own cluster_node");
+  EXPECT_EQ(first.View().refusal, "");
+  EXPECT_EQ(first.View().nodes[0].address, "h1:1");
+}
+
+TEST(FleetObserver, ANodeThatWasKilledIsNotInItsOwnWay) {
+  const etcd::EtcdServer server;
+  auto client = std::move(etcd::EtcdClient::Open(server.options()).value());
+  // What a killed process leaves until its lease ends: one at the same address, one elsewhere.
+  const auto leave = [&](const NodeRecord& record) {
+    etcd::Txn txn;
+    txn.then.push_back(etcd::Put{.key = "/fairlock/t/n/" + record.name,
+                                 .value = EncodeNode(record),
+                                 .lease = client->GrantLease(1s, 5s).id});
+    ASSERT_EQ(client->Transact(txn, 5s).outcome, etcd::Outcome::kDone);
+  };
+  NodeRecord before = RecordOf("a", "h1:1");
+  before.run = "before";
+  leave(before);
+  leave(RecordOf("b", "h3:1"));
+  const Node a(server, RecordOf("a", "h1:1"));
+  const Node b(server, RecordOf("b", "h2:1"));
+  a.Await([](const FleetView& view) {
+    return view.nodes.size() == 2 && view.nodes[0].run != "before" &&
+           view.nodes[1].address == "h2:1";
+  });
+  EXPECT_EQ(b.View().refusal, "");
+}
+
+TEST(FleetObserver, AFleetOfAnotherKindIsRefused) {
+  const etcd::EtcdServer server;
+  auto client = std::move(etcd::EtcdClient::Open(server.options()).value());
+  etcd::Txn txn;
+  txn.then.push_back(etcd::Put{.key = "/fairlock/t/fleet", .value = R"({"partitions":8})"});
+  ASSERT_EQ(client->Transact(txn, 5s).outcome, etcd::Outcome::kDone);
+  const Node a(server, RecordOf("a", "h1:1"));
+  const FleetView view = a.Await([](const FleetView& one) { return !one.refusal.empty(); });
+  EXPECT_NE(view.refusal.find(R"(the fleet was created as {"partitions":8})"), std::string::npos)
+      << view.refusal;
+  EXPECT_TRUE(view.nodes.empty());
+}
+
+TEST(FleetObserver, AnOutageOfEtcdIsAnErrorAndPasses) {
+  etcd::EtcdServer server;
+  const Node a(server, RecordOf("a", "h1:1"));
+  a.AwaitNodes(1);
+  server.member(0).Kill();
+  const FleetView view = a.Await([](const FleetView& one) { return !one.error.empty(); });
+  EXPECT_EQ(view.nodes.size(), 1) << "the last list is kept";
+  server.member(0).Start();
+  a.Await([](const FleetView& one) { return one.error.empty() && one.nodes.size() == 1; });
+}
+
+}  // namespace
+}  // namespace fairlock::storage::replicated
