@@ -115,8 +115,8 @@ BENCHMARK_DEFINE_F(Line, CancelAndJoin)(benchmark::State& state) {
 }
 BENCHMARK_REGISTER_F(Line, CancelAndJoin)->Arg(10)->Arg(1000)->Arg(1'000'000);
 
-// A release, the grant to the next waiter, and the former holder joins again at the end of the
-// queue.
+// The holder releases the lock, the next waiter is granted it, and the former holder joins the end
+// of the queue.
 BENCHMARK_DEFINE_F(Line, HandOverAndJoin)(benchmark::State& state) {
   std::size_t holder = 0;
   for (auto _ : state) {

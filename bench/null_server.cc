@@ -72,7 +72,7 @@ class NullEnvironment final : public command::Clock,
                               public command::Settings,
                               public command::CommandLog {
  public:
-  // As the server is given it.
+  // What the server gets as its environment.
   command::Environment Given() {
     return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
   }

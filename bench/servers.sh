@@ -44,7 +44,7 @@ ServerCommand() {
   # These servers have both ports; the plain one is lower by 10,000.
   [[ $1 != storm-* ]] || { plain_port=$2 && tls_port=$(($2 - 10000)); }
   case $1 in
-    fairlock | redis-way)  # both are fairlockd; the second one is sent Redis's commands
+    fairlock | redis-way)  # both are fairlockd; the second one gets Redis's commands
       command=("$bin/fairlockd" --port "$2" --http-port 0 --bind 127.0.0.1 --unix-socket "$3"
         --max-clients 19000 --log-level error
         --durability none)  # the comparison is about locking; a journal would measure the disk

@@ -61,8 +61,7 @@ TlsSection() {
   StormPart "$rounds"
 }
 
-# locking during a storm of handshakes
-# --------------------------------------------------------------
+# locking during a storm of handshakes -------------------------------------------------------------
 
 storm_clients=4
 

@@ -5,7 +5,8 @@
 #   deploy/run-cluster.sh [BUILD_DIR]    default: build/release
 #
 # Everything listens on 127.0.0.1, at free ports, and stores its data in a temporary folder. Ctrl-C
-# ends all processes and removes the folder. Without fsync, as no data here needs to survive.
+# ends all processes and removes the folder. etcd runs without fsync, because no data here needs to
+# survive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

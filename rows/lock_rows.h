@@ -26,7 +26,7 @@ struct Mode {
 // Options of LOCK that consist of a value and that most requests do not have. A request, a claim
 // and a row each contain this struct, so a new option is a member here and a part in rows.cc.
 struct Terms {
-  std::optional<DurationMs> session_grace_ms = {};  // SESSION, with its GRACE (0 without)
+  std::optional<DurationMs> session_grace_ms = {};  // SESSION, with its GRACE (0 if not given)
   DurationMs min_hold_ms = 0;                       // MINHOLD
 
   friend bool operator==(const Terms&, const Terms&) = default;

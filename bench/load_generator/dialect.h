@@ -40,7 +40,7 @@ const Dialect& DialectNamed(std::string_view name);
 
 inline constexpr std::string_view kPing = "*1\r\n$4\r\nPING\r\n";
 
-// "lock:" or "owner:" and digits, `bytes` long in all.
+// "lock:" or "owner:" and digits, `bytes` long in total.
 std::string KeyName(std::uint64_t number, std::size_t bytes);
 std::string OwnerName(std::uint64_t number, std::size_t bytes);
 

@@ -72,7 +72,7 @@ Result<Findings> Investigate(const WhyOptions& options, Context& context) {
   return findings;
 }
 
-// Why a new request is not granted at once; empty if it is.
+// Why a new request would not be granted at once; empty if it would.
 std::string_view ReasonOf(const LockView& lock) {
   if (lock.override_limit == 0) return "drained";
   if (!lock.holders.empty()) return "held";

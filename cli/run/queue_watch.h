@@ -20,7 +20,7 @@ namespace fairlock::cli {
 // On a terminal, it rewrites one line of standard error as the place and the holders change;
 // elsewhere, it writes a line at intervals. It uses its own connection, because a waiting
 // connection executes nothing else; errors of its connection are ignored. For several keys, it
-// reports the key with the furthest place.
+// reports the key on which the place is furthest back.
 class QueueWatch {
  public:
   QueueWatch(const Context& context, const RunOptions& options, const RunReport& report,

@@ -10,7 +10,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// Bounds of one refresh, so that it keeps neither the server nor this machine busy.
+// Bounds on one refresh, so that it keeps neither the server nor this machine busy.
 constexpr int kPagesMaxTop = 50;
 constexpr std::int64_t kPlacesDrawn = 200;
 constexpr std::size_t kRowsMax = 500;

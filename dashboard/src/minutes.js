@@ -47,5 +47,5 @@ export const perSecond = ({ rows, spans }, field) =>
 
 export const perMinute = ({ rows }, field) => rows.map((row) => (row === null ? 0 : row[field]));
 
-// null where nothing was waited for or held.
+// null for minutes in which nothing was waited for or held.
 export const times = ({ rows }, field) => rows.map((row) => (row === null ? null : row[field]));

@@ -44,7 +44,7 @@ export function say(text) {
   setTimeout(() => { if (state.said === text) state.said = ""; }, 6000);
 }
 
-// The age of the displayed data, which durations grow by between two responses.
+// The age of the displayed data, by which durations grow between two responses.
 export function age() { return Math.max(0, state.now - state.loadedAt); }
 
 let loading = 0;

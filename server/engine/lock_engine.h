@@ -1,4 +1,4 @@
-// The lock engine: every call that its users make. It has no I/O, clock, threads or randomness.
+// The lock engine, with all calls that its users make. It has no I/O, clock, threads or randomness.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,23 @@
 
 namespace fairlock::engine {
 
-// A step is one call, with the time and the effects of that call; time must not go back. What is
-// due by that time is in the past for the caller: a command first ends what is due on the key that
-// it names, whether or not Advance has reached it. A waiting request is answered later by a
-// Resolution that names its Attachment.
+// A step is one call, with its time and effects; time must not go back. A caller never sees what is
+// overdue: a command first ends what is due on the key that it names, whether or not Advance has
+// reached it. A waiting request is answered later, by a Resolution that names its Attachment.
 //
-// Loop-confined. Lock, Unlock, Renew, Cancel, Transfer and each grant are O(1), of an MLOCK
-// O(keys); see QUEUE and LOCKS for theirs.
+// Loop-confined. Lock, Unlock, Renew, Cancel, Transfer and each grant are O(1), or O(keys) for an
+// MLOCK; for QUEUE and LOCKS, see Queue and Scan.
 class LockEngine final {
  public:
   explicit LockEngine(const EngineOptions& options);
   LockEngine(const LockEngine&) = delete;
   LockEngine& operator=(const LockEngine&) = delete;
 
-  // A request that must wait is linked to `from` and answered later; kQueued says so.
+  // A request that must wait returns kQueued; it is linked to `from` and answered later.
   LockResult Lock(const LockRequest& request, Attachment& from, Step step) {
     return rules_.lock_requests.Lock(request, from, step);
   }
-  // True: the owner held the lock, which is released. Without a token its place ends too.
+  // True: the owner held the lock, and has released it. Without a token, its place ends too.
   bool Unlock(const UnlockRequest& request, Step step) {
     return rules_.releases.Unlock(request, step);
   }
@@ -51,62 +50,62 @@ class LockEngine final {
   TransferResult Transfer(const TransferRequest& request, Step step) {
     return rules_.transfers.Transfer(request, step);
   }
-  // Ends the holds of `owner`, or all without one; returns how many.
+  // Ends the holds of `owner`, or all holds if none is given; returns how many.
   std::uint64_t Break(const KeyName& key, std::optional<std::string_view> owner, Step step) {
     return rules_.releases.Break(key, owner, step);
   }
   // The reason for the last LOCK or MLOCK that returned kDeadlock.
   const Deadlock& deadlock() const { return rules_.deadlocks.deadlock(); }
-  // All or nothing; afterwards each key has a hold of its own under the common token.
+  // All or nothing; afterwards each key has its own hold, under the common token.
   LockResult Mlock(const MlockRequest& request, Attachment& from, Step step) {
     return rules_.multi_locks.Lock(request, from, step);
   }
-  // True: all leases now end that long from now; false: none has changed.
+  // True: all leases now end that long from now; false: nothing has changed.
   bool Mrenew(const MrenewRequest& request, Step step) {
     return rules_.multi_locks.Renew(request, step);
   }
-  // How many were held and are released. Without token the owner's places go too.
+  // Returns how many holds were released. Without a token, the owner's places end too.
   std::size_t Munlock(const MunlockRequest& request, Step step) {
     return rules_.multi_locks.Unlock(request, step);
   }
-  // The locks as the commands of Redis see and change them.
+  // The locks as the Redis commands see and change them.
   RedisView& redis() { return rules_.redis_view; }
-  // Ends what is due, which is what ends in a tick before `now`: at most about `steps_max` timers,
-  // and as many of the sessions that Detach left. True: more is due, call again.
+  // Ends what is due, that is, what ends in a tick before `now`: at most about `steps_max` timers,
+  // and as many sessions that Detach left. True: more is due, call again.
   bool Advance(std::size_t steps_max, Step step);
-  // When Advance is to be called next, kNever if nothing runs. May be early, never late.
+  // When to call Advance next; kNever if no deadline is set. May be early, never late.
   TimeMs NextDeadline() const { return rules_.expiry.NextDeadline(); }
   // Undoes a grant whose token did not reach its owner, because the connection closed before the
   // whole reply was sent. The place returns as if its connection had closed, or the next waiter is
   // granted. All holds of an MLOCK end, and its place returns if none of them had ended before.
-  // False: the hold is gone, or was renewed meanwhile, and nothing changes. `key_hash` and `token`
-  // are those of the LockResult or Resolution.
+  // False: the hold has ended, or was renewed meanwhile, and nothing changes. `key_hash` and
+  // `token` are those of the LockResult or Resolution.
   bool UndoGrant(std::uint64_t key_hash, Token token, Step step) {
     return rules_.sessions.UndoGrant(key_hash, token, step);
   }
   // The connection closed: its places stay for KEEP or for the reconnect grace, its sessions end or
-  // have their grace, its watchers end. Beyond 1,000 sessions since the last Advance, they are left
-  // to Advance. Undelivered grants are to be undone before.
+  // run through their grace, and its watchers end. Sessions beyond 1,000 since the last Advance are
+  // left to Advance. Undo undelivered grants first.
   void Detach(Attachment& attachment, Step step) { rules_.sessions.Detach(attachment, step); }
   // Ends every wait of the attachment as if it had timed out, unless its turn had come.
   void EndWaits(Attachment& attachment, Step step) { rules_.sessions.EndWaits(attachment, step); }
   // OpenChannel: the channel has its first subscriber, so the owners of its absent places are back.
   // CloseChannel: its last subscriber has left, so its places stay for KEEP or for the reconnect
-  // grace, and sessions bound to it end or have their grace; grants that reached no subscriber are
-  // to be undone afterwards. O(places of the channel).
+  // grace, and sessions bound to it end or run through their grace; undo grants that reached no
+  // subscriber afterwards. O(places of the channel).
   void OpenChannel(std::string_view name, Step step) { rules_.notifications.Open(name, step); }
   void CloseChannel(std::string_view name, Step step) { rules_.notifications.Close(name, step); }
   // False: no hold and no place names the channel, so opening and closing it have no effect.
   bool KnowsChannel(std::string_view name) const { return rules_.notifications.Knows(name); }
-  // Until EndTransaction all calls are one step: queues and watchers are considered at its end,
-  // from the state that it leaves, the longest wait first. Inside WAIT counts as absent, and time
-  // stands still: what was due at the beginning ended before, also on a key that is named later.
+  // All calls until EndTransaction are one step: queues and watchers are considered at its end, in
+  // the state that it leaves, the longest wait first. WAIT is ignored within it, and time stands
+  // still: what was due at the beginning has ended, even on a key that is named only later.
   void BeginTransaction(TimeMs now) { rules_.grants.BeginTransaction(now); }
   void EndTransaction(Step step) { rules_.grants.EndTransaction(step); }
   bool is_in_transaction() const { return state_.is_in_transaction; }
-  // Adds an override of LIMIT, also a stored one after a restart, in place of an earlier one of the
-  // same pattern. Advance considers the queues again, or the next request that names their key.
-  // False: there are too many overrides.
+  // Adds an override of LIMIT, or restores a stored one after a restart, and replaces an earlier
+  // one with the same pattern. A queue is reconsidered by Advance, or by the next request that
+  // names its key. False: there are too many overrides.
   [[nodiscard]] bool SetLimit(LimitOverride row, TimeMs now) {
     return rules_.limits.Set(std::move(row), now);
   }
@@ -116,20 +115,20 @@ class LockEngine final {
   }
   // The overrides in force.
   const LimitOverrides& Limits(TimeMs now) { return rules_.limits.Overrides(now); }
-  // Drains all keys until then: there are no new holders.
+  // Drains all keys until then: no new owner is admitted.
   void DelayGrantsUntil(TimeMs end) { rules_.limits.DelayGrantsUntil(end); }
   // Inspection. Each call first ends what is due on the key, so it may have effects.
   std::uint64_t CountHolders(const KeyName& key, Step step) {
     return rules_.inspections.CountHolders(key, step);
   }
-  // While the holders are the same: a number that changes when the end of a lease changes.
+  // While the holders stay the same, a number that changes when the end of a lease changes.
   std::uint64_t LeaseStamp(const KeyName& key, Step step) {
     return rules_.inspections.LeaseStamp(key, step);
   }
   bool IsHeldBy(const KeyName& key, std::string_view owner, Step step) {
     return rules_.inspections.IsHeldBy(key, owner, step);
   }
-  // 0: the owner holds the lock; n: its position in the queue, exact up to 1,000 and an upper bound
+  // 0: the owner holds the lock; n: its position in the queue, exact up to 1,000, an upper bound
   // beyond that; none: neither.
   std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, Step step) {
     return rules_.inspections.Position(key, owner, step);
@@ -145,10 +144,10 @@ class LockEngine final {
                                Step step) {
     return rules_.inspections.Queue(key, start, count, step);
   }
-  // Considers about `count` locks from `cursor` on (0 begins), visits those that pass the filter,
-  // and returns the next cursor, 0 at the end. A lock that exists during the whole walk is
-  // considered at least once. With wait_ms_min the walk covers only locks that have a queue during
-  // all of it. Ends nothing that is due.
+  // Considers about `count` locks from `cursor` on (0 at the beginning), visits those that pass the
+  // filter, and returns the next cursor, 0 at the end. A lock that exists during the whole walk is
+  // considered at least once; with wait_ms_min, only if it has a queue during the whole walk. Ends
+  // nothing that is due.
   std::uint64_t Scan(std::uint64_t cursor, std::size_t count, const LockFilter& filter, TimeMs now,
                      const std::function<void(const LockSummary&)>& visit) const {
     return rules_.inspections.Scan(cursor, count, filter, now, visit);
@@ -163,9 +162,9 @@ class LockEngine final {
   ClientTable& clients() { return state_.clients; }
   // O(everything).
   void CheckInvariants() const { rules_.invariants.Check(); }
-  // Names the changes of stored state from now on; null: they are not logged.
+  // The log that names changes of stored state from now on; null: they are not logged.
   void set_change_log(ChangeLog* changes) { state_.changes = changes; }
-  // The row of what the change log names, which replaces the row before it; none: it is gone.
+  // The row of what the change log names, which replaces its previous row; none: it has ended.
   std::optional<rows::Hold> FindHoldRow(const ChangeLog::Name& name) {
     return rules_.snapshots.FindHoldRow(name);
   }
@@ -176,21 +175,22 @@ class LockEngine final {
   std::optional<rows::Cooldown> FindCooldownRow(const ChangeLog::Name& name, TimeMs now) {
     return rules_.snapshots.FindCooldownRow(name, now);
   }
-  // Visits the stored form of about `count` locks from `cursor` on, as Scan does.
+  // Visits the stored form of about `count` locks from `cursor` on, in the manner of Scan.
   std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
                          TimeMs now, RowSink& sink) {
     return rules_.snapshots.ScanRows(cursor, count, extent, now, sink);
   }
-  // The same for leases of at least `lease_ms_min` of which another tenth has passed since `then`.
+  // The same for leases of at least `lease_ms_min` of which a further tenth has passed since
+  // `then`.
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
                                TimeMs then, TimeMs now, RowSink& sink) {
     return rules_.snapshots.ScanLongLeases(cursor, count, lease_ms_min, then, now, sink);
   }
-  // Makes space for that many locks at once, which is faster.
+  // Reserves space for that many locks in advance, which is faster.
   void ReserveLocks(std::size_t locks) { state_.table.Reserve(locks); }
-  // Restores stored state before the first request: for each key the holds by rising token and the
-  // places by rising arrival. Emits no events. Sessions and skipped places have at least
-  // `restart_grace_ms` to reconnect.
+  // Restores stored state before the first request: for each key, the holds in ascending order of
+  // tokens and the places in ascending order of arrival. Emits no events. Sessions and skipped
+  // places have at least `restart_grace_ms` to reconnect.
   void Restore(const rows::Hold& hold, DurationMs restart_grace_ms, TimeMs now) {
     rules_.restoration.Restore(hold, restart_grace_ms, now);
   }
@@ -200,11 +200,11 @@ class LockEngine final {
   void Restore(const rows::Cooldown& cooldown, TimeMs now) {
     rules_.restoration.Restore(cooldown, now);
   }
-  // Afterwards slots are reserved for the places whose turn it is; tokens begin at `first_token`.
+  // Reserves slots for the places whose turn has come; tokens begin at `first_token`.
   void EndRestore(Token first_token, Step step) {
     rules_.restoration.EndRestore(first_token, step);
   }
-  // The reply of that grant leaves `delay_ms` after it was decided: its times count from now on.
+  // The reply to that grant is sent `delay_ms` after the decision, so its times count from now on.
   void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms) {
     rules_.renewals.DelayGrant(name, delay_ms);
   }
@@ -214,7 +214,7 @@ class LockEngine final {
   EngineOptions& options() { return state_.options; }
   const EngineOptions& options() const { return state_.options; }
   void set_label_rules(std::vector<LabelRule> rules) { state_.label_rules.Set(std::move(rules)); }
-  // Both for requests from now on.
+  // Both apply to requests from now on.
   void set_keep_rules(std::vector<KeepRule> rules) {
     state_.options.keep_rules.Set(std::move(rules));
   }
@@ -222,18 +222,18 @@ class LockEngine final {
   DurationMs KeepOfValues(std::string_view key) const {
     return rules_.value_places.KeepOfValues(key);
   }
-  // While memory is short nothing is granted or queued that would need it; while space is short
-  // there are no new holds and places.
+  // While memory is short, nothing is granted or queued that would need memory; while disk space is
+  // short, there are no new holds and places.
   void set_short_of_memory(bool is_short) { rules_.bounds.set_short_of_memory(is_short); }
   void set_short_of_space(bool is_short) { rules_.bounds.set_short_of_space(is_short); }
-  // The sink of all events, and of the messages of NOTIFY, from now on; null: they are dropped.
+  // The sinks for all events and for the notices of NOTIFY from now on; null: they are dropped.
   void set_event_sink(EventSink* sink) { rules_.events.set_event_sink(sink); }
   void set_notice_sink(NoticeSink* sink) { rules_.events.set_notice_sink(sink); }
-  // The state is final, for good: no deadline comes, connections and channels that end change
-  // nothing, and nothing is emitted; a request is a broken precondition.
+  // Makes the state final for good: no deadline ends anything, connections and channels that close
+  // change nothing, and nothing is emitted. REQUIRES: no request follows.
   void Freeze() { state_.is_frozen = true; }
   // Hints for requests that follow soon: Prefetch loads the table entry of the key into the cache
-  // and returns its hash, with which PrefetchLock, a moment later, loads the lock itself.
+  // and returns the hash of the key; PrefetchLock, a moment later, loads the lock itself.
   std::uint64_t Prefetch(const KeyName& key) const {
     const std::uint64_t hash = state_.table.HashOf(key);
     state_.table.PrefetchBucket(hash);

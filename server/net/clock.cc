@@ -35,7 +35,7 @@ std::int64_t MachineBoottimeMs() {
 
 constexpr std::int64_t kNotHeld = -1;
 std::atomic<std::int64_t> boottime_held_at = kNotHeld;
-std::atomic<std::int64_t> boottime_held_ms = 0;  // how long it was held in all
+std::atomic<std::int64_t> boottime_held_ms = 0;  // how long it was held in total
 
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace fairlock::net {
 // the wall clock.
 std::int64_t BoottimeMs();
 
-// From now on BoottimeMs stands still, so that no lease runs down; with false it goes on from
+// From now on BoottimeMs stands still, so that no lease runs down; with false, it continues from
 // there. For the thread of the loop; others may read the clock meanwhile.
 void HoldBoottime(bool is_held);
 

@@ -1,4 +1,4 @@
-// How long batches take from their hand-over until they are complete.
+// Measures how long batches take from their hand-over until they are complete.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ class BatchTimes {
     batch_ = batch;
     since_ = now;
   }
-  // The batches up to `completed` are complete.
+  // To be called when the batches up to `completed` are complete.
   void Complete(std::uint64_t completed, engine::TimeMs now) {
     if (batch_ == 0 || completed < batch_) return;
     ++count_;
     sum_ms_ += now - since_;
     batch_ = 0;
   }
-  // A batch was complete as soon as it was handed over.
+  // To be called for a batch that is complete as soon as it is handed over.
   void CountAtOnce() { ++count_; }
 
   std::uint64_t count() const { return count_; }

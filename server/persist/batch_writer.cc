@@ -32,7 +32,7 @@ bool IsSame(const engine::LimitOverride& one, const engine::LimitOverride& other
          one.reason == other.reason;
 }
 
-// Nearly always they stand in order, each once.
+// The names are nearly always in order and without repeats.
 void DropRepeats(std::vector<engine::ChangeLog::Name>& names) {
   const auto rank = [](const engine::ChangeLog::Name& name) {
     return std::pair(name.number, name.key_hash);
@@ -57,7 +57,7 @@ BatchWriter::BatchWriter(engine::LockEngine& engine) : engine_(engine) {
 BatchWriter::~BatchWriter() { engine_.set_change_log(nullptr); }
 
 void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants) {
-  // Ends come first: a place that has returned is written again further on.
+  // Ends come first: a place that has returned is written again below.
   WriteEnds(batch);
   WriteHolds(batch, grants);
   for (const engine::ChangeLog::Name& name : changes_.cooling) {
@@ -67,7 +67,7 @@ void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, Gran
     const std::string_view owner = changes_.Text(name.owner_begin, name.owner_size);
     const auto place = engine_.FindPlaceRow(name, owner);
     if (!place) continue;
-    // A repeated request may have taken KEEP from it.
+    // A repeated request may have dropped its KEEP.
     if (place->keep_ms > 0 || engine_.options().stores_all_places) {
       PutRow(batch, *place);
     } else {
@@ -115,7 +115,7 @@ void BatchWriter::WriteChangedLimits(const Moment& moment, storage::RecordWriter
   auto gone = std::move(stored_limits_);
   stored_limits_.clear();
   const std::vector<engine::LimitOverride>& limits = engine_.Limits(moment.now).all();
-  // Those that are as specific stand newest first.
+  // Among equally specific ones, the newest comes first.
   for (auto at = limits.rbegin(); at != limits.rend(); ++at) {
     const engine::LimitOverride& limit = *at;
     const std::pair<std::uint8_t, std::string> name(limit.db, limit.pattern);

@@ -1,4 +1,4 @@
-// Writes down what has changed in the lock engine.
+// Writes the changes of the lock engine into batches.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@
 
 namespace fairlock::persist {
 
-// A moment, by the clock of leases and by that of the wall.
+// A moment, by the clock of leases and by the wall clock.
 struct Moment {
   engine::TimeMs now = 0;
   std::int64_t unix_ms = 0;
 };
 
-// Grants that one batch holds.
+// The grants in one batch.
 struct GrantsOfBatch {
   std::vector<engine::ChangeLog::Name> names;
   engine::DurationMs lease_ms_min = engine::kForever;
 };
 
-// Loop-confined. The engine's change log until it is destroyed; must be outlived by the engine.
+// Loop-confined. Provides the engine's change log until it is destroyed; the engine must outlive
+// it.
 class BatchWriter {
  public:
   explicit BatchWriter(engine::LockEngine& engine);
@@ -34,11 +35,11 @@ class BatchWriter {
   ~BatchWriter();
 
   bool has_changes() const { return !changes_.empty(); }
-  // Whether a lease was ever written that must be written again while it runs.
+  // Whether it has ever written a lease that must be written again while it runs.
   bool has_long_leases() const { return has_long_leases_; }
   void set_has_long_leases() { has_long_leases_ = true; }
 
-  // Adds the rows of all that has changed since the last call, and the names of what was granted.
+  // Adds the rows of everything that has changed since the last call, and the names of the grants.
   void Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants);
 
   // All limits, for a snapshot.
@@ -51,9 +52,10 @@ class BatchWriter {
 
   engine::LockEngine& engine_;
   engine::ChangeLog changes_;
-  // By database and pattern: what the stored row was made of.
+  // By database and pattern: the override from which the stored row was made.
   std::map<std::pair<std::uint8_t, std::string>, engine::LimitOverride> stored_limits_;
-  std::uint64_t next_limit_age_ = 1;  // the newest of equally specific patterns has the highest
+  // Of equally specific patterns, the newest has the highest age.
+  std::uint64_t next_limit_age_ = 1;
   bool has_long_leases_ = false;
 };
 

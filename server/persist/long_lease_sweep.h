@@ -1,4 +1,4 @@
-// Long leases, whose time left is stored while they run.
+// Stores the time left of long leases while they run.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace fairlock::persist {
 
-// Once a minute visits all locks, some of them a turn, and stores those long leases again of which
-// another tenth has passed. Loop-confined.
+// Visits all locks once a minute, some of them in each turn, and stores again each long lease of
+// which a further tenth has passed. Loop-confined.
 class LongLeaseSweep {
  public:
   LongLeaseSweep(engine::LockEngine& engine, engine::TimeMs now) : engine_(engine), from_(now) {}

@@ -20,8 +20,9 @@ struct OpenedLocks {
 struct OpenLocksOptions {
   std::string path;
   bool initialise = false;
-  std::vector<std::string> own_files = {};                         // that may be in a new folder
-  storage::Durability durability = storage::Durability::kProcess;  // of what will be written
+  std::vector<std::string> own_files = {};  // files that may be in a new folder
+  // Of everything that will be written.
+  storage::Durability durability = storage::Durability::kProcess;
   // Called by RocksDB's threads.
   std::function<void(bool is_error, std::string_view message)> log;
 };

@@ -1,4 +1,4 @@
-// Bounds of what is handed to the journal.
+// Bounds on what is handed to the journal.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace fairlock::persist {
 
-// Handed over and not yet written; with more, the loop decides nothing.
+// Bytes handed over and not yet written; while there are more, the loop decides nothing.
 inline constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{16} << 20;
 // How many locks a turn visits for a snapshot, or for long leases.
 inline constexpr std::size_t kLocksOfASlice = 2'000;

@@ -1,12 +1,12 @@
-// Bounds of stored rows.
+// The bounds on stored rows.
 #pragma once
 
 #include "storage/records/rows.h"
 
 namespace fairlock::persist {
 
-// Whether the engine accepts the values. A row may be well-formed, and yet come from a version with
-// other bounds.
+// Whether the engine accepts the values. A well-formed row may come from a version with other
+// bounds.
 bool IsWithinBounds(const rows::Hold& row);
 bool IsWithinBounds(const rows::Place& row);
 bool IsWithinBounds(const rows::Cooldown& row);

@@ -1,4 +1,4 @@
-// The rows that the engine reports, written into a record.
+// Writes the rows that the engine reports into a record.
 #pragma once
 
 #include "server/engine/api/row_sink.h"

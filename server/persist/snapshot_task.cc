@@ -9,10 +9,11 @@ namespace fairlock::persist {
 
 namespace {
 
-// A snapshot begins when the batches since the last one have this size, or twice that of the
-// snapshot.
+// A snapshot begins when the batches since the last one have this size, or twice the size of the
+// last snapshot if that is more.
 constexpr std::uint64_t kBatchBytesMax = std::uint64_t{64} << 20;
-// With more than this waiting for the journal, slices wait, so that replies need not.
+// While more bytes than this wait for the journal, no slice is added, so that replies are not
+// delayed.
 constexpr std::uint64_t kWaitingBytesOfSlices = kWaitingBytesMax / 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Snapshots, written a slice at a time between the batches.
+// Writes snapshots, one slice at a time between the batches.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ class SnapshotTask {
 
   // Begins a snapshot if it is time for one, and writes the next slice of the one in progress.
   void Advance(engine::TimeMs now, const WriteHead& write_head);
-  // The journal has enough to do without more slices.
+  // Whether the journal is too busy for further slices.
   bool IsHeldUp() const;
 
-  // Writes a whole snapshot of the final state, with the time left of leases and all places.
+  // Writes a whole snapshot of the final state, including the time left of leases and all places.
   // Blocks.
   void WriteFinal(engine::TimeMs now, const WriteHead& write_head);
-  // Writes a snapshot of no locks.
+  // Writes a snapshot without locks.
   void WriteEmpty(const WriteHead& write_head);
 
  private:

@@ -1,4 +1,4 @@
-// Whether the place where the log is kept is nearly full.
+// Checks whether the medium on which the log is kept is nearly full.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,26 @@
 
 namespace fairlock::persist {
 
-// Looks once a second and after every few megabytes. Loop-confined.
+// Checks once a second and after every few megabytes. Loop-confined.
 class SpaceCheck {
  public:
-  // With less than `free_bytes_min` free, no new locks are taken.
+  // While less than `free_bytes_min` is free, no new locks are accepted.
   explicit SpaceCheck(std::uint64_t free_bytes_min) : free_bytes_min_(free_bytes_min) {}
 
   void set_free_bytes_min(std::uint64_t bytes) { free_bytes_min_ = bytes; }
   void CountWritten(std::uint64_t bytes) { written_bytes_ += bytes; }
-  // `waiting_bytes` are handed over and not yet written.
+  // `waiting_bytes`: handed over and not yet written.
   void Look(const storage::LogHome& home, std::uint64_t waiting_bytes, engine::TimeMs now);
 
   bool is_short() const { return is_short_; }
   std::uint64_t free_bytes() const { return free_bytes_; }
-  // While it is short: when to look whether there is space again.
+  // While space is short: when to check again.
   engine::TimeMs NextDeadline() const { return is_short_ ? next_at_ : engine::kNever; }
 
  private:
   std::uint64_t free_bytes_min_;
   std::uint64_t free_bytes_ = 0;
-  std::uint64_t written_bytes_ = 0;  // since the last look
+  std::uint64_t written_bytes_ = 0;  // since the last check
   engine::TimeMs next_at_ = 0;
   bool is_short_ = false;
 };

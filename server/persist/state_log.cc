@@ -43,7 +43,7 @@ storage::JournalOptions JournalOptionsOf(const StateLogOptions& options) {
   journal.durability = StorageDurabilityOf(options.durability);
   journal.monotonic_ns = options.monotonic_ns;
   journal.awaits_begin = options.durability == Durability::kSync;
-  // One transaction of etcd takes longer the larger it is, and all replies wait for it.
+  // A larger transaction of etcd takes longer, and all replies wait for it.
   if (options.confirms_replies) journal.group_bytes_max = std::size_t{64} << 10;
   journal.flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
   return journal;
@@ -93,7 +93,7 @@ void StateLog::JudgeLastRun(const LoadedRows& rows) {
 void StateLog::BeginRun() {
   tokens_.Prepare();
   if (!keeps_locks()) {
-    // The locks that an earlier run stored are no longer held.
+    // The locks stored by an earlier run are no longer held.
     snapshot_.WriteEmpty([this](auto& slice) { WriteMeta(slice, RunFlags()); });
   }
   WriteMeta(batch_, RunFlags());
@@ -138,7 +138,7 @@ bool StateLog::Append(storage::AppendMode mode) {
 
 void StateLog::BeginTurn(engine::TimeMs now) {
   if (now >= home_at_) CheckHome(now);
-  // A write whose file is gone is not revealed to clients, even if it is complete.
+  // If the files are gone, no further write is revealed to clients, even if it is complete.
   if (!home_status_.ok()) return;
   progress_ = journal_.Look();
   times_.Complete(progress_.completed_batch, now);
@@ -167,7 +167,8 @@ std::uint64_t StateLog::Seal(engine::TimeMs now) {
     // All replies of the turn share the confirmation, so it begins at the end of the turn.
     Confirm(now);
   } else {
-    // After this turn's decisions and before it sends: the disk works while replies leave.
+    // After the decisions of this turn and before it sends, so that the disk works while replies
+    // are sent.
     journal_.Begin();
   }
   return newest_batch_;
@@ -221,7 +222,7 @@ void StateLog::ReserveTokens() {
   tokens_.Begin(newest_batch_);
 }
 
-// Until this is written, the next run starts the delay again. It precedes what is granted now.
+// Until this is written, the next run starts the delay again. It precedes the grants that follow.
 void StateLog::LogDelayOver() {
   grants_from_ = 0;
   WriteMeta(batch_, RunFlags());

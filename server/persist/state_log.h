@@ -1,5 +1,5 @@
-// The log of what the lock engine decides: hands each turn's changes to the journal, and says which
-// replies may leave.
+// The log of what the lock engine decides: hands each turn's changes to the journal, and tells
+// which replies may be sent.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace fairlock::persist {
 enum class Durability : std::uint8_t {
   kNone,   // only tokens are stored
   kAsync,  // a reply waits for the write to the operating system
-  kSync    // a reply waits for the sync, so what it says survives a power failure
+  kSync    // a reply waits for the sync, so the state that it reports survives a power failure
 };
 
 // The durability of every batch.
@@ -37,13 +37,15 @@ inline storage::Durability StorageDurabilityOf(Durability durability) {
 struct StateLogOptions {
   Durability durability = Durability::kAsync;
   engine::DurationMs flush_interval_ms = 100;
-  std::uint64_t free_bytes_min = 0;  // with less free space, no new locks are taken
+  std::uint64_t free_bytes_min = 0;  // with less free space, no new locks are accepted
   engine::DurationMs restart_grace_ms = 30'000;
-  engine::DurationMs start_delay_ms = 0;  // of grants, if leases may have been lost
-  // Another process may take over the log: every reply that reveals the state of locks waits for a
-  // write that began after the reply was made, which proves that none had. Needs kSync.
+  // How long grants are delayed if leases may have been lost.
+  engine::DurationMs start_delay_ms = 0;
+  // Another process may take over the log, so every reply that reveals the state of locks waits for
+  // a write that began after the reply was made, which proves that no process had taken over. Needs
+  // kSync.
   bool confirms_replies = false;
-  // Called by the journal's threads when BeginTurn has something to do.
+  // The journal's threads call it when BeginTurn has something to do.
   std::function<void()> wake;
   std::function<std::int64_t()> unix_ms;
   // For timing syncs; may be called by the journal's threads.
@@ -54,7 +56,8 @@ struct StateLogState {
   bool is_ready = false;
   bool is_short_of_space = false;
   bool has_failed = false;
-  // With confirms_replies: nothing has been confirmed for so long that another process may lead.
+  // With confirms_replies: so much time has passed without a confirmation that another process may
+  // lead.
   bool is_unsure = false;
 
   friend bool operator==(const StateLogState&, const StateLogState&) = default;
@@ -62,17 +65,16 @@ struct StateLogState {
 
 // For INFO.
 struct StateLogFigures {
-  std::uint64_t newest_batch = 0;     // handed over
-  std::uint64_t completed_batch = 0;  // replies up to this batch may leave
+  std::uint64_t newest_batch = 0;     // the newest one handed over
+  std::uint64_t completed_batch = 0;  // replies up to this batch may be sent
   std::uint64_t durable_batch = 0;    // this batch and all before it survive a power failure
   std::uint64_t bytes_waiting = 0;    // for the journal
   std::uint64_t snapshots = 0;        // the newest generation
   std::uint64_t rows_loaded = 0;
   std::uint64_t free_bytes = 0;
   std::uint64_t batches_timed = 0;
-  engine::DurationMs batches_ms =
-      0;                             // from the hand-over to completion, all timed batches together
-  engine::TimeMs watched_since = 0;  // when the batch being timed was handed over; 0: none is
+  engine::DurationMs batches_ms = 0;  // from hand-over to completion, summed over all timed batches
+  engine::TimeMs watched_since = 0;   // when the batch being timed was handed over; 0: none is
   storage::SyncTimes syncs;
   bool is_snapshot_under_way = false;
   bool may_have_lost_leases = false;
@@ -82,8 +84,8 @@ struct StateLogFigures {
 // EndTurn at its end. Loop-confined, except for the wake function.
 class StateLog {
  public:
-  // Restores the loaded locks into the engine, which has none yet, and begins to write. Nothing may
-  // be granted before is_ready. `home` must outlive the log.
+  // Restores the loaded locks into the engine, which must be empty, and begins to write. Nothing
+  // may be granted before is_ready. `home` must outlive the log.
   StateLog(engine::LockEngine& engine, storage::LogHome& home, const LoadedRows& rows,
            StateLogOptions options, engine::Step step);
 
@@ -99,18 +101,19 @@ class StateLog {
   // When EndTurn must be called although nothing happens.
   engine::TimeMs NextDeadline() const;
 
-  // The loaded state and the first token ceiling are durable.
+  // Whether the loaded state and the first token ceiling are durable.
   bool is_ready() const { return is_ready_; }
-  // Replies wait for a sync of few bytes, which is usually quick.
+  // Whether replies wait for a sync of few bytes, which is usually quick.
   bool awaits_quick_sync() const;
-  // The journal is behind: nothing more may be decided until the next wake.
+  // Whether the journal is so far behind that nothing more may be decided until the next wake.
   bool is_lagging() const;
-  // Why writing failed, after which no reply may leave that has not left yet; ok: it did not.
+  // Why writing failed; ok: it has not. After a failure, no further reply may be sent.
   storage::Status failure() const { return home_status_.ok() ? journal_.failure() : home_status_; }
   StateLogState state() const;
 
   // The orderly end: stores the time left of leases and all waiting places, and makes everything
-  // durable, unless writing has failed. Blocks. REQUIRES: all replies that may leave have left.
+  // durable, unless writing has failed. Blocks. REQUIRES: all replies that may be sent have been
+  // sent.
   void Stop(engine::TimeMs now);
   // Blocks until the journal has written everything that it has.
   void AwaitJournal();
@@ -126,8 +129,8 @@ class StateLog {
   void JudgeLastRun(const LoadedRows& rows);
   void BeginRun();
   std::uint64_t RunFlags() const;
-  // Hands the open batch to the journal. Returns whether it is complete, so that nothing waits for
-  // it.
+  // Hands the open batch to the journal. Returns whether it is already complete, in which case no
+  // reply waits for it.
   bool Append(storage::AppendMode mode = storage::AppendMode::kGathered);
   void HandOverChanges(engine::TimeMs now);
   void Confirm(engine::TimeMs now);
@@ -142,7 +145,7 @@ class StateLog {
   storage::LogHome& home_;
   const StateLogOptions options_;
   TokenReservation tokens_;
-  std::optional<BatchWriter> writer_;  // if locks are stored
+  std::optional<BatchWriter> writer_;  // none: locks are not stored
   UndeliveredGrants undelivered_;
   storage::RecordWriter batch_;
   storage::JournalProgress progress_;

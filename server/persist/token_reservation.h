@@ -1,4 +1,4 @@
-// The reservation of token blocks in the log.
+// Reserves token blocks in the log.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace fairlock::persist {
 
-// Knows the batch that contains the next ceiling; the ceiling counts when that batch is complete.
-// Loop-confined.
+// Remembers the batch that contains the next ceiling; the ceiling applies once that batch is
+// complete. Loop-confined.
 class TokenReservation {
  public:
   explicit TokenReservation(std::uint64_t first_token) : blocks_(first_token) {}
@@ -21,9 +21,9 @@ class TokenReservation {
     return batch_ == 0 && blocks_.NeedsBlock(next_token);
   }
 
-  // From now on stored_ceiling is that of the next block.
+  // From now on, stored_ceiling is the ceiling of the next block.
   void Prepare() { next_ceiling_ = blocks_.next_ceiling(); }
-  // This batch contains it.
+  // `batch` contains that ceiling.
   void Begin(std::uint64_t batch) { batch_ = batch; }
   // The batches up to `completed` are durable. Returns whether the block is reserved now.
   bool Complete(std::uint64_t completed) {

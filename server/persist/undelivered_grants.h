@@ -9,20 +9,21 @@
 
 namespace fairlock::persist {
 
-// A lease counts from the turn in which its reply may leave, not from the one in which it was
-// decided: what the journal took meanwhile is added. Loop-confined.
+// A lease counts from the turn in which its reply may be sent, not from the one in which it was
+// decided: the time that the journal took is added. Loop-confined.
 class UndeliveredGrants {
  public:
   void Add(std::uint64_t batch, engine::TimeMs now, GrantsOfBatch grants);
 
-  // At the begin of a turn, before anything is due: the batches up to `completed` may be told of
-  // now. Others are moved on only if one of their leases would end.
+  // To be called at the beginning of a turn, before what is due ends. The grants in batches up to
+  // `completed` may be revealed now, so their leases count from now. The leases of later batches
+  // are extended only if one of them would end otherwise.
   void Delay(engine::LockEngine& engine, std::uint64_t completed, engine::TimeMs now);
 
  private:
   struct Batch {
     std::uint64_t number = 0;
-    engine::TimeMs since = 0;  // what their leases count from by now
+    engine::TimeMs since = 0;  // the time from which their leases count at present
     GrantsOfBatch grants;
   };
 

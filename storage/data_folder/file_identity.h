@@ -1,4 +1,4 @@
-// The identity of files, and files that are written completely or not at all.
+// Identifies files, and writes files completely or not at all.
 #pragma once
 
 #include <cstdint>

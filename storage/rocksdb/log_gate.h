@@ -28,7 +28,7 @@ class LogGate {
   void RememberFailedWrite();
 
   void RememberLog(const std::string& path);
-  // the log that is being written; empty if there is none yet
+  // The log that is being written; empty if there is none yet.
   std::string newest_log() const;
 
  private:

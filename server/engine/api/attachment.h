@@ -11,24 +11,24 @@ namespace fairlock::engine {
 
 class Attachment;
 
-// Links what waits on behalf of one connection to that connection.
+// Links whatever waits on behalf of a connection to that connection.
 using AttachmentHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct AttachmentTag>,
                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
 enum class PendingKind : std::uint8_t { kClaim, kMultiLock, kWatcher };
 
-// What hangs on a connection: a place (of an MLOCK its multi_lock) or a watcher whose request
-// waits, or a hold bound to it.
+// What is attached to a connection: a place (for an MLOCK, its multi-lock) or a watcher whose
+// request waits, or a hold that is bound to the connection.
 class Pending : public AttachmentHook {
  public:
   explicit Pending(PendingKind kind) : pending_kind(kind) {}
 
-  Attachment* attachment = nullptr;  // null: on none
+  Attachment* attachment = nullptr;  // null: not attached
   const PendingKind pending_kind;
 };
 
-// The opaque tag to which the engine addresses replies; owned by the connection, embedded in it.
+// The opaque tag to which the engine addresses replies; a member of the connection.
 //
 // A connection that closes must be detached (LockEngine::Detach) before it is destroyed.
 // Loop-confined.
@@ -42,7 +42,7 @@ class Attachment {
   using List = boost::intrusive::list<Pending, boost::intrusive::base_hook<AttachmentHook>,
                                       boost::intrusive::constant_time_size<false>>;
 
-  ClientRef client;  // who it is, in the engine's table of clients
+  ClientRef client;  // its entry in the engine's table of clients
   List pending;      // to be answered
   List sessions;     // holds that end when the connection closes
 };

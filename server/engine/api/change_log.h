@@ -1,4 +1,4 @@
-// What has changed of the state that is to be kept, by name, since it was last written down.
+// Names what has changed in the stored state since it was last written.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace fairlock::engine {
 
-// The engine adds names while it works; who keeps the state looks each of them up when the step or
-// the turn is over, writes what is there now, and clears the log. What began and ended in between
-// is not found any more, and leaves no trace. Loop-confined.
+// The engine adds names while it works. When the step or the turn is over, the code that stores the
+// state looks up each name, writes what it finds, and clears the log. What began and ended in
+// between is no longer found, and leaves no trace. Loop-confined.
 struct ChangeLog {
   enum class Kind : std::uint8_t { kHold, kCooling, kPlace };
 
@@ -27,23 +27,23 @@ struct ChangeLog {
     std::size_t owner_begin = 0;  // in `bytes`
     std::size_t owner_size = 0;
   };
-  // What was written down before and is gone.
+  // Something that was written before and has ended.
   struct End {
     Kind kind = Kind::kHold;
     std::uint8_t db = 0;
-    std::uint64_t number = 0;   // the token; of a place the arrival
+    std::uint64_t number = 0;   // the token; for a place, the arrival
     std::size_t key_begin = 0;  // in `bytes`; a place has none
     std::size_t key_size = 0;
   };
 
-  // Begun or changed; a name may stand here more than once.
+  // What is new or has changed; a name may appear more than once.
   std::vector<Name> holds;
   std::vector<Name> cooling;
   std::vector<PlaceName> places;
   std::vector<End> ends;
   bool have_limits_changed = false;
   std::string bytes;
-  // Holds from this token on were never written down, so that their end need not be.
+  // Holds from this token on were never written, so their ends need not be written either.
   Token first_unwritten = 0;
 
   bool empty() const {
@@ -64,7 +64,7 @@ struct ChangeLog {
     bytes.append(owner);
   }
 
-  // Everything is written down; `next_token` is the next one that may be granted.
+  // To be called when everything is written; `next_token` is the token of the next grant.
   void Clear(Token next_token) {
     holds.clear();
     cooling.clear();

@@ -6,7 +6,7 @@
 
 namespace fairlock::engine {
 
-// A small reference into the table of clients; fits 20 bits. Zero is an unknown client.
+// A small reference into the table of clients; fits 20 bits. Zero means an unknown client.
 using ClientRef = std::uint32_t;
 inline constexpr ClientRef kUnknownClient = 0;
 inline constexpr ClientRef kClientRefMax = (1U << 20) - 1;

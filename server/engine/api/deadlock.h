@@ -9,7 +9,7 @@
 
 namespace fairlock::engine {
 
-// `waiter` waits for `key`, which `blocker` holds or is ahead in the queue for.
+// `waiter` waits for `key`; `blocker` holds it, or is ahead in its queue.
 struct DeadlockLink {
   std::string_view waiter;
   KeyName key;
@@ -17,9 +17,9 @@ struct DeadlockLink {
   bool is_held = false;
 };
 
-// The first links of a chain that begins with the asker; the blocker of each is the waiter of the
-// next, and the last of all is the asker or one that was named before. All views are valid until
-// the next call of the engine, and as long as the request.
+// The first links of a chain that begins with the asker. The blocker of each link is the waiter of
+// the next; the blocker of the last one is the asker or an owner named earlier. The views are valid
+// until the next call of the engine, but not longer than the request.
 struct Deadlock {
   static constexpr std::size_t kLinksMax = 8;
 

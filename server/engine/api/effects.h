@@ -1,4 +1,4 @@
-// What a step of the engine does to others than its caller: answers to requests that waited.
+// What a step of the engine means for others than its caller: replies to waiting requests.
 #pragma once
 
 #include <string_view>
@@ -16,23 +16,23 @@ enum class ResolutionKind : std::uint8_t {
   kCancelled,     // a waiting LOCK: CANCEL or UNLOCK ended its place
   kReplaced,      // a waiting LOCK: a request with REPLACE, by the owner `by`, took its place
   kSuperseded,    // a waiting LOCK: a later LOCK of the same owner took over its place
-  kDeadlock,      // only in a Notice: when its channel was open again the wait would never end
-  kWatchEnded,    // WAIT key: no hold of that time remains
+  kDeadlock,      // only in a Notice: when its channel reopened, the wait would never have ended
+  kWatchEnded,    // WAIT key: none of the holds present when it began remains
   kWatchTimedOut  // WAIT key: time-out
 };
 
-// The answer to one request that was told kQueued or kWaiting. Each such request gets exactly one,
-// unless its attachment is detached before.
+// The reply to one request that got kQueued or kWaiting. Each such request gets exactly one, unless
+// its attachment is detached first.
 struct Resolution {
   Attachment* to = nullptr;
   ResolutionKind kind = ResolutionKind::kGranted;
   Token token = 0;
-  std::uint64_t key_hash = 0;  // for kGranted: what UndoGrant asks for
+  std::uint64_t key_hash = 0;  // for kGranted: the argument of UndoGrant
   std::string_view by =
       {};  // for kReplaced: valid as long as the request, or the step, that caused it
 };
 
-// Appended to by the engine in the order in which things happen; emptied by the caller.
+// The engine appends to it in the order in which things happen; the caller empties it.
 struct Effects {
   std::vector<Resolution> resolutions;
 };

@@ -1,4 +1,4 @@
-// What an operator chooses about the lock engine.
+// The options of the lock engine that an operator chooses.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@ namespace fairlock::engine {
 struct EngineOptions {
   DurationMs default_lease_ms = 30'000;
   DurationMs reconnect_grace_ms = 2'000;  // how long a place without KEEP outlives its connection
-  DurationMs keep_ms_max = 60'000;        // the longest KEEP, checked by who reads the request
-  Token first_token = 1;                  // the first grant gets this one
-  std::uint64_t hash_seed = 0;  // secret of the process, so that nobody can choose colliding keys
+  DurationMs keep_ms_max = 60'000;  // the longest KEEP; checked by the code that parses the request
+  Token first_token = 1;            // of the first grant
+  std::uint64_t hash_seed = 0;  // a secret of the process, so that nobody can choose colliding keys
   std::uint64_t locks_max = ~0ULL;
   std::uint64_t places_max = ~0ULL;
-  std::uint64_t places_per_key_max = ~0ULL;     // and watchers, as places_max
-  std::uint64_t claims_per_client_max = ~0ULL;  // holds and places that one client asked for last
+  std::uint64_t places_per_key_max = ~0ULL;  // like places_max, this also counts watchers
+  // Holds and places that the client was the last to request.
+  std::uint64_t claims_per_client_max = ~0ULL;
   std::size_t limit_overrides_max = 100;
-  // What DEL and its kin do to holds taken the Redis way, they do to those of LOCK too.
+  // DEL and similar commands also end holds granted by LOCK, not only those taken the Redis way.
   bool ends_native_leases = false;
-  // Also a place without KEEP is stored, so that its owner continues in it after a restart.
+  // A place without KEEP is stored too, so that its owner can continue in it after a restart.
   bool stores_all_places = false;
-  KeepRules keep_rules = {};  // a place of SET NX outlives it for so long, at most for keep_ms_max
-  std::size_t deadlock_search = 10'000;  // how many places and holds are looked at for a wait
+  KeepRules keep_rules = {};  // how long a place outlives its SET NX, at most keep_ms_max
+  std::size_t deadlock_search = 10'000;  // how many places and holds are examined for one wait
 };
 
 }  // namespace fairlock::engine

@@ -1,4 +1,4 @@
-// What happened to a lock, told at the moment at which it happens.
+// What happens to a lock, reported at the moment when it happens.
 #pragma once
 
 #include <cstdint>
@@ -10,46 +10,49 @@
 namespace fairlock::engine {
 
 enum class EventKind : std::uint8_t {
-  kGranted,       // a new hold; `waited_ms` if it had a place before
-  kReacquired,    // the owner asked again for what it holds
-  kDenied,        // for `reason`; `other` is the oldest holder then, if any
+  kGranted,       // a new hold; with `waited_ms` if it had a place before
+  kReacquired,    // the owner requested again what it already holds
+  kDenied,        // for `reason`; `other` is the oldest holder at that moment, if any
   kQueued,        // a new place in the queue, for `reason`; `other` as for kDenied
   kReleased,      // by its owner
   kExpired,       // its lease ended
-  kDisconnected,  // its session's connection closed, without grace
+  kDisconnected,  // its session's connection closed, and it had no grace
   kRenewed,       // by RENEW
   kBroken,        // by force
   kTransferred,   // from the owner `other`, under the new `token`
   kUndone,        // the token never reached the owner
   kCancelled,     // a place: CANCEL, UNLOCK or BREAK ended it
   kReplaced,      // a place: the request of `other`, with REPLACE, took the end of the queue
-  kTimedOut,      // a place: its WAIT is over, and it does not stay by KEEP
-  kLapsed,        // a place without request: its KEEP, or the time to come back, is over
-  kVacated,       // the reservation, cooldown or next MLOCK that kept the key has ended
-  kRefused        // a command that may not end or change the hold of `other` left it as it is
+  kTimedOut,      // a place: its WAIT is over, and no KEEP preserves it
+  kLapsed,  // a place without a request: its KEEP, or the time for its owner to return, is over
+  // The reservation, the cooldown, or the MLOCK at the head of the queue, for which the key
+  // existed, has ended.
+  kVacated,
+  kRefused  // a command that may not end or change the hold of `other` left it as it is
 };
 
-// All views are valid for the call only.
+// The views are valid only during the call.
 struct Event {
   EventKind kind = EventKind::kGranted;
   DenialReason reason = DenialReason::kNone;
-  bool has_waited = false;            // kGranted: it had a place before
-  ClientRef client = kUnknownClient;  // through which the hold or place was asked for
+  bool has_waited = false;            // kGranted: the owner had a place before
+  ClientRef client = kUnknownClient;  // through which the hold or place was requested
   KeyName key = {};
   std::uint64_t key_hash = 0;
-  std::string_view owner = {};  // empty for kVacated, and for kRefused if nobody is named
+  // Empty for kVacated, and for kRefused if the command named no owner.
+  std::string_view owner = {};
   std::string_view other = {};
   std::string_view label = {};
   Token token = 0;
   Token other_token = 0;  // kDenied, kQueued, kRefused: of the hold of `other`
   TimeMs at = 0;
-  DurationMs waited_ms = 0;  // of a grant or a place
-  DurationMs held_ms = 0;    // of an end
+  DurationMs waited_ms = 0;  // for a grant or a place
+  DurationMs held_ms = 0;    // for the end of a hold
   bool is_by_time = false;   // kVacated: time ended it, not a request
 };
 
-// Told by the engine in the order in which things happen, in the middle of its work: must not call
-// the engine.
+// The engine calls it in the order in which things happen, in the middle of its work: it must not
+// call the engine.
 class EventSink {
  public:
   virtual void Take(const Event& event) = 0;

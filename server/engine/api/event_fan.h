@@ -1,4 +1,4 @@
-// Passes what the engine tells on to several listeners.
+// Passes the engine's events on to several listeners.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace fairlock::engine {
 
-// They hear each event in the order in which they were added, and must outlive the fan or be
-// removed. Nobody is added or removed while an event is told. Loop-confined.
+// They receive each event in the order in which they were added, and must outlive the fan or be
+// removed. None may be added or removed while an event is delivered. Loop-confined.
 class EventFan final : public EventSink {
  public:
   void Add(EventSink& sink) {
@@ -18,7 +18,8 @@ class EventFan final : public EventSink {
     sinks_.push_back(&sink);
   }
   void Remove(EventSink& sink) { std::erase(sinks_, &sink); }
-  // Whom to tell: nobody, the only one without a detour, or this.
+  // The sink to give to the engine: null if there is no listener, the listener itself if there is
+  // only one, else this.
   EventSink* entrance() {
     if (sinks_.empty()) return nullptr;
     return sinks_.size() == 1 ? sinks_.front() : this;

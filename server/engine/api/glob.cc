@@ -32,14 +32,14 @@ Glob::Glob(std::string_view glob) {
   FindHead();
 }
 
-// Takes the set that begins after '[' off the front of `rest`, with its ']'.
+// Parses the set at the front of `rest`, which begins after its '[', and removes it with its ']'.
 Glob::Set Glob::ParseSet(std::string_view& rest) {
   Set set;
   const bool is_negated = !rest.empty() && rest.front() == '^';
   if (is_negated) rest.remove_prefix(1);
   while (!rest.empty() && rest.front() != ']') {
     if (rest.front() == '\\' && rest.size() > 1) rest.remove_prefix(1);
-    // Ranges run over signed bytes, as they do in Redis on the machines that both run on.
+    // Ranges compare signed bytes, as in Redis on the machines that both support.
     int low = static_cast<signed char>(rest.front());
     rest.remove_prefix(1);
     int high = low;
@@ -129,7 +129,7 @@ bool Glob::Matches(std::string_view text, std::uint64_t& compared) const {
   text.remove_prefix(first.size());
   if (!MatchesAt(last, text.data() + text.size() - last.size(), compared)) return false;
   text.remove_suffix(last.size());
-  // What the pieces between the stars leave free.
+  // How many bytes the pieces between the stars may leave unmatched.
   std::size_t free_bytes = text.size() - (bytes_.size() - first.size() - last.size());
   for (std::size_t i = 1; i + 1 < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
@@ -144,10 +144,10 @@ bool Glob::Matches(std::string_view text, std::uint64_t& compared) const {
 std::uint64_t Glob::CostMax(std::size_t text_bytes) const {
   if (text_bytes < bytes_.size()) return 0;
   if (pieces_.size() == 1) return bytes_.size();
-  // Each piece is tried at the place where it matches, and at the bytes that a star takes.
+  // Each piece is tried where it matches, and at each byte that a star consumes.
   std::size_t piece_max = 0;
   for (std::size_t i = 1; i + 1 < pieces_.size(); ++i) {
-    // What a literal piece compares for such a byte does not depend on its length.
+    // How much a literal piece compares for such a byte does not depend on its length.
     piece_max = std::max(piece_max, pieces_[i].is_literal ? 1 : pieces_[i].size());
   }
   return bytes_.size() + piece_max * (text_bytes - bytes_.size());

@@ -1,4 +1,4 @@
-// Globs of keys and of other names.
+// Globs for keys and other names.
 #pragma once
 
 #include <bitset>
@@ -10,21 +10,21 @@
 
 namespace fairlock::engine {
 
-// Every glob that a client or the configuration gives has at most this many bytes.
+// A glob from a client or from the configuration has at most this many bytes.
 inline constexpr std::size_t kGlobBytesMax = 1024;
 
-// A glob as in Redis, parsed once: `*`, `?`, `[a-z]`, `[^a]`, `\` before a literal.
+// A glob with the syntax of Redis, parsed once: `*`, `?`, `[a-z]`, `[^a]`, `\` before a literal.
 //
-// The stars cut it into pieces, each of which matches texts of one length only. The first piece has
-// one place in a text and the last piece too; each piece between them takes the leftmost place
-// after the piece before it, which is never wrong. So a match compares at most
-// (elements + 1) * (bytes of the text + 1) bytes, and a glob with at most one star no more than it
-// has elements.
+// The stars cut it into pieces, each of which matches texts of one length only. The first and the
+// last piece can each match at one position only; each piece between them takes the leftmost match
+// after the piece before it, which is never wrong. So a match compares at most (elements + 1) *
+// (bytes of the text + 1) bytes, and if the glob has at most one star, no more than it has
+// elements.
 //
 // Immutable. Parsing is linear in the bytes of the glob.
 class Glob {
  public:
-  // Matches the empty text only.
+  // Matches only the empty text.
   Glob() : Glob(std::string_view()) {}
   explicit Glob(std::string_view glob);
 
@@ -35,13 +35,13 @@ class Glob {
   // The same; adds how many bytes it compared.
   bool Matches(std::string_view text, std::uint64_t& compared) const;
 
-  // Matches one text only.
+  // Whether it matches only one text.
   bool is_exact() const { return is_exact_; }
-  // How many of its elements stand for themselves.
+  // How many of its elements are literal bytes.
   std::size_t literal_bytes() const { return literal_bytes_; }
-  // All texts that match begin with this.
+  // Every text that matches begins with this.
   std::string_view head() const { return std::string_view(bytes_).substr(0, head_bytes_); }
-  // At most this many bytes are compared with a text of `text_bytes` bytes.
+  // The maximum number of bytes compared when matching a text of `text_bytes` bytes.
   std::uint64_t CostMax(std::size_t text_bytes) const;
 
  private:
@@ -52,7 +52,7 @@ class Glob {
   struct Piece {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
-    std::uint32_t sets_before = 0;  // of all elements before this piece
+    std::uint32_t sets_before = 0;  // how many sets the elements before this piece have
     bool is_literal = true;
 
     std::size_t size() const { return end - begin; }
@@ -69,16 +69,16 @@ class Glob {
   // Where the leftmost match begins, or npos.
   std::size_t Find(const Piece& piece, std::string_view text, std::uint64_t& compared) const;
 
-  std::string bytes_;          // one an element; of kLiteral the byte that it matches
-  std::string kinds_;          // one an element
-  std::vector<Set> sets_;      // of the elements of kSet, in their order
-  std::vector<Piece> pieces_;  // one more than there are stars, two stars in a row counted once
+  std::string bytes_;          // one per element; for kLiteral, the byte that it matches
+  std::string kinds_;          // one per element
+  std::vector<Set> sets_;      // of the kSet elements, in order
+  std::vector<Piece> pieces_;  // one more than there are stars; consecutive stars count as one
   std::size_t head_bytes_ = 0;
   std::size_t literal_bytes_ = 0;
   bool is_exact_ = true;
 };
 
-// Parses the glob for one text: for globs that are not matched again and again.
+// Parses the glob for this one text: for globs that are matched only once.
 bool MatchesGlob(std::string_view glob, std::string_view text);
 
 }  // namespace fairlock::engine

@@ -1,4 +1,4 @@
-// What the engine tells about its state. Views are valid until the next call that may change the
+// What the engine reports about its state. Views are valid until the next call that may change the
 // engine.
 #pragma once
 
@@ -27,7 +27,7 @@ struct HolderInfo {
   Mode mode;
   bool has_session = false;
   bool is_session_open = false;  // the connection that the session is bound to
-  std::size_t key_count = 1;     // of the MLOCK that it came from
+  std::size_t key_count = 1;     // of the MLOCK that the hold came from
   const ClientIdentity* client = nullptr;
 };
 
@@ -39,8 +39,9 @@ struct PlaceInfo {
   std::uint64_t position = 0;  // 1 = next
   TimeMs since = 0;
   DurationMs waited_ms = 0;
-  std::optional<DurationMs> wait_left_ms;  // none: its request waits for ever, or it has none
-  std::optional<DurationMs> keep_left_ms;  // of a place without request: how long it stays
+  // None: its request waits without a time limit, or it has no request.
+  std::optional<DurationMs> wait_left_ms;
+  std::optional<DurationMs> keep_left_ms;  // for a place without a request: how long it is kept
   bool is_waiting = false;
   bool is_reserved = false;   // a slot is reserved for it
   bool is_redis_way = false;  // by SET NX or SETNX, and not by LOCK or MLOCK
@@ -49,8 +50,8 @@ struct PlaceInfo {
   const ClientIdentity* client = nullptr;
 };
 
-// Counted since the key was first seen in the bounded table of recent keys; forgotten when it drops
-// out.
+// Counted since the key entered the bounded table of recent keys; forgotten when the key drops out
+// of it.
 struct KeyCounters {
   std::uint64_t acquired = 0;
   std::uint64_t granted_after_wait = 0;
@@ -61,14 +62,15 @@ struct KeyCounters {
 };
 
 struct LockInfo {
-  std::uint32_t limit = 1;  // the smallest LIMIT among the slots taken; 1 without
+  std::uint32_t limit = 1;  // the smallest LIMIT among the slots taken; 1 if there is none
   bool is_shared = false;   // held SHARED
   std::vector<HolderInfo> holders;
   std::uint64_t holder_count = 0;
-  std::uint64_t waiter_count = 0;  // those skipped not counted
+  std::uint64_t waiter_count = 0;  // does not include those skipped
   std::uint64_t reserved_count = 0;
-  DurationMs cooling_ms = 0;                    // until the last cooldown ends
-  std::optional<std::uint32_t> limit_override;  // in force in place of the LIMITs given; 0 drains
+  DurationMs cooling_ms = 0;  // until the last cooldown ends
+  // The limit in force in place of the LIMITs given; 0: a drain.
+  std::optional<std::uint32_t> limit_override;
   KeyCounters counters;
 };
 
@@ -83,20 +85,21 @@ struct LockSummary {
   std::string_view first_owner;
 };
 
-// Which locks a walk visits; what is not given does not matter. Views and what is pointed to are to
-// live for the call.
+// Which locks a walk visits; members that are not set do not restrict it. The views and the objects
+// pointed to must stay valid during the call.
 struct LockFilter {
   std::optional<std::uint8_t> db = {};
   const Glob* glob = nullptr;                  // of the key
   std::optional<std::string_view> label = {};  // as in the summary
-  std::optional<std::string_view> owner = {};  // that holds it, or has a place in its queue
-  std::optional<DurationMs> wait_ms_min = {};  // it has a queue, in which is waited so long
-  std::optional<DurationMs> hold_ms_min = {};  // the oldest hold lasts so long
+  std::optional<std::string_view> owner = {};  // who holds it or has a place in its queue
+  // Somebody in its queue has waited at least this long.
+  std::optional<DurationMs> wait_ms_min = {};
+  std::optional<DurationMs> hold_ms_min = {};  // its oldest hold has lasted at least this long
   bool is_endless = false;                     // one of its holds has no end
-  MatchBudget* budget = nullptr;               // charged; once it is spent the walk pauses
+  MatchBudget* budget = nullptr;  // charged for the work; the walk pauses when it is spent
 };
 
-// What a request waits for; of MLOCK its first key.
+// What a request waits for; for MLOCK, its first key.
 struct AwaitedLock {
   KeyName key;
   std::optional<TimeMs> since;  // of a place in the queue
@@ -104,7 +107,8 @@ struct AwaitedLock {
 
 // What EXPLAIN adds to the outcome of a LOCK.
 struct Explanation {
-  std::optional<DurationMs> ttl_ms;  // of the asker's hold, else of the hold that ends first
+  // Of the asker's hold if it has one, else of the hold that ends first.
+  std::optional<DurationMs> ttl_ms;
   std::optional<std::uint64_t> position;
   std::uint64_t waiter_count = 0;
   std::optional<DurationMs> eta_ms;

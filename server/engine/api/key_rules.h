@@ -1,4 +1,4 @@
-// Rules that say something of keys, by glob.
+// Rules for keys that match a glob.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace fairlock::engine {
 
-// A rule has a `pattern`, a glob of keys of any database; the first one that matches counts.
+// A rule has a `pattern`, a glob for keys of any database; the first rule that matches applies.
 // Loop-confined. Find is O(rules), each of which costs a match of its pattern.
 template <typename Rule>
 class KeyRules {
@@ -20,7 +20,7 @@ class KeyRules {
     globs_.clear();
     for (const Rule& rule : rules_) globs_.emplace_back(rule.pattern);
   }
-  // Null: no rule matches. Valid until the rules are set.
+  // Null: no rule matches. Valid until the rules are set again.
   const Rule* Find(std::string_view key) const {
     for (std::size_t i = 0; i < rules_.size(); ++i) {
       if (globs_[i].Matches(key)) return &rules_[i];
@@ -30,7 +30,7 @@ class KeyRules {
 
  private:
   std::vector<Rule> rules_;
-  std::vector<Glob> globs_;  // of the rules, in their order
+  std::vector<Glob> globs_;  // of the rules, in the same order
 };
 
 }  // namespace fairlock::engine

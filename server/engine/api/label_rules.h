@@ -23,7 +23,7 @@ class LabelRules {
  public:
   bool empty() const { return rules_.empty(); }
   void Set(std::vector<LabelRule> rules) { rules_.Set(std::move(rules)); }
-  // Empty if no rule matches. Valid until the rules are set.
+  // Empty if no rule matches. Valid until the rules are set again.
   std::string_view LabelOf(std::string_view key) const {
     const LabelRule* rule = rules_.Find(key);
     return rule == nullptr ? std::string_view() : std::string_view(rule->label);

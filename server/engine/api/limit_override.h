@@ -13,7 +13,7 @@ struct LimitOverride {
   std::string pattern;      // glob of keys of that database
   std::uint32_t limit = 0;  // 0 drains the keys: no new holder, with or without LIMIT
   std::string reason;
-  std::string user;     // that set it
+  std::string user;     // who set it
   std::string address;  // of that user
   TimeMs since = 0;
   TimeMs end = kNever;

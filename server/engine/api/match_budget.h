@@ -1,4 +1,4 @@
-// How much work a walk over locks or names may do in one go.
+// Bounds the work that a walk over locks or names may do at once.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace fairlock::engine {
 // Work is counted in compared bytes, each of which takes about a nanosecond.
 class MatchBudget {
  public:
-  // To look at one lock or name costs as much as to compare this many bytes, whatever the glob.
+  // Examining one lock or name costs as much as comparing this many bytes, whatever the glob.
   static constexpr std::uint64_t kLookCost = 48;
 
   explicit MatchBudget(std::uint64_t work_max) : work_max_(work_max) {}
@@ -17,7 +17,7 @@ class MatchBudget {
   void ChargeLook() { spent_ += kLookCost; }
   bool is_spent() const { return spent_ >= work_max_; }
   std::uint64_t spent() const { return spent_; }
-  // What Glob::Matches adds to.
+  // The counter to which Glob::Matches adds.
   std::uint64_t& compared() { return spent_; }
 
  private:

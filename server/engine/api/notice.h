@@ -1,4 +1,4 @@
-// What is told on the channel of a LOCK with NOTIFY.
+// What is published on the channel of a LOCK with NOTIFY.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@
 
 namespace fairlock::engine {
 
-// Either how a request that waited has ended, or that a hold has ended otherwise than by its owner.
-// All views are valid for the call only.
+// Either how a waiting request has ended, or that a hold was ended by something other than its
+// owner. The views are valid only during the call.
 struct Notice {
   std::string_view channel;
-  ResolutionKind outcome = ResolutionKind::kGranted;  // not if a hold is lost
+  ResolutionKind outcome = ResolutionKind::kGranted;  // not used if a hold is lost
   std::optional<EventKind> loss = {};                 // how the hold ended
-  KeyName key = {};                                   // of an outcome of MLOCK its first
-  std::span<const std::string_view> keys = {};        // of an outcome of MLOCK all
+  KeyName key = {};                                   // for an outcome of MLOCK, its first key
+  std::span<const std::string_view> keys = {};        // for an outcome of MLOCK, all its keys
   std::uint64_t key_hash = 0;
   std::string_view owner = {};
   std::string_view by = {};  // kReplaced: the owner that took the place
-  Token token = 0;           // of a grant or a hold
-  DurationMs waited_ms = 0;  // of an outcome
-  DurationMs held_ms = 0;    // of a loss
+  Token token = 0;           // for a grant or the loss of a hold
+  DurationMs waited_ms = 0;  // for an outcome
+  DurationMs held_ms = 0;    // for a loss
 };
 
-// Told in the order in which things happen, in the middle of the engine's work: must not call the
-// engine. A grant is unconfirmed until the message with its token was handed over (UndoGrant).
+// The engine calls it in the order in which things happen, in the middle of its work: it must not
+// call the engine. A grant is unconfirmed until the message with its token has been delivered
+// (UndoGrant).
 class NoticeSink {
  public:
   virtual void Take(const Notice& notice) = 0;

@@ -1,6 +1,6 @@
-// What the commands of Redis ask of the locks, and what they learn at once.
+// The requests that the Redis commands make to the lock engine, and their immediate results.
 //
-// All views in a request need to live only for the call.
+// The views in a request need to be valid only during the call.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace fairlock::engine {
 
 enum class WrittenEnd : std::uint8_t {
   kEndless,  // without EX, PX, EXAT or PXAT
-  kKept,     // KEEPTTL: as it was; of a new hold never
-  kAfter     // `lease_ms` from now; not above 0: it is over at once
+  kKept,     // KEEPTTL: unchanged; a new hold never ends
+  kAfter     // `lease_ms` from now; if that is 0 or negative, at once
 };
 
-// SET and its kin: the value becomes, or is, the owner.
+// SET and similar commands: the value becomes, or is, the owner.
 struct WriteRequest {
   KeyName key;
   std::string_view value;
@@ -25,17 +25,17 @@ struct WriteRequest {
   DurationMs lease_ms = 0;
   bool only_new = false;   // NX
   bool only_held = false;  // XX
-  bool is_rename = false;  // INCR and its kin: the kind of the hold stays
+  bool is_rename = false;  // INCR and similar commands: the hold stays of the same kind
 };
 
 enum class WriteStatus : std::uint8_t {
   kGranted,       // a new hold, which is undone if its reply is not delivered
   kRenewed,       // the value was the only holder
   kTakenOver,     // the holds of others ended, and the value has a new one
-  kDenied,        // with NX nil, else an error: nothing changed, for `reason`
+  kDenied,        // with NX nil, else an error: nothing changed; see `reason`
   kNotHeld,       // XX: nobody holds it
-  kNative,        // an error: the hold is LOCK's
-  kTooManyLocks,  // errors, as those of LockStatus
+  kNative,        // an error: the hold is native
+  kTooManyLocks,  // errors, as in LockStatus
   kTooManyOfClient,
   kOutOfMemory
 };
@@ -50,27 +50,27 @@ struct WriteResult {
   std::uint64_t key_hash = 0;
 };
 
-// EXPIRE and its kin, and PERSIST.
+// EXPIRE and similar commands, and PERSIST.
 struct ExpiryRequest {
   KeyName key;
   std::optional<DurationMs> lease_ms =
-      {};                     // from now; not above 0: it is over at once. None: no end
+      {};  // from now; if it is 0 or negative, the hold ends at once. None: no end
   bool only_endless = false;  // NX
   bool only_ending = false;   // XX
-  bool only_later = false;    // GT: no end is later than any
+  bool only_later = false;    // GT: a hold without an end counts as the latest
   bool only_earlier = false;  // LT
 };
 
-// A key as the commands of Redis see it.
+// A key as the Redis commands see it.
 struct KeyLook {
   bool exists = false;
   bool is_held = false;
   bool is_semaphore = false;           // held SHARED or with a LIMIT above 1
-  bool is_redis_way = false;           // held, and not by LOCK
+  bool is_redis_way = false;           // held, but not by LOCK
   std::string_view owner = {};         // of the oldest hold
   std::optional<DurationMs> ttl_ms{};  // none: no end
 
-  // What GET tells of a key that exists.
+  // What GET returns for a key that exists.
   std::string_view value() const { return is_redis_way ? owner : std::string_view(); }
 };
 

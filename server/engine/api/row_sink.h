@@ -1,4 +1,4 @@
-// What the lock engine is asked for when its state is stored.
+// How the lock engine returns the rows of its state that are to be stored.
 #pragma once
 
 #include "rows/lock_rows.h"
@@ -18,7 +18,7 @@ class RowSink {
 
 // How much of the state a scan reports.
 struct RowDetail {
-  bool with_time_left = false;   // of leases; without it they start anew after a restart
+  bool with_time_left = false;   // of leases; without it, leases start anew after a restart
   bool with_all_places = false;  // also those that do not outlive their connection
 };
 

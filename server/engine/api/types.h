@@ -1,5 +1,4 @@
-// The values that the lock engine speaks in: times, tokens, names, and what is remembered of a
-// request.
+// The value types of the lock engine: tokens, names, limits, and reasons for a denial.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace fairlock::engine {
 
-// The longest lease that may be asked for: 365 days.
+// The longest lease that a client may request: 365 days.
 inline constexpr DurationMs kLeaseMsMax = 365LL * 24 * 3600 * 1000;
 
 // The fencing number of a hold: 1 to 2^53 - 1, strictly increasing over the whole server.
@@ -44,12 +43,12 @@ enum class DenialReason : std::uint8_t {
   kNone,
   kHeld,      // no slot is free
   kLine,      // a slot is free, but other places are ahead in the queue
-  kReserved,  // the slot is reserved for the head of the queue, which is away
+  kReserved,  // the slot is reserved for the head of the queue, which is absent
   kCooling,   // MINHOLD of an earlier hold is not over
   kShared,    // SHARED holders and an exclusive request, or the reverse
   kFull,      // MAXWAITERS
-  kDrained,   // an operator's override of LIMIT lets nobody new in
-  kStarting,  // after the start: leases that are not known may still run
+  kDrained,   // an operator's override of LIMIT admits no new owner
+  kStarting,  // shortly after a start: leases that the server does not know of may still run
   kDeadlock,  // its wait would never end
 };
 

@@ -1,4 +1,4 @@
-// Memory of small blocks that come and go all the time.
+// A pool for small blocks of memory that are allocated and freed all the time.
 #pragma once
 
 #include <array>
@@ -8,9 +8,9 @@
 
 namespace fairlock::engine {
 
-// Keeps a few freed blocks of each size, so that taking and releasing free locks does not ask the
-// allocator each time. Blocks of up to 256 bytes; larger ones go straight to the allocator. Holds
-// at most 64 free blocks a size, 140 KB in all. Loop-confined.
+// Keeps a few freed blocks of each size, so that taking and releasing uncontended locks does not
+// call the allocator each time. Blocks of up to 256 bytes; larger ones go straight to the
+// allocator. Holds at most 64 free blocks of each size, 140 KB in total. Loop-confined.
 class BlockPool {
  public:
   BlockPool() = default;
@@ -28,7 +28,7 @@ class BlockPool {
     return list.first != nullptr ? Pop(list) : Allocator::Take(SizeOf(list));
   }
 
-  // REQUIRES: a block of Take with the same `bytes`.
+  // REQUIRES: `block` is from Take, with the same `bytes`.
   void Give(void* block, std::size_t bytes) {
     if (bytes > kBytesMax) return Allocator::Free(block, bytes);
     FreeList& list = lists_[ClassOf(bytes)];
@@ -53,7 +53,8 @@ class BlockPool {
   static constexpr std::size_t kStep = 16;
   static constexpr std::size_t kBytesMax = 256;
 #ifdef __SANITIZE_ADDRESS__
-  static constexpr std::uint32_t kFreeMax = 0;  // a freed block must not be touched: let it be seen
+  // Lets the sanitizer detect accesses to freed blocks.
+  static constexpr std::uint32_t kFreeMax = 0;
 #else
   static constexpr std::uint32_t kFreeMax = 64;
 #endif

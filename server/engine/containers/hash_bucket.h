@@ -11,8 +11,8 @@
 
 namespace fairlock::engine {
 
-// Seven slots, each a pointer with 16 bits of a hash above it, its tag; 0: the slot is free. A tag
-// is never 0. A value type.
+// Seven slots. Each is a pointer with 16 bits of a hash, its tag, in the upper bits; 0: the slot is
+// free. A tag is never 0. A value type.
 struct alignas(64) HashBucket {
   static constexpr std::size_t kSlots = 7;
   static constexpr int kTagShift = 48;
@@ -22,7 +22,7 @@ struct alignas(64) HashBucket {
     return (hash & kTagMask) | std::uint64_t{1} << kTagShift;
   }
 
-  // Slots with that tag, the first one the lowest bit.
+  // A bit mask of the slots with that tag; the lowest bit is the first slot.
   std::uint32_t SlotsWith(std::uint64_t tag) const {
     return Compare(static_cast<std::uint16_t>(tag >> kTagShift)) & kAllSlots;
   }
@@ -36,7 +36,7 @@ struct alignas(64) HashBucket {
   static constexpr std::uint32_t kAllSlots = (1U << kSlots) - 1;
 
 #ifdef __SSE2__
-  // As 16-bit numbers all eight words' uppermost bits fit one register; the last one is `next`'s.
+  // The upper 16 bits of all eight words fit into one register; the last word is `next`.
   std::uint32_t Compare(std::uint16_t tag) const {
     const auto* words = reinterpret_cast<const __m128i*>(this);
     const auto tags_of = [&](int at) {

@@ -14,9 +14,9 @@ namespace fairlock::engine {
 
 // Linear hashing (W. Litwin, "Linear Hashing: a New Tool for File and Table Addressing", 1980): no
 // insertion ever moves more than the entries of one bucket, so no request pays for a table that
-// grows. A bucket is one cache line of seven slots, each a pointer with 16 bits of its hash beside
-// it, so that a search touches an entry only when it is most likely the right one; full buckets
-// have overflow buckets behind them.
+// grows. A bucket is one cache line of seven slots, each a pointer and 16 bits of its hash, so that
+// a search touches an entry only if it is most likely the right one. A full bucket has a chain of
+// overflow buckets.
 //
 // Does not own its entries. `Traits::Hash(context, entry)` gives the hash that the entry was
 // inserted with. Loop-confined. Find, Insert and Erase are O(1) on average.
@@ -34,7 +34,7 @@ class LinearHash {
 
   std::size_t size() const { return size_; }
 
-  // The entry of that hash for which `matches(entry)` is true, or null.
+  // The entry with that hash for which `matches(entry)` is true, or null.
   template <typename Matches>
   [[gnu::always_inline]] Entry* Find(std::uint64_t hash, Matches&& matches) const {
     const std::uint64_t tag = Bucket::TagOf(hash);
@@ -54,7 +54,7 @@ class LinearHash {
     if (size_ * 2 > buckets_ * kEntriesPerTwoBucketsMax) Split();
   }
 
-  // So that as many entries as that have room without moving one of them.
+  // Makes room for that many entries, so that inserting them moves no entry.
   void Reserve(std::size_t entries) {
     while (entries * 2 > buckets_ * kEntriesPerTwoBucketsMax) Split();
   }
@@ -68,7 +68,7 @@ class LinearHash {
 
   void PrefetchBucket(std::uint64_t hash) const { __builtin_prefetch(&BucketAt(IndexOf(hash))); }
 
-  // Brings the most likely entry into the cache; to be called when the bucket is there.
+  // Loads the most likely entry into the cache; call it when the bucket is already there.
   void PrefetchEntry(std::uint64_t hash) const {
     const Bucket& bucket = BucketAt(IndexOf(hash));
     const std::uint32_t found = bucket.SlotsWith(Bucket::TagOf(hash));
@@ -79,9 +79,9 @@ class LinearHash {
   }
 
   // Visits all entries of one group of buckets and returns the cursor of the next group, 0 after
-  // the last. Entries that are there from the first call to the last are visited at least once: the
-  // cursor counts from the highest bit of the group's number down, so that buckets split or merged
-  // in between stay on the same side of it.
+  // the last. Entries that are present from the first call to the last are visited at least once:
+  // the cursor counts from the highest bit of the group's number downwards, so that buckets that
+  // are split or merged in between stay on the same side of it.
   template <typename Visit>
   std::uint64_t ScanGroup(std::uint64_t cursor, Visit&& visit) const {
     const std::uint64_t mask = level_mask_;
@@ -219,7 +219,7 @@ class LinearHash {
   std::vector<std::unique_ptr<Segment>> segments_;
   std::size_t buckets_ = kBucketsMin;  // level_mask_ + 1 + split_
   std::uint64_t level_mask_ = kBucketsMin - 1;
-  std::uint64_t split_ = 0;  // buckets before this one are split already
+  std::uint64_t split_ = 0;  // buckets before this one have already been split
   std::size_t size_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace fairlock::engine {
 using TimeMs = std::int64_t;
 using DurationMs = std::int64_t;
 
-// Later than every time: "no end", "for ever".
+// Later than every time: "no end", "forever".
 inline constexpr TimeMs kNever = (TimeMs{1} << 44) - 1;
 inline constexpr DurationMs kForever = kNever;
 

@@ -44,8 +44,8 @@ void TimerWheel::Insert(TimerNode& node) {
 }
 
 bool TimerWheel::Cascade(std::size_t& steps_left) {
-  // From the top, because what comes down from a level may belong into the slot entered on the next
-  // one.
+  // From the top, because a node that moves down from one level may belong in the slot entered on
+  // the next.
   for (std::size_t level = kLevels - 1; level > 0; --level) {
     const TimeMs span = TimeMs{1} << (kDigitBits * static_cast<int>(level));
     if ((current_ & (span - 1)) != 0) continue;
@@ -90,7 +90,7 @@ bool TimerWheel::IsCurrentBusy() const {
 
 TimeMs TimerWheel::NextTick() const {
   if (count_ == 0) return kNever;
-  // What the current tick has yet to move down may be earlier than all that stands below.
+  // The nodes that the current tick has yet to move down may be earlier than all nodes below.
   if (IsCurrentBusy()) return current_;
   for (std::size_t level = 0; level < kLevels; ++level) {
     const int shift = kDigitBits * static_cast<int>(level);

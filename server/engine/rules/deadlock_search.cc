@@ -129,7 +129,7 @@ void DeadlockSearch::LookAtQueue(Index wait) {
   }
 }
 
-// By the place that its request will take over.
+// The asker's place is the one that its request will take over.
 bool DeadlockSearch::IsAskerAhead(const Wait& wait) const {
   if (question_->own == nullptr || wait.request == 0) return false;
   return std::any_of(question_->keys.begin(), question_->keys.end(),
@@ -193,8 +193,9 @@ std::string_view DeadlockSearch::OwnerOf(Index request) const {
 }
 
 std::vector<DeadlockSearch::Index> DeadlockSearch::FindCircle() const {
-  // From the asker to those that wait for it, and on, until a request for which the asker waits.
-  std::vector<Index> way(requests_.size(), kNone);  // by request: the cause that leads on
+  // From the asker to the requests that wait for it, and on to those that wait for these, until one
+  // for which the asker waits.
+  std::vector<Index> way(requests_.size(), kNone);  // by request: the cause that leads to it
   std::vector<Index> reached = {0};
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for (Index c = requests_[reached[i]].first_cause; c != kNone; c = causes_[c].next) {

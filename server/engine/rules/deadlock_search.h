@@ -1,4 +1,4 @@
-// Looks for a set of waiting requests none of which can ever go on.
+// Looks for a set of waiting requests none of which can ever continue.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -26,7 +26,7 @@ struct WaitQuestion {
   std::string_view owner;
   Mode mode;
   std::span<const Key> keys;
-  const Claim* own = nullptr;  // the claim of the owner's place that may wait already
+  const Claim* own = nullptr;  // the claim of the place that the owner may already have
   std::span<const Claim* const> leaving = {};  // claims of places that end before it waits
 };
 
@@ -35,9 +35,9 @@ struct WaitQuestion {
 // request it finds is stuck, and then frees those that can continue. These always can: requests
 // without a connection, owners with several requests, and waits or leases that are overdue; also
 // reservations, cooldowns, drains, and everything beyond the number of places and holds that the
-// search may look at.
+// search may examine.
 //
-// A value used once. Changes nothing. O(places and holds that it looks at).
+// Each object is for one search. Changes nothing. O(places and holds examined).
 class DeadlockSearch {
  public:
   DeadlockSearch(const WaitingRequests& waiting, const LimitOverrides& overrides,
@@ -46,7 +46,7 @@ class DeadlockSearch {
 
   // Whether the request would be stuck.
   bool IsStuck(const WaitQuestion& question);
-  // REQUIRES: it would be.
+  // REQUIRES: IsStuck returned true.
   void Describe(Deadlock& deadlock) const;
 
  private:
@@ -55,8 +55,8 @@ class DeadlockSearch {
 
   struct Request {
     const Claim* claim;         // null: the asker's
-    Index keys_stuck = 0;       // on how many of its keys it is
-    Index first_cause = kNone;  // what it is the cause of
+    Index keys_stuck = 0;       // on how many of its keys it is stuck
+    Index first_cause = kNone;  // the first in its list of the waits that it causes
   };
   // A request on one of its keys.
   struct Wait {
@@ -80,7 +80,7 @@ class DeadlockSearch {
   bool Spend();
   bool IsOver(const TimerNode& node) const { return node.deadline() < now_; }
   bool IsLive(const Claim& claim) const;
-  // The only request of that owner that waits; kNone: it has none, or several.
+  // The only waiting request of that owner; kNone: it has none, or several.
   Index RequestOfOwner(std::uint8_t db, std::string_view owner);
   void AddCause(Index request, Index wait, bool is_held, const Mode& mode);
   void AddRequest(const Claim* claim);
@@ -95,7 +95,7 @@ class DeadlockSearch {
   void LetGoWhoCan();
   bool KeepsStuck(const Cause& cause) const;
   std::string_view OwnerOf(Index request) const;
-  // Causes that lead from the asker back to the asker, or else in a circle.
+  // A chain of causes that leads from the asker back to the asker, or else around a circle.
   std::vector<Index> FindCircle() const;
   std::vector<Index> FindAnyChain() const;
 

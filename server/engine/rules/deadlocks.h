@@ -1,4 +1,4 @@
-// Deadlocks: a request that would wait for ever, because every owner in its way waits as well, is
+// Deadlocks: a request that would wait forever, because every owner in its way also waits, is
 // refused at once.
 #pragma once
 
@@ -19,7 +19,7 @@ class Deadlocks {
   const Deadlock& deadlock() const { return deadlock_; }
   // Whether the wait would never end; if so, deadlock() says why.
   bool IsDeadlock(const WaitQuestion& question, TimeMs now);
-  // False: nothing on that key can block a new request for ever. O(holders), at most
+  // False: nothing on that key can block a new request forever. O(holders), at most
   // `deadlock_search`.
   bool MayNeverHaveSlot(const LockEntry& lock) const;
   // With REPLACE the place `leaving` ends before the request waits.

@@ -35,9 +35,8 @@
 
 namespace fairlock::engine {
 
-// In an order in which each rule comes after those that it uses. Claims, Cooldowns, Limits and
-// Turns have no state of their own: the rules that use them have copies, which saves an
-// indirection. Loop-confined.
+// Each rule comes after those that it uses. Claims, Cooldowns, Limits and Turns have no state of
+// their own: the rules that use them have copies, which saves an indirection. Loop-confined.
 struct EngineRules {
   explicit EngineRules(EngineState& engine_state);
   EngineRules(const EngineRules&) = delete;

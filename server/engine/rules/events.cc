@@ -18,8 +18,8 @@ void NameHolder(const LockEntry& lock, Event& event) {
 
 void Events::EmitToSink(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
                         TimeMs now) {
-  // Reuses one event and fills in only what most events have: every grant and every release come
-  // this way.
+  // Reuses one event and fills in only what most events have: every grant and every release comes
+  // through here.
   Event& event = told_;
   event.kind = kind;
   event.client = static_cast<ClientRef>(hold.client);

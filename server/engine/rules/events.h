@@ -1,5 +1,5 @@
 // Events: everything that happens to a lock is emitted, in order, at the moment it happens. Owners
-// that asked with NOTIFY also get a notice of how their request ended, and of the loss of a hold.
+// that use NOTIFY also get a notice of how their request ended, and of the loss of a hold.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Events {
 
   // The sink of all events; null: events are dropped.
   void set_event_sink(EventSink* sink) { sink_ = sink; }
-  // The sink of the messages that NOTIFY asks for; null: they are dropped.
+  // The sink for the notices of NOTIFY; null: they are dropped.
   void set_notice_sink(NoticeSink* sink) { notice_sink_ = sink; }
   void Emit(EventKind kind, std::uint64_t hash, const LockEntry& lock, const Hold& hold,
             TimeMs now) {
@@ -33,9 +33,9 @@ class Events {
   // One event for each key of the place.
   void EmitPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other = {});
   void EmitQueued(Claim& place, DenialReason reason, TimeMs now);
-  // Does nothing if the key still exists for the commands of Redis.
+  // Does nothing if the key still exists for the Redis commands.
   void EmitVacated(const LockEntry& lock, Cause cause, TimeMs now);
-  // `owner` is the owner that was to hold the lock; empty: none is named.
+  // `owner` is the owner that would have got the lock; empty: the command names none.
   void EmitRefused(std::uint64_t hash, const LockEntry& lock, std::string_view owner,
                    ClientRef client, TimeMs now);
   LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,

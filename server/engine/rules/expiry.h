@@ -40,7 +40,7 @@ class Expiry {
         watchers_(watchers),
         grants_(grants) {}
 
-  // The lock of that name, after what is due on it has ended; null if there is none.
+  // The lock of that name, after ending what is due on it; null if there is none.
   LockEntry* FindCurrent(std::uint64_t hash, const KeyName& key, Step step);
   LockEntry* ExpireDue(std::uint64_t hash, LockEntry& lock, Step step);
   // Ends what is due on any of the locks, in the order of the deadlines. A place of an MLOCK that

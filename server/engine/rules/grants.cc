@@ -8,7 +8,8 @@ namespace fairlock::engine {
 
 namespace {
 
-// The order at the end of a transaction: the longest wait first, the keys of an MLOCK in its order.
+// The order at the end of a transaction: the longest wait first; the keys of an MLOCK in their
+// order.
 std::pair<std::uint64_t, std::uint8_t> OrderOf(const ContendedLock& contended) {
   if (!contended.queue.empty())
     return {contended.queue.front().arrival, contended.queue.front().rank()};

@@ -1,5 +1,5 @@
 // Grants: whenever a slot becomes free or the queue changes, the places whose turn has come are
-// granted, or get a slot reserved if their owner is away. Within a transaction (EXEC, a script)
+// granted, or get a slot reserved if their owner is absent. Within a transaction (EXEC, a script)
 // this happens at its end, the longest wait first.
 #pragma once
 
@@ -39,21 +39,22 @@ class Grants {
         watchers_(watchers) {}
 
   // To be called after each change to the holds or the queue of the lock, which stays. Grants what
-  // the change makes possible, then the same in the queues that are enqueued.
+  // the change makes possible, also in the queues that are enqueued meanwhile.
   void GrantNext(LockEntry& lock, Step step) {
     if (lock.contended != nullptr) GrantContended(lock, step);
   }
   void BeginTransaction(TimeMs now);
   void EndTransaction(Step step);
-  // A copy of the text that lives until the next transaction begins; outside of one the text.
+  // Within a transaction, a copy of the text that lives until the next one begins; otherwise the
+  // text itself.
   std::string_view OutlivingTransaction(std::string_view text);
 
  private:
   void GrantContended(LockEntry& lock, Step step);
-  // True: it is left to the end of the step that is on.
+  // True: the lock is left to the end of the present step.
   bool Defer(LockEntry& lock);
   void GrantDeferred(ContendedLock& contended, Step step);
-  // Once it is served. REQUIRES: it has a contended.
+  // To be called when the queue has been served. REQUIRES: `lock.contended`.
   void EmitIfVacated(LockEntry& lock, TimeMs now);
   void GrantEnqueued(const LockEntry& own, Step step);
   void GrantOrDefer(LockEntry& lock, Step step);

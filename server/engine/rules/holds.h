@@ -24,7 +24,7 @@ class Holds {
   Hold* Find(LockEntry& lock, std::string_view owner, std::optional<Token> token) const;
   static const Hold* FindToken(const LockEntry& lock, Token token);
   void Start(Hold& hold, Token token, TimeMs lease_end, TimeMs now);
-  // With SESSION the hold is bound to `to`, if given.
+  // With SESSION, the hold is bound to `to`, if that is given.
   void Add(Claim& claim, Token token, Attachment* to, TimeMs now);
   void End(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now);
   static TimeMs LeaseEndOf(const Hold& hold);

@@ -1,5 +1,5 @@
-// Inspection: LOCKINFO, QUEUE, POSITION, LOCKS and their like show a lock as it is now, after what
-// is due on it has ended.
+// Inspection: LOCKINFO, QUEUE, POSITION, LOCKS and similar commands show a lock as it is now, after
+// what is due on it has ended.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class Inspections {
 
   bool Check(const KeyName& key, Token token, Step step);
   std::uint64_t CountHolders(const KeyName& key, Step step);
-  // A number that differs when leases end at other times, for as long as the holders are the same.
+  // While the holders stay the same, a number that changes when the end of a lease changes.
   std::uint64_t LeaseStamp(const KeyName& key, Step step);
   bool IsHeldBy(const KeyName& key, std::string_view owner, Step step);
   std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, Step step);

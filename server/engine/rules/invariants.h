@@ -1,30 +1,26 @@
 // The invariants of the engine's state:
 //
 //  1. On no key are more slots taken than the LIMIT of any of them allows, unless all are SHARED;
-//  this
-//     holds while no override of LIMIT was ever set.
+//     this holds while no override of LIMIT was ever set.
 //  2. Outside a transaction, the first active place without a reserved slot could not be granted
-//  (an
-//     MLOCK: on at least one of its keys), if its queue was considered since the last change of
+//     (an MLOCK: on at least one of its keys), if its queue was considered since the last change of
 //     overrides.
-//  3. An owner has on one key one hold or one place, never both.
-//  4. The tokens of the holds of a key rise in the order of their grants and do not exceed the
-//  newest
-//     token.
-//  5. The places of a queue stand in the order of their numbers; `active` are those not skipped.
+//  3. An owner has one hold or one place on a key, never both.
+//  4. The tokens of the holds of a key ascend in the order of their grants and do not exceed the
+//     newest token.
+//  5. The places of a queue are in the order of their numbers; `active` has those not skipped.
 //  6. Every hold with an end and every place and watcher with a time limit is in the timer wheel.
 //  7. A lock in the table has a hold, a place, a watcher or a cooldown.
 //  8. The counts agree with the state.
 //  9. `queues` has the locks with a queue; those not considered since the last change of overrides
 //     come first.
-// 10. The claims of a multi-lock are all its places, one on each key, with one arrival, in one
-// state,
-//     all with a reserved slot or none; or holds with its token, which no other has.
+// 10. The claims of a multi-lock are either all its places, one on each key, with one arrival, in
+//     one state, and all or none with a reserved slot; or holds with its token, which no other
+//     multi-lock has.
 // 11. `waiting` has, for each place whose request waits, the claim that represents it, and no
-// other.
+//     others.
 // 12. A place with NOTIFY waits on its channel while that is open, and otherwise is among its
-// absent
-//     places.
+//     absent places.
 #pragma once
 
 #include <cstddef>

@@ -16,15 +16,15 @@ class Limits {
  public:
   explicit Limits(EngineState& state) : state_(state) {}
 
-  // Adds an override, also a stored one after a restart, in place of an earlier one of the same
-  // pattern. Advance considers the queues again, or the next request that names their key. False:
-  // there are too many overrides.
+  // Adds an override, or restores a stored one after a restart, and replaces an earlier one with
+  // the same pattern. A queue is reconsidered by Advance, or by the next request that names its
+  // key. False: there are too many overrides.
   [[nodiscard]] bool Set(LimitOverride row, TimeMs now);
   // True: there was such an override.
   bool Drop(std::uint8_t db, std::string_view pattern, TimeMs now);
   // The overrides in force.
   const LimitOverrides& Overrides(TimeMs now);
-  // Drains all keys until then: there are no new holders.
+  // Drains all keys until then: no new owner is admitted.
   void DelayGrantsUntil(TimeMs end) {
     state_.overrides.DrainAllUntil(end);
     CountChange();

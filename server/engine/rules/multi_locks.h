@@ -68,7 +68,7 @@ class MultiLocks {
   };
   // What the owner has on the keys.
   struct Stake {
-    MultiLock* multi_lock = nullptr;     // of exactly these keys
+    MultiLock* multi_lock = nullptr;     // null: it has none of exactly these keys
     std::optional<std::size_t> other{};  // the first key on which it has something else
   };
   void FindNamed(std::span<const KeyName> keys, Step step);
@@ -86,11 +86,11 @@ class MultiLocks {
   LockResult AskOrJoin(const MlockRequest& request, Attachment& from, Step step);
   std::size_t CountMissing() const;
   void NeedLock(NamedLock& named);
-  // Creates the locks of drained keys, for only a lock can say that it is drained.
+  // Creates the locks of drained keys, because a denial for a drain needs a lock to refer to.
   void NeedDrainedLocks();
-  // The first of the keys that a new request cannot have now; none: it can have all.
+  // The first key that a new request cannot get now; none: it can get all.
   std::optional<std::size_t> FindBlockedKey(const Mode& mode) const;
-  // The first of the keys whose queue is full, with none that REPLACE could end.
+  // The first key whose queue is full and has no place that REPLACE could end.
   std::optional<std::size_t> FindFullQueue(const LockRequest& request) const;
   LockResult GrantAllAtOnce(const MlockRequest& request, Attachment& from, TimeMs now);
   void ReplaceNewestOfFullQueues(const LockRequest& request, Step step);

@@ -34,7 +34,7 @@ void Notifications::Open(std::string_view name, Step step) {
   channel->is_open = true;
   const std::vector<LockEntry*> locks = LocksByArrival(channel->absent);
   if (locks.empty()) return;
-  // After that, places whose time is over are gone.
+  // After that, places whose time is over have ended.
   expiry_.Begin(locks, step);
   while (!channel->absent.empty()) ReturnToWait(PlaceOf(channel->absent.front()), step);
   GrantAll(locks, step);

@@ -1,6 +1,6 @@
 // NOTIFY: requests wait on a channel instead of a connection while it has a subscriber. When the
-// last one leaves, their places are away as if their connection had closed; when one returns they
-// wait again.
+// last one leaves, their places become absent as if their connection had closed; when one returns,
+// they wait again.
 #pragma once
 
 #include <string_view>
@@ -50,7 +50,7 @@ class Notifications {
   // Sorts the places by arrival and returns their locks in that order, each once.
   static std::vector<LockEntry*> LocksByArrival(Attachment::List& places);
   void ReturnToWait(Claim& place, Step step);
-  // Grants on all of the locks what is possible, and ends their expiry.
+  // Grants what is possible on all the locks, and calls Expiry::End.
   void GrantAll(LockSpan locks, Step step);
 
   EngineState& state_;

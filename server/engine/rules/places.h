@@ -20,15 +20,16 @@ class Places {
       : state_(state), events_(events), claims_(claims), holds_(holds), wait_queue_(wait_queue) {}
 
   void Join(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
-  // Marks a value that was denied: its place is skipped until it asks again within its KEEP.
+  // Marks a value that was denied: its place is skipped until the value is requested again within
+  // its KEEP.
   void Mark(Claim& place, TimeMs now);
-  void LogPlace(Claim& place);  // a new place, or one with other options
+  void LogPlace(Claim& place);  // a place that is new, or whose options have changed
   DurationMs WaitOf(const LockRequest& request) const {
     if (state_.is_in_transaction) return 0;
     return request.notify && request.wait_ms == 0 ? kForever : request.wait_ms;
   }
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
-  // With NOTIFY: stores its WAIT, for it waits again if its grant is undone.
+  // With NOTIFY: stores its WAIT, because it waits again if its grant is undone.
   void RememberWait(Claim& place, const LockRequest& request, TimeMs now);
   // The request of the place waits on that connection or channel.
   void Await(Claim& place, Attachment& on, TimeMs end);

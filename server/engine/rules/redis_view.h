@@ -1,5 +1,5 @@
-// The commands of Redis: a value that is set is an owner that holds; there is no second store, and
-// waiters of LOCK are in the same queue. DEL and similar commands leave a hold of LOCK as it is
+// The Redis commands: a value that is set is an owner with a hold. There is no second store, and
+// requests of LOCK wait in the same queue. DEL and similar commands leave a native hold as it is
 // and emit kRefused, unless `ends_native_leases` is on.
 #pragma once
 
@@ -53,23 +53,25 @@ class RedisView {
         lock_requests_(lock_requests),
         transfers_(transfers) {}
 
-  // With NX it requests the lock as LOCK ... NEW does, and is not idempotent.
+  // With NX, it requests the lock as LOCK ... NEW does, so it is not idempotent.
   WriteResult Write(const WriteRequest& request, Attachment& from, Step step);
-  // All or none; a key that is named again gets the later value. `granted` gets a result for each.
+  // All or none; a key that is named twice gets the later value. `granted` receives a result for
+  // each request.
   WriteStatus WriteAllNew(std::span<const WriteRequest> requests, Attachment& from, Step step,
                           std::span<WriteResult> granted);
-  // Ends the holds of the key. True: there were some.
+  // Ends the holds of the key. True: there were holds.
   bool Release(const KeyName& key, const Attachment& from, Step step);
   // True: the lease has changed, or ended.
   bool Expire(const ExpiryRequest& request, const Attachment& from, Step step);
-  // Ends all holds that commands of Redis took, of one database or of all. REQUIRES: within a
+  // Ends all holds that Redis commands took, in one database or in all. REQUIRES: within a
   // transaction.
   void Flush(std::optional<std::uint8_t> db, const Attachment& from, Step step);
   // Views are valid until the next change.
   KeyLook Look(const KeyName& key, Step step);
-  // Whether a command of Redis may end or change the holds of the key; if not, emits kRefused.
+  // Whether a Redis command may end or change the holds of the key; if not, emits kRefused.
   bool MayChange(const KeyName& key, const Attachment& from, Step step);
-  // Keys that exist, as LockEngine::Scan walks; pauses early once the budget is spent.
+  // Visits the keys that exist, in the manner of LockEngine::Scan; pauses early if the budget is
+  // spent.
   std::uint64_t Scan(std::uint64_t cursor, std::size_t count, std::uint8_t db, MatchBudget& budget,
                      const std::function<void(const KeyName&, bool is_semaphore)>& visit) const;
 
@@ -85,7 +87,7 @@ class RedisView {
   // ended.
   bool WouldBeGranted(const WriteRequest& request);
   bool MayEnd(const LockEntry& lock) const;
-  // 0: without end.
+  // 0: it never ends.
   void SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms, TimeMs now);
   void EndAllHolds(std::uint64_t hash, LockEntry& lock, HoldEnd end, TimeMs now);
   // Ends the hold of that token, if it still exists, as expired.

@@ -1,5 +1,5 @@
 // UNLOCK, CANCEL and BREAK: the owner releases its hold, or gives up its place; an operator ends
-// holds of any owner. The next waiter is granted in the same step.
+// the holds of any owner. The next waiter is granted in the same step.
 #pragma once
 
 #include <cstdint>

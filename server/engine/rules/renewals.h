@@ -24,7 +24,7 @@ class Renewals {
   static bool IsRenewable(const Hold* hold);
   void RenewOne(std::uint64_t hash, LockEntry& lock, Hold& hold, const RenewRequest& request,
                 TimeMs now);
-  // The reply of that grant leaves `delay_ms` after it was decided: its times count from now on.
+  // The reply to that grant is sent `delay_ms` after the decision, so its times count from now on.
   void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms);
 
  private:

@@ -51,8 +51,8 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
   if (was_marked) events_.EmitQueued(place, reason, step.now);
   places_.AwaitOrKeep(place, request, from, step.now);
   if (!is_asked_alike) places_.LogPlace(place);
-  // While it was away, others may have begun to wait for its reserved slot, or been granted ahead
-  // of it.
+  // While it was absent, others may have begun to wait for its reserved slot, or have been granted
+  // ahead of it.
   wait_queue_.EnqueueOthers(place);
   grants_.GrantNext(place.lock, step);
   return {.status = places_.WaitOf(request) == 0 ? LockStatus::kKept : LockStatus::kQueued,

@@ -1,4 +1,4 @@
-// TRANSFER: the hold passes to another owner under a new token, with what is left of its lease. The
+// TRANSFER: the hold passes to another owner under a new token, with the rest of its lease. The
 // place of the new owner, if any, ends; its waiting request is answered with the new token.
 #pragma once
 
@@ -39,7 +39,7 @@ class Transfers {
   struct Succession {
     std::string_view new_owner;
     TimeMs end = kNever;      // of the lease
-    DurationMs lease_ms = 0;  // the recorded length; 0: without end
+    DurationMs lease_ms = 0;  // the recorded length; 0: it never ends
     bool is_redis_way = false;
     bool keeps_terms = true;  // mode, META and MINHOLD; otherwise it becomes a plain hold
     ClientRef client = kUnknownClient;

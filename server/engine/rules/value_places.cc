@@ -2,8 +2,8 @@
 
 namespace fairlock::engine {
 
-// A value gets its turn by SET NX only if it does not wait in another way; each SET NX prolongs the
-// place that SET NX has made.
+// A value can be granted by SET NX only if it does not wait in another way; each SET NX prolongs a
+// place that SET NX created.
 LockResult ValuePlaces::AskAgain(std::uint64_t hash, Claim& place, const LockRequest& request,
                                  Attachment& from, Step step) {
   if (place.state == ClaimState::kWaiting || place.multi_lock() != nullptr) {

@@ -1,5 +1,5 @@
-// SET NX: a value that is denied is marked; if it asks once more within the keep time of its key it
-// has a place, dated from its first request, and each further request prolongs that place.
+// SET NX: a value that is denied is marked. If it is requested again within the keep time of its
+// key, it has a place, which dates from its first request and is prolonged by each further request.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The queue of a lock has its places in the order of their arrival. Active places are those that
 // count; a skipped place keeps its number, so that its owner can return to it. A place at the head
-// of the queue whose owner is away has a slot reserved.
+// of the queue whose owner is absent has a slot reserved.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class WaitQueue {
   WaitQueue(EngineState& state, const Claims& claims) : state_(state), claims_(claims) {}
 
   void Enter(Claim& place, TimeMs now);
-  // Of one claim.
+  // Link, Append and Activate act on one claim of a place.
   void Link(ContendedLock& contended);  // a place is about to join
   void Append(ContendedLock& contended);
   void Activate(Claim& claim);
@@ -31,7 +31,7 @@ class WaitQueue {
   void Enqueue(LockEntry& lock);
   void EnqueueOthers(const Claim& place);
   void ForgetWaiting(Claim& place);
-  // Among the places of its channel, if it has one, that wait for a subscriber.
+  // Adds it to the places of its channel, if it has one, that wait for a subscriber.
   static void StandAbsent(Claim& place);
   static void LeaveAbsent(Claim& place);
 

@@ -1,4 +1,4 @@
-// WAIT: a watcher is answered when none of the holds that it found is left.
+// WAIT: a watcher is answered when all holds that it found have ended.
 #pragma once
 
 #include "server/engine/api/step.h"

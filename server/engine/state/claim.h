@@ -22,8 +22,9 @@ class NotifyChannel;
 
 // One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
 //
-// Either the plain hold inside a LockEntry (`is_claim` false: exclusive, with no option but
-// LIMIT 1, META and LABEL; only one taken the Redis way may be without end), or part of a Claim.
+// Either the plain hold inside a LockEntry (`is_claim` is false; it is exclusive, has no option
+// except LIMIT 1, META and LABEL, and may be endless only if taken the Redis way), or part of a
+// Claim.
 class Hold : public TimerNode {
  public:
   explicit Hold(bool is_claim)
@@ -40,19 +41,19 @@ class Hold : public TimerNode {
   void SetLeaseMs(DurationMs length_ms) {
     lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
   }
-  // The time left is stored, not only the length of the lease: a renewal must be stored too.
+  // Its row has the time left, not only the length of the lease, so a renewal must be stored too.
   bool is_remaining_stored() const { return (spare_bits() & kRemainingStored) != 0; }
   void set_remaining_stored(bool is_stored) { SetSpareBit(kRemainingStored, is_stored); }
-  // A command of Redis such as SET NX took it, or asks for it; not LOCK.
+  // It was taken or requested by a Redis command such as SET NX, not by LOCK.
   bool is_redis_way() const { return (spare_bits() & kRedisWay) != 0; }
   void set_redis_way(bool is_redis_way) { SetSpareBit(kRedisWay, is_redis_way); }
   void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }
 
   std::uint64_t token : 53;      // 0: not granted
-  std::uint64_t key_bytes : 11;  // of the lock entry that the hold is inside of
-  std::uint64_t since : 44;      // ms of the grant; of a place: of joining
+  std::uint64_t key_bytes : 11;  // of the lock entry that contains the hold
+  std::uint64_t since : 44;      // ms: when it was granted; for a place: when it joined the queue
   std::uint64_t client : 20;     // ClientRef
-  std::uint64_t lease_ms : 36;   // the length on record, 0: none; of a place: the length asked for
+  std::uint64_t lease_ms : 36;   // the length on record, 0: none; for a place, the length requested
   std::uint64_t owner_bytes : 14;
   std::uint64_t label : 14;  // LabelRef
 
@@ -63,23 +64,25 @@ class Hold : public TimerNode {
 
 enum class ClaimState : std::uint8_t {
   kWaiting,  // a place whose request waits
-  kKept,     // a place without request, within KEEP: it gets a slot reserved when its turn comes
-  kSkipped,  // a place whose connection closed: it has its number, and delays nobody
-  kMarked,   // the same of a value whose SET NX was denied: it counts when that asks once more
+  kKept,  // a place without a request, within KEEP: a slot is reserved for it when its turn comes
+  kSkipped,  // a place whose connection closed: it keeps its number, but delays nobody
+  // The same for a value whose SET NX was denied: it counts when the value is requested once more.
+  kMarked,
   kHeld,
 };
 
-// Options that few claims have.
+// Members that few claims need.
 struct ClaimExtras {
-  MultiLock* multi_lock = nullptr;          // of an MLOCK
-  std::uint8_t rank = 0;                    // which of its keys this one is
+  MultiLock* multi_lock = nullptr;          // null: not of an MLOCK
+  std::uint8_t rank = 0;                    // which of its keys this claim is on
   std::shared_ptr<const std::string> meta;  // null: none; one for all claims of an MLOCK
   std::shared_ptr<NotifyChannel> channel;   // NOTIFY; null: none
-  DurationMs wait_ms = 0;                   // with NOTIFY: its WAIT, kForever without
-  TimeMs wait_end = kNever;                 // with NOTIFY: of its WAIT, while it is absent too
+  DurationMs wait_ms = 0;                   // with NOTIFY: its WAIT; kForever: no time limit
+  // With NOTIFY: the end of its WAIT, which also counts while it is absent.
+  TimeMs wait_end = kNever;
   Terms terms;
-  TimeMs lease_end = kNever;  // of a session's hold; its deadline may be earlier
-  TimeMs cool_until = 0;      // of a hold with MINHOLD
+  TimeMs lease_end = kNever;  // of a session's hold, whose deadline may be earlier
+  TimeMs cool_until = 0;      // for a hold with MINHOLD
 };
 
 using MemberHook =
@@ -89,8 +92,8 @@ using ActiveHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct ActiveTag>,
                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
-// A stake outside of the lock's entry: first a place in the queue, then, without moving in memory,
-// a hold, and back if the grant is undone. The bytes of the owner follow it in memory.
+// A stake outside the lock's entry: first a place in the queue, then, at the same address, a hold,
+// and a place again if the grant is undone. The bytes of the owner follow it in memory.
 class Claim final : public Hold, public Pending, public MemberHook, public ActiveHook {
  public:
   static Claim* Create(LockEntry& lock, std::string_view owner);
@@ -119,18 +122,18 @@ class Claim final : public Hold, public Pending, public MemberHook, public Activ
   }
 
   LockEntry& lock;
-  Claim* next_of_owner = nullptr;  // in the ring of WaitingRequests; null: in none
+  Claim* next_of_owner = nullptr;  // in the ring of WaitingRequests; null: not in a ring
   Claim* previous_of_owner = nullptr;
-  std::uint64_t owner_hash = 0;  // while it is in one
-  std::uint64_t arrival = 0;     // rises over the whole server; 0: never had a place
-  std::uint64_t number = 0;      // rises within the queue
+  std::uint64_t owner_hash = 0;  // valid while it is in a ring
+  std::uint64_t arrival = 0;     // ascending across the whole server; 0: it never had a place
+  std::uint64_t number = 0;      // ascending within the queue
   TimeMs joined = 0;
   Mode mode;
   std::uint32_t keep_ms = 0;
   ClaimState state = ClaimState::kWaiting;
-  bool is_reserved = false;  // a kept place for which a slot is taken
-  bool is_touched = false;   // a hold that was renewed: its grant can not be undone any more
-  bool is_stored = false;    // a place of which there is a row
+  bool is_reserved = false;  // a kept place that has a slot reserved
+  bool is_touched = false;   // a hold that was renewed: its grant can no longer be undone
+  bool is_stored = false;    // a place that has a row
   std::unique_ptr<ClaimExtras> extras;
 
  private:

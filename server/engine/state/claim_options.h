@@ -1,4 +1,4 @@
-// The options of claims, most of which few claims have.
+// The options of claims; most claims have few of them.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ inline const Terms& TermsOf(const Hold& hold) {
   return claim.extras == nullptr ? kNone : claim.extras->terms;
 }
 
-// Whether that is the channel of its NOTIFY; none: it has no NOTIFY.
+// Whether `name` is the channel of its NOTIFY; with no `name`: whether it has no NOTIFY.
 inline bool HasChannel(const Hold& hold, std::optional<std::string_view> name) {
   const NotifyChannel* channel =
       hold.is_claim() ? static_cast<const Claim&>(hold).channel() : nullptr;
   return channel == nullptr ? !name : name == channel->name;
 }
 
-// The WAIT of a place with NOTIFY; kForever: without end.
+// The WAIT of a place with NOTIFY; kForever: no time limit.
 inline DurationMs ChannelWaitOf(const Claim& place) {
   return place.extras == nullptr ? 0 : place.extras->wait_ms;
 }

@@ -1,4 +1,5 @@
-// The clients that hold and wait: one entry per connection, kept while anything refers to it.
+// The clients that have holds and places: one entry per connection, kept while anything refers to
+// it.
 #pragma once
 
 #include <cassert>
@@ -11,8 +12,8 @@
 
 namespace fairlock::engine {
 
-// Entries are counted by use: the open connection is one, each hold and place one more. When all
-// 2^20 - 1 are in use, further clients are kUnknownClient. Loop-confined.
+// Entries are reference-counted: the open connection is one use, and each hold and place is one
+// more. When all 2^20 - 1 are in use, further clients are kUnknownClient. Loop-confined.
 class ClientTable {
  public:
   ClientTable();
@@ -31,7 +32,7 @@ class ClientTable {
     if (--entries_[ref].uses == 0) Free(ref);
   }
 
-  // How many holds and places refer to it; of kUnknownClient none. REQUIRES: it is connected.
+  // How many holds and places refer to it; 0 for kUnknownClient. REQUIRES: it is connected.
   std::uint32_t CountClaims(ClientRef ref) const {
     return ref == kUnknownClient ? 0 : entries_[ref].uses - 1;
   }

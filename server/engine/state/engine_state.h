@@ -26,12 +26,12 @@
 
 namespace fairlock::engine {
 
-// A time of n ms began anywhere within its first tick, which was rounded down: it is over for
-// certain only after the tick in which it ends.
+// A period of n ms may have begun anywhere within its first tick, because times are rounded down.
+// So it has certainly ended only after the tick in which it ends.
 inline TimeMs LastTickBefore(TimeMs now) { return now - 1; }
 
-// Loop-confined. Its methods keep two members consistent with one another; what may happen when is
-// the affair of the rules.
+// Loop-confined. Its methods keep members consistent with each other; the rules decide what may
+// happen and when.
 struct EngineState {
   explicit EngineState(const EngineOptions& engine_options);
   EngineState(const EngineState&) = delete;
@@ -43,15 +43,15 @@ struct EngineState {
     wheel.Schedule(node, deadline, timer_class);
     contended.due_min = std::min(contended.due_min, deadline);
   }
-  // The label that the request gives, or that the rules give its key.
+  // The label that the request gives, else the one that the rules assign to its key.
   std::string_view LabelOf(const LockRequest& request, std::string_view key) const {
     return request.label ? *request.label : label_rules.LabelOf(key);
   }
-  // Writes the hold into the change log, if there is one: it is new, or has changed.
+  // Names the hold, which is new or has changed, in the change log, if there is one.
   void LogHold(std::uint64_t hash, const Hold& hold) {
     if (changes != nullptr) changes->holds.push_back({hash, hold.token});
   }
-  // Writes that a stored hold has ended.
+  // Logs that a stored hold has ended.
   void LogHoldEnd(const LockEntry& lock, const Hold& hold) {
     if (changes == nullptr || hold.token >= changes->first_unwritten) return;
     changes->NoteEnd(ChangeLog::Kind::kHold, hold.token, lock.key().db, lock.key().bytes);
@@ -77,12 +77,12 @@ struct EngineState {
   std::uint64_t limit_changes = 0;  // how often the overrides have changed
   QueueSet queues;
   std::uint64_t next_queue_number = 1;
-  std::vector<LockEntry*> queues_to_grant;  // to be considered by the next Grants::GrantNext
-  Attachment closed;  // connections that have closed: their last holds, which end soon
+  std::vector<LockEntry*> queues_to_grant;  // the next Grants::GrantNext considers them
+  Attachment closed;  // has the remaining holds of closed connections, which end soon
   bool is_in_transaction = false;
-  bool is_in_past = false;  // in a transaction: what was due before it began is being ended
+  bool is_in_past = false;  // in a transaction, while it ends what was due before it began
   std::uint64_t limit_changes_before_transaction = 0;
-  std::vector<LockEntry*> expiring;  // from Expiry::Begin to Expiry::End: these locks stay
+  std::vector<LockEntry*> expiring;  // these locks must stay from Expiry::Begin to Expiry::End
 };
 
 }  // namespace fairlock::engine

@@ -10,13 +10,13 @@
 
 namespace fairlock::engine {
 
-// A small reference to a label; fits 14 bits. Zero is no label.
+// A small reference to a label; fits 14 bits. Zero means no label.
 using LabelRef = std::uint32_t;
 inline constexpr LabelRef kNoLabel = 0;
 inline constexpr LabelRef kLabelRefMax = (1U << 14) - 1;
 
-// Labels are counted by use and forgotten when unused. When all 2^14 - 1 are in use, further ones
-// read "other". Loop-confined. All calls are O(1).
+// Labels are reference-counted and forgotten when unused. When all 2^14 - 1 are in use, further
+// labels become "other". Loop-confined. All calls are O(1).
 class LabelTable {
  public:
   LabelTable();
@@ -32,7 +32,7 @@ class LabelTable {
 
  private:
   struct Entry {
-    std::unique_ptr<std::string> text;  // its address must not change: `refs_` looks at it
+    std::unique_ptr<std::string> text;  // its address must not change: `refs_` points to it
     std::uint64_t uses = 0;
   };
 

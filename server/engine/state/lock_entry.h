@@ -1,4 +1,5 @@
-// The entries of the lock table: a lock with its plain hold, and what a lock may have beyond that.
+// The entries of the lock table: a lock with its plain hold, and what a contended lock has in
+// addition.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -47,7 +48,7 @@ class Cooldown final : public TimerNode, public MemberHook {
   const Mode mode;
   const Token token;  // of the hold that ended
   const std::uint8_t rank;
-  bool is_stored = false;  // there is a row of it
+  bool is_stored = false;  // it has a row
 };
 
 using QueueHook =
@@ -58,7 +59,7 @@ using TransactionHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct TransactionTag>,
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// What only a lock has that is, or was a moment ago, more than one plain hold.
+// The state of a lock that has, or had a moment ago, more than one plain hold.
 struct ContendedLock : QueueHook, TransactionHook {
   template <typename Member, typename Hook = MemberHook>
   using List = boost::intrusive::list<Member, boost::intrusive::base_hook<Hook>>;
@@ -67,17 +68,18 @@ struct ContendedLock : QueueHook, TransactionHook {
   List<Claim, ActiveHook> active;  // the places that are not skipped, by number
   List<Claim> holds;               // by token; the plain hold, if any, is older
   List<Watcher> watchers;          // by newest_token
-  List<Cooldown> cooldowns;        // in the order of their begin
-  Slots slots;                     // of holds (the plain one too), reservations and cooldowns
+  List<Cooldown> cooldowns;        // in the order in which they began
+  Slots slots;  // taken by holds (including the plain hold), reservations and cooldowns
   std::uint64_t next_number = 1;
   std::uint64_t queue_number = 0;          // in EngineState::queues
-  std::uint32_t reserved = 0;              // places with a slot reserved for them
-  std::uint32_t multi_locks_in_queue = 0;  // places of MLOCKs
-  TimeMs due_min = kNever;                 // no deadline of the members is before it
-  std::uint64_t seen_changes = 0;          // of overrides, when the queue was looked at
-  bool is_to_grant = false;                // in EngineState::queues_to_grant
-  bool is_expiring = false;                // in EngineState::expiring: it must not be freed
-  std::optional<Cause> vacating;           // what may have ended the key; GrantNext emits it if so
+  std::uint32_t reserved = 0;              // how many places have a slot reserved
+  std::uint32_t multi_locks_in_queue = 0;  // how many places are of MLOCKs
+  TimeMs due_min = kNever;                 // no member has an earlier deadline
+  std::uint64_t seen_changes = 0;  // EngineState::limit_changes when the queue was last considered
+  bool is_to_grant = false;        // in EngineState::queues_to_grant
+  bool is_expiring = false;        // in EngineState::expiring: it must not be freed
+  // What may have ended the key; GrantNext emits the event if it has ended.
+  std::optional<Cause> vacating;
 
   bool is_deferred() const { return TransactionHook::is_linked(); }
   bool empty() const {
@@ -94,20 +96,20 @@ using QueueSet = boost::intrusive::set<ContendedLock, boost::intrusive::base_hoo
                                        boost::intrusive::key_of_value<QueueNumberOf>,
                                        boost::intrusive::constant_time_size<false>>;
 
-// The locks that a step has left to its end.
+// The locks that a step considers at its end.
 using TransactionList =
     boost::intrusive::list<ContendedLock, boost::intrusive::base_hook<TransactionHook>,
                            boost::intrusive::constant_time_size<false>>;
 
-// What a plain hold is made with.
+// What a plain hold is created from.
 struct PlainTerms {
   std::string_view owner = {};                // empty: the lock has no plain hold
   bool is_limit_given = false;                // LIMIT 1
   std::optional<std::string_view> meta = {};  // META
 };
 
-// A lock: its plain hold in place, followed by the bytes of the key, of the plain hold's owner,
-// and of its META with their number before them. 56 bytes.
+// A lock with its plain hold, followed by the bytes of the key, of the plain hold's owner, and of
+// its META, which is preceded by its size. 56 bytes.
 class LockEntry {
  public:
   static LockEntry* Create(BlockPool& memory, const KeyName& key, const PlainTerms& terms);
@@ -126,34 +128,34 @@ class LockEntry {
   std::size_t hold_count() const {
     return (has_plain_hold() ? 1 : 0) + (contended ? contended->holds.size() : 0);
   }
-  // The hold with the lowest token; null: nobody holds.
+  // The hold with the lowest token; null: nobody holds the key.
   const Hold* oldest_hold() const {
     if (has_plain_hold()) return &plain;
     return contended != nullptr && !contended->holds.empty() ? &contended->holds.front() : nullptr;
   }
-  // Places that count: not those skipped.
+  // The number of places that count, which excludes those skipped.
   std::size_t active_count() const { return contended ? contended->active.size() : 0; }
-  // For Redis' commands the key exists then.
+  // If so, the key exists for the Redis commands.
   bool is_mlock_next() const {
     return active_count() > 0 && contended->active.front().multi_lock() != nullptr;
   }
   ContendedLock& NeedContended();
 
-  // The hold inside of the lock knows the database of the lock.
+  // The hold inside the lock stores the database of the lock.
   class PlainHold : public Hold {
    public:
     PlainHold(std::uint8_t db, const PlainTerms& terms) : Hold(false) {
       set_spare_bits(db | (terms.is_limit_given ? kLimitGiven : 0) | (terms.meta ? kMeta : 0));
     }
     std::uint64_t database() const { return spare_bits() & 0xf; }
-    // A grant that was renewed can not be undone any more.
+    // A grant that was renewed can no longer be undone.
     bool is_touched() const { return (spare_bits() & kTouched) != 0; }
     void set_touched(bool is_touched) { SetSpareBit(kTouched, is_touched); }
     bool has_meta() const { return (spare_bits() & kMeta) != 0; }
     Mode mode() const { return {.is_limit_given = (spare_bits() & kLimitGiven) != 0}; }
 
    private:
-    static constexpr std::uint64_t kTouched = 0x10;  // 0x20 and 0x40: Hold
+    static constexpr std::uint64_t kTouched = 0x10;  // 0x20 and 0x40 belong to Hold
     static constexpr std::uint64_t kLimitGiven = 0x80;
     static constexpr std::uint64_t kMeta = 0x100;
   };

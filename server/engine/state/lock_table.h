@@ -21,7 +21,7 @@ class LockTable {
   [[gnu::always_inline]] LockEntry* Find(std::uint64_t hash, const KeyName& key) const {
     return locks_.Find(hash, [&](const LockEntry& lock) { return lock.key() == key; });
   }
-  // Any lock of that hash for which `matches(lock)` is true, or null.
+  // Any lock with that hash for which `matches(lock)` is true, or null.
   template <typename Matches>
   LockEntry* FindByHash(std::uint64_t hash, Matches&& matches) const {
     return locks_.Find(hash, matches);

@@ -16,38 +16,39 @@
 
 namespace fairlock::engine {
 
-// The timer and the connection of the place are those of the multi-lock; its holds have leases and
-// sessions of their own.
+// The multi-lock has the timer and the connection of the place; each hold has its own lease and
+// session.
 //
-// The request makes it, and it ends with its last claim. Its claims are places with one arrival,
-// all in the same state, or holds with one token.
+// It is created by the request and ends with its last claim. Its claims are either places with one
+// arrival, all in the same state, or holds with one token.
 class MultiLock final : public TimerNode, public Pending {
  public:
   explicit MultiLock(std::span<const KeyName> its_keys);
 
-  // Whether these are its keys, in any order.
+  // Whether exactly these are its keys, in any order.
   bool IsOf(std::span<const KeyName> others) const;
   std::size_t key_count() const { return keys_.size(); }
   const std::vector<std::string>& keys() const { return keys_; }
-  // False: one of its holds has ended, or it was never whole.
+  // False: one of its holds has ended, or it never had a claim on each key.
   bool is_whole() const { return claims.size() == keys_.size(); }
   bool is_held() const { return token != 0; }
 
-  // In the order in which the MLOCK named their keys, which is the order of `rank`; what has ended
-  // is gone.
+  // In the order in which the MLOCK named their keys, which is the order of `rank`; claims that
+  // have ended are not included.
   std::vector<Claim*> claims;
-  Token token = 0;          // of its holds; 0: it stands in the queue
-  bool is_touched = false;  // one of its holds was renewed or transferred: it can not be undone
+  Token token = 0;  // of its holds; 0: it is in the queue
+  // One of its holds was renewed or transferred: the grant cannot be undone.
+  bool is_touched = false;
 
  private:
   std::vector<std::string> keys_;  // sorted
 };
 
-// The locks that one request is about.
+// The locks that one request names.
 using LockList = boost::container::static_vector<LockEntry*, kMlockKeysMax>;
 using LockSpan = std::span<LockEntry* const>;
 
-// What a place is timed by, and what hangs on the connection of its request.
+// The timer of a place; the object attached to the connection of its request.
 inline TimerNode& TimerOf(Claim& place) {
   MultiLock* multi_lock = place.multi_lock();
   return multi_lock != nullptr ? static_cast<TimerNode&>(*multi_lock) : place;
@@ -58,7 +59,7 @@ inline Pending& RequestOf(Claim& place) {
   return multi_lock != nullptr ? static_cast<Pending&>(*multi_lock) : place;
 }
 
-// The claim, or that on the first key of its MLOCK that is left.
+// The claim itself, or for an MLOCK, its first remaining claim.
 inline const Claim& FirstClaim(const Claim& claim) {
   const MultiLock* multi_lock = claim.multi_lock();
   return multi_lock != nullptr ? *multi_lock->claims.front() : claim;
@@ -67,7 +68,7 @@ inline Claim& FirstClaim(Claim& claim) {
   return const_cast<Claim&>(FirstClaim(static_cast<const Claim&>(claim)));
 }
 
-// Any claim of the place. REQUIRES: it is no watcher.
+// Any claim of the place. REQUIRES: it is not a watcher.
 inline Claim& PlaceOf(Pending& pending) {
   assert(pending.pending_kind != PendingKind::kWatcher);
   if (pending.pending_kind == PendingKind::kMultiLock) {
@@ -76,7 +77,7 @@ inline Claim& PlaceOf(Pending& pending) {
   return static_cast<Claim&>(pending);
 }
 
-// Visits the claim, or all of its MLOCK. They must stay.
+// Visits the claim, or all claims of its MLOCK. The visit must not remove any.
 template <typename Visit>
 void ForEachClaim(Claim& claim, Visit&& visit) {
   MultiLock* multi_lock = claim.multi_lock();

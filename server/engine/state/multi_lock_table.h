@@ -1,4 +1,4 @@
-// The multi-locks whose claims are holds, by their token.
+// The multi-locks whose claims are holds, by token.
 #pragma once
 
 #include <cstdint>

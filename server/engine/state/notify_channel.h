@@ -1,4 +1,4 @@
-// The channels of NOTIFY: on which owners hear how their requests end, and that holds are lost.
+// The channels of NOTIFY, on which owners learn how their requests end, and that holds are lost.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -14,10 +14,10 @@ namespace fairlock::engine {
 
 class ChannelTable;
 
-// What requests with NOTIFY wait on in the stead of a connection: it is open while it has a
-// subscriber. The sessions of their holds are bound to it.
+// A channel, to which requests with NOTIFY and the sessions of their holds are attached instead of
+// a connection. It is open while it has a subscriber.
 //
-// Shared by the claims that name it, and gone with the last of them. Loop-confined.
+// Shared by the claims that name it; destroyed with the last of them. Loop-confined.
 class NotifyChannel final : public Attachment, public std::enable_shared_from_this<NotifyChannel> {
  public:
   explicit NotifyChannel(std::string_view its_name) : name(its_name) {}
@@ -25,10 +25,10 @@ class NotifyChannel final : public Attachment, public std::enable_shared_from_th
 
   const std::string name;
   bool is_open = true;
-  List absent;  // the places that wait for it to be open again
+  List absent;  // the places that wait for it to reopen
 };
 
-// The channels that any claim names. Owns none of them; outlives them. Loop-confined.
+// All channels that a claim names. Owns none of them; outlives them. Loop-confined.
 class ChannelTable {
  public:
   explicit ChannelTable(std::uint64_t seed) : by_name_(0, HashOfName{seed}) {}
@@ -44,7 +44,7 @@ class ChannelTable {
     std::size_t operator()(std::string_view name) const;
   };
 
-  // The names are those of the channels.
+  // The keys are views of the channels' names.
   boost::unordered_flat_map<std::string_view, NotifyChannel*, HashOfName> by_name_;
 };
 

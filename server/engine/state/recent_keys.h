@@ -1,5 +1,5 @@
-// What is remembered of keys beyond their holds: counters and recent means, in a table of fixed
-// size.
+// What is remembered about keys after their holds have ended: counters and recent means, in a table
+// of fixed size.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ struct alignas(64) RecentKey {
   std::uint32_t expired = 0;
   float hold_mean_ms = -1;  // -1: no data
   float wait_mean_ms = -1;
-  std::uint32_t touches = 0;  // since the last rival; the lower one gives way
+  std::uint32_t touches = 0;  // since the last rival; the key with fewer gives way
 
   void NoteHold(DurationMs held_ms) { Blend(hold_mean_ms, held_ms); }
   void NoteWait(DurationMs waited_ms) { Blend(wait_mean_ms, waited_ms); }
 
  private:
-  // Exponentially weighted: the last eight values carry two thirds of the weight.
+  // Exponentially weighted: the last eight values have two thirds of the weight.
   static void Blend(float& mean, DurationMs value);
 };
 
-// A two-way table by hash: a key shares its pair of records with others and pushes out the one less
-// used. Loop-confined. O(1); 1 MiB in all.
+// A two-way table by hash: a key shares its pair of records with other keys and evicts the less
+// used one. Loop-confined. O(1); 1 MiB in total.
 class RecentKeys {
  public:
   RecentKeys() : records_(kRecords) {}
 
-  // The key's record, made if there is none.
+  // The key's record, created if there is none.
   RecentKey& Touch(std::uint64_t hash);
   const RecentKey* Find(std::uint64_t hash) const;
   void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&records_[IndexOf(hash)]); }

@@ -1,4 +1,4 @@
-// How the slots of one key are taken: by holds, by reservations and by slots that cool.
+// Which slots of one key are taken: by holds, reservations and cooldowns.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@
 
 namespace fairlock::engine {
 
-// Loop-confined. O(1) where all limits are alike, else O(different limits).
+// Loop-confined. O(1) if all limits are equal, else O(different limits).
 class Slots {
  public:
   void Take(const Mode& mode);
-  void Free(const Mode& mode);  // REQUIRES: taken before
+  void Free(const Mode& mode);  // REQUIRES: it was taken
 
-  // With one more of that mode, would the number of slots taken stay within its limit and all
-  // others'?
+  // Whether, with one more slot of that mode, the number of slots taken would stay within its own
+  // limit and all other limits.
   bool HasSlotFor(const Mode& mode) const;
   // The same with `limit` in place of each limit that a client gave; 0: there is no slot at
   // all.
   bool HasSlotFor(const Mode& mode, std::uint32_t limit) const;
   std::uint32_t taken() const { return taken_; }
   std::uint32_t taken_shared() const { return taken_shared_; }
-  // The smallest limit among those taken that are not shared; 0 if there are none.
+  // The smallest limit among the slots taken that are not shared; 0 if there are none.
   std::uint32_t smallest_limit() const { return limits_.empty() ? 0 : limits_.front().first; }
 
  private:
   std::uint32_t taken_ = 0;
   std::uint32_t taken_shared_ = 0;
-  std::uint32_t taken_with_limit_ = 0;  // that a client gave
-  // Limit and how many have it, sorted: nearly always one element.
+  std::uint32_t taken_with_limit_ = 0;  // slots whose limit was given by a client
+  // Each limit and how many slots have it, sorted: nearly always one element.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> limits_;
 };
 

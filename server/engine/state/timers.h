@@ -1,4 +1,4 @@
-// What the deadlines of the engine belong to.
+// What the deadlines of the engine are for.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The places whose requests wait, by their owner.
+// The places whose requests wait, by owner.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace fairlock::engine {
 
-// Of an MLOCK one of its claims. Owns nothing. The requests of one owner form a ring, one of which
-// is in the hash; an owner is one within its database. Loop-confined. All calls are O(1) on
-// average.
+// An MLOCK is represented by one of its claims. Owns nothing. The requests of one owner form a
+// ring, one member of which is in the hash; the same name in another database is another owner.
+// Loop-confined. All calls are O(1) on average.
 class WaitingRequests {
  public:
   explicit WaitingRequests(std::uint64_t seed) : seed_(seed), rings_(HashOfClaim{}) {}
@@ -21,7 +21,7 @@ class WaitingRequests {
   void Insert(Claim& claim);
   // REQUIRES: it is there.
   void Erase(Claim& claim);
-  // Any request of that owner, of which `next_of_owner` leads to the others; null: none waits.
+  // Any request of that owner, from which `next_of_owner` leads to the others; null: none waits.
   const Claim* Find(std::uint8_t db, std::string_view owner) const;
 
  private:

@@ -40,7 +40,7 @@ class HttpServer final : public ConnectionSink,
   void Add(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
 
  private:
-  // Closes the connection that has been idle the longest, if one is idle.
+  // Closes the connection that has been idle the longest, if any is idle.
   void CloseLongestIdle();
   void Take(int descriptor, SslHandle ssl, command::ClientAddress address);
 

@@ -14,9 +14,9 @@ namespace fairlock::net {
 // Loop-confined, except Wake.
 class TurnWait {
  public:
-  // A longest wait without a limit.
+  // A `wait_ms_max` that means no limit.
   static constexpr engine::DurationMs kUntilReady = engine::kForever;
-  // The longest wait with a limit. The kernel's timer does not run while the machine sleeps; the
+  // The largest other `wait_ms_max`. The kernel's timer does not run while the machine sleeps; the
   // clock of leases does.
   static constexpr engine::DurationMs kTimedMsMax = 1000;
 

@@ -30,8 +30,8 @@ class ClientSocket {
   bool is_peer_lost() const { return peer_ == Peer::kLost; }
   void MarkPeerLost() { peer_ = Peer::kLost; }
 
-  // Receives at most `bytes_max` bytes, or under TLS whole records. Returns how many; when there
-  // are none, the peer may have become done or lost.
+  // Receives at most `bytes_max` bytes, or whole records under TLS. Returns how many; if 0, the
+  // peer may have become done or lost.
   std::size_t Receive(std::span<char> window, std::size_t bytes_max);
   // Whether more than `bytes` can be received now.
   bool HasMoreThan(int bytes) const;

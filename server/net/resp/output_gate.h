@@ -6,8 +6,8 @@
 
 namespace fairlock::net {
 
-// Positions are counted in bytes of all output ever written. Output waits with the output before
-// it. Loop-confined.
+// A position is the number of bytes of output written before it. Output also waits while the output
+// before it does. Loop-confined.
 class OutputGate {
  public:
   bool is_open() const { return marks_.empty(); }

@@ -15,7 +15,7 @@ namespace {
 // The number of requests after which the size of the output is checked.
 constexpr std::size_t kRequestsPerSlice = 16;
 
-// A client that sends no more than this at once asks for little: a few requests.
+// A client that sends no more than this at once asks for only a few requests.
 constexpr int kLittleBytes = 512;
 
 // If more connections are deferred, the readiness set no longer reports them in each turn.
@@ -117,9 +117,9 @@ bool RespConnection::CanExecute() const {
          (input_.has_unseen() || pipeline_.has_more_to_execute());
 }
 
-// Its client waits for a grant, or has not been sent one yet. If the client has disconnected, the
-// grant goes to the next waiter. A client that only half-closed its connection after a request that
-// need not wait still gets its reply.
+// Whether its client waits for a grant, or has been granted one that is not sent yet. If the client
+// has disconnected, the grant goes to the next waiter. A client that only half-closed its
+// connection after a request that need not wait still gets its reply.
 bool RespConnection::IsWaitingOrUntold() const {
   return is_waiting() || client().grants.HasAwaited();
 }
@@ -317,7 +317,7 @@ bool RespConnection::IsComplete() const {
          (socket_.is_peer_done() && !CanExecute());
 }
 
-// Nothing more is received from it.
+// Whether nothing more is received from it.
 bool RespConnection::IsAtItsEnd() const {
   return socket_.is_peer_done() || life_ == Life::kEnding || client().output.is_closing();
 }

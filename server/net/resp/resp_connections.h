@@ -38,7 +38,7 @@ class RespConnections final : public ConnectionSink, public TlsConnectionSink {
 
   // Finishes the connections that have executed something or have output.
   void Finish();
-  // Closes the connections with the largest buffers while the buffers of all exceed their bounds.
+  // Closes the connections with the largest buffers while all buffers together exceed their bounds.
   void BoundBuffers();
   // Once a second, polls the connections that are open but not read.
   void WatchUnread();

@@ -1,4 +1,4 @@
-// Where the connections go whose TLS handshake is complete.
+// Takes the connections whose TLS handshake is complete.
 #pragma once
 
 #include <memory>

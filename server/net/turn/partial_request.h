@@ -20,7 +20,7 @@ class PartialRequest : public boost::intrusive::list_base_hook<
   void EndPartial() {
     if (is_linked()) unlink();
   }
-  // `all` is ordered by the begin of each request. REQUIRES: now_ms is not before the newest.
+  // `all` is ordered by when each request began. REQUIRES: now_ms is not before the newest.
   template <typename List>
   void BeginPartial(List& all, std::int64_t now_ms) {
     EndPartial();

@@ -35,8 +35,8 @@ struct TurnLimits {
   std::size_t closes_max = 8;      // closed connections destroyed per turn; late requests refused
   std::size_t timers_max = 2000;   // due timers per turn
   std::size_t requests_max = 256;  // requests of one connection per turn
-  // Received from one light connection per turn; received from all light connections, and executed
-  // for them, before the deferred connections are served; executed for those.
+  // Bytes per turn: received from one light connection; received from all light connections, and
+  // executed for them, before the deferred ones are served; executed for the deferred ones.
   std::size_t received_bytes_max = 8 * 1024;
   std::size_t light_bytes_max = 32 * 1024;
   std::size_t deferred_bytes_max = 16 * 1024;
