@@ -12,7 +12,7 @@
 
 namespace fairlock::command {
 
-// Stores digests under a key of this process, in memory only. Loop-confined.
+// Stores digests made with a secret key of this process, in memory only. Loop-confined.
 class KnownPasswords {
  public:
   // Whether the password is known to be that of the user, without computing a slow hash.
