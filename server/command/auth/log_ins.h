@@ -50,7 +50,7 @@ class LogIns {
   // if `match` is nullopt.
   void Finish(std::uint64_t comparison_id, std::optional<std::size_t> match, engine::TimeMs now);
 
-  // Forgets the recognised passwords of all other users.
+  // Forgets all recognised passwords except those of these users.
   void ForgetOthers(const access::UserTable& users) { known_.ForgetOthers(users); }
   access::FailedLogIns& failures() { return failures_; }
 
