@@ -13,7 +13,7 @@ namespace fairlock::protocol {
 // A list of views that is reused for every request, so parsing does not allocate once it has grown.
 //
 // The views point into the parser's input or, for quoted inline words, into this object, and are
-// valid until either changes. For this reason it can be neither copied nor moved. It keeps the
+// valid until either changes. For this reason it can be neither copied nor moved. It retains the
 // memory that it has grown to: at most 16 bytes per argument (`arguments_max`) plus
 // `inline_bytes_max`.
 class Arguments {
@@ -36,8 +36,8 @@ class Arguments {
   void Clear() { views_.clear(); }
   void Add(std::string_view argument) { views_.push_back(argument); }
 
-  // Memory for words that differ from their form in the input. The owner must reserve everything it
-  // needs before it adds the first view of it.
+  // Memory for words that differ from their form in the input. The owner must reserve all that it
+  // needs before it adds the first view into it.
   std::string& scratch() { return scratch_; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace fairlock::protocol {
 
-// Bytes after the digits that may be overwritten; and the maximum number of digits.
+// The number of bytes after the digits that may be overwritten, and the maximum number of digits.
 inline constexpr std::size_t kDecimalSlackBytes = 7;
 inline constexpr std::size_t kDecimalDigitsMax = 20;
 

@@ -42,7 +42,8 @@ struct LengthLine {
 };
 
 // Reads the part after the letter: a strict decimal integer (no leading zeros, no '+'), then CR LF.
-// Each byte is checked as it comes, so a wrong byte is reported even if the line is incomplete.
+// Each byte is checked as it arrives, so an invalid byte is reported even if the line is
+// incomplete.
 LengthLine ReadLengthLine(const char* begin, const char* end);
 
 }  // namespace fairlock::protocol

@@ -31,7 +31,7 @@ bool IsMethod(std::string_view word) {
                      [word](std::string_view method) { return EqualsIgnoringCase(word, method); });
 }
 
-// Such as HTTP/1.1 or HTTP/2.
+// Whether the word is a version such as HTTP/1.1 or HTTP/2.
 bool IsVersion(std::string_view word) {
   constexpr std::string_view kName = "HTTP/";
   if (!BeginsIgnoringCase(word, kName)) return false;

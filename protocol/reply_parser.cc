@@ -9,7 +9,7 @@ namespace fairlock::protocol {
 namespace {
 
 // Builds a reply from bytes in which the scanner has found a complete one, so nothing can be
-// invalid or missing, and the nesting is within the scanner's limit.
+// invalid or missing, and the nesting does not exceed the scanner's limit.
 class ReplyBuilder {
  public:
   explicit ReplyBuilder(std::string_view input) : input_(input) {}

@@ -13,7 +13,8 @@ namespace fairlock::protocol {
 // Parses RESP2 and RESP3 replies of every type, including push messages; attributes are skipped.
 // RESP3's streamed forms (`$?`, `*?`), which no server sends, are errors.
 //
-// Nothing is built before the reply is complete; until then the contract is that of ReplyScanner.
+// Nothing is built before the reply is complete; until then the contract is the same as that of
+// ReplyScanner.
 class ReplyParser {
  public:
   explicit ReplyParser(const ReplyLimits& limits = {}) : scanner_(limits) {}

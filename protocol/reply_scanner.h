@@ -21,8 +21,8 @@ struct ReplyLimits {
 };
 
 // Small enough to copy: a few bytes per nesting level. Scanning continues where it stopped. The
-// contract of the input is that of RequestParser: after kNeedMore the caller must pass the same
-// bytes again (at any address), followed by more.
+// contract for the input is the same as that of RequestParser: after kNeedMore the caller must pass
+// the same bytes again (at any address), followed by more.
 class ReplyScanner {
  public:
   static constexpr std::size_t kDepthMax = 32;
@@ -49,7 +49,7 @@ class ReplyScanner {
   std::size_t settled_bytes_ = 0;  // end of the last complete element
   std::size_t head_bytes_ = 0;
   std::size_t depth_ = 0;
-  // Missing elements by level; level 0 is the reply.
+  // The number of missing elements at each level; level 0 is the reply.
   std::array<std::uint64_t, kDepthMax + 1> missing_{};
 };
 
@@ -59,7 +59,7 @@ struct SkippedReply {
   ReplyType type = ReplyType::kNull;
   std::size_t consumed = 0;
   std::int64_t integer = 0;    // kInteger, kBoolean
-  std::string_view text = {};  // of a non-aggregate reply; a view into the input
+  std::string_view text = {};  // unless it is an aggregate; a view into the input
 };
 
 // Scans the reply at the front of the input without allocation, in time proportional to its length.

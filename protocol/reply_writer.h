@@ -28,7 +28,7 @@ inline constexpr std::string_view kNullArray = "*-1\r\n";  // RESP2
 inline constexpr std::string_view kNull = "_\r\n";         // RESP3
 }  // namespace replies
 
-// Longer error texts are cut.
+// Longer error texts are truncated.
 inline constexpr std::size_t kErrorTextBytesMax = 4096;
 
 // Appends replies to a string owned by the caller. After a header (array, map, set, push) the
@@ -38,7 +38,7 @@ class ReplyWriter {
   ReplyWriter(std::string& out, RespVersion version) : out_(out), version_(version) {}
 
   RespVersion version() const { return version_; }
-  // The code of the error that it has written; none: it has written no error.
+  // The code of the error that this writer has written; nullopt: it has not written an error.
   std::optional<ErrorCode> error() const { return error_; }
 
   void Ok() { out_.append(replies::kOk); }

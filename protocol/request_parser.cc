@@ -60,8 +60,8 @@ constexpr ExpectedBulkTexts kExpectedBulk;
 
 bool IsLineEnd(const char* at) { return std::memcmp(at, "\r\n", kLineEndBytes) == 0; }
 
-// Reads the common form of a bulk: complete, with a length of one or two digits. Returns the start
-// of the next bulk, or nullptr if the input has another form.
+// Reads a bulk in its most common form: complete, with a length of one or two digits. Returns the
+// start of the next bulk, or nullptr if the input has another form.
 inline const char* ReadShortBulk(const char* at, const char* end, std::uint32_t bytes_max,
                                  Arguments& out) {
   if (end - at < kShortestBulkBytes || at[0] != '$') return nullptr;

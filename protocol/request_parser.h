@@ -25,14 +25,14 @@ struct ParseResult {
 
 // Parses RESP2 and RESP3 requests (multibulk) and inline lines, as Redis does.
 //
-// It consists of a few bytes and has no buffer. `input` begins at the first byte of the current
-// request. After kNeedMore the bytes that were not consumed must be passed again (at any address),
-// followed by more. Bytes that were already checked are not read again, so parsing input that
-// arrives byte by byte reads each byte at most about twice. After kError the parser must not be
-// used.
+// A parser consists of a few bytes and has no buffer. `input` begins at the first byte of the
+// current request. After kNeedMore the bytes that were not consumed must be passed again (at any
+// address), followed by more. Bytes that were already checked are not read again, so parsing input
+// that arrives byte by byte reads each byte at most about twice. After kError the parser must not
+// be used.
 //
-// An HTTP request or a TLS handshake is an error, detected in its first line, so that nothing in it
-// is ever executed as a command. An inline line is refused if
+// An HTTP request or a TLS handshake is an error, which is detected in its first line, so that
+// nothing in it is ever executed as a command. An inline line is refused if
 //
 // - its first byte is 0x16,
 // - its first word is POST, PUT, HEAD, DELETE, OPTIONS, PATCH, CONNECT or TRACE, or begins with

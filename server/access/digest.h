@@ -16,17 +16,17 @@ using Digest = std::array<std::uint8_t, 32>;
 Digest DigestOf(std::string_view bytes);
 
 std::string HexOf(const Digest& digest);
-// Returns nothing if the text is not 64 hexadecimal digits.
+// Returns nullopt if the text is not 64 hexadecimal digits.
 std::optional<Digest> ParseDigest(std::string_view hex);
 
 // Constant-time comparison.
 bool AreEqual(const Digest& a, const Digest& b);
 bool AreEqual(std::string_view a, std::string_view b);
 
-// A secret key of this process: digests made with it mean nothing to other processes. Immutable.
+// A secret key of this process: digests made with it are meaningless to other processes. Immutable.
 class DigestKey {
  public:
-  // Draws a random key.
+  // Generates a random key.
   DigestKey();
 
   // HMAC of the parts. Different lists of parts give different digests even if their concatenations

@@ -10,9 +10,9 @@
 
 namespace fairlock::access {
 
-// Allows a number of failures at once, and the same number again per minute. IPv6 addresses of one
-// network (/64) count as one address. Remembers at most kAddressesMax addresses. For use by the
-// loop thread only.
+// Allows a certain number of failures at once, and the same number again every minute. IPv6
+// addresses of one network (/64) count as one address. Remembers at most kAddressesMax addresses.
+// For use by the loop thread only.
 class FailedLogIns {
  public:
   static constexpr std::size_t kAddressesMax = 4096;

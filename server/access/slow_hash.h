@@ -1,4 +1,5 @@
-// Password hashes that are expensive to compute, so that a stolen file of them is of little use.
+// Password hashes that are expensive to compute, so that a stolen file with such hashes is of
+// little use.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ inline constexpr std::size_t kSlowPasswordBytesMax = 511;
 // ms and 16 MB. Returns an empty string if the password cannot be hashed.
 std::string MakeSlowHash(std::string_view password);
 
-// Whether the text is a complete hash by yescrypt or another method that crypt(5) considers strong.
+// Whether the text is a complete hash made with yescrypt or another method that crypt(5) considers
+// strong.
 bool IsSlowHash(std::string_view text);
 
 // Whether the text at least starts with the prefix of such a method.

@@ -26,7 +26,7 @@ class Globs {
   // Longer texts match only the wildcard: no key, owner or channel is that long.
   static constexpr std::size_t kTextBytesMax = engine::kOwnerBytesMax;
 
-  // `is_all` is the initial state, until the first glob is added.
+  // `is_all` is the state until the first glob is added.
   explicit Globs(bool is_all) : is_all_(is_all) {}
 
   bool is_all() const { return is_all_; }

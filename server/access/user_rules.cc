@@ -10,7 +10,8 @@ namespace fairlock::access {
 
 namespace {
 
-// A rule contains its pattern, so this also keeps patterns below the limit for those in requests.
+// A rule contains its pattern, so this also keeps patterns within the limit for patterns in
+// requests.
 constexpr std::size_t kRuleBytesMax = engine::kGlobBytesMax;
 constexpr std::size_t kRulesOfAKindMax = 1000;
 

@@ -48,8 +48,8 @@ struct UsersRead {
   std::string error;                       // includes the line number
 };
 
-// Without both sources there is one user, `default`, who may do everything and needs no password.
-// An ACL file that does not define `default` leaves that user out.
+// If there is neither source, there is one user, `default`, who may do everything and needs no
+// password. If there is only an ACL file, and it does not define `default`, there is no such user.
 UsersRead ReadUsers(const UserSource& source, const Vocabulary& vocabulary);
 
 }  // namespace fairlock::access

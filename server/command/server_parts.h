@@ -49,7 +49,7 @@ struct ServerParts {
   // Expires what is due, at most about `steps_max` timers. True: more is due, so the next turn
   // should follow at once.
   bool Advance(engine::TimeMs now, std::size_t steps_max);
-  // When Advance must be called next; engine::kNever: not before something else happens.
+  // When Advance must be called next; engine::kNever: not until something else happens.
   engine::TimeMs NextDeadline() const;
 
   Environment environment;

@@ -8,7 +8,7 @@ namespace fairlock::server {
 // Whether an entry of `bind` is a loopback address.
 bool IsLoopback(std::string_view address);
 
-// The same for the name of a socket: "127.0.0.1:3247", "[::1]:3247", "unix:/run/fairlock.sock".
+// The same for a socket, given its name: "127.0.0.1:3247", "[::1]:3247", "unix:/run/fairlock.sock".
 bool IsLocalSocket(std::string_view name);
 
 }  // namespace fairlock::server

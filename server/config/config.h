@@ -7,7 +7,7 @@
 
 namespace fairlock::server {
 
-// The values of all options; config_options.cc has the meaning and allowed values of each.
+// The values of all options; the meaning and the allowed values of each are in config_options.cc.
 // Durations are in milliseconds, sizes in bytes.
 struct Config {
   std::int64_t port = 0;
@@ -46,8 +46,8 @@ struct Config {
   std::int64_t unauthenticated_timeout = 0;
 
   std::int64_t output_limit = 0;
-  std::int64_t output_limit_total = 0;  // 0: no limit; also for request_deadline
-  std::int64_t input_limit_total = 0;   // 0: no limit of its own
+  std::int64_t output_limit_total = 0;  // 0: no limit; the same applies to request_deadline
+  std::int64_t input_limit_total = 0;   // 0: only the limit by max_memory
   std::int64_t request_deadline = 0;
   std::int64_t request_limit = 0;
   std::int64_t argument_limit = 0;
@@ -83,7 +83,7 @@ struct Config {
   std::int64_t history_memory = 0;
   std::int64_t stats_labels = 0;
   std::vector<std::string> labels;  // GLOB=LABEL each
-  std::int64_t log_waits_over = 0;  // 0: off; also for log_holds_over
+  std::int64_t log_waits_over = 0;  // 0: off; the same applies to log_holds_over
   std::int64_t log_holds_over = 0;
 
   std::string durability;
@@ -111,7 +111,7 @@ struct Config {
   std::string log_file;
 };
 
-// Every option at its default.
+// All options with their default values.
 Config DefaultConfig();
 
 }  // namespace fairlock::server

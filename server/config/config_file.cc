@@ -22,7 +22,7 @@ std::string At(const std::string& file, const YAML::Mark& mark) {
   return file + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": ";
 }
 
-// A scalar unchanged, a list joined by commas; nullopt for anything else.
+// A scalar unchanged, or the items of a list joined by commas; nullopt for anything else.
 std::optional<std::string> ValueText(const YAML::Node& value) {
   if (value.IsNull()) return "";
   if (value.IsScalar()) return value.Scalar();
@@ -46,7 +46,7 @@ std::string ExplainUnknown(std::string_view name, const std::string& value) {
 }
 
 // An unquoted value that begins with # is a comment. A missing value must not be read as an empty
-// text: `requirepass:` would then turn the password off.
+// string: otherwise `requirepass:` would turn the password off.
 std::string ExplainMissing(const Option& option) {
   Config scratch;
   const bool may_be_empty = SetOption(option, "", scratch).empty();
@@ -106,7 +106,7 @@ class DocumentBegin final : public YAML::EventHandler {
   YAML::Mark mark_;
 };
 
-// YAML::LoadAll never ends on some invalid texts: it keeps finding further documents.
+// YAML::LoadAll never returns for some invalid texts, because it keeps finding further documents.
 std::optional<YAML::Mark> FindSecondDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

@@ -7,11 +7,11 @@
 
 namespace fairlock::server {
 
-// Sets the options that the file gives and leaves the others. Returns an empty string, or the first
-// error with file, line, option, value and allowed values.
+// Sets the options that are in the file and leaves the others unchanged. Returns an empty string,
+// or the first error with file, line, option, value and allowed values.
 [[nodiscard]] std::string ReadConfigFile(const std::string& path, Config& config);
 
-// The same for a text in memory; messages call it `name`.
+// The same for a text in memory, which messages call `name`.
 [[nodiscard]] std::string ReadConfigText(const std::string& text, const std::string& name,
                                          Config& config);
 

@@ -467,7 +467,7 @@ std::string DescribeValues(const Option& option) {
 }
 
 std::string DescribeMistake(const Option& option, std::string_view value) {
-  // Redis' wording, for clients that set this option themselves.
+  // Has the wording of Redis, because some clients set this option themselves.
   if (option.type == OptionType::kKeyEvents) {
     return "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.";
   }

@@ -28,7 +28,7 @@ enum class OptionType : std::uint8_t {
 };
 
 struct Option {
-  // The name in the file. The command line prefixes `--` and replaces each `_` by `-`.
+  // The name in the file. The command line adds the prefix `--` and replaces each `_` with `-`.
   std::string_view name;
   OptionType type;
   std::string_view default_value;
@@ -46,7 +46,7 @@ struct Option {
 
 std::span<const Option> AllOptions();
 
-// Whether the value is a list of texts.
+// Whether the value is a list of strings.
 inline bool IsList(const Option& option) {
   return std::holds_alternative<std::vector<std::string> Config::*>(option.member);
 }
@@ -63,7 +63,7 @@ std::string_view NearestOptionName(std::string_view name);
 // The value in the form that SetOption accepts.
 std::string ShowOption(const Option& option, const Config& config);
 
-// The value as Redis shows it: durations in seconds, sizes in bytes, lists separated by blanks.
+// The value as Redis shows it: durations in seconds, sizes in bytes, lists separated by spaces.
 std::string ShowOptionAsRedis(const Option& option, const Config& config);
 
 // The allowed values: "a number from 1 to 1000000".

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-// Wraps `text` to kColumns. Each line but the first begins with `margin`; the first begins at
+// Wraps `text` to kColumns. Each line except the first begins with `margin`; the first begins at
 // `column`.
 std::string Wrapped(std::string_view text, const std::string& margin, std::size_t column) {
   std::string wrapped;

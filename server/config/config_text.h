@@ -7,7 +7,7 @@
 
 namespace fairlock::server {
 
-// A configuration file with every option, its values and its comment.
+// A configuration file with every option, the values it allows and its comment.
 std::string ConfigFileText(const Config& config);
 
 // What --help prints.

@@ -33,7 +33,7 @@ std::optional<engine::LabelRule> ParseLabelRule(std::string_view text);
 std::optional<engine::KeepRule> ParseKeepRule(std::string_view text);
 inline constexpr std::int64_t kKeepRuleMsMax = 24LL * 3600 * 1000;
 
-// Splits at commas and blanks, dropping empty parts.
+// Splits at commas, spaces and tabs, dropping empty parts.
 std::vector<std::string> SplitList(std::string_view text);
 
 }  // namespace fairlock::server

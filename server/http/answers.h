@@ -1,4 +1,4 @@
-// Converts replies of commands to HTTP answers.
+// Converts command replies to HTTP answers.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -22,18 +22,18 @@ Answer JsonAnswer(const boost::json::object& object);
 // Converts an error reply: its first word becomes the code, and selects the status.
 Answer RefusalOf(const protocol::Reply& error);
 
-// Returns nullopt if the user of `commands` may make the request. For data that is read without the
-// command.
+// Returns nullopt if the user of `commands` may make the request. For data that is read without
+// executing the command.
 std::optional<Answer> RefuseDenied(CommandCaller& commands,
                                    std::initializer_list<std::string_view> request);
 
 // Runs code that writes a command's reply, and returns the parsed reply.
 protocol::Reply ReplyOf(const std::function<void(protocol::ReplyWriter&)>& write);
 
-// An object with one field that has the reply; a refusal if the reply is an error.
+// An object with one field that contains the reply; a refusal if the reply is an error.
 Answer AnswerWith(std::string_view field, const protocol::Reply& reply);
 
-// The number of rows in an answer if `count` is not given.
+// The maximum number of rows in an answer if `count` is not given.
 inline constexpr std::int64_t kRowsDefault = 100;
 // Returns nullopt if `count` is not given, or is from 1 to `count_max`.
 std::optional<Answer> RefuseCount(const Inputs& inputs, std::int64_t count_max);

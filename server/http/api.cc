@@ -31,7 +31,7 @@ bool IsJson(std::string_view content_type) {
 
 Answer RefusalOfLogIn(const protocol::Reply& error) {
   Answer refusal = RefusalOf(error);
-  // Too many log-ins have failed or are being compared, so the password was not looked at.
+  // Too many log-ins have failed or are being compared, so the password was not checked.
   if (error.text.starts_with("ERR ")) refusal.status = 429;
   return refusal;
 }
@@ -43,7 +43,7 @@ bool HasPasswords(const command::AccessControl& control) {
   });
 }
 
-// Every route, in the order of the families.
+// All routes, in the order of their families.
 std::vector<const Route*> AllRoutes() {
   std::vector<const Route*> routes;
   for (const auto& family :
@@ -134,7 +134,8 @@ bool Api::DependsOnCaller(const Request& request, CommandCaller& commands) const
 const access::User* Api::AnybodysUser(Access access, CommandCaller& commands) const {
   const command::AccessControl& control = commands.server().access;
   if (access == Access::kOpen) return &control.own_user();
-  // If clients must log in or are limited, HTTP without credentials reveals no more than commands.
+  // If clients must log in or are limited, HTTP without credentials reveals no more than commands
+  // do.
   const access::User* newcomer = control.NewcomersUser();
   const bool may_all_do_all = newcomer != nullptr && newcomer->IsUnlimited();
   const bool may_read = access == Access::kRead && may_all_do_all && !options_.is_token_for_reading;

@@ -14,7 +14,7 @@
 namespace fairlock::http {
 
 struct ApiOptions {
-  // The names of this server, in addition to numeric addresses. A request under another name is
+  // The names of this server, in addition to numeric addresses. A request that uses another name is
   // refused, because it may come from DNS rebinding.
   std::vector<std::string> host_names = {};
   // The bearer token for requests that change something; empty: such requests are refused.
@@ -35,7 +35,7 @@ struct Asset {
 // Loop-confined.
 class Api {
  public:
-  // `assets` and `figures` must outlive it.
+  // `assets` and `figures` must outlive this object.
   Api(ApiOptions options, std::span<const Asset> assets, Figures& figures);
 
   void set_options(ApiOptions options) { options_ = std::move(options); }
@@ -67,7 +67,7 @@ class Api {
   ApiOptions options_;
   std::span<const Asset> assets_;
   Figures& figures_;
-  const std::vector<const Route*> routes_;  // in the order of the families
+  const std::vector<const Route*> routes_;  // in the order of their families
 };
 
 }  // namespace fairlock::http

@@ -1,4 +1,4 @@
-// Boost.URL is used header-only; this file compiles its code.
+// Boost.URL is used as a header-only library; its code is compiled in this file.
 #include <boost/url/src.hpp>
 
 namespace fairlock::http {}

@@ -21,12 +21,12 @@ namespace {
 constexpr std::size_t kLookedAtPerStep = 2000;
 constexpr std::size_t kDescribedPerStep = 100;
 
-// These fields stay texts even if they consist of digits.
+// These fields remain strings even if they consist of digits.
 constexpr auto kTextFields = std::to_array<std::string_view>(
     {"addr", "laddr", "name", "flags", "events", "cmd", "user", "lib-name", "lib-ver"});
 constexpr std::string_view kWaitKey = "wait-key";
 
-// Decodes the \xHH that CLIENT LIST writes for backslashes and for bytes that would split its line.
+// Decodes the \xHH that CLIENT LIST writes for backslashes and for bytes that would split a line.
 std::string Unescaped(std::string_view text) {
   constexpr std::size_t kEscapeBytes = 4;
   std::string bytes;

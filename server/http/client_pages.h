@@ -13,7 +13,7 @@ namespace fairlock::http {
 struct ClientQuery {
   std::uint64_t after = 0;  // the id of a connection
   std::size_t count_max = 100;
-  bool is_only_waiting = false;  // only connections whose request waits
+  bool is_only_waiting = false;  // only connections with a waiting request
 };
 
 std::unique_ptr<Job> ListClients(CommandCaller& commands, const ClientQuery& query);

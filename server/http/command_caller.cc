@@ -119,7 +119,7 @@ protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
                                     engine::TimeMs now) {
   std::string request;
   protocol::AppendRequest(request, arguments);
-  // Requests above the limits would close the client as they close a connection.
+  // A request that exceeds the limits would close the client, just as it closes a connection.
   protocol::Arguments judged_arguments;
   const protocol::ParseResult judged =
       protocol::RequestParser().Parse(request, server_.pipeline.limits, judged_arguments);

@@ -29,12 +29,13 @@ class CommandCaller final : private command::Transport {
   // REQUIRES: Detach was called.
   ~CommandCaller() = default;
 
-  // Selects the user of the following commands by the Authorization header of their request: the
-  // named user for "Basic USER:PASSWORD", otherwise the server's own user. False: the password is
-  // still being compared; nothing may be called until `notice` is called, and then EndLogIn.
+  // Selects the user for the following commands according to the Authorization header of their
+  // request: the named user for "Basic USER:PASSWORD", otherwise the server's own user. False: the
+  // password is still being compared; nothing may be called until `notice` is called, and then
+  // EndLogIn.
   [[nodiscard]] bool Identify(std::string_view authorization, engine::TimeMs now);
   void EndLogIn();
-  // Following commands have no user until Identify is called.
+  // The commands that follow have no user until Identify is called.
   void Forget();
   // Why the log-in failed; nullopt if it did not fail, or was not tried.
   const std::optional<protocol::Reply>& log_in_error() const { return log_in_error_; }
@@ -42,7 +43,7 @@ class CommandCaller final : private command::Transport {
   bool has_logged_in() const { return has_logged_in_; }
   // REQUIRES: the client is not closed.
   const access::User& user() const { return *client().rights.user(); }
-  // Why the user may not make that request; empty: it may. For data read without a command.
+  // Why the user may not make that request; empty: it may. For data that is read without a command.
   std::string Judge(std::span<const std::string_view> request) const;
   std::string Judge(std::initializer_list<std::string_view> request) const {
     return Judge(std::span(request.begin(), request.size()));

@@ -14,12 +14,13 @@ namespace {
 // The reply to PSUBSCRIBE is a push too; in a message, the last element is the JSON.
 constexpr std::string_view kMessage = "pmessage";
 
-// PSUBSCRIBE to the key channels of all databases; for a limited user, of those it may hear.
+// PSUBSCRIBE to the key channels of all databases; for a limited user, only to those that it may
+// hear.
 std::vector<std::string> Subscription(const access::User& user, std::string_view match) {
   const auto channel = [&](std::string_view database) {
     return "__lock@" + std::string(database) + "__:" + std::string(match);
   };
-  // A star in place of the database's number would also match inside keys.
+  // A `*` in place of the database number could also match the beginning of a key.
   if (user.IsUnlimited()) return {"PSUBSCRIBE", channel("?"), channel("??")};
   std::vector<std::string> request = {"PSUBSCRIBE"};
   for (std::uint32_t database = 0; database < engine::kDatabases; ++database) {
@@ -28,7 +29,7 @@ std::vector<std::string> Subscription(const access::User& user, std::string_view
       request.push_back(std::move(name));
     }
   }
-  // Keeps one channel, so that the subscription is refused with the right error.
+  // Includes one channel anyway, so that the subscription is refused with the right error.
   if (request.size() == 1) request.push_back(channel("0"));
   return request;
 }

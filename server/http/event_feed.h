@@ -1,4 +1,4 @@
-// Sends the events of locks to a client that watches over a WebSocket.
+// Sends lock events to a client that watches over a WebSocket.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace fairlock::http {
 // A client that is subscribed to the lock channels. Loop-confined.
 class EventFeed final : private command::Transport {
  public:
-  // The most bytes that may wait to be taken.
+  // The maximum number of bytes that may wait to be taken.
   static constexpr std::size_t kBytesMax = 1024 * 1024;
-  // The channel glob begins with "__lock@15__:" and must fit into the length limit of globs.
+  // The channel glob begins with "__lock@15__:" and must not exceed the length limit for globs.
   static constexpr std::size_t kMatchBytesMax = engine::kGlobBytesMax - 12;
 
   struct Watcher {
@@ -36,7 +36,8 @@ class EventFeed final : private command::Transport {
 
   // Why the subscription failed; nullopt: it succeeded.
   const std::optional<protocol::Reply>& error() const { return error_; }
-  // Called when there is something to take, or the feed is over; it must only record that.
+  // `notice` is called when there is something to take, or when the feed is over; it must only
+  // record that.
   void set_notice(std::function<void()> notice) { notice_ = std::move(notice); }
 
   // The events since the last call as a JSON array; empty if there are none.

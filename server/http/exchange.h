@@ -25,12 +25,12 @@ struct Answer {
   unsigned status = 200;
   std::string_view content_type = "application/json";  // static text
   std::string body = {};
-  std::string tag = {};                    // ETag; empty: nobody may cache the answer
+  std::string tag = {};                    // ETag; empty: the answer must not be cached
   std::string_view allowed_verbs = {};     // Allow header of a 405
   std::string_view content_encoding = {};  // static text
 };
 
-// The JSON body of every refusal: a stable code, and a text that says what is allowed.
+// Every refusal has a JSON body with a stable code and a text that says what is allowed.
 Answer Refusal(unsigned status, std::string_view word, std::string_view text);
 
 }  // namespace fairlock::http

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kMinutesDefault = 60;
 constexpr std::int64_t kMinutesMax = record::LabelStatistics::kMinutesMax;
-// A row costs as much time as the percentiles in it.
+// The cost of a row is mainly that of its percentiles.
 constexpr std::int64_t kMinuteRowsMax = 180;
 
 void AddDurations(boost::json::object& object, const std::string& name,
@@ -40,7 +40,7 @@ void AddDurations(boost::json::object& object, const std::string& name,
   add("_max_ms", durations.longest_ms());
 }
 
-// Answers with the data of STATS.
+// Answers with the same data as STATS.
 class StatisticsWork final : public SharedWork {
  public:
   StatisticsWork(command::ServerParts& server, record::StatisticsQuery query,

@@ -1,4 +1,4 @@
-// The figures that the HTTP code itself stores.
+// The figures that the HTTP code stores itself.
 #pragma once
 
 #include "server/http/minute_figures.h"

@@ -58,7 +58,7 @@ void AddTextOrNull(boost::json::object& object, std::string_view name, std::stri
   }
 }
 
-// Has the fields of HISTORY.
+// Has the same fields as an event in HISTORY.
 boost::json::object EventOf(const record::PastEvent& event, const command::ServerParts& server,
                             engine::TimeMs now) {
   boost::json::object object;
@@ -96,7 +96,7 @@ record::HistoryQuery QueryOf(const RouteCall& call) {
     query.db = call.inputs.Database();
   }
   query.count_max = static_cast<std::size_t>(call.inputs.Number("count", kRowsDefault));
-  // With `before`, even thousands of events of one millisecond come page by page.
+  // With `before`, even thousands of events in one millisecond are returned page by page.
   query.before = static_cast<std::uint64_t>(call.inputs.Number("before", 0));
   return query;
 }
@@ -175,7 +175,7 @@ class HistorySearch final : public Job {
 
  private:
   CommandCaller& commands_;
-  record::HistoryQuery query_;  // its views refer to the texts below
+  record::HistoryQuery query_;  // its views refer to the strings below
   const std::string match_;
   std::string key_;
   std::string owner_;

@@ -12,7 +12,8 @@ struct Host {
   bool is_address = false;  // numeric, so no name was resolved
 };
 
-// Returns nullopt if the text is not a host of RFC 3986, section 3.2.2, with an optional port.
+// Returns nullopt if the text is not a host as defined in RFC 3986, section 3.2.2, with an optional
+// port.
 std::optional<Host> ParseHost(std::string_view text);
 
 }  // namespace fairlock::http

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBase64Suffix = "_base64";
 
-// The name between braces; empty: the segment is literal.
+// The name between the braces; empty: the segment is literal.
 std::string_view PlaceholderOf(std::string_view segment) {
   if (!segment.starts_with('{')) return {};
   return segment.substr(1, segment.size() - 2);
@@ -72,7 +72,7 @@ bool Fits(ValueType type, std::string_view value) {
       return db && *db >= 0 && *db < engine::kDatabases;
     }
     case ValueType::kDuration:
-      // Otherwise the command could take the value for an option. The command itself reports a
+      // Otherwise the command could mistake the value for an option. The command itself reports a
       // wrong unit more precisely.
       return !value.empty() && value.front() >= '0' && value.front() <= '9';
     case ValueType::kText:

@@ -12,7 +12,7 @@
 
 namespace fairlock::http {
 
-// Values are texts in the form that commands take. Immutable after Read.
+// Values are strings in the form that commands accept. Immutable after Read.
 class Inputs {
  public:
   // Reads the path, the query, and the body of a POST, which is a JSON object.

@@ -75,7 +75,7 @@ class RowOrder {
   const bool is_reversed_;
 };
 
-// The first rows of all locks in a given order.
+// Finds the first rows of all locks in a given order.
 class SortedLocks final : public SharedWork {
  public:
   SortedLocks(std::vector<std::string> options, const RowOrder& order, std::size_t count_max)
@@ -149,7 +149,7 @@ Outcome ListLocks(const RouteCall& call) {
   return JsonAnswer({{"locks", std::move(rows)}, {"cursor", page.elements.at(0).text}});
 }
 
-// Costs as much as a few dozen requests, however many holders there are.
+// Describing this many costs as much as a few dozen requests, however many holders there are.
 constexpr std::size_t kHoldersMax = 100;
 constexpr std::int64_t kPlacesMax = 500;
 

@@ -12,7 +12,7 @@ namespace fairlock::http {
 struct LocksOfLabel {
   std::uint64_t holders = 0;
   std::uint64_t waiters = 0;
-  std::uint64_t endless_locks = 0;  // with a hold without an expiry
+  std::uint64_t endless_locks = 0;  // locks with a hold that never expires
   engine::DurationMs oldest_hold_ms = 0;
   engine::DurationMs longest_wait_ms = 0;
 };

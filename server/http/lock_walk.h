@@ -13,10 +13,11 @@ namespace fairlock::http {
 // Uses the command LOCKS. Loop-confined.
 class LockWalk {
  public:
-  // Locks per turn: they take a few hundredths of a millisecond, which hardly delays requests.
+  // The number of locks per turn: they take a few hundredths of a millisecond, which hardly delays
+  // requests.
   static constexpr const char* kLocksPerStep = "20";
 
-  // `options` of LOCKS, such as MATCH and its glob.
+  // `options` are those of LOCKS, such as MATCH and its glob.
   explicit LockWalk(std::vector<std::string> options) : options_(std::move(options)) {}
 
   // Visits the rows of the next page; returns true after the last page. An error ends the walk too.

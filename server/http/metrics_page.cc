@@ -47,11 +47,11 @@ double Real(Number value) {
 
 double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
 
-// 0: there is no override without an end.
+// The age of the oldest override that has no end; 0: there is none.
 engine::DurationMs OldestOverrideMs(const Source& source) {
   engine::DurationMs oldest_ms = 0;
   for (const engine::LimitOverride& row : source.server.locks.engine().Limits(source.now).all()) {
-    // An override that ends by itself cannot be forgotten by its operator.
+    // An override that ends by itself cannot be one that its operator has forgotten.
     if (row.end == engine::kNever) oldest_ms = std::max(oldest_ms, source.now - row.since);
   }
   return oldest_ms;
@@ -201,7 +201,7 @@ void AddSample(MetricFamily& family, Labels labels, double value) {
   family.metric.back().label = std::move(labels);
 }
 
-// Per command, for each command that was called or refused at least once.
+// One sample for each command that was called or refused at least once.
 MetricFamily CommandFamily(const command::ServerParts& server, std::string_view name,
                            std::string_view help, std::uint64_t command::CommandCounts::*count) {
   MetricFamily family = Family(name, MetricType::Counter, help);
@@ -218,7 +218,7 @@ MetricFamily ErrorFamily(const command::CommandStatistics& statistics) {
   MetricFamily family = Family("fairlock_error_replies_total", MetricType::Counter,
                                "Requests answered with an error, by the first word of the error");
   for (const protocol::ErrorRow& error : protocol::AllErrors()) {
-    // Such errors are counted under their first word, ERR.
+    // These errors are counted under their first word, ERR.
     if (error.code == protocol::ErrorCode::kProtocol) continue;
     const std::uint64_t count = statistics.ErrorsOf(error.word);
     AddSample(family, {{"error", std::string(error.word)}}, Real(count));
@@ -232,7 +232,7 @@ MetricFamily BuildFamily(const command::ServerFacts& facts) {
   return family;
 }
 
-// A sum and a count.
+// A summary without quantiles: only a sum and a count.
 MetricFamily SummaryFamily(std::string_view name, std::string_view help, std::uint64_t count,
                            double sum_seconds) {
   MetricFamily family = Family(name, MetricType::Summary, help);
@@ -243,7 +243,7 @@ MetricFamily SummaryFamily(std::string_view name, std::string_view help, std::ui
   return family;
 }
 
-// `per_second`: how many of the counted units are one second.
+// `per_second`: the number of counted units in one second.
 template <typename Buckets>
 void AddHistogram(MetricFamily& family, Labels labels, const Buckets& buckets, double per_second) {
   ClientMetric sample;

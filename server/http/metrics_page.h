@@ -1,4 +1,4 @@
-// The page of metrics for Prometheus.
+// The metrics page for Prometheus.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace fairlock::http {
 
 // In text format 0.0.4. Its size does not depend on the number of keys, owners or connections, and
-// is below 64 KB: LabelTotals bounds the number of series by label.
+// is below 64 KB: LabelTotals limits the number of series with a label.
 std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey, engine::TimeMs now);
 
 // Surveys all locks first.

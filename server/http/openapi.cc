@@ -181,7 +181,8 @@ void AddSchema(object& schemas, const Schema& schema) {
   }
   object written{{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) written["required"] = std::move(required);
-  // Fields are only ever added; and bytes that are not text appear again as ..._base64.
+  // Later versions may add fields but never remove any, and bytes that are not text appear a second
+  // time as ..._base64.
   written["additionalProperties"] = true;
   schemas[schema.name] = std::move(written);
 }

@@ -1,4 +1,4 @@
-// Generates the OpenAPI 3.1 description of the API from the table of routes.
+// Generates the OpenAPI 3.1 description of the API from the route table.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@ enum class FieldType : std::uint8_t {
   kObjects,       // an array of objects
   kIntegers,      // an array
   kTexts,         // an array
-  kTextOrNumber,  // of an option: either type
+  kTextOrNumber,  // the value of an option: either type
 };
 
 struct Schema;
@@ -32,7 +32,7 @@ struct Field {
 struct Schema {
   std::string_view name;
   std::span<const Field> fields;
-  bool is_map = false;  // further members are texts, numbers or such objects
+  bool is_map = false;  // further members are strings, numbers or objects of that kind
 };
 
 // Each is defined in schema.cc.

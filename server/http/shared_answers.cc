@@ -7,7 +7,7 @@
 namespace fairlock::http {
 
 struct SharedAnswers::Running {
-  std::uint64_t generation = 0;  // the users' generation for which it was made
+  std::uint64_t generation = 0;  // the generation of the users for which it is made
   std::unique_ptr<SharedWork> work;
   std::optional<Answer> answer;
   std::uint64_t last_turn = 0;
@@ -34,7 +34,7 @@ struct SharedAnswers::Running {
   }
 };
 
-// The job of one of the requests that wait for the answer.
+// The job of one request that waits for the answer.
 class SharedAnswers::Part final : public Job {
  public:
   Part(std::shared_ptr<Running> running, CommandCaller& commands)

@@ -1,4 +1,4 @@
-// Answers that need a walk over everything, made once for all requests that come meanwhile.
+// Answers that need a walk over everything, made once for all requests that arrive in the meantime.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class SharedWork {
 };
 
 // For each question at most one walk runs, with one step per turn, however many requests wait for
-// it. Its answer is reused until it is too old, so that many dashboards cost as much as one.
+// it. Its answer is reused until it is too old, so that many dashboards cost no more than one.
 // Loop-confined.
 class SharedAnswers {
  public:

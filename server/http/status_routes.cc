@@ -119,7 +119,7 @@ Outcome ShowAccess(const RouteCall& call) {
   return JsonAnswer(answer);
 }
 
-// If this runs, the server is alive.
+// The fact that this function runs shows that the server is alive.
 Outcome ShowHealth(const RouteCall&) { return Answer{.content_type = kPlainText, .body = "ok\n"}; }
 
 Outcome ShowReadiness(const RouteCall& call) {

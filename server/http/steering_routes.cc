@@ -17,8 +17,7 @@ namespace fairlock::http {
 
 namespace {
 
-// Breaks each lock whose key matches and which the user may break, or only lists those
-// locks.
+// Breaks every lock whose key matches and which the user may break, or only lists those locks.
 class BreakMatching final : public Job {
  public:
   static constexpr std::size_t kKeysShownMax = 100;

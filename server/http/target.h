@@ -12,13 +12,13 @@ namespace fairlock::http {
 // "/api/v1/locks/0/a%2Fb?count=3", split into path and parameters, with escapes decoded, so that
 // values may contain any bytes.
 struct Target {
-  std::vector<std::string> segments;  // for "/" a single empty one
+  std::vector<std::string> segments;  // for "/", a single empty segment
   std::vector<std::pair<std::string, std::string>> parameters;
 
   const std::string* FindParameter(std::string_view name) const;
 };
 
-// Returns nullopt if the text is not a path of RFC 3986.
+// Returns nullopt if the text is not a path as defined in RFC 3986.
 std::optional<Target> ParseTarget(std::string_view target);
 
 }  // namespace fairlock::http

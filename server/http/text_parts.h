@@ -1,4 +1,4 @@
-// Parses the texts that some commands reply with.
+// Parses the text with which some commands reply.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -1,4 +1,4 @@
-// Logs events on the sockets.
+// Logs socket events.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace fairlock::server {
 
-// Logs events that clients can cause at will at most once per kQuietMs, with a count.
+// Events that clients can cause at will are logged at most once per kQuietMs, with a count.
 // Loop-confined.
 class ConnectionLog final : public net::NetEvents {
  public:

@@ -12,20 +12,20 @@
 namespace fairlock::server {
 
 // The descriptor may be a pipe whose reader has stopped. The log thread then waits here for room,
-// while new lines are queued and the oldest are dropped; their number is logged afterwards. After
-// GiveUpSoon the sink waits only a moment longer.
+// while new lines are queued and the oldest are dropped; the number of dropped lines is logged
+// afterwards. After GiveUpSoon the sink waits only a moment longer.
 //
 // Called only by the log thread, except GiveUpSoon and descriptor, which any thread may call.
 class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  // Closes the descriptor at the end if `is_owner`.
+  // The destructor closes the descriptor if `is_owner`.
   LogSink(int descriptor, bool is_owner) : descriptor_(descriptor), is_owner_(is_owner) {}
   LogSink(const LogSink&) = delete;
   LogSink& operator=(const LogSink&) = delete;
   ~LogSink() override;
 
-  // Reports the lines that `pool` drops. `pool` is the one whose thread calls this sink, and
-  // outlives that thread.
+  // Makes the sink report how many lines `pool` drops. `pool` is the one whose thread calls this
+  // sink, and outlives that thread.
   void CountDropsOf(spdlog::details::thread_pool& pool) { pool_ = &pool; }
   int descriptor() const { return descriptor_; }
   void GiveUpSoon() { is_ending_.store(true); }

@@ -8,7 +8,7 @@
 
 namespace fairlock::server {
 
-// Counts an event between log lines, of which there is at most one per kQuietMs.
+// Counts the occurrences of an event between two log lines; there is at most one line per kQuietMs.
 class LogThrottle {
  public:
   static constexpr engine::DurationMs kQuietMs = 10'000;

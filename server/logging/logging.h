@@ -1,7 +1,7 @@
 // The server's log.
 //
-// Levels: error, the operator must act; warning, clients are refused or disconnected; info, starts,
-// stops and configuration changes; debug, connections opened and closed.
+// Levels: error: the operator must act; warning: clients are refused or disconnected; info: starts,
+// stops and configuration changes; debug: connections opened and closed.
 #pragma once
 
 #include <spdlog/async.h>
@@ -27,7 +27,7 @@ class Log {
   static std::unique_ptr<Log> Open(const LogOptions& options, std::string& error);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-  // Waits a fraction of a second for queued lines to be written.
+  // Waits up to a fraction of a second for queued lines to be written.
   ~Log();
 
   template <typename... Values>
@@ -61,7 +61,7 @@ class Log {
   std::shared_ptr<spdlog::async_logger> logger_;
 };
 
-// Makes client-supplied bytes safe for the log: quoted, on one line, truncated when long.
+// Makes bytes that came from a client safe for the log: quoted, on one line, truncated when long.
 std::string Escaped(std::string_view client_bytes);
 
 }  // namespace fairlock::server

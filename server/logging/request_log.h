@@ -9,8 +9,8 @@
 
 namespace fairlock::server {
 
-// Logs events that clients can cause at will at most once per LogThrottle::kQuietMs, with a count.
-// Loop-confined.
+// Events that clients can cause at will are logged at most once per LogThrottle::kQuietMs, with a
+// count. Loop-confined.
 class RequestLog final : public command::CommandLog {
  public:
   explicit RequestLog(Log& log) : log_(log) {}

@@ -26,13 +26,13 @@ class SlowLockLog final : public engine::EventSink {
   SlowLockLog(Log& log, const engine::ClientTable& clients) : log_(log), clients_(clients) {}
 
   void set_limits(const Limits& limits) { limits_ = limits; }
-  // If false, no events need be delivered.
+  // If false, no events need to be delivered.
   bool is_on() const { return limits_.wait_ms > 0 || limits_.hold_ms > 0; }
 
   void Take(const engine::Event& event) override;
 
  private:
-  // False if the period's lines are used up.
+  // False if all lines allowed in this period have been used up.
   bool MayLog(engine::TimeMs now);
   void Write(std::string_view what, engine::DurationMs duration_ms, const engine::Event& event);
 

@@ -53,7 +53,7 @@ std::uint64_t MemoryMeter::Measure() {
 }
 
 std::uint64_t MemoryMeter::Estimate() const {
-  // The difference may wrap below zero; the sum is right modulo 2^64.
+  // The difference may wrap below zero, but the sum is correct modulo 2^64.
   return measured_ + (TakenByThread() - taken_when_measured_);
 }
 

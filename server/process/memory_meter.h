@@ -5,16 +5,17 @@
 
 namespace fairlock::server {
 
-// The bytes that the allocator reports; without a report, as under a sanitizer, the resident size
-// of the process. Used by one thread.
+// The number of bytes that the allocator reports; if it reports none, for example under a
+// sanitizer, the resident size of the process. For use by one thread only.
 class MemoryMeter {
  public:
   // Asks the allocator, which takes a few microseconds.
   std::uint64_t Measure();
-  // The last measurement, adjusted by this thread's allocations since. Costs a few loads.
+  // The last measurement, adjusted for what this thread has allocated and freed since. Costs a few
+  // loads.
   std::uint64_t Estimate() const;
 
-  // Of all threads; 0 if the allocator does not report it.
+  // The total for all threads; 0 if the allocator does not report it.
   static std::uint64_t AllocatedBytes();
   static std::uint64_t ResidentBytes();
 
@@ -22,7 +23,7 @@ class MemoryMeter {
   // Allocated minus freed by this thread. Ignores frees by other threads, so it drifts over time.
   std::uint64_t TakenByThread() const;
 
-  // Null if the allocator has no such counts.
+  // Null if the allocator does not provide these counts.
   const std::uint64_t* taken_ = nullptr;
   const std::uint64_t* given_back_ = nullptr;
   bool has_counts_ = false;  // the allocator was asked for the counts

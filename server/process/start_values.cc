@@ -20,7 +20,7 @@ constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
 constexpr int kTokenBitsPerSecond = 20;
 constexpr std::int64_t kFirstTokenMax = std::int64_t{1} << 52;
 
-// At most 256 bytes: getrandom never returns fewer than requested then.
+// For at most 256 bytes: up to that size, getrandom never returns fewer than requested.
 void FillRandomly(void* bytes, std::size_t count) {
   const ssize_t filled = getrandom(bytes, count, 0);
   assert(filled == static_cast<ssize_t>(count));
@@ -44,7 +44,7 @@ std::uint64_t FirstToken(std::int64_t unix_us) {
   constexpr std::int64_t kSecond = 1'000'000;
   const std::int64_t since_us = std::max<std::int64_t>(unix_us - kBeginningOf2020 * kSecond, 0);
   const std::int64_t seconds = std::min(since_us / kSecond, kFirstTokenMax >> kTokenBitsPerSecond);
-  // The fraction distinguishes starts within one second.
+  // The fraction distinguishes starts within the same second.
   const std::int64_t fraction = (since_us % kSecond << kTokenBitsPerSecond) / kSecond;
   const std::int64_t token = (seconds << kTokenBitsPerSecond) + fraction;
   return static_cast<std::uint64_t>(std::clamp<std::int64_t>(token, 1, kFirstTokenMax));

@@ -14,8 +14,8 @@ std::uint64_t RandomSeed();
 std::string RandomRunId();
 
 // (Seconds since the beginning of 2020, with their fraction) * 2^20, at least 1 and at most 2^52:
-// given a correct clock, higher than all tokens of earlier starts that issued fewer than 2^20 per
-// second.
+// if the clock is correct, higher than all tokens issued after earlier starts, provided that these
+// issued fewer than 2^20 per second.
 std::uint64_t FirstToken(std::int64_t unix_us);
 
 // The facts about the process and the machine that never change.

@@ -1,4 +1,4 @@
-// Socket activation, watchdog and reload notifications of the service manager (systemd).
+// Socket activation, watchdog and reload notifications for the service manager (systemd).
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -19,7 +19,7 @@ class SystemdService {
   // A socket with the port `tls_port` (0: none) is for TLS.
   static net::ListenResult TakeSockets(std::uint16_t tls_port);
 
-  // Notifies the watchdog periodically, as WatchdogSec= demands, that the loop is running.
+  // Notifies the watchdog periodically, as WatchdogSec= requires, that the loop is running.
   void StartWatchdog();
 
   static void TellReloading();

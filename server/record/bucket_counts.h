@@ -1,4 +1,4 @@
-// Counts durations in buckets, since the start.
+// Counts durations since the start, in buckets.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ inline constexpr auto kTurnBoundsUs =
     std::to_array<std::uint64_t>({100, 1'000, 10'000, 100'000, 1'000'000});
 inline constexpr auto kLagBoundsMs = std::to_array<std::uint64_t>({1, 10, 100, 1'000, 10'000});
 
-// Like a Prometheus histogram, but not cumulative: a bucket excludes the lower ones. The last
-// bucket counts everything above the highest bound. A value type.
+// Like a Prometheus histogram, but not cumulative: a bucket does not include the lower ones. The
+// last bucket counts everything above the highest bound. A value type.
 template <const auto& kUpperBounds>
 class BucketCounts {
  public:

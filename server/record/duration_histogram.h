@@ -38,7 +38,7 @@ struct DurationBuckets {
   static constexpr std::size_t kPerDoubling = 32;
 };
 
-// `Number` is the type of one bucket's count. A value type.
+// `Number` is the type of a bucket's count. A value type.
 template <typename Number>
 class DurationHistogram {
  public:

@@ -28,8 +28,8 @@ void CopyAll(std::string_view from, char* to) { std::copy(from.begin(), from.end
   Copy(second, Copy(first, to));
 }
 
-// Each chain end and each slot for repeatable events takes 8 bytes, so both together take 16 bytes
-// for each 1,024 bytes of memory.
+// Each chain end and each slot for repeatable events takes 8 bytes, so together they take 16 bytes
+// for every 1,024 bytes of memory.
 std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024); }
 
 // Marks and other bookkeeping take less than 1 %.
@@ -37,7 +37,7 @@ std::size_t RingBytes(std::size_t bytes) {
   return bytes - bytes / 100 - 2 * ChainCount(bytes) * sizeof(RecordRing::Position);
 }
 
-// Comparing this many bytes (bytes of the glob times bytes of the key) costs as much as looking at
+// Comparing this many bytes (bytes of the glob times bytes of the key) costs as much as examining
 // one more event.
 constexpr std::size_t kGlobWorkPerLook = 64;
 
@@ -52,8 +52,8 @@ constexpr EventKinds kEventsWithHolder = {EventKind::kDenied, EventKind::kQueued
 
 }  // namespace
 
-// Packed manually, because one is written for every grant and every end. The bytes of the key,
-// owner, other owner and comment follow it.
+// Packed manually, because a record is written whenever a hold is granted or ends. The bytes of the
+// key, owner, other owner and comment follow it.
 struct History::Record {
   std::uint64_t what;     // bits: time 44, kind 5, reason 5, database 4
   std::uint64_t token;    // bits: token 53, key length 11
@@ -150,7 +150,7 @@ std::size_t History::RepeatSlotOf(const Event& event) const {
   // Owner names mostly differ at their ends.
   std::uint64_t end = 0;
   const std::size_t bytes = std::min(sizeof(end), event.owner.size());
-  // An event that refuses DEL or a similar command names no owner.
+  // The event for a refused DEL or similar command names no owner.
   if (bytes > 0) std::memcpy(&end, event.owner.data() + event.owner.size() - bytes, bytes);
   std::uint64_t hash = (event.key_hash ^ event.token ^ event.other_token) + end;
   hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ULL;
@@ -217,7 +217,7 @@ History::Place History::Start(const HistoryQuery& query, std::size_t& looks) con
   if (!query.key) return {Newest(query), false};
   Position position = ring_.NewestOf(ChainOf(query.key->hash));
   while (position != RecordRing::kNone && IsAfter(query, position)) {
-    // The key has a long past: start in the middle and find its chain from there.
+    // The key has a long history: start in the middle and find its chain from there.
     if (++looks > query.looks_max / 2) return {Newest(query), false};
     position = ring_.BeforeInChain(position);
   }
@@ -255,7 +255,8 @@ HistoryPage History::Search(const HistoryQuery& query) const {
     const bool is_over = looks++ >= query.looks_max;
     const bool is_found = !is_over && IsFound(query, place.position, looks);
     if (is_over || (is_found && is_full)) {
-      // Otherwise a millisecond with more events than one search examines would never be passed.
+      // Otherwise the search would never get past a millisecond with more events than one search
+      // examines.
       page.next_until = first_at == at && !query.before ? at - 1 : at;
       page.next_before = place.position + 1;
       break;

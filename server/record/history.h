@@ -1,4 +1,4 @@
-// The history of locks: a bounded memory of events that outlives the keys.
+// The history of locks: a bounded store of events, which remain after their keys are gone.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ struct PastEvent {
   engine::EventKind kind = engine::EventKind::kGranted;
   engine::DenialReason reason = engine::DenialReason::kNone;
   engine::KeyName key;
-  // Empty for the forced release of a key that nobody held, and for some kRefused events.
+  // Empty if a key that nobody held was released by force, and for some kRefused events.
   std::string_view owner;
   // The holder at that time, the previous holder, or the owner that took the place.
   std::string_view other;
   engine::Token token = 0;
   engine::Token other_token = 0;
-  engine::TimeMs at = 0;       // time of the first
-  engine::TimeMs last_at = 0;  // time of the last
+  engine::TimeMs at = 0;       // time of the first event
+  engine::TimeMs last_at = 0;  // time of the last event
   std::uint32_t count = 1;
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
-  std::string_view by;       // for a forced action: who did it
+  std::string_view by;       // for a forced action: the client that did it
   std::string_view comment;  // and the reason given
 };
 
-// The default number of events that one search examines, which takes one or two milliseconds at
-// most.
+// The default for the maximum number of events that one search examines, which takes at most one or
+// two milliseconds.
 inline constexpr std::size_t kHistoryLooksMax = 10'000;
 
 struct HistoryQuery {
@@ -44,11 +44,11 @@ struct HistoryQuery {
   std::optional<std::string_view> owner = {};
   std::string_view match = {};  // a glob for keys; empty: all keys
   EventKinds kinds = EventKinds::All();
-  engine::TimeMs since = 0;  // both bounds are inclusive
+  engine::TimeMs since = 0;  // both bounds, `since` and `until`, are inclusive
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
-  // Only events older than the event with this number; 0: start with the newest. With it, a page
-  // never has more than count_max events; without it, events of one millisecond stay together.
+  // Only events older than the event with this number; 0: start with the newest. With `before`, a
+  // page never has more than count_max events; without it, events of one millisecond stay together.
   std::optional<std::uint64_t> before = {};
   // The search stops after this many events; comparing a key with a long glob counts as several.
   std::size_t looks_max = kHistoryLooksMax;
@@ -72,9 +72,9 @@ inline constexpr EventKinds kForcedEvents = {
     engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated};
 
 // Stores events in one flat buffer; each takes 40 bytes plus the length of its names. Recording an
-// event does not allocate. A denial, renewal or repeated LOCK that equals another within kRepeatMs
-// (same key, owner, reason, and same hold by its token) only increments that event's count. For use
-// by the loop thread only.
+// event does not allocate. A denial, renewal or repeated LOCK that is the same as another within
+// kRepeatMs (same key, owner, reason, and same hold by its token) only increments that event's
+// count. For use by the loop thread only.
 class History {
  public:
   static constexpr std::size_t kBytesMin = 256 * 1024;
@@ -104,7 +104,8 @@ class History {
   void BeginForce(std::string_view by, std::string_view comment);
   void EndForce() { is_by_force_ = false; }
 
-  // O(looks_max). To read all events of a millisecond with more events than that, use `before`.
+  // O(looks_max). To read all events of a millisecond that has more events than looks_max, use
+  // `before`.
   HistoryPage Search(const HistoryQuery& query) const;
 
   std::size_t bytes() const { return bytes_; }

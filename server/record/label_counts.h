@@ -41,8 +41,8 @@ inline constexpr auto kCounterNames = std::to_array<std::string_view>({
 template <typename Number>
 struct LabelCounts {
   std::array<Number, kCounterNames.size()> counts{};
-  DurationHistogram<Number> waits;  // of grants after a wait
-  DurationHistogram<Number> holds;  // of holds that ended
+  DurationHistogram<Number> waits;  // for grants after a wait
+  DurationHistogram<Number> holds;  // for holds that have ended
 
   Number& operator[](Counter counter) { return counts[static_cast<std::size_t>(counter)]; }
   Number operator[](Counter counter) const { return counts[static_cast<std::size_t>(counter)]; }

@@ -92,7 +92,7 @@ void LabelStatistics::TurnTo(Series& series, std::uint32_t minute) {
 
 // Reading -----------------------------------------------------------------------------------------
 
-// Sums up the counts that a query requests.
+// Sums the counts that a query requests.
 class LabelStatistics::Reading {
  public:
   Reading(const LabelStatistics& statistics, const StatisticsQuery& query, engine::TimeMs now,
@@ -166,7 +166,7 @@ std::vector<std::string> LabelStatistics::Labels() const {
 
 engine::TimeMs LabelStatistics::complete_since() const {
   if (!past_.has_dropped()) return started_at_;
-  // Minutes that were dropped had been packed before the oldest remaining one, so they had ended by
+  // The minutes that were dropped were packed before the oldest remaining one, so they had ended by
   // then.
   const char* oldest = past_.At(past_.oldest());
   return reinterpret_cast<const PastMinute*>(oldest)->written * kMinuteMs;
@@ -177,7 +177,7 @@ std::size_t LabelStatistics::memory_bytes() const {
 }
 
 std::size_t LabelStatistics::MemoryBytesMax(std::size_t labels_max) {
-  // Chains and marks take less than 2 % on top.
+  // Chains and marks add less than 2 %.
   return PastBytes(labels_max) * 51 / 50 + (labels_max + kSeriesBeside) * sizeof(Series);
 }
 

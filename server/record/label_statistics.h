@@ -19,7 +19,7 @@ namespace fairlock::record {
 
 struct StatisticsQuery {
   std::optional<std::string_view> label = {};  // none: all labels; empty: events without a label
-  int minutes = 60;                            // the last ones, including the current minute
+  int minutes = 60;                            // up to and including the current minute
   bool is_by_minute = false;
 };
 
@@ -55,7 +55,7 @@ class LabelStatistics {
     }
   }
 
-  // Visits labels sorted by name, and the minutes of each in order, and skips those without events.
+  // Visits labels sorted by name, and the minutes of each in order, skipping those without events.
   // O(labels * minutes).
   void Read(const StatisticsQuery& query, engine::TimeMs now,
             const std::function<void(const StatisticsRow&)>& visit) const;
@@ -66,7 +66,7 @@ class LabelStatistics {
   engine::TimeMs complete_since() const;
   // Includes the series without a label and kOther.
   std::size_t label_count() const { return series_.size(); }
-  // The memory used now and its upper limit, both without the names of labels.
+  // The memory used now and its upper limit, both excluding the names of labels.
   std::size_t memory_bytes() const;
   static std::size_t MemoryBytesMax(std::size_t labels_max);
 

@@ -20,18 +20,18 @@ struct LabelTotal {
   std::size_t index = 0;
   engine::TimeMs last_at = 0;
   std::array<std::uint64_t, kCounterNames.size()> counts{};
-  BucketCounts<kWaitAndHoldBoundsMs> waits;  // of grants after a wait
-  BucketCounts<kWaitAndHoldBoundsMs> holds;  // of holds that ended
+  BucketCounts<kWaitAndHoldBoundsMs> waits;  // for grants after a wait
+  BucketCounts<kWaitAndHoldBoundsMs> holds;  // for holds that have ended
 };
 
-// The first labels get totals of their own, as many as the space for their names allows. Events of
-// further labels count as kOther until one of the labels has had no events for a day. So pages made
-// from the totals have a bounded size, however long the labels are. The first total has no label,
-// the second is kOther. Recording an event allocates only for a new label. For use by the loop
-// thread only.
+// The first labels get totals of their own, as long as there is space for their names. Events of
+// further labels count as kOther until one of the labels has had no events for a day. So pages
+// generated from the totals have a bounded size, however long the labels are. The first total has
+// no label, the second is kOther. Recording an event allocates only for a new label. For use by the
+// loop thread only.
 class LabelTotals {
  public:
-  // Each label takes this plus its length out of the space for labels.
+  // Each label takes up this many bytes of the space for labels, plus its length.
   static constexpr std::size_t kBytesBeside = 64;
   static constexpr std::size_t kBytesMax = 1280;
   static constexpr engine::DurationMs kIdleMs = 24 * 60 * 60 * 1000;

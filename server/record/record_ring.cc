@@ -38,7 +38,7 @@ void RecordRing::SetMark() {
 // The next record starts at the beginning of the buffer; the unused end belongs to the record
 // before it.
 void RecordRing::StartLap() {
-  // Offsets of records older than one lap could no longer be computed.
+  // The offsets of records that are more than one lap old could no longer be computed.
   while (oldest_ < lap_) DropToNextMark();
   const Position start = lap_ + capacity_;
   Link& last = LinkAt(newest());

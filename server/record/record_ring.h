@@ -1,4 +1,4 @@
-// A ring buffer of records of different lengths that overwrites the oldest.
+// A ring buffer for records of different lengths, which overwrites the oldest ones.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace fairlock::record {
 
-// Each record refers to the previous record, and to the previous record of its chain, whose number
-// the caller chooses. Memory is touched only when it is first written.
+// Each record refers to the previous record, and to the previous record of its chain; the caller
+// chooses the chain's number. Memory is touched only when it is first written.
 //
 // Invariants (CheckInvariants):
 //
@@ -22,8 +22,8 @@ namespace fairlock::record {
 //    record.
 //
 // For use by the loop thread only. Append is O(1). Space is freed for many records at a time, by
-// dropping everything older than a mark: dropped records are not read, because they are no longer
-// in any cache.
+// dropping everything older than a mark: this does not read the dropped records, which are no
+// longer in any cache.
 class RecordRing {
  public:
   // Increases with every record and is never reused.
@@ -35,8 +35,8 @@ class RecordRing {
   // REQUIRES: bytes from kBytesMin to 2 GiB; chains a power of 2.
   RecordRing(std::size_t bytes, std::size_t chains);
 
-  // Returns where the caller must write all `bytes` of a new record in the chain that the number
-  // maps to. REQUIRES: at most kRecordBytesMax, and MakeRoom before.
+  // Adds a record to the chain that the number maps to, and returns where the caller must write all
+  // of its `bytes`. REQUIRES: bytes is at most kRecordBytesMax, and MakeRoom was called before.
   char* Append(std::size_t bytes, std::uint64_t chain) {
     const std::size_t size = (sizeof(Link) + bytes + kUnit - 1) & ~(kUnit - 1);
     auto* link = reinterpret_cast<Link*>(lap_address_ + end_);
@@ -84,7 +84,7 @@ class RecordRing {
     return reinterpret_cast<const char*>(&LinkAt(position) + 1);
   }
 
-  // Returns a record from which a short way back leads to the newest one for which
+  // Returns a record from which it is a short way back to the newest one for which
   // `is_after(position)` is false. `is_after` must be false for all older records and true for all
   // newer ones. O(log marks).
   template <typename IsAfter>
@@ -159,11 +159,11 @@ class RecordRing {
   Position room_end_;  // a record may start before this position without further checks
   Position oldest_;
   std::uint16_t newest_size_ = 0;  // in units
-  std::uint64_t appended_ = 0;     // number of records ever
+  std::uint64_t appended_ = 0;     // number of records ever appended
   std::vector<Position> chains_;   // the newest record of each chain
-  std::vector<Mark> marks_;        // where space was made, in order
+  std::vector<Mark> marks_;        // the positions at which space was made, in order
   std::uint64_t first_mark_ = 0;   // number of the first remaining mark
-  std::uint64_t mark_count_ = 0;   // number of marks ever
+  std::uint64_t mark_count_ = 0;   // number of marks ever set
 };
 
 }  // namespace fairlock::record

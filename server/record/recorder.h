@@ -1,4 +1,4 @@
-// Collects the server's history and statistics of locks.
+// Collects the lock history and statistics of the server.
 #pragma once
 
 #include <cstddef>

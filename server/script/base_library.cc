@@ -17,7 +17,7 @@ void RaiseAgainIfStopped(lua_State* lua) {
   if (Sandbox::Of(lua).budget().used_up() != Budget::UsedUp::kNot) lua_error(lua);
 }
 
-// As in Redis, pcall returns the text of an error of redis.call.
+// As in Redis, pcall returns only the text of an error from redis.call.
 void ReplaceErrorByText(lua_State* lua) {
   if (!lua_istable(lua, -1)) return;
   lua_pushliteral(lua, "err");

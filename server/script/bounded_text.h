@@ -9,8 +9,8 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Allocated outside of Lua but under the script's memory limit: appending raises a Lua error above
-// that limit. Appended bytes are charged to the budget.
+// Allocated outside Lua, but counted towards the script's memory limit: appending raises a Lua
+// error if that limit would be exceeded. Appended bytes are charged to the budget.
 class BoundedText {
  public:
   explicit BoundedText(lua_State* lua);

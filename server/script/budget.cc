@@ -10,10 +10,11 @@ namespace fairlock::script {
 
 namespace {
 
-// One instruction may take half a millisecond (comparing two strings of megabytes), so with more
-// instructions between two clock reads a script could overrun its time by more than 50 ms.
+// One instruction may take half a millisecond (comparing two strings of several megabytes), so with
+// more instructions between two clock reads a script could exceed its time by more than 50 ms.
 constexpr int kCountMax = 100;
-// The count is shortened if it takes longer than this, and lengthened below a tenth of it.
+// The count is reduced if it takes longer than this, and increased if it takes less than a tenth of
+// this.
 constexpr std::uint64_t kCountNsMax = 1'000'000;
 // The clock is read after library functions have charged this many steps.
 constexpr std::uint64_t kStepsPerLook = 50'000;

@@ -16,11 +16,12 @@ namespace fairlock::script {
 // steps before it does the work. Work that takes memory is charged too.
 //
 // The clock starts with the run and is read after every command, however few steps the command
-// cost. A single instruction can also take long, such as joining two strings of megabytes, so the
-// clock is read at each count of the hook, and the count is shortened while instructions are slow.
+// cost. A single instruction can also take a long time, such as joining two strings of several
+// megabytes, so the clock is read at each call of the hook, and the count is reduced while
+// instructions are slow.
 //
-// Once used up, every following instruction raises an error, so a script cannot catch it.
-// Loop-confined.
+// Once the budget is used up, every further instruction raises an error, so catching it does not
+// help a script. Loop-confined.
 class Budget {
  public:
   enum class UsedUp : std::uint8_t { kNot, kSteps, kTime };

@@ -1,4 +1,4 @@
-// What a script can reach outside of Lua: the commands, the time, the log.
+// What a script can reach outside Lua: the commands, the time, the log.
 #pragma once
 
 #include <cstdint>

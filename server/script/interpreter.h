@@ -32,9 +32,9 @@ struct LoadResult {
   std::string error = {};
 };
 
-// PUC Lua 5.1 under ScriptLimits: every script ends, stays within its memory, reaches only its
-// host, and leaves nothing for the next script. If it is stopped, the effects of its commands
-// remain.
+// PUC Lua 5.1 under ScriptLimits: every script ends, stays within its memory limit, can reach only
+// its host, and leaves nothing behind for the next script. If it is stopped, the effects of its
+// commands remain.
 //
 // Loading a new script may drop others from the cache; pointers to scripts are valid until then.
 //
@@ -64,7 +64,7 @@ class Interpreter {
 
  private:
   std::string Compile(std::string_view code, int& function);
-  // Drops old scripts until the cache can take this many more.
+  // Drops old scripts until the cache has room for this many more.
   void MakeRoom(std::size_t scripts, std::size_t text_bytes);
   void Forget(Script& script);
 

@@ -229,7 +229,7 @@ void JsonReader::ReadEscape(BoundedText& out) {
   AppendCodePoint(out, *code);
 }
 
-// Reads four digits.
+// Reads four hexadecimal digits.
 std::optional<std::uint32_t> JsonReader::ReadHex() {
   if (at_ + 4 > text_.size()) return std::nullopt;
   std::uint32_t code = 0;

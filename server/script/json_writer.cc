@@ -14,7 +14,8 @@ namespace fairlock::script {
 
 namespace {
 
-// An array may have any holes up to this many elements; a longer one must be at least half full.
+// An array of up to this many elements may have any number of holes; a longer one must be at least
+// half full.
 constexpr std::int64_t kSparseElementsMax = 10;
 constexpr int kDigitsWritten = 14;
 
@@ -116,7 +117,7 @@ void JsonWriter::WriteTable() {
   --depth_;
 }
 
-// The largest key, if all keys are positive whole numbers.
+// Returns the largest key if all keys are positive whole numbers, otherwise kIsObject.
 std::int64_t JsonWriter::LengthOfArray() {
   std::int64_t largest = 0;
   std::int64_t elements = 0;

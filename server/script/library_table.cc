@@ -8,7 +8,7 @@ namespace fairlock::script {
 
 namespace {
 
-// Calls the Lua function in the upvalue, which sees the arguments as if called directly.
+// Calls the Lua function in the upvalue, with the arguments as if it were called directly.
 int CallCharged(lua_State* lua) {
   std::uint64_t bytes = 0;
   for (int i = lua_gettop(lua); i > 0; --i) {

@@ -1,4 +1,4 @@
-// Helpers that fill the table of a library.
+// Functions that fill the table of a library.
 #pragma once
 
 #include <initializer_list>
@@ -19,7 +19,8 @@ void AddFunctions(lua_State* lua, std::initializer_list<LibraryFunction> functio
 void AddFieldsOf(lua_State* lua, int (*open_library)(lua_State*),
                  std::initializer_list<const char*> names);
 
-// As AddFieldsOf, for functions: charges steps for the strings among their arguments first.
+// Like AddFieldsOf, but for functions: each first charges steps for the strings among its
+// arguments.
 void AddChargedFunctionsOf(lua_State* lua, int (*open_library)(lua_State*),
                            std::initializer_list<const char*> names);
 

@@ -1,4 +1,4 @@
-// Counts and bounds the memory of a Lua state.
+// Counts and limits the memory of a Lua state.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace fairlock::script {
 
-// Lua's allocator: above the limit an allocation fails, which Lua turns into an error of the
+// Lua's allocator: above the limit an allocation fails, which Lua turns into an error in the
 // script. Loop-confined.
 class LuaMemory {
  public:

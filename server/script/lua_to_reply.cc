@@ -17,10 +17,10 @@ namespace {
 
 using protocol::RespVersion;
 
-// The most bytes of an element besides its text: its type, a number, the line ends.
+// The maximum number of bytes in an element besides its text: its type, a number, the line ends.
 constexpr std::size_t kElementBytesMax = 32;
 
-// Rounds towards zero; a number outside of 64 bits becomes the smallest one, as in Redis.
+// Rounds towards zero; a number outside the 64-bit range becomes the smallest integer, as in Redis.
 std::int64_t Whole(lua_Number number) {
   constexpr lua_Number kLimit = 9223372036854775808.0;
   if (number > -kLimit && number < kLimit) return static_cast<std::int64_t>(number);
@@ -67,7 +67,7 @@ class ReplyBuilder {
   bool is_error_ = false;
 };
 
-// Called before an element with a text of `text_bytes` bytes is appended.
+// Called before an element whose text has `text_bytes` bytes is appended.
 void ReplyBuilder::CheckSize(std::size_t text_bytes) {
   const std::size_t bytes_max = Sandbox::Of(lua_).limits().reply_bytes_max;
   if (out_.size() - begin_ + text_bytes + kElementBytesMax <= bytes_max) return;

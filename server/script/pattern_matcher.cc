@@ -77,8 +77,8 @@ void PatternMatcher::CountTries(std::size_t tries) {
   Sandbox::Of(lua_).budget().Charge(lua_, std::exchange(tries_, 0));
 }
 
-// Loops over subject and pattern while there is only one way to match; where there are several,
-// calls itself for each.
+// Loops over the subject and the pattern while there is only one way to match; where there are
+// several, calls itself for each.
 const char* PatternMatcher::Match(const char* s, const char* p) {
   if (depth_ == kDepthMax) Raise(lua_, "pattern too complex");
   ++depth_;

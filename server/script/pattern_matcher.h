@@ -1,4 +1,4 @@
-// Matches Lua patterns with bounded work and depth.
+// Matches Lua patterns with limits on work and depth.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// The patterns of the Lua 5.1 manual, and %f. Lua's own matcher can try for hours inside one call,
-// and overflow the stack; this one charges the budget for each try, and refuses patterns that would
-// recurse deeper than kDepthMax. Errors are raised as Lua errors.
+// Supports the patterns in the Lua 5.1 manual, and %f. Lua's own matcher can keep trying for hours
+// in a single call, and can overflow the stack; this one charges the budget for each try, and
+// refuses patterns that would recurse more deeply than kDepthMax. Errors are raised as Lua errors.
 //
 // The views must outlive the matcher.
 class PatternMatcher {

@@ -5,7 +5,7 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Replaces the table on top of the stack by an empty proxy that reads from it and refuses writes.
+// Replaces the table on top of the stack with an empty proxy that reads from it and refuses writes.
 // Its metatable is hidden. Functions that bypass metatables must call RequireWritable before a
 // write.
 void ReplaceByReadOnly(lua_State* lua);

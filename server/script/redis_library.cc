@@ -19,14 +19,14 @@ namespace fairlock::script {
 
 namespace {
 
-// A command is charged more than one instruction.
+// A command is charged as more than one instruction.
 constexpr std::uint64_t kStepsPerCommand = 50;
 constexpr std::size_t kLogBytesMax = 1024;
 // Stack slots needed for a reply: arrays are nested at most this deep.
 constexpr int kReplySlots = static_cast<int>(protocol::ReplyScanner::kDepthMax) + 8;
-// Approximately the most memory that the reply of a command that changes something takes.
+// The approximate maximum memory that is taken by the reply to a command that changes something.
 constexpr std::size_t kReplyMemoryBytes = std::size_t{64} * 1024;
-// After a longer reply, its buffer is freed.
+// The buffer is freed after a reply longer than this.
 constexpr std::size_t kReplyBytesKept = std::size_t{64} * 1024;
 
 int RaiseError(lua_State* lua, std::string_view text) {
@@ -51,7 +51,7 @@ void ReplaceNumberByText(lua_State* lua, int index) {
   lua_replace(lua, index);
 }
 
-// Returns null, or the error in the arguments.
+// Returns the error in the arguments, or null if there is none.
 const char* TakeArguments(lua_State* lua, std::vector<std::string_view>& arguments) {
   const int count = lua_gettop(lua);
   if (count == 0) return "ERR Please specify at least one argument for this redis lib call";
@@ -73,14 +73,14 @@ const char* TakeArguments(lua_State* lua, std::vector<std::string_view>& argumen
 }
 
 // Reserves what the reply will need before the command has an effect: otherwise a script could fail
-// after a change without knowing of it. The reply reuses the stack slots of the arguments.
+// after a change without knowing about it. The reply reuses the stack slots of the arguments.
 void AskForRoom(lua_State* lua) {
   const int missing = kReplySlots - lua_gettop(lua);
   if (missing > 0) luaL_checkstack(lua, missing, "too many values");
   if (!Sandbox::Of(lua).memory().HasRoomFor(kReplyMemoryBytes)) RaiseText(lua, "not enough memory");
 }
 
-// Replaces the arguments by the reply; returns true if it is an error.
+// Replaces the arguments with the reply; returns true if it is an error.
 bool PushReplyOfCommand(lua_State* lua) {
   Sandbox& sandbox = Sandbox::Of(lua);
   if (const char* wrong = TakeArguments(lua, sandbox.arguments())) {
@@ -109,7 +109,8 @@ int ProtectedCommand(lua_State* lua) {
   return 1;
 }
 
-// Checks for the single text that status_reply and error_reply take; false: pushes an error.
+// Checks that the only argument is a string, which is what status_reply and error_reply take. If
+// not, pushes an error and returns false.
 bool CheckReplyText(lua_State* lua) {
   if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) return true;
   PushError(lua, "ERR wrong number or type of arguments");
@@ -124,7 +125,7 @@ int StatusReply(lua_State* lua) {
   return 1;
 }
 
-// A text without a blank has no error code, so it gets one.
+// A text without a space has no error code, so it gets one.
 int ErrorReply(lua_State* lua) {
   if (!CheckReplyText(lua)) return 1;
   std::string_view text = TextAt(lua, 1);
@@ -165,7 +166,7 @@ int Log(lua_State* lua) {
   return 0;
 }
 
-// Without effect: scripts are not replicated.
+// Has no effect, because scripts are not replicated.
 int ReplicateCommands(lua_State* lua) {
   lua_pushboolean(lua, 1);
   return 1;

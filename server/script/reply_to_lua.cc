@@ -25,7 +25,8 @@ void PushTextIn(lua_State* lua, const char* field, std::string_view text) {
   lua_setfield(lua, -2, field);
 }
 
-// A field of error tables with the name used by Redis: a command has already counted the error.
+// A field of error tables, named as in Redis. It shows that a command has already counted the
+// error.
 constexpr const char* kCountedField = "ignore_error_stats_update";
 
 void MarkAsCounted(lua_State* lua) {
@@ -33,7 +34,7 @@ void MarkAsCounted(lua_State* lua) {
   lua_setfield(lua, -2, kCountedField);
 }
 
-// The caller has reserved the stack slots before the command ran.
+// The caller must have reserved the stack slots before the command ran.
 class ReplyPusher {
  public:
   ReplyPusher(lua_State* lua, std::string_view reply) : lua_(lua), reply_(reply) {}

@@ -70,9 +70,9 @@ int Sandbox::OpenLibraries(lua_State* lua) {
   ReplaceByReadOnly(lua);
   lua_pushvalue(lua, -1);
   lua_setfield(lua, -3, "_G");
-  // Functions compiled after this have the table as their environment.
+  // Functions that are compiled after this have the table as their environment.
   lua_replace(lua, LUA_GLOBALSINDEX);
-  // Drops the libraries as Lua registered them.
+  // Drops Lua's own registrations of the libraries.
   lua_pushnil(lua);
   lua_setfield(lua, LUA_REGISTRYINDEX, "_LOADED");
   return 0;

@@ -25,7 +25,7 @@ struct RunState {
 };
 
 // One state for all scripts. Scripts cannot exchange data through it: objects that a script can
-// write to last only for its run, and shared objects are read-only.
+// write to exist only during its run, and shared objects are read-only.
 // 1. The table of globals, and every library, is an empty proxy that reads from the real table. A
 //    write to it is an error, and so are rawset, table.insert and all other writes that bypass
 //    metatables.
@@ -49,14 +49,14 @@ class Sandbox {
   const ScriptLimits& limits() const { return limits_; }
   void set_limits(const ScriptLimits& limits) { limits_ = limits; }
 
-  // Bounds memory until the run ends, so that every allocation may raise a Lua error and must
-  // happen in protected mode.
+  // Limits memory until the run ends, so every allocation may raise a Lua error and must happen in
+  // protected mode.
   void BoundMemory();
   void UnboundMemory();
-  // Bounds memory, and also counts the script's steps.
+  // Limits memory, and also counts the script's steps.
   void BeginRun(const RunState& run);
   void EndRun();
-  // Collects all garbage if a run or a compilation left much of it; otherwise Lua collects
+  // Collects all garbage if a run or a compilation has left a lot of it; otherwise Lua collects it
   // gradually.
   void CollectGarbageIfMuch();
 
@@ -66,7 +66,7 @@ class Sandbox {
   // The state of math.random, for nrand48.
   std::array<std::uint16_t, 3>& random() { return random_; }
 
-  // Scratch of redis.call.
+  // Scratch space for redis.call.
   std::string& reply() { return reply_; }
   std::vector<std::string_view>& arguments() { return arguments_; }
 

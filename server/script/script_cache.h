@@ -1,4 +1,4 @@
-// The cached scripts by digest.
+// The cached scripts, by digest.
 #pragma once
 
 #include <boost/intrusive/list.hpp>

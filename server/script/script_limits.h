@@ -6,8 +6,8 @@
 
 namespace fairlock::script {
 
-// No other client is served while a script runs, so each of these bounds how long or how much one
-// request can take away from all others.
+// No other client is served while a script runs, so each of these limits how much time or memory
+// one request can take away from all others.
 struct ScriptLimits {
   // A step is one Lua instruction; library functions that process long strings or tables are
   // charged steps for that. Ten million steps take about 100 ms.
@@ -16,7 +16,7 @@ struct ScriptLimits {
   std::uint64_t time_max_ms = 1'000;
   // Memory that a script may use in addition to what was in use before.
   std::size_t memory_bytes_max = std::size_t{16} * 1024 * 1024;
-  // Compiling is not charged in steps, and may take time quadratic in the length.
+  // Compiling is not charged as steps, and may take time quadratic in the length.
   std::size_t script_bytes_max = std::size_t{64} * 1024;
   std::size_t reply_bytes_max = std::size_t{4} * 1024 * 1024;
   // Per run; further lines are dropped.

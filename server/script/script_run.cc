@@ -12,7 +12,7 @@ namespace fairlock::script {
 
 namespace {
 
-// Data for the functions that Lua calls; its address is passed to them.
+// Data for the functions that Lua calls; they are passed its address.
 struct Frame {
   Sandbox& sandbox;
   const Script& script;
@@ -47,7 +47,7 @@ int RunFrame(lua_State* lua) {
   return 0;
 }
 
-// Called where an uncaught error is raised, before the stack is unwound. The frame is its upvalue.
+// Called where an uncaught error is raised, before the stack is unwound. Its upvalue is the frame.
 // Passes the error on unchanged.
 int NotePlace(lua_State* lua) {
   Frame& frame = FrameOf(lua, lua_upvalueindex(1));
@@ -118,7 +118,8 @@ bool RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
   Frame frame{sandbox, script, options, out};
   sandbox.BeginRun(run);
   const int status = lua_cpcall(lua, ProtectRun, &frame);
-  // Ends the memory bound first: formatting the error may allocate, and this code is not protected.
+  // Lifts the memory limit first: formatting the error may allocate, and this code does not run in
+  // protected mode.
   sandbox.EndRun();
   if (status != 0) {
     out.resize(reply_begin);

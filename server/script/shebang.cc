@@ -8,8 +8,8 @@ namespace fairlock::script {
 namespace {
 
 constexpr std::string_view kReadOnly = "no-writes";
-// The flags of Redis. Except for no-writes, they allow what is allowed here anyway, or are about
-// features that do not exist here.
+// The flags that Redis knows. All except no-writes allow something that is always allowed here, or
+// concern features that do not exist here.
 constexpr auto kFlags = std::to_array<std::string_view>(
     {kReadOnly, "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"});
 

@@ -1,4 +1,4 @@
-// The optional first line of a script, as since Redis 7: "#!lua flags=no-writes".
+// The optional first line of a script, as in Redis 7 and later: "#!lua flags=no-writes".
 #pragma once
 
 #include <cstddef>

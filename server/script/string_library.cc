@@ -1,4 +1,4 @@
-// string: Lua's own functions where the work is linear in the arguments, our own elsewhere.
+// string: Lua's own functions where the work is linear in the arguments, otherwise our own.
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +23,7 @@ std::string_view CheckText(lua_State* lua, int index) {
   return {text, bytes};
 }
 
-// Takes the '^' of "^...", which matches only at the start of the search.
+// Removes the '^' from "^...", which matches only at the start of the search.
 bool TakeAnchor(std::string_view& pattern) {
   if (pattern.empty() || pattern.front() != '^') return false;
   pattern.remove_prefix(1);
@@ -54,7 +54,7 @@ std::size_t FirstOffset(lua_State* lua, int index, std::size_t subject_bytes) {
   const auto bytes = static_cast<lua_Number>(subject_bytes);
   lua_Number first = luaL_optnumber(lua, index, 1);
   if (first < 0) first += bytes + 1;
-  // Written so that NaN gives the first byte.
+  // Written so that NaN selects the first byte.
   return first >= 1 ? static_cast<std::size_t>(std::min(first - 1, bytes)) : 0;
 }
 
@@ -116,7 +116,8 @@ int NextMatch(lua_State* lua) {
     const char* begin = subject.data() + i;
     const char* end = matcher.MatchAt(begin);
     if (end == nullptr) continue;
-    // After an empty match, skips one byte; otherwise the same match would be found for ever.
+    // After an empty match, skips one byte; otherwise the same match would be found again and
+    // again.
     RememberHowFar(lua, end - subject.data() + (end == begin ? 1 : 0));
     return matcher.PushCaptures(begin, end);
   }
@@ -215,7 +216,8 @@ int ReplaceMatches(lua_State* lua) {
   return 2;
 }
 
-// ("x"):rep(3) finds its methods in the library; scripts cannot get the metatable.
+// Lets strings have the library's functions as methods, as in ("x"):rep(3); scripts cannot get the
+// metatable.
 void SetMetatableOfStrings(lua_State* lua) {
   lua_pushliteral(lua, "");
   lua_createtable(lua, 0, 2);

@@ -27,8 +27,8 @@ std::uint64_t CheckLength(lua_State* lua) {
   return lua_objlen(lua, 1);
 }
 
-// All elements after the place are moved. Lua visits every whole number from there to the end,
-// whatever place it is given.
+// All elements after the position are moved. Lua visits every integer from there to the end,
+// whatever position it is given.
 void ChargeForMove(lua_State* lua, lua_Number place) {
   const auto length = static_cast<lua_Number>(CheckLength(lua));
   luaL_argcheck(lua, std::abs(place) < kIndexMax, 2, "position out of bounds");

@@ -34,7 +34,7 @@ std::shared_ptr<const access::UserTable> OnlyDefaultUser() {
   return table;
 }
 
-// A name that no ACL file can have.
+// A name that no user in an ACL file can have.
 constexpr std::string_view kOwnUserName = "(server)";
 
 std::string Denial(const User& user, std::string_view verb, std::string_view name,
@@ -129,16 +129,16 @@ std::optional<std::string_view> KeyOfOwnChannel(std::string_view name) {
   return std::nullopt;
 }
 
-// Whether a glob may match one of the channels on which the server publishes events of keys.
+// Whether a glob may match one of the channels on which the server publishes key events.
 bool MayMatchOwnChannels(std::string_view glob) {
   const std::string_view begin = glob.substr(0, glob.find_first_of("*?[\\"));
   return begin.starts_with(kOwnChannelPrefix) ||
          (begin.size() < glob.size() && kOwnChannelPrefix.starts_with(begin));
 }
 
-// A channel that carries events of a key may be heard by users who may read the key. A glob is
-// accepted only if the same glob is among the user's own: no other test proves that it matches only
-// those.
+// Users who may read a key may also listen to the channels that carry its events. A glob is
+// accepted only if the user's rules contain exactly that glob: no other test proves that it matches
+// only keys that the user may read.
 bool MayHearOwn(const User& user, ChannelKind kind, std::string_view name) {
   if (user.read_keys.is_all()) return true;
   const auto key = KeyOfOwnChannel(name);

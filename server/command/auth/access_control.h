@@ -54,7 +54,7 @@ class AccessControl {
                     std::span<const std::string_view> request) const;
   // Checks the request of a limited client. On false, the error has been sent.
   bool Admit(const Client& client, const RequestAhead& request, protocol::ReplyWriter& reply) const;
-  // As Admit, for a request whose row is known and whose client has logged in.
+  // Like Admit, but for a request whose row is known and whose client has logged in.
   bool AdmitRow(const Client& client, std::size_t row, const protocol::Arguments& arguments,
                 protocol::ReplyWriter& reply) const;
   // Whether the user may subscribe to the channel or pattern `name`.

@@ -35,7 +35,7 @@ struct AccessRow {
   Reach reach = Reach::kKeys;
 };
 
-// For commands without a row: no owner, and the keys given by the command table.
+// A command without a row names no owner, and its keys are those given by the command table.
 std::span<const AccessRow> AccessRows();
 
 // `SET key value NX` takes a lock for the owner that it names, as SETNX does, and is not @unowned

@@ -16,7 +16,7 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
     reply.Bulk(text);
   };
   reply.MapHeader(7);
-  // Names the protocol dialect, which `version` belongs to; INFO names the real server.
+  // Names the protocol dialect, to which `version` belongs; INFO names the real server.
   field("server", "redis");
   field("version", kRedisVersion);
   reply.Bulk("proto");

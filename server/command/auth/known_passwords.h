@@ -12,7 +12,7 @@
 
 namespace fairlock::command {
 
-// Stores digests under a key of this process, in memory only. Loop-confined.
+// Stores digests made with a secret key of this process, in memory only. Loop-confined.
 class KnownPasswords {
  public:
   // Whether the password is known to be that of the user, without computing a slow hash.
@@ -21,7 +21,7 @@ class KnownPasswords {
   // The digest to give to Remember once the password has matched that slow hash.
   access::Digest DigestOf(std::string_view slow_hash, std::string_view password) const;
   void Remember(const std::string& slow_hash, const access::Digest& digest);
-  // Forgets the passwords of all other users.
+  // Forgets all passwords except those of these users.
   void ForgetOthers(const access::UserTable& users);
 
  private:

@@ -79,7 +79,8 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
 bool LogIns::BeginComparison(Comparison comparison, std::string_view password,
                              const ClientProfile& client, engine::TimeMs now) {
   const std::uint64_t client_id = client.id;
-  // Shares comparisons only within one user; otherwise it would reveal which users share hashes.
+  // A comparison is shared only between log-ins of one user; otherwise sharing it would reveal
+  // which users have the same hashes.
   const auto same = std::ranges::find_if(under_way_, [&](const auto& entry) {
     return entry.second.user == comparison.user && entry.second.stored == comparison.stored &&
            entry.second.digests == comparison.digests;
@@ -95,8 +96,8 @@ bool LogIns::BeginComparison(Comparison comparison, std::string_view password,
                               {.stored = comparison.stored, .password = std::string(password)}, id);
   if (!has_begun) return false;
   last_comparison_id_ = id;
-  // Counts as a failure while it runs, or a burst of attempts would start before the first one
-  // fails.
+  // Counts as a failure while it runs; otherwise a burst of attempts could start before the first
+  // one fails.
   failures_.Add(client.address.peer, now);
   comparison.clients.push_back(client_id);
   under_way_.emplace(id, std::move(comparison));

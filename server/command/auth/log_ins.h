@@ -39,7 +39,7 @@ struct LogInRequest {
 // result. Loop-confined.
 class LogIns {
  public:
-  // Uses the users and the log of the environment.
+  // Uses `users` and `log` of the environment.
   LogIns(const Environment& environment, const AccessControl& access, Sessions& sessions,
          ClientRegistry& clients, AwaitedReplies& replies, Statistics& statistics);
 
@@ -50,7 +50,7 @@ class LogIns {
   // if `match` is nullopt.
   void Finish(std::uint64_t comparison_id, std::optional<std::size_t> match, engine::TimeMs now);
 
-  // Forgets the recognised passwords of all other users.
+  // Forgets all recognised passwords except those of these users.
   void ForgetOthers(const access::UserTable& users) { known_.ForgetOthers(users); }
   access::FailedLogIns& failures() { return failures_; }
 
@@ -59,7 +59,7 @@ class LogIns {
     std::string user;
     std::vector<std::string> stored;      // the slow hashes to compare the password with
     std::vector<access::Digest> digests;  // digests of the password, one for each slow hash
-    std::vector<std::uint64_t> clients;   // wait for the result; the first one started the check
+    std::vector<std::uint64_t> clients;   // waiting for the result; the first one started the check
   };
 
   void BeginSlowly(const LogInRequest& request, const access::User* user, Client& client,

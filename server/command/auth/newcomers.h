@@ -20,8 +20,8 @@ struct NewcomerLimits {
 
 // Closes clients that do not log in within the time limit, after sending an error that says so.
 // Above the limit on their number, the oldest is closed, so that a peer that only holds connections
-// open cannot keep out clients that log in at once. A client whose password is being compared
-// stays. Loop-confined.
+// open cannot keep out clients that log in at once. A client whose password is being compared is
+// not closed. Loop-confined.
 class Newcomers {
  public:
   Newcomers(Statistics& statistics, CommandLog& log) : statistics_(statistics), log_(log) {}
@@ -34,7 +34,7 @@ class Newcomers {
   void Remove(Client& client);
   std::size_t size() const { return clients_.size(); }
 
-  // When CloseDue must be called next; engine::kNever: not before another client is added.
+  // When CloseDue must be called next; engine::kNever: not until another client is added.
   engine::TimeMs NextDeadline() const;
   void CloseDue(engine::TimeMs now);
 

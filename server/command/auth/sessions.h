@@ -19,8 +19,8 @@ class Sessions {
 
   // The user must outlive the client's use of it.
   void LogIn(Client& client, const access::User& user);
-  // For a client that has proved its name by other means, such as a certificate. Returns false if
-  // there is no such user, or if it is off.
+  // For a client that has proved its identity by other means, such as a certificate. Returns false
+  // if there is no such user, or if it is off.
   [[nodiscard]] bool LogInAs(Client& client, std::string_view name);
   // Gives the client the rights of a new connection.
   void LogOut(Client& client);

@@ -18,7 +18,7 @@ class ClientOutput {
   std::string& bytes() { return bytes_; }
   const std::string& bytes() const { return bytes_; }
 
-  // The transport took `bytes` bytes out of bytes(), or handed them to the kernel.
+  // The transport has taken `bytes` bytes out of bytes(), or has handed them to the kernel.
   void CountTaken(std::size_t bytes) { taken_ += bytes; }
   void CountSent(std::size_t bytes) { sent_ += bytes; }
   // Bytes since the connection began: written in total, and handed to the kernel.

@@ -1,4 +1,4 @@
-// The connected clients by their ids.
+// The connected clients, by id.
 #pragma once
 
 #include <cstdint>

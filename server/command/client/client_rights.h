@@ -15,7 +15,7 @@ class ClientRights {
   const access::User* user() const { return user_; }
   // True: each request of this client is checked for permission.
   bool is_limited() const { return is_limited_; }
-  // True: the client cannot log in as a user without a password, because that would prove nothing.
+  // True: the client cannot log in as a user that has no password: that would prove nothing.
   bool must_prove_itself() const { return must_prove_itself_; }
 
   // The user must outlive the client's use of it.
@@ -33,7 +33,7 @@ class ClientRights {
     std::uint64_t compared = 0;
     return MayRead(key, compared);
   }
-  // As MayRead above, and adds the number of bytes compared to `compared`.
+  // Like MayRead above; also adds to `compared` the number of bytes that were compared.
   bool MayRead(std::string_view key, std::uint64_t& compared) const {
     return !is_limited_ ||
            (user_ != nullptr && user_->MayUse(key, access::KeyUse::kRead, compared));

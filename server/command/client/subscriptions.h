@@ -18,7 +18,7 @@ inline constexpr std::size_t kChannelKinds = 3;
 struct Subscriptions {
   std::array<boost::unordered_flat_set<Channel*>, kChannelKinds> by_kind;
   std::size_t pattern_bytes = 0;   // of all its patterns
-  std::uint64_t pattern_cost = 0;  // the most that they cost each message
+  std::uint64_t pattern_cost = 0;  // the maximum that they cost per message
 
   const boost::unordered_flat_set<Channel*>& of(ChannelKind kind) const {
     return by_kind[static_cast<std::size_t>(kind)];

@@ -19,7 +19,7 @@ class UnitWarnings {
 
   explicit UnitWarnings(CommandLog& log) : log_(log) {}
 
-  // A request gave a lease in seconds and also the duration `bare`, which has no unit.
+  // A request gave a lease in seconds and also `duration`, which has no unit.
   void Warn(const ClientProfile& client, std::string_view command, const BareDuration& duration);
 
  private:

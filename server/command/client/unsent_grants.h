@@ -15,7 +15,8 @@ struct DeliveredGrant {
   engine::Token token = 0;  // 0: the message announces no grant
 };
 
-// A grant whose reply ends at offset `reply_end` of all bytes ever written to the connection.
+// A grant whose reply ends at offset `reply_end` in the stream of all bytes ever written to the
+// connection.
 struct UnsentGrant {
   std::uint64_t reply_end;
   std::uint64_t key_hash;
@@ -41,11 +42,12 @@ class UnsentGrants : public UnsentGrantsHook {
 
   // The reply that ends at offset `reply_end` announces a grant.
   void Add(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
-  // As Add, for a grant that the client waited for.
+  // Like Add, but for a grant that the client waited for.
   void AddAwaited(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
   // A message that ends at offset `message_end` announces a grant.
   void AddDelivery(std::uint64_t message_end, const DeliveredGrant& grant, bool is_shared);
-  // As AddDelivery, for a message that was not written because the connection is about to close.
+  // Like AddDelivery, but for a message that was not written because the connection is about to
+  // close.
   void AddLostDelivery(const DeliveredGrant& grant, bool is_shared);
 
   bool Has(engine::Token token) const;

@@ -18,9 +18,9 @@ class EffectDelivery {
   EffectDelivery(Locks& locks, Channels& channels, Notifier& notifier, AwaitedReplies& replies)
       : locks_(locks), channels_(channels), notifier_(notifier), replies_(replies) {}
 
-  // Between BeginStep and EndStep handlers act as one step, as for EXEC and scripts: no request
-  // waits, no grant of the step is undone, and hand-overs, replies to others and messages follow
-  // its end. Steps may be nested.
+  // Between BeginStep and EndStep, handlers act as one step, as for EXEC and scripts: no request
+  // waits, no grant made in the step is undone, and hand-overs, replies to other clients and
+  // messages come only after the step has ended. Steps may be nested.
   void BeginStep(engine::TimeMs now);
   void EndStep(engine::TimeMs now);
   bool is_in_step() const { return step_depth_ > 0; }
@@ -42,7 +42,7 @@ class EffectDelivery {
   Channels& channels_;
   Notifier& notifier_;
   AwaitedReplies& replies_;
-  std::vector<DeliveredGrant> undelivered_;  // scratch of Deliver
+  std::vector<DeliveredGrant> undelivered_;  // scratch space for Deliver
   int step_depth_ = 0;
   bool is_executing_ = false;
 };

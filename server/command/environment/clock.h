@@ -1,4 +1,4 @@
-// The clocks that commands read besides the time of the turn.
+// The clocks that commands read in addition to the time of the turn.
 #pragma once
 
 #include <cstdint>

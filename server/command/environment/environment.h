@@ -1,5 +1,5 @@
-// What commands use outside of this folder: facts, clocks, resources, settings, persistence, users,
-// the log, the shutdown.
+// What commands use from outside this folder: facts, clocks, resources, settings, persistence,
+// users, the log, the shutdown.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ struct PasswordQuestion {
 struct BackupRequest {
   std::string path;          // path of the new folder; empty: a folder named after the time
   std::string folder;        // where a folder named after the time is created; empty: backup_dir
-  std::size_t kept_max = 0;  // older dated backups beyond this number are removed; 0: none
+  std::size_t kept_max = 0;  // the oldest dated backups beyond this number are removed; 0: none are
 };
 
 // The four interfaces below are implemented by the server and faked in tests. Loop-confined.
@@ -85,8 +85,8 @@ struct BackupRequest {
 class ResourceMeter {
  public:
   virtual ResourceUse Resources() const = 0;
-  // All memory in use. `asks_anew`: ask the allocator, which takes some microseconds; otherwise use
-  // its last answer, corrected by what this thread has allocated and freed since.
+  // All memory in use. `asks_anew`: ask the allocator, which takes a few microseconds; otherwise
+  // use its last answer, corrected by what this thread has allocated and freed since.
   virtual std::uint64_t MemoryInUse(bool asks_anew) = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// What a node of a fleet knows of the fleet, for commands, INFO, the metrics and the API.
+// What a node knows about its fleet, for commands, INFO, the metrics and the API.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ enum class FleetRole : std::uint8_t { kStandby, kLeader };
 // A node, as it last described itself in etcd.
 struct FleetNode {
   std::string name;
-  std::string host;  // where others reach it
+  std::string host;  // where others can reach it
   std::uint16_t port = 0;
   std::uint16_t tls_port = 0;       // 0: none
   std::uint16_t sentinel_port = 0;  // 0: none
   std::string version;
   FleetRole role = FleetRole::kStandby;
-  bool is_in_sync = false;  // a standby that has the whole log but what is on its way
+  bool is_in_sync = false;  // a standby that has the whole log, except what is still in transit
   std::uint64_t frames_behind = 0;
   std::int64_t started_unix_ms = 0;
 };
@@ -30,36 +30,36 @@ struct EtcdMember {
   std::string version;
   bool is_leader = false;
   std::uint64_t size_bytes = 0;         // of its database file
-  std::uint64_t size_in_use_bytes = 0;  // of the data; the rest is free after a defragmentation
+  std::uint64_t size_in_use_bytes = 0;  // of the data; a defragmentation would free the rest
 };
 
 struct FleetReport {
   std::string fleet;  // its name
   std::string node;   // the name of this node
   FleetRole role = FleetRole::kStandby;
-  std::uint64_t epoch = 0;  // rises with each take-over
+  std::uint64_t epoch = 0;  // increases with each take-over
   // The node that leads; empty: none, as far as this node knows.
   std::string leader;
   std::string leader_host;
   std::uint16_t leader_port = 0;
-  std::int64_t leads_since_unix_ms = 0;  // when this node saw that leader first; 0: no leader
-  // etcd was restored from a backup: nobody takes over before an operator accepts that.
+  std::int64_t leads_since_unix_ms = 0;  // when this node first saw that leader; 0: no leader
+  // etcd was restored from a backup: no node takes over until an operator accepts that.
   bool awaits_acceptance = false;
 
   // The lists were read `age_ms` ago; -1: not yet.
   std::int64_t age_ms = -1;
-  std::string error;             // why they could not be read since; empty: they could
+  std::string error;             // why they could not be read again since then; empty: no error
   std::vector<FleetNode> nodes;  // by name
   std::vector<EtcdMember> etcd;  // in the order of the option cluster_etcd
   std::uint64_t quota_bytes = 0;
   bool is_short_of_quota = false;  // no new locks are granted
   bool has_no_space = false;       // etcd accepts no write: its alarm NOSPACE is raised
 
-  // Transactions of this process as leader since its start, and their total time.
+  // Transactions that this process has committed as leader since it started, and their total time.
   std::uint64_t commits = 0;
   std::uint64_t commits_us = 0;
   std::uint64_t committed_bytes = 0;
-  bool is_unsure = false;  // a leader that etcd has confirmed nothing to for 2 s
+  bool is_unsure = false;  // this node leads, but etcd has confirmed nothing to it for 2 s
 };
 
 // Implemented by the server, faked in tests. Loop-confined.
@@ -67,9 +67,10 @@ class Fleet {
  public:
   virtual FleetReport Report() const = 0;
   // Hands leadership to a standby: to the node of that name, or to any if it is empty. Returns an
-  // empty text if it has begun; otherwise why not.
+  // empty text if the fail-over has begun, otherwise the reason why it has not.
   virtual std::string StartFailOver(std::string_view to) = 0;
-  // An operator accepts the state that etcd was restored to. Returns an empty text, or why not.
+  // An operator accepts the state that etcd was restored to. Returns an empty text on success,
+  // otherwise the error.
   virtual std::string AcceptRestore() = 0;
 
  protected:

@@ -9,8 +9,8 @@
 namespace fairlock::command {
 
 // Memory is measured before requests are executed, so an idle server never measures it. The
-// allocator is asked at most every kLookEveryMs; in between, the loop's allocations and frees are
-// counted. Costs nothing without a bound. Loop-confined.
+// allocator is asked at most once every kLookEveryMs; in between, the loop's allocations and frees
+// are counted. Costs nothing without a bound. Loop-confined.
 class MemoryBound {
  public:
   static constexpr engine::DurationMs kLookEveryMs = 10;

@@ -13,8 +13,8 @@ void ClientLifecycle::Detach(Client& client, engine::TimeMs now) {
   if (std::exchange(client.is_detached, true)) return;
   client.wait.End(parts_.statistics.gauges);
   parts_.channels.UnsubscribeFromAll(client);
-  // Precedes the undoing of grants: if this was the last subscriber of a channel, a waiting request
-  // that is announced there must not be granted again.
+  // Must come before grants are undone: if this was the last subscriber of a channel, a waiting
+  // request that would be announced there must not be granted again.
   parts_.notifier.FollowSubscribers(now);
   parts_.monitors.Remove(client);
   parts_.newcomers.Remove(client);

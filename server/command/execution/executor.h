@@ -1,4 +1,4 @@
-// Executes requests by the command table.
+// Executes requests as the command table says.
 #pragma once
 
 #include <cstddef>
@@ -38,11 +38,11 @@ class Executor {
   // Executes one request of the client, and writes the replies into the outputs of the clients that
   // they are for. REQUIRES: `request` is prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
-  // As Execute, for a command that a script calls within its step; appends the reply in RESP2.
-  // REQUIRES: `request` is prepared.
+  // Like Execute, but for a command that a script calls within its step; appends the reply in
+  // RESP2. REQUIRES: `request` is prepared.
   void ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
                         engine::TimeMs now, std::string& reply);
-  // Executes one request of a step; `row` is its command.
+  // Executes one request of a step; `row` is the row of its command.
   void RunInStep(std::size_t row, Invocation& invocation, Origin origin);
 
  private:

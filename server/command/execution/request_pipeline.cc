@@ -11,7 +11,7 @@ namespace {
 
 // With more output than this, the next request waits until other connections have had their turn.
 constexpr std::size_t kOutputBytesAtOnce = 16 * 1024;
-// The same bound for matching globs, in compared bytes.
+// The same bound for matching globs, in bytes compared.
 constexpr std::uint64_t kMatchingAtOnce = kOutputBytesAtOnce * MatchingMeter::kWorkPerByte;
 
 }  // namespace

@@ -50,8 +50,8 @@ class RequestPipeline {
   // bytes it has finished with. The caller must pass the rest again, followed by new bytes. Stops
   // early when a request waits, the connection must close, or the output becomes long.
   std::size_t Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now);
-  // True if the last Consume stopped at `requests_max`, at a wait or at long output, so that
-  // requests may be left.
+  // True if the last Consume stopped at `requests_max`, at a wait or because of long output, so
+  // that requests may be left.
   bool has_more_to_execute() const { return has_more_; }
 
   // Sends the error and closes the connection after it.

@@ -34,7 +34,7 @@ std::string FlagsOf(const Client& client) {
   return flags.empty() ? "N" : flags;
 }
 
-// Writes fields of the form "name=value", separated by blanks.
+// Writes fields of the form "name=value", separated by spaces.
 class FieldLine {
  public:
   void Add(std::string_view name, std::string_view value) {
@@ -65,7 +65,7 @@ ClientType TypeOf(const Client& client) {
 
 namespace {
 
-// Keeps a line splittable at its blanks.
+// Ensures that a line can be split at its spaces.
 std::string WithoutBlanks(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -96,7 +96,8 @@ std::uint64_t CountSubscriptions(const Client& client, ChannelKind kind) {
 
 namespace {
 
-// Of the request being executed; the arguments of other clients are not counted.
+// The bytes of the arguments of the request that is being executed; those of other clients are not
+// counted.
 std::uint64_t ArgumentBytes(const Client& client, const Invocation& call) {
   if (&client != &call.client) return 0;
   std::uint64_t bytes = 0;

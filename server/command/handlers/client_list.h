@@ -19,7 +19,7 @@ enum class ClientType : std::uint8_t { kNormal, kMaster, kReplica, kPubsub };
 std::optional<ClientType> FindClientType(std::string_view name);
 ClientType TypeOf(const Client& client);
 
-// The line of CLIENT LIST, with its line end.
+// The client's line in CLIENT LIST, including the line end.
 std::string DescribeClient(const Client& client, const Invocation& call);
 
 // A client matches if it matches every field that is set; without fields, every client matches.

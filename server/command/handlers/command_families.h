@@ -25,7 +25,7 @@ std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();
 std::span<const CommandSpec> IntrospectionCommands();
 
-// The table of all families.
+// The table of all commands.
 CommandTable WholeLanguage();
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// Commands of the connection: greeting, protocol, database, and QUIT.
+// Commands that concern the connection: greeting, protocol, database, and QUIT.
 
 #include <array>
 #include <cstdint>

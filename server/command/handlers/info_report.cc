@@ -32,7 +32,7 @@ std::string Decimal(double value, int digits) {
   return {text.data(), end.ptr};
 }
 
-// In the form of Redis: "1.04M".
+// In the format that Redis uses: "1.04M".
 std::string Human(std::uint64_t bytes) {
   constexpr std::string_view kUnits = "KMGT";
   if (bytes < 1024) return std::to_string(bytes) + "B";
@@ -255,7 +255,7 @@ void AddOverrides(std::string& report, const Source& source) {
   }
 }
 
-// Has exactly the fields of Redis, because exporters parse whole lines.
+// Has exactly the same fields as in Redis, because exporters parse whole lines.
 void AddCommands(std::string& report, const Source& source) {
   const auto rows = source.server.table.rows();
   const CommandStatistics& statistics = source.server.statistics.commands;

@@ -1,4 +1,4 @@
-// Overrides of LIMIT, and drains: an operator sets how many may hold a key.
+// Overrides of LIMIT, and drains: an operator sets how many owners may hold a key.
 
 #include <array>
 #include <string>
@@ -16,7 +16,8 @@ namespace fairlock::command {
 
 namespace {
 
-// The most that all overrides together may compare with one key, on every request for a lock.
+// The maximum number of bytes that all overrides together may compare with one key, on every
+// request for a lock.
 constexpr std::uint64_t kOverridesCostMax = 128 * 1024;
 
 bool WouldCostTooMuch(Invocation& call, std::string_view pattern) {

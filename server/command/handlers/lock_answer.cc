@@ -32,7 +32,7 @@ std::string_view StatusName(engine::LockStatus status) {
   }
 }
 
-// The owners that the client could learn by other commands: the requester, and the holders and
+// The owners that the client could learn from other commands: the requester, and the holders and
 // waiters of keys that the client may read.
 std::vector<std::string_view> OwnersToName(const Client& client, const engine::Deadlock& deadlock) {
   std::vector<std::string_view> owners;
@@ -90,8 +90,8 @@ bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus sta
   }
 }
 
-// The owner of that token has repeated its request, and gets the reply here: the grant now depends
-// on this reply instead of the message.
+// The owner of that token has repeated its request, and gets the reply here: whether the grant is
+// undone now depends on this reply instead of the message.
 void MoveDelivery(const Invocation& call, std::uint64_t key_hash, engine::Token token) {
   if (call.server.grants.ForgetElsewhere(token, call.client.grants)) {
     NoteGrant(call, key_hash, token);

@@ -19,7 +19,7 @@ struct AskedLock {
 };
 
 // The reply at the end of the output announces a grant, which is undone if the connection closes
-// before that reply is sent. Grants of a step are not undone.
+// before that reply is sent. Grants made in a step are not undone.
 void NoteGrant(const Invocation& call, std::uint64_t key_hash, engine::Token token);
 
 // Writes the reply, or makes the client wait for it.

@@ -10,19 +10,19 @@
 
 namespace fairlock::command {
 
-// Reads all remaining arguments, as after LOCK key owner; `request` has the owner. True: EXPLAIN is
-// among them.
+// Reads all remaining arguments, which are those that may follow LOCK key owner; `request` already
+// contains the owner. Returns true if EXPLAIN is among them.
 bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
                      engine::LockRequest& request);
 
-// The remaining arguments, as after RENEW key owner.
+// The arguments that may follow RENEW key owner.
 struct RenewOptions {
   std::optional<engine::DurationMs> lease_ms;
   std::optional<engine::Token> token;
 };
 RenewOptions ReadRenewOptions(ArgumentReader& arguments);
 
-// As after UNLOCK key owner.
+// Reads the arguments that may follow UNLOCK key owner.
 std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments);
 
 }  // namespace fairlock::command

@@ -22,8 +22,8 @@ constexpr std::size_t kHoldersShownMax = 10'000;
 constexpr std::int64_t kPlacesShownMax = 10'000;
 constexpr std::int64_t kPlacesShownDefault = 100;
 constexpr std::int64_t kScanCountMax = 100'000;
-// The most locks that one page examines: as for SCAN, COUNT is only a hint. This many take 0.1 to
-// 0.2 ms, during which all other clients wait.
+// The maximum number of locks that one page examines: as for SCAN, COUNT is only a hint. This many
+// take 0.1 to 0.2 ms, during which all other clients wait.
 constexpr std::size_t kLocksOfAPageMax = 250;
 
 void Locked(Invocation& call) {

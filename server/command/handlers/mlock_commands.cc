@@ -1,4 +1,4 @@
-// Commands that take, renew and release several keys as one.
+// Commands that take, renew and release several keys as if they were one.
 
 #include <algorithm>
 #include <array>

@@ -16,7 +16,7 @@ namespace fairlock::command {
 // A whole number in the only form that Redis accepts: no plus sign and no leading zeros.
 std::optional<std::int64_t> ParseRedisInteger(std::string_view text);
 
-// As ParseRedisInteger; returns nullopt after sending an error.
+// Like ParseRedisInteger, but returns nullopt after sending an error.
 std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view text);
 
 // Returns false after sending an error. Keys have the usual limits; a value is the owner of a lock.
@@ -26,7 +26,7 @@ bool IsValueOrRefuse(Invocation& call, std::string_view value);
 // The key, in the client's database.
 engine::KeyName KeyOf(const Invocation& call, std::size_t position);
 
-// The locks of the engine, as the Redis commands use them.
+// The engine's locks, as the Redis commands see them.
 engine::RedisView& LocksOf(const Invocation& call);
 
 // The unit of a command's times, and whether they are absolute.

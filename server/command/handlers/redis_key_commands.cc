@@ -22,14 +22,14 @@ engine::KeyLook Look(const Invocation& call, const engine::KeyName& key) {
   return LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
 }
 
-// Returns nullopt after sending an error about a wrong key.
+// Returns nullopt after sending an error about an invalid key.
 std::optional<engine::KeyLook> LookAtFirst(Invocation& call) {
   const engine::KeyName key = KeyOf(call, 1);
   if (!IsKeyOrRefuse(call, key.bytes)) return std::nullopt;
   return Look(call, key);
 }
 
-// Returns false after sending an error about a wrong key.
+// Returns false after sending an error about an invalid key.
 bool AreKeys(Invocation& call) {
   const auto keys = call.arguments.views().subspan(1);
   return std::ranges::all_of(keys, [&](std::string_view key) { return IsKeyOrRefuse(call, key); });
@@ -69,7 +69,7 @@ void GetRange(Invocation& call) {
   if (!look) return;
   const std::string_view value = look->value();
   const auto size = static_cast<std::int64_t>(value.size());
-  // Negative indexes count from the end; those outside of the value are clamped.
+  // Negative indexes count from the end; those outside the value are clamped.
   const auto place = [&](std::int64_t index) {
     return index >= 0 ? index : std::max<std::int64_t>(index < -size ? 0 : size + index, 0);
   };

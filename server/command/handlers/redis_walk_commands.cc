@@ -22,7 +22,8 @@ namespace {
 using protocol::ErrorCode;
 
 constexpr std::int64_t kKeysCountMax = 100'000;
-// How many locks one KEYS or RANDOMKEY examines: no other client is served meanwhile.
+// The maximum number of locks that one KEYS or RANDOMKEY examines: no other client is served
+// meanwhile.
 constexpr std::size_t kLocksLookedAtMax = 100'000;
 // Copying this many bytes takes as long as comparing one.
 constexpr std::size_t kCopiedPerCompared = 8;

@@ -1,4 +1,4 @@
-// Taking locks by SET and similar Redis commands. The value is the owner.
+// Takes locks with SET and similar Redis commands. The value is the owner.
 
 #include <array>
 #include <cstdint>
@@ -110,7 +110,7 @@ std::optional<SetOptions> ReadSetOptions(Invocation& call) {
   return options;
 }
 
-// Writes, and replies as SET does.
+// Performs the write, and replies as SET does.
 void WriteAndAnswer(Invocation& call, const WriteRequest& request, bool gets) {
   if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
   const OldValue old = gets ? ValueOf(call, request.key) : OldValue{};

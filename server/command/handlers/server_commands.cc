@@ -36,7 +36,7 @@ void DbSize(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(locks));
 }
 
-// Replies as a Redis server without replicas.
+// Replies like a Redis server without replicas.
 void Role(Invocation& call) {
   call.reply.ArrayHeader(3);
   call.reply.Bulk("master");
@@ -62,9 +62,9 @@ const std::array<Setting, 4> kFixedSettings = {{
 // As in Redis it cannot be set, not even to its current value.
 constexpr std::string_view kImmutableSetting = "databases";
 
-// More than any real client sends; each pattern is matched with the names of all settings.
+// More than any real client sends; each pattern is matched against the names of all settings.
 constexpr std::size_t kSettingPatternsMax = 50;
-// The cost of matching one pattern, in compared bytes.
+// The cost of matching one pattern, in bytes compared.
 constexpr std::uint64_t kSettingPatternCost = 20'000;
 
 void AddMatchingSettings(const Settings& settings, const engine::Glob& glob,
@@ -154,7 +154,7 @@ std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   return present;
 }
 
-// Changes all of them, or none.
+// Changes all of the given settings, or none.
 void ConfigSet(Invocation& call) {
   if (call.arguments.size() % 2 != 0) return RefuseSyntax(call.reply);
   const auto before = FindSettingsToChange(call);
@@ -227,8 +227,7 @@ void Backup(Invocation& call) {
   call.client.wait.Begin(WaitKind::kBackup, call.server.statistics.gauges);
 }
 
-// Replies as a Redis server without append-only file and replicas: it counts 0 of
-// each.
+// Replies like a Redis server without an append-only file and replicas: it counts 0 of each.
 void WaitAof(Invocation& call) {
   for (const std::string_view number : call.arguments.views().subspan(1)) {
     if (!ReadRedisInteger(call, number)) return;

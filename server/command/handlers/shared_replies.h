@@ -11,8 +11,8 @@
 
 namespace fairlock::command {
 
-// Sends the error for a bound that is reached, configured or of memory. REQUIRES:
-// engine::IsRefusal(status).
+// Sends the error for a bound that has been reached, either a configured one or that on memory.
+// REQUIRES: engine::IsRefusal(status).
 void RefuseBound(Invocation& call, engine::LockStatus status);
 // As above, for a write. REQUIRES: engine::IsRefusal(status).
 void RefuseBound(Invocation& call, engine::WriteStatus status);
@@ -21,8 +21,8 @@ void RefuseBound(Invocation& call, engine::WriteStatus status);
 // option that the glob belongs to.
 std::optional<engine::Glob> ReadGlob(Invocation& call, std::string_view name,
                                      std::string_view glob);
-// Returns true after sending an error, if the running transaction has already done all the matching
-// that it may.
+// Returns true after sending an error, if the running transaction has already done as much matching
+// as it may.
 bool RefusesToMatch(Invocation& call);
 
 // The reply to CONTAINER HELP.

@@ -96,7 +96,7 @@ bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_vi
   const std::size_t subscriptions_max = channels.subscriptions_max();
   const std::size_t present = CountSubscriptions(call.client);
   if (present + names.size() <= subscriptions_max) return true;
-  // Names that the client has already, or repeats, are not counted again.
+  // Names to which the client is already subscribed, or which it repeats, are not counted again.
   std::set<std::string_view> added;
   for (const std::string_view name : names) {
     if (!channels.IsSubscribed(call.client, kind, name)) added.insert(name);
@@ -172,7 +172,8 @@ void Publish(Invocation& call) {
   Channels& channels = call.server.channels;
   std::size_t receivers = 0;
   if (call.server.delivery.is_in_step()) {
-    // Publishes after the client's replies, so that a message to itself does not come among them.
+    // Publishes after the client's replies, so that a message to the client itself does not come
+    // between them.
     receivers = channels.CountReceivers(channel);
     channels.PublishLater(channel, call.arguments[2]);
   } else {

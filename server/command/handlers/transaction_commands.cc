@@ -17,7 +17,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-// Begins a transaction if there is none.
+// The client's transaction; begins one if there is none.
 Transaction& TransactionOf(Client& client) {
   if (client.transaction == nullptr) client.transaction = std::make_unique<Transaction>();
   return *client.transaction;
@@ -46,7 +46,7 @@ bool HasAnyChanged(Invocation& call, Transaction& transaction) {
 }
 
 // Why the server would refuse one of the requests in its present state, as the text of an error;
-// empty: it would not. In that case all are executed, even if memory becomes short among them: the
+// empty: it would not. In that case all are executed, even if memory becomes short in between: the
 // size of a transaction bounds the memory that it may take.
 std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
   call.server.availability.LookAtMemory(call.now);

@@ -38,8 +38,8 @@ class Availability {
 
   // Returns true after sending an error, if commands with these flags are refused now.
   bool RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const;
-  // As RefusesNow, for commands to be executed later in a transaction: also refuses those that may
-  // take locks.
+  // Like RefusesNow, but for commands to be executed later in a transaction: also refuses those
+  // that may take locks.
   bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
   // Whether new locks are accepted; if not, RefuseLock sends the error that says why.
   bool takes_locks() const { return service_ == Service::kFull && !memory_.is_short(); }

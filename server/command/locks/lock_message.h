@@ -32,9 +32,9 @@ std::string_view EventReason(engine::EventKind kind, engine::DenialReason reason
 // {"event":"granted","db":0,"key":"k","owner":"o","token":7,"at":1700000000123,"waited_ms":0,
 // "held_ms":0,"reason":null}
 //
-// If a key or owner is not UTF-8, invalid bytes are replaced by U+FFFD, and a last field
-// "key_base64" or "owner_base64" has the exact bytes. For MLOCK there is also a list "keys", and
-// "keys_base64" if one of them is not UTF-8.
+// If a key or owner is not UTF-8, invalid bytes are replaced by U+FFFD, and an additional last
+// field "key_base64" or "owner_base64" has the exact bytes. For MLOCK there is also a list "keys",
+// and "keys_base64" if one of them is not UTF-8.
 void AppendLockMessage(std::string& out, const LockMessage& message);
 
 }  // namespace fairlock::command

@@ -30,12 +30,12 @@ struct ExplainedRequest {
   bool names_key = false;
 };
 
-// The map that LOCK ... EXPLAIN replies with.
+// Writes the map with which LOCK ... EXPLAIN replies.
 void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime& unix_time,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now);
 
-// A field of a map.
+// Writes one field of a map.
 void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value);
 
 // Each writes one map.

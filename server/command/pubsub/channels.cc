@@ -111,7 +111,8 @@ void Channels::VisitPatternsOf(std::string_view channel,
   const std::size_t head_bytes_min = is_hidden ? kLockChannelPrefix.size() : 0;
   std::uint64_t compared = 0;
   patterns_.VisitMatches(channel, head_bytes_min, compared, [&](const Channel& pattern) {
-    // The pattern may still begin with the prefix, if it has a backslash there.
+    // The head has its escapes removed: a pattern with a backslash in the prefix does not literally
+    // begin with it.
     if (is_hidden && !pattern.name.starts_with(kLockChannelPrefix)) return true;
     return visit(pattern);
   });

@@ -39,13 +39,13 @@ class ChannelObserver {
   ~ChannelObserver() = default;
 };
 
-// Exact channels are found by name; of the patterns, only those are tried whose literal beginning
-// is also that of the channel. A message is written to the outputs of its current subscribers,
-// once for each of their names that matches, and is not stored.
+// Exact channels are found by name; only those patterns are tried whose literal beginning is also
+// that of the channel. A message is written to the outputs of its current subscribers, once for
+// each of their names that matches, and is not stored.
 //
-// Messages that the server itself publishes in a turn are matched with patterns only up to
+// Messages that the server itself publishes in a turn are matched against patterns only up to
 // kMatchingPerTurn; the rest is deferred to later turns, in order, so that neither many events nor
-// costly patterns make a turn long.
+// costly patterns can make a turn long.
 //
 // Loop-confined. Subscribing and unsubscribing are O(log patterns); publishing is O(patterns with
 // the channel's beginning + receivers).
@@ -55,8 +55,8 @@ class Channels {
   static constexpr std::size_t kNameBytesMax = 4096;
   // For all patterns of one connection together.
   static constexpr std::size_t kPatternBytesMax = 512 * 1024;
-  // The most that one connection's patterns, and those of all connections, may cost a message, in
-  // compared bytes.
+  // The maximum that one connection's patterns, and those of all connections, may cost per message,
+  // in bytes compared.
   static constexpr std::uint64_t kPatternCostMax = 1'000'000;
   static constexpr std::uint64_t kAllPatternsCostMax = 4 * kPatternCostMax;
   // Bytes compared for the server's messages in one turn; the last message may exceed it.
@@ -90,10 +90,10 @@ class Channels {
   void PublishDeferred();
   bool has_deferred() const { return !deferred_.empty(); }
 
-  // How many would receive a message on that channel.
+  // How many subscriptions would receive a message on that channel.
   std::size_t CountReceivers(std::string_view channel);
-  // Whether a message of the server on that channel would have a receiver; also true if finding out
-  // would take too long in this turn.
+  // Whether a message that the server publishes on that channel would have a receiver; also true if
+  // finding out would take too long in this turn.
   bool MayHaveListener(std::string_view channel);
   // Not counting subscribers by pattern. REQUIRES: not kPattern.
   std::size_t CountSubscribers(std::string_view channel,
@@ -103,17 +103,18 @@ class Channels {
   // How many names of that kind have subscribers.
   std::size_t CountNames(ChannelKind kind) const { return NamesOf(kind).size(); }
 
-  // The most that all connections' patterns together cost a message.
+  // The maximum that all connections' patterns together cost per message.
   std::uint64_t all_patterns_cost() const { return patterns_.cost_max(); }
 
   // Observers outlive this object.
   void AddObserver(ChannelObserver& observer) { observers_.push_back(&observer); }
 
-  // Whether a matching pattern also receives the channels of locks. If not, only patterns that
-  // literally begin with kLockChannelPrefix do, so that `*` receives the same as from Redis.
+  // Whether every matching pattern also receives the messages on lock channels. If not, only
+  // patterns that literally begin with kLockChannelPrefix do, so that `*` receives the same
+  // messages as from Redis.
   void set_lock_events_to_all_patterns(bool reaches) { lock_events_to_all_patterns_ = reaches; }
 
-  // The limit for each client, all kinds together.
+  // The limit for each client, counting all kinds together.
   std::size_t subscriptions_max() const { return subscriptions_max_; }
   void set_subscriptions_max(std::size_t count) { subscriptions_max_ = count; }
 
@@ -142,7 +143,7 @@ class Channels {
   const Names& NamesOf(ChannelKind kind) const { return names_[static_cast<std::size_t>(kind)]; }
   void Remove(Client& client, ChannelKind kind, Channel& channel);
   // Visits the patterns whose subscribers get a message on that channel, until `visit` returns
-  // false. Charges for the comparisons.
+  // false. Charges the meter for the comparisons.
   void VisitPatternsOf(std::string_view channel,
                        const std::function<bool(const Channel& pattern)>& visit);
   std::size_t PublishByName(std::string_view channel, std::string_view message,

@@ -1,4 +1,4 @@
-// Publishes the events of locks on the channels that are named after the locks.
+// Publishes lock events on the channels that are named after the locks.
 #pragma once
 
 #include <array>

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kHidden = "(redacted)";
 
-// Finds arguments that are user names or passwords and must not be shown; called for one argument
-// after the other.
+// Finds arguments that are user names or passwords and must not be shown; called for each argument
+// in turn.
 class Secrets {
  public:
   explicit Secrets(const CommandSpec& spec)

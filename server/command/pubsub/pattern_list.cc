@@ -46,8 +46,8 @@ void PatternList::Remove(const Channel& pattern) {
 void PatternList::VisitMatches(std::string_view channel, std::size_t head_bytes_min,
                                std::uint64_t& compared,
                                const std::function<bool(const Channel& pattern)>& visit) const {
-  // Visits all heads that the channel begins with, the longest first. A head sorts directly after
-  // its own beginnings, except for heads that are not beginnings of the channel.
+  // Visits all heads that are prefixes of the channel, the longest first. A head sorts directly
+  // after its own prefixes, apart from heads in between that are not prefixes of the channel.
   std::string_view rest = channel;
   auto at = by_head_.upper_bound(rest);
   while (at != by_head_.begin() && rest.size() >= head_bytes_min) {

@@ -39,7 +39,7 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
 
 bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options) const {
   const bool is_one_lock = options.keys.size() == 1 && options.arguments.size() == 2;
-  // Errors about the value or the lease come from the script itself, in its own words.
+  // Errors about the value or the lease come from the script itself, in its own wording.
   const auto lease_ms = is_one_lock ? ParseInteger(options.arguments[1]) : std::nullopt;
   return lease_ms && *lease_ms > 0 && !options.is_read_only &&
          parts_.locks.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);

@@ -24,7 +24,7 @@ struct Invocation;
 struct Statistics;
 
 // A script acts with the rights and in the name of its client, as one step: hand-overs, replies to
-// others and messages follow its end. Loop-confined.
+// other clients and messages come only after it has ended. Loop-confined.
 class Scripts final : private script::Host {
  public:
   struct Parts {
@@ -60,9 +60,9 @@ class Scripts final : private script::Host {
 
   const Parts parts_;
   script::Interpreter interpreter_;
-  Client* client_ = nullptr;  // whose script runs
+  Client* client_ = nullptr;  // the client whose script is running
   engine::TimeMs now_ = 0;
-  RequestAhead request_;  // scratch of Execute
+  RequestAhead request_;  // scratch space for Execute
 };
 
 }  // namespace fairlock::command

@@ -25,9 +25,9 @@ struct CommandCounts {
 };
 
 // The loop's time is attributed to the command that it executes. Two clock reads per command would
-// cost the shortest ones some percent, so the clock is read only when the loop turns to another
-// command: a pipeline of one command is one long execution. All time is attributed, and none is
-// estimated. Loop-confined.
+// slow the shortest ones down by a few percent, so the clock is read only when the loop turns to a
+// different command: a pipeline that repeats one command counts as one long execution. All time is
+// attributed, and none is estimated. Loop-confined.
 class CommandStatistics {
  public:
   // Scripts can invent error words: beyond this many, errors count as kOtherErrors.
@@ -40,7 +40,7 @@ class CommandStatistics {
   const std::vector<CommandCounts>& commands() const { return commands_; }
   // The time of a command, in microseconds.
   std::uint64_t UsecOf(const CommandCounts& counts) const;
-  // By the first word of the error.
+  // The number of errors, by their first word.
   const std::map<std::string, std::uint64_t, std::less<>>& errors() const { return errors_; }
   std::uint64_t ErrorsOf(std::string_view word) const;
   std::uint64_t all_errors() const { return all_errors_; }
@@ -57,10 +57,10 @@ class CommandStatistics {
   // A request failed, before or during execution. `row`: kNone if the command is unknown.
   void CountRejected(std::size_t row, protocol::ErrorCode code);
   void CountFailed(std::size_t row, protocol::ErrorCode code);
-  // As CountFailed above, for an error that CountError has already counted.
+  // Like CountFailed above, but for an error that CountError has already counted.
   void CountFailed(std::size_t row) { ++commands_[row].failed; }
-  // Counts an error that answers no request, or that a script made: its text begins with the
-  // word.
+  // Counts an error that does not answer a request, or that a script created. `text` begins with
+  // the error's word.
   void CountError(protocol::ErrorCode code);
   void CountError(std::string_view text);
 

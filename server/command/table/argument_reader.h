@@ -32,7 +32,7 @@ class ArgumentReader {
   std::string_view Next(std::string_view name);
   std::string_view Peek() const { return arguments_[next_]; }
 
-  // Reads a key in the database of `known`, whose hash is that of this key, or 0.
+  // Reads a key in the database of `known`. The hash in `known` is that of this key, or 0.
   engine::KeyName Key(const engine::KeyName& known);
   std::string_view Owner(std::string_view name);
   std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
@@ -40,9 +40,10 @@ class ArgumentReader {
   // A whole number of seconds or milliseconds, as after EX and PX: 1 ms to 365 days.
   engine::DurationMs LeaseSeconds();
   engine::DurationMs LeaseMilliseconds();
-  // A number with one of kDurationUnits, or of milliseconds; FOREVER where allowed.
+  // A number with one of kDurationUnits, or a number of milliseconds; FOREVER where allowed.
   engine::DurationMs Duration(std::string_view name);
-  // As Duration; above `max_ms`, the value of the named setting if any, it is an error.
+  // Like Duration, but a duration above `max_ms` is an error. `setting`, if given, is the name of
+  // the setting that determines `max_ms`.
   engine::DurationMs DurationUpTo(std::string_view name, engine::DurationMs max_ms,
                                   std::string_view setting = {});
   engine::DurationMs DurationOrForever(std::string_view name);
@@ -50,16 +51,16 @@ class ArgumentReader {
   engine::TimeMs Moment(std::string_view name, engine::TimeMs now, std::int64_t unix_now_ms);
   std::string_view Meta();
   std::string_view Label();
-  // The value of REASON: text for people.
+  // The value of REASON, a text that people read.
   std::string_view Reason();
   // A glob that is the value of the named option; it may be empty.
   engine::Glob PatternOf(std::string_view name);
   // A glob of keys, as written; not empty.
   std::string_view Pattern();
 
-  // Takes the next argument if it is that word. Words are case-insensitive.
+  // Takes the next argument if it is the given word. Words are case-insensitive.
   bool Take(std::string_view option);
-  // As Take; a repeated option is an error. `seen` has one bit per option already taken.
+  // Like Take, but a repeated option is an error. `seen` has one bit per option already taken.
   bool TakeOnce(std::string_view option, std::uint32_t bit, std::uint32_t& seen);
   // The next argument is none of the options listed in `allowed`: "EX, PX or TOKEN". `hint`, if
   // given, says what to do instead; otherwise the nearest option is suggested.
@@ -83,7 +84,7 @@ class ArgumentReader {
   // A value of `min` to `max` bytes.
   std::string_view Bytes(std::string_view name, std::size_t min, std::size_t max);
   engine::DurationMs ReadDuration(std::string_view name, bool may_be_forever);
-  // The command's name, including its subcommand's.
+  // The command's name, including that of the subcommand.
   std::string CommandName() const;
 
   const protocol::Arguments& arguments_;

@@ -9,7 +9,8 @@ namespace fairlock::command {
 inline constexpr std::string_view kBadClientName =
     "Client names cannot contain spaces, newlines or special characters.";
 
-// Keeps a line of CLIENT LIST one line with separable fields. The empty name means no name.
+// Ensures that a client's entry in CLIENT LIST remains one line whose fields can be separated. The
+// empty name means no name.
 inline bool IsClientName(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
 }

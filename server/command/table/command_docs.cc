@@ -180,7 +180,7 @@ void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
                    std::span<const std::string_view> request) {
   KeyEffect effect = spec.keys.effect;
   if (effect == KeyEffect::kOverwriteUnlessGet) {
-    // Searches after the key and the value, because the value may be that word.
+    // The search begins after the key and the value, because the value may be that word.
     const bool gets = std::ranges::any_of(
         request.subspan(3), [](std::string_view word) { return EqualsIgnoreCase(word, "GET"); });
     effect = gets ? KeyEffect::kDefault : KeyEffect::kOverwrite;

@@ -28,7 +28,7 @@ void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
 void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
                    std::span<const std::string_view> request);
 
-// Which arguments of a whole request are its keys: each `step`-th of [first, end).
+// Which arguments of a whole request are its keys: every `step`-th in [first, end).
 struct KeyRange {
   std::size_t first = 0;
   std::size_t end = 0;

@@ -1,7 +1,7 @@
 // The notation in which the arguments of a command are written, read into a tree.
 //
 //   key owner [EX seconds | PX milliseconds] [WAIT duration|FOREVER] [NEW]
-//   name             an argument          WORD             stands there as it is
+//   name             an argument          WORD             a literal word
 //   [...]            may be left out      a | b            one of these sequences
 //   a|b              one of these words   x [x ...]        x, once or more
 #pragma once
@@ -24,12 +24,12 @@ struct SyntaxNode {
   std::string_view token = {};  // for kToken; otherwise the word in front, if any
   bool is_optional = false;
   bool is_repeated = false;
-  std::vector<SyntaxNode> parts = {};  // kOneOf: the choices; kBlock: the sequence
+  std::vector<SyntaxNode> parts = {};  // kOneOf: the alternatives; kBlock: the sequence
 
   friend bool operator==(const SyntaxNode&, const SyntaxNode&) = default;
 };
 
-// All arguments of a command, in their order.
+// All arguments of a command, in order.
 using Syntax = std::vector<SyntaxNode>;
 
 // Returns nullopt if the notation is wrong: an unmatched bracket, an empty sequence, "..." that is

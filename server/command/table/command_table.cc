@@ -43,7 +43,7 @@ std::size_t HashOfWord(std::uint64_t word) {
   return static_cast<std::size_t>(word * 0x9e37'79b9'7f4a'7c15 >> 40);
 }
 
-// Such a name, as a word, equals only itself in either case.
+// A name of this kind, as a word, equals only itself, in upper or lower case.
 bool IsShort(std::string_view name) {
   return name.size() <= kShortBytes &&
          std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });

@@ -48,15 +48,15 @@ enum class KeyEffect : std::uint8_t {
   kOverwriteUnlessGet,  // SET: RW access update with GET, else OW update
 };
 
-// Where the keys are among the arguments; first 0: there are none. As in Redis, last -1 means the
-// last argument.
+// Where the keys are among the arguments; if `first` is 0, there are none. As in Redis, last -1
+// means the last argument.
 struct KeyPositions {
   int first = 0;
   int last = 0;
   int step = 0;
   bool is_counted = false;  // the argument before the first key is the number of keys
   KeyEffect effect = KeyEffect::kDefault;
-  bool may_be_none = false;  // although the command has key positions
+  bool may_be_none = false;  // a request may have no keys, although the command has key positions
 };
 
 inline constexpr KeyPositions kFirstKey = {1, 1, 1};
@@ -70,7 +70,7 @@ constexpr KeyPositions With(KeyPositions keys, KeyEffect effect) {
 struct CommandSpec {
   std::string_view name;         // upper case; for a subcommand "CLIENT|LIST"
   void (*handler)(Invocation&);  // null: has subcommands only
-  int arity;                     // counts the name; negative: at least that many
+  int arity;                     // including the name; negative: at least that many
   std::uint32_t flags;
   KeyPositions keys;
   // "lock", "redis", "scripts", "pubsub", "transactions", "connection" or "server".
@@ -107,7 +107,7 @@ class CommandTable {
   // by "CONTAINER|NAME".
   std::size_t IndexOf(std::string_view name) const;
   std::size_t IndexOfSubcommand(const CommandSpec& container, std::string_view name) const;
-  // As IndexOf, but returns the row, or null.
+  // Like IndexOf, but returns the row, or null.
   const CommandSpec* Find(std::string_view name) const;
 
   // All rows in the order of their families, subcommands after their container.
@@ -116,7 +116,7 @@ class CommandTable {
 
  private:
   static constexpr std::size_t kSlots = 512;
-  // A name of up to 8 letters as one number, so that it is compared at once.
+  // A name of up to 8 letters as one number, so that it can be compared in one operation.
   struct ShortName {
     std::uint64_t word = 0;
     std::size_t bytes = 0;

@@ -12,7 +12,7 @@ namespace fairlock::command {
 namespace {
 
 struct Family {
-  std::string_view names;  // with a blank around each name
+  std::string_view names;  // with a space on each side of each name
   std::string_view instead;
 };
 
@@ -58,7 +58,7 @@ constexpr auto kFamilies = std::to_array<Family>({
     {" LATENCY MEMORY SLOWLOG ", "fairlock has no such statistics; use INFO, STATS or HISTORY"},
 });
 
-// Names of the commands in other lock services and libraries.
+// The names that other lock services and libraries give to these commands.
 struct OtherName {
   std::string_view name;
   std::string_view command;

@@ -14,11 +14,11 @@ std::string_view InsteadOf(std::string_view command);
 // none.
 std::string_view CommandMeantBy(const CommandTable& table, std::string_view command);
 
-// The same for the subcommands of one command, by the subcommand's own name: "LIST".
+// The same for the subcommands of one command, given the subcommand's own name: "LIST".
 std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
                                    std::string_view subcommand);
 
-// The command is only about clusters.
+// Whether the command is only about clusters.
 bool IsOfClusters(std::string_view command);
 
 }  // namespace fairlock::command

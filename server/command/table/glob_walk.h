@@ -28,7 +28,7 @@ class MatchingMeter {
   // EXEC begins.
   void BeginTransaction() { transaction_began_at_ = total_; }
   void EndTransaction() { transaction_began_at_.reset(); }
-  // False: the running transaction has used up its matching.
+  // False: the running transaction has used up its allowance for matching.
   bool MayMatch() const {
     return !transaction_began_at_ || total_ - *transaction_began_at_ < kTransactionWorkMax;
   }

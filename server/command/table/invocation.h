@@ -15,11 +15,12 @@ struct ServerParts;
 struct Invocation {
   ServerParts& server;
   Client& client;
-  const protocol::Arguments& arguments;  // begin with the name, of a subcommand with two words
+  // Begin with the command's name, which for a subcommand takes two arguments.
+  const protocol::Arguments& arguments;
   protocol::ReplyWriter reply;
   engine::TimeMs now;
-  // The first key that the row names, with its hash if that was already computed, in the client's
-  // database.
+  // The first key that the row names, in the client's database, with its hash if that has already
+  // been computed.
   engine::KeyName key;
   bool has_script_failed = false;  // the reply is a script's error, which is already counted
 };

@@ -9,7 +9,7 @@ namespace fairlock::command {
 struct LockOptionWord {
   std::string_view word;
   bool has_value = false;    // the next argument belongs to it, whatever its text
-  bool stands_alone = true;  // false: only right after another option, as GRACE after SESSION
+  bool stands_alone = true;  // false: only right after another option, like GRACE after SESSION
 };
 
 // In the order in which errors list them.

@@ -10,7 +10,8 @@ namespace fairlock::command {
 
 namespace {
 
-// Longer words are skipped: no name is that long, and the time grows with the product of lengths.
+// Longer words are skipped: no name is that long, and the time grows with the product of both
+// lengths.
 constexpr std::size_t kComparedBytesMax = 64;
 
 std::size_t DistanceBound(std::size_t letters) {
@@ -45,7 +46,7 @@ NearestWord::NearestWord(std::string_view misspelled)
 
 void NearestWord::Try(std::string_view candidate) {
   if (misspelled_.size() > kComparedBytesMax || candidate.size() > kComparedBytesMax) return;
-  // A word with most letters changed is a different word.
+  // A word in which most letters differ is a different word.
   if (misspelled_.size() < 3 || candidate.empty()) return;
   const std::size_t distance = EditDistance(misspelled_, candidate);
   const bool has_same_begin = ToUpper(misspelled_.front()) == ToUpper(candidate.front());

@@ -1,4 +1,4 @@
-// Guesses the word that was meant by a misspelled one.
+// Guesses which word a misspelled one was meant to be.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 
 // Collects candidates and keeps the nearest. A candidate counts only if few letters differ: one for
 // words of up to 4 letters, two for up to 8, otherwise three; if more than one letter differs, the
-// first letter must be equal.
+// first letter must be the same.
 class NearestWord {
  public:
   explicit NearestWord(std::string_view misspelled);

@@ -5,9 +5,9 @@
 
 namespace fairlock::command {
 
-// HELLO and INFO report this version beside our own. For 7.2, client libraries use RESP3 and
-// release their locks by WATCH, MULTI and EXEC or by scripts; for newer versions they expect hash
-// field expiry and other features that a lock server does not need.
+// HELLO and INFO report this version in addition to our own. For 7.2, client libraries use RESP3
+// and release their locks with WATCH, MULTI and EXEC or with scripts; for newer versions they
+// expect hash field expiry and other features that a lock server does not need.
 inline constexpr std::string_view kRedisVersion = "7.2.4";
 
 }  // namespace fairlock::command

@@ -24,7 +24,7 @@ void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply);
 // The same for a command called by a script.
 void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
-// The configured limit on `what` is reached.
+// The configured limit on `what` has been reached.
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
 
 }  // namespace fairlock::command

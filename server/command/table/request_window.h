@@ -19,8 +19,8 @@ struct RequestAhead {
 };
 
 // The number of requests that are read at a time, so that their keys' memory is being fetched into
-// the cache while other requests are read and executed. Scratch of Consume, shared by a loop's
-// clients.
+// the cache while other requests are read and executed. Scratch space for Consume, shared by all
+// clients of a loop.
 struct RequestWindow {
   static constexpr std::size_t kSize = 16;
 

@@ -23,10 +23,10 @@ std::optional<std::int64_t> ParseInteger(std::string_view text);
 
 using engine::MatchesGlob;
 
-// For messages: shows unprintable bytes and quotes as \xHH, and cuts after `bytes_max` bytes.
+// For messages: shows unprintable bytes and quotes as \xHH, and truncates after `bytes_max` bytes.
 std::string Escaped(std::string_view bytes, std::size_t bytes_max = 64);
 
-// As Escaped, in single quotes.
+// Like Escaped, but in single quotes.
 std::string Quoted(std::string_view bytes, std::size_t bytes_max = 64);
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// Counts changes of the keys that clients watch.
+// Counts changes to the keys that clients watch.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class WatchedKeys final : public engine::EventSink {
   };
 
   Locks& locks_;
-  // By the hash of the key: a collision can only report a change that did not happen.
+  // By the hash of the key: the only effect of a collision is that a change is reported that did
+  // not happen.
   std::unordered_map<std::uint64_t, Entry> entries_;
 };
 
