@@ -66,9 +66,9 @@ void OccupyStandardDescriptors() {
 int EndOfOutput(int status) {
   const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (is_whole) return status;
-  const int failed = Fail({kExitNotWritten,
-                           "standard output cannot be written: the command succeeded, but its "
-                           "output is lost"});
+  const int failed =
+      Fail({kExitNotWritten,
+            "cannot write to standard output: the command succeeded, but its output is lost"});
   return status == kExitDone ? failed : status;
 }
 

@@ -95,9 +95,10 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
   if (lock.cooling_ms > 0) text += "  in cooldown for " + ShowDuration(lock.cooling_ms) + "\n";
   const bool is_reserved = lock.reserved_count > 0;
   if (is_reserved) {
-    text += lock.reserved_count == 1 ? "  reserved for an absent owner, who also loses its place\n"
-                                     : "  reserved for " + std::to_string(lock.reserved_count) +
-                                           " absent owners, who also lose their places\n";
+    text += lock.reserved_count == 1
+                ? "  reserved for an absent owner, which also loses its place\n"
+                : "  reserved for " + std::to_string(lock.reserved_count) +
+                      " absent owners, which also lose their places\n";
   }
   // Places that end with their reservation are not granted the lock.
   const std::int64_t others = lock.waiter_count - lock.reserved_count;

@@ -204,7 +204,7 @@ constexpr auto kLimitCommands = std::to_array<CommandRow>({
      [](Arguments& arguments) { return DescribeChange(arguments, true, Set); }},
     {"limit del", kControlling, "Ends an override: the LIMITs of clients apply again",
      [](Arguments& arguments) { return DescribeEnd(arguments, Delete); }},
-    {"limit list", kControlling, "Lists the overrides of all databases", DescribeList},
+    {"limit list", kControlling, "Lists the overrides in all databases", DescribeList},
     {"drain", kControlling, "Admits no new owners to the matching keys",
      [](Arguments& arguments) { return DescribeChange(arguments, false, Drain); }},
     {"resume", kControlling, "Ends a drain: waiters are granted locks again",

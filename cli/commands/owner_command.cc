@@ -118,7 +118,7 @@ Action DescribeOwner(Arguments& arguments) {
 }
 
 constexpr auto kOwnerCommands = std::to_array<CommandRow>({
-    {"owner", kInspecting, "Lists all that one owner holds and waits for", DescribeOwner},
+    {"owner", kInspecting, "Lists everything that an owner holds or waits for", DescribeOwner},
 });
 
 }  // namespace

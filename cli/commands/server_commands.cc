@@ -32,7 +32,7 @@ std::string PingText(const std::vector<std::int64_t>& times_us, const std::strin
   if (times_us.size() > 1) {
     const std::int64_t sum = std::accumulate(times_us.begin(), times_us.end(), std::int64_t{0});
     text = server + " answered " + std::to_string(times_us.size()) + " times in " +
-           std::to_string(least) + " to " + std::to_string(most) + " us, on average in " +
+           std::to_string(least) + " to " + std::to_string(most) + " us, average " +
            std::to_string(sum / static_cast<std::int64_t>(times_us.size())) + " us";
   }
   return text + "\n";
