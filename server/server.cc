@@ -40,7 +40,7 @@ Config FitToDescriptorLimit(Config config, Log& log) {
   config.max_clients = static_cast<std::int64_t>(room);
   if (config.max_clients < wanted) {
     log.Warning(
-        "max_clients is {} instead of {}: the hard limit of open files leaves no room for more "
+        "max_clients is {} instead of {}: the hard limit on open files leaves no room for more "
         "(ulimit -Hn, or LimitNOFILE= of the service)",
         config.max_clients, wanted);
   }

@@ -104,8 +104,8 @@ UsersRead ReadUsers(const UserSource& source, const Vocabulary& vocabulary) {
     if (!table->Add(std::move(user))) {
       return {.users = nullptr,
               .error =
-                  "defines the user default, whose password requirepass sets too; use only one of "
-                  "the two"};
+                  "defines the default user, whose password is also set by requirepass; use only "
+                  "one of the two"};
     }
   } else if (!source.acl_text) {
     table->Add(UnlimitedUser(kDefaultUser));

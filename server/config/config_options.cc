@@ -58,10 +58,10 @@ constexpr auto kOptions = std::to_array<Option>({
      "How long sent data or keepalive probes may stay unacknowledged before the connection counts "
      "as lost. 0: the kernel's default."},
     {"tls_port", OptionType::kNumber, "0", 0, 65535, false, "tls-port", &Config::tls_port,
-     "TCP port for TLS clients, on the addresses of bind. With port 0, clients can connect only by "
-     "TLS. 0: no TLS."},
+     "TCP port for TLS clients, on the same addresses as bind. If port is 0, clients can connect "
+     "only over TLS. 0: no TLS."},
     {"tls_cert_file", OptionType::kText, "", 0, 0, false, "tls-cert-file", &Config::tls_cert_file,
-     "The server's certificate in PEM, followed by the intermediate certificates. Reloaded at "
+     "The server's certificate in PEM, followed by the intermediate certificates. Reloaded on "
      "SIGHUP, as are the next two files."},
     {"tls_key_file", OptionType::kText, "", 0, 0, false, "tls-key-file", &Config::tls_key_file,
      "The private key of the certificate, in PEM, without a password."},
@@ -77,9 +77,9 @@ constexpr auto kOptions = std::to_array<Option>({
      "the start, as after AUTH; any other certificate changes nothing.",
      kCertificateUsers},
     {"tls_ciphers", OptionType::kText, "ECDHE+AESGCM:ECDHE+CHACHA20", 0, 0, false, "tls-ciphers",
-     &Config::tls_ciphers, "Ciphers of TLS 1.2, as OpenSSL names them. Empty: OpenSSL's default."},
+     &Config::tls_ciphers, "TLS 1.2 ciphers, by their OpenSSL names. Empty: OpenSSL's default."},
     {"tls_ciphersuites", OptionType::kText, "", 0, 0, false, "tls-ciphersuites",
-     &Config::tls_ciphersuites, "Cipher suites of TLS 1.3. Empty: OpenSSL's default."},
+     &Config::tls_ciphersuites, "TLS 1.3 cipher suites. Empty: OpenSSL's default."},
     {"tls_handshake_timeout", OptionType::kDuration, "10s", 100 * kMs, 10 * 60 * kSecond, false, "",
      &Config::tls_handshake_timeout,
      "Connections that have not completed the TLS handshake within this time are closed."},
@@ -97,7 +97,8 @@ constexpr auto kOptions = std::to_array<Option>({
      "Host names by which browsers may address this server, besides numeric addresses."},
     {"http_token_file", OptionType::kText, "", 0, 0, false, "", &Config::http_token_file,
      "A file with one word of at least 16 characters, the token that allows changes over HTTP. "
-     "Empty: only users with a password may make changes, within the commands that they may use."},
+     "Empty: only users with a password may make changes, limited to the commands they are allowed "
+     "to use."},
     {"http_tls", OptionType::kChoice, "no", 0, 0, false, "", &Config::http_tls,
      "Whether http_port speaks HTTPS, with the certificate of tls_cert_file. HTTPS clients need no "
      "certificate.",
@@ -113,7 +114,7 @@ constexpr auto kOptions = std::to_array<Option>({
      true,
      "requirepass",
      &Config::requirepass,
-     "Password of the user default, who may do everything: the password itself, or its hash as "
+     "Password of the default user, who may do everything: the password itself, or its hash as "
      "printed by `fairlockd --hash-password`. Empty: that user needs no password, unless acl_file "
      "says otherwise.",
      {},
@@ -147,22 +148,22 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::input_limit_total,
      "When the unexecuted input of all connections takes more memory than this, or more than a "
      "tenth of max_memory, the connections with the most are closed, starting with those that have "
-     "not logged in. 0: only the limit by max_memory."},
+     "not logged in. 0: only the limit derived from max_memory applies."},
     {"request_deadline", OptionType::kDuration, "30s", 0, kDay, true, "", &Config::request_deadline,
      "A request must arrive completely within this time after its first bytes; otherwise the "
      "connection is closed. 0: no limit."},
     {"request_limit", OptionType::kSize, "1mb", 16 * kKb, kGb, true, "", &Config::request_limit,
      "Maximum size of a request in bytes."},
     {"argument_limit", OptionType::kSize, "512kb", 16 * kKb, 512 * kMb, true, "proto-max-bulk-len",
-     &Config::argument_limit, "Maximum size of one argument of a request."},
+     &Config::argument_limit, "Maximum size of one argument in a request."},
     {"argument_count_limit", OptionType::kNumber, "16384", 64, 1'048'576, true, "",
-     &Config::argument_count_limit, "Maximum number of arguments of a request."},
+     &Config::argument_count_limit, "Maximum number of arguments in a request."},
     {"inline_limit", OptionType::kSize, "64kb", kKb, kMb, true, "", &Config::inline_limit,
      "Maximum length of an inline request, one typed as a plain line."},
     {"default_lease", OptionType::kDuration, "30s", kMs, 365 * kDay, true, "",
      &Config::default_lease, "The lease of a LOCK request that gives none."},
     {"max_keep", OptionType::kDuration, "1m", 0, 24 * 3'600'000, true, "", &Config::max_keep,
-     "Maximum of KEEP, the time for which a place in the queue outlives its request."},
+     "Maximum value of KEEP, the time for which a place in the queue outlives its request."},
     {"reconnect_grace", OptionType::kDuration, "2s", 0, 3'600'000, true, "",
      &Config::reconnect_grace,
      "How long a waiter whose connection closed keeps its position in the queue; it delays "
@@ -188,20 +189,20 @@ constexpr auto kOptions = std::to_array<Option>({
     {"deadlock_search", OptionType::kNumber, "10000", 0, 1'000'000, true, "",
      &Config::deadlock_search,
      "Maximum number of places and holds to examine when checking whether a wait would deadlock; "
-     "anything beyond counts as free of deadlock. 0: no check, no wait is refused."},
+     "anything beyond that is assumed to be free of deadlock. 0: no check, no wait is refused."},
     {"compat.end_native_leases", OptionType::kChoice, "no", 0, 0, true, "",
      &Config::compat_end_native_leases,
-     "Whether DEL, SET, EXPIRE, FLUSHALL and similar commands, which know no owner, also end and "
-     "change locks granted by LOCK. no: only locks taken by SET and similar commands.",
+     "Whether DEL, SET, EXPIRE, FLUSHALL and similar commands, which do not check the owner, may "
+     "also end and change locks granted by LOCK. no: only locks taken by SET and similar commands.",
      kNoYes},
     {"compat.keep_place", OptionType::kKeepRules, "0", 0, 0, true, "", &Config::compat_keep_place,
      "How long a denied SET NX keeps a place in the queue after the request, once the same value "
-     "has asked twice within that time. One duration for all keys, or GLOB=DURATION pairs, of "
-     "which the first whose glob matches the key counts. Should be longer than the clients' "
-     "polling interval; at most max_keep. 0: no place."},
+     "has asked twice within that time. One duration for all keys, or GLOB=DURATION pairs; the "
+     "first whose glob matches the key applies. Should be longer than the clients' polling "
+     "interval; at most max_keep. 0: no place."},
     {"script_steps", OptionType::kNumber, "10000000", 10'000, kCountMax, true, "",
      &Config::script_steps,
-     "Maximum number of instructions of one script, including equivalent work in library "
+     "Maximum number of instructions in one script, including equivalent work in library "
      "functions; beyond it the script is stopped. No other client is served while a script runs: "
      "ten million take about 100 ms."},
     {"script_time", OptionType::kDuration, "1s", kMs, 60 * kSecond, true, "", &Config::script_time,
@@ -222,7 +223,7 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::max_watched_keys, "Maximum number of keys that one connection may WATCH."},
     {"notify_keyspace_events", OptionType::kKeyEvents, "AKE", 0, command::kKeyEventClassesMax, true,
      "notify-keyspace-events", &Config::notify_keyspace_events,
-     "Key events to publish, by Redis' letters: K on __keyspace@<db>__:KEY, E on "
+     "Key events to publish, in Redis's notation: K on __keyspace@<db>__:KEY, E on "
      "__keyevent@<db>__:EVENT; $ set, g del and expire, x expired, A all. Empty: none."},
     {"lock_events_to_all_patterns", OptionType::kChoice, "no", 0, 0, true, "",
      &Config::lock_events_to_all_patterns,
@@ -237,7 +238,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "counted together as other. 0: no counts by label."},
     {"labels", OptionType::kLabelRules, "", 0, 0, true, "", &Config::labels,
      "Labels for requests without LABEL, as GLOB=LABEL pairs; the first whose glob matches the key "
-     "counts. To match a blank or a comma in a key, write ?."},
+     "applies. To match a blank or a comma in a key, write ?."},
     {"log_waits_over", OptionType::kDuration, "0", 0, 365 * kDay, true, "", &Config::log_waits_over,
      "A wait in the queue that took longer than this is logged when it ends. 0: off."},
     {"log_holds_over", OptionType::kDuration, "0", 0, 365 * kDay, true, "", &Config::log_holds_over,
@@ -250,13 +251,11 @@ constexpr auto kOptions = std::to_array<Option>({
      "Data folder, used by this server only. Empty: ./data, or no folder with durability none; "
      "tokens then start from the clock."},
     {"backup_dir", OptionType::kText, "", 0, 0, false, "", &Config::backup_dir,
-     "Folder in which BACKUP creates folders named by the time. Empty: `backups` next to "
-     "data_dir."},
+     "Folder in which BACKUP creates timestamped folders. Empty: `backups` next to data_dir."},
     {"flush_interval", OptionType::kDuration, "100ms", kMs, 60 * kSecond, false, "",
      &Config::flush_interval,
      "With durability async, the pause between two flushes to disk. A machine failure loses at "
-     "most "
-     "the writes of this time and of the flush in progress."},
+     "most the writes made during this interval and those of the flush in progress."},
     {"min_free_disk", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "", &Config::min_free_disk,
      "With less free space than this on the disk of data_dir, locks can be released and renewed, "
      "but not taken. 0: not checked. A start after a kill rewrites up to 64mb, so with less than "
@@ -265,27 +264,28 @@ constexpr auto kOptions = std::to_array<Option>({
      "After a restart, how long sessions may take to reconnect, and waiters too after a clean "
      "stop."},
     {"start_delay", OptionType::kDuration, "0", 0, 365 * kDay, false, "", &Config::start_delay,
-     "How long no new lock is granted after a start that may have lost leases; the longest lease "
-     "is always safe. Such starts are: with durability none, every start; with async, a start "
-     "after a reboot without a clean stop; always, a start on a copy of the data."},
+     "How long to wait before granting new locks after a start that may have lost leases; a value "
+     "as long as the longest lease is always safe. This applies to every start with durability "
+     "none; with async, to a start after a reboot without a clean stop; and always to a start on a "
+     "copy of the data."},
     {"cluster_etcd", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd,
      "Members of an etcd cluster, as host:2379,host:2379; https:// before a host uses TLS. The "
      "server is then a node of a fleet: the locks are in etcd, and one node leads. Empty: a single "
      "server."},
     {"cluster_etcd_ca", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_ca,
-     "File with the CA certificates that sign those of etcd. Empty: the CAs of the machine."},
+     "File with the certificates of the CAs that sign etcd's. Empty: the system's CAs."},
     {"cluster_etcd_cert", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_cert,
-     "File with the certificate that the server shows to etcd. Empty: none."},
+     "File with the certificate that the server presents to etcd. Empty: none."},
     {"cluster_etcd_key", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_key,
      "File with the private key of cluster_etcd_cert."},
     {"cluster_etcd_user", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_user,
-     "User of etcd. Empty: etcd is used without a login."},
+     "User name for etcd. Empty: no login."},
     {"cluster_etcd_password_file", OptionType::kText, "", 0, 0, false, "",
      &Config::cluster_etcd_password_file, "File with the password of cluster_etcd_user."},
     {"cluster_name", OptionType::kText, "main", 0, 0, false, "", &Config::cluster_name,
      "Name of the fleet, the same on all its nodes. Its keys in etcd begin with /fairlock/NAME/."},
     {"cluster_node", OptionType::kText, "", 0, 0, false, "", &Config::cluster_node,
-     "Name of this node, unique in the fleet. Empty: the name of the machine."},
+     "Name of this node, unique in the fleet. Empty: the host name."},
     {"cluster_announce", OptionType::kText, "", 0, 0, false, "", &Config::cluster_announce,
      "Address (host:port) at which clients reach this node. Empty: the node's name and the port."},
     {"cluster_keep_lines", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_keep_lines,
@@ -299,10 +299,9 @@ constexpr auto kOptions = std::to_array<Option>({
     {"cluster_etcd_quota", OptionType::kSize, "2gb", 0, 1024 * kGb, false, "",
      &Config::cluster_etcd_quota,
      "The quota of etcd's database (its --quota-backend-bytes). When a member's database reaches "
-     "80 "
-     "% of it, locks can be released and renewed, but not taken. 0: not checked."},
+     "80 % of it, locks can be released and renewed, but not taken. 0: not checked."},
     {"log_level", OptionType::kChoice, "info", 0, 0, true, "", &Config::log_level,
-     "The least important level that is still logged.", kLogLevels},
+     "The lowest level that is logged.", kLogLevels},
     {"log_file", OptionType::kText, "", 0, 0, false, "logfile", &Config::log_file,
      "File to which log messages are appended. Empty: standard error."},
 });

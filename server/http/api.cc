@@ -157,8 +157,8 @@ const access::User* Api::Admit(const Request& request, Access access, CommandCal
   const bool may_anybody = !options_.token.empty() || HasPasswords(control);
   refusal = may_anybody
                 ? Refusal(401, "NOAUTH",
-                          "the header Authorization: Bearer TOKEN, or Basic with a user and "
-                          "its password, is missing or wrong")
+                          "the Authorization header (Bearer TOKEN, or Basic with a user name and "
+                          "password) is missing or wrong")
                 : Refusal(403, "NOPERM",
                           "nobody may do this over HTTP: option http_token_file is not set, "
                           "and no user has a password");

@@ -238,7 +238,7 @@ constexpr auto kHistoryParameters = std::to_array<Parameter>({
 
 // The connection has already handled requests with Upgrade, so this one has none.
 Outcome AskForUpgrade(const RouteCall&) {
-  return Refusal(426, "ERR", "this is a WebSocket: the header Upgrade: websocket is missing");
+  return Refusal(426, "ERR", "this is a WebSocket: the Upgrade: websocket header is missing");
 }
 
 constexpr auto kEventParameters = std::to_array<Parameter>({

@@ -190,7 +190,7 @@ constexpr Parameter kKeyInPath = {"key", ValueType::kText, true, "", "The key of
 constexpr auto kListParameters = std::to_array<Parameter>({
     {"match", ValueType::kText, false, "MATCH", "Only keys that match this glob"},
     {"db", ValueType::kDatabase, false, "DB", "Only this database; otherwise all databases"},
-    {"label", ValueType::kText, false, "LABEL", "Only locks with a hold or place of this label"},
+    {"label", ValueType::kText, false, "LABEL", "Only locks with a hold or place with this label"},
     {"owner", ValueType::kText, false, "OWNER", "Only locks that this owner holds or waits for"},
     {"waiting", ValueType::kDuration, false, "WAITING",
      "Only locks with a waiter that has waited at least this long"},
@@ -198,7 +198,7 @@ constexpr auto kListParameters = std::to_array<Parameter>({
      "Only locks that have been held for at least this long"},
     {"no_expiry", ValueType::kFlag, false, "NOEXPIRY", "Only holds that never expire"},
     {"sort", ValueType::kText, false, "",
-     "wait, hold, waiters, holders or limit: the top locks of all, largest first; or sort by key, "
+     "wait, hold, waiters, holders or limit: the top locks overall, largest first; or sort by key, "
      "label or owner"},
     {"reverse", ValueType::kFlag, false, "", "Reverse the order; only with sort"},
     {"count", ValueType::kNumber, false, "",
@@ -223,7 +223,7 @@ constexpr auto kLockRoutes = std::to_array<Route>({
      "Locks that are held or waited for: page by page, or the first ones in a sort order",
      kListParameters, &kLocksSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}", Access::kRead, ShowLock, "showLock",
-     "One lock: its first 100 holders and the first 100 places of its line", kLockParameters,
+     "One lock: its first 100 holders and the first 100 places in its queue", kLockParameters,
      &kLockSchema},
     {Verb::kGet, "/api/v1/locks/{db}/{key}/line", Access::kRead, ShowLine, "showLine",
      "Places in the queue of one lock", kLineParameters, &kLineSchema},

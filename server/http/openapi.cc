@@ -36,11 +36,11 @@ constexpr auto kRefused = std::to_array<Refused>({
     {"413", "The body is larger than 64 KB", IsPost},
     {"415", "The body is not JSON", IsPost},
     {"421", "The server does not accept this host name", [](const Route&) { return true; }},
-    {"426", "The header Upgrade: websocket is missing",
+    {"426", "The Upgrade: websocket header is missing",
      [](const Route& route) { return route.is_web_socket; }},
-    {"429", "Too many log-ins have failed from this address, or are under way",
+    {"429", "Too many log-ins from this address have failed or are in progress",
      [](const Route& route) { return route.access != Access::kOpen; }},
-    {"503", "The server cannot do this now: it is loading its data, or a limit is reached",
+    {"503", "The server cannot do this now: it is loading its data, or a limit has been reached",
      [](const Route& route) { return route.needs_locks; }},
 });
 

@@ -219,7 +219,7 @@ constexpr auto kSettingsFields = std::to_array<Field>({
 
 constexpr auto kAccessFields = std::to_array<Field>({
     {"user", kText, "null: the token, which allows everything", kMayBeNull},
-    {"may", kTexts, "Those of break, cancel, limits, clients and settings that are allowed"},
+    {"may", kTexts, "Which of break, cancel, limits, clients and settings are allowed"},
 });
 
 constexpr auto kLimitFields = std::to_array<Field>({

@@ -131,7 +131,7 @@ Outcome ChangeSetting(const RouteCall& call) {
 constexpr Parameter kKey = {"key", ValueType::kText, true, "", "The key of the lock"};
 constexpr Parameter kReason = {"reason", ValueType::kText, false, "REASON",
                                "Reason, kept in the history"};
-constexpr Parameter kPattern = {"pattern", ValueType::kText, true, "", "A glob of keys"};
+constexpr Parameter kPattern = {"pattern", ValueType::kText, true, "", "A glob that matches keys"};
 
 constexpr auto kBreakParameters = std::to_array<Parameter>({
     kDatabase,
@@ -172,10 +172,9 @@ constexpr auto kSettingParameters = std::to_array<Parameter>({
 
 constexpr auto kSteeringRoutes = std::to_array<Route>({
     {Verb::kPost, "/api/v1/break", Access::kSteer, BreakLock, "breakLock",
-     "Ends the hold of an owner, or all holds of a lock, by force", kBreakParameters,
-     &kBrokenSchema},
+     "Forcibly ends one owner's hold, or all holds on a lock", kBreakParameters, &kBrokenSchema},
     {Verb::kPost, "/api/v1/break-matching", Access::kSteer, BreakAll, "breakMatching",
-     "Ends by force all holds on keys that match, or says which they are", kBreakAllParameters,
+     "Forcibly ends all holds on matching keys, or only lists them", kBreakAllParameters,
      &kBrokenMatchingSchema},
     {Verb::kPost, "/api/v1/cancel", Access::kSteer, CancelPlace, "cancelPlace",
      "Removes an owner from the queue of a lock", kCancelParameters, &kCancelledSchema},
@@ -184,7 +183,7 @@ constexpr auto kSteeringRoutes = std::to_array<Route>({
      Access::kRead,
      ListLimits,
      "listLimits",
-     "The overrides of LIMIT that are in force",
+     "The LIMIT overrides that are in force",
      {},
      &kLimitsSchema},
     {Verb::kPost, "/api/v1/limits/set", Access::kSteer, SetLimit, "setLimit",

@@ -60,8 +60,8 @@ void ConnectionLog::LogRefused(std::string_view peer, const net::Refusal& refusa
 void ConnectionLog::LogAcceptFailed(int error, engine::TimeMs now) {
   if (const std::uint64_t count = accept_failed_.CountToLog(now); count > 0) {
     log_.Error(
-        "cannot accept connections: {} ({} times); they wait; raise the limit of open files "
-        "(ulimit -n) or lower max_clients",
+        "cannot accept connections: {} ({} times); they are left waiting; raise the limit on open "
+        "files (ulimit -n) or lower max_clients",
         std::strerror(error), count);
   }
 }

@@ -177,10 +177,10 @@ std::string FleetService::StartFailOver(std::string_view to) {
     return !node.leads && node.name != own.name;
   };
   const auto first = std::ranges::find_if(view_.nodes, stands_by);
-  if (first == view_.nodes.end()) return "no other node stands by";
+  if (first == view_.nodes.end()) return "no other node is on standby";
   const NodeRecord* const next = to.empty() ? &*first : Find(to);
   if (next == nullptr || !stands_by(*next)) {
-    return "the node " + std::string(to) + " does not stand by; " + first->name + " does";
+    return "the node " + std::string(to) + " is not on standby; " + first->name + " is";
   }
   successor_ = next->name;
   hooks_.hand_over();
@@ -189,7 +189,7 @@ std::string FleetService::StartFailOver(std::string_view to) {
 
 std::string FleetService::AcceptRestore() {
   if (!node_.standby().AwaitsAcceptance())
-    return "nothing awaits acceptance: etcd was not restored";
+    return "there is nothing to accept: etcd was not restored";
   node_.standby().AcceptRestore();
   return "";
 }

@@ -109,7 +109,7 @@ std::string PersistenceService::StartNode(const Config& config) {
     if (status.ok()) status = rows->Finish();
     boost::asio::post(loop_.io_context(), [this, rows, status] { TakeLead(status, *rows); });
   });
-  log_.Info("node {} of fleet {} stands by", settings.options.node, config.cluster_name);
+  log_.Info("node {} of fleet {} is on standby", settings.options.node, config.cluster_name);
   // A standby serves its purpose as soon as it stands by.
   hooks_.ready();
   return "";
@@ -141,7 +141,7 @@ void PersistenceService::HandOver() {
   if (!home_.node || !state_log_ || state_log_->state().has_failed) return;
   home_.node->Stop();
   const storage::Status status = home_.node->HandOver(home_.fleet->successor());
-  if (!status.ok()) log_.Warning("the leadership was not handed over: {}", status.message());
+  if (!status.ok()) log_.Warning("leadership was not handed over: {}", status.message());
 }
 
 void PersistenceService::Apply(const Config& config) {
@@ -198,7 +198,7 @@ void PersistenceService::TakeLead(const storage::Status& status, const persist::
 
 void PersistenceService::StartAgain(const storage::Status& deposed) {
   starts_again_ = true;
-  log_.Warning("deposed: {}; starts again as a standby", deposed.message());
+  log_.Warning("deposed: {}; restarting as a standby", deposed.message());
   hooks_.stop("this node no longer leads");
 }
 
@@ -251,14 +251,17 @@ void PersistenceService::OnChange() {
   }
   if (state.has_failed) {
     error_ = state_log_->failure().message();
-    log_.Error("storage has failed: {}; nothing is acknowledged any more, the server stops",
-               error_);
+    log_.Error(
+        "storage has failed: {}; no further changes will be acknowledged, and the server is "
+        "stopping",
+        error_);
     return hooks_.stop("storage has failed");
   }
   const persist::StateLogState before = std::exchange(last_, state);
   if (before.is_unsure != state.is_unsure) {
     if (state.is_unsure) {
-      log_.Error("etcd confirms nothing: {}; leases stand still", home_.node->LastError());
+      log_.Error("etcd is not confirming writes: {}; leases are paused until it does",
+                 home_.node->LastError());
     } else {
       log_.Info("etcd confirms again");
     }

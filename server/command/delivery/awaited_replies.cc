@@ -50,7 +50,7 @@ void AwaitedReplies::AnswerLock(Client& client, const engine::Resolution& resolu
   switch (resolution.kind) {
     case ResolutionKind::kSuperseded:
       return reply.Error(ErrorCode::kSuperseded,
-                         "a later LOCK of the same owner took over this place");
+                         "a later LOCK by the same owner took over this place");
     case ResolutionKind::kCancelled:
       return reply.Error(ErrorCode::kCancelled, "CANCEL or UNLOCK gave up this place");
     case ResolutionKind::kReplaced:

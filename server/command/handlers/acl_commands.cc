@@ -192,7 +192,7 @@ constexpr auto kAclCommands = std::to_array<CommandSpec>({
      "connection",
      "",
      "Reloads the ACL file; if it has an error, nothing changes",
-     "O(users + connections + places in line)"},
+     "O(users + connections + places in queues)"},
     {"ACL|HELP", AnswerHelp, 2, kNoScript, {}, "connection", "", "Lists the subcommands", "O(1)"},
 });
 

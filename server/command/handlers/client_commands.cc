@@ -288,7 +288,7 @@ constexpr auto kClientCommands = std::to_array<CommandSpec>({
      {},
      "connection",
      "",
-     "This connection's line of CLIENT LIST",
+     "This connection's line in CLIENT LIST",
      "O(1)"},
     {"CLIENT|LIST",
      ClientList,

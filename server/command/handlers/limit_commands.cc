@@ -56,7 +56,7 @@ void LimitSet(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   if (WouldCostTooMuch(call, row.pattern)) {
     call.reply.Error(protocol::ErrorCode::kFull,
-                     "the patterns of all overrides together would take too long to match with "
+                     "the patterns of all overrides together would take too long to match against "
                      "each key; use fewer patterns with two or more stars");
   } else if (call.server.locks.engine().SetLimit(std::move(row), call.now)) {
     call.reply.Simple("OK");
@@ -109,7 +109,7 @@ constexpr auto kLimitCommands = std::to_array<CommandSpec>({
      {},
      "lock",
      "",
-     "The overrides of all databases, most specific first, one map each",
+     "The overrides in all databases, most specific first, one map each",
      "O(overrides)"},
     {"LIMIT|HELP", AnswerHelp, 2, 0, {}, "lock", "", "Lists the subcommands", "O(1)"},
 });

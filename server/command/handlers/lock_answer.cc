@@ -81,7 +81,7 @@ bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus sta
       return true;
     case engine::LockStatus::kWaitsByMlock:
       reply.Error(ErrorCode::kErr, "key: this owner waits for " + Quoted(key.bytes) +
-                                       " by an MLOCK; repeat that MLOCK, or CANCEL first");
+                                       " as part of an MLOCK; repeat that MLOCK, or CANCEL first");
       return true;
     default:
       if (!engine::IsRefusal(status)) return false;

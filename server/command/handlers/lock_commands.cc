@@ -151,7 +151,7 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "key owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] [KEEP duration] "
      "[LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
      "[MAXWAITERS n [REPLACE]] [NOTIFY channel] [META blob] [LABEL name] [EXPLAIN]",
-     "Takes a lock, or waits in line for it (WAIT 30s); replies with the fencing token, or nil",
+     "Takes a lock, or waits in its queue (WAIT 30s); replies with the fencing token, or nil",
      "O(1)"},
     {"UNLOCK", Unlock, -3, kWrite | kFast, kFirstKey, "lock", "key owner [TOKEN token]",
      "Releases the owner's hold and hands the lock to the next in the queue; 1 if the owner held "
@@ -159,7 +159,8 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "O(1)"},
     {"RENEW", Renew, -3, kWrite | kFast, kFirstKey, "lock",
      "key owner [EX seconds | PX milliseconds] [TOKEN token]",
-     "Renews the lease to end the given time from now; 0 if the owner does not hold the lock",
+     "Renews the lease, which then lasts for the given time from now; 0 if the owner does not hold "
+     "the lock",
      "O(1)"},
     {"WAIT", Wait, -3, kReadOnly | kBlocking, kFirstKey, "lock",
      "key TIMEOUT duration | key TIMEOUT FOREVER",
@@ -169,7 +170,7 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
     {"CHECK", Check, 3, kReadOnly | kFast, kFirstKey, "lock", "key token",
      "Whether this token holds the key now", "O(1), with LIMIT O(holders)"},
     {"CANCEL", Cancel, 3, kWrite | kFast, kFirstKey, "lock", "key owner",
-     "Gives up the owner's place in line; its waiting request is answered", "O(1)"},
+     "Gives up the owner's place in the queue; its waiting request is answered", "O(1)"},
     {"TRANSFER", Transfer, -4, kWrite | kFast | kGrows, kFirstKey, "lock",
      "key owner new-owner [EX seconds | PX milliseconds] [TOKEN token]",
      "Hands a held lock to another owner under a new token", "O(1)"},

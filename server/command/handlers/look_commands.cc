@@ -147,7 +147,7 @@ LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
       filter.is_endless = true;
     } else {
       arguments.FailUnknownOption(
-          "a cursor first, MATCH, COUNT, LABEL, OWNER, WAITING [duration], HELD, NOEXPIRY or DB");
+          "a cursor, then MATCH, COUNT, LABEL, OWNER, WAITING [duration], HELD, NOEXPIRY or DB");
     }
   }
   return query;
@@ -222,13 +222,13 @@ void Break(Invocation& call) {
 
 constexpr std::array<CommandSpec, 6> kLookCommands = {{
     {"LOCKED", Locked, -2, kReadOnly | kFast, kFirstKey, "lock", "key [owner]",
-     "How many hold the lock, or whether that owner does", "O(1)"},
+     "How many owners hold the lock, or whether that owner does", "O(1)"},
     {"LOCKINFO", LockInfo, 2, kReadOnly, kFirstKey, "lock", "key",
      "Who holds the lock, how many are waiting, and recent events on the key", "O(holders)"},
     {"QUEUE", Queue, -2, kReadOnly, kFirstKey, "lock", "key [START index] [COUNT count]",
      "The places in the queue, in order, one map each", "O(START + COUNT)"},
     {"POSITION", Position, 3, kReadOnly | kFast, kFirstKey, "lock", "key owner",
-     "0 if the owner holds the lock, its place in line (1 is next), or nil",
+     "0 if the owner holds the lock, its place in the queue (1 is next), or nil",
      "O(place), at most 1,000 steps"},
     {"LOCKS",
      ListLocks,
@@ -242,7 +242,8 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "O(COUNT) per call; at most 250 locks are examined"},
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
      "key [owner] [REASON text]",
-     "Ends the owner's hold, or all holds, by force; replies with how many", "O(holders)"},
+     "Forcibly ends the owner's hold, or all holds; replies with the number of holds ended",
+     "O(holders)"},
 }};
 
 }  // namespace

@@ -85,17 +85,18 @@ constexpr auto kMlockCommands = std::to_array<CommandSpec>({
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [WAIT duration | WAIT FOREVER] "
      "[KEEP duration] [LIMIT n | SHARED] [SESSION [GRACE duration]] [MINHOLD duration] [NEW] "
      "[MAXWAITERS n [REPLACE]] [NOTIFY channel] [META blob] [LABEL name] [EXPLAIN]",
-     "Takes all of the locks or none, or waits in all their lines (WAIT 30s); replies with one "
+     "Takes all of the locks or none, or waits in all of their queues (WAIT 30s); replies with one "
      "token, or nil",
      "O(keys)"},
     {"MRENEW", Mrenew, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [EX seconds | PX milliseconds] [TOKEN token]",
-     "Renews all leases to end the given time from now; 0, with nothing changed, if the owner does "
-     "not hold all of the locks",
+     "Renews all leases, which then last for the given time from now; 0, with nothing changed, if "
+     "the owner does not hold all of the locks",
      "O(keys)"},
     {"MUNLOCK", Munlock, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [TOKEN token]",
-     "Releases those of the locks that the owner holds; replies with how many", "O(keys)"},
+     "Releases whichever of the locks the owner holds; replies with the number released",
+     "O(keys)"},
 });
 
 }  // namespace

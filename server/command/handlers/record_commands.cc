@@ -212,7 +212,7 @@ constexpr auto kRecordCommands = std::to_array<CommandSpec>({
      {1, 1, 1},
      "lock",
      "key [OWNER owner] [SINCE time] [UNTIL time] [COUNT count] [BEFORE number]",
-     "Past events on the locks of a key, or of all keys (*), newest first",
+     "Past events for a key, or for all keys (*), newest first",
      "O(COUNT); at most 10,000 events are examined"},
     {"STATS",
      Stats,

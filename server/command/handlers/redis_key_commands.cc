@@ -205,7 +205,7 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "Who holds the lock, if it was taken the Redis way; an empty string if it was taken another "
      "way, nil if it is free",
      "O(1)"},
-    {"MGET", MGet, -2, kReads, kEveryKey, "redis", "key [key ...]", "GET of each key", "O(keys)"},
+    {"MGET", MGet, -2, kReads, kEveryKey, "redis", "key [key ...]", "GET for each key", "O(keys)"},
     {"GETRANGE", GetRange, 4, kReadOnly, kFirstKey, "redis", "key first last",
      "Part of what GET returns", "O(1)"},
     {"STRLEN", StrLen, 2, kReads, With(kFirstKey, KeyEffect::kTest), "redis", "key",
@@ -228,7 +228,7 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "string; semaphore while the lock is held SHARED or with a LIMIT above 1; none if it is free",
      "O(holders)"},
     {"TTL", Ttl, 2, kReads, kFirstKey, "redis", "key",
-     "Seconds until the lease ends, or whatever else keeps the key taken; -1 if it has no end, -2 "
+     "Seconds until the lease, or whatever else keeps the key taken, ends; -1 if it never ends, -2 "
      "if the key is free",
      "O(holders)"},
     {"PTTL", PTtl, 2, kReads, kFirstKey, "redis", "key", "TTL in milliseconds", "O(holders)"},
@@ -238,7 +238,7 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "TTL as Unix time in milliseconds", "O(holders)"},
     {"EXPIRE", Expire, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",
      "key seconds [NX | XX | GT | LT]",
-     "Sets the lease of a lock taken the Redis way to end the given time from now; 0 if nothing "
+     "Makes the lease of a lock taken the Redis way last for the given time from now; 0 if nothing "
      "changes",
      "O(1)"},
     {"PEXPIRE", PExpire, -3, kChanges, With(kFirstKey, KeyEffect::kUpdate), "redis",

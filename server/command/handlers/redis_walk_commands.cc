@@ -199,8 +199,8 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      {},
      "redis",
      "glob",
-     "All keys that match; with more than 100,000 locks, or where matching would take too long, an "
-     "error that names SCAN",
+     "All keys that match; with more than 100,000 locks, or when matching would take too long, an "
+     "error that suggests SCAN",
      "O(locks)"},
     {"RANDOMKEY",
      RandomKey,
@@ -220,7 +220,7 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      "[ASYNC|SYNC]",
      "Releases all locks taken the Redis way in this database, then hands them to the next in "
      "their queues",
-     "O(locks); O(1) where this database has none"},
+     "O(locks); O(1) if this database has none"},
     {"FLUSHALL",
      FlushAll,
      -1,
@@ -228,7 +228,7 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      {},
      "redis",
      "[ASYNC|SYNC]",
-     "FLUSHDB of all databases",
+     "FLUSHDB for every database",
      "O(locks)"},
 });
 

@@ -16,9 +16,9 @@ using protocol::ErrorCode;
 void RefuseBound(Invocation& call, engine::LockStatus status) {
   switch (status) {
     case engine::LockStatus::kTooManyPlaces:
-      return RefuseTooMany(call.reply, "places in line (max_places)");
+      return RefuseTooMany(call.reply, "places in queues (max_places)");
     case engine::LockStatus::kTooManyOnKey:
-      return RefuseTooMany(call.reply, "places in the line of one key (max_places_per_key)");
+      return RefuseTooMany(call.reply, "places in one key's queue (max_places_per_key)");
     case engine::LockStatus::kTooManyOfClient:
       return RefuseTooMany(call.reply,
                            "locks that one connection holds and waits for "

@@ -79,7 +79,7 @@ bool MayAddPatterns(Invocation& call, std::span<const std::string_view> patterns
   call.reply.Error(ErrorCode::kFull,
                    std::string("the patterns of ") +
                        (is_too_much_of_all ? "all connections" : "one connection") +
-                       " together would take too long to match with each message; use fewer "
+                       " together would take too long to match against each message; use fewer "
                        "patterns with two or more stars");
   return false;
 }

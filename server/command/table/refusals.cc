@@ -52,8 +52,8 @@ void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply) 
 }
 
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
-  reply.Error(ErrorCode::kFull, "the configured number of " + std::string(what) +
-                                    " is reached; release some, or raise the option");
+  reply.Error(ErrorCode::kFull, "the configured maximum number of " + std::string(what) +
+                                    " has been reached; release some, or raise the option");
 }
 
 }  // namespace fairlock::command

@@ -49,7 +49,7 @@ std::optional<http::Answer> RefusalOfHeaders(const beast_http::fields& headers) 
                      " is given more than once; only one is allowed");
   }
   const std::string host(headers[field::host]);
-  if (host.empty()) return BadHeader("the header Host is missing");
+  if (host.empty()) return BadHeader("the Host header is missing");
   if (http::ParseHost(host)) return std::nullopt;
   return BadHeader("Host must be a name or an address, with an optional port, got " +
                    command::Quoted(host, kShownHostBytes));

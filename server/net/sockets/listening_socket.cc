@@ -34,7 +34,7 @@ std::string Explain(const std::string& name, int error, const TcpPort& port,
   if (error == EADDRINUSE) {
     const std::string number = std::to_string(port.number);
     text += "; another fairlockd or another program listens there (`ss -ltnp sport = :" + number +
-            "` names it): stop it, or choose another " + std::string(port.option);
+            "` shows it): stop it, or choose another " + std::string(port.option);
   } else if (error == EADDRNOTAVAIL) {
     text += "; this machine has no such address: correct " + std::string(bind_option);
   } else if (error == EACCES) {
