@@ -126,7 +126,9 @@ ReplyElement ReadBody(ReplyType type, std::string_view input, std::size_t at, st
   const std::size_t end = at + size + kLineEndBytes;
   if (end > bytes_max) return Invalid("too big reply");
   if (end > input.size()) return Partial(end);
-  if (!input.substr(at + size).starts_with("\r\n")) return Invalid("bulk without a line end");
+  if (!input.substr(at + size).starts_with("\r\n")) {
+    return Invalid("bulk string without a trailing CRLF");
+  }
   ReplyElement element = ReadText(type, input.substr(at, size), end);
   return type == ReplyType::kVerbatim ? SplitVerbatim(element) : element;
 }

@@ -109,7 +109,7 @@ BulkStep ReadBulk(std::string_view input, std::size_t at, const RequestLimits& l
   }
   if (needed_bytes > input.size()) return {.needed_bytes = needed_bytes};
   if (!IsLineEnd(input.data() + needed_bytes - kLineEndBytes)) {
-    return {.error = "expected a line end after the bulk"};
+    return {.error = "expected CRLF after the bulk string"};
   }
   return {.needed_bytes = needed_bytes, .body = input.substr(body_at, line.magnitude)};
 }
