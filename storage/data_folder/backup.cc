@@ -26,7 +26,7 @@ Status BackUp(const OpenedData& data, const std::string& asked_path) {
   if (fs::exists(path, error)) return Refused(path + " already exists");
   if (error) return Failed("cannot examine " + path + ": " + error.message());
   if (data.directory.Contains(path)) {
-    return Refused(path + " is within the data folder, and would be lost with it");
+    return Refused(path + " is inside the data folder, and would be lost with it");
   }
   // Does not create parent folders: with a mistyped path they would remain in the wrong place, and
   // a backup into the mount point of an unmounted disk would be useless.

@@ -38,7 +38,7 @@ class Examination final : public RecordSink {
   }
 
   void Finish(const LogId& log_id) {
-    if (!heading_) return AddDamage(Damaged("there is no readable heading of a snapshot"));
+    if (!heading_) return AddDamage(Damaged("there is no readable snapshot header"));
     if (heading_->log_id != log_id)
       AddDamage(Damaged("the database belongs to another data folder"));
     AddMissing(RecordKind::kSlice, next_slice_, heading_->slices);
@@ -57,7 +57,7 @@ class Examination final : public RecordSink {
     auto heading = DecodeHeading(record.bytes, record.generation);
     if (!heading.ok()) return AddDamage(heading.status());
     if (heading_) {
-      AddDamage(Damaged("there is more than one heading of a snapshot; the last one is of " +
+      AddDamage(Damaged("there is more than one snapshot header; the last one is for " +
                         RecordName(RecordKind::kHeading, record.generation)));
     }
     heading_ = heading.value();

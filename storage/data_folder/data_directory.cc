@@ -123,7 +123,7 @@ Result<DataDirectory> DataDirectory::Open(const DirectoryOptions& options) {
                           options.only_look);
   const std::string id_path = directory.path_ + "/" + kIdFile;
   if (options.only_look && !fs::exists(id_path, error)) {
-    return Refused(directory.path_ + " is not a data folder of fairlock: it has no file " +
+    return Refused(directory.path_ + " is not a fairlock data folder: it does not contain " +
                    kIdFile);
   }
   fs::create_directories(directory.path_, error);
@@ -164,8 +164,8 @@ Status DataDirectory::BeginAnew(const DirectoryOptions& options) {
   const auto strange = FindStrangeFile(path_, options.own_files);
   if (!strange.ok()) return strange.status();
   if (!strange->empty()) {
-    return Refused(path_ + " is not a data folder of fairlock: it has files, such as " +
-                   strange.value() + ", but no file " + kIdFile);
+    return Refused(path_ + " is not a fairlock data folder: it contains files such as " +
+                   strange.value() + ", but not " + kIdFile);
   }
   std::error_code error;
   if (fs::exists(mark_path(), error) && !options.initialise) {

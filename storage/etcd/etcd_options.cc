@@ -83,7 +83,7 @@ Status CheckOptions(const EtcdOptions& options) {
     return Refused("a password for etcd needs a user");
   }
   if (options.attempt_timeout.count() <= 0) {
-    return Refused("the timeout of an attempt must be at least 1 ms");
+    return Refused("the timeout for an attempt must be at least 1 ms");
   }
   return {};
 }

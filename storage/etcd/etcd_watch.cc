@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPauseMin{100};
 constexpr milliseconds kPauseMax{1'000};
-constexpr std::string_view kNoAnswer = "no answer of the watch in time";
+constexpr std::string_view kNoAnswer = "the watch did not answer in time";
 
 // etcd 3.4 calls an invalid token of a watch a lack of permission.
 bool MayBeLoggedOut(std::string_view reason) {

@@ -71,7 +71,7 @@ Session::Tried Session::TryOnce(Endpoint& endpoint, bool needs_leader, milliseco
                                 const Attempt& attempt) {
   if (!endpoint.Connect(time)) {
     return {{Outcome::kUnavailable, NextStep::kNextEndpoint},
-            MessageOf(endpoint, "no connection in time")};
+            MessageOf(endpoint, "could not connect in time")};
   }
   grpc::ClientContext context;
   context.set_deadline(FromNow(time));

@@ -26,8 +26,7 @@ class Loading final : public RecordSink {
 
   Result<LogEnd> Finish() {
     if (!heading_)
-      return Damaged(
-          "the heading of the snapshot is missing, so it is unknown which records are valid");
+      return Damaged("the snapshot header is missing, so it is unknown which records are valid");
     Status status = CheckSlices();
     if (!status.ok()) return status;
     end_.next_generation = generation_max_ + 1;
@@ -37,7 +36,7 @@ class Loading final : public RecordSink {
  private:
   Status TakeHeading(const StoredRecord& record) {
     if (heading_) {
-      return Damaged("there are headings of snapshots " + std::to_string(heading_->generation) +
+      return Damaged("there are headers for snapshots " + std::to_string(heading_->generation) +
                      " and " + std::to_string(record.generation) + "; only one is allowed");
     }
     auto heading = DecodeHeading(record.bytes, record.generation);
@@ -58,7 +57,7 @@ class Loading final : public RecordSink {
     if (record.number != slices_) return Missing(RecordKind::kSlice, slices_);
     if (slices_ == heading_->slices) {
       return Damaged(RecordName(RecordKind::kSlice, slices_) +
-                     " exceeds the number of slices in the heading, " +
+                     " exceeds the number of slices in the header, " +
                      std::to_string(heading_->slices));
     }
     ++slices_;
@@ -81,7 +80,7 @@ class Loading final : public RecordSink {
     if (slices_ != heading_->slices) return Missing(RecordKind::kSlice, slices_);
     if (slice_checksum_ != heading_->last_slice_checksum) {
       return Damaged("the slices of " + RecordName(RecordKind::kHeading, heading_->generation) +
-                     " do not match the checksum in its heading");
+                     " do not match the checksum in its header");
     }
     return {};
   }

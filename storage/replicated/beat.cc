@@ -44,7 +44,7 @@ Result<Beat> DecodeBeat(std::string_view bytes) {
   const auto version = reader.Fixed<std::uint8_t>();
   if (reader.ok() && version != kBeatVersion) {
     return Refused("the register has format " + std::to_string(version) +
-                   ", and this version reads format " + std::to_string(kBeatVersion));
+                   ", but this version reads format " + std::to_string(kBeatVersion));
   }
   Beat beat;
   const auto state = reader.Fixed<std::uint8_t>();

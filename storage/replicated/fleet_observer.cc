@@ -105,7 +105,7 @@ std::string FleetObserver::CheckFleet() {
   state_.is_fleet_checked = true;
   if (!answer.found.empty() && answer.found.front().value != kFleetValue) {
     state_.refusal = "the fleet was created as " + answer.found.front().value +
-                     ", and this version can be part of " + std::string(kFleetValue) +
+                     ", but this version can be part only of " + std::string(kFleetValue) +
                      "; use another cluster_name";
   }
   return "";

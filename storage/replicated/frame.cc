@@ -81,7 +81,7 @@ Status GroupReader::Add(std::string_view frame, std::string_view name) {
   const auto version = static_cast<std::uint8_t>(frame[0]);
   if (version != kFrameVersion) {
     return DamagedFrame(name, "format " + std::to_string(version) +
-                                  ", and this version reads format " +
+                                  ", but this version reads format " +
                                   std::to_string(kFrameVersion));
   }
   const std::string_view content = frame.substr(kHeaderBytes);
