@@ -11,7 +11,7 @@ export function takeTokenFromAddress() {
   history.replaceState(null, "", location.pathname);
 }
 
-// Sets the header Authorization; an empty value removes it.
+// Sets the Authorization header; an empty value removes it.
 function setAccess(authorization) {
   if (authorization) sessionStorage.setItem(kAccessName, authorization);
   else sessionStorage.removeItem(kAccessName);

@@ -38,7 +38,7 @@ class Descriptors(measured.Fault):
                 resource.prlimit(pid, resource.RLIMIT_NOFILE, (FILES, FILES))
 
     def check(self, server):
-        self.require(server, "the hard limit of open files leaves no room")
+        self.require(server, "the hard limit on open files leaves no room")
         with Connection.to(("127.0.0.1", server.port)) as client:
             wait_until(lambda: client.ask("PING") == "PONG", "new clients are served again")
 

@@ -126,7 +126,7 @@ class OutOfMemory(unittest.TestCase):
             self.assertIn(GLIBC_ERROR, server.output())
             return
         self.assertEqual(code, END_STATUS, server.output())
-        self.assertIn("error ended: the system has no more memory to give", server.output())
+        self.assertIn("error exiting: the system is out of memory", server.output())
 
     def fail_one(self, server, number):
         """Returns whether that allocation was reached; the server is empty again afterwards."""

@@ -155,7 +155,7 @@ class Locking(WithServer):
                 lost = self.ctl.start(*words, stdout=full, stderr=subprocess.PIPE)
                 _, errors = lost.communicate(timeout=20)
             self.assertEqual(lost.returncode, NOT_WRITTEN, words)
-            self.assertIn("fairlockctl: standard output cannot be written", errors)
+            self.assertIn("fairlockctl: cannot write to standard output", errors)
         # If standard output is closed, its descriptor is not reused for the connection.
         script = f"exec {PROGRAM} lock k2 me >&-"
         closed = subprocess.run(["sh", "-c", script], env=self.ctl.environment, check=False,
@@ -283,7 +283,7 @@ class Breaking(WithServer):
         self.own.ask("LOCK", "k", "o1")
         self.own.ask("LOCK", "k", "o2", "KEEP", "40s")
         self.own.ask("UNLOCK", "k", "o1")
-        self.assertIn("k\n  reserved for an absent owner, who also loses its place\n"
+        self.assertIn("k\n  reserved for an absent owner, which also loses its place\n"
                       "  nobody else waits: it becomes free\n",
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.run("break", "k", "--owner", "o2", "--yes").returncode, NO)

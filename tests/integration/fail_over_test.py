@@ -119,7 +119,7 @@ class FailOver(unittest.TestCase):
         with leader.connect() as look:
             self.assertEqual(look.ask("CHECK", "key", token), 1)
             self.assertEqual(look.ask("LOCKED", "other"), 0)
-        # It starts again as a standby, in the same process.
+        # It restarting as a standby, in the same process.
         end = time.monotonic() + 10
         while time.monotonic() < end:
             refusal = answer(lambda: self.ask(old, "LOCK", "third", "owner"))
@@ -127,7 +127,7 @@ class FailOver(unittest.TestCase):
                 break
             time.sleep(0.05)
         self.assertTrue(old.is_running)
-        self.assertIn("starts again as a standby", old.log.read_text())
+        self.assertIn("restarting as a standby", old.log.read_text())
 
     def test_without_etcd_nothing_is_answered_and_no_lease_ends(self):
         fleet = self.fleet(nodes=1)

@@ -250,7 +250,7 @@ class Looking(WithServer):
                 ("/api/v1/history?match=" + 1025 * "x", 400, "match has 1025 bytes"),
                 ("/api/v1/locks/0/k/line?count=501", 400, "count must be from 1 to 500"),
                 ("/api/v1/clients?count=201", 400, "count must be from 1 to 200"),
-                ("/api/v1/events", 426, "the header Upgrade: websocket is missing"),
+                ("/api/v1/events", 426, "the Upgrade: websocket header is missing"),
                 ("/api/v1/nothing", 404, "nothing at this path"),
                 ("/api/v1/break", 405, "this path takes POST")):
             with self.subTest(target):

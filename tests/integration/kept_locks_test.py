@@ -232,7 +232,7 @@ class KeptLocks(unittest.TestCase):
         self.assertIn("absolute path", client.ask("BACKUP", "relative"))
         self.assertEqual(client.ask("BACKUP", str(backup)), "OK")
         self.assertIn("already exists", client.ask("BACKUP", str(backup)))
-        self.assertIn("within the data folder", client.ask("BACKUP", str(server.data / "backup")))
+        self.assertIn("inside the data folder", client.ask("BACKUP", str(server.data / "backup")))
         later = client.ask("LOCK", "later", "owner", "EX", 100)
         in_use = server.run("--data-dir", str(server.directory / "new"), "--restore",
                             str(server.data))

@@ -361,7 +361,7 @@ class WrongPort(TlsCase):
 class Options(TlsCase):
 
     def end_of(self, *options, files_max=4096, status=1):
-        """The output of a server that cannot start; files_max: its limit of open files."""
+        """The output of a server that cannot start; files_max: its limit on open files."""
         done = subprocess.run(
             [PROGRAM, "--port", "0", "--http-port", "0", "--durability", "none",
              *map(str, options)],

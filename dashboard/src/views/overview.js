@@ -68,7 +68,7 @@ function figures(blocked) {
   return el("dl.figures",
     figure("Waiting", count(status.locks.waiters), "Current waiters"),
     figure("Longest wait", blocked.locks.length ? running(longest) : "–"),
-    figure("Held", count(status.locks.holders), "Current holds of all locks"),
+    figure("Held", count(status.locks.holders), "Current holds on all locks"),
     figure("Grants / s", rate(rates.granted)),
     figure("Handed over / s", rate(rates.handedOver), "Grants to waiters"),
     figure("Leases expired / s", rate(rates.expired), "Holds that ended by time"),

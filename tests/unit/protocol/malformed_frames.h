@@ -64,7 +64,7 @@ inline std::vector<MalformedFrame> MalformedCounts() {
 inline std::vector<MalformedFrame> MalformedBulks() {
   const std::string kInvalid = "invalid bulk length";
   const std::string kTooBig = "too big bulk count string";
-  const std::string kLineEnd = "expected a line end after the bulk";
+  const std::string kLineEnd = "expected CRLF after the bulk string";
   return {
       {"bulk without its letter", "*1\r\n4\r\nPING\r\n", "expected '$', got '4'"},
       {"bulk is an integer", "*1\r\n:4\r\n", "expected '$', got ':'"},

@@ -159,8 +159,8 @@ TEST_F(PatternsTest, WhatPatternsCostEachMessageIsBoundedForOneConnectionAndForA
     refusals.push_back(refusal);
   }
   EXPECT_EQ(refusals.front(),
-            "-FULL the patterns of one connection together would take too long to match with each "
-            "message; use fewer patterns with two or more stars");
+            "-FULL the patterns of one connection together would take too long to match against "
+            "each message; use fewer patterns with two or more stars");
   EXPECT_THAT(refusals.back(), HasSubstr("the patterns of all connections together"));
   EXPECT_GT(counts.front(), 10);
   EXPECT_EQ(counts.back(), 0);

@@ -104,7 +104,8 @@ TEST_F(StorageCheckData, ItChangesNothing) {
 TEST_F(StorageCheckData, DataInUseAndFoldersWithoutDataAreRefused) {
   const OpenedData data = Open(path());
   EXPECT_THAT(CheckData(path()).status().message(), HasSubstr("is in use"));
-  EXPECT_THAT(CheckData(folder_.PathOf("none")).status().message(), HasSubstr("not a data folder"));
+  EXPECT_THAT(CheckData(folder_.PathOf("none")).status().message(),
+              HasSubstr("not a fairlock data folder"));
   EXPECT_FALSE(fs::exists(folder_.PathOf("none")));
 }
 
@@ -175,7 +176,7 @@ TEST_F(StorageCheckData, ABackupWithinTheDataFolderIsRefused) {
         path() + "/../" + fs::path(path()).filename().string() + "/backup", path() + "/backup/"}) {
     const Status made = BackUp(data, inside);
     EXPECT_EQ(made.code(), StatusCode::kRefused) << inside;
-    EXPECT_THAT(made.message(), HasSubstr("is within the data folder")) << inside;
+    EXPECT_THAT(made.message(), HasSubstr("is inside the data folder")) << inside;
   }
   EXPECT_FALSE(fs::exists(path() + "/backup.partial"));
   // A name that only begins alike is another folder.

@@ -93,8 +93,8 @@ TEST_F(StorageDataDirectory, AFolderThatHasOnlyTheServersOwnFilesIsNew) {
   const Status refused = StatusOf(path());
   EXPECT_EQ(refused.code(), StatusCode::kRefused);
   EXPECT_EQ(refused.message(), path() +
-                                   " is not a data folder of fairlock: it has files, such as "
-                                   "server.log, but no file fairlock.id");
+                                   " is not a fairlock data folder: it contains files such as "
+                                   "server.log, but not fairlock.id");
   EXPECT_TRUE(DataDirectory::Open({.path = path(), .own_files = {"elsewhere", log}}).ok());
 }
 
@@ -119,7 +119,7 @@ TEST_F(StorageDataDirectory, InitIsRefusedWhereDataIs) {
 TEST_F(StorageDataDirectory, AFolderWithForeignFilesIsRefused) {
   fs::create_directory(path());
   std::ofstream(path() + "/notes") << "mine";
-  EXPECT_THAT(StatusOf(path()).message(), HasSubstr("not a data folder of fairlock"));
+  EXPECT_THAT(StatusOf(path()).message(), HasSubstr("not a fairlock data folder"));
   EXPECT_FALSE(StatusOf(path(), true).ok());
 }
 

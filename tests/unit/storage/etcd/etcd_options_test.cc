@@ -56,7 +56,7 @@ TEST(EtcdOptionsCheck, OptionsMustFitTogether) {
   EXPECT_EQ(CheckOptions(options).message(), "a password for etcd needs a user");
   options = plain;
   options.attempt_timeout = std::chrono::milliseconds(0);
-  EXPECT_EQ(CheckOptions(options).message(), "the timeout of an attempt must be at least 1 ms");
+  EXPECT_EQ(CheckOptions(options).message(), "the timeout for an attempt must be at least 1 ms");
 }
 
 }  // namespace

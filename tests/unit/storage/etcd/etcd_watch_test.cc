@@ -176,7 +176,7 @@ TEST_F(EtcdWatchOnEtcd, APausedEtcdIsNoticedInBoundedTime) {
   const auto before = steady_clock::now();
   ASSERT_TRUE(log_.AwaitLosses(1));
   EXPECT_LT(steady_clock::now() - before, milliseconds(3'000));
-  EXPECT_THAT(log_.lost()[0], HasSubstr("no answer of the watch in time"));
+  EXPECT_THAT(log_.lost()[0], HasSubstr("the watch did not answer in time"));
   etcd_.member(0).Continue();
   Set(*client_, "k", "one");
   ASSERT_TRUE(log_.AwaitEvents(1));

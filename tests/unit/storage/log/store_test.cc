@@ -89,7 +89,7 @@ class ChangedStore final : public Store {
 
 TEST(StorageLoad, AnEmptyStoreIsNotTakenForAnEmptyLog) {
   MemoryStore store;
-  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("the heading of the snapshot is missing"));
+  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("the snapshot header is missing"));
 }
 
 TEST(StorageLoad, ANewLogHasNoRowsAndBeginsWithBatchOne) {
@@ -165,7 +165,7 @@ TEST(StorageLoad, TwoHeadingsAreRefused) {
                             .number = 1,
                             .bytes = EncodeHeading(second, heading)};
   ASSERT_TRUE(store.Append({&record, 1}, Durability::kMachine).ok());
-  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("headings of snapshots 0 and 1"));
+  EXPECT_THAT(LoadStatus(store).message(), HasSubstr("headers for snapshots 0 and 1"));
 }
 
 TEST(StorageFaulty, AKilledProcessLosesNothingThatWasAppended) {

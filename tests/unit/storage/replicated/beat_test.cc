@@ -47,7 +47,7 @@ TEST(ReplicatedBeat, ALaterFormatIsNamed) {
   ASSERT_FALSE(decoded.ok());
   EXPECT_EQ(decoded.status().code(), StatusCode::kRefused);
   EXPECT_EQ(decoded.status().message(),
-            "the register has format 2, and this version reads format 1");
+            "the register has format 2, but this version reads format 1");
 }
 
 }  // namespace
