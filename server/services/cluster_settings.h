@@ -13,6 +13,9 @@ struct ClusterSettings {
   std::string error;  // what is wrong with an option; empty: nothing
 };
 
+// Where the other nodes reach this node: host:port. Port 0: only the port for TLS.
+std::string OwnAddress(const Config& config);
+
 // Reads the password file, and the name of the machine.
 ClusterSettings ReadClusterSettings(const Config& config);
 

@@ -18,15 +18,17 @@ namespace fairlock::storage::replicated {
 
 struct ClusterOptions {
   etcd::EtcdOptions etcd;
-  std::string fleet;     // the name of the fleet: its keys begin with /fairlock/FLEET/
-  std::string node;      // the name of this node, unique in the fleet
-  std::string address;   // where clients and the other nodes reach this node: host:port
-  bool compacts = true;  // this leader discards etcd's history
+  std::string fleet;           // the name of the fleet: its keys begin with /fairlock/FLEET/
+  std::string node;            // the name of this node, unique in the fleet
+  std::string address;         // where clients and the other nodes reach this node: host:port
+  std::uint16_t tls_port = 0;  // at the same host; 0: none
+  bool compacts = true;        // this leader discards etcd's history
   std::function<TimeMs()> now_ms;
+  std::function<void(const LeaderView&)> on_leader;  // as in StandbyOptions
 };
 
-// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop and
-// LastError may be called by a thread other than that of the current phase.
+// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop,
+// LeaderRefused and LastError may be called by a thread other than that of the current phase.
 class ClusterHome final : public LogHome {
  public:
   // Fails if the options are wrong; etcd need not be reachable.
@@ -37,6 +39,8 @@ class ClusterHome final : public LogHome {
   Status AwaitLeadership(ChangeSink& sink);
   // Ends AwaitLeadership; as leader, a call to etcd that does not succeed is given up soon.
   void Stop();
+  // As Standby has it.
+  void LeaderRefused(const RunId& run) { standby_.LeaderRefused(run); }
   // The last write of the leader, when nothing else writes to the store any more.
   Status HandOver() { return store_.HandOver(""); }
 
