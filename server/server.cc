@@ -30,8 +30,11 @@ std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
   const bool is_https = config.http_port != 0 && config.http_tls == "yes";
   const std::int64_t tls_listeners = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
   const auto handshakes = static_cast<std::size_t>(tls_listeners * config.tls_max_handshakes);
-  const std::size_t room = net::MakeRoomForConnections(wanted + handshakes);
-  return room > handshakes ? room - handshakes : 1;
+  // A relayed connection has a socket on each side.
+  const bool relays = !config.cluster_etcd.empty() && config.cluster_relay == "yes";
+  const std::size_t sockets_each = relays ? 2 : 1;
+  const std::size_t room = net::MakeRoomForConnections(wanted * sockets_each + handshakes);
+  return room > handshakes ? std::max<std::size_t>((room - handshakes) / sockets_each, 1) : 1;
 }
 
 Config FitToDescriptorLimit(Config config, Log& log) {
@@ -157,9 +160,12 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       slow_lock_log_(log, parts_.locks.engine().clients()),
       connection_log_(log),
       loop_(parts_, connection_log_, LoopOptionsOf(settings_.config())),
+      relay_(loop_, log),
       keeping_(parts_, loop_, log,
                {.ready = [this] { NoteReady(); },
-                .stop = [this](const std::string& why) { RequestStop(why); }}),
+                .stop = [this](const std::string& why) { RequestStop(why); },
+                .leader_seen = [this](const auto& view) { relay_.LeaderSeen(view); },
+                .leads = [this] { relay_.ServeHere(); }}),
       users_(parts_, loop_, log, settings_.config()),
       http_(loop_, config, log),
       tls_(loop_, log),
@@ -189,6 +195,8 @@ std::string Server::Start(bool initialises) {
   for (const net::ListeningSocket& socket : listening.sockets) {
     log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
+  relay_.Start(config, tls_.resp_handshakes(),
+               [this](const auto& run) { keeping_.LeaderRefused(run); });
   // Requests get -LOADING until the data is read.
   const std::vector<std::string> own_files = FilesOf(config, facts_.config_file);
   if (std::string error = keeping_.Start(config, initialises, own_files); !error.empty()) {
@@ -211,8 +219,9 @@ void Server::StartListening(std::vector<net::ListeningSocket> sockets) {
       sockets.begin(), sockets.end(), [](const net::ListeningSocket& one) { return !one.is_tls; });
   std::vector<net::ListeningSocket> under_tls(first_tls, sockets.end());
   sockets.erase(first_tls, sockets.end());
-  loop_.StartListening(std::move(sockets));
-  loop_.StartListening(std::move(under_tls), tls_.resp_handshakes());
+  const bool relays = relay_.door() != nullptr;
+  loop_.StartListening(std::move(sockets), relay_.door());
+  loop_.StartListening(std::move(under_tls), relays ? relay_.tls_door() : tls_.resp_handshakes());
 }
 
 void Server::NoteReady() {
@@ -248,6 +257,7 @@ std::string Server::Apply(const Config& config) {
   if (std::string error = users_.Apply(config, is_rereading_); !error.empty()) return error;
   loop_.connections().set_connections_max(wanted);
   loop_.turn().addresses.set_count_max(static_cast<std::size_t>(config.max_clients_per_address));
+  relay_.Apply(config);
   keeping_.Apply(config);
   ApplyToTurns(config, loop_.turn().limits);
   ApplyToCommands(config);
@@ -366,6 +376,7 @@ void Server::RequestStop(const std::string& why) {
   // A process that starts again goes on for the service manager.
   if (!keeping_.starts_again()) sd_notify(0, "STOPPING=1");
   http_.Close();
+  relay_.Close();
   keeping_.PrepareStop();
   loop_.RequestStop();
 }

@@ -21,6 +21,7 @@
 #include "server/process/systemd_service.h"
 #include "server/services/http_service.h"
 #include "server/services/persistence_service.h"
+#include "server/services/relay_service.h"
 #include "server/services/tls_service.h"
 #include "server/services/user_service.h"
 
@@ -76,6 +77,7 @@ class Server {
   SlowLockLog slow_lock_log_;
   ConnectionLog connection_log_;
   net::TurnLoop loop_;
+  RelayService relay_;  // used by a thread of keeping_
   PersistenceService keeping_;
   UserService users_;
   HttpService http_;

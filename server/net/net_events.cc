@@ -30,4 +30,10 @@ std::string_view NameOf(CloseReason reason) {
   return "";
 }
 
+std::string TextOf(const Refusal& refusal) {
+  if (!refusal.is_by_address) return "-ERR max number of clients reached\r\n";
+  return "-FULL this address has " + std::to_string(refusal.connections_max) +
+         " connections (max_clients_per_address); close one of them first\r\n";
+}
+
 }  // namespace fairlock::net

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "server/command/client/client.h"
@@ -31,6 +32,9 @@ struct Refusal {
   bool is_http = false;        // the limit is that of HTTP connections
   std::size_t connections_max = 0;
 };
+
+// The error that a refused RESP client receives: one line.
+std::string TextOf(const Refusal& refusal);
 
 // Implemented by the server's log, and by tests. Loop-confined; must not block.
 class NetEvents {

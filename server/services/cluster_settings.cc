@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "server/net/relay/leader_address.h"
+
 namespace fairlock::server {
 
 namespace {
@@ -17,6 +19,10 @@ constexpr std::uint64_t kPartOfQuotaKeptFree = 5;
 std::string MachineName() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::string NodeName(const Config& config) {
+  return config.cluster_node.empty() ? MachineName() : config.cluster_node;
 }
 
 // Names become part of keys in etcd.
@@ -37,6 +43,14 @@ std::string WrongName(std::string_view option, const std::string& name) {
 
 std::uint64_t FreeQuotaMin(const ClusterSettings& settings) {
   return settings.quota_bytes / kPartOfQuotaKeptFree;
+}
+
+std::string OwnAddress(const Config& config) {
+  std::string address = config.cluster_announce;
+  if (address.empty()) address = NodeName(config) + ":" + std::to_string(config.port);
+  // The announced port is then the one for TLS, which is announced beside the address.
+  if (config.port == 0) address = address.substr(0, address.rfind(':')) + ":0";
+  return address;
 }
 
 ClusterSettings ReadClusterSettings(const Config& config) {
@@ -60,15 +74,16 @@ ClusterSettings ReadClusterSettings(const Config& config) {
     }
   }
   options.fleet = config.cluster_name;
-  options.node = config.cluster_node.empty() ? MachineName() : config.cluster_node;
-  options.address = config.cluster_announce.empty()
-                        ? options.node + ":" + std::to_string(config.port)
-                        : config.cluster_announce;
+  options.node = NodeName(config);
+  options.address = OwnAddress(config);
+  options.tls_port = static_cast<std::uint16_t>(config.tls_port);
   options.compacts = config.cluster_compaction == "yes";
-  settings.tls_port = static_cast<std::uint16_t>(config.tls_port);
   settings.quota_bytes = static_cast<std::uint64_t>(config.cluster_etcd_quota);
   if (!IsName(options.fleet)) settings.error = WrongName("cluster_name", options.fleet);
   if (!IsName(options.node)) settings.error = WrongName("cluster_node", options.node);
+  if (!net::ParseLeaderAddress(options.address)) {
+    settings.error = "cluster_announce must be host:port, got \"" + options.address + "\"";
+  }
   return settings;
 }
 

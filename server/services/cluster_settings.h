@@ -10,13 +10,15 @@ namespace fairlock::server {
 
 struct ClusterSettings {
   storage::replicated::ClusterOptions options;
-  std::uint16_t tls_port = 0;     // of this node; 0: none
   std::uint64_t quota_bytes = 0;  // of etcd's database; 0: not checked
   std::string error;              // what is wrong with an option; empty: nothing
 };
 
 // With fewer bytes left of etcd's quota, no new locks are granted.
 std::uint64_t FreeQuotaMin(const ClusterSettings& settings);
+
+// Where the other nodes reach this node: host:port. Port 0: only the port for TLS.
+std::string OwnAddress(const Config& config);
 
 // Reads the password file, and the name of the machine.
 ClusterSettings ReadClusterSettings(const Config& config);

@@ -66,7 +66,7 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
   own_ = {.name = settings_.options.node,
           .run = HexOf(storage::replicated::NewRunId()),
           .address = settings_.options.address,
-          .tls_port = settings_.tls_port,
+          .tls_port = settings_.options.tls_port,
           .version = std::string(Version()),
           .is_in_sync = true,
           .started_unix_ms = net::UnixTimeUs() / 1'000};

@@ -92,6 +92,7 @@ std::string PersistenceService::StartNode(const Config& config) {
   ClusterSettings settings = ReadClusterSettings(config);
   if (!settings.error.empty()) return settings.error;
   settings.options.now_ms = [] { return net::BoottimeMs(); };
+  settings.options.on_leader = hooks_.leader_seen;
   auto node = storage::replicated::ClusterHome::Open(settings.options);
   if (!node.ok()) return "cluster_etcd: " + node.status().message();
   home_.node = std::move(node.value());
@@ -148,6 +149,10 @@ void PersistenceService::Apply(const Config& config) {
   if (home_.node) return;
   options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);
   if (state_log_) state_log_->set_free_bytes_min(options_.free_bytes_min);
+}
+
+void PersistenceService::LeaderRefused(const storage::replicated::RunId& run) {
+  if (home_.node && !state_log_) home_.node->LeaderRefused(run);
 }
 
 void DatabaseLog::Write(bool is_error, std::string_view message) {
@@ -268,6 +273,7 @@ void PersistenceService::OnChange() {
   }
   if (!before.is_ready && state.is_ready && home_.node) {
     log_.Info("fleet: {} rows loaded", state_log_->Figures().rows_loaded);
+    hooks_.leads();
   } else if (!before.is_ready && state.is_ready) {
     log_.Info("data folder {}: {} rows loaded, durability {}", home_.path,
               state_log_->Figures().rows_loaded, NameOf(options_.durability));

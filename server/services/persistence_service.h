@@ -26,6 +26,9 @@ namespace fairlock::server {
 struct PersistenceHooks {
   std::function<void()> ready;  // requests for locks can be served
   std::function<void(const std::string& why)> stop;
+  // In a node of a fleet: another node leads. Called by the thread that awaits the leadership.
+  std::function<void(const storage::replicated::LeaderView&)> leader_seen;
+  std::function<void()> leads;  // this node leads and has loaded the locks
 };
 
 // Forwards messages of the database to the log until Close. Thread-safe.
@@ -58,6 +61,8 @@ class PersistenceService final : public command::Persistence {
   // After the last write: a standby takes over at once.
   void HandOver();
   void Apply(const Config& config);
+  // The process of this run of the leader is gone.
+  void LeaderRefused(const storage::replicated::RunId& run);
 
   // Whether a write failed; nothing has been acknowledged since.
   bool has_failed() const { return state_log_ && state_log_->state().has_failed && !is_deposed(); }

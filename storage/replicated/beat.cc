@@ -10,8 +10,9 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
-constexpr std::uint8_t kBeatVersion = 1;
+constexpr std::uint8_t kBeatVersion = 2;
 constexpr std::size_t kNameBytesMax = 255;
+constexpr std::uint64_t kPortMax = 65'535;
 
 }  // namespace
 
@@ -23,7 +24,7 @@ RunId NewRunId() {
 }
 
 std::string EncodeBeat(const Beat& beat) {
-  std::string bytes(2 + sizeof(RunId) + 6 * kVarintBytesMax + beat.leader.size() +
+  std::string bytes(2 + sizeof(RunId) + 7 * kVarintBytesMax + beat.leader.size() +
                         beat.address.size() + beat.successor.size() + sizeof(std::uint32_t),
                     '\0');
   char* to = bytes.data();
@@ -32,7 +33,8 @@ std::string EncodeBeat(const Beat& beat) {
   to = WriteVarint(to, beat.epoch);
   to = WriteBytes(to, {beat.run.data(), beat.run.size()});
   to = WriteVarint(WriteVarint(to, beat.sequence), beat.next_frame);
-  to = WriteString(WriteString(WriteString(to, beat.leader), beat.address), beat.successor);
+  to = WriteVarint(WriteString(WriteString(to, beat.leader), beat.address), beat.tls_port);
+  to = WriteString(to, beat.successor);
   const std::string_view content(bytes.data(), static_cast<std::size_t>(to - bytes.data()));
   to = WriteFixed(to, MaskedCrc32c(ExtendCrc32c(0, content)));
   bytes.resize(static_cast<std::size_t>(to - bytes.data()));
@@ -56,6 +58,8 @@ Result<Beat> DecodeBeat(std::string_view bytes) {
   beat.next_frame = reader.Varint();
   beat.leader = reader.String();
   beat.address = reader.String();
+  const std::uint64_t tls_port = reader.Varint();
+  beat.tls_port = static_cast<std::uint16_t>(tls_port);
   beat.successor = reader.String();
   const std::size_t content_bytes = bytes.size() - reader.rest_bytes();
   const auto checksum = reader.Fixed<std::uint32_t>();
@@ -63,7 +67,7 @@ Result<Beat> DecodeBeat(std::string_view bytes) {
       beat.state == Beat::State::kLeading || beat.state == Beat::State::kHandedOver;
   const bool is_right = reader.AtEnd() && is_state && beat.leader.size() <= kNameBytesMax &&
                         beat.address.size() <= kNameBytesMax &&
-                        beat.successor.size() <= kNameBytesMax &&
+                        beat.successor.size() <= kNameBytesMax && tls_port <= kPortMax &&
                         checksum == MaskedCrc32c(ExtendCrc32c(0, bytes.substr(0, content_bytes)));
   if (!is_right) return Damaged("the register (the key `beat`) is damaged");
   return beat;

@@ -30,8 +30,10 @@ struct Beat {
   std::uint64_t sequence = 0;
   std::uint64_t next_frame = 1;
   State state = State::kLeading;
-  std::string leader = {};     // the name of the leader's node
-  std::string address = {};    // where clients and standbys reach the leader: host:port
+  std::string leader = {};  // the name of the leader's node
+  // Where clients and standbys reach the leader: host:port. Port 0: not without TLS.
+  std::string address = {};
+  std::uint16_t tls_port = 0;  // at the same host; 0: none
   std::string successor = {};  // with kHandedOver: the name of a node; empty: any
 
   friend bool operator==(const Beat&, const Beat&) = default;

@@ -15,13 +15,14 @@ std::string FleetPrefix(const std::string& fleet) { return "/fairlock/" + fleet 
 
 ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const ClusterOptions& options)
     : client_(std::move(client)),
-      writer_(PartitionKeys(PrefixOf(options) + "p/00/"), NewRunId(), options.node,
-              options.address),
+      writer_(PartitionKeys(PrefixOf(options) + "p/00/"), NewRunId(), options.node, options.address,
+              options.tls_port),
       standby_(*client_, writer_,
                {.leadership = {.node = options.node},
                 .canary_key = PrefixOf(options) + "canary/" + options.node,
                 .accepted_key = PrefixOf(options) + "p/00/accepted",
-                .now_ms = options.now_ms}),
+                .now_ms = options.now_ms,
+                .on_leader = options.on_leader}),
       store_(*client_, writer_, {.compact_every = options.compacts ? 20'000 : 0}) {}
 
 Result<std::unique_ptr<ClusterHome>> ClusterHome::Open(ClusterOptions options) {

@@ -19,19 +19,21 @@ namespace fairlock::storage::replicated {
 
 struct ClusterOptions {
   etcd::EtcdOptions etcd;
-  std::string fleet;     // the name of the fleet: its keys begin with /fairlock/FLEET/
-  std::string node;      // the name of this node, unique in the fleet
-  std::string address;   // where clients and the other nodes reach this node: host:port
-  bool compacts = true;  // this leader discards etcd's history
+  std::string fleet;           // the name of the fleet: its keys begin with /fairlock/FLEET/
+  std::string node;            // the name of this node, unique in the fleet
+  std::string address;         // where clients and the other nodes reach this node: host:port
+  std::uint16_t tls_port = 0;  // at the same host; 0: none
+  bool compacts = true;        // this leader discards etcd's history
   std::function<TimeMs()> now_ms;
+  std::function<void(const LeaderView&)> on_leader;  // as in StandbyOptions
 };
 
 // What the keys of a fleet begin with.
 std::string FleetPrefix(const std::string& fleet);
 
-// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop, LastError,
-// and what is said to be for every thread, may be called by a thread other than that of the current
-// phase.
+// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop,
+// LeaderRefused, LastError, and what is said to be for every thread, may be called by a thread
+// other than that of the current phase.
 class ClusterHome final : public LogHome {
  public:
   // Fails if the options are wrong; etcd need not be reachable.
@@ -45,6 +47,8 @@ class ClusterHome final : public LogHome {
   // The last write of the leader, when nothing else writes to the store any more. `successor` is
   // the name of a node; empty: any.
   Status HandOver(const std::string& successor) { return store_.HandOver(successor); }
+  // As Standby has it.
+  void LeaderRefused(const RunId& run) { standby_.LeaderRefused(run); }
 
   // As leader: rises with each take-over.
   std::uint64_t epoch() const { return writer_.committed().beat.epoch; }

@@ -35,8 +35,13 @@ std::uint64_t PartitionKeys::FrameNumber(std::string_view key) const {
   return error == std::errc() && end == key.data() + key.size() ? number : 0;
 }
 
-FrameWriter::FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address)
-    : keys_(std::move(keys)), run_(run), leader_(std::move(leader)), address_(std::move(address)) {}
+FrameWriter::FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address,
+                         std::uint16_t tls_port)
+    : keys_(std::move(keys)),
+      run_(run),
+      leader_(std::move(leader)),
+      address_(std::move(address)),
+      tls_port_(tls_port) {}
 
 const etcd::Txn& FrameWriter::Start(const SeenBeat& guard) {
   assert(!is_in_progress_);
@@ -67,6 +72,7 @@ const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch
   next_.beat.state = Beat::State::kLeading;
   next_.beat.leader = leader_;
   next_.beat.address = address_;
+  next_.beat.tls_port = tls_port_;
   next_.beat.successor.clear();
   return Start(seen);
 }

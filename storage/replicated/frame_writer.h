@@ -50,10 +50,11 @@ class FrameWriter {
     kFailed    // repeating it does not help: the answer's message says why
   };
 
-  // Take-over of the beat that this process last saw, as run `run` of the node `leader`,
-  // which others reach at `address`. Until it
-  // is committed only TakeOver and Take may be called.
-  FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address = {});
+  // Take-over of the beat that this process last saw, as run `run` of the node `leader`, which
+  // others reach at `address` and, with TLS, at `tls_port` of the same host. Until it is committed
+  // only TakeOver and Take may be called.
+  FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address = {},
+              std::uint16_t tls_port = 0);
 
   // The epoch becomes the next one after that of `seen`, and after `epoch_floor`.
   const etcd::Txn& TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor = 0);
@@ -78,6 +79,7 @@ class FrameWriter {
   const RunId run_;
   const std::string leader_;
   const std::string address_;
+  const std::uint16_t tls_port_;
   etcd::Txn txn_;
   SeenBeat next_;  // what the transaction in progress writes; its revision is not known yet
   SeenBeat committed_;

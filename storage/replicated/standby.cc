@@ -6,6 +6,17 @@
 
 namespace fairlock::storage::replicated {
 
+namespace {
+
+// Without what changes with every write of a leader.
+Beat LeaderIn(Beat beat) {
+  beat.sequence = 0;
+  beat.next_frame = 0;
+  return beat;
+}
+
+}  // namespace
+
 Standby::Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions options)
     : client_(client),
       writer_(writer),
@@ -47,7 +58,7 @@ Status Standby::Look() {
     seen.beat = beat.value();
   }
   leadership_.set_rank(rank_);
-  leadership_.SeeBeat(seen, options_.now_ms());
+  JudgeSilence(seen);
   awaits_acceptance_ = leadership_.has_gone_back();
   {
     const std::lock_guard lock(mutex_);
@@ -87,6 +98,34 @@ Status Standby::ReadAcceptedEpoch() {
   return {};
 }
 
+void Standby::JudgeSilence(const SeenBeat& seen) {
+  const TimeMs now = options_.now_ms();
+  if (seen != leadership_.seen()) heard_at_ = now;
+  leadership_.SeeBeat(seen, now);
+  const bool is_leading = seen.exists() && seen.beat.state == Beat::State::kLeading;
+  const bool is_silent = is_leading && now >= heard_at_ + options_.silent_ms;
+  bool is_refused = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_refused = refused_ == seen.beat.run;
+  }
+  if (is_silent && is_refused) leadership_.LeaderRefused(now);
+  // A port that refused may belong to a leader that still lives.
+  if (!is_silent && is_refused) LeaderRefused({});
+  Report({.beat = LeaderIn(seen.beat), .is_silent = is_silent});
+}
+
+void Standby::LeaderRefused(const RunId& run) {
+  const std::lock_guard lock(mutex_);
+  refused_ = run;
+}
+
+void Standby::Report(const LeaderView& view) {
+  if (view == reported_) return;
+  reported_ = view;
+  if (options_.on_leader) options_.on_leader(view);
+}
+
 Status Standby::WriteCanary() {
   etcd::Txn txn;
   txn.then.push_back(etcd::Put{.key = options_.canary_key, .value = "canary"});
@@ -111,6 +150,7 @@ Status Standby::TakeOver() {
     switch (writer_.Take(answer)) {
       case FrameWriter::Progress::kCommitted:
         leadership_.TookOver(writer_.committed(), options_.now_ms());
+        Report({.beat = LeaderIn(writer_.committed().beat), .is_this_node = true});
         return {};
       case FrameWriter::Progress::kDeposed:
         leadership_.SeeBeat(writer_.other(), options_.now_ms());

@@ -13,14 +13,29 @@
 
 namespace fairlock::storage::replicated {
 
+// What a standby knows about the leader.
+struct LeaderView {
+  Beat beat;                  // the one that was seen last; epoch 0: none
+  bool is_silent = false;     // no new beat for StandbyOptions::silent_ms, although etcd answers
+  bool is_this_node = false;  // this standby has taken over
+
+  friend bool operator==(const LeaderView&, const LeaderView&) = default;
+};
+
 struct StandbyOptions {
   LeadershipOptions leadership;
   std::string canary_key;    // a key of this node alone
   std::string accepted_key;  // of what an operator accepted as lost
   std::chrono::milliseconds look_every{100};
   std::chrono::milliseconds call_timeout{1'000};
+  // Longer than the time between two beats of an idle leader. Only then does LeaderRefused count:
+  // a leader that stops closes its port before its last writes.
+  DurationMs silent_ms = 700;
   // A clock that counts while the machine is suspended; called by the thread of AwaitLeadership.
   std::function<TimeMs()> now_ms;
+  // Called by that thread when another run leads or hands over, and when the leader becomes silent
+  // or is heard again. Null: nobody wants to know.
+  std::function<void(const LeaderView&)> on_leader;
 };
 
 // Reads the beat again and again, and takes over when the rules of Leadership say so.
@@ -46,6 +61,8 @@ class Standby {
   void AcceptRestore() { is_accept_asked_ = true; }
   // After the take-over: it was that of a restored register.
   bool is_restored() const { return is_restored_; }
+  // The port of this run of a leader refused a connection: its process is gone.
+  void LeaderRefused(const RunId& run);
   // The last failure to reach etcd; empty: the last call succeeded.
   std::string LastError() const;
 
@@ -56,6 +73,8 @@ class Standby {
   Status WriteCanary();
   Status TakeOver();
   Status Judge(const etcd::Answer& answer);
+  void JudgeSilence(const SeenBeat& seen);
+  void Report(const LeaderView& view);
 
   etcd::EtcdClient& client_;
   FrameWriter& writer_;
@@ -67,8 +86,11 @@ class Standby {
   std::atomic<bool> awaits_acceptance_ = false;
   std::atomic<bool> is_accept_asked_ = false;
   std::atomic<bool> is_restored_ = false;
+  TimeMs heard_at_ = 0;  // of the last new beat
+  LeaderView reported_;
   mutable std::mutex mutex_;
   Beat seen_;
+  RunId refused_{};
   std::string last_error_;
 };
 

@@ -43,6 +43,8 @@ constexpr auto kRows = std::to_array<AccessRow>({
     {"DBSIZE", OwnerPlace::kNone, Reach::kAllKeys},
     {"BACKUP", OwnerPlace::kNone, Reach::kAllKeys},
     {"SHUTDOWN", OwnerPlace::kNone, Reach::kAllKeys},
+    {"CLUSTER|FAILOVER", OwnerPlace::kNone, Reach::kAllKeys},
+    {"CLUSTER|ACCEPT-RESTORE", OwnerPlace::kNone, Reach::kAllKeys},
     {"PUBLISH", OwnerPlace::kNone, Reach::kFirstChannel},
     {"SPUBLISH", OwnerPlace::kNone, Reach::kFirstChannel},
     {"SUBSCRIBE", OwnerPlace::kNone, Reach::kChannels},

@@ -24,9 +24,7 @@ std::string HintFor(const CommandTable& table, std::string_view name) {
 
 void RefuseUnknownCommand(const CommandTable& table, const protocol::Arguments& arguments,
                           protocol::ReplyWriter& reply) {
-  if (IsOfClusters(arguments[0])) {
-    return reply.Error(ErrorCode::kErr, "This instance has cluster support disabled");
-  }
+  if (IsOfClusters(arguments[0])) return RefuseOfClusters(reply);
   std::string text =
       "unknown command " + Quoted(arguments[0], 128) + ", with args beginning with: ";
   for (std::size_t i = 1; i < arguments.size() && text.size() < 256; ++i) {
@@ -44,6 +42,7 @@ void RefuseUnknownInScript(const CommandTable& table, const protocol::Arguments&
 
 void RefuseUnknownSubcommand(const CommandTable& table, const CommandSpec& container,
                              std::string_view subcommand, protocol::ReplyWriter& reply) {
+  if (IsOfClusters(container.name, subcommand)) return RefuseOfClusters(reply);
   std::string text = "unknown subcommand " + Quoted(subcommand, 128) + ". Try " +
                      std::string(container.name) + " HELP.";
   const std::string_view meant = SubcommandMeantBy(table, container, subcommand);

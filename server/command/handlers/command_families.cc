@@ -7,7 +7,7 @@ CommandTable WholeLanguage() {
                        LimitCommands(), RedisWriteCommands(), RedisKeyCommands(),
                        RedisWalkCommands(), ScriptCommands(), SubscriptionCommands(),
                        TransactionCommands(), ConnectionCommands(), AclCommands(), ClientCommands(),
-                       ServerCommands(), IntrospectionCommands()});
+                       ServerCommands(), ClusterCommands(), IntrospectionCommands()});
 }
 
 }  // namespace fairlock::command

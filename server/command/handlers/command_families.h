@@ -23,6 +23,7 @@ std::span<const CommandSpec> ConnectionCommands();
 std::span<const CommandSpec> AclCommands();
 std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();
+std::span<const CommandSpec> ClusterCommands();
 std::span<const CommandSpec> IntrospectionCommands();
 
 // The table of all commands.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "server/command/table/nearest_word.h"
 #include "server/command/table/text.h"
@@ -80,6 +81,11 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"WAITERS", "QUEUE"},
 });
 
+bool IsAmong(std::span<const std::string_view> names, std::string_view word) {
+  return std::ranges::any_of(names,
+                             [&](std::string_view name) { return EqualsIgnoreCase(word, name); });
+}
+
 }  // namespace
 
 std::string_view InsteadOf(std::string_view command) {
@@ -118,10 +124,39 @@ std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec&
 }
 
 bool IsOfClusters(std::string_view command) {
-  constexpr auto kNames =
-      std::to_array<std::string_view>({"CLUSTER", "READONLY", "READWRITE", "ASKING"});
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [&](std::string_view name) { return EqualsIgnoreCase(command, name); });
+  return IsAmong(std::to_array<std::string_view>({"READONLY", "READWRITE", "ASKING"}), command);
+}
+
+bool IsOfClusters(std::string_view container, std::string_view subcommand) {
+  constexpr auto kNames = std::to_array<std::string_view>({"ADDSLOTS",
+                                                           "ADDSLOTSRANGE",
+                                                           "BUMPEPOCH",
+                                                           "COUNT-FAILURE-REPORTS",
+                                                           "COUNTKEYSINSLOT",
+                                                           "DELSLOTS",
+                                                           "DELSLOTSRANGE",
+                                                           "FLUSHSLOTS",
+                                                           "FORGET",
+                                                           "GETKEYSINSLOT",
+                                                           "INFO",
+                                                           "KEYSLOT",
+                                                           "LINKS",
+                                                           "MEET",
+                                                           "MIGRATION",
+                                                           "MYID",
+                                                           "MYSHARDID",
+                                                           "NODES",
+                                                           "REPLICAS",
+                                                           "REPLICATE",
+                                                           "RESET",
+                                                           "SAVECONFIG",
+                                                           "SET-CONFIG-EPOCH",
+                                                           "SETSLOT",
+                                                           "SHARDS",
+                                                           "SLAVES",
+                                                           "SLOT-STATS",
+                                                           "SLOTS"});
+  return EqualsIgnoreCase(container, "CLUSTER") && IsAmong(kNames, subcommand);
 }
 
 }  // namespace fairlock::command

@@ -18,7 +18,9 @@ std::string_view CommandMeantBy(const CommandTable& table, std::string_view comm
 std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
                                    std::string_view subcommand);
 
-// Whether the command is only about clusters.
+// The command, or the subcommand of that command, is only about Redis Cluster. Clients probe with
+// CLUSTER SLOTS, SHARDS or NODES whether a server is part of a Redis Cluster.
 bool IsOfClusters(std::string_view command);
+bool IsOfClusters(std::string_view container, std::string_view subcommand);
 
 }  // namespace fairlock::command

@@ -51,6 +51,10 @@ void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply) 
               "Wrong number of args calling Redis command from script" + SyntaxHint(spec));
 }
 
+void RefuseOfClusters(protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kErr, "This instance has cluster support disabled");
+}
+
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
   reply.Error(ErrorCode::kFull, "the configured maximum number of " + std::string(what) +
                                     " has been reached; release some, or raise the option");

@@ -55,6 +55,11 @@ class TurnLoop {
   // Takes ownership of the sockets. Their connections go to `sink`, which must outlive Run; null:
   // they are RESP connections.
   void StartListening(std::vector<ListeningSocket> sockets, ConnectionSink* sink = nullptr);
+  // The connections of the listening sockets that went to `from` go to `to` from now on; null: they
+  // are RESP connections.
+  void ReplaceSink(const ConnectionSink& from, ConnectionSink* to = nullptr) {
+    listeners_.ReplaceSink(from, to == nullptr ? connections_ : *to);
+  }
   // Works until a stop is requested and all connections are closed.
   void Run();
   // From within Run, or before it: refuses new connections and writes the state for the last time.

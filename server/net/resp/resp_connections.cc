@@ -18,14 +18,6 @@ namespace {
 
 constexpr engine::DurationMs kWatchEveryMs = 1000;
 
-constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
-
-std::string TextOf(const Refusal& refusal) {
-  if (!refusal.is_by_address) return std::string(kTooMany);
-  return "-FULL this address has " + std::to_string(refusal.connections_max) +
-         " connections (max_clients_per_address); close one of them first\r\n";
-}
-
 }  // namespace
 
 void RespConnections::Finish() {

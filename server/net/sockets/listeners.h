@@ -21,6 +21,9 @@ class Listeners {
 
   // Takes ownership of the sockets. `sink` must outlive this.
   void Start(std::vector<ListeningSocket> sockets, ConnectionSink& sink);
+  // From now on the connections of the listening sockets that went to `from` go to `to`, which must
+  // outlive this.
+  void ReplaceSink(const ConnectionSink& from, ConnectionSink& to);
   // Accepts at most `accepts_max` connections per listening socket.
   void Accept(std::size_t accepts_max, engine::TimeMs now);
   // When Accept next has something to do; kNever: after the next readiness.
@@ -33,7 +36,7 @@ class Listeners {
  private:
   struct Listener {
     std::unique_ptr<Acceptor> acceptor;
-    ConnectionSink& sink;
+    ConnectionSink* sink;
   };
 
   boost::asio::io_context& io_;

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "server/net/sockets/descriptor.h"
+#include "server/net/sockets/last_words.h"
+#include "server/net/sockets/owned_descriptor.h"
 
 namespace fairlock::net {
 
@@ -19,40 +21,6 @@ namespace {
 constexpr char kTlsHandshakeRecord = 0x16;
 constexpr int kPriorityBelowLoop = 5;
 constexpr std::string_view kNoTls = "it does not speak TLS";
-
-void AnswerPlainly(int socket, std::string_view answer) {
-  [[maybe_unused]] const ssize_t sent =
-      ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-// Reads what has arrived: closing with unread bytes would reset the connection, and the peer might
-// not see the answer.
-void EndInGoodOrder(int socket) {
-  constexpr int kReadsMax = 16;
-  char bytes[4096];
-  ::shutdown(socket, SHUT_WR);
-  for (int i = 0; i < kReadsMax; ++i) {
-    if (::recv(socket, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0) return;
-  }
-}
-
-// An open descriptor.
-class OwnedDescriptor {
- public:
-  explicit OwnedDescriptor(int descriptor) : descriptor_(descriptor) {}
-  OwnedDescriptor(OwnedDescriptor&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  OwnedDescriptor& operator=(OwnedDescriptor&&) = delete;
-  ~OwnedDescriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  int number() const { return descriptor_; }
-  int Release() { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
-};
 
 }  // namespace
 
@@ -139,7 +107,7 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
   void Continue() {
     MarkAsActive();
     if (!std::exchange(is_known_as_tls_, true) && !BeginsAsTls()) {
-      AnswerPlainly(socket_.number(), options_.plain_answer);
+      SendLastWords(socket_.number(), options_.plain_answer);
       return End(std::string(kNoTls));
     }
     switch (tls_->Shake()) {

@@ -78,7 +78,8 @@ const std::vector<Person>& People() {
 
 constexpr auto kOfAllKeys = std::to_array<std::string_view>(
     {"FLUSHDB", "FLUSHALL", "LIMIT|SET", "LIMIT|DEL", "LIMIT|LIST", "MONITOR", "CLIENT|LIST",
-     "CLIENT|KILL", "CLIENT|UNBLOCK", "STATS", "DBSIZE", "BACKUP", "SHUTDOWN"});
+     "CLIENT|KILL", "CLIENT|UNBLOCK", "STATS", "DBSIZE", "BACKUP", "SHUTDOWN", "CLUSTER|FAILOVER",
+     "CLUSTER|ACCEPT-RESTORE"});
 // Commands that compute the name of the owner.
 constexpr auto kNameAnyOwner =
     std::to_array<std::string_view>({"INCR", "DECR", "INCRBY", "DECRBY"});

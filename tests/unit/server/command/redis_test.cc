@@ -132,7 +132,8 @@ TEST_F(RedisCommands, SayWhatToUseInstead) {
 
 TEST_F(RedisCommands, OfClustersAreRefusedInTheWordsOfRedis) {
   for (const std::string_view line :
-       {"CLUSTER INFO", "cluster", "READONLY", "READWRITE", "ASKING"}) {
+       {"CLUSTER INFO", "CLUSTER MYID", "CLUSTER SLOTS", "cluster shards", "CLUSTER NODES",
+        "CLUSTER KEYSLOT k", "cluster", "READONLY", "READWRITE", "ASKING"}) {
     EXPECT_EQ(client_.Say(line), "-ERR This instance has cluster support disabled") << line;
   }
 }

@@ -15,6 +15,7 @@ Beat FullBeat() {
           .state = Beat::State::kHandedOver,
           .leader = "machine-a",
           .address = "10.0.0.1:3248",
+          .tls_port = 65'535,
           .successor = "machine-b"};
 }
 
@@ -42,12 +43,12 @@ TEST(ReplicatedBeat, EveryFlippedBitAndEveryCutIsRefused) {
 
 TEST(ReplicatedBeat, ALaterFormatIsNamed) {
   std::string bytes = EncodeBeat(FullBeat());
-  bytes[0] = 2;
+  bytes[0] = 3;
   const auto decoded = DecodeBeat(bytes);
   ASSERT_FALSE(decoded.ok());
   EXPECT_EQ(decoded.status().code(), StatusCode::kRefused);
   EXPECT_EQ(decoded.status().message(),
-            "the register has format 2, but this version reads format 1");
+            "the register has format 3, but this version reads format 2");
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// Calls a function once after a time.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+
+#include "server/engine/containers/time.h"
+
+namespace fairlock::net {
+
+// Loop-confined.
+class Alarm {
+ public:
+  Alarm(boost::asio::io_context& io, std::function<void()> ring)
+      : timer_(io), ring_(std::make_shared<std::function<void()>>(std::move(ring))) {}
+
+  // No effect if the alarm is set.
+  void Set(engine::DurationMs in_ms);
+  void Cancel();
+
+ private:
+  boost::asio::steady_timer timer_;
+  // Expires with this object, for a handler that runs later.
+  const std::shared_ptr<std::function<void()>> ring_;
+  bool is_set_ = false;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,37 @@
+#include "server/net/relay/leader_route.h"
+
+#include <utility>
+
+namespace fairlock::net {
+
+void LeaderRoute::Set(std::optional<LeaderAddress> leader) {
+  leader_ = std::move(leader);
+  addresses_.clear();
+  paused_until_ = 0;
+  resolver_.Cancel();
+  if (leader_) Resolve();
+}
+
+void LeaderRoute::Retry(engine::TimeMs now) {
+  const bool has_failed = leader_ && addresses_.empty() && !resolver_.is_resolving();
+  if (!has_failed || now < paused_until_) return;
+  paused_until_ = now + kResolvePauseMs;
+  Resolve();
+}
+
+void LeaderRoute::Resolve() {
+  resolver_.Resolve(leader_->host, [this](HostAddresses addresses) {
+    addresses_ = std::move(addresses);
+    if (addresses_.empty()) return;
+    paused_until_ = 0;
+    on_open_();
+  });
+}
+
+Dial::Endpoints LeaderRoute::EndpointsOf(std::uint16_t port) const {
+  Dial::Endpoints endpoints;
+  for (const auto& address : addresses_) endpoints.emplace_back(address, port);
+  return endpoints;
+}
+
+}  // namespace fairlock::net

@@ -1,0 +1,49 @@
+// The way to the leader: its address, resolved, and whether it can be tried now.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "server/engine/containers/time.h"
+#include "server/net/relay/dial.h"
+#include "server/net/relay/host_resolver.h"
+#include "server/net/relay/leader_address.h"
+
+namespace fairlock::net {
+
+// Loop-confined.
+class LeaderRoute {
+ public:
+  // After a failure, for this time nobody tries again.
+  static constexpr engine::DurationMs kPauseMs = 100;
+  static constexpr engine::DurationMs kResolvePauseMs = 500;
+
+  // `on_open` is called when the addresses become known.
+  LeaderRoute(boost::asio::io_context& io, std::function<void()> on_open)
+      : resolver_(io), on_open_(std::move(on_open)) {}
+
+  // Another leader; none: no leader is known. May call `on_open`.
+  void Set(std::optional<LeaderAddress> leader);
+  const std::optional<LeaderAddress>& leader() const { return leader_; }
+
+  bool IsOpen(engine::TimeMs now) const { return !addresses_.empty() && now >= paused_until_; }
+  // The leader did not accept a connection.
+  void Pause(engine::TimeMs now) { paused_until_ = now + kPauseMs; }
+  // Resolves the host again if that has failed.
+  void Retry(engine::TimeMs now);
+
+  Dial::Endpoints EndpointsOf(std::uint16_t port) const;
+
+ private:
+  void Resolve();
+
+  HostResolver resolver_;
+  const std::function<void()> on_open_;
+  std::optional<LeaderAddress> leader_;
+  HostAddresses addresses_;
+  engine::TimeMs paused_until_ = 0;
+};
+
+}  // namespace fairlock::net

@@ -1,0 +1,100 @@
+#include "server/net/relay/relayed_connection.h"
+
+#include <sys/socket.h>
+
+#include <utility>
+
+namespace fairlock::net {
+
+namespace {
+
+bool HasFailed(int socket) {
+  int error = 0;
+  socklen_t bytes = sizeof(error);
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0;
+}
+
+// At the system's limit, the descriptor stays closed.
+void Adopt(Descriptor& descriptor, OwnedDescriptor socket) {
+  boost::system::error_code error;
+  descriptor.assign(socket.number(), error);
+  if (!error) socket.Release();
+}
+
+}  // namespace
+
+RelayedConnection::RelayedConnection(boost::asio::io_context& io, OwnedDescriptor client,
+                                     OwnedDescriptor leader, std::function<void()> on_end)
+    : client_(io),
+      leader_(io),
+      to_leader_{.flow = {client.number(), leader.number()}, .from = client_, .to = leader_},
+      to_client_{.flow = {leader.number(), client.number()}, .from = leader_, .to = client_},
+      linger_(io),
+      on_end_(std::move(on_end)) {
+  Adopt(client_, std::move(client));
+  Adopt(leader_, std::move(leader));
+}
+
+void RelayedConnection::Start() {
+  if (!client_.is_open() || !leader_.is_open()) return End();
+  AwaitFailure(client_);
+  AwaitFailure(leader_);
+  Continue(to_leader_);
+  if (on_end_) Continue(to_client_);
+}
+
+void RelayedConnection::Close() {
+  on_end_ = nullptr;
+  boost::system::error_code ignored;
+  client_.close(ignored);
+  leader_.close(ignored);
+  linger_.cancel();
+}
+
+void RelayedConnection::Continue(Direction& direction) {
+  switch (direction.flow.Move()) {
+    case ByteFlow::Step::kAwaitsBytes:
+      return Await(direction.from, Descriptor::wait_read, direction);
+    case ByteFlow::Step::kAwaitsSpace:
+      return Await(direction.to, Descriptor::wait_write, direction);
+    case ByteFlow::Step::kEnded:
+      return OnDirectionEnd(direction);
+    case ByteFlow::Step::kFailed:
+      return End();
+  }
+}
+
+void RelayedConnection::Await(Descriptor& descriptor, Descriptor::wait_type what,
+                              Direction& direction) {
+  descriptor.async_wait(what,
+                        [self = shared_from_this(), &direction](const boost::system::error_code&) {
+                          if (self->on_end_) self->Continue(direction);
+                        });
+}
+
+// A direction waits for one of its sockets only, so the other one might fail unseen.
+void RelayedConnection::AwaitFailure(Descriptor& descriptor) {
+  descriptor.async_wait(Descriptor::wait_error,
+                        [self = shared_from_this(), &descriptor](const boost::system::error_code&) {
+                          // The end of both directions is reported here too, and is no failure.
+                          if (self->on_end_ && HasFailed(descriptor.native_handle())) self->End();
+                        });
+}
+
+void RelayedConnection::OnDirectionEnd(Direction& direction) {
+  direction.has_ended = true;
+  if (to_leader_.has_ended && to_client_.has_ended) return End();
+  if (!to_client_.has_ended) return;
+  linger_.expires_after(kLinger);
+  linger_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error && self->on_end_) self->End();
+  });
+}
+
+void RelayedConnection::End() {
+  const auto on_end = std::exchange(on_end_, nullptr);
+  Close();
+  on_end();
+}
+
+}  // namespace fairlock::net

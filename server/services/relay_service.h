@@ -1,0 +1,63 @@
+// A standby's view of its leader: relays connections to it, and finds out whether it is gone.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/config/config.h"
+#include "server/logging/logging.h"
+#include "server/net/loop/turn_loop.h"
+#include "server/net/relay/leader_probe.h"
+#include "server/net/relay/relay.h"
+#include "server/net/sockets/connection_sink.h"
+#include "storage/replicated/standby.h"
+
+namespace fairlock::server {
+
+// Does nothing in a server that is not a node of a fleet. Loop-confined, except LeaderSeen;
+// destroyed before the loop.
+class RelayService {
+ public:
+  // All arguments must outlive this object.
+  RelayService(net::TurnLoop& loop, Log& log);
+  RelayService(const RelayService&) = delete;
+  RelayService& operator=(const RelayService&) = delete;
+
+  // Before the first connection, and before LeaderSeen. `tls` is the sink of TLS connections once
+  // this node leads; null: there are none. `on_refused`: the process of that run is gone.
+  void Start(const Config& config, net::ConnectionSink* tls,
+             std::function<void(const storage::replicated::RunId&)> on_refused);
+
+  // The sinks of the listening sockets; null: this node answers itself.
+  net::ConnectionSink* door() { return relay_ ? &relay_->door() : nullptr; }
+  net::ConnectionSink* tls_door() { return relay_ ? &relay_->tls_door() : nullptr; }
+
+  // The view has changed. Called by the thread that awaits the leadership.
+  void LeaderSeen(const storage::replicated::LeaderView& view);
+  // This node leads and has loaded the locks.
+  void ServeHere();
+  // The server stops.
+  void Close();
+  void Apply(const Config& config);
+
+ private:
+  void OnLeader(const storage::replicated::LeaderView& view);
+  void OnOtherLeader(const storage::replicated::LeaderView& view);
+  // None: no leader is known that this node could connect to.
+  std::optional<net::LeaderAddress> AddressOf(const storage::replicated::LeaderView& view) const;
+
+  net::TurnLoop& loop_;
+  Log& log_;
+  std::string own_address_;
+  net::ConnectionSink* tls_ = nullptr;
+  std::optional<net::Relay> relay_;
+  std::optional<net::LeaderProbe> probe_;
+  storage::replicated::Beat leader_;  // of the view that was handled last
+  // Expires with this object, for handlers that run later.
+  const std::shared_ptr<RelayService*> self_;
+};
+
+}  // namespace fairlock::server
