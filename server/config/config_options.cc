@@ -288,9 +288,9 @@ constexpr auto kOptions = std::to_array<Option>({
      "Name of this node, unique in the fleet. Empty: the host name."},
     {"cluster_announce", OptionType::kText, "", 0, 0, false, "", &Config::cluster_announce,
      "Address (host:port) at which the other nodes, and clients, reach this node itself, not a "
-     "balancer; the TLS port is at the same host. Empty: the node's name and the port."},
+     "balancer; the TLS port is on the same host. Empty: the node's name and the port."},
     {"cluster_relay", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_relay,
-     "yes: a standby passes the connections of clients to the leader. no: it answers itself, and "
+     "yes: a standby passes client connections on to the leader. no: it answers itself, and "
      "commands about locks get -CLUSTERDOWN.",
      kNoYes},
     {"cluster_keep_lines", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_keep_lines,

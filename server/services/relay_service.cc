@@ -48,7 +48,7 @@ void RelayService::OnOtherLeader(const LeaderView& view) {
   probe_->SetLeader(address);
   if (!relay_) return;
   if (relay_->relayed() > 0) {
-    log_.Info("the leadership moves: {} relayed connections are closed", relay_->relayed());
+    log_.Info("leadership is moving: {} relayed connections are closed", relay_->relayed());
   }
   relay_->SetLeader(address);
 }

@@ -70,9 +70,9 @@ int main(int argc, char** argv) {
     std::cerr << "usage: print_commands INTRODUCTION.md > COMMANDS.md\n";
     return 2;
   }
-  std::cout << "<!-- Made of docs/commands_intro.md and the tables in the code: change those, then "
-               "build the target\n     update_docs (cmake --build build/release --target "
-               "update_docs). -->\n\n"
+  std::cout << "<!-- Generated from docs/commands_intro.md and the tables in the code: change "
+               "those, then build the target\n     update_docs (cmake --build build/release "
+               "--target update_docs). -->\n\n"
             << introduction.rdbuf();
   const CommandTable table = fairlock::command::WholeLanguage();
   for (const Group& group : kGroups) PrintGroup(table, group);

@@ -135,7 +135,7 @@ void ClusterStatus(Invocation& call) {
 void RefuseAsStandby(ReplyWriter& reply, const FleetReport& report) {
   const std::string leader =
       report.leader.empty()
-          ? "nobody leads at present"
+          ? "no node leads at the moment"
           : "ask " + report.leader + " at " + AddressOf(report.leader_host, report.leader_port);
   reply.Error(ErrorCode::kClusterDown, "this node is a standby and cannot hand over; " + leader);
 }
@@ -158,7 +158,7 @@ void ClusterFailover(Invocation& call) {
   if (report.role != FleetRole::kLeader) return RefuseAsStandby(call.reply, report);
   const std::string why = fleet->StartFailOver(to);
   if (why.empty()) return call.reply.Ok();
-  call.reply.Error(ErrorCode::kErr, "no hand-over has begun: " + why);
+  call.reply.Error(ErrorCode::kErr, "no hand-over was started: " + why);
 }
 
 void ClusterAcceptRestore(Invocation& call) {
@@ -180,7 +180,7 @@ constexpr auto kClusterCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "",
-     "Shows and directs the fleet that this node belongs to; the subcommands of Redis Cluster are "
+     "Shows and controls the fleet that this node belongs to; the subcommands of Redis Cluster are "
      "refused",
      "Depends on the subcommand"},
     {"CLUSTER|STATUS",

@@ -150,7 +150,8 @@ TEST_F(ClusterCommands, FailoverBeginsAHandOver) {
   EXPECT_EQ(client_.Say("CLUSTER FAILOVER to lock2"), "OK");
   EXPECT_THAT(fleet_.fail_overs, ElementsAre("", "lock2"));
   fleet_.refusal = "no standby is in sync";
-  EXPECT_EQ(client_.Say("CLUSTER FAILOVER"), "-ERR no hand-over has begun: no standby is in sync");
+  EXPECT_EQ(client_.Say("CLUSTER FAILOVER"),
+            "-ERR no hand-over was started: no standby is in sync");
 }
 
 TEST_F(ClusterCommands, FailoverRefusesWhatItDoesNotUnderstand) {
@@ -169,8 +170,9 @@ TEST_F(ClusterCommands, FailoverNamesTheLeaderOnAStandby) {
             "-CLUSTERDOWN this node is a standby and cannot hand over; ask lock3 at "
             "10.0.0.1:3247");
   fleet_.report.leader = "";
-  EXPECT_EQ(client_.Say("CLUSTER FAILOVER"),
-            "-CLUSTERDOWN this node is a standby and cannot hand over; nobody leads at present");
+  EXPECT_EQ(
+      client_.Say("CLUSTER FAILOVER"),
+      "-CLUSTERDOWN this node is a standby and cannot hand over; no node leads at the moment");
   EXPECT_THAT(fleet_.fail_overs, IsEmpty());
 }
 
