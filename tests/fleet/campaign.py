@@ -13,6 +13,7 @@ The exit status is 0 if no promise was broken, and 1 otherwise.
 """
 
 import argparse
+import datetime
 import json
 import pathlib
 import random
@@ -63,7 +64,7 @@ class Campaign:
             for error in self.probe.errors:
                 self.findings.append(f"the probe was told {error}")
             self.logs = self.fleet.logs() if self.findings else ""
-            if self.findings and self.arguments.keep:
+            if self.arguments.keep:
                 self.keep_logs()
         return self.findings
 
@@ -95,6 +96,7 @@ class Campaign:
         """Injects, holds and heals; then waits until a lock is granted again."""
         self.fleet.notes = []
         began, began_at = sessions.now(), time.monotonic()
+        clock = datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M:%S.%f")[:-3]
         for seconds in fleet_faults.KINDS[kind](self.fleet, self.chance):
             time.sleep(seconds)
         healed = time.monotonic()
@@ -103,7 +105,7 @@ class Campaign:
         gap = self.probe.longest_gap(began_at, healed)
         self.gaps.setdefault(kind, []).append(gap)
         self.episodes.append((kind, self.fleet.notes, began, sessions.now()))
-        self.out(f"{kind:22} {gap:6.2f} s without a lock; {'; '.join(self.fleet.notes)}")
+        self.out(f"{clock} {kind:22} {gap:6.2f} s without a lock; {'; '.join(self.fleet.notes)}")
         if not is_back:
             raise AssertionError(f"no lock was granted within {SERVICE_SECONDS_MAX} s after "
                                  f"{kind}: {self.fleet.logs()}")
@@ -147,7 +149,7 @@ def parsed(words):
                         help="judge after so many faults (default: %(default)s)")
     parser.add_argument("--stop", action="store_true", help="end with the first finding")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
-                        help="for histories with findings, and the logs of the processes")
+                        help="for the logs of the processes, and histories with findings")
     parser.add_argument("--report", type=pathlib.Path, metavar="FILE",
                         help="for the figures, as JSON")
     arguments = parser.parse_args(words)

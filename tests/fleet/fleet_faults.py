@@ -12,7 +12,7 @@ from linked_fleet import CLIENTS
 STOP_S = 10
 DOWN_S = (0.5, 4)
 CUT_S = (3, 8)
-DELAY_S = 0.3
+DELAY_S = 0.3         # there and back
 QUORUM_LOST_S = 20
 QUOTA_FULL_S = 8
 FILL = "/fill/"
@@ -141,8 +141,9 @@ def cut_of(choose):
 def delay_of(choose):
     def delay(fleet, chance):
         links, way = choose(fleet, chance), chance.choice(WAYS)
-        note(fleet, f"delayed {links} by {DELAY_S} s, {way}")
-        fleet.delay(DELAY_S, *directions(links, way))
+        seconds = DELAY_S / 2 if way == "both" else DELAY_S
+        note(fleet, f"delayed {links} by {seconds} s, {way}")
+        fleet.delay(seconds, *directions(links, way))
         yield chance.uniform(*CUT_S)
         fleet.heal_links()
     return delay

@@ -52,7 +52,7 @@ class Session:
             if self.is_abandoned.is_set():
                 self.close()
                 raise Over
-            if self.stream is not None or self._connect():
+            if self.stream is not None or self._connect(seconds):
                 request = Request(self.number, 1, now(), list(words))
                 reply = self._exchange(words, seconds)
                 if reply is LOST:
@@ -82,7 +82,9 @@ class Session:
             self.stream.close()
             self.stream = None
 
-    def _connect(self):
+    def _connect(self, seconds):
+        """Whether a node answers. So a request is not sent into a connection that leads nowhere,
+        which would leave its outcome unknown."""
         try:
             self.stream = socket.create_connection(
                 ("127.0.0.1", self.ports[self.at % len(self.ports)]), CONNECT_SECONDS_MAX)
@@ -90,7 +92,7 @@ class Session:
             return False
         self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.parser = wire.Parser()
-        return True
+        return self._exchange(["PING"], min(seconds, CONNECT_SECONDS_MAX)) is not LOST
 
     def _exchange(self, words, seconds):
         end = time.monotonic() + seconds
