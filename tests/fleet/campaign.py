@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Breaks a fleet again and again under load, and judges everything that its clients were told.
 
-    FAIRLOCKD=build/release/bin/fairlockd python3 tests/fleet/campaign.py --faults 300 --seed 1
+    tests/fleet/campaign.py --faults 300 --seed 1
+
+FAIRLOCKD is the server to test: by default, that of the release build.
 
 Three nodes of fairlock on three members of etcd; every connection between them, and from the
 clients, goes through a process that can cut or delay it. The faults come in a random order that
@@ -33,6 +35,7 @@ assert sessions
 OPTIONS = ("--reconnect-grace", "30s", "--restart-grace", "30s")
 SERVICE_SECONDS_MAX = 60
 FINISH_SECONDS_MAX = 90
+GIVE_UP_SECONDS = 5
 FINDINGS_SHOWN = 10
 
 
@@ -47,6 +50,7 @@ class Campaign:
         self.probe = None
         self.gaps = {}
         self.findings = []
+        self.has_failed = False
         self.requests = 0
         self.logs = ""            # of the nodes, if there are findings
         self.episodes = []        # (kind, notes, begin, end) of this segment, in nanoseconds
@@ -57,12 +61,11 @@ class Campaign:
             self.probe.start()
             for number, first in enumerate(range(0, len(order), self.arguments.segment), 1):
                 self.run_segment(number, order[first:first + self.arguments.segment])
-                if self.findings and self.arguments.stop:
+                if self.has_failed or (self.findings and self.arguments.stop):
                     break
             self.probe.is_over.set()
             self.probe.join()
-            for error in self.probe.errors:
-                self.findings.append(f"the probe was told {error}")
+            self.findings += [f"the probe was told {error}" for error in self.probe.errors]
             self.logs = self.fleet.logs() if self.findings else ""
             if self.arguments.keep:
                 self.keep_logs()
@@ -76,9 +79,16 @@ class Campaign:
                 self.sleep()
                 self.run_fault(kind)
             self.sleep()
-        finally:
-            history = load.finish(FINISH_SECONDS_MAX)
-        self.findings += load.failures
+        except AssertionError as failure:  # the fleet is of no more use
+            self.has_failed = True
+            self.findings.append(failure)
+            self.out(f"failed: {failure}")
+        history = load.finish(GIVE_UP_SECONDS if self.has_failed else FINISH_SECONDS_MAX)
+        if not self.has_failed:
+            self.findings += load.failures
+        self.judge(number, history)
+
+    def judge(self, number, history):
         found = fleet_checker.judge(history)
         self.requests += len(history.requests)
         self.out(f"segment {number}: {len(history.requests)} requests, {len(history.closes)} lost, "
@@ -164,14 +174,10 @@ def main(words):
     arguments = parsed(words)
     campaign = Campaign(arguments, lambda text: print(text, flush=True))
     kinds = [kind for kind in arguments.kinds if kind != restored_backup.KIND]
-    try:
-        if kinds:
-            campaign.run(fleet_faults.order_of(kinds, arguments.faults, arguments.seed))
-        if restored_backup.KIND in arguments.kinds:
-            campaign.findings += restored_backup.run(OPTIONS, campaign.out)
-    except AssertionError as failure:
-        campaign.findings.append(failure)
-        campaign.out(f"failed: {failure}")
+    if kinds:
+        campaign.run(fleet_faults.order_of(kinds, arguments.faults, arguments.seed))
+    if restored_backup.KIND in arguments.kinds:
+        campaign.findings += restored_backup.run(OPTIONS, campaign.out)
     campaign.report()
     return 1 if campaign.findings else 0
 

@@ -2,13 +2,16 @@
 node."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/integration"))
+os.environ.setdefault("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
 
 # pylint: disable=wrong-import-position
 import etcd_api

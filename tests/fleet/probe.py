@@ -47,10 +47,10 @@ class Probe(threading.Thread):
 
     def longest_gap(self, begin, end):
         """The longest time without an acknowledgement, of the gaps that touch the interval."""
-        times = self.times
+        times = [*self.times, time.monotonic()]
         gaps = [later - earlier for earlier, later in zip(times, times[1:])
                 if later >= begin and earlier <= end]
-        return max(gaps, default=math.inf)
+        return max(gaps)
 
 
 def percentile(values, percent):
