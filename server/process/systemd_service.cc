@@ -1,5 +1,6 @@
 #include "server/process/systemd_service.h"
 
+#include <fcntl.h>
 #include <systemd/sd-daemon.h>
 
 #include <chrono>
@@ -9,12 +10,15 @@ namespace fairlock::server {
 
 net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
   net::ListenResult result;
-  const int count = sd_listen_fds(1);
+  const int count = sd_listen_fds(0);
   for (int i = 0; i < count; ++i) {
-    const int descriptor = SD_LISTEN_FDS_START + i;
+    const int given = SD_LISTEN_FDS_START + i;
+    // The given one stays open, for the case that this process executes itself again.
+    ::fcntl(given, F_SETFD, 0);
+    const int descriptor = ::fcntl(given, F_DUPFD_CLOEXEC, SD_LISTEN_FDS_START + count);
     if (sd_is_socket(descriptor, AF_UNSPEC, SOCK_STREAM, 1) <= 0) {
       result.error =
-          "the service manager gave descriptor " + std::to_string(descriptor) +
+          "the service manager gave descriptor " + std::to_string(given) +
           ", which is not a listening stream socket; the socket unit must use only ListenStream=";
       return result;
     }
@@ -24,7 +28,7 @@ net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
 }
 
 void SystemdService::StartWatchdog() {
-  if (sd_watchdog_enabled(1, &interval_us_) > 0) TellAlive();
+  if (sd_watchdog_enabled(0, &interval_us_) > 0) TellAlive();
 }
 
 void SystemdService::TellAlive() {

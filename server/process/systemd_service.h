@@ -16,7 +16,8 @@ class SystemdService {
 
   // The sockets that systemd opened for us (socket activation). If empty without an error, the
   // server must open its own. systemd owns the sockets, so paths of unix sockets are not removed.
-  // A socket with the port `tls_port` (0: none) is for TLS.
+  // A socket with the port `tls_port` (0: none) is for TLS. The environment and the descriptors
+  // that were given stay as they are, for a process that executes itself again.
   static net::ListenResult TakeSockets(std::uint16_t tls_port);
 
   // Notifies the watchdog periodically, as WatchdogSec= requires, that the loop is running.

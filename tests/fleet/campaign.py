@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Breaks a fleet again and again under load, and judges everything that its clients were told.
+
+    tests/fleet/campaign.py --faults 300 --seed 1
+
+FAIRLOCKD is the server to test: by default, that of the release build.
+
+Three nodes of fairlock on three members of etcd; every connection between them, and from the
+clients, goes through a process that can cut or delay it. The faults come in a random order that
+--seed decides. After each --segment of them, the clients end what they have begun and their history
+is judged: docs/HISTORIES.md lists the rules. At the end, a table shows for each kind of fault how
+long no client was granted a lock.
+
+The exit status is 0 if no promise was broken, and 1 otherwise.
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import random
+import sys
+import time
+
+import sessions  # first: it finds the modules of the histories
+import fleet_checker
+import fleet_faults
+import linked_fleet
+import probe
+import restored_backup
+import workload
+
+assert sessions
+# fleet_lines.GRACE is less.
+OPTIONS = ("--reconnect-grace", "30s", "--restart-grace", "30s")
+SERVICE_SECONDS_MAX = 60
+FINISH_SECONDS_MAX = 90
+GIVE_UP_SECONDS = 5
+FINDINGS_SHOWN = 10
+
+
+class Campaign:
+    """One fleet, one probe, and one workload per segment."""
+
+    def __init__(self, arguments, out=print):
+        self.arguments = arguments
+        self.out = out
+        self.chance = random.Random(arguments.seed)
+        self.fleet = None
+        self.probe = None
+        self.gaps = {}
+        self.findings = []
+        self.has_failed = False
+        self.requests = 0
+        self.logs = ""            # of the nodes, if there are findings
+        self.episodes = []        # (kind, notes, begin, end) of this segment, in nanoseconds
+
+    def run(self, order):
+        with linked_fleet.LinkedFleet(*OPTIONS) as self.fleet:
+            self.probe = probe.Probe(self.fleet.client_ports)
+            self.probe.start()
+            for number, first in enumerate(range(0, len(order), self.arguments.segment), 1):
+                self.run_segment(number, order[first:first + self.arguments.segment])
+                if self.has_failed or (self.findings and self.arguments.stop):
+                    break
+            self.probe.is_over.set()
+            self.probe.join()
+            self.findings += [f"the probe was told {error}" for error in self.probe.errors]
+            self.logs = self.fleet.logs() if self.findings else ""
+            if self.arguments.keep:
+                self.keep_logs()
+        return self.findings
+
+    def run_segment(self, number, kinds):
+        load = workload.Workload(self.fleet.client_ports, self.arguments.seed, number)
+        self.episodes = []
+        try:
+            for kind in kinds:
+                self.sleep()
+                self.run_fault(kind)
+            self.sleep()
+        except AssertionError as failure:  # the fleet is of no more use
+            self.has_failed = True
+            self.findings.append(failure)
+            self.out(f"failed: {failure}")
+        history = load.finish(GIVE_UP_SECONDS if self.has_failed else FINISH_SECONDS_MAX)
+        if not self.has_failed:
+            self.findings += load.failures
+        self.judge(number, history)
+
+    def judge(self, number, history):
+        found = fleet_checker.judge(history)
+        self.requests += len(history.requests)
+        self.out(f"segment {number}: {len(history.requests)} requests, {len(history.closes)} lost, "
+                 f"{len(found)} findings {fleet_checker.summary(found)}")
+        for finding in found[:FINDINGS_SHOWN]:
+            self.out(f"{finding}\n  {self.episode_at(finding.at)}")
+        self.findings += found
+        if found and self.arguments.keep:
+            history.write(self.arguments.keep / f"segment{number}.history")
+
+    def sleep(self):
+        time.sleep(self.arguments.seconds_between * self.chance.uniform(0.5, 1.5))
+
+    def run_fault(self, kind):
+        """Injects, holds and heals; then waits until a lock is granted again."""
+        self.fleet.notes = []
+        began, began_at = sessions.now(), time.monotonic()
+        clock = datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M:%S.%f")[:-3]
+        for seconds in fleet_faults.KINDS[kind](self.fleet, self.chance):
+            time.sleep(seconds)
+        healed = time.monotonic()
+        is_back = self.probe.await_answer(healed, SERVICE_SECONDS_MAX)
+        time.sleep(self.arguments.seconds_between / 2)
+        gap = self.probe.longest_gap(began_at, healed)
+        self.gaps.setdefault(kind, []).append(gap)
+        self.episodes.append((kind, self.fleet.notes, began, sessions.now()))
+        self.out(f"{clock} {kind:22} {gap:6.2f} s without a lock; {'; '.join(self.fleet.notes)}")
+        if not is_back:
+            raise AssertionError(f"no lock was granted within {SERVICE_SECONDS_MAX} s after "
+                                 f"{kind}: {self.fleet.logs()}")
+
+    def episode_at(self, at):
+        for kind, notes, begin, end in reversed(self.episodes):
+            if begin <= at:
+                where = "during" if at <= end else "after"
+                return (f"{where} {kind} ({'; '.join(notes)}), "
+                        f"which began {(at - begin) / 1e9:.3f} s before")
+        return "before the first fault of the segment"
+
+    def keep_logs(self):
+        for log in self.fleet.directory.glob("*.log"):
+            (self.arguments.keep / log.name).write_bytes(log.read_bytes())
+
+    def report(self):
+        figures = probe.figures_of(self.gaps)
+        self.out(probe.table_of(figures))
+        self.out(f"{sum(map(len, self.gaps.values()))} faults, {self.requests} requests, "
+                 f"{len(self.findings)} findings")
+        if self.arguments.report:
+            self.arguments.report.write_text(json.dumps({
+                "seed": self.arguments.seed, "requests": self.requests,
+                "findings": [str(finding) for finding in self.findings],
+                "seconds_without_a_lock": figures, "gaps": self.gaps}, indent=1) + "\n")
+
+
+def parsed(words):
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", type=int, default=300, help="how many (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="decides the order and the details")
+    parser.add_argument("--kinds", nargs="+", choices=[*fleet_faults.KINDS, restored_backup.KIND],
+                        default=list(fleet_faults.KINDS), metavar="KIND",
+                        help="of " + ", ".join(fleet_faults.KINDS) + "; and, only if it is named, "
+                             f"{restored_backup.KIND}, which comes last")
+    parser.add_argument("--seconds-between", type=float, default=2,
+                        help="how long the fleet runs between two faults, on average")
+    parser.add_argument("--segment", type=int, default=20,
+                        help="judge after so many faults (default: %(default)s)")
+    parser.add_argument("--stop", action="store_true", help="end with the first finding")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
+                        help="for the logs of the processes, and histories with findings")
+    parser.add_argument("--report", type=pathlib.Path, metavar="FILE",
+                        help="for the figures, as JSON")
+    arguments = parser.parse_args(words)
+    if arguments.faults < 1 or arguments.segment < 1 or arguments.seconds_between <= 0:
+        parser.error("--faults, --segment and --seconds-between must be positive")
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    return arguments
+
+
+def main(words):
+    arguments = parsed(words)
+    campaign = Campaign(arguments, lambda text: print(text, flush=True))
+    kinds = [kind for kind in arguments.kinds if kind != restored_backup.KIND]
+    if kinds:
+        campaign.run(fleet_faults.order_of(kinds, arguments.faults, arguments.seed))
+    if restored_backup.KIND in arguments.kinds:
+        campaign.findings += restored_backup.run(OPTIONS, campaign.out)
+    campaign.report()
+    return 1 if campaign.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,34 @@
+"""A short form of campaign.py: the faults that end soon, under load, judged once."""
+
+import unittest
+
+import campaign
+
+KINDS = ("leader-killed", "etcd-leader-killed", "both-leaders-killed", "standby-killed",
+         "rolling-restart", "node-etcd-cut", "peers-cut", "clients-delayed")
+REQUESTS_MIN = 500
+
+
+class Short(unittest.TestCase):
+
+    def test_no_promise_is_broken(self):
+        lines = []
+        one = campaign.Campaign(campaign.parsed(["--seconds-between", "1", "--seed", "1"]),
+                                lines.append)
+        findings = one.run(KINDS)
+        one.report()
+        print("\n".join(lines))
+        self.assertEqual([str(finding) for finding in findings], [], one.logs)
+        self.assertEqual(sum(map(len, one.gaps.values())), len(KINDS))
+        self.assertGreater(one.requests, REQUESTS_MIN)
+        # A probe that measured nothing would see no gap.
+        self.assertGreater(one.gaps["both-leaders-killed"][0], 0.5)
+
+    def test_bad_options_are_refused(self):
+        for words in (["--faults", "0"], ["--kinds", "earthquake"], ["--seconds-between", "0"]):
+            with self.subTest(words), self.assertRaises(SystemExit):
+                campaign.parsed(words)
+
+
+if __name__ == "__main__":
+    unittest.main()

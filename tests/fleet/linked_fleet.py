@@ -1,0 +1,134 @@
+"""A fleet all of whose connections go through links.py: node to etcd, etcd to etcd, client to
+node."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/integration"))
+os.environ.setdefault("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
+
+# pylint: disable=wrong-import-position
+import etcd_api
+import own_server
+from own_fleet import Fleet, START_SECONDS_MAX
+
+CLIENTS = "clients"  # the name of all clients, as the source of a connection
+QUOTA_BYTES = 128 << 20
+LEADS = re.compile(r"this node leads, epoch (\d+)")
+
+
+def replace(words, option, value):
+    words[words.index(option) + 1] = value
+
+
+class LinkedFleet(Fleet):
+    """Use it in a with statement. `client_ports`: where clients reach the nodes."""
+
+    def __init__(self, *options):
+        super().__init__(options=options)
+        self.peer_ports = [self._port_of(member, "--listen-peer-urls") for member in self.members]
+        self.etcd_ports = [self._port_of(member, "--listen-client-urls")
+                           for member in self.members]
+        self.links = []
+        self.carrier = None
+        self._link_peers()
+        for node in self.nodes:
+            node.etcd_links = [self._link(node.name, f"e{i}", port)
+                               for i, port in enumerate(self.etcd_ports)]
+            replace(node.words, "--cluster-etcd",
+                    ",".join(f"127.0.0.1:{port}" for port in node.etcd_links))
+        self.client_ports = [self._link(CLIENTS, node.name, node.port) for node in self.nodes]
+
+    @staticmethod
+    def _port_of(member, option):
+        return int(member.words[member.words.index(option) + 1].rsplit(":", 1)[1])
+
+    def _link(self, source, target, port):
+        own = own_server.free_port()
+        self.links.append({"port": own, "target": port, "from": source, "to": target})
+        return own
+
+    def _link_peers(self):
+        links = [self._link(None, f"e{i}", port) for i, port in enumerate(self.peer_ports)]
+        urls = [f"http://127.0.0.1:{port}" for port in links]
+        initial = ",".join(f"e{i}={url}" for i, url in enumerate(urls))
+        for member, url in zip(self.members, urls):
+            replace(member.words, "--initial-advertise-peer-urls", url)
+            replace(member.words, "--initial-cluster", initial)
+            member.words += ["--quota-backend-bytes", str(QUOTA_BYTES)]
+
+    def __enter__(self):
+        try:
+            self.carrier = subprocess.Popen(
+                [sys.executable, "-B", str(pathlib.Path(__file__).parent / "links.py")],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.tell_links(links=self.links)
+            for process in self.members + self.nodes:
+                process.start()
+            self.tell_pids()
+            self.await_leader(START_SECONDS_MAX)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *failure):
+        super().__exit__(*failure)
+        if self.carrier is not None:
+            self.carrier.kill()
+            self.carrier.wait()
+            self.carrier.stdin.close()
+            self.carrier.stdout.close()
+
+    def tell_links(self, **message):
+        self.carrier.stdin.write(json.dumps(message) + "\n")
+        self.carrier.stdin.flush()
+        if self.carrier.stdout.readline() != "done\n":
+            raise AssertionError("links.py has ended")
+
+    def tell_pids(self):
+        """Call it after each start of a member of etcd."""
+        self.tell_links(pids={f"e{i}": member.process.pid
+                              for i, member in enumerate(self.members) if member.is_running})
+
+    def cut(self, *directions):
+        self.tell_links(rules=[{"from": source, "to": target, "cut": True}
+                               for source, target in directions])
+
+    def delay(self, seconds, *directions):
+        self.tell_links(rules=[{"from": source, "to": target, "delay_s": seconds}
+                               for source, target in directions])
+
+    def heal_links(self):
+        self.tell_links(rules=[])
+
+    def leader(self):
+        """The running node that took over last, by the logs. A standby may answer for it, so asking
+        a node for a lock would not tell."""
+        epochs = {}
+        for node in self.nodes:
+            found = LEADS.findall(node.log.read_text()) if node.log.exists() else []
+            if found:
+                epochs[int(found[-1])] = node
+        newest = epochs[max(epochs)] if epochs else None
+        return newest if newest is not None and newest.is_running else None
+
+    def etcd_leader(self, seconds=10):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for member, port in zip(self.members, self.etcd_ports):
+                if member.is_running and etcd_api.is_leader(port):
+                    return member
+            time.sleep(0.1)
+        raise AssertionError("etcd has no leader")
+
+    def name_of(self, process):
+        if process in self.nodes:
+            return process.name
+        return f"e{self.members.index(process)}"

@@ -1,0 +1,74 @@
+"""A client that asks for a lock all the time, and knows how long nobody granted it one."""
+
+import math
+import threading
+import time
+
+from records import History
+import sessions
+
+PAUSE_S = 0.02
+PATIENCE_S = 0.7       # more than clients-delayed takes
+
+
+class Probe(threading.Thread):
+    """Repeats the LOCK of one owner at each node in turn, with a short patience."""
+
+    def __init__(self, ports):
+        super().__init__(daemon=True)
+        self.is_over = threading.Event()
+        self.times = []           # of acknowledgements, in seconds of the monotonic clock
+        self.errors = []
+        self.session = sessions.Session(ports, History(), self.is_over)
+
+    def run(self):
+        try:
+            while True:
+                reply = self.session.ask("LOCK", "fleet:probe", "probe", "PX", 60_000,
+                                         seconds=PATIENCE_S)
+                if isinstance(reply, int):
+                    self.times.append(time.monotonic())
+                elif reply is not sessions.LOST:
+                    self.errors.append(reply)
+                self.session.history.requests.clear()
+                self.session.history.closes.clear()
+                time.sleep(PAUSE_S)
+        except sessions.Over:
+            pass
+
+    def await_answer(self, since, seconds):
+        """Whether a LOCK is acknowledged after `since`, within `seconds` from now."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.times and self.times[-1] > since:
+                return True
+            time.sleep(0.02)
+        return False
+
+    def longest_gap(self, begin, end):
+        """The longest time without an acknowledgement, of the gaps that touch the interval."""
+        times = [*self.times, time.monotonic()]
+        gaps = [later - earlier for earlier, later in zip(times, times[1:])
+                if later >= begin and earlier <= end]
+        return max(gaps)
+
+
+def percentile(values, percent):
+    """The nearest rank."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+
+def figures_of(gaps):
+    """{kind: [seconds, ...]} as {kind: figures}."""
+    return {kind: {"faults": len(values), "min": min(values), "p50": percentile(values, 50),
+                   "p99": percentile(values, 99), "longest": max(values)}
+            for kind, values in sorted(gaps.items()) if values}
+
+
+def table_of(figures):
+    lines = [f"{'seconds without an acknowledged LOCK':38} faults   min    p50    p99  longest"]
+    for kind, row in figures.items():
+        lines.append(f"{kind:38} {row['faults']:6} {row['min']:6.2f} {row['p50']:6.2f} "
+                     f"{row['p99']:6.2f} {row['longest']:7.2f}")
+    return "\n".join(lines)

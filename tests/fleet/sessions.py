@@ -1,0 +1,118 @@
+"""A client of a fleet: it asks one node after the other, and records what it asked and was told.
+
+The records are those of tests/histories: a Request without an answer has an unknown outcome, and a
+Closed of the same client says when it gave up or lost the connection.
+"""
+
+import pathlib
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "histories"))
+
+# pylint: disable=wrong-import-position
+import wire
+from records import Closed, Request, now
+
+LOST = object()           # nobody knows whether the request was executed
+PATIENCE_S = 3
+CONNECT_SECONDS_MAX = 1
+PAUSE_S = 0.03            # after every node has refused
+# The request was not executed; another node may execute it.
+REFUSALS = ("CLUSTERDOWN", "LOADING", "STORAGE")
+
+
+class Over(Exception):
+    """The load ends, and nobody waits for the outcome."""
+
+
+class Session:
+    """Used by one thread. A request is in progress on at most one connection."""
+
+    _numbers_guard = threading.Lock()
+    _numbers = 0
+
+    def __init__(self, ports, history, is_abandoned):
+        with Session._numbers_guard:
+            Session._numbers += 1
+            self.number = Session._numbers
+        self.ports = ports
+        self.history = history
+        self.is_abandoned = is_abandoned
+        self.at = self.number % len(ports)
+        self.stream = None
+        self.parser = None
+
+    def ask(self, *words, seconds=PATIENCE_S):
+        """Returns the reply, or LOST."""
+        refused = 0
+        while True:
+            if self.is_abandoned.is_set():
+                self.close()
+                raise Over
+            if self.stream is not None or self._connect(seconds):
+                request = Request(self.number, 1, now(), list(words))
+                reply = self._exchange(words, seconds)
+                if reply is LOST:
+                    self.close()
+                    self.history.requests.append(request)
+                    self.history.closes.append(Closed(self.number, 1, now(), "reset"))
+                    self.at += 1
+                    return LOST
+                if not is_refusal(reply):
+                    request.answered, request.reply = now(), reply
+                    self.history.requests.append(request)
+                    return reply
+            self.close()
+            self.at += 1
+            refused += 1
+            if refused % len(self.ports) == 0:
+                time.sleep(PAUSE_S)
+
+    def surely(self, *words):
+        """Repeats an idempotent request until it is answered."""
+        while (reply := self.ask(*words)) is LOST:
+            pass
+        return reply
+
+    def close(self):
+        if self.stream is not None:
+            self.stream.close()
+            self.stream = None
+
+    def _connect(self, seconds):
+        """Whether a node answers. So a request is not sent into a connection that leads nowhere,
+        which would leave its outcome unknown."""
+        try:
+            self.stream = socket.create_connection(
+                ("127.0.0.1", self.ports[self.at % len(self.ports)]), CONNECT_SECONDS_MAX)
+        except OSError:
+            return False
+        self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.parser = wire.Parser()
+        return self._exchange(["PING"], min(seconds, CONNECT_SECONDS_MAX)) is not LOST
+
+    def _exchange(self, words, seconds):
+        end = time.monotonic() + seconds
+        try:
+            self.stream.sendall(wire.encode(words))
+            while (left := end - time.monotonic()) > 0 and not self.is_abandoned.is_set():
+                self.stream.settimeout(min(left, 0.5))
+                try:
+                    data = self.stream.recv(1 << 18)
+                except TimeoutError:
+                    continue
+                if not data:
+                    return LOST
+                self.parser.feed(data)
+                for reply in self.parser.replies():
+                    return reply
+        except OSError:
+            pass
+        return LOST
+
+
+def is_refusal(reply):
+    return isinstance(reply, dict) and reply.get("error", "").startswith(REFUSALS)
