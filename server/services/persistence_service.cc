@@ -268,7 +268,7 @@ void PersistenceService::OnChange() {
       log_.Error("etcd is not confirming writes: {}; leases are paused until it does",
                  home_.node->LastError());
     } else {
-      log_.Info("etcd confirms again");
+      log_.Info("etcd is confirming writes again");
     }
   }
   if (!before.is_ready && state.is_ready && home_.node) {
