@@ -11,6 +11,7 @@
 #include "storage/etcd/etcd_client.h"
 #include "storage/log/log_home.h"
 #include "storage/replicated/frame_writer.h"
+#include "storage/replicated/log_tail.h"
 #include "storage/replicated/replicated_store.h"
 #include "storage/replicated/standby.h"
 
@@ -18,30 +19,36 @@ namespace fairlock::storage::replicated {
 
 struct ClusterOptions {
   etcd::EtcdOptions etcd;
-  std::string fleet;     // the name of the fleet: its keys begin with /fairlock/FLEET/
-  std::string node;      // the name of this node, unique in the fleet
-  std::string address;   // where clients and the other nodes reach this node: host:port
-  bool compacts = true;  // this leader discards etcd's history
-  std::function<TimeMs()> now_ms;
+  std::string fleet;               // the name of the fleet: its keys begin with /fairlock/FLEET/
+  std::string node;                // the name of this node, unique in the fleet
+  std::string address;             // where clients and the other nodes reach this node: host:port
+  bool compacts = true;            // this leader discards etcd's history
+  std::function<TimeMs()> now_ms;  // thread-safe
 };
 
-// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop and
-// LastError may be called by a thread other than that of the current phase.
+// A node of a fleet: first a standby, then the leader until it is deposed. A standby is warm: it
+// follows the log while it waits, so that little is left to read when it takes over.
+//
+// Only Stop, lag and LastError may be called by a thread other than that of the current phase.
 class ClusterHome final : public LogHome {
  public:
   // Fails if the options are wrong; etcd need not be reachable.
   static Result<std::unique_ptr<ClusterHome>> Open(ClusterOptions options);
 
-  // Blocks until this node leads, then passes on the changes of the log as LoadLog does. kRefused:
-  // Stop was called.
-  Status AwaitLeadership(ChangeSink& sink);
+  // Blocks until this node leads. Then the sink that `new_sink` returned last has the changes of
+  // the log, as LoadLog passes them on; `new_sink` may be called by another thread meanwhile, and
+  // not after the return. Until the first append to the store, beats are written. kRefused: Stop
+  // was called.
+  Status AwaitLeadership(NewSink new_sink);
   // Ends AwaitLeadership; as leader, a call to etcd that does not succeed is given up soon.
   void Stop();
   // The last write of the leader, when nothing else writes to the store any more.
   Status HandOver() { return store_.HandOver(""); }
 
   // As leader: rises with each take-over.
-  std::uint64_t epoch() const { return writer_.committed().beat.epoch; }
+  std::uint64_t epoch() const { return epoch_; }
+  // Before the take-over: how far this node is behind the leader.
+  StandbyLag lag() const { return tail_.lag(); }
   std::string LastError() const;
 
   Store& store() override { return store_; }
@@ -52,13 +59,18 @@ class ClusterHome final : public LogHome {
   std::optional<std::uint64_t> FreeBytes() const override { return std::nullopt; }
 
  private:
-  ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const ClusterOptions& options);
+  ClusterHome(std::unique_ptr<etcd::EtcdClient> client,
+              std::unique_ptr<etcd::EtcdClient> reading_client, const ClusterOptions& options);
+  Status BeginLogIfNew();
+  Status ReadRest();
 
   std::unique_ptr<etcd::EtcdClient> client_;
   FrameWriter writer_;
   Standby standby_;
   ReplicatedStore store_;
+  LogTail tail_;
   LogEnd end_;
+  std::uint64_t epoch_ = 0;
 };
 
 }  // namespace fairlock::storage::replicated

@@ -9,11 +9,13 @@ Standby::Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions o
     : client_(client),
       writer_(writer),
       options_(std::move(options)),
-      leadership_(options_.leadership, options_.now_ms()) {}
+      leadership_(options_.leadership, options_.now_ms()),
+      news_at_(options_.now_ms() - options_.trust_ms) {}
 
 Status Standby::AwaitLeadership() {
   while (!is_stopped_) {
-    Status status = Look();
+    const bool is_watched = TakeNews() || options_.now_ms() < news_at_ + options_.trust_ms;
+    Status status = is_watched ? Status() : Look();
     if (!status.ok()) return status;
     switch (leadership_.Next(options_.now_ms())) {
       case Leadership::Action::kWriteCanary:
@@ -24,7 +26,7 @@ Status Standby::AwaitLeadership() {
         break;
       case Leadership::Action::kWait:
       case Leadership::Action::kBeat:
-        std::this_thread::sleep_for(options_.look_every);
+        AwaitNews();
         break;
     }
     if (!status.ok()) return status;
@@ -45,11 +47,53 @@ Status Standby::Look() {
     if (!beat.ok()) return beat.status();
     seen.beat = beat.value();
   }
+  See(seen);
+  return {};
+}
+
+void Standby::See(const SeenBeat& seen) {
   leadership_.SeeBeat(seen, options_.now_ms());
   const std::lock_guard lock(mutex_);
   seen_ = seen.beat;
   last_error_.clear();
-  return {};
+}
+
+void Standby::Hear(const SeenBeat& seen) {
+  {
+    const std::lock_guard lock(mutex_);
+    news_ = seen;
+    is_urgent_ = seen.beat.state == Beat::State::kHandedOver;
+    if (!is_urgent_) return;
+  }
+  has_urgent_news_.notify_one();
+}
+
+// Returns whether there was a new beat.
+bool Standby::TakeNews() {
+  std::optional<SeenBeat> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news.swap(news_);
+    is_urgent_ = false;
+  }
+  if (!news || news->revision <= leadership_.seen().revision) return false;
+  See(*news);
+  news_at_ = options_.now_ms();
+  return true;
+}
+
+void Standby::AwaitNews() {
+  std::unique_lock lock(mutex_);
+  has_urgent_news_.wait_for(lock, options_.look_every,
+                            [this] { return is_urgent_ || is_stopped_.load(); });
+}
+
+void Standby::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  has_urgent_news_.notify_one();
 }
 
 Status Standby::WriteCanary() {

@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "storage/etcd/etcd_client.h"
@@ -17,12 +19,15 @@ struct StandbyOptions {
   LeadershipOptions leadership;
   std::string canary_key;  // a key of this node alone
   std::chrono::milliseconds look_every{100};
+  // The beat is read only when Hear has brought no new one for so long.
+  DurationMs trust_ms = 700;
   std::chrono::milliseconds call_timeout{1'000};
   // A clock that counts while the machine is suspended; called by the thread of AwaitLeadership.
   std::function<TimeMs()> now_ms;
 };
 
-// Reads the beat again and again, and takes over when the rules of Leadership say so.
+// Hears beats from a watch, reads the beat again and again while the watch is silent, and takes
+// over when the rules of Leadership say so.
 class Standby {
  public:
   // All must outlive the standby. `writer` has not taken over.
@@ -34,7 +39,10 @@ class Standby {
 
   // These may be called by any thread:
 
-  void Stop() { is_stopped_ = true; }
+  void Stop();
+  // A beat that a watch reported. The watch may be late, so an older beat than that seen last has
+  // no effect.
+  void Hear(const SeenBeat& seen);
   // The beat that was seen last; it does not exist before the first look.
   Beat Seen() const;
   // The last failure to reach etcd; empty: the last call succeeded.
@@ -42,6 +50,9 @@ class Standby {
 
  private:
   Status Look();
+  bool TakeNews();
+  void See(const SeenBeat& seen);
+  void AwaitNews();
   Status WriteCanary();
   Status TakeOver();
   Status Judge(const etcd::Answer& answer);
@@ -50,8 +61,12 @@ class Standby {
   FrameWriter& writer_;
   const StandbyOptions options_;
   Leadership leadership_;
+  TimeMs news_at_;  // of the last beat that came from Hear
   std::atomic<bool> is_stopped_ = false;
   mutable std::mutex mutex_;
+  std::condition_variable has_urgent_news_;
+  std::optional<SeenBeat> news_;
+  bool is_urgent_ = false;  // the news are of a leader that has handed over
   Beat seen_;
   std::string last_error_;
 };
