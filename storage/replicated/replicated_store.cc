@@ -58,7 +58,11 @@ Result<etcd::RangeAnswer> ReplicatedStore::Read(const etcd::Get& get) {
 Status ReplicatedStore::Append(std::span<const StoredRecord> records, Durability) {
   Status status = beats_.End();
   if (!status.ok()) return status;
-  if (records.empty()) return Commit({});
+  if (records.empty()) {
+    status = Commit({});
+    if (status.ok()) CompactIfDue();
+    return status;
+  }
   group_.clear();
   for (const StoredRecord& record : records) AppendRecord(group_, record);
   const std::uint64_t first_frame = writer_.committed().beat.next_frame;
@@ -69,6 +73,7 @@ Status ReplicatedStore::Append(std::span<const StoredRecord> records, Durability
     if (!status.ok()) return status;
   }
   groups_.Add(first_frame, records);
+  CompactIfDue();
   return {};
 }
 
@@ -97,13 +102,8 @@ Status ReplicatedStore::Commit(const GuardedWrite& write) {
   for (;;) {
     const etcd::TxnAnswer answer = client_.Transact(writer_.txn(), options_.call_timeout);
     switch (writer_.Take(answer)) {
-      case FrameWriter::Progress::kCommitted: {
-        const std::int64_t revision = writer_.committed().revision;
-        const bool is_due =
-            options_.compact_every != 0 && revision - compacted_revision_ > options_.compact_every;
-        if (is_due) CompactAt(revision);
+      case FrameWriter::Progress::kCommitted:
         return {};
-      }
       case FrameWriter::Progress::kDeposed:
         return Deposed("node " + writer_.other().beat.leader + " leads, epoch " +
                        std::to_string(writer_.other().beat.epoch));
@@ -132,6 +132,14 @@ Status ReplicatedStore::Pause(const std::string& error) {
 std::string ReplicatedStore::LastError() const {
   const std::lock_guard lock(mutex_);
   return last_error_;
+}
+
+// Not by the beats of a load, which reads at the revision of the take-over.
+void ReplicatedStore::CompactIfDue() {
+  const std::int64_t revision = writer_.committed().revision;
+  const bool is_due =
+      options_.compact_every != 0 && revision - compacted_revision_ > options_.compact_every;
+  if (is_due) CompactAt(revision);
 }
 
 // Of no consequence if it fails: the next one discards what this one did not.

@@ -77,6 +77,7 @@ class ReplicatedStore final : public Store {
   Status Commit(const GuardedWrite& write);
   Status Pause(const std::string& error);
   Result<etcd::RangeAnswer> Read(const etcd::Get& get);
+  void CompactIfDue();
   void CompactAt(std::int64_t revision);
 
   etcd::EtcdClient& client_;

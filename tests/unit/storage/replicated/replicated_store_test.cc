@@ -169,6 +169,50 @@ TEST_F(ReplicatedStoreTest, ALeaderBeatsWhileItLoads) {
   EXPECT_EQ(table.rows().size(), 6U);
 }
 
+TEST_F(ReplicatedStoreTest, ALeaderDiscardsNoHistoryWhileItLoads) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  for (int i = 0; i < 6; ++i) {
+    writing.Write(1);
+    writing.journal().AwaitWritten();
+  }
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b", {.compact_every = 1, .frames_per_read = 1});
+  RowTable table;
+  const auto end = LoadLog(next.store(), table);
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(table.rows().size(), 6U);
+}
+
+TEST_F(ReplicatedStoreTest, BeatsEndWithTheFirstAppend) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  leader.Load(rows);
+  const std::uint64_t sequence = leader.committed().beat.sequence;
+  leader.store().BeginBeats(20ms);
+  std::this_thread::sleep_for(500ms);
+  ASSERT_TRUE(leader.store().Append({}, Durability::kProcess).ok());
+  const std::uint64_t beaten = leader.committed().beat.sequence;
+  EXPECT_GE(beaten, sequence + 5);
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(leader.committed().beat.sequence, beaten);
+}
+
+TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItBeatsLearnsOfIt) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  leader.Load(rows);
+  leader.store().BeginBeats(20ms);
+  EXPECT_TRUE(leader.store().beat_failure().ok());
+  Leader next(etcd_.options(), "b");
+  for (int i = 0; i < 500 && leader.store().beat_failure().ok(); ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(leader.store().beat_failure().code(), StatusCode::kDeposed);
+  EXPECT_EQ(leader.store().Append({}, Durability::kProcess).code(), StatusCode::kDeposed);
+}
+
 TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItLoadsLearnsOfIt) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
