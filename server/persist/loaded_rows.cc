@@ -58,14 +58,14 @@ engine::LimitOverride OverrideOf(const storage::LimitRow& row, const RestoreOpti
 
 std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
   const std::size_t size = bytes.size() + 1;
-  if (size > block_left_) {
-    block_left_ = std::max(kBlockBytes, size);
-    block_bytes_ += block_left_;
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_left_));
+  if (size > blocks_.left) {
+    blocks_.left = std::max(kBlockBytes, size);
+    blocks_.bytes += blocks_.left;
+    blocks_.all.push_back(std::make_unique_for_overwrite<char[]>(blocks_.left));
   }
   // From the end of the block to its front.
-  block_left_ -= size;
-  char* const to = blocks_.back().get() + block_left_;
+  blocks_.left -= size;
+  char* const to = blocks_.all.back().get() + blocks_.left;
   to[0] = kind;
   std::memcpy(to + 1, bytes.data(), bytes.size());
   return {to, size};
@@ -80,28 +80,28 @@ void LoadedRows::Apply(const storage::Change& change) {
     const std::size_t value_bytes = found->second.size() + 1;
     const std::size_t gone =
         change.is_deletion ? found->first.bytes.size() + value_bytes : value_bytes;
-    live_bytes_ -= gone;
-    garbage_bytes_ += gone;
+    blocks_.live -= gone;
+    blocks_.garbage += gone;
   }
   if (change.is_deletion) {
     if (found != rows_.end()) rows_.erase(found);
   } else {
     const std::string_view value = Keep(kind, change.value).substr(1);
-    live_bytes_ += value.size() + 1;
+    blocks_.live += value.size() + 1;
     if (found != rows_.end()) {
       found->second = value;
     } else {
       name.bytes = Keep(kind, change.key);
-      live_bytes_ += name.bytes.size();
+      blocks_.live += name.bytes.size();
       rows_.emplace(name, value);
     }
   }
-  if (garbage_bytes_ > std::max(kGarbageBytesMin, live_bytes_)) Compact();
+  if (blocks_.garbage > std::max(kGarbageBytesMin, blocks_.live)) Compact();
 }
 
 void LoadedRows::Compact() {
-  const auto old_blocks = std::exchange(blocks_, {});
-  block_left_ = block_bytes_ = garbage_bytes_ = 0;
+  const auto old_blocks = std::exchange(blocks_.all, {});
+  blocks_.left = blocks_.bytes = blocks_.garbage = 0;
   Rows rows;
   rows.reserve(rows_.size());
   for (const auto& [old_name, old_value] : rows_) {

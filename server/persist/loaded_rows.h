@@ -41,7 +41,7 @@ class LoadedRows final : public storage::ChangeSink {
   std::size_t size() const { return rows_.size(); }
   bool has_long_leases() const { return has_long_leases_; }
   // Of memory for names and values.
-  std::size_t block_bytes() const { return block_bytes_; }
+  std::size_t block_bytes() const { return blocks_.bytes; }
 
   // REQUIRES: an engine without locks. The caller must call EndRestore afterwards.
   void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
@@ -74,11 +74,13 @@ class LoadedRows final : public storage::ChangeSink {
   void TakeMeta(std::string_view key, std::string_view value);
 
   Rows rows_;
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  std::size_t block_left_ = 0;
-  std::size_t block_bytes_ = 0;    // of all blocks
-  std::size_t live_bytes_ = 0;     // of names and values in the blocks
-  std::size_t garbage_bytes_ = 0;  // of names and values that no row has any more
+  struct {
+    std::vector<std::unique_ptr<char[]>> all;
+    std::size_t left = 0;     // of the last block
+    std::size_t bytes = 0;    // of all blocks
+    std::size_t live = 0;     // bytes of the names and values of rows
+    std::size_t garbage = 0;  // bytes of names and values that no row has any more
+  } blocks_;
   std::string scratch_;
   std::vector<Ranked> holds_;   // by token
   std::vector<Ranked> places_;  // by arrival

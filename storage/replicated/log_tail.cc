@@ -21,7 +21,7 @@ LogTail::LogTail(std::unique_ptr<etcd::EtcdClient> client, const PartitionKeys& 
 
 void LogTail::Begin(NewSink new_sink) {
   copy_.emplace(keys_, std::move(new_sink));
-  in_sync_at_ = options_.now_ms();
+  state_.in_sync_at = options_.now_ms();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -37,11 +37,9 @@ void LogTail::Stop() {
 void LogTail::Run() {
   std::chrono::milliseconds pause = options_.pause_min;
   while (!is_stopping_) {
-    Status status = Load();
-    if (status.ok()) {
-      pause = options_.pause_min;
-      status = Follow();
-    }
+    auto loaded = Load();
+    Status status = loaded.ok() ? Follow(loaded.value()) : loaded.status();
+    if (loaded.ok()) pause = options_.pause_min;
     if (status.ok()) continue;
     if (AwaitStop(status.code() == StatusCode::kDamaged ? kPauseAfterDamage : pause)) return;
     pause = std::min(2 * pause, options_.pause_max);
@@ -60,11 +58,10 @@ Result<etcd::RangeAnswer> LogTail::Read(const etcd::Get& get) {
   return answer;
 }
 
-Status LogTail::Load() {
+Result<std::int64_t> LogTail::Load() {
   auto answer = Read({.key = keys_.beat, .range_end = {}});
   if (!answer.ok()) return answer.status();
-  revision_ = answer->revision;
-  PinnedLog log{.revision = revision_};
+  PinnedLog log{.revision = answer->revision};
   if (!answer->found.empty()) {
     auto beat = DecodeBeat(answer->found.front().value);
     if (!beat.ok()) return beat.status();
@@ -73,22 +70,21 @@ Status LogTail::Load() {
   Status status = copy_->CatchUp({.read = [this](const etcd::Get& get) { return Read(get); }}, log);
   {
     const std::lock_guard lock(mutex_);
-    newest_end_ = log.end;
+    state_.newest_end = log.end;
   }
   CountLag();
-  return status;
+  if (!status.ok()) return status;
+  return log.revision;
 }
 
-Status LogTail::Follow() {
+Status LogTail::Follow(std::int64_t revision) {
   {
     const std::lock_guard lock(mutex_);
-    has_following_ended_ = false;
+    state_.has_following_ended = false;
   }
   auto watch = etcd::EtcdWatch::Begin(
       options_.etcd,
-      {.key = keys_.prefix,
-       .range_end = etcd::EndOfPrefix(keys_.prefix),
-       .revision = revision_ + 1},
+      {.key = keys_.prefix, .range_end = etcd::EndOfPrefix(keys_.prefix), .revision = revision + 1},
       {.began = [this](std::int64_t) { SetFollowing(true); },
        .events = [this](const std::vector<etcd::WatchEvent>& events) { TakeEvents(events); },
        .lost = [this](const std::string&) { SetFollowing(false); },
@@ -96,7 +92,7 @@ Status LogTail::Follow() {
   if (!watch.ok()) return watch.status();
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return has_following_ended_ || is_stopping_; });
+    changed_.wait(lock, [this] { return state_.has_following_ended || is_stopping_; });
   }
   watch.value()->Stop();
   SetFollowing(false);
@@ -107,7 +103,7 @@ void LogTail::TakeEvents(const std::vector<etcd::WatchEvent>& events) {
   for (const etcd::WatchEvent& event : events) {
     {
       const std::lock_guard lock(mutex_);
-      if (has_following_ended_ || is_stopping_) return;
+      if (state_.has_following_ended || is_stopping_) return;
     }
     if (!Take(event)) EndFollowing();
   }
@@ -132,7 +128,7 @@ bool LogTail::TakeBeat(const etcd::KeyValue& found) {
   if (!beat.ok()) return false;
   {
     const std::lock_guard lock(mutex_);
-    newest_end_ = beat->next_frame;
+    state_.newest_end = beat->next_frame;
   }
   options_.on_beat({.revision = found.mod_revision, .value = found.value, .beat = beat.value()});
   return true;
@@ -141,20 +137,20 @@ bool LogTail::TakeBeat(const etcd::KeyValue& found) {
 void LogTail::CountLag() {
   const TimeMs now = options_.now_ms();
   const std::lock_guard lock(mutex_);
-  next_frame_ = std::max<std::uint64_t>(copy_->next_frame(), 1);
-  loads_ = copy_->begun();
-  if (next_frame_ == newest_end_) in_sync_at_ = now;
+  state_.next_frame = std::max<std::uint64_t>(copy_->next_frame(), 1);
+  state_.loads = copy_->begun();
+  if (state_.next_frame == state_.newest_end) state_.in_sync_at = now;
 }
 
 void LogTail::SetFollowing(bool is_following) {
   const std::lock_guard lock(mutex_);
-  is_following_ = is_following;
+  state_.is_following = is_following;
 }
 
 void LogTail::EndFollowing() {
   {
     const std::lock_guard lock(mutex_);
-    has_following_ended_ = true;
+    state_.has_following_ended = true;
   }
   changed_.notify_all();
 }
@@ -162,21 +158,21 @@ void LogTail::EndFollowing() {
 StandbyLag LogTail::lag() const {
   const TimeMs now = options_.now_ms();
   const std::lock_guard lock(mutex_);
-  StandbyLag lag{.is_following = is_following_};
-  if (newest_end_ > next_frame_) lag.frames = newest_end_ - next_frame_;
-  const bool is_in_sync = is_following_ && lag.frames == 0;
-  if (!is_in_sync) lag.ms = std::max<DurationMs>(now - in_sync_at_, 0);
+  StandbyLag lag{.is_following = state_.is_following};
+  if (state_.newest_end > state_.next_frame) lag.frames = state_.newest_end - state_.next_frame;
+  const bool is_in_sync = state_.is_following && lag.frames == 0;
+  if (!is_in_sync) lag.ms = std::max<DurationMs>(now - state_.in_sync_at, 0);
   return lag;
 }
 
 std::uint64_t LogTail::next_frame() const {
   const std::lock_guard lock(mutex_);
-  return next_frame_;
+  return state_.next_frame;
 }
 
 std::uint64_t LogTail::loads() const {
   const std::lock_guard lock(mutex_);
-  return loads_;
+  return state_.loads;
 }
 
 Result<LogEnd> LogTail::Finish(const PinnedLog& log, const std::function<Status()>& may_continue) {

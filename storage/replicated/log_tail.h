@@ -77,8 +77,9 @@ class LogTail {
 
  private:
   void Run();
-  Status Load();
-  Status Follow();
+  // Returns the revision at which it has read the log.
+  Result<std::int64_t> Load();
+  Status Follow(std::int64_t revision);
   void TakeEvents(const std::vector<etcd::WatchEvent>& events);
   bool Take(const etcd::WatchEvent& event);
   bool TakeBeat(const etcd::KeyValue& found);
@@ -92,19 +93,20 @@ class LogTail {
   const PartitionKeys& keys_;
   const LogTailOptions options_;
   std::optional<LogCopy> copy_;
-  std::int64_t revision_ = 0;  // at which it was read
   std::thread thread_;
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> is_abandoned_ = false;
 
-  mutable std::mutex mutex_;  // for what follows
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool has_following_ended_ = false;
-  bool is_following_ = false;
-  std::uint64_t newest_end_ = 1;  // of the log, as the newest beat says
-  std::uint64_t next_frame_ = 0;
-  std::uint64_t loads_ = 0;
-  TimeMs in_sync_at_ = 0;
+  struct {
+    bool has_following_ended = false;
+    bool is_following = false;
+    std::uint64_t newest_end = 1;  // of the log, as the newest beat says
+    std::uint64_t next_frame = 0;
+    std::uint64_t loads = 0;
+    TimeMs in_sync_at = 0;
+  } state_;  // under the mutex
 };
 
 }  // namespace fairlock::storage::replicated

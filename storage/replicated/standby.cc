@@ -61,11 +61,11 @@ void Standby::See(const SeenBeat& seen) {
 void Standby::Hear(const SeenBeat& seen) {
   {
     const std::lock_guard lock(mutex_);
-    news_ = seen;
-    is_urgent_ = seen.beat.state == Beat::State::kHandedOver;
-    if (!is_urgent_) return;
+    news_.beat = seen;
+    news_.is_urgent = seen.beat.state == Beat::State::kHandedOver;
+    if (!news_.is_urgent) return;
   }
-  has_urgent_news_.notify_one();
+  news_.has_urgent.notify_one();
 }
 
 // Returns whether there was a new beat.
@@ -73,8 +73,8 @@ bool Standby::TakeNews() {
   std::optional<SeenBeat> news;
   {
     const std::lock_guard lock(mutex_);
-    news.swap(news_);
-    is_urgent_ = false;
+    news.swap(news_.beat);
+    news_.is_urgent = false;
   }
   if (!news || news->revision <= leadership_.seen().revision) return false;
   See(*news);
@@ -84,8 +84,8 @@ bool Standby::TakeNews() {
 
 void Standby::AwaitNews() {
   std::unique_lock lock(mutex_);
-  has_urgent_news_.wait_for(lock, options_.look_every,
-                            [this] { return is_urgent_ || is_stopped_.load(); });
+  news_.has_urgent.wait_for(lock, options_.look_every,
+                            [this] { return news_.is_urgent || is_stopped_.load(); });
 }
 
 void Standby::Stop() {
@@ -93,7 +93,7 @@ void Standby::Stop() {
     const std::lock_guard lock(mutex_);
     is_stopped_ = true;
   }
-  has_urgent_news_.notify_one();
+  news_.has_urgent.notify_one();
 }
 
 Status Standby::WriteCanary() {

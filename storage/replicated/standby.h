@@ -64,9 +64,11 @@ class Standby {
   TimeMs news_at_;  // of the last beat that came from Hear
   std::atomic<bool> is_stopped_ = false;
   mutable std::mutex mutex_;
-  std::condition_variable has_urgent_news_;
-  std::optional<SeenBeat> news_;
-  bool is_urgent_ = false;  // the news are of a leader that has handed over
+  struct {
+    std::condition_variable has_urgent;
+    std::optional<SeenBeat> beat;
+    bool is_urgent = false;  // the leader has handed over
+  } news_;                   // from Hear
   Beat seen_;
   std::string last_error_;
 };
