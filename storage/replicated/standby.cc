@@ -58,7 +58,6 @@ Status Standby::Look() {
   }
   JudgeSilence(seen);
   const std::lock_guard lock(mutex_);
-  seen_ = seen.beat;
   last_error_.clear();
   return {};
 }
@@ -134,11 +133,6 @@ Status Standby::Judge(const etcd::Answer& answer) {
   if (answer.outcome == etcd::Outcome::kFailed) return Failed("etcd: " + answer.message);
   std::this_thread::sleep_for(options_.look_every);
   return {};
-}
-
-Beat Standby::Seen() const {
-  const std::lock_guard lock(mutex_);
-  return seen_;
 }
 
 std::string Standby::LastError() const {

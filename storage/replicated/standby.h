@@ -50,8 +50,6 @@ class Standby {
   // These may be called by any thread:
 
   void Stop() { is_stopped_ = true; }
-  // The beat that was seen last; it does not exist before the first look.
-  Beat Seen() const;
   // The port of this run of a leader refused a connection: its process is gone.
   void LeaderRefused(const RunId& run);
   // The last failure to reach etcd; empty: the last call succeeded.
@@ -73,7 +71,6 @@ class Standby {
   TimeMs heard_at_ = 0;  // of the last new beat
   LeaderView reported_;
   mutable std::mutex mutex_;
-  Beat seen_;
   RunId refused_{};
   std::string last_error_;
 };
