@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 #include "server/persist/long_leases.h"
 #include "server/persist/row_bounds.h"
@@ -13,6 +14,8 @@ namespace fairlock::persist {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
+// Less garbage than this is not worth a compaction.
+constexpr std::size_t kGarbageBytesMin = 4 * kBlockBytes;
 
 // Rows lie in memory in another order than that in which they are gone through: what comes soon is
 // fetched meanwhile.
@@ -55,13 +58,14 @@ engine::LimitOverride OverrideOf(const storage::LimitRow& row, const RestoreOpti
 
 std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
   const std::size_t size = bytes.size() + 1;
-  if (size > block_left_) {
-    block_left_ = std::max(kBlockBytes, size);
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_left_));
+  if (size > blocks_.left) {
+    blocks_.left = std::max(kBlockBytes, size);
+    blocks_.bytes += blocks_.left;
+    blocks_.all.push_back(std::make_unique_for_overwrite<char[]>(blocks_.left));
   }
   // From the end of the block to its front.
-  block_left_ -= size;
-  char* const to = blocks_.back().get() + block_left_;
+  blocks_.left -= size;
+  char* const to = blocks_.all.back().get() + blocks_.left;
   to[0] = kind;
   std::memcpy(to + 1, bytes.data(), bytes.size());
   return {to, size};
@@ -72,17 +76,42 @@ void LoadedRows::Apply(const storage::Change& change) {
   scratch_.assign(1, kind).append(change.key);
   Name name(scratch_);
   const auto found = rows_.find(name);
+  if (found != rows_.end()) {
+    const std::size_t value_bytes = found->second.size() + 1;
+    const std::size_t gone =
+        change.is_deletion ? found->first.bytes.size() + value_bytes : value_bytes;
+    blocks_.live -= gone;
+    blocks_.garbage += gone;
+  }
   if (change.is_deletion) {
     if (found != rows_.end()) rows_.erase(found);
-    return;
-  }
-  const std::string_view value = Keep(kind, change.value).substr(1);
-  if (found != rows_.end()) {
-    found->second = value;
   } else {
-    name.bytes = Keep(kind, change.key);
-    rows_.emplace(name, value);
+    const std::string_view value = Keep(kind, change.value).substr(1);
+    blocks_.live += value.size() + 1;
+    if (found != rows_.end()) {
+      found->second = value;
+    } else {
+      name.bytes = Keep(kind, change.key);
+      blocks_.live += name.bytes.size();
+      rows_.emplace(name, value);
+    }
   }
+  if (blocks_.garbage > std::max(kGarbageBytesMin, blocks_.live)) Compact();
+}
+
+void LoadedRows::Compact() {
+  const auto old_blocks = std::exchange(blocks_.all, {});
+  blocks_.left = blocks_.bytes = blocks_.garbage = 0;
+  Rows rows;
+  rows.reserve(rows_.size());
+  for (const auto& [old_name, old_value] : rows_) {
+    const char kind = old_name.bytes[0];
+    const std::string_view value = Keep(kind, old_value).substr(1);
+    Name name = old_name;
+    name.bytes = Keep(kind, old_name.bytes.substr(1));
+    rows.emplace(name, value);
+  }
+  rows_ = std::move(rows);
 }
 
 storage::Status LoadedRows::Finish() {

@@ -23,6 +23,9 @@ struct RestoreOptions {
 
 // Takes the changes of a log one after the other; then the rows that are left can be put into an
 // engine. Filled by one thread, used by another one afterwards.
+//
+// The bytes of rows that were replaced or deleted are reclaimed when they exceed those of the rows
+// that are left, so following a log for weeks needs no more memory than its rows do.
 class LoadedRows final : public storage::ChangeSink {
  public:
   void Apply(const storage::Change& change) override;
@@ -37,6 +40,8 @@ class LoadedRows final : public storage::ChangeSink {
   std::uint64_t newest_token() const;
   std::size_t size() const { return rows_.size(); }
   bool has_long_leases() const { return has_long_leases_; }
+  // Of memory for names and values.
+  std::size_t block_bytes() const { return blocks_.bytes; }
 
   // REQUIRES: an engine without locks. The caller must call EndRestore afterwards.
   void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
@@ -64,12 +69,18 @@ class LoadedRows final : public storage::ChangeSink {
   };
 
   std::string_view Keep(char kind, std::string_view bytes);
+  void Compact();
   storage::Status Sort(std::string_view name, std::string_view value);
   void TakeMeta(std::string_view key, std::string_view value);
 
   Rows rows_;
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  std::size_t block_left_ = 0;
+  struct {
+    std::vector<std::unique_ptr<char[]>> all;
+    std::size_t left = 0;     // of the last block
+    std::size_t bytes = 0;    // of all blocks
+    std::size_t live = 0;     // bytes of the names and values of rows
+    std::size_t garbage = 0;  // bytes of names and values that no row has any more
+  } blocks_;
   std::string scratch_;
   std::vector<Ranked> holds_;   // by token
   std::vector<Ranked> places_;  // by arrival

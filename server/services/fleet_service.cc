@@ -86,7 +86,12 @@ std::string FleetService::Start() {
 
 NodeRecord FleetService::Describe() const {
   const std::lock_guard lock(mutex_);
-  return own_;
+  NodeRecord record = own_;
+  if (record.leads) return record;
+  const storage::replicated::StandbyLag lag = node_.lag();
+  record.is_in_sync = lag.is_following;
+  record.frames_behind = lag.frames;
+  return record;
 }
 
 void FleetService::TakeLead() {

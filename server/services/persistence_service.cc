@@ -106,7 +106,10 @@ std::string PersistenceService::StartNode(const Config& config) {
   parts_.availability.set_service(command::Service::kClusterDown);
   reader_ = std::thread([this] {
     auto rows = std::make_shared<persist::LoadedRows>();
-    storage::Status status = home_.node->AwaitLeadership(*rows);
+    storage::Status status = home_.node->AwaitLeadership([&rows]() -> storage::ChangeSink& {
+      *rows = persist::LoadedRows();
+      return *rows;
+    });
     if (status.ok()) status = rows->Finish();
     boost::asio::post(loop_.io_context(), [this, rows, status] { TakeLead(status, *rows); });
   });

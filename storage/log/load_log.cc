@@ -1,119 +1,109 @@
 #include "storage/log/load_log.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "storage/records/rows.h"
 
 namespace fairlock::storage {
+
 namespace {
 
-class Loading final : public RecordSink {
- public:
-  explicit Loading(ChangeSink& sink) : sink_(sink) {}
-
-  Status Take(const StoredRecord& record) override {
-    switch (record.kind) {
-      case RecordKind::kHeading:
-        return TakeHeading(record);
-      case RecordKind::kSlice:
-        return TakeSlice(record);
-      case RecordKind::kBatch:
-        return TakeBatch(record);
-    }
-    return Damaged("a record has an unknown kind");
-  }
-
-  Result<LogEnd> Finish() {
-    if (!heading_)
-      return Damaged("the snapshot header is missing, so it is unknown which records are valid");
-    Status status = CheckSlices();
-    if (!status.ok()) return status;
-    end_.next_generation = generation_max_ + 1;
-    return end_;
-  }
-
- private:
-  Status TakeHeading(const StoredRecord& record) {
-    if (heading_) {
-      return Damaged("there are headers for snapshots " + std::to_string(heading_->generation) +
-                     " and " + std::to_string(record.generation) + "; only one is allowed");
-    }
-    auto heading = DecodeHeading(record.bytes, record.generation);
-    if (!heading.ok()) return heading.status();
-    heading_ = heading.value();
-    generation_max_ = heading_->generation;
-    slice_checksum_ = ChainStart(View(heading_->log_id), heading_->generation);
-    end_.log_id = heading_->log_id;
-    end_.next_batch = heading_->first_batch;
-    end_.checksum = heading_->checksum_before;
-    return {};
-  }
-
-  Status TakeSlice(const StoredRecord& record) {
-    generation_max_ = std::max(generation_max_, record.generation);
-    // Slices of other generations are remains of unfinished snapshots.
-    if (!heading_ || record.generation != heading_->generation) return {};
-    if (record.number != slices_) return Missing(RecordKind::kSlice, slices_);
-    if (slices_ == heading_->slices) {
-      return Damaged(RecordName(RecordKind::kSlice, slices_) +
-                     " exceeds the number of slices in the header, " +
-                     std::to_string(heading_->slices));
-    }
-    ++slices_;
-    end_.slice_bytes += record.bytes.size();
-    return TakeChanges(record, slice_checksum_);
-  }
-
-  Status TakeBatch(const StoredRecord& record) {
-    if (!heading_ || record.number < heading_->first_batch) return {};
-    Status status = CheckSlices();
-    if (!status.ok()) return status;
-    if (record.number != end_.next_batch) return Missing(RecordKind::kBatch, end_.next_batch);
-    ++end_.next_batch;
-    ++end_.batches;
-    end_.batch_bytes += record.bytes.size();
-    return TakeChanges(record, end_.checksum);
-  }
-
-  Status CheckSlices() const {
-    if (slices_ != heading_->slices) return Missing(RecordKind::kSlice, slices_);
-    if (slice_checksum_ != heading_->last_slice_checksum) {
-      return Damaged("the slices of " + RecordName(RecordKind::kHeading, heading_->generation) +
-                     " do not match the checksum in its header");
-    }
-    return {};
-  }
-
-  static Status Missing(RecordKind kind, std::uint64_t number) {
-    return Damaged(RecordName(kind, number) + " is missing");
-  }
-
-  Status TakeChanges(const StoredRecord& record, std::uint64_t& checksum) {
-    auto reader = RecordReader::Open(record.bytes, record.kind, record.number, checksum);
-    if (!reader.ok()) return reader.status();
-    checksum = reader->checksum();
-    Change change;
-    for (std::uint32_t i = 1; reader->Next(change); ++i) {
-      if (!IsWellFormed(change)) {
-        return Damaged(RecordName(record.kind, record.number) + ", change " + std::to_string(i) +
-                       " of " + std::to_string(reader->changes()) +
-                       ": invalid content for its kind of row");
-      }
-      sink_.Apply(change);
-    }
-    return reader->status();
-  }
-
-  ChangeSink& sink_;
-  std::optional<SnapshotHeading> heading_;
-  std::uint64_t slices_ = 0;
-  std::uint64_t slice_checksum_ = 0;
-  std::uint64_t generation_max_ = 0;
-  LogEnd end_;
-};
+Status MissingRecord(RecordKind kind, std::uint64_t number) {
+  return Damaged(RecordName(kind, number) + " is missing");
+}
 
 }  // namespace
+
+Status LogReader::Take(const StoredRecord& record) {
+  switch (record.kind) {
+    case RecordKind::kHeading:
+      return TakeHeading(record);
+    case RecordKind::kSlice:
+      return TakeSlice(record);
+    case RecordKind::kBatch:
+      return TakeBatch(record);
+  }
+  return Damaged("a record has an unknown kind");
+}
+
+Result<LogEnd> LogReader::End() const {
+  if (!heading_)
+    return Damaged(
+        "the heading of the snapshot is missing, so it is unknown which records are valid");
+  Status status = CheckSlices();
+  if (!status.ok()) return status;
+  LogEnd end = end_;
+  end.next_generation = generation_max_ + 1;
+  return end;
+}
+
+Status LogReader::TakeHeading(const StoredRecord& record) {
+  if (heading_) {
+    return Damaged("there are headings of snapshots " + std::to_string(heading_->generation) +
+                   " and " + std::to_string(record.generation) + "; only one is allowed");
+  }
+  auto heading = DecodeHeading(record.bytes, record.generation);
+  if (!heading.ok()) return heading.status();
+  heading_ = heading.value();
+  generation_max_ = heading_->generation;
+  slice_checksum_ = ChainStart(View(heading_->log_id), heading_->generation);
+  end_.log_id = heading_->log_id;
+  end_.next_batch = heading_->first_batch;
+  end_.checksum = heading_->checksum_before;
+  return {};
+}
+
+Status LogReader::TakeSlice(const StoredRecord& record) {
+  generation_max_ = std::max(generation_max_, record.generation);
+  // Slices of other generations are remains of unfinished snapshots, or of one that is being
+  // written.
+  if (!heading_ || record.generation != heading_->generation) return {};
+  if (record.number != slices_) return MissingRecord(RecordKind::kSlice, slices_);
+  if (slices_ == heading_->slices) {
+    return Damaged(RecordName(RecordKind::kSlice, slices_) +
+                   " exceeds the number of slices in the heading, " +
+                   std::to_string(heading_->slices));
+  }
+  ++slices_;
+  end_.slice_bytes += record.bytes.size();
+  return TakeChanges(record, slice_checksum_);
+}
+
+Status LogReader::TakeBatch(const StoredRecord& record) {
+  if (!heading_ || record.number < heading_->first_batch) return {};
+  Status status = CheckSlices();
+  if (!status.ok()) return status;
+  if (record.number != end_.next_batch) return MissingRecord(RecordKind::kBatch, end_.next_batch);
+  ++end_.next_batch;
+  ++end_.batches;
+  end_.batch_bytes += record.bytes.size();
+  return TakeChanges(record, end_.checksum);
+}
+
+Status LogReader::CheckSlices() const {
+  if (slices_ != heading_->slices) return MissingRecord(RecordKind::kSlice, slices_);
+  if (slice_checksum_ != heading_->last_slice_checksum) {
+    return Damaged("the slices of " + RecordName(RecordKind::kHeading, heading_->generation) +
+                   " do not match the checksum in its heading");
+  }
+  return {};
+}
+
+Status LogReader::TakeChanges(const StoredRecord& record, std::uint64_t& checksum) {
+  auto reader = RecordReader::Open(record.bytes, record.kind, record.number, checksum);
+  if (!reader.ok()) return reader.status();
+  checksum = reader->checksum();
+  Change change;
+  for (std::uint32_t i = 1; reader->Next(change); ++i) {
+    if (!IsWellFormed(change)) {
+      return Damaged(RecordName(record.kind, record.number) + ", change " + std::to_string(i) +
+                     " of " + std::to_string(reader->changes()) +
+                     ": invalid content for its kind of row");
+    }
+    sink_.Apply(change);
+  }
+  return reader->status();
+}
 
 Status BeginLog(Store& store, const LogId& log_id) {
   RecordWriter writer;
@@ -123,10 +113,10 @@ Status BeginLog(Store& store, const LogId& log_id) {
 }
 
 Result<LogEnd> LoadLog(Store& store, ChangeSink& sink) {
-  Loading loading(sink);
-  Status status = store.Load(loading);
+  LogReader reader(sink);
+  Status status = store.Load(reader);
   if (!status.ok()) return status;
-  return loading.Finish();
+  return reader.End();
 }
 
 void RowTable::Apply(const Change& change) {

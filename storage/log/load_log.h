@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,34 @@ struct LogEnd {
   std::uint64_t batches = 0;          // number of batches read
   std::uint64_t batch_bytes = 0;
   std::uint64_t slice_bytes = 0;
+};
+
+// Takes the records of a log in the order in which Store::Load passes them on, then the records
+// that are appended later. So a log that was loaded can be followed until a snapshot replaces its
+// heading: then a new reader must begin with the new heading. After the first status other than ok
+// only the destructor may be called.
+class LogReader final : public RecordSink {
+ public:
+  // `sink` must outlive the reader.
+  explicit LogReader(ChangeSink& sink) : sink_(sink) {}
+
+  Status Take(const StoredRecord& record) override;
+  // The end of what was taken. An error says which record is missing.
+  Result<LogEnd> End() const;
+
+ private:
+  Status TakeHeading(const StoredRecord& record);
+  Status TakeSlice(const StoredRecord& record);
+  Status TakeBatch(const StoredRecord& record);
+  Status CheckSlices() const;
+  Status TakeChanges(const StoredRecord& record, std::uint64_t& checksum);
+
+  ChangeSink& sink_;
+  std::optional<SnapshotHeading> heading_;
+  std::uint64_t slices_ = 0;
+  std::uint64_t slice_checksum_ = 0;
+  std::uint64_t generation_max_ = 0;
+  LogEnd end_;
 };
 
 // Writes the heading of a new log into an empty store.

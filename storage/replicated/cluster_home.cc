@@ -7,13 +7,18 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
+// Well below the silence that makes a standby doubt.
+constexpr std::chrono::milliseconds kBeatWhileLoading{250};
+
 std::string PrefixOf(const ClusterOptions& options) { return FleetPrefix(options.fleet); }
 
 }  // namespace
 
 std::string FleetPrefix(const std::string& fleet) { return "/fairlock/" + fleet + "/"; }
 
-ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const ClusterOptions& options)
+ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client,
+                         std::unique_ptr<etcd::EtcdClient> reading_client,
+                         const ClusterOptions& options)
     : client_(std::move(client)),
       writer_(PartitionKeys(PrefixOf(options) + "p/00/"), NewRunId(), options.node, options.address,
               options.tls_port),
@@ -23,36 +28,60 @@ ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const Cluster
                 .accepted_key = PrefixOf(options) + "p/00/accepted",
                 .now_ms = options.now_ms,
                 .on_leader = options.on_leader}),
-      store_(*client_, writer_, {.compact_every = options.compacts ? 20'000 : 0}) {}
+      store_(*client_, writer_, {.compact_every = options.compacts ? 20'000 : 0}),
+      tail_(std::move(reading_client), writer_.keys(),
+            {.etcd = options.etcd,
+             .now_ms = options.now_ms,
+             .on_beat = [this](const SeenBeat& seen) { standby_.Hear(seen); }}) {}
 
 Result<std::unique_ptr<ClusterHome>> ClusterHome::Open(ClusterOptions options) {
   auto client = etcd::EtcdClient::Open(options.etcd);
   if (!client.ok()) return client.status();
-  return std::unique_ptr<ClusterHome>(new ClusterHome(std::move(client.value()), options));
+  auto reading_client = etcd::EtcdClient::Open(options.etcd);
+  if (!reading_client.ok()) return reading_client.status();
+  return std::unique_ptr<ClusterHome>(
+      new ClusterHome(std::move(client.value()), std::move(reading_client.value()), options));
 }
 
-Status ClusterHome::AwaitLeadership(ChangeSink& sink) {
+Status ClusterHome::AwaitLeadership(NewSink new_sink) {
+  tail_.Begin(std::move(new_sink));
   Status status = standby_.AwaitLeadership();
-  if (!status.ok()) return status;
+  if (status.ok()) status = BeginLogIfNew();
+  if (status.ok()) status = ReadRest();
+  tail_.Stop();
+  return status;
+}
+
+Status ClusterHome::BeginLogIfNew() {
+  epoch_ = writer_.committed().beat.epoch;
   // Before the first heading there is no frame either, so the log begins with this leader.
-  if (writer_.committed().beat.next_frame == 1) {
-    auto heading = store_.HasHeading();
-    if (!heading.ok()) return heading.status();
-    if (!heading.value()) {
-      LogId log_id;
-      std::ranges::copy(NewRunId(), log_id.begin());
-      status = BeginLog(store_, log_id);
-      if (!status.ok()) return status;
-    }
+  if (writer_.committed().beat.next_frame != 1) return {};
+  auto heading = store_.HasHeading();
+  if (!heading.ok()) return heading.status();
+  if (heading.value()) return {};
+  LogId log_id;
+  std::ranges::copy(NewRunId(), log_id.begin());
+  return BeginLog(store_, log_id);
+}
+
+Status ClusterHome::ReadRest() {
+  const PinnedLog log{.revision = writer_.committed().revision,
+                      .end = writer_.committed().beat.next_frame};
+  store_.BeginBeats(kBeatWhileLoading);
+  tail_.Stop();
+  auto end = tail_.Finish(log, [this] { return store_.beat_failure(); });
+  if (!end.ok()) {
+    store_.EndBeats();
+    return end.status();
   }
-  auto end = LoadLog(store_, sink);
-  if (!end.ok()) return end.status();
+  store_.SetGroups(tail_.TakeGroups());
   end_ = end.value();
   return {};
 }
 
 void ClusterHome::Stop() {
   standby_.Stop();
+  tail_.Abandon();
   store_.LimitAttempts(3);
 }
 

@@ -12,6 +12,7 @@
 #include "storage/etcd/etcd_client.h"
 #include "storage/log/log_home.h"
 #include "storage/replicated/frame_writer.h"
+#include "storage/replicated/log_tail.h"
 #include "storage/replicated/replicated_store.h"
 #include "storage/replicated/standby.h"
 
@@ -19,29 +20,33 @@ namespace fairlock::storage::replicated {
 
 struct ClusterOptions {
   etcd::EtcdOptions etcd;
-  std::string fleet;           // the name of the fleet: its keys begin with /fairlock/FLEET/
-  std::string node;            // the name of this node, unique in the fleet
-  std::string address;         // where clients and the other nodes reach this node: host:port
-  std::uint16_t tls_port = 0;  // at the same host; 0: none
-  bool compacts = true;        // this leader discards etcd's history
-  std::function<TimeMs()> now_ms;
+  std::string fleet;               // the name of the fleet: its keys begin with /fairlock/FLEET/
+  std::string node;                // the name of this node, unique in the fleet
+  std::string address;             // where clients and the other nodes reach this node: host:port
+  std::uint16_t tls_port = 0;      // at the same host; 0: none
+  bool compacts = true;            // this leader discards etcd's history
+  std::function<TimeMs()> now_ms;  // thread-safe
   std::function<void(const LeaderView&)> on_leader;  // as in StandbyOptions
 };
 
 // What the keys of a fleet begin with.
 std::string FleetPrefix(const std::string& fleet);
 
-// A node of a fleet: first a standby, then the leader until it is deposed. Only Stop,
-// LeaderRefused, LastError, and what is said to be for every thread, may be called by a thread
-// other than that of the current phase.
+// A node of a fleet: first a standby, then the leader until it is deposed. A standby is warm: it
+// follows the log while it waits, so that little is left to read when it takes over.
+//
+// Only Stop, LeaderRefused, lag, LastError, and what is said to be for every thread, may be called
+// by a thread other than that of the current phase.
 class ClusterHome final : public LogHome {
  public:
   // Fails if the options are wrong; etcd need not be reachable.
   static Result<std::unique_ptr<ClusterHome>> Open(ClusterOptions options);
 
-  // Blocks until this node leads, then passes on the changes of the log as LoadLog does. kRefused:
-  // Stop was called.
-  Status AwaitLeadership(ChangeSink& sink);
+  // Blocks until this node leads. Then the sink that `new_sink` returned last has the changes of
+  // the log, as LoadLog passes them on; `new_sink` may be called by another thread meanwhile, and
+  // not after the return. Until the first append to the store, beats are written. kRefused: Stop
+  // was called.
+  Status AwaitLeadership(NewSink new_sink);
   // Ends AwaitLeadership; as leader, a call to etcd that does not succeed is given up soon.
   void Stop();
   // The last write of the leader, when nothing else writes to the store any more. `successor` is
@@ -51,8 +56,10 @@ class ClusterHome final : public LogHome {
   void LeaderRefused(const RunId& run) { standby_.LeaderRefused(run); }
 
   // As leader: rises with each take-over.
-  std::uint64_t epoch() const { return writer_.committed().beat.epoch; }
+  std::uint64_t epoch() const { return epoch_; }
   std::uint64_t committed_bytes() const { return store_.committed_bytes(); }
+  // Before the take-over: how far this node is behind the leader.
+  StandbyLag lag() const { return tail_.lag(); }
   std::string LastError() const;
   // For every phase and thread.
   Standby& standby() { return standby_; }
@@ -71,14 +78,19 @@ class ClusterHome final : public LogHome {
  private:
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
-  ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const ClusterOptions& options);
+  ClusterHome(std::unique_ptr<etcd::EtcdClient> client,
+              std::unique_ptr<etcd::EtcdClient> reading_client, const ClusterOptions& options);
+  Status BeginLogIfNew();
+  Status ReadRest();
 
   std::unique_ptr<etcd::EtcdClient> client_;
   FrameWriter writer_;
   Standby standby_;
   ReplicatedStore store_;
+  LogTail tail_;
   LogEnd end_;
   std::atomic<std::uint64_t> bytes_left_ = kUnknown;  // until etcd's quota is reached
+  std::uint64_t epoch_ = 0;
 };
 
 }  // namespace fairlock::storage::replicated

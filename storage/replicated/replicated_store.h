@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -13,6 +12,8 @@
 #include "storage/log/store.h"
 #include "storage/replicated/frame.h"
 #include "storage/replicated/frame_writer.h"
+#include "storage/replicated/loading_beats.h"
+#include "storage/replicated/log_reading.h"
 
 namespace fairlock::storage::replicated {
 
@@ -51,6 +52,16 @@ class ReplicatedStore final : public Store {
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override { return {}; }
 
+  // The log was read elsewhere, up to the take-over.
+  void SetGroups(FrameGroups groups) { groups_ = std::move(groups); }
+
+  // Writes beats on a thread of their own until the next Append, Replace or HandOver, or until
+  // EndBeats: nothing else may write meanwhile.
+  void BeginBeats(std::chrono::milliseconds every);
+  // Why no more beats are written; ok while they are. Thread-safe.
+  Status beat_failure() const { return beats_.failure(); }
+  void EndBeats() { static_cast<void>(beats_.End()); }
+
   // Hands leadership over: this is the last write. `successor` may be empty.
   Status HandOver(const std::string& successor);
 
@@ -63,32 +74,25 @@ class ReplicatedStore final : public Store {
   std::string LastError() const;
 
  private:
-  // What a group of frames contains, for finding the first frame that a snapshot needs.
-  struct Group {
-    std::uint64_t first_frame = 0;
-    std::uint64_t newest_batch = 0;      // of this group and all before it
-    std::uint64_t slice_generation = 0;  // of the newest slice in it; 0: none
-  };
-  class Loading;
   static constexpr int kUnlimited = std::numeric_limits<int>::max();
 
   Status Commit(const GuardedWrite& write);
   Status Pause(const std::string& error);
   Result<etcd::RangeAnswer> Read(const etcd::Get& get);
-  void RememberGroup(std::uint64_t first_frame, std::span<const StoredRecord> records);
-  std::uint64_t FirstFrameOf(std::uint64_t generation, std::uint64_t first_batch);
+  void CompactIfDue();
   void CompactAt(std::int64_t revision);
 
   etcd::EtcdClient& client_;
   FrameWriter& writer_;
   const ReplicatedStoreOptions options_;
-  std::deque<Group> groups_;  // since the first frame of the newest snapshot
-  std::string group_;         // reused
+  FrameGroups groups_;
+  std::string group_;  // reused
   std::int64_t compacted_revision_ = 0;
   std::atomic<std::uint64_t> committed_bytes_ = 0;
   std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;
   std::string last_error_;
+  LoadingBeats beats_;  // its thread uses the others
 };
 
 }  // namespace fairlock::storage::replicated

@@ -21,11 +21,13 @@ Standby::Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions o
     : client_(client),
       writer_(writer),
       options_(std::move(options)),
-      leadership_(options_.leadership, options_.now_ms()) {}
+      leadership_(options_.leadership, options_.now_ms()),
+      news_at_(options_.now_ms() - options_.trust_ms) {}
 
 Status Standby::AwaitLeadership() {
   while (!is_stopped_) {
-    Status status = Look();
+    const bool is_watched = TakeNews() || options_.now_ms() < news_at_ + options_.trust_ms;
+    Status status = is_watched && !awaits_acceptance_ ? Status() : Look();
     if (!status.ok()) return status;
     switch (leadership_.Next(options_.now_ms())) {
       case Leadership::Action::kWriteCanary:
@@ -36,7 +38,7 @@ Status Standby::AwaitLeadership() {
         break;
       case Leadership::Action::kWait:
       case Leadership::Action::kBeat:
-        std::this_thread::sleep_for(options_.look_every);
+        AwaitNews();
         break;
     }
     if (!status.ok()) return status;
@@ -57,21 +59,62 @@ Status Standby::Look() {
     if (!beat.ok()) return beat.status();
     seen.beat = beat.value();
   }
+  See(seen);
+  return LookWhetherAccepted();
+}
+
+void Standby::See(const SeenBeat& seen) {
   leadership_.set_rank(rank_);
   JudgeSilence(seen);
   awaits_acceptance_ = leadership_.has_gone_back();
+  const std::lock_guard lock(mutex_);
+  seen_ = seen.beat;
+  last_error_.clear();
+}
+
+void Standby::Hear(const SeenBeat& seen) {
   {
     const std::lock_guard lock(mutex_);
-    seen_ = seen.beat;
-    last_error_.clear();
+    news_.beat = seen;
+    news_.is_urgent = seen.beat.state == Beat::State::kHandedOver;
+    if (!news_.is_urgent) return;
   }
-  return awaits_acceptance_ ? LookWhetherAccepted() : Status();
+  news_.has_urgent.notify_one();
+}
+
+// Returns whether there was a new beat.
+bool Standby::TakeNews() {
+  std::optional<SeenBeat> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news.swap(news_.beat);
+    news_.is_urgent = false;
+  }
+  if (!news || news->revision <= leadership_.seen().revision) return false;
+  See(*news);
+  news_at_ = options_.now_ms();
+  return true;
+}
+
+void Standby::AwaitNews() {
+  std::unique_lock lock(mutex_);
+  news_.has_urgent.wait_for(lock, options_.look_every,
+                            [this] { return news_.is_urgent || is_stopped_.load(); });
+}
+
+void Standby::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  news_.has_urgent.notify_one();
 }
 
 // The key has the highest epoch that was seen before the restore. A node that has seen no higher
 // one accepts it too. An accepted leader begins above it, so the key says nothing about a later
 // restore.
 Status Standby::LookWhetherAccepted() {
+  if (!awaits_acceptance_) return {};
   if (is_accept_asked_) {
     etcd::Txn txn;
     txn.then.push_back(etcd::Put{.key = options_.accepted_key,

@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "storage/etcd/etcd_client.h"
@@ -27,6 +29,8 @@ struct StandbyOptions {
   std::string canary_key;    // a key of this node alone
   std::string accepted_key;  // of what an operator accepted as lost
   std::chrono::milliseconds look_every{100};
+  // The beat is read only when Hear has brought no new one for so long.
+  DurationMs trust_ms = 700;
   std::chrono::milliseconds call_timeout{1'000};
   // Longer than the time between two beats of an idle leader. Only then does LeaderRefused count:
   // a leader that stops closes its port before its last writes.
@@ -38,7 +42,8 @@ struct StandbyOptions {
   std::function<void(const LeaderView&)> on_leader;
 };
 
-// Reads the beat again and again, and takes over when the rules of Leadership say so.
+// Hears beats from a watch, reads the beat again and again while the watch is silent, and takes
+// over when the rules of Leadership say so.
 class Standby {
  public:
   // All must outlive the standby. `writer` has not taken over.
@@ -50,9 +55,12 @@ class Standby {
 
   // These may be called by any thread:
 
-  void Stop() { is_stopped_ = true; }
   // Its place among the nodes that stand by: the first one takes over first.
   void set_rank(std::uint32_t rank) { rank_ = rank; }
+  void Stop();
+  // A beat that a watch reported. The watch may be late, so an older beat than that seen last has
+  // no effect.
+  void Hear(const SeenBeat& seen);
   // The beat that was seen last; it does not exist before the first look.
   Beat Seen() const;
   // The register went back, because etcd was restored from a backup. This node takes over when an
@@ -70,6 +78,9 @@ class Standby {
   Status Look();
   Status LookWhetherAccepted();
   Status ReadAcceptedEpoch();
+  bool TakeNews();
+  void See(const SeenBeat& seen);
+  void AwaitNews();
   Status WriteCanary();
   Status TakeOver();
   Status Judge(const etcd::Answer& answer);
@@ -81,6 +92,7 @@ class Standby {
   const StandbyOptions options_;
   Leadership leadership_;
   std::uint64_t accepted_epoch_ = 0;  // an operator accepted that all up to it may be lost
+  TimeMs news_at_;                    // of the last beat that came from Hear
   std::atomic<bool> is_stopped_ = false;
   std::atomic<std::uint32_t> rank_ = 0;
   std::atomic<bool> awaits_acceptance_ = false;
@@ -89,6 +101,11 @@ class Standby {
   TimeMs heard_at_ = 0;  // of the last new beat
   LeaderView reported_;
   mutable std::mutex mutex_;
+  struct {
+    std::condition_variable has_urgent;
+    std::optional<SeenBeat> beat;
+    bool is_urgent = false;  // the leader has handed over
+  } news_;                   // from Hear
   Beat seen_;
   RunId refused_{};
   std::string last_error_;

@@ -63,8 +63,9 @@ class Node(Process):
 class Fleet:
     """Use it in a with statement."""
 
-    def __init__(self, nodes=3, members=3, options=()):
+    def __init__(self, nodes=3, members=3, options=(), relays=False):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))
+        self.relays = relays
         ports = [own_server.free_port() for _ in range(2 * members + nodes)]
         peers, clients = ports[:members], ports[members:2 * members]
         initial = ",".join(f"e{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
@@ -83,7 +84,8 @@ class Fleet:
             [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(port), "--http-port", "0",
              "--unix-socket", str(self.directory / f"n{i}.sock"),
              "--cluster-etcd", self.endpoints, "--cluster-node", f"n{i}",
-             "--cluster-announce", f"127.0.0.1:{port}", *options],
+             "--cluster-announce", f"127.0.0.1:{port}",
+             "--cluster-relay", "yes" if relays else "no", *options],
             self.directory / f"n{i}.log") for i, port in enumerate(ports[2 * members:])]
 
     def __enter__(self):
@@ -103,7 +105,9 @@ class Fleet:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def leader(self):
-        """The node that answers a question about locks now, or None."""
+        """The node that answers a question about locks itself now, or None."""
+        if self.relays:
+            return self.announced_leader()
         for node in self.nodes:
             if not node.is_running:
                 continue
@@ -113,6 +117,23 @@ class Fleet:
                         return node
             except (OSError, resp.Ended):
                 pass
+        return None
+
+    def announced_leader(self):
+        """The node whose process answers INFO, whichever node relays the question; or None."""
+        for node in self.nodes:
+            if not node.is_running:
+                continue
+            try:
+                with node.connect(1) as client:
+                    run = client.ask("INFO", "server").decode()
+            except (OSError, resp.Ended, AttributeError):
+                continue
+            number = int(run.split("process_id:")[1].split()[0])
+            leads = [other for other in self.nodes
+                     if other.is_running and other.process.pid == number]
+            if leads:
+                return leads[0]
         return None
 
     def await_leader(self, seconds=20):

@@ -79,6 +79,7 @@ LARGE_CLASSES = {
     "Budget": (12, 11, "steps, time, memory and bytes of one run"),
     "Channels": (22, 11, "names, patterns and shard channels: subscribed, published on, counted"),
     "Claim": (12, 14, "what a place or hold is; what few of them have is in ClaimExtras"),
+    "ClusterHome": (13, 10, "a standby and a leader, and the interface of a log home"),
     "CommandCaller": (16, 10, "one function for each way in which a route asks a command"),
     "CommandStatistics": (14, 10, "one function for each event that is counted"),
     "ConnectionLog": (12, 12, "one throttle for each kind of line"),

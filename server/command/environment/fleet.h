@@ -19,7 +19,7 @@ struct FleetNode {
   std::uint16_t sentinel_port = 0;  // 0: none
   std::string version;
   FleetRole role = FleetRole::kStandby;
-  bool is_in_sync = false;  // a standby that has the whole log, except what is still in transit
+  bool is_in_sync = false;  // a standby that follows the log of the leader
   std::uint64_t frames_behind = 0;
   std::int64_t started_unix_ms = 0;
 };

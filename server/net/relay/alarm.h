@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "server/engine/containers/time.h"
+#include "server/command/client/client.h"
 
 namespace fairlock::net {
 

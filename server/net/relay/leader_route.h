@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "server/engine/containers/time.h"
+#include "server/command/client/client.h"
 #include "server/net/relay/dial.h"
 #include "server/net/relay/host_resolver.h"
 #include "server/net/relay/leader_address.h"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "server/command/client/client.h"
-#include "server/engine/containers/time.h"
 #include "server/net/sockets/owned_descriptor.h"
 
 namespace fairlock::net {

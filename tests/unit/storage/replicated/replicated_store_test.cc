@@ -9,106 +9,14 @@
 #include <thread>
 #include <utility>
 
-#include "storage/log/journal.h"
-#include "storage/log/load_log.h"
-#include "storage/records/rows.h"
 #include "tests/unit/storage/etcd/etcd_server.h"
+#include "tests/unit/storage/replicated/replicated_test_support.h"
 
 namespace fairlock::storage::replicated {
 namespace {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
-
-constexpr LogId kLogId = {'t', 'e', 's', 't'};
-
-// One process that takes over the partition and then leads it.
-class Leader {
- public:
-  Leader(const etcd::EtcdOptions& options, const std::string& node,
-         const ReplicatedStoreOptions& store = {.compact_every = 0})
-      : client_(std::move(etcd::EtcdClient::Open(options).value())),
-        writer_(PartitionKeys("/fairlock/t/p/00/"), NewRunId(), node),
-        store_(*client_, writer_, store) {
-    TakeOver();
-  }
-
-  ReplicatedStore& store() { return store_; }
-  FrameWriter& writer() { return writer_; }
-  etcd::EtcdClient& client() { return *client_; }
-
-  // Loads what is there, or begins a new log.
-  LogEnd Load(RowTable& rows) {
-    if (writer_.committed().beat.epoch == 1) {
-      EXPECT_TRUE(BeginLog(store_, kLogId).ok());
-    }
-    auto end = LoadLog(store_, rows);
-    EXPECT_TRUE(end.ok()) << end.status().message();
-    return end.ok() ? end.value() : LogEnd{};
-  }
-
- private:
-  SeenBeat Look() {
-    const auto answer = client_->Range({.key = writer_.keys().beat, .range_end = {}}, 5s);
-    EXPECT_EQ(answer.outcome, etcd::Outcome::kDone) << answer.message;
-    if (answer.found.empty()) return {};
-    const etcd::KeyValue& found = answer.found.front();
-    return {.revision = found.mod_revision,
-            .value = found.value,
-            .beat = DecodeBeat(found.value).value()};
-  }
-
-  void TakeOver() {
-    writer_.TakeOver(Look());
-    for (int i = 0; i < 100 && writer_.is_in_progress(); ++i) {
-      writer_.Take(client_->Transact(writer_.txn(), 2s));
-    }
-    ASSERT_TRUE(writer_.committed().exists());
-  }
-
-  std::unique_ptr<etcd::EtcdClient> client_;
-  FrameWriter writer_;
-  ReplicatedStore store_;
-};
-
-// Writes numbered holds through a journal, some of them replaced and removed again.
-class Writing {
- public:
-  Writing(Store& store, const LogEnd& end)
-      : journal_(store, end, {.durability = Durability::kMachine}, [] {}) {}
-
-  void Write(int batches, std::size_t owner_bytes = 20) {
-    for (int i = 0; i < batches; ++i) {
-      const std::uint64_t number = journal_.open_batch();
-      RecordWriter batch;
-      const std::string key = "key" + std::to_string(number % 40);
-      const std::string owner(owner_bytes, 'o');
-      rows::Hold row{.id = {.token = number % 40 + 1, .key = key}};
-      row.claim.owner = owner;
-      row.claim.lease_ms = static_cast<rows::DurationMs>(number);
-      PutRow(batch, row);
-      const std::string gone = "key" + std::to_string((number + 20) % 40);
-      DeleteHold(batch, {.token = (number + 20) % 40 + 1, .key = gone});
-      journal_.Append(batch);
-    }
-  }
-
-  // A snapshot of these rows.
-  void Snapshot(const RowTable& rows) {
-    journal_.BeginSnapshot();
-    for (const auto& [name, value] : rows.rows()) {
-      RecordWriter slice;
-      slice.Put(name.first, name.second, value);
-      journal_.AppendSlice(slice);
-    }
-    journal_.FinishSnapshot();
-  }
-
-  Journal& journal() { return journal_; }
-
- private:
-  Journal journal_;
-};
 
 std::size_t FramesIn(const etcd::EtcdServer& etcd) {
   const std::string keys = etcd.Ctl({"get", "--prefix", "/fairlock/t/p/00/f/", "--keys-only"});
@@ -259,6 +167,50 @@ TEST_F(ReplicatedStoreTest, ALeaderBeatsWhileItLoads) {
   ASSERT_TRUE(LoadLog(next.store(), table).ok());
   EXPECT_EQ(next.writer().committed().beat.sequence, sequence + 3);
   EXPECT_EQ(table.rows().size(), 6U);
+}
+
+TEST_F(ReplicatedStoreTest, ALeaderDiscardsNoHistoryWhileItLoads) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  for (int i = 0; i < 6; ++i) {
+    writing.Write(1);
+    writing.journal().AwaitWritten();
+  }
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b", {.compact_every = 1, .frames_per_read = 1});
+  RowTable table;
+  const auto end = LoadLog(next.store(), table);
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(table.rows().size(), 6U);
+}
+
+TEST_F(ReplicatedStoreTest, BeatsEndWithTheFirstAppend) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  leader.Load(rows);
+  const std::uint64_t sequence = leader.committed().beat.sequence;
+  leader.store().BeginBeats(20ms);
+  std::this_thread::sleep_for(500ms);
+  ASSERT_TRUE(leader.store().Append({}, Durability::kProcess).ok());
+  const std::uint64_t beaten = leader.committed().beat.sequence;
+  EXPECT_GE(beaten, sequence + 5);
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(leader.committed().beat.sequence, beaten);
+}
+
+TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItBeatsLearnsOfIt) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  leader.Load(rows);
+  leader.store().BeginBeats(20ms);
+  EXPECT_TRUE(leader.store().beat_failure().ok());
+  Leader next(etcd_.options(), "b");
+  for (int i = 0; i < 500 && leader.store().beat_failure().ok(); ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(leader.store().beat_failure().code(), StatusCode::kDeposed);
+  EXPECT_EQ(leader.store().Append({}, Durability::kProcess).code(), StatusCode::kDeposed);
 }
 
 TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItLoadsLearnsOfIt) {

@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""Measures how long a fleet with many locks answers nothing after its leader was killed.
+
+    bench/fail_over_locks.py [--locks N]    after a build of the release preset; FAIRLOCKD names
+                                            another program
+
+Starts three members of etcd and two nodes on loopback, and takes N locks with leases of an hour. It
+kills the leader with SIGKILL twice, and measures the time until the other node grants a lock:
+first with a standby that has followed the log, then with one that was started at the moment of the
+kill, which has read nothing. About two seconds of each are the silence after which a standby takes
+over. It also prints the memory of the standby beside the leader, and the CPU time of both while the
+locks were taken.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).parents[1]
+os.environ.setdefault("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
+sys.path.insert(0, str(ROOT / "tests/integration"))
+
+import resp  # noqa: E402
+from own_fleet import Fleet  # noqa: E402
+
+PIPELINE = 1_000
+LEASE_MS = 3_600_000
+SETTLE_S = 5  # the standby has loaded the newest snapshot
+
+
+def fill(leader, locks):
+    with leader.connect(60) as client:
+        for first in range(0, locks, PIPELINE):
+            numbers = range(first, min(first + PIPELINE, locks))
+            client.send(b"".join(resp.request("LOCK", f"order:{n}", f"worker-{n % 977}", "PX",
+                                              LEASE_MS) for n in numbers))
+            for n in numbers:
+                token = client.reply()
+                if not isinstance(token, int):
+                    raise SystemExit(f"order:{n}: {token}")
+
+
+def rss_mb(node):
+    status = pathlib.Path(f"/proc/{node.process.pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def cpu_s(node):
+    fields = pathlib.Path(f"/proc/{node.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def await_grant(node, began, name):
+    """The seconds from `began` until the node grants a lock."""
+    while time.monotonic() < began + 120:
+        try:
+            with node.connect(10) as client:
+                if isinstance(client.ask("LOCK", name, "prober", "PX", LEASE_MS), int):
+                    return time.monotonic() - began
+        except (OSError, resp.Ended):
+            pass
+        time.sleep(0.01)
+    raise SystemExit(f"{node.name} did not take over")
+
+
+def check(node, locks):
+    with node.connect(30) as client:
+        for n in range(0, locks, max(locks // 100, 1)):
+            if client.ask("LOCKED", f"order:{n}") != 1:
+                raise SystemExit(f"order:{n} is lost")
+
+
+def measure(locks):
+    with Fleet(nodes=2) as fleet:
+        leader, standby = fleet.leader(), fleet.standby()
+        cpu = {node: cpu_s(node) for node in (leader, standby)}
+        began = time.monotonic()
+        fill(leader, locks)
+        print(f"locks: {locks}, taken in {time.monotonic() - began:.1f} s")
+        time.sleep(SETTLE_S)
+        for name, node in (("leader", leader), ("standby", standby)):
+            print(f"{name}: RSS {rss_mb(node):.0f} MB, CPU {cpu_s(node) - cpu[node]:.1f} s")
+        began = time.monotonic()
+        leader.kill()
+        warm = await_grant(standby, began, "probe:warm")
+        check(standby, locks)
+        print(f"warm: {warm:.2f} s from the kill to the first lock")
+        time.sleep(1)
+        # Killed together, so that the next leader has read nothing before.
+        began = time.monotonic()
+        standby.kill()
+        leader.start()
+        cold = await_grant(leader, began, "probe:cold")
+        check(leader, locks)
+        print(f"cold: {cold:.2f} s from the kill to the first lock, with the start of the process")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--locks", type=int, default=200_000)
+    measure(parser.parse_args().locks)
+
+
+if __name__ == "__main__":
+    main()

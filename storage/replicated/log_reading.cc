@@ -1,0 +1,143 @@
+#include "storage/replicated/log_reading.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "storage/byte_coding.h"
+
+namespace fairlock::storage::replicated {
+
+namespace {
+
+std::string FrameName(std::uint64_t number) { return "frame " + std::to_string(number); }
+Status MissingFrame(std::uint64_t number) { return Damaged(FrameName(number) + " is missing"); }
+
+}  // namespace
+
+void FrameGroups::Add(std::uint64_t first_frame, std::span<const StoredRecord> records) {
+  FrameGroup group{.first_frame = first_frame,
+                   .newest_batch = groups_.empty() ? 0 : groups_.back().newest_batch};
+  for (const StoredRecord& record : records) {
+    if (record.kind == RecordKind::kBatch) {
+      group.newest_batch = std::max(group.newest_batch, record.number);
+    } else if (record.kind == RecordKind::kSlice) {
+      group.slice_generation = std::max(group.slice_generation, record.generation);
+    }
+  }
+  groups_.push_back(group);
+}
+
+std::uint64_t FrameGroups::FirstFrameOf(std::uint64_t generation, std::uint64_t first_batch,
+                                        std::uint64_t end) {
+  const auto is_needed = [&](const FrameGroup& group) {
+    return group.newest_batch >= first_batch ||
+           (generation != 0 && group.slice_generation == generation);
+  };
+  while (!groups_.empty() && !is_needed(groups_.front())) groups_.pop_front();
+  return groups_.empty() ? end : groups_.front().first_frame;
+}
+
+std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading) {
+  std::string value(sizeof first_frame, '\0');
+  WriteFixed(value.data(), first_frame);
+  char numbers[2 * kVarintBytesMax];
+  char* const end = WriteVarint(WriteVarint(numbers, heading.generation), heading.number);
+  return value.append(numbers, static_cast<std::size_t>(end - numbers)).append(heading.bytes);
+}
+
+Status LogReading::TakeHeading(const std::string& value) {
+  assert(heading_value_.empty());
+  ByteReader bytes(value);
+  const auto first_frame = bytes.Fixed<std::uint64_t>();
+  StoredRecord heading;
+  heading.kind = RecordKind::kHeading;
+  heading.generation = bytes.Varint();
+  heading.number = bytes.Varint();
+  heading.bytes = bytes.Bytes(bytes.rest_bytes());
+  if (!bytes.ok() || first_frame == 0) return Damaged("the key " + keys_.heading + " is damaged");
+  auto decoded = DecodeHeading(heading.bytes, heading.generation);
+  if (!decoded.ok()) return decoded.status();
+  heading_ = decoded.value();
+  heading_value_ = value;
+  next_frame_ = first_frame;
+  return sink_.Take(heading);
+}
+
+// Passes on the records of one group, and remembers their names.
+class LogReading::Group final : public RecordSink {
+ public:
+  explicit Group(LogReading& reading) : reading_(reading) {}
+
+  Status Take(const StoredRecord& record) override {
+    records_.push_back(record);
+    return reading_.TakeRecord(record);
+  }
+  const std::vector<StoredRecord>& records() const { return records_; }
+
+ private:
+  LogReading& reading_;
+  std::vector<StoredRecord> records_;
+};
+
+Status LogReading::TakeFrame(std::string_view key, std::string_view value) {
+  if (key != keys_.FrameKey(next_frame_)) return MissingFrame(next_frame_);
+  Status status = groups_.Add(value, FrameName(next_frame_));
+  if (!status.ok()) return status;
+  if (groups_.begins()) group_begins_at_ = next_frame_;
+  ++next_frame_;
+  if (!groups_.is_complete()) return {};
+  Group group(*this);
+  status = ReadRecords(groups_.group(), group);
+  groups_of_log_.Add(group_begins_at_, group.records());
+  return status;
+}
+
+Status LogReading::TakeRecord(const StoredRecord& record) {
+  const bool is_whole = slices_ == heading_.slices;
+  if (record.kind == RecordKind::kBatch && !is_whole) {
+    batches_.push_back({record.number, std::string(record.bytes)});
+    return {};
+  }
+  Status status = sink_.Take(record);
+  if (!status.ok()) return status;
+  if (record.kind != RecordKind::kSlice || record.generation != heading_.generation) return {};
+  ++slices_;
+  return slices_ == heading_.slices ? FinishSlices() : Status();
+}
+
+Status LogReading::FinishSlices() {
+  for (const Batch& batch : batches_) {
+    Status status = sink_.Take({RecordKind::kBatch, 0, batch.number, batch.bytes});
+    if (!status.ok()) return status;
+  }
+  batches_ = {};
+  return {};
+}
+
+Result<std::string> ReadHeading(const PageReader& pages, const PartitionKeys& keys,
+                                std::int64_t revision) {
+  auto answer = pages.read({.key = keys.heading, .range_end = {}, .revision = revision});
+  if (!answer.ok()) return answer.status();
+  return answer->found.empty() ? std::string() : std::move(answer->found.front().value);
+}
+
+Status ReadFrames(const PageReader& pages, const PartitionKeys& keys, const PinnedLog& log,
+                  LogReading& reading) {
+  while (reading.next_frame() < log.end) {
+    auto answer = pages.read({.key = keys.FrameKey(reading.next_frame()),
+                              .range_end = keys.FrameKey(log.end),
+                              .limit = pages.frames_per_page,
+                              .revision = log.revision});
+    if (!answer.ok()) return answer.status();
+    if (answer->found.empty()) return MissingFrame(reading.next_frame());
+    for (const etcd::KeyValue& found : answer->found) {
+      Status status = reading.TakeFrame(found.key, found.value);
+      if (!status.ok()) return status;
+    }
+    Status status = pages.between();
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace fairlock::storage::replicated

@@ -1,0 +1,106 @@
+// Reads the log of a partition: the heading of its snapshot, then frame after frame.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/etcd/requests.h"
+#include "storage/log/store.h"
+#include "storage/records/snapshot_heading.h"
+#include "storage/replicated/frame.h"
+#include "storage/replicated/frame_writer.h"
+
+namespace fairlock::storage::replicated {
+
+// What a group of frames contains, for finding the first frame that a snapshot needs.
+struct FrameGroup {
+  std::uint64_t first_frame = 0;
+  std::uint64_t newest_batch = 0;      // of this group and all before it
+  std::uint64_t slice_generation = 0;  // of the newest slice in it; 0: none
+};
+
+// The groups since the first frame of the newest snapshot.
+class FrameGroups {
+ public:
+  void Add(std::uint64_t first_frame, std::span<const StoredRecord> records);
+  // The first frame that the snapshot of this generation needs; `end` if it needs none of these.
+  // Forgets the groups before it.
+  std::uint64_t FirstFrameOf(std::uint64_t generation, std::uint64_t first_batch,
+                             std::uint64_t end);
+
+ private:
+  std::deque<FrameGroup> groups_;
+};
+
+// The value of the heading's key: the first frame that the snapshot needs, then the heading.
+std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading);
+
+// Passes on the heading, then the slices of its snapshot, then the batches. In the log the slices
+// lie between the batches, so batches stay in memory until the last slice; from then on every
+// record is passed on as soon as its group is complete. Records of a group that is never completed
+// are not passed on.
+class LogReading {
+ public:
+  // `sink` must outlive the reading.
+  LogReading(const PartitionKeys& keys, RecordSink& sink) : keys_(keys), sink_(sink) {}
+
+  // REQUIRES: no heading was taken.
+  Status TakeHeading(const std::string& value);
+  // The value of the heading's key; empty before TakeHeading.
+  const std::string& heading_value() const { return heading_value_; }
+  // Fails if this is not the frame `next_frame`.
+  Status TakeFrame(std::string_view key, std::string_view value);
+  std::uint64_t next_frame() const { return next_frame_; }
+  // The log ends here: passes on the batches even if a slice is missing, so that the sink can say
+  // so.
+  Status FinishSlices();
+
+  FrameGroups TakeGroups() { return std::move(groups_of_log_); }
+
+ private:
+  struct Batch {
+    std::uint64_t number = 0;
+    std::string bytes;
+  };
+  class Group;
+
+  Status TakeRecord(const StoredRecord& record);
+
+  const PartitionKeys& keys_;
+  RecordSink& sink_;
+  std::string heading_value_;
+  SnapshotHeading heading_;
+  std::uint64_t next_frame_ = 0;
+  std::uint64_t slices_ = 0;  // of the heading's snapshot
+  GroupReader groups_;
+  std::uint64_t group_begins_at_ = 0;
+  std::vector<Batch> batches_;  // while slices are missing
+  FrameGroups groups_of_log_;
+};
+
+// The part of a log that is there at one revision of etcd.
+struct PinnedLog {
+  std::int64_t revision = 0;
+  std::uint64_t end = 1;  // the number after that of the last frame
+};
+
+struct PageReader {
+  std::function<Result<etcd::RangeAnswer>(const etcd::Get&)> read;
+  std::function<Status()> between = [] { return Status(); };  // two pages
+  std::int64_t frames_per_page = 16;
+};
+
+// The value of the heading's key; empty: the log does not exist yet.
+Result<std::string> ReadHeading(const PageReader& pages, const PartitionKeys& keys,
+                                std::int64_t revision);
+// Takes the frames from next_frame to the end of the log. REQUIRES: the heading was taken.
+Status ReadFrames(const PageReader& pages, const PartitionKeys& keys, const PinnedLog& log,
+                  LogReading& reading);
+
+}  // namespace fairlock::storage::replicated

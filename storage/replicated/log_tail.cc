@@ -1,0 +1,200 @@
+#include "storage/replicated/log_tail.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlock::storage::replicated {
+
+namespace {
+
+// Reading a damaged log again costs as much as reading a good one.
+constexpr std::chrono::milliseconds kPauseAfterDamage{10'000};
+constexpr std::chrono::milliseconds kPauseOfFinish{50};
+
+Status OfStop() { return Refused("the reading was stopped"); }
+
+}  // namespace
+
+LogTail::LogTail(std::unique_ptr<etcd::EtcdClient> client, const PartitionKeys& keys,
+                 LogTailOptions options)
+    : client_(std::move(client)), keys_(keys), options_(std::move(options)) {}
+
+void LogTail::Begin(NewSink new_sink) {
+  copy_.emplace(keys_, std::move(new_sink));
+  state_.in_sync_at = options_.now_ms();
+  thread_ = std::thread([this] { Run(); });
+}
+
+void LogTail::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LogTail::Run() {
+  std::chrono::milliseconds pause = options_.pause_min;
+  while (!is_stopping_) {
+    auto loaded = Load();
+    Status status = loaded.ok() ? Follow(loaded.value()) : loaded.status();
+    if (loaded.ok()) pause = options_.pause_min;
+    if (status.ok()) continue;
+    if (AwaitStop(status.code() == StatusCode::kDamaged ? kPauseAfterDamage : pause)) return;
+    pause = std::min(2 * pause, options_.pause_max);
+  }
+}
+
+bool LogTail::AwaitStop(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, time, [this] { return is_stopping_.load(); });
+}
+
+Result<etcd::RangeAnswer> LogTail::Read(const etcd::Get& get) {
+  if (is_stopping_) return OfStop();
+  etcd::RangeAnswer answer = client_->Range(get, options_.call_timeout);
+  if (answer.outcome != etcd::Outcome::kDone) return Failed(answer.message);
+  return answer;
+}
+
+Result<std::int64_t> LogTail::Load() {
+  auto answer = Read({.key = keys_.beat, .range_end = {}});
+  if (!answer.ok()) return answer.status();
+  PinnedLog log{.revision = answer->revision};
+  if (!answer->found.empty()) {
+    auto beat = DecodeBeat(answer->found.front().value);
+    if (!beat.ok()) return beat.status();
+    log.end = beat->next_frame;
+  }
+  Status status = copy_->CatchUp({.read = [this](const etcd::Get& get) { return Read(get); }}, log);
+  {
+    const std::lock_guard lock(mutex_);
+    state_.newest_end = log.end;
+  }
+  CountLag();
+  if (!status.ok()) return status;
+  return log.revision;
+}
+
+Status LogTail::Follow(std::int64_t revision) {
+  {
+    const std::lock_guard lock(mutex_);
+    state_.has_following_ended = false;
+  }
+  auto watch = etcd::EtcdWatch::Begin(
+      options_.etcd,
+      {.key = keys_.prefix, .range_end = etcd::EndOfPrefix(keys_.prefix), .revision = revision + 1},
+      {.began = [this](std::int64_t) { SetFollowing(true); },
+       .events = [this](const std::vector<etcd::WatchEvent>& events) { TakeEvents(events); },
+       .lost = [this](const std::string&) { SetFollowing(false); },
+       .compacted = [this](std::int64_t) { EndFollowing(); }});
+  if (!watch.ok()) return watch.status();
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return state_.has_following_ended || is_stopping_; });
+  }
+  watch.value()->Stop();
+  SetFollowing(false);
+  return {};
+}
+
+void LogTail::TakeEvents(const std::vector<etcd::WatchEvent>& events) {
+  for (const etcd::WatchEvent& event : events) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (state_.has_following_ended || is_stopping_) return;
+    }
+    if (!Take(event)) EndFollowing();
+  }
+  CountLag();
+}
+
+// Returns false if the log must be read again.
+bool LogTail::Take(const etcd::WatchEvent& event) {
+  const std::string& key = event.kv.key;
+  const bool is_put = event.kind == etcd::WatchEvent::Kind::kPut;
+  if (key == keys_.beat) return is_put && TakeBeat(event.kv);
+  if (key == keys_.heading) return false;
+  if (keys_.FrameNumber(key) == 0) return true;
+  if (is_put) return copy_->TakeFrame(key, event.kv.value).ok();
+  // A snapshot deletes frames, and replaces the heading before that in the same transaction.
+  copy_->Forget();
+  return false;
+}
+
+bool LogTail::TakeBeat(const etcd::KeyValue& found) {
+  auto beat = DecodeBeat(found.value);
+  if (!beat.ok()) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    state_.newest_end = beat->next_frame;
+  }
+  options_.on_beat({.revision = found.mod_revision, .value = found.value, .beat = beat.value()});
+  return true;
+}
+
+void LogTail::CountLag() {
+  const TimeMs now = options_.now_ms();
+  const std::lock_guard lock(mutex_);
+  state_.next_frame = std::max<std::uint64_t>(copy_->next_frame(), 1);
+  state_.loads = copy_->begun();
+  if (state_.next_frame == state_.newest_end) state_.in_sync_at = now;
+}
+
+void LogTail::SetFollowing(bool is_following) {
+  const std::lock_guard lock(mutex_);
+  state_.is_following = is_following;
+}
+
+void LogTail::EndFollowing() {
+  {
+    const std::lock_guard lock(mutex_);
+    state_.has_following_ended = true;
+  }
+  changed_.notify_all();
+}
+
+StandbyLag LogTail::lag() const {
+  const TimeMs now = options_.now_ms();
+  const std::lock_guard lock(mutex_);
+  StandbyLag lag{.is_following = state_.is_following};
+  if (state_.newest_end > state_.next_frame) lag.frames = state_.newest_end - state_.next_frame;
+  const bool is_in_sync = state_.is_following && lag.frames == 0;
+  if (!is_in_sync) lag.ms = std::max<DurationMs>(now - state_.in_sync_at, 0);
+  return lag;
+}
+
+std::uint64_t LogTail::next_frame() const {
+  const std::lock_guard lock(mutex_);
+  return state_.next_frame;
+}
+
+std::uint64_t LogTail::loads() const {
+  const std::lock_guard lock(mutex_);
+  return state_.loads;
+}
+
+Result<LogEnd> LogTail::Finish(const PinnedLog& log, const std::function<Status()>& may_continue) {
+  const auto read = [&](const etcd::Get& get) -> Result<etcd::RangeAnswer> {
+    for (;;) {
+      etcd::RangeAnswer answer = client_->Range(get, options_.call_timeout);
+      if (answer.outcome == etcd::Outcome::kDone) return answer;
+      // Only a leader compacts, so there is another one.
+      if (answer.outcome == etcd::Outcome::kCompacted) {
+        return Status(StatusCode::kDeposed, answer.message);
+      }
+      if (answer.outcome == etcd::Outcome::kFailed) return Failed("etcd: " + answer.message);
+      if (is_abandoned_) return OfStop();
+      Status status = may_continue();
+      if (!status.ok()) return status;
+      std::this_thread::sleep_for(kPauseOfFinish);
+    }
+  };
+  Status status = copy_->CatchUp({.read = read, .between = may_continue}, log);
+  CountLag();
+  if (!status.ok()) return status;
+  return copy_->End();
+}
+
+}  // namespace fairlock::storage::replicated

@@ -1,0 +1,98 @@
+"""Clients reach the leader through a standby, which relays their connections."""
+
+import socket
+import subprocess
+import time
+import unittest
+
+import resp
+from certificates import Certificates, connect
+from own_fleet import Fleet
+from own_server import free_port
+
+
+class Relay(unittest.TestCase):
+
+    def fleet(self, *options, **sizes):
+        return self.enterContext(Fleet(options=options, relays=True, **sizes))
+
+    def test_redis_cli_takes_a_lock_on_tcp_and_on_the_unix_socket(self):
+        fleet = self.fleet()
+        standby = fleet.standby()
+        unix = str(fleet.directory / f"{standby.name}.sock")
+        for i, where in enumerate((["-p", str(standby.port)], ["-s", unix])):
+            done = subprocess.run(["redis-cli", *where, "LOCK", f"key{i}", "me", "PX", "30000"],
+                                  capture_output=True, text=True, timeout=20, check=False)
+            self.assertRegex(done.stdout, r"^\d+\n$", done.stderr)
+
+    def test_tls_ends_at_the_leader(self):
+        certificates = self.enterContext(Certificates())
+        ports = [free_port() for _ in range(2)]
+        fleet = Fleet(nodes=2, relays=True)
+        for node, port in zip(fleet.nodes, ports):
+            node.words += certificates.options(port) + ["--tls-auth-clients", "no"]
+        self.enterContext(fleet)
+        port = ports[fleet.nodes.index(fleet.standby())]
+        with connect(port, certificates.context()) as client:
+            self.assertGreater(client.ask("LOCK", "key", "owner"), 0)
+
+    def test_a_client_that_half_closes_gets_all_its_replies(self):
+        fleet = self.fleet()
+        with fleet.standby().connect(30) as client:
+            client.send(resp.request("LOCK", "key", "owner") * 5_000)
+            client.socket.shutdown(socket.SHUT_WR)
+            self.assertEqual(len({client.reply() for _ in range(5_000)}), 1)
+            self.assertTrue(client.has_ended())
+
+    def test_many_clients(self):
+        fleet = self.fleet()
+        standby = fleet.standby()
+        clients = [self.enterContext(standby.connect(20)) for _ in range(200)]
+        for i, client in enumerate(clients):
+            client.send(resp.request("LOCK", f"key{i}", "owner"))
+        self.assertEqual(len({client.reply() for client in clients}), 200)
+
+    def test_a_killed_leader_ends_connections_and_new_ones_wait_for_the_next(self):
+        fleet = self.fleet()
+        leader, standby = fleet.leader(), fleet.standby()
+        with standby.connect(20) as client:
+            token = client.ask("LOCK", "key", "owner", "PX", 600_000)
+            leader.kill()
+            self.assertTrue(client.has_ended())
+        began = time.monotonic()
+        with standby.connect(20) as client:
+            self.assertEqual(client.ask("CHECK", "key", token), 1)
+        # The refused port spares the wait of two seconds.
+        self.assertLess(time.monotonic() - began, 1.9, fleet.logs())
+
+    def test_a_hand_over_takes_less_than_a_second_through_a_standby(self):
+        fleet = self.fleet()
+        leader, standby = fleet.leader(), fleet.standby()
+        with standby.connect(20) as client:
+            token = client.ask("LOCK", "key", "owner", "PX", 600_000)
+            leader.process.terminate()
+            self.assertTrue(client.has_ended())
+        began = time.monotonic()
+        with standby.connect(20) as client:
+            self.assertEqual(client.ask("CHECK", "key", token), 1)
+        self.assertLess(time.monotonic() - began, 1, fleet.logs())
+        self.assertEqual(leader.process.wait(30), 0)
+
+    def test_without_a_leader_a_client_is_told_after_five_seconds(self):
+        fleet = self.fleet(nodes=2)
+        leader, standby = fleet.leader(), fleet.standby()
+        for member in fleet.members[:2]:
+            member.pause()
+        leader.kill()
+        began = time.monotonic()
+        with standby.connect(20) as client:
+            client.send(resp.request("LOCK", "key", "owner"))
+            self.assertEqual(client.reply(), "CLUSTERDOWN no node leads the fleet; try again")
+            self.assertTrue(client.has_ended())
+        self.assertAlmostEqual(time.monotonic() - began, 5, delta=0.7)
+        for member in fleet.members[:2]:
+            member.go_on()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+#include "server/persist/loaded_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/server/persist/persist_test_support.h"
+
+namespace fairlock::persist {
+namespace {
+
+constexpr std::uint64_t kRows = 50'000;
+
+void PutHold(storage::RecordWriter& record, std::uint64_t token, rows::DurationMs lease_ms) {
+  const std::string key = "order:" + std::to_string(token);
+  const std::string owner = "worker-" + std::string(80, 'w');
+  rows::Hold row{.id = {.token = token, .key = key}};
+  row.claim.owner = owner;
+  row.claim.lease_ms = lease_ms;
+  PutRow(record, row);
+}
+
+TEST(LoadedRows, RowsThatAreRewrittenForeverNeedBoundedMemory) {
+  LoadedRows rows;
+  std::size_t first_bytes = 0;
+  for (int round = 0; round < 100; ++round) {
+    storage::RecordWriter record;
+    for (std::uint64_t token = 1; token <= kRows; ++token) PutHold(record, token, 1'000 + round);
+    Replay(record, rows);
+    if (round == 0) first_bytes = rows.block_bytes();
+    // The rows, as much garbage and a floor of 16 MiB, and the end of blocks.
+    ASSERT_LE(rows.block_bytes(), 2 * first_bytes + (std::size_t{24} << 20)) << "round " << round;
+  }
+  EXPECT_EQ(rows.size(), kRows);
+}
+
+TEST(LoadedRows, NothingIsLostWhenGarbageIsReclaimed) {
+  LoadedRows rows;
+  for (int round = 0; round < 20; ++round) {
+    storage::RecordWriter record;
+    for (std::uint64_t token = 1; token <= kRows; ++token) {
+      const bool is_deleted = (token + static_cast<std::uint64_t>(round)) % 3 == 0;
+      const std::string key = "order:" + std::to_string(token);
+      if (is_deleted) {
+        storage::DeleteHold(record, {.token = token, .key = key});
+      } else {
+        PutHold(record, token, 60'000 + round);
+      }
+    }
+    Replay(record, rows);
+  }
+  ASSERT_TRUE(rows.Finish().ok());
+  engine::LockEngine engine(engine::EngineOptions{});
+  engine::Effects effects;
+  rows.RestoreInto(engine, {.now = 1'000});
+  engine.EndRestore(kRows + 1, {1'000, effects});
+  storage::RecordWriter record;
+  for (std::uint64_t token = 1; token <= kRows; ++token) {
+    if ((token + 19) % 3 != 0) PutHold(record, token, 60'019);
+  }
+  storage::RowTable expected;
+  Replay(record, expected);
+  EXPECT_EQ(RowsIn(engine, 1'000), TextsOf(expected));
+}
+
+}  // namespace
+}  // namespace fairlock::persist

@@ -1,0 +1,324 @@
+// What a warm standby has at its take-over is what a cold load gives, whatever happened meanwhile.
+#include "storage/replicated/log_tail.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tests/unit/storage/etcd/etcd_server.h"
+#include "tests/unit/storage/etcd/etcd_test_support.h"
+#include "tests/unit/storage/replicated/replicated_test_support.h"
+
+namespace fairlock::storage::replicated {
+namespace {
+
+using std::chrono::steady_clock;
+
+const PartitionKeys& KeysOfTest() {
+  static const PartitionKeys keys("/fairlock/t/p/00/");
+  return keys;
+}
+
+TimeMs NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             steady_clock::now().time_since_epoch())
+      .count();
+}
+
+template <typename Condition>
+bool Becomes(Condition condition) {
+  const auto end = steady_clock::now() + 20s;
+  while (!condition()) {
+    if (steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+// A tail and its rows.
+class Warm {
+ public:
+  explicit Warm(const etcd::EtcdOptions& options)
+      : tail_(etcd::ClientOf(options), KeysOfTest(), {.etcd = options, .now_ms = NowMs}) {
+    tail_.Begin([this]() -> ChangeSink& {
+      rows_.emplace();
+      return *rows_;
+    });
+  }
+
+  LogTail& tail() { return tail_; }
+  const std::map<RowTable::Name, std::string>& rows() const { return rows_->rows(); }
+
+  // Whether it has all that a leader has written so far.
+  bool AwaitSync(const Leader& leader) {
+    const std::uint64_t end = leader.committed().beat.next_frame;
+    const bool is_reached = Becomes([&] {
+      const StandbyLag lag = tail_.lag();
+      return lag.is_following && lag.frames == 0 && lag.ms == 0 && tail_.next_frame() == end;
+    });
+    return is_reached;
+  }
+
+  Result<LogEnd> TakeOver(const Leader& next) {
+    tail_.Stop();
+    return tail_.Finish(
+        {.revision = next.committed().revision, .end = next.committed().beat.next_frame},
+        [] { return Status(); });
+  }
+
+ private:
+  std::optional<RowTable> rows_;
+  LogTail tail_;
+};
+
+class LogTailTest : public testing::Test {
+ protected:
+  // The rows of the log as it is now, read without a take-over.
+  RowTable ColdRows() {
+    RowTable rows;
+    LogCopy copy(KeysOfTest(), [&]() -> ChangeSink& { return rows; });
+    const auto read = [&](const etcd::Get& get) -> Result<etcd::RangeAnswer> {
+      return client_->Range(get, 5s);
+    };
+    const auto beat = client_->Range({.key = KeysOfTest().beat}, 5s);
+    const PinnedLog log{.revision = beat.revision,
+                        .end = DecodeBeat(beat.found.front().value)->next_frame};
+    EXPECT_TRUE(copy.CatchUp({.read = read}, log).ok());
+    EXPECT_TRUE(copy.End().ok());
+    return rows;
+  }
+
+  // Takes over as another node, and compares what is warm with what a cold load gives.
+  static void ExpectWarmIsCold(Warm& warm, Leader& next) {
+    const auto end = warm.TakeOver(next);
+    ASSERT_TRUE(end.ok()) << end.status().message();
+    RowTable cold;
+    const LogEnd cold_end = next.Load(cold);
+    EXPECT_EQ(warm.rows(), cold.rows());
+    EXPECT_EQ(end->log_id, cold_end.log_id);
+    EXPECT_EQ(end->next_batch, cold_end.next_batch);
+    EXPECT_EQ(end->checksum, cold_end.checksum);
+    EXPECT_EQ(end->next_generation, cold_end.next_generation);
+    EXPECT_EQ(end->batches, cold_end.batches);
+    EXPECT_EQ(end->batch_bytes, cold_end.batch_bytes);
+    EXPECT_EQ(end->slice_bytes, cold_end.slice_bytes);
+  }
+
+  etcd::EtcdServer etcd_;
+  std::unique_ptr<etcd::EtcdClient> client_ = etcd::ClientOf(etcd_.options());
+};
+
+TEST_F(LogTailTest, ItFollowsALogFromBeforeItsBeginning) {
+  Warm warm(etcd_.options());
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(50);
+  writing.journal().AwaitWritten();
+  EXPECT_TRUE(warm.AwaitSync(leader));
+  EXPECT_EQ(warm.tail().loads(), 1U);
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b");
+  ExpectWarmIsCold(warm, next);
+  EXPECT_EQ(warm.rows().size(), 20U);
+  EXPECT_EQ(warm.tail().loads(), 1U);
+}
+
+TEST_F(LogTailTest, ATakeOverBeforeTheFirstLoadReadsEverything) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(50);
+  writing.journal().Stop();
+  Warm warm(etcd_.options());
+  Leader next(etcd_.options(), "b");
+  ExpectWarmIsCold(warm, next);
+  EXPECT_EQ(warm.tail().loads(), 1U);
+}
+
+TEST_F(LogTailTest, ASnapshotIsReadAsAColdLoadReadsIt) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(30);
+  writing.journal().AwaitWritten();
+  Warm warm(etcd_.options());
+  ASSERT_TRUE(warm.AwaitSync(leader));
+  writing.SnapshotAmongBatches(ColdRows(), true);
+  writing.journal().AwaitWritten();
+  ASSERT_TRUE(Becomes([&] { return warm.tail().loads() == 2; }));
+  writing.Write(10);
+  writing.journal().AwaitWritten();
+  ASSERT_TRUE(warm.AwaitSync(leader));
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b");
+  ExpectWarmIsCold(warm, next);
+  EXPECT_EQ(warm.tail().loads(), 2U);
+}
+
+TEST_F(LogTailTest, ARestartOfEtcdCostsNoLoad) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(30);
+  writing.journal().AwaitWritten();
+  Warm warm(etcd_.options());
+  ASSERT_TRUE(warm.AwaitSync(leader));
+  etcd_.member(0).Kill();
+  EXPECT_TRUE(Becomes([&] { return !warm.tail().lag().is_following; }));
+  EXPECT_TRUE(Becomes([&] { return warm.tail().lag().ms > 0; }));
+  etcd_.Restart();
+  writing.Write(30);
+  writing.journal().AwaitWritten();
+  EXPECT_TRUE(warm.AwaitSync(leader));
+  EXPECT_EQ(warm.tail().loads(), 1U);
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b");
+  ExpectWarmIsCold(warm, next);
+}
+
+TEST_F(LogTailTest, AFrameThatWasDeletedIsDamageForBoth) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  for (int i = 0; i < 3; ++i) {
+    writing.Write(1);
+    writing.journal().AwaitWritten();
+  }
+  Warm warm(etcd_.options());
+  ASSERT_TRUE(warm.AwaitSync(leader));
+  etcd_.Ctl({"del", KeysOfTest().FrameKey(2)});
+  ASSERT_TRUE(Becomes([&] { return !warm.tail().lag().is_following; }));
+  Leader next(etcd_.options(), "b");
+  const auto end = warm.TakeOver(next);
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.status().code(), StatusCode::kDamaged);
+  EXPECT_EQ(end.status().message(), "frame 2 is missing");
+}
+
+TEST_F(LogTailTest, ALeaderThatIsDeposedWhileItReadsStopsReading) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(3);
+  writing.journal().Stop();
+  Warm warm(etcd_.options());
+  warm.tail().Stop();
+  const auto end = warm.tail().Finish({.revision = leader.committed().revision + 100, .end = 2},
+                                      [] { return Status(StatusCode::kDeposed, "deposed"); });
+  ASSERT_FALSE(end.ok());
+}
+
+// Batches, groups of many frames, snapshots that are finished or not, groups that are not, new
+// leaders and compaction of etcd, in random order.
+class History {
+ public:
+  History(const etcd::EtcdOptions& options, unsigned seed) : options_(options), random_(seed) {
+    Lead();
+  }
+
+  template <typename ColdRows>
+  void Step(ColdRows cold_rows) {
+    switch (random_() % 8) {
+      case 0:
+        writing_->SnapshotAmongBatches(cold_rows(), random_() % 4 != 0);
+        break;
+      case 1:
+        Lead();
+        break;
+      case 2:
+        writing_->Write(2, 3'000);  // several frames
+        break;
+      case 3:
+        LeaveGroupOpen();
+        break;
+      case 4:
+        leader_->client().Compact(leader_->committed().revision, 2s);
+        break;
+      default:
+        writing_->Write(1 + static_cast<int>(random_() % 20));
+    }
+    writing_->journal().AwaitWritten();
+    ASSERT_FALSE(writing_->journal().Look().has_failed);
+  }
+
+  void Stop() { writing_->journal().Stop(); }
+
+ private:
+  void Lead() {
+    if (writing_) Stop();
+    writing_.reset();
+    leader_.emplace(options_, "leader",
+                    ReplicatedStoreOptions{.frame_bytes_max = 500, .compact_every = 25});
+    RowTable rows;
+    writing_.emplace(leader_->store(), leader_->Load(rows));
+  }
+
+  // The leader ends after the first frame of a group.
+  void LeaveGroupOpen() {
+    Stop();
+    std::string group;
+    AppendRecord(group, {.number = 1'000'000, .bytes = std::string(100, 'x')});
+    leader_->writer().Write({.frames = {FramesOf(group, 30).front()}});
+    const auto answer = leader_->client().Transact(leader_->writer().txn(), 2s);
+    ASSERT_EQ(leader_->writer().Take(answer), FrameWriter::Progress::kCommitted);
+    writing_.reset();
+    Lead();
+  }
+
+  const etcd::EtcdOptions options_;
+  std::mt19937 random_;
+  std::optional<Leader> leader_;
+  std::optional<Writing> writing_;
+};
+
+TEST_F(LogTailTest, WarmIsColdAfterRandomHistories) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    History history(etcd_.options(), seed);
+    Warm warm(etcd_.options());
+    for (int i = 0; i < 12; ++i) history.Step([this] { return ColdRows(); });
+    history.Stop();
+    Leader next(etcd_.options(), "next");
+    ExpectWarmIsCold(warm, next);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(LogTailOnACluster, CompactionWhileItsMemberIsAwayMakesItReadOn) {
+  etcd::EtcdServer etcd(3);
+  etcd::EtcdOptions own = etcd.options();
+  own.endpoints.resize(1);
+  etcd::EtcdOptions others = etcd.options();
+  others.endpoints.erase(others.endpoints.begin());
+  RowTable rows;
+  Leader leader(others, "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(10);
+  writing.journal().AwaitWritten();
+  Warm warm(own);
+  ASSERT_TRUE(warm.AwaitSync(leader));
+  etcd.member(0).Kill();
+  writing.Write(10);
+  writing.journal().AwaitWritten();
+  ASSERT_EQ(leader.client().Compact(leader.committed().revision, 5s).outcome, etcd::Outcome::kDone);
+  etcd.Restart(0);
+  EXPECT_TRUE(warm.AwaitSync(leader));
+  // What it had was still the beginning of the log.
+  EXPECT_EQ(warm.tail().loads(), 1U);
+  writing.journal().Stop();
+  Leader next(etcd.options(), "b");
+  const auto end = warm.TakeOver(next);
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(end->next_batch, 21U);
+}
+
+}  // namespace
+}  // namespace fairlock::storage::replicated
