@@ -28,8 +28,7 @@ Status LogReader::Take(const StoredRecord& record) {
 
 Result<LogEnd> LogReader::End() const {
   if (!heading_)
-    return Damaged(
-        "the heading of the snapshot is missing, so it is unknown which records are valid");
+    return Damaged("the snapshot header is missing, so it is unknown which records are valid");
   Status status = CheckSlices();
   if (!status.ok()) return status;
   LogEnd end = end_;
@@ -39,7 +38,7 @@ Result<LogEnd> LogReader::End() const {
 
 Status LogReader::TakeHeading(const StoredRecord& record) {
   if (heading_) {
-    return Damaged("there are headings of snapshots " + std::to_string(heading_->generation) +
+    return Damaged("there are headers for snapshots " + std::to_string(heading_->generation) +
                    " and " + std::to_string(record.generation) + "; only one is allowed");
   }
   auto heading = DecodeHeading(record.bytes, record.generation);
@@ -61,7 +60,7 @@ Status LogReader::TakeSlice(const StoredRecord& record) {
   if (record.number != slices_) return MissingRecord(RecordKind::kSlice, slices_);
   if (slices_ == heading_->slices) {
     return Damaged(RecordName(RecordKind::kSlice, slices_) +
-                   " exceeds the number of slices in the heading, " +
+                   " exceeds the number of slices in the header, " +
                    std::to_string(heading_->slices));
   }
   ++slices_;
@@ -84,7 +83,7 @@ Status LogReader::CheckSlices() const {
   if (slices_ != heading_->slices) return MissingRecord(RecordKind::kSlice, slices_);
   if (slice_checksum_ != heading_->last_slice_checksum) {
     return Damaged("the slices of " + RecordName(RecordKind::kHeading, heading_->generation) +
-                   " do not match the checksum in its heading");
+                   " do not match the checksum in its header");
   }
   return {};
 }

@@ -27,14 +27,14 @@ Status LogCopy::CatchUp(const PageReader& pages, const PinnedLog& log) {
 }
 
 Status LogCopy::TakeFrame(std::string_view key, std::string_view value) {
-  if (!log_) return Damaged("no heading was read");
+  if (!log_) return Damaged("no snapshot header was read");
   Status status = log_->reading.TakeFrame(key, value);
   if (!status.ok()) Forget();
   return status;
 }
 
 Result<LogEnd> LogCopy::End() {
-  if (!log_) return Damaged("no heading was read");
+  if (!log_) return Damaged("no snapshot header was read");
   Status status = log_->reading.FinishSlices();
   if (!status.ok()) return status;
   return log_->reader.End();
