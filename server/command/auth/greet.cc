@@ -7,7 +7,7 @@
 
 namespace fairlock::command {
 
-void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bool leads) {
   if (greeting.name) clients.Rename(client, *greeting.name);
   if (greeting.version) client.profile.version = *greeting.version;
   protocol::ReplyWriter reply = client.writer();
@@ -24,7 +24,7 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
   reply.Bulk("id");
   reply.Integer(static_cast<std::int64_t>(client.profile.id));
   field("mode", "standalone");
-  field("role", "master");
+  field("role", leads ? "master" : "replica");
   reply.Bulk("modules");
   reply.ArrayHeader(0);
 }

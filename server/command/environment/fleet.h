@@ -1,6 +1,7 @@
 // What a node of a fleet knows of the fleet, for commands, INFO, the metrics and the API.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,11 @@ struct FleetNode {
   std::uint64_t frames_behind = 0;
   std::int64_t started_unix_ms = 0;
 };
+
+// The port that clients of a node connect to.
+inline std::uint16_t AnnouncedPort(const FleetNode& node) {
+  return node.port != 0 ? node.port : node.tls_port;
+}
 
 struct EtcdMember {
   std::string endpoint;
@@ -61,6 +67,13 @@ struct FleetReport {
   std::uint64_t committed_bytes = 0;
   bool is_unsure = false;  // a leader that etcd has confirmed nothing to for 2 s
 };
+
+// A node's replication offset as Redis counts it, here in transactions: the leader's is the number
+// of its transactions since its start, and a standby's is smaller by the frames that it is behind.
+// Only the leader knows offsets; elsewhere they are 0.
+inline std::uint64_t OffsetOf(const FleetReport& report, const FleetNode& node) {
+  return report.commits - std::min(node.frames_behind, report.commits);
+}
 
 // Implemented by the server, faked in tests. Loop-confined.
 class Fleet {
