@@ -51,6 +51,8 @@ struct FleetReport {
   std::int64_t leads_since_unix_ms = 0;  // when this node saw that leader first; 0: no leader
   // etcd was restored from a backup: nobody takes over before an operator accepts that.
   bool awaits_acceptance = false;
+  // This node is a standby that passes the connections of its clients on to the leader.
+  bool relays = false;
 
   // The lists were read `age_ms` ago; -1: not yet.
   std::int64_t age_ms = -1;
