@@ -21,6 +21,7 @@
 #include "server/process/systemd_service.h"
 #include "server/services/http_service.h"
 #include "server/services/persistence_service.h"
+#include "server/services/sentinel_service.h"
 #include "server/services/tls_service.h"
 #include "server/services/user_service.h"
 
@@ -80,6 +81,7 @@ class Server {
   UserService users_;
   HttpService http_;
   TlsService tls_;
+  SentinelService sentinel_;
   boost::asio::signal_set signals_;
   SystemdService systemd_;
   std::function<CommandLine()> reread_;

@@ -103,6 +103,7 @@ struct Config {
   std::string cluster_name;
   std::string cluster_node;
   std::string cluster_announce;
+  std::int64_t sentinel_port = 0;
   std::string cluster_keep_lines;
   std::string cluster_compaction;
 

@@ -288,6 +288,9 @@ constexpr auto kOptions = std::to_array<Option>({
      "Name of this node, unique in the fleet. Empty: the name of the machine."},
     {"cluster_announce", OptionType::kText, "", 0, 0, false, "", &Config::cluster_announce,
      "Address (host:port) at which clients reach this node. Empty: the node's name and the port."},
+    {"sentinel_port", OptionType::kNumber, "3249", 0, 65535, false, "", &Config::sentinel_port,
+     "TCP port on which a node of a fleet answers clients that look for the leader as Redis "
+     "Sentinel does. 0: none. A single server never opens it."},
     {"cluster_keep_lines", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_keep_lines,
      "yes: every waiting place is stored, so that waiters who ask again after a fail-over continue "
      "where they were. no: only those with KEEP.",
