@@ -49,10 +49,10 @@ class Process:
 
 class Node(Process):
 
-    def __init__(self, name, port, words, log):
+    def __init__(self, name, ports, words, log):
         super().__init__(words, log)
         self.name = name
-        self.port = port
+        self.port, self.sentinel_port = ports
 
     def connect(self, seconds=5):
         connection = resp.Connection.to(("127.0.0.1", self.port))
@@ -66,7 +66,7 @@ class Fleet:
     def __init__(self, nodes=3, members=3, options=(), relays=False):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))
         self.relays = relays
-        ports = [own_server.free_port() for _ in range(2 * members + nodes)]
+        ports = [own_server.free_port() for _ in range(2 * (members + nodes))]
         peers, clients = ports[:members], ports[members:2 * members]
         initial = ",".join(f"e{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
         self.endpoints = ",".join(f"127.0.0.1:{port}" for port in clients)
@@ -79,14 +79,15 @@ class Fleet:
              "--initial-cluster", initial, "--heartbeat-interval", "50",
              "--election-timeout", "500", "--logger", "zap", "--log-level", "error"],
             self.directory / f"e{i}.log") for i in range(members)]
+        node_ports = zip(*[iter(ports[2 * members:])] * 2)
         self.nodes = [Node(
-            f"n{i}", port,
+            f"n{i}", (port, sentinel_port),
             [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(port), "--http-port", "0",
              "--unix-socket", str(self.directory / f"n{i}.sock"),
              "--cluster-etcd", self.endpoints, "--cluster-node", f"n{i}",
-             "--cluster-announce", f"127.0.0.1:{port}",
+             "--cluster-announce", f"127.0.0.1:{port}", "--sentinel-port", str(sentinel_port),
              "--cluster-relay", "yes" if relays else "no", *options],
-            self.directory / f"n{i}.log") for i, port in enumerate(ports[2 * members:])]
+            self.directory / f"n{i}.log") for i, (port, sentinel_port) in enumerate(node_ports)]
 
     def __enter__(self):
         try:
