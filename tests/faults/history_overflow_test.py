@@ -79,8 +79,8 @@ class Overflow(unittest.TestCase):
         # No event is repeated or out of order, and none is missing except those dropped meanwhile.
         self.assertEqual(told, self.done[done_at_first - len(told):done_at_first][::-1])
         self.assertGreater(len(told), PAGE)
-        # Once its next events have been dropped, a slow reader gets an empty last page, and no wrong
-        # events.
+        # Once its next events have been dropped, a slow reader gets an empty last page, and no
+        # wrong events.
         _, before = self.page("*", 0)
         self.work(PAIRS_PER_ROUND * 10)
         self.assertEqual(self.page("*", before), ([], None))

@@ -152,8 +152,7 @@ _NAME_IN_PATH = re.compile(rf"(?:^|[_.-])({_EMPTY_NAMES})(?=$|[_.-])", re.IGNORE
 _NAME_OF_TYPE = re.compile(r"\b(?:class|struct|namespace)\s+((?:\w*_)?(?:util|utils|common|misc"
                            r"|helper|manager)|\w*(?:Utils?|Common|Misc|Managers?|Helpers?))\b")
 
-# Words about the workplace where the code was written, spelt so that this file does not contain
-# them.
+# Words from the machine where the code was written, spelt so that this file does not contain them.
 _WORKPLACE = re.compile(
     "|".join([r"\biss" r"ues? #?\d", r"\bwork" r"place\b", r"(?<![\w./])/wo" r"rk/",
               r"(?<![\w./])/ro" r"ot/", r"(?<![\w./])/ho" r"me/\w+/", r"/tmp/bui" r"ld-",
