@@ -37,7 +37,7 @@ class Leader {
   FrameWriter& writer() { return writer_; }
   etcd::EtcdClient& client() { return *client_; }
 
-  // Loads what is there, or begins a new log.
+  // Loads what is there, or starts a new log.
   LogEnd Load(RowTable& rows) {
     if (writer_.committed().beat.epoch == 1) {
       EXPECT_TRUE(BeginLog(store_, kLogId).ok());
@@ -121,7 +121,7 @@ std::size_t FramesIn(const etcd::EtcdServer& etcd) {
 
 class ReplicatedStoreTest : public testing::Test {
  protected:
-  // What the next leader loads.
+  // Returns what the next leader loads.
   std::map<RowTable::Name, std::string> Reload() {
     RowTable rows;
     Leader next(etcd_.options(), "next");
@@ -353,8 +353,8 @@ TEST_F(ReplicatedStoreTest, AHandOverNamesTheSuccessorAndIsTheLastWrite) {
   EXPECT_TRUE(next.writer().committed().beat.successor.empty());
 }
 
-// Three members of etcd of which the current leader is killed again and again, while partition
-// leaders depose each other. Whatever a journal reported as complete is there afterwards.
+// An etcd of three members, whose current leader is killed again and again, while partition leaders
+// depose each other. Whatever a journal reported as complete is there afterwards.
 TEST(ReplicatedStoreFaults, NothingAcknowledgedIsLost) {
   etcd::EtcdServer etcd(3);
   std::uint64_t acknowledged = 0;
