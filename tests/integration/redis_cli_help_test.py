@@ -17,7 +17,7 @@ class Help(unittest.TestCase):
 
     def start(self, *options):
         """Returns a redis-cli that is ready for input."""
-        # uses neither the tester's history nor preferences
+        # Uses neither the tester's history nor preferences.
         home = {"HOME": str(self.server.directory)}
         address = ("-h", "127.0.0.1", "-p", str(self.server.port))
         terminal = self.enterContext(

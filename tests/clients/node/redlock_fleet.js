@@ -1,4 +1,4 @@
-// redlock clients that take one lock repeatedly. Prints a line for each hold: kind, client number,
+// Redlock clients that take one lock repeatedly. Prints a line for each hold: kind, client number,
 // begin and end in ns of the machine's monotonic clock, fencing token, time of the first request.
 
 import Redis from "ioredis";

@@ -22,7 +22,7 @@ namespace fairlock::storage {
 namespace {
 
 struct Ending {
-  // the newest batch found at the start, then each complete one
+  // The newest batch found at the start, then each complete one.
   std::vector<std::uint64_t> numbers;
   int status = 0;
 

@@ -60,7 +60,7 @@ class EtcdProcess {
 };
 
 struct EtcdSettings {
-  // for every member, in addition to those that the class sets
+  // For every member, in addition to those that the class sets.
   std::vector<std::string> flags = {};
   EtcdOptions client = {};  // certificates and login; the class adds the endpoints
   bool is_tls = false;

@@ -38,7 +38,7 @@ TEST(EtcdWatchCursor, AStreamFromNowOnContinuesWhereItBegan) {
   created.mutable_header()->set_revision(41);
   EXPECT_THAT(Take(cursor, created), IsEmpty());
   EXPECT_EQ(cursor.next_revision(), 42);
-  // a second stream, which sends what happened meanwhile
+  // A second stream, which sends what happened meanwhile.
   created.mutable_header()->set_revision(50);
   EXPECT_THAT(Take(cursor, created), IsEmpty());
   EXPECT_EQ(cursor.next_revision(), 42);

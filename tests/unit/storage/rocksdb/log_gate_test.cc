@@ -92,7 +92,7 @@ TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
   state->counter->at_failure = [&state = *state, is_first = true]() mutable {
     if (!std::exchange(is_first, false)) return;
     state.is_writing.set_value();
-    // meanwhile, the other thread begins to wait
+    // Meanwhile, the other thread begins to wait.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   };
   std::thread([state, append] {
