@@ -1,4 +1,4 @@
-"""Measures well-behaved clients beside a fault: their p99 without it and with it, in one run.
+"""Measures the p99 of well-behaved clients without a fault and during it, in one run.
 
 Each *_test.py has one fault, in a short form for the suite. To run all of them longer, as a table:
 

@@ -357,7 +357,7 @@ bool ReferenceModel::Expire(const Call& call, TimeMs now, Outcome& outcome) {
   return true;
 }
 
-// Holds taken the Redis way end, and places made by SET NX are removed; then queues are looked at.
+// Holds taken the Redis way end, and places made by SET NX are removed; then queues are examined.
 void ReferenceModel::Flush(const Call& call, TimeMs now, Outcome& outcome) {
   const bool is_own_step = !is_in_step_;
   if (is_own_step) BeginStep(now);

@@ -155,7 +155,7 @@ TEST_F(StorageCheckData, ABackupOfDataInUseIsWholeAndIsKnownForACopy) {
   ASSERT_TRUE(made.ok()) << made.message();
   EXPECT_FALSE(fs::exists(backup + ".partial"));
   EXPECT_EQ(BackUp(data, backup).code(), StatusCode::kRefused);
-  // The original is written further; the backup stays as it was.
+  // Writing to the original continues; the backup stays as it was.
   EXPECT_TRUE(Check(backup).is_whole());
   const std::string restored = folder_.PathOf("restored");
   fs::copy(backup, restored, fs::copy_options::recursive);

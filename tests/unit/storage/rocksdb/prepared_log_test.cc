@@ -157,7 +157,7 @@ TEST(StoragePreparedLog, SpaceIsDurableBeforeAnythingIsWrittenThere) {
   EXPECT_EQ(noting->notes, "zsdzsddzzzsd");
 }
 
-// Otherwise a copy made meanwhile would have gaps, where something was written behind the copying.
+// Otherwise a copy made meanwhile would have gaps: what was written after the copying had passed.
 TEST(StoragePreparedLog, ForRocksDbItIsAsLongAsWhatIsInIt) {
   const ScratchFolder folder;
   const std::string path = folder.PathOf("000004.log");
