@@ -59,7 +59,7 @@ class Described(unittest.TestCase):
             for verb, operation in verbs.items()}
 
     def check(self, operation, status, headers, body):
-        """The description lists this answer."""
+        """Checks that the description lists this answer."""
         responses = self.operations[operation][2]["responses"]
         self.assertIn(str(status), responses, operation)
         (kind, content), = responses[str(status)]["content"].items()
@@ -115,7 +115,7 @@ class Answers(Described):
         self.check_all(403, self.server, Origin="http://evil.example")
         self.check_all(421, self.server, Host="evil.example")
         self.check_all(415, self.server, Content_Type="text/plain")
-        # The rest of a body that is too large is not read.
+        # The rest of a body that is too large remains unread.
         for name in self.documenting(413):
             verb, path, _ = self.operations[name]
             self.assertEqual(verb, "POST")
@@ -169,7 +169,7 @@ class Answers(Described):
 class Loading(Described):
 
     def start_slowly(self, http):
-        """A server that takes some seconds to load its locks."""
+        """Returns a server that takes some seconds to load its locks."""
         token_file = http.directory / "token"
         server = Traced("--durability", "sync", "--http-port", str(http.http_port),
                         "--http-token-file", str(token_file),

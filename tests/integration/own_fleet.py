@@ -1,4 +1,4 @@
-"""Three members of etcd and a few nodes of fairlock on loopback, for tests of high availability."""
+"""Three etcd members and a few fairlock nodes on loopback, for tests of high availability."""
 
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ START_SECONDS_MAX = 60
 
 
 class Process:
-    """A program that can be killed, stopped and continued, and started again."""
+    """A program that can be killed, paused and continued, and started again."""
 
     def __init__(self, words, log):
         self.words = words
@@ -38,7 +38,7 @@ class Process:
         self.process.send_signal(signal.SIGCONT)
 
     def terminate(self):
-        """Ends the process in good order; returns its exit status."""
+        """Ends the process gracefully; returns its exit status."""
         self.process.terminate()
         return self.process.wait(timeout=30)
 
@@ -61,7 +61,7 @@ class Node(Process):
 
 
 class Fleet:
-    """Use it in a with statement."""
+    """Used in a with statement."""
 
     def __init__(self, nodes=3, members=3, options=(), relays=False):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))

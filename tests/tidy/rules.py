@@ -58,8 +58,8 @@ MAY_LINK = {
     "dashboard": set(),
 }
 
-# The parts of a folder, lowest first: a part may include itself and earlier ones. "" is the folder
-# itself.
+# The parts of a folder, lowest first: a part may include itself and the parts before it. "" is the
+# folder itself.
 PARTS = {
     "cli": ("base", "output", "connection", "views", "arguments", "run", "top", "bench",
             "commands", ""),
@@ -140,7 +140,7 @@ OUTSIDE_HEADERS = {
     "storage": "|".join([_SOCKETS, r"yaml-cpp/.*|CLI/.*|systemd/.*"]),
 }
 
-# Where a clock may be read. A single file may be added with a reason.
+# Folders where a clock may be read. A single file may be added with a reason.
 CLOCK_FOLDERS = ("server/net/", "bench/", "tests/")
 CLOCK_FILES = {
     "storage/etcd/deadline.cc": "a call to etcd is bounded over all its attempts",
@@ -157,7 +157,7 @@ _NAME_IN_PATH = re.compile(rf"(?:^|[_.-])({_EMPTY_NAMES})(?=$|[_.-])", re.IGNORE
 _NAME_OF_TYPE = re.compile(r"\b(?:class|struct|namespace)\s+((?:\w*_)?(?:util|utils|common|misc"
                            r"|helper|manager)|\w*(?:Utils?|Common|Misc|Managers?|Helpers?))\b")
 
-# Words of the place where the code was written, spelt so that this file does not hold them.
+# Words from the machine where the code was written, spelt so that this file does not contain them.
 _WORKPLACE = re.compile(
     "|".join([r"\biss" r"ues? #?\d", r"\bwork" r"place\b", r"(?<![\w./])/wo" r"rk/",
               r"(?<![\w./])/ro" r"ot/", r"(?<![\w./])/ho" r"me/\w+/", r"/tmp/bui" r"ld-",
@@ -181,7 +181,7 @@ _NDEBUG = re.compile(r"-DNDE" r"BUG|(define|ifn?def|defined\s*\(|elifn?def)\s*ND
 
 
 def folder_of(path):
-    """The folder of the tree that a file belongs to, or None."""
+    """Returns the folder of the tree that a file belongs to, or None."""
     parts = path.split("/")
     for depth in (2, 1):
         if "/".join(parts[:depth]) in MAY_INCLUDE and len(parts) > depth:
@@ -203,7 +203,7 @@ def include_direction(file):
 
 
 def part_of(path):
-    """The folder with parts that a file belongs to and its part, or None."""
+    """Returns the folder with parts that a file belongs to and its part, or None."""
     folder = folder_of(path)
     if folder not in PARTS:
         return None
@@ -430,6 +430,6 @@ class Finding:
 
 
 def findings_in(files):
-    """All violations of the rules in `files`."""
+    """Returns all violations of the rules in `files`."""
     return [Finding(file.path, line, name, what)
             for file in files for name, rule in RULES.items() for line, what in rule(file)]
