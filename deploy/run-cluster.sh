@@ -31,7 +31,7 @@ import socket, sys
 sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
 print(*(s.getsockname()[1] for s in sockets))' "$1"
 }
-read -r -a ports <<<"$(FreePorts 9)"
+read -r -a ports <<<"$(FreePorts 12)"
 
 members=
 endpoints=
@@ -53,6 +53,7 @@ declare -A node_pids
 for i in 0 1 2; do
   port=${ports[i + 6]}
   "$bin/fairlockd" --port "$port" --bind 127.0.0.1 --http-port 0 --unix-socket "" \
+    --sentinel-port "${ports[i + 9]}" \
     --cluster-etcd "$endpoints" --cluster-node "node$i" \
     --cluster-announce "127.0.0.1:$port" >"$folder/node$i.log" 2>&1 &
   pids+=($!)
@@ -62,7 +63,7 @@ done
 # Leader: prints the port of the node that leads; fails if none does.
 Leader() {
   local port
-  for port in "${ports[@]:6}"; do
+  for port in "${ports[@]:6:3}"; do
     if timeout 1 redis-cli -p "$port" LOCKED fairlock:probe 2>/dev/null | grep -qx 0; then
       echo "$port"
       return 0
@@ -84,10 +85,12 @@ fi
 cat <<TEXT
 etcd:      $endpoints
 nodes:     127.0.0.1:${ports[6]} 127.0.0.1:${ports[7]} 127.0.0.1:${ports[8]}
+Sentinel:  127.0.0.1:${ports[9]} 127.0.0.1:${ports[10]} 127.0.0.1:${ports[11]}
 leader:    127.0.0.1:$leader (process ${node_pids[$leader]})
 logs:      $folder/*.log
 
 Take a lock:         redis-cli -p $leader LOCK order:42 worker-1 PX 30000
+Ask for the leader:  redis-cli -p ${ports[9]} SENTINEL GET-MASTER-ADDR-BY-NAME main
 Kill the leader:     kill -9 ${node_pids[$leader]}
 Ask another node:    redis-cli -p PORT LOCKINFO order:42
 TEXT

@@ -27,6 +27,7 @@ enum class ErrorCode : std::uint8_t {
   kMoved,
   kClusterDown,
   kTryAgain,
+  kNoQuorum,
   kNoScript,
   kNotBusy,
   kBusy,

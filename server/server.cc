@@ -24,17 +24,19 @@ namespace fairlock::server {
 
 namespace {
 
-// Raises the limit on open files for `wanted` connections and the TLS handshakes in progress.
-// Returns how many connections fit.
+// Raises the limit on open files for `wanted` connections, the TLS handshakes in progress, and the
+// connections of the Sentinel port. Returns how many connections fit.
 std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
   const bool is_https = config.http_port != 0 && config.http_tls == "yes";
   const std::int64_t tls_listeners = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
-  const auto handshakes = static_cast<std::size_t>(tls_listeners * config.tls_max_handshakes);
+  const bool is_sentinel = !config.cluster_etcd.empty() && config.sentinel_port != 0;
+  const std::size_t others = static_cast<std::size_t>(tls_listeners * config.tls_max_handshakes) +
+                             (is_sentinel ? SentinelService::kConnectionsMax : 0);
   // A relayed connection has a socket on each side.
   const bool relays = !config.cluster_etcd.empty() && config.cluster_relay == "yes";
   const std::size_t sockets_each = relays ? 2 : 1;
-  const std::size_t room = net::MakeRoomForConnections(wanted * sockets_each + handshakes);
-  return room > handshakes ? std::max<std::size_t>((room - handshakes) / sockets_each, 1) : 1;
+  const std::size_t room = net::MakeRoomForConnections(wanted * sockets_each + others);
+  return room > others ? std::max<std::size_t>((room - others) / sockets_each, 1) : 1;
 }
 
 Config FitToDescriptorLimit(Config config, Log& log) {
@@ -169,6 +171,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       users_(parts_, loop_, log, settings_.config()),
       http_(loop_, config, log),
       tls_(loop_, log),
+      sentinel_(loop_, log),
       signals_(loop_.io_context()),
       systemd_(loop_.io_context()) {
   parts_.environment.persistence = &keeping_;
@@ -202,6 +205,7 @@ std::string Server::Start(bool initialises) {
   if (std::string error = keeping_.Start(config, initialises, own_files); !error.empty()) {
     return error;
   }
+  if (std::string error = sentinel_.Start(config); !error.empty()) return error;
   StartListening(std::move(listening.sockets));
   systemd_.StartWatchdog();
   return "";
@@ -377,6 +381,7 @@ void Server::RequestStop(const std::string& why) {
   if (!keeping_.starts_again()) sd_notify(0, "STOPPING=1");
   http_.Close();
   relay_.Close();
+  sentinel_.Close();
   keeping_.PrepareStop();
   loop_.RequestStop();
 }

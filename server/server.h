@@ -22,6 +22,7 @@
 #include "server/services/http_service.h"
 #include "server/services/persistence_service.h"
 #include "server/services/relay_service.h"
+#include "server/services/sentinel_service.h"
 #include "server/services/tls_service.h"
 #include "server/services/user_service.h"
 
@@ -82,6 +83,7 @@ class Server {
   UserService users_;
   HttpService http_;
   TlsService tls_;
+  SentinelService sentinel_;
   boost::asio::signal_set signals_;
   SystemdService systemd_;
   std::function<CommandLine()> reread_;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Measures which lines and branches of the engine, the protocol and the commands are run by tests
-# that need no server: unit tests, scenarios in virtual time, the simulator, replayed fuzz inputs.
+# Measures which lines and branches of the engine, the protocol and the commands are reached by
+# tests that need no server: unit tests, scenarios in virtual time, the simulator, replayed fuzz
+# inputs.
 #
-#   tests/coverage.sh [FOLDER]    build/coverage/report, as pages of HTML
+#   tests/coverage.sh [FOLDER]    FOLDER gets the report, as HTML pages (build/coverage/report)
 #
 # Needs gcovr (Debian: gcovr). Assertions and branches that only an exception would take are not
 # counted. Prints a table, and exits with 1 if coverage is below the bars below.
@@ -33,7 +34,7 @@ done
 
 mkdir -p "$report"
 status=0
-# Bars: FOLDER LINES BRANCHES, in per cent; 0: shown only.
+# Bars: FOLDER LINES BRANCHES, in per cent; 0: only shown.
 Bars() {
   gcovr --root . --object-directory build/coverage --filter "$1/" --exclude-throw-branches \
     --exclude-unreachable-branches --exclude-branches-by-pattern '.*\bassert\(.*' \

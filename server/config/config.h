@@ -104,6 +104,7 @@ struct Config {
   std::string cluster_node;
   std::string cluster_announce;
   std::string cluster_relay;
+  std::int64_t sentinel_port = 0;
   std::string cluster_keep_lines;
   std::string cluster_compaction;
   std::int64_t cluster_etcd_quota = 0;

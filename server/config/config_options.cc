@@ -293,6 +293,9 @@ constexpr auto kOptions = std::to_array<Option>({
      "yes: a standby passes client connections on to the leader. no: it answers itself, and "
      "commands about locks get -CLUSTERDOWN.",
      kNoYes},
+    {"sentinel_port", OptionType::kNumber, "3249", 0, 65535, false, "", &Config::sentinel_port,
+     "TCP port on which a node of a fleet answers clients that look for the leader as Redis "
+     "Sentinel does. 0: none. A single server never opens it."},
     {"cluster_keep_lines", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_keep_lines,
      "yes: every waiting place is stored, so that waiters who ask again after a fail-over continue "
      "where they were. no: only those with KEEP.",

@@ -107,25 +107,26 @@ object BodyOf(const Route& route) {
   return {{"required", true}, {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
 }
 
+object TextContent() { return {{"text/plain", {{"schema", {{"type", "string"}}}}}}; }
+
 object AnswersOf(const Route& route) {
   object done{{"description", "Done"}};
   if (route.is_web_socket) {
     done["description"] = "The connection is now a WebSocket; messages follow";
   } else if (route.answer == nullptr) {
-    done["content"] = {{"text/plain", {{"schema", {{"type", "string"}}}}}};
+    done["content"] = TextContent();
   } else {
     done["content"] = {{"application/json", {{"schema", ReferenceTo(route.answer->name)}}}};
   }
   object answers{{route.is_web_socket ? "101" : "200", std::move(done)}};
   for (const Refused& row : kRefused) {
     if (!row.applies(route)) continue;
-    object refusal{{"description", row.description}};
-    if (route.path == "/readyz" && row.status == "503") {
-      refusal["content"] = {{"text/plain", {{"schema", {{"type", "string"}}}}}};
-    } else {
-      refusal["content"] = {{"application/json", {{"schema", ReferenceTo(kErrorSchema.name)}}}};
-    }
-    answers[row.status] = std::move(refusal);
+    answers[row.status] = {
+        {"description", row.description},
+        {"content", {{"application/json", {{"schema", ReferenceTo(kErrorSchema.name)}}}}}};
+  }
+  if (!route.plain_503.empty()) {
+    answers["503"] = {{"description", route.plain_503}, {"content", TextContent()}};
   }
   return answers;
 }

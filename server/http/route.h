@@ -76,9 +76,10 @@ struct Route {
   std::string_view name;     // of the operation; unique
   std::string_view summary;  // one sentence without a full stop
   std::span<const Parameter> parameters;
-  const Schema* answer = nullptr;  // schema of the JSON; null: the answer is text
-  bool needs_locks = true;         // refused while locks are loaded from the disk
-  bool is_web_socket = false;      // its handler answers requests without Upgrade
+  const Schema* answer = nullptr;   // schema of the JSON; null: the answer is text
+  bool needs_locks = true;          // refused while locks are loaded from the disk
+  bool is_web_socket = false;       // its handler answers requests without Upgrade
+  std::string_view plain_503 = {};  // the meaning of a 503 in plain text; empty: there is none
 };
 
 // Each family is defined at the bottom of its file.

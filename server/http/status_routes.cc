@@ -1,6 +1,7 @@
 // The state of the server: health, figures, clients, settings.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,14 +123,42 @@ Outcome ShowAccess(const RouteCall& call) {
 // The fact that this function runs shows that the server is alive.
 Outcome ShowHealth(const RouteCall&) { return Answer{.content_type = kPlainText, .body = "ok\n"}; }
 
+Answer PlainText(unsigned status, std::string text) {
+  return {.status = status, .content_type = kPlainText, .body = std::move(text) + "\n"};
+}
+
+// Nullopt: this server is not a node of a fleet.
+std::optional<command::FleetReport> FleetOf(const RouteCall& call) {
+  const command::Fleet* const fleet = call.commands.server().environment.fleet;
+  if (fleet == nullptr) return std::nullopt;
+  return fleet->Report();
+}
+
+std::string DescribeLeader(const command::FleetReport& report) {
+  if (report.leader.empty()) return "no node leads, as far as this node knows";
+  return report.leader + " at " + report.leader_host + ":" + std::to_string(report.leader_port) +
+         " leads";
+}
+
 Outcome ShowReadiness(const RouteCall& call) {
+  const auto fleet = FleetOf(call);
+  if (fleet && fleet->role == command::FleetRole::kStandby && fleet->relays) {
+    const bool is_ready = !fleet->leader.empty();
+    return is_ready ? PlainText(200, "ready") : PlainText(503, DescribeLeader(*fleet));
+  }
+  if (fleet && fleet->is_unsure) return PlainText(503, "etcd has confirmed nothing for 2 s");
   command::ServerParts& server = call.commands.server();
   server.availability.LookAtMemory(call.now);
-  if (server.availability.takes_locks())
-    return Answer{.content_type = kPlainText, .body = "ready\n"};
+  if (server.availability.takes_locks()) return PlainText(200, "ready");
   const protocol::Reply why =
       ReplyOf([&](protocol::ReplyWriter& writer) { server.availability.RefuseLock(writer); });
-  return Answer{.status = 503, .content_type = kPlainText, .body = why.text + "\n"};
+  return PlainText(503, why.text);
+}
+
+Outcome ShowLeadership(const RouteCall& call) {
+  const auto fleet = FleetOf(call);
+  const bool leads = !fleet || fleet->role == command::FleetRole::kLeader;
+  return leads ? PlainText(200, "leader") : PlainText(503, "standby; " + DescribeLeader(*fleet));
 }
 
 constexpr auto kClientParameters = std::to_array<Parameter>({
@@ -155,7 +184,21 @@ constexpr auto kStatusRoutes = std::to_array<Route>({
      "showReadiness",
      "Whether locks can be taken now",
      {},
-     nullptr},
+     nullptr,
+     kWithoutLocks,
+     false,
+     "Locks cannot be taken now; the text says why"},
+    {Verb::kGet,
+     "/leaderz",
+     Access::kOpen,
+     ShowLeadership,
+     "showLeadership",
+     "Whether this server leads its fleet; a single server does",
+     {},
+     nullptr,
+     kWithoutLocks,
+     false,
+     "This server is a standby; the text says which node leads"},
     {Verb::kGet,
      "/api/v1/status",
      Access::kRead,

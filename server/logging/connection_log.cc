@@ -49,6 +49,13 @@ void ConnectionLog::LogRefused(std::string_view peer, const net::Refusal& refusa
     }
     return;
   }
+  if (refusal.is_sentinel) {
+    if (const std::uint64_t count = refused_at_sentinel_.CountToLog(now); count > 0) {
+      log_.Warning("refused at sentinel_port, which takes {} connections: {}, last {}",
+                   refusal.connections_max, count, peer);
+    }
+    return;
+  }
   LogThrottle& recurrence = refusal.is_by_address ? refused_by_address_ : refused_;
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
     log_.Warning("refused because of {} ({}): {}, last {}",

@@ -33,6 +33,7 @@ class ConnectionLog final : public net::NetEvents {
   LogThrottle refused_;
   LogThrottle refused_by_address_;
   LogThrottle refused_http_;
+  LogThrottle refused_at_sentinel_;
   LogThrottle accept_failed_;
   LogThrottle over_output_limit_;
   LogThrottle over_all_output_limit_;

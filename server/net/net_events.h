@@ -30,6 +30,7 @@ std::string_view NameOf(CloseReason reason);
 struct Refusal {
   bool is_by_address = false;  // the limit per address is reached; otherwise the limit for all
   bool is_http = false;        // the limit is that of HTTP connections
+  bool is_sentinel = false;    // the limit is that of the Sentinel port
   std::size_t connections_max = 0;
 };
 

@@ -78,6 +78,8 @@ ClusterSettings ReadClusterSettings(const Config& config) {
   options.address = OwnAddress(config);
   options.tls_port = static_cast<std::uint16_t>(config.tls_port);
   options.compacts = config.cluster_compaction == "yes";
+  settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
+  settings.relays = config.cluster_relay == "yes";
   settings.quota_bytes = static_cast<std::uint64_t>(config.cluster_etcd_quota);
   if (!IsName(options.fleet)) settings.error = WrongName("cluster_name", options.fleet);
   if (!IsName(options.node)) settings.error = WrongName("cluster_node", options.node);

@@ -10,8 +10,10 @@ namespace fairlock::server {
 
 struct ClusterSettings {
   storage::replicated::ClusterOptions options;
-  std::uint64_t quota_bytes = 0;  // of etcd's database; 0: not checked
-  std::string error;              // what is wrong with an option; empty: nothing
+  std::uint64_t quota_bytes = 0;    // of etcd's database; 0: not checked
+  std::uint16_t sentinel_port = 0;  // 0: none
+  bool relays = false;              // as a standby
+  std::string error;                // what is wrong with an option; empty: nothing
 };
 
 // With fewer bytes left of etcd's quota, no new locks are granted.

@@ -67,6 +67,7 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
           .run = HexOf(storage::replicated::NewRunId()),
           .address = settings_.options.address,
           .tls_port = settings_.options.tls_port,
+          .sentinel_port = settings_.sentinel_port,
           .version = std::string(Version()),
           .is_in_sync = true,
           .started_unix_ms = net::UnixTimeUs() / 1'000};
@@ -145,6 +146,7 @@ command::FleetReport FleetService::Report() const {
   command::FleetReport report;
   report.fleet = settings_.options.fleet;
   report.node = settings_.options.node;
+  report.relays = settings_.relays;
   ReportLeader(report);
   report.awaits_acceptance = node_.standby().AwaitsAcceptance();
   if (view_.read_at != storage::replicated::kNever) {

@@ -1,9 +1,10 @@
 """One lock and three kinds of clients: pollers of redis-py, redlock on ioredis, and clients that
-wait with LOCK. FLEET_SECONDS and FLEET_SIZE (of each kind) set duration and size; default 6, 8.
+wait with LOCK. FLEET_SECONDS and FLEET_SIZE (of each kind) set the duration and the size; the
+defaults are 6 and 8.
 
-The holds that the clients believe to have are compared on the clock of the machine; the server's
-view is read from its events. Played twice: with the default configuration, where native requests
-come first, and with compat.keep_place, where all clients share one queue.
+The holds that the clients believe they have are compared by the machine's clock; the server's view
+is read from its events. Run twice: with the default configuration, where native requests come
+first, and with compat.keep_place, where all clients share one queue.
 """
 
 import json
@@ -34,7 +35,7 @@ class Fleet:
         self.server = server
         self.native_pause = native_pause
         self.stop_at = time.monotonic() + SECONDS
-        # Kind, client, begin and end in ns of the monotonic clock, token, when it was asked for.
+        # Kind, client, begin and end in ns of the monotonic clock, token, time of first request.
         self.holds = []
         self.ended_natively = 0
         self.failures = []
@@ -71,7 +72,8 @@ class Fleet:
             time.sleep(0.02)
 
     def end_late(self):
-        """An old client whose lease ended long ago: it tries to end whatever hold LOCK has."""
+        """A client of the old kind whose lease ended long ago: tries to end any hold taken with
+        LOCK."""
         own = self.connect()
         late = own.register_script(
             "if redis.call('get', KEYS[1]) == '' then return redis.call('del', KEYS[1]) end "
@@ -104,7 +106,7 @@ class Fleet:
 
 
 class Events:
-    """The server's events of the key, in order."""
+    """The server's events for the key, in order."""
 
     def __init__(self, server):
         self.subscription = redis.Redis(port=server.port).pubsub()
@@ -126,10 +128,10 @@ class Events:
         self.thread.join()
 
 
-# A poller that is late by more than this loses its place.
+# A poller that does not ask again within this time loses its place.
 KEEP = "5s"
-# While one client waits, each other client may be served once, and not twice. Some of them are
-# between the moment at which they begin to ask and the one at which the server receives it.
+# While one client waits, every other client may be served once, but not twice. The extra half
+# allows for requests that a client has begun but the server has not yet received.
 ROUNDS_MAX = 1.5
 
 
@@ -177,14 +179,14 @@ class MixedFleet(unittest.TestCase):
         print(f"\nholds of {SIZE} clients each in {SECONDS:g} s {how}: {counts}")
 
     def check_that_one_holds(self, holds):
-        """Each hold has ended for its client before the next begins, and tokens increase."""
+        """Each client's hold ends before the next client's begins, and tokens increase."""
         for before, after in zip(holds, holds[1:]):
             self.assertLessEqual(before[3], after[2], f"{before} and {after}")
             self.assertLess(before[4], after[4], f"{before} and {after}")
 
     def check_that_natives_are_in_order(self, events):
-        """Waiters are granted in the order in which they joined the queue, and no poller while one
-        waits."""
+        """Waiters are granted the lock in the order in which they joined the queue, and pollers are
+        not granted it while anyone waits."""
         line = []
         for event in events:
             if event["event"] == "queued":
@@ -194,8 +196,8 @@ class MixedFleet(unittest.TestCase):
         self.assertGreater(sum(event["event"] == "queued" for event in events), SIZE)
 
     def check_that_all_are_in_order(self, events):
-        """Grants follow the order of the queue. A value joins it with its second request, with the
-        time of its first."""
+        """Grants follow the order of the queue. A value joins it at its second request, but is
+        placed by the time of its first."""
         asked = {}  # in the order of the first denial
         standing = set()
         for event in events:

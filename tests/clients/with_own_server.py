@@ -3,8 +3,9 @@
     with_own_server.py [--redis] [--tls] PROGRAM [ARGUMENT...]
 
     --redis    also starts a redis-server at REDIS_PORT
-    --tls      also speaks TLS at FAIRLOCK_TLS_PORT, and requires a certificate: FAIRLOCK_TLS_CERT
-               and FAIRLOCK_TLS_KEY are one; FAIRLOCK_TLS_CA has signed those of both sides
+    --tls      also speaks TLS at FAIRLOCK_TLS_PORT, and requires a client certificate:
+               FAIRLOCK_TLS_CERT and FAIRLOCK_TLS_KEY are one; FAIRLOCK_TLS_CA has signed those of
+               both sides
 """
 
 import contextlib
@@ -21,7 +22,7 @@ from own_server import Server, free_port  # noqa: E402
 
 
 def tls(stack):
-    """The server's options, and the environment variables for its clients."""
+    """Returns the server's options, and the environment variables for its clients."""
     certificates = stack.enter_context(Certificates())
     port = free_port()
     certificate, key = certificates.authority.issue("worker", "worker-1", "client")

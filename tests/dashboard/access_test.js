@@ -99,7 +99,7 @@ test("only options that can change at run time offer it, each once", () =>
       assert.equal(await rowOf(name).getByRole("button").count(), isChangeable ? 1 : 0, name);
     }
     assert.match(await rowOf("port").innerText(), /after a restart/);
-    // The Redis name is shown beside the option's own name, not in a row of its own.
+    // The Redis name is shown next to the option's own name, not in a row of its own.
     assert.match(await rowOf("max_clients").innerText(), /Redis: maxclients/);
     const names = await page.getByRole("region", { name: "Options of the server" })
       .locator("tbody td[data-name='Option'] code").allInnerTexts();

@@ -15,7 +15,7 @@ export const kViews = [
 ];
 
 export function launch() {
-  // Uses a new folder for its user's data, and removes it.
+  // Uses a new folder for the user data, and removes it afterwards.
   return chromium.launch({
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -23,7 +23,7 @@ export function launch() {
   });
 }
 
-// Opens a page of that server, which must send requests only there: `foreign` lists any others.
+// Opens a page of this server. The page must send requests only to it: `foreign` lists any others.
 export async function open(browser, server, hash = "", options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   const page = await context.newPage();
@@ -45,7 +45,7 @@ export async function open(browser, server, hash = "", options = {}) {
   return page;
 }
 
-// A page for one test: no request to another server and no script error may occur.
+// Opens a page for one test, which fails on a request to another server or on a script error.
 export async function usePage(browser, server, hash, use, options = {}) {
   const page = await open(browser, server, hash, options);
   try {
@@ -62,11 +62,11 @@ export async function usePage(browser, server, hash, use, options = {}) {
 
 export const goTo = (page, hash) => page.evaluate((to) => { location.hash = to; }, hash);
 
-// The texts of the cells in a column, from the top.
+// The texts of a column's cells, from top to bottom.
 export const column = (page, name) =>
   page.locator(`tbody td[data-name="${name}"]`).allInnerTexts();
 
-// Waits until the view shows its subject.
+// Waits until the view shows its content.
 export async function settle(page, text) {
   await page.getByRole("region", { name: text, exact: false }).first()
     .or(page.locator("section.panel", { hasText: text }).first()).first().waitFor();

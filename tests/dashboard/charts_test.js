@@ -62,7 +62,7 @@ test("labels are drawn over time, and each has its own charts", () =>
     await figures.getByText("Acquired").waitFor();
     await page.getByRole("link", { name: "Show its locks" }).click();
     await until("its locks", async () => /label=shop/.test(page.url()));
-    // Locks without a label have charts as well.
+    // Locks without a label have charts, too.
     await goTo(page, "#/label/");
     await page.getByRole("heading", { level: 1, name: "Locks without a label" }).waitFor();
     await goTo(page, "#/label/unheard-of");

@@ -91,7 +91,7 @@ test("a header sorts all locks, and the other way round when it is pressed again
     await shows(page, "First holder", "ann,max,zoe");
     await press("Label");
     await shows(page, "Label", "label-a,label-b,label-c");
-    // The order survives a reload, and is computed by the server: the row is the first of all.
+    // The order survives a reload. The server computes it: this row is the first of all the rows.
     await goTo(page, "#/locks?sort=key&reverse=1&count=1");
     await shows(page, "Lock", "c:3");
     await page.reload();
@@ -138,7 +138,7 @@ test("selected locks are tried dry and then broken, and no others", () =>
     page.on("request", (request) => { asked += /v1\/locks\?/.test(request.url()); });
     await page.waitForTimeout(3500);
     assert.equal(asked, 0);
-    // Changes between the selection and the break are respected.
+    // Changes made between the selection and the break are respected.
     await server.cli("UNLOCK", "sel:2", "owner-2");
     await page.getByRole("button", { name: "Break selected" }).click();
     const dialog = page.getByRole("dialog");

@@ -47,7 +47,7 @@ test("shows who blocks whom first", () => withPage("#/overview", async (page) =>
   await page.getByText("worker-7 has held it for").waitFor();
   const first = page.locator("section", { hasText: "Queue" }).locator("tbody tr").first();
   assert.match(await first.innerText(), /worker-8/);
-  // Times continue to run between two answers.
+  // Times keep counting between two answers.
   const left = page.locator("section", { hasText: "Holders" })
     .locator("td[data-name='Lease left']");
   const before_ = await left.first().innerText();
@@ -72,7 +72,7 @@ async function firstView() {
 }
 
 test("the first view stands within a second, and is small", async () => {
-  // Other programs may be running, so the best of a few attempts counts.
+  // Other programs may be running, so the best of several attempts counts.
   for (let tries = 0; tries < 10; ++tries) {
     if (await firstView() <= kFirstViewMsMax) return;
   }
@@ -167,7 +167,7 @@ test("a pattern is tried dry before it is broken", () => withPage("", async (pag
   for (let n = 0; n < 7; ++n) await server.cli("LOCK", `dry:${n}`, "o", "EX", "600");
   await page.evaluate(() => { location.hash = "#/locks?match=dry:*"; });
   await page.locator("tbody tr", { hasText: "dry:3" }).waitFor();
-  // Without a database, or with other filters, it offers no break of all matches.
+  // Without a database, or with other filters, it does not offer to break all matches.
   for (const more of ["", "&db=0&owner=o"]) {
     await page.evaluate((to) => { location.hash = to; }, `#/locks?match=dry:*${more}`);
     await page.getByText("filter by key and database only").waitFor();
@@ -260,8 +260,8 @@ test("a filter that seldom fits leads on", () => withPage("", async (page) => {
   await until("they are held", async () => await server.cli("LOCKED", "bulk:3999") === "1");
   await server.cli("LOCK", "seldom:1", "rare", "EX", "600");
   await page.evaluate(() => { location.hash = "#/locks?sort=none&owner=rare"; });
-  // Reads and clicks in one step of the page, so that no answer comes in between. A click before
-  // the next page is drawn would request the same page again.
+  // Reads and clicks within one step of the page's script, so that no answer arrives in between. A
+  // click before the next page is drawn would request the same page again.
   await until("the pages led to it", () => page.evaluate(() => {
     const find = (elements, text) =>
       [...document.querySelectorAll(elements)].find((one) => one.innerText.includes(text));
@@ -379,7 +379,7 @@ test("a user says who he is and acts", async () => {
   await closed.stop();
 });
 
-// Sends a request as a browser would after a foreign page led it here.
+// Sends a request the way a browser does when a foreign page has led it here.
 function request(method, target, headers) {
   return new Promise((resolve, reject) => {
     http.request({ host: "127.0.0.1", port: server.httpPort, method, path: target, headers },

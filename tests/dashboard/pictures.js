@@ -1,4 +1,4 @@
-// Makes the pictures of docs/DASHBOARD.md: each view in light and dark, wide and narrow. Takes five
+// Makes the pictures in docs/DASHBOARD.md: each view in light and dark, wide and narrow. Takes five
 // minutes, so that the charts have some minutes to show. Needs Debian's pngquant.
 //
 //     FAIRLOCKD=build/release/bin/fairlockd node tests/dashboard/pictures.js docs/pictures
@@ -35,7 +35,7 @@ async function shootViews(browser, server, colorScheme, width) {
   await page.context().close();
 }
 
-// The dry run before several locks are broken.
+// The dry run that is shown before several locks are broken.
 async function shootSelection(browser, server) {
   const page = await open(browser, server, "#/locks?sort=wait", { viewport: kSizes[1440] });
   for (const key of ["order:42", "report:daily", "api:maps"]) {

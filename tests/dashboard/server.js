@@ -1,4 +1,4 @@
-// Starts a fairlockd with its dashboard, clients of it, and a load.
+// Starts a fairlockd with its dashboard, clients for it, and a load on it.
 import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
 import net from "node:net";
@@ -72,7 +72,7 @@ export class Server {
   connect() { return Client.connect(this.port); }
 }
 
-// Sends inline requests, which cannot express keys with spaces.
+// Sends inline requests, so keys cannot contain spaces.
 export class Client {
   static connect(port) {
     return new Promise((resolve, reject) => {
@@ -101,7 +101,7 @@ export class Client {
   close() { this.socket.destroy(); }
 }
 
-// Clients that take, hold and release locks of several labels until stopped; some wait.
+// Starts clients that take, hold and release locks with several labels until stopped; some wait.
 export async function startLoad(server, clients = 24) {
   const running = [];
   for (let number = 0; number < clients; ++number) {
@@ -127,7 +127,7 @@ export async function startLoad(server, clients = 24) {
   };
 }
 
-// Creates the kind of trouble that an operator investigates at three in the morning.
+// Creates the kind of trouble that an operator has to investigate at three in the morning.
 export async function fillWithTrouble(server) {
   const holder = await server.connect();
   await holder.ask("CLIENT", "SETNAME", "worker-7.eu");

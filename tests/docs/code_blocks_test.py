@@ -1,8 +1,8 @@
-"""Every code block of the README and of docs/ runs, or is checked in the manner of its language.
+"""Every code block in the README and in docs/ runs, or is checked in a way that suits its language.
 
-A block with a critical section, which calls charge or handle, runs against a free key and against a
-held one: it must enter with a token that holds the key, leave the key free, and never enter without
-a token. CHECKS says how blocks of other languages are checked.
+A block with a critical section (one that calls charge or handle) runs against a free key and
+against a held one: it must enter with a token that holds the key, leave the key free, and never
+enter without a token. CHECKS says how blocks of other languages are checked.
 """
 
 import os
@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 60
 HELD_KEYS = re.compile(r"\b(?:order|conversation):\d+\b")
 NODE_MODULES = ROOT / "tests" / "clients" / "node" / "node_modules"
 
-# The critical section of a block in the test: prints the token with which it was entered.
+# What the critical section does in the test: prints the token with which it was entered.
 PRELUDES = {
     "python": "def charge(order, token):\n    print('ENTERED', token, flush=True)\n",
     "js": "globalThis.charge = async (order, token) => console.log('ENTERED', token);\n",
@@ -98,7 +98,7 @@ class CodeBlocks(unittest.TestCase):
 
     def run_program(self, server, block):
         text = block.text.replace("3247", str(server.port))
-        # Shortens the waits of the documentation.
+        # Shortens the waits in the documentation's examples.
         text = re.sub(r'("WAIT", )"\d+s"', r'\1"500ms"', text)
         file = self.folder / f"block{ENDINGS[block.language]}"
         file.write_text(PRELUDES[block.language] + first_with(PROLOGUES, text) + text +
@@ -156,14 +156,15 @@ class CodeBlocks(unittest.TestCase):
                     with self.subTest(block.name, request=request), server.connect() as client:
                         words = [word.strip('"\'') for word in
                                  re.findall(r'"[^"]*"|\'[^\']*\'|\S+', request)]
-                        # Shortens a wait that nobody ends: only its syntax is tested.
+                        # Shortens a wait that nothing ends: only its syntax is tested.
                         words = ["1ms" if word == "FOREVER" else word for word in words]
                         reply = client.ask(*words)
                         if isinstance(reply, ErrorReply):
                             self.assertNotRegex(reply, "^ERR|^NOPERM", block.name)
 
     def test_shell_blocks_name_what_exists(self):
-        """Checks only syntax, files and presets, because some blocks start builds or long runs."""
+        """Checks only the syntax, files and presets, because some blocks start builds or long
+        runs."""
         for block in self.of("sh"):
             with self.subTest(block.name):
                 checked = subprocess.run(["bash", "-n"], input=block.text, text=True,
@@ -176,7 +177,7 @@ class CodeBlocks(unittest.TestCase):
                     self.assertIn(f'"name": "{preset}"', (ROOT / "CMakePresets.json").read_text())
 
     def test_commands_of_the_tool_are_understood(self):
-        """Runs lines of shell blocks that call fairlockctl or redis-cli; ends those that wait."""
+        """Runs lines of shell blocks that call fairlockctl or redis-cli; stops those that wait."""
         for name in READERS_PROGRAMS:
             (self.folder / name).write_text("#!/bin/sh\n")
             (self.folder / name).chmod(0o755)

@@ -12,8 +12,8 @@
 namespace fairlock::storage {
 
 // Remembers every append in order and how much of it was synced, so that a crash can be simulated.
-// After a call of one of the Crash functions the object acts as a new store on the remaining data,
-// and may be loaded. Thread-safe.
+// After a call to one of the Crash functions, the object acts as a new store on the remaining data,
+// and can be loaded. Thread-safe.
 class FaultyStore final : public Store {
  public:
   struct Crash {
@@ -26,9 +26,9 @@ class FaultyStore final : public Store {
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override;
 
-  // The k-th write from now on (1: the next append, replacement or sync) fails with `status`, and
-  // so does every later one until a crash. With `leaves_its_bytes`, the failed write still takes
-  // effect, like a write that reports its error too late.
+  // Makes the k-th write from now (1: the next append, replacement or sync) fail with `status`, and
+  // every later one until a crash. With `leaves_its_bytes`, the failed write takes effect anyway,
+  // like a write that reports its error too late.
   void FailWrite(std::uint64_t k, Status status, bool leaves_its_bytes = false);
 
   void CrashProcess();
@@ -53,7 +53,7 @@ class FaultyStore final : public Store {
 
   mutable std::mutex mutex_;
   std::vector<Step> steps_;
-  std::size_t synced_ = 0;  // number of synced steps
+  std::size_t synced_ = 0;  // number of steps that are synced
   std::uint64_t writes_ = 0;
   std::uint64_t failing_write_ = 0;  // 0: none
   bool leaves_its_bytes_ = false;

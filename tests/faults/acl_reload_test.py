@@ -15,7 +15,7 @@ from own_server import Server  # noqa: E402
 QUEUES = 20
 WAITERS_PER_QUEUE = 100
 USERS = ["stays", "goes", "loses-keys", "is-off", "stays-too"]
-# How long a waiter must hear nothing: longer than any reply takes, and short enough for a test.
+# How long a waiter must receive nothing: longer than any reply takes, yet short enough for a test.
 SILENCE_SECONDS = 0.2
 COMMON = ["user default off", "user admin on nopass ~* +@all"]
 RULES = "~queue:* resetchannels +@lock +@connection"
@@ -37,7 +37,7 @@ class AclReload(unittest.TestCase):
         return client
 
     def wait_in(self, admin, key):
-        """(owner, user, connection) of each place, in order."""
+        """Returns (owner, user, connection) of each place, in order."""
         places = [(f"{key}-{number}", USERS[number % len(USERS)]) for number in
                   range(WAITERS_PER_QUEUE)]
         waiters = []
@@ -56,7 +56,8 @@ class AclReload(unittest.TestCase):
         return [dict(zip(row[::2], row[1::2]))[b"owner"].decode() for row in rows]
 
     def check_told(self, queue):
-        """Each waiter hears once what its user's rules demand; the others hear nothing."""
+        """Each waiter gets the one reply that its user's new rules demand; the others get
+        nothing."""
         for owner, user, client in queue:
             if user in ("goes", "is-off"):
                 self.assertEqual(client.rest(), b"", owner)

@@ -1,9 +1,10 @@
-"""Harmful clients of one kind, until standard input ends. Prints `ready` when they are connected.
+"""Runs harmful clients of one kind until standard input ends. Prints `ready` when they have
+started.
 
     attackers.py KIND ADDRESS COUNT [idle]
 
 ADDRESS is HOST:PORT. They run at a low priority, or only when the processor is idle, because in
-the field they have machines of their own.
+production they would have machines of their own.
 """
 
 import os
@@ -27,7 +28,7 @@ def kind(function):
 
 
 def pairs(number):
-    """Endless requests for one connection: locks that are taken and released."""
+    """Returns requests for one connection to repeat: locks that are taken and released."""
     one = b"".join(request("LOCK", f"flood:{number}:{i}", f"owner-{number}", "PX", 60000) +
                    request("UNLOCK", f"flood:{number}:{i}", f"owner-{number}") for i in range(16))
     return one * (CHUNK // len(one))
@@ -85,7 +86,8 @@ class Sender:
 
 
 def keep_sending(senders, after_send):
-    """Runs until standard input ends; after_send(sender) is False if that connection is closed."""
+    """Runs until standard input ends; after_send(sender) returns False if that connection is
+    closed."""
     waits = select.epoll()
     by_descriptor = {}
 
@@ -116,12 +118,12 @@ def flood(address, count):
 
 @kind
 def never_read(address, count):
-    """Sends requests as long as the sockets accept them; never reads a reply."""
+    """Sends requests for as long as the sockets accept them; never reads a reply."""
     senders = [Sender(address, pairs(number)[:32 * 1024], receives=4096) for number in range(count)]
     print("ready", flush=True)
     while not has_ended():
-        # Not by readiness, which does not reveal a closed connection to a client that does not
-        # read.
+        # Sends on a timer, without waiting for readiness: that would not reveal a closed connection
+        # to a client that does not read.
         for sender in senders:
             if not sender.send():
                 sender.connect_again()
@@ -130,7 +132,7 @@ def never_read(address, count):
 
 @kind
 def slow_read(address, count):
-    """Requests long replies, and reads one byte a second."""
+    """Requests long replies, and reads one byte per second."""
     asks = request("LOCKS", 0, "COUNT", 1000) * 20
     senders = [Sender(address, asks, receives=4096) for _ in range(count)]
     print("ready", flush=True)
@@ -143,7 +145,7 @@ def slow_read(address, count):
 
 @kind
 def slowloris(address, count):
-    """Sends requests byte by byte that never end."""
+    """Sends, byte by byte, requests that never end."""
     data = request("LOCK", "slow" * 1000, "owner", "PX", 1000)
     senders = [Sender(address, data) for _ in range(count)]
     print("ready", flush=True)
@@ -156,7 +158,7 @@ def slowloris(address, count):
 
 @kind
 def storm(address, count):
-    """Opens that many connections a second, and closes them at once, some after half a request."""
+    """Opens `count` connections per second and closes each at once, some after half a request."""
     print("ready", flush=True)
     next_s = time.monotonic()
     number = 0

@@ -1,5 +1,5 @@
 """A clean stop with 10,000 connections, nearly all of which wait: what the clients are told, and
-whether it is true after the restart. Judged only by what the clients see.
+whether it is still true after the restart. Judged only by what the clients see.
 
 CLEAN_STOP_CONNECTIONS sets another number of connections.
 """
@@ -33,9 +33,9 @@ def mlock(keys, owner, *options):
     return ("MLOCK", len(keys), *keys, owner, *LEASE, *options)
 
 
-# A kind of queue: the request for each place. The first client gets the lock; no other may get it
-# while the clients before it are connected. If two kinds of requests alternate, the end of one
-# waiter alone would admit the next.
+# Each of these functions is one kind of queue: it returns the request for each place. The first
+# client gets the lock; no other may get it while the clients before it are connected. If two kinds
+# of requests alternate, the end of one waiter alone would admit the next.
 def plain(key, place):
     return lock(key, f"w{place}", *(WAIT if place else ()))
 
@@ -114,7 +114,7 @@ def count_waiters(watcher):
 
 
 def read_until_closed(clients):
-    """Returns the seconds until the last of them was closed."""
+    """Returns how many seconds it took until the last of them was closed."""
     begin = time.monotonic()
     poll = select.poll()
     by_descriptor = {client.socket.fileno(): client for client in clients}
@@ -134,7 +134,7 @@ def read_until_closed(clients):
 class CleanStop(unittest.TestCase):
 
     def make_queues(self, server, count):
-        """The clients by queue, in the order of their places."""
+        """Returns the clients by queue, in the order of their places."""
         queues = [[Client(server, KINDS[queue % len(KINDS)](f"key:{queue}", place))
                    for place in range(CLIENTS_PER_QUEUE)]
                   for queue in range(count // CLIENTS_PER_QUEUE)]
@@ -165,7 +165,7 @@ class CleanStop(unittest.TestCase):
                                          f"{client.request} was told {client.token()}")
 
     def check_order(self, server, queue):
-        """Clients that return in any order get their previous places."""
+        """Clients that return, in whatever order, get their previous places."""
         returned = []
         for client in reversed(queue[1:]):
             connection = self.enterContext(server.connect())

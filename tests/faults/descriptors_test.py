@@ -1,4 +1,4 @@
-"""A process that may open few files, and more clients than that."""
+"""A process that may open only a few files, and more clients than that."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-// A preloaded library that lets one of a server's allocations fail: the file named by
+// A preloaded library that makes one of a server's allocations fail: the file named by
 // FAIL_ALLOCATION holds a 64-bit number that every allocation in any thread decrements; the one
 // that finds 1 fails. 0 disables the countdown.
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ bool IsToFail() {
   return countdown->fetch_sub(1) == 1;
 }
 
-// Serves the allocations of dlsym itself before malloc is found.
+// Serves the allocations that dlsym itself makes before malloc has been looked up.
 alignas(16) char first_bytes[4096];
 std::size_t first_bytes_used = 0;
 
@@ -68,7 +68,7 @@ Function LookUp(Function& found, const char* name) {
   return found;
 }
 
-// Behaves as operator new must.
+// Behaves as operator new must: calls the new-handler until the allocation succeeds, or throws.
 template <typename Take>
 void* TakeOrHandle(Take take) {
   for (;;) {

@@ -1,4 +1,4 @@
-"""Clients whose machine vanishes silently: a network namespace whose link goes down."""
+"""Clients whose machine vanishes silently: they are in a network namespace whose link goes down."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import measured
 from resp import request
 from socket_server import SocketServer, wait_until
 
-# The clients there: one holds a lock with SESSION, one waits in a queue, one is idle.
+# The clients there: one holds a lock with SESSION, one waits in a queue, the rest are idle.
 CLIENTS = """
 import sys
 sys.path.append(sys.argv[1])
@@ -122,7 +122,7 @@ class HalfOpen(measured.Fault):
                 yield
                 self.await_end(server)
                 holder.ask("UNLOCK", "line", "holder")
-                # Not granted to the vanished client.
+                # The lock is not granted to the vanished client.
                 assert isinstance(waiter.reply(), int)
                 assert holder.ask("LOCKED", "bound") == 0, "its session outlived the connection"
         finally:

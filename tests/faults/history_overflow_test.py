@@ -45,7 +45,7 @@ class Overflow(unittest.TestCase):
                  for event in events], reply[b"next_before"])
 
     def pages(self, key="*", work_between=0):
-        """All events, newest first, with new events happening between the pages."""
+        """Returns all events, newest first, with new events happening between the pages."""
         events, before = self.page(key, 0)
         while before is not None:
             self.work(work_between)
@@ -79,8 +79,8 @@ class Overflow(unittest.TestCase):
         # No event is repeated or out of order, and none is missing except those dropped meanwhile.
         self.assertEqual(told, self.done[done_at_first - len(told):done_at_first][::-1])
         self.assertGreater(len(told), PAGE)
-        # A reader that is slower than the memory's turnover reaches an end, and gets no wrong
-        # events.
+        # Once its next events have been dropped, a slow reader gets an empty last page, and no
+        # wrong events.
         _, before = self.page("*", 0)
         self.work(PAIRS_PER_ROUND * 10)
         self.assertEqual(self.page("*", before), ([], None))

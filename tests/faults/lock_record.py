@@ -1,4 +1,4 @@
-"""Checks that the lock events that the server publishes are a history that its rules allow."""
+"""Checks that the lock events that the server publishes form a history that its rules allow."""
 
 import collections
 import json
@@ -20,9 +20,9 @@ class Key:
 class LockRecord:
     """Takes the messages of __lock@0__:*, in order.
 
-    The name of a key says what it allows: `one:` a single holder, `two:` two holders, `doc:` many
-    whose owners begin with `reader`, or one other. `is_dead(owner)` says whether a client has gone:
-    only dead waiters may be skipped in the queue.
+    The prefix of a key says what it allows: `one:` a single holder; `two:` two holders; `doc:`
+    either many holders whose names begin with `reader`, or one other. `is_dead(owner)` says whether
+    a client has gone: only dead waiters may be skipped in the queue.
     """
 
     def __init__(self, is_dead):
@@ -62,7 +62,7 @@ class LockRecord:
         self._check_together(name, key)
 
     def _check_order(self, name, key, owner):
-        # With semaphores, readers and several keys, later waiters may be admitted first.
+        # With semaphores, readers or several keys, later waiters may be admitted first.
         if not name.startswith("one:"):
             return
         for other in key.line:

@@ -1,4 +1,4 @@
-"""No process reads the log, and there is much to log."""
+"""Nobody reads the log, and there is much to log."""
 
 import contextlib
 import fcntl
@@ -23,7 +23,7 @@ class PipedServer(SocketServer):
         with contextlib.suppress(BlockingIOError):
             while True:
                 os.write(self.writing, b"x" * 100)
-        # The server shares this open pipe, so it must stay blocking.
+        # The server shares the open file description of this pipe, so it must stay blocking.
         os.set_blocking(self.writing, True)
         return server
 

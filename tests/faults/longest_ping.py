@@ -1,4 +1,4 @@
-"""Measures what another connection notices: the longest of its PINGs, one per millisecond."""
+"""Measures what another connection notices: the longest of its PINGs, sent once per millisecond."""
 
 import threading
 import time

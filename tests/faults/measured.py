@@ -1,4 +1,4 @@
-"""Measures well-behaved clients beside a fault: their p99 without it and with it, in one run.
+"""Measures the p99 of well-behaved clients without a fault and during it, in one run.
 
 Each *_test.py has one fault, in a short form for the suite. To run all of them longer, as a table:
 
@@ -26,17 +26,18 @@ CONNECTIONS = 100
 RATE = 2000
 HELD = 1000
 PROMISED_RATIO = 3
-# In the suite other programs run, and the rounds are short: a p99 below this reflects them.
+# Other programs run beside the suite, and the rounds are short: a p99 below this says nothing.
 SUITE_RATIO = 5
 SUITE_P99_US = 100_000
 SUITE_SECONDS = 2
-# True if nothing else runs, so that processors may be assigned: for the table, not in the suite.
+# True if nothing else runs on the machine, so that the server may get a processor of its own: for
+# the table, not in the suite.
 is_machine_ours = False
 SUITE_ROUNDS = 4
 
 
 class SteadyLoad:
-    """100 connections that take and release locks, 2,000 commands a second in all."""
+    """100 connections that take and release locks, 2,000 commands per second in total."""
 
     def __init__(self, server):
         self.server = server
@@ -67,7 +68,7 @@ class SteadyLoad:
         raise AssertionError(f"a well-behaved client failed: code {self.process.wait()}")
 
     def end(self):
-        """Checks that every command got the right reply."""
+        """Checks that every command got the correct reply."""
         self.process.stdin.close()
         code = self.process.wait(90)
         if code != 0:
@@ -75,7 +76,8 @@ class SteadyLoad:
 
 
 class NoLoad:
-    """Where nothing can be measured: runs the same faults, and checks acknowledged locks."""
+    """Stands in where nothing can be measured: the same faults run, and acknowledged locks are
+    checked."""
 
     def __init__(self, server):
         pass
@@ -112,7 +114,7 @@ class Held:
 
 @contextlib.contextmanager
 def attackers(server, kind, count):
-    """Starts processes beside the server, at a low priority."""
+    """Starts attacking processes alongside the server, at a low priority."""
     process = subprocess.Popen(
         [sys.executable, "-B", FOLDER / "attackers.py", kind, f"127.0.0.1:{server.port}",
          str(count), *(["idle"] if is_machine_ours else [])],
@@ -134,7 +136,7 @@ def attackers(server, kind, count):
 
 
 def peak_bytes(server):
-    """The peak memory of the server."""
+    """Returns the peak memory of the server."""
     for line in pathlib.Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -142,7 +144,7 @@ def peak_bytes(server):
 
 
 def raise_priority(server):
-    """Raises the server's priority where that is permitted, so that other programs are not
+    """Raises the server's priority where that is permitted, so that what other programs do is not
     measured."""
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, server.process.pid, -15)
@@ -151,7 +153,7 @@ def raise_priority(server):
 @contextlib.contextmanager
 def kept_apart(server):
     """Gives the server a processor of its own, and the others to its clients, which start later: in
-    the field they are on other machines, and none of them competes for the server's processor."""
+    production they are on other machines, and do not compete for the server's processor."""
     processors = sorted(os.sched_getaffinity(0))
     if is_machine_ours and len(processors) > 1:
         for thread in os.listdir(f"/proc/{server.process.pid}/task"):
@@ -164,7 +166,7 @@ def kept_apart(server):
 
 
 def unread_bytes(client):
-    """The memory for unread replies, from INFO."""
+    """Returns the memory used for unread replies, from INFO."""
     for line in client.ask("INFO", "memory").decode().splitlines():
         name, _, value = line.partition(":")
         if name == "used_memory_unread_replies":
@@ -173,7 +175,7 @@ def unread_bytes(client):
 
 
 class Fault:
-    """One kind of fault. Most subclasses only say how it is made, and what else must hold."""
+    """One kind of fault. Most subclasses say only how it is caused, and what else must hold."""
 
     name = ""
     options = ()
@@ -182,7 +184,7 @@ class Fault:
     memory_bytes_max = 64 << 20
 
     def why_not(self):
-        """Why the fault cannot be made here; empty: it can."""
+        """Why the fault cannot be caused here; empty if it can."""
         return ""
 
     def server(self):
@@ -192,14 +194,14 @@ class Fault:
         """Called before the calm period."""
 
     def beside(self, server):
-        """A context manager: the fault is present while it is open."""
+        """Returns a context manager: the fault is present while the context is open."""
         raise NotImplementedError
 
     def during(self, load, seconds):
         time.sleep(seconds)
 
     def check(self, server):
-        """Checks what else must hold when the fault is over."""
+        """Checks, when the fault is over, what else must hold."""
 
 
 class Outcome:
@@ -221,7 +223,7 @@ def measure(fault, seconds):
         raise_priority(server)
         stack.enter_context(kept_apart(server))
         held = Held(server)
-        # Opened beforehand, because no more connections may be possible during the fault.
+        # Opened beforehand, because opening connections may be impossible during the fault.
         own = stack.enter_context(server.connect_unix())
         fault.prepare(server)
         before = peak_bytes(server)
@@ -244,7 +246,7 @@ def measure(fault, seconds):
 
 
 class ShortForm:
-    """The test of one fault; a unittest.TestCase names the fault."""
+    """The test of one fault; a unittest.TestCase derives from this and names the fault."""
 
     fault = None
 

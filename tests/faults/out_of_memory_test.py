@@ -1,7 +1,8 @@
 """If any allocation fails, the server continues or ends at once, and everything that it has
-acknowledged is there after the next start.
+acknowledged still exists after the next start.
 
-The suite tries a few of the allocations that a list of requests causes; to try all of them:
+The suite fails a few of the allocations that a list of requests causes, one per run; to try all of
+them:
 
     FAIRLOCKD=... FAILING_ALLOCATIONS=.../libfailing_allocations.so \\
     python3 tests/faults/out_of_memory_test.py --all
@@ -120,7 +121,7 @@ class OutOfMemory(unittest.TestCase):
                     self.assertEqual(client.ask("CHECK", key, token), 1, (key, owner, token))
 
     def check_how_it_ended(self, server):
-        # The C library itself ends a process in which a thread cannot register a destructor.
+        # The C library itself aborts a process in which a thread cannot register a destructor.
         code = server.end_code()
         if code == -signal.SIGABRT:
             self.assertIn(GLIBC_ERROR, server.output())
@@ -129,7 +130,7 @@ class OutOfMemory(unittest.TestCase):
         self.assertIn("error exiting: the system is out of memory", server.output())
 
     def fail_one(self, server, number):
-        """Returns whether that allocation was reached; the server is empty again afterwards."""
+        """Returns whether that allocation was reached; afterwards the server is empty again."""
         server.fail_at(number)
         replies = self.run_script(server)
         is_failed = server.is_failed()

@@ -50,7 +50,8 @@ class Leases(unittest.TestCase):
 
     @contextlib.contextmanager
     def paused(self):
-        """Requests sent during the pause are executed when the leases have long ended."""
+        """The server executes requests sent during the pause only when the leases have long
+        ended."""
         self.server.process.send_signal(signal.SIGSTOP)
         try:
             yield

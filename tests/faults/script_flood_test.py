@@ -1,4 +1,4 @@
-"""A flood of scripts that all differ, as from a client that writes values into the text."""
+"""A flood of distinct scripts, as sent by a client that writes values into the script text."""
 
 import pathlib
 import sys
@@ -33,7 +33,8 @@ class Flood(unittest.TestCase):
                         if line.startswith("number_of_cached_scripts:")))
 
     def flood(self, number, used, failures):
-        """Each script returns its own number; `used` is called repeatedly, so it stays cached."""
+        """Each script returns its own number; `used` is called repeatedly, so that it stays
+        cached."""
         with self.server.connect() as client:
             for begin in range(0, SCRIPTS_PER_CONNECTION, BATCH):
                 texts = [f"redis.call('LOCK', KEYS[1], 'o', 'EX', 60) "

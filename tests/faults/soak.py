@@ -3,7 +3,7 @@
     FAIRLOCKD=build/release/bin/fairlockd python3 tests/faults/soak.py [--minutes N] [--clients N]
 
 All kinds of locks are taken, waited for, renewed and released; some clients vanish in between. The
-server's events are checked by the rules (lock_record.py); memory and descriptors are sampled
+server's events are checked against the rules (lock_record.py); memory and descriptors are sampled
 every 10 s. After the first 10 minutes memory must stay within 2 %.
 """
 
@@ -24,10 +24,10 @@ from socket_server import SocketServer
 
 WARM_UP_SECONDS = 600
 GROWTH_MAX = 1.02
-# For a run that is too short for that.
+# The limit for a run that is too short for that.
 SHORT_GROWTH_BYTES_MAX = 64 << 20
-# The memory of history and labels is bounded, and is touched as it fills: with these options it is
-# full within the warm-up, with the default ones only after a day.
+# The memory for history and labels is bounded, but becomes resident only as it fills: with these
+# options it is full within the warm-up, with the defaults only after a day.
 OPTIONS = ("--reconnect-grace", "500ms", "--history-memory", "4mb", "--stats-labels", "4",
            "--max-keep", "2s")
 
@@ -183,7 +183,7 @@ class Soak:
         done, _ = await asyncio.wait([checker, work], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-        # Leases and places of the last clients end soon.
+        # The last clients' leases and places end soon.
         await asyncio.sleep(4)
         checker.cancel()
         with contextlib.suppress(asyncio.CancelledError):

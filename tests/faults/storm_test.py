@@ -13,7 +13,7 @@ class Storm(measured.Fault):
         return measured.attackers(server, "storm", 500)
 
     def check(self, server):
-        # The load's connection, and that of this check.
+        # What remains: the load's connection, and the one used for this check.
         wait_until(lambda: server.info("connected_clients") <= 2, "all of them are closed")
 
 

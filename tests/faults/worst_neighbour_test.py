@@ -1,11 +1,11 @@
-"""How long one client can delay another: with huge replies, and with very many waiters or holds
+"""How long one client can delay another: by huge replies, and by large numbers of waiters or holds
 that end at once. The longest PING of the other connection is printed and bounded.
 
     WAITERS=100000 PING_MS_MAX=50 FAIRLOCKD=build/release/bin/fairlockd \\
     python3 tests/faults/worst_neighbour_test.py
 
-on an otherwise idle machine. glob_cost_test.py and script_time_test.py of the integration tests
-do the same for globs and scripts.
+on an otherwise idle machine. glob_cost_test.py and script_time_test.py in the integration tests do
+the same for globs and scripts.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ class Subscriber:
 class WorstNeighbour(unittest.TestCase):
 
     def attempt(self, what, prepare, act):
-        """The best of some attempts counts; each has its own server."""
+        """The best of several attempts counts; each has its own server."""
         longest = float("inf")
         for _ in range(ATTEMPTS):
             with contextlib.ExitStack() as stack:
@@ -87,7 +87,7 @@ class WorstNeighbour(unittest.TestCase):
                 with LongestPing(self.server) as ping:
                     time.sleep(0.1)
                     act(prepared)
-                    time.sleep(0.3)  # deferred work of the server is done by then
+                    time.sleep(0.3)  # by then, the server has done its deferred work
             longest = min(longest, ping.milliseconds)
             if longest <= PING_MS_MAX:
                 break
@@ -199,7 +199,7 @@ class WorstNeighbour(unittest.TestCase):
                 for _ in range(5):
                     client.send(resp.request(*words) + resp.request("ECHO", MARK))
                     last = b""
-                    # Not parsed, because this process also sends the PINGs.
+                    # Not parsed, because this process must also send the PINGs.
                     while not last.endswith(MARK + b"\r\n"):
                         last = last[-len(MARK):] + client.socket.recv(1 << 20)
                         self.assertTrue(last[len(MARK):], words[0])

@@ -3,7 +3,7 @@
 #
 #   check_figures.sh SECTION BUILD_DIR [--full]
 #
-# Without --full it runs the quick form, with the bars of the last column.
+# Without --full, it runs the quick form, whose bars are in the last column.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 section=$1

@@ -1,6 +1,6 @@
-// For any arguments of a request, the reader returns values within their bounds or one error, and
-// keys are found where they are. The first line chooses how arguments are read, one letter each;
-// every other line is an argument.
+// For any arguments of a request, the reader returns either values within their bounds or one
+// error, and keys are found only among the arguments. The first line chooses how arguments are
+// read, one letter each; every other line is an argument.
 
 #include <cassert>
 #include <cstddef>

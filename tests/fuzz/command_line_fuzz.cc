@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!rest.empty()) {
     const std::string_view line = fairlock::fuzz::TakeLine(rest);
     texts.emplace_back(line.substr(0, line.find('\0')));
-    // That option would read files of this machine.
+    // The option --config would read files of this machine.
     if (texts.back().starts_with("--config")) return 0;
   }
   std::vector<const char*> arguments(texts.size());

@@ -1,5 +1,5 @@
-// Any text that is read as a configuration file is refused with a reason, or can be printed as a
-// file that reads the same.
+// Any text that is read as a configuration file is either refused with a reason, or can be printed
+// as a file with the same meaning.
 
 #include <algorithm>
 #include <cassert>

@@ -71,7 +71,7 @@ void MutateBytes(std::string& line, Random& random) {
   std::replace(line.begin(), line.end(), '\n', '_');
 }
 
-// The first line is the number that chooses options.
+// The first line is the number that selects options.
 void Mutate(Lines& lines, Random& random) {
   const std::size_t at = AnyLine(lines, random);
   const auto behind = lines.begin() + static_cast<std::ptrdiff_t>(at) + 1;

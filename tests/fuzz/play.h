@@ -1,4 +1,4 @@
-// For the fuzz target: plays several connections on one server, described by lines of text.
+// For fuzz targets: plays several connections on one server, described by lines of text.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ class Play {
   void Send(Peer& peer, std::string_view bytes);
   void SetUsers(std::size_t choice);
   static bool IsReady(const Peer& peer);
-  // Settles as the next turn would.
+  // Does all outstanding work, as the next turn of the loop would.
   void Settle();
 
   command::TestServer server_;

@@ -1,4 +1,4 @@
-// Any bytes of a record are either refused, or decoded to rows that encode to the same bytes.
+// Any bytes read as a record are either refused, or decoded to rows that encode to the same bytes.
 
 #include <cstddef>
 #include <cstdint>

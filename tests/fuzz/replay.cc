@@ -1,5 +1,5 @@
-// Runs a fuzz target on the inputs in files and folders, without libFuzzer: with every compiler,
-// inputs that once failed are tested for ever.
+// Runs a fuzz target on the inputs in files and folders, without libFuzzer, so that inputs that
+// once failed stay tested with every compiler.
 //
 //   TARGET_replay FILE|FOLDER...
 
@@ -27,7 +27,7 @@ bool Replay(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return false;
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  // Shows the input that a failing assertion is about.
+  // Shows which input a failing assertion is about.
   std::fprintf(stderr, "%s\n", path.c_str());
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   return true;

@@ -61,7 +61,7 @@ struct Meaning {
   std::span<const std::string_view> words;
 };
 
-// The first match counts.
+// The first match applies.
 constexpr auto kMeanings = std::to_array<Meaning>({
     {"numkeys", kClients},
     {"key", kKeys},
@@ -126,7 +126,7 @@ void AddOnce(std::string& line, const SyntaxNode& node, Random& random) {
   }
 }
 
-// Usually adds as many keys as the count says, and rarely another number.
+// Usually adds as many keys as the count says; occasionally, the count is another number.
 void AddCountedKeys(std::string& line, Random& random) {
   const std::uint64_t keys = 1 + random.Below(3);
   AddWord(line,
@@ -149,7 +149,7 @@ void AddNodes(std::string& line, const Syntax& syntax, Random& random) {
   }
 }
 
-// Commands that work with locks come most often.
+// Commands that work with locks are the most frequent.
 unsigned WeightOf(const command::CommandSpec& spec) {
   if (spec.group == "lock") return 8;
   if (spec.group == "redis" || spec.group == "transactions" || spec.group == "pubsub") return 3;

@@ -18,7 +18,7 @@ class RequestMaker {
   RequestMaker();
 
   // A plain line without its end: any command of the table, with arguments from a small vocabulary,
-  // so that requests meet on keys and owners.
+  // so that requests often use the same keys and owners.
   std::string Make(simulation::Random& random) const;
   // One of the words that can occur in a request.
   static std::string_view AnyWord(simulation::Random& random);

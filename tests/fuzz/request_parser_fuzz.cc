@@ -12,7 +12,7 @@ namespace {
 
 using namespace fairlock::protocol;  // NOLINT(google-build-using-namespace)
 
-// Small enough that fuzzer inputs reach them.
+// Small enough for fuzzer inputs to reach them.
 constexpr RequestLimits kSmallLimits{
     .arguments_max = 6, .argument_bytes_max = 40, .request_bytes_max = 100, .inline_bytes_max = 60};
 constexpr std::size_t kLongestLengthLine = 36;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Searches for inputs that break a fuzz target.
 #
-#   tests/fuzz/run.sh TARGET [SECONDS]    0 or none: until it is stopped or has found one
+#   tests/fuzz/run.sh TARGET [SECONDS]    0 or none: until stopped, or until it finds one
 #   tests/fuzz/run.sh --keep TARGET       adds new inputs that matter to tests/fuzz/corpus/TARGET
 #   tests/fuzz/run.sh --list              lists the targets
 #

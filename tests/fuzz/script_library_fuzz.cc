@@ -1,5 +1,5 @@
 // For any pattern, Lua's own matcher gives the same result, and any JSON that can be read is
-// written as JSON that reads the same.
+// written as JSON that reads as the same value.
 
 #include <cassert>
 #include <cstddef>
@@ -47,7 +47,7 @@ void ReadAndWriteJson(ScriptStage& stage, std::string_view json) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Bounded only by steps, so that the load of the machine does not matter.
+  // Limited only by steps, so that the load on the machine does not matter.
   static ScriptStage stage(
       {.steps_max = 1'000'000, .time_max_ms = 3'600'000, .cached_scripts_max = 8});
   static OriginalLua original;

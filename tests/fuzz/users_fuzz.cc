@@ -1,5 +1,5 @@
-// Any text that is read as an ACL file is refused with the line number, or gives users whose
-// descriptions are a file that gives the same users.
+// Any text that is read as an ACL file is either refused with a line number, or gives users whose
+// descriptions form a file that gives the same users.
 
 #include <algorithm>
 #include <cassert>

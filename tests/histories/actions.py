@@ -9,7 +9,7 @@ DEFAULT_LEASE_MS = 30_000
 FLAGS = ("SHARED", "SESSION", "NEW", "EXPLAIN", "NX", "REPLACE")
 UNITS = (("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000))
 
-# The kinds of actions, by the first word.
+# The kind of action, by the first word of the command.
 KINDS = {"LOCK": "ask", "MLOCK": "ask", "SET": "ask", "RENEW": "renew", "MRENEW": "renew",
          "UNLOCK": "end", "MUNLOCK": "end", "RELEASE": "end", "TRANSFER": "end", "BREAK": "end",
          "DEL": "end", "CANCEL": "cancel", "CHECK": "look", "LOCKED": "look", "POSITION": "look",
@@ -80,7 +80,7 @@ class Action:
 
     @property
     def wait(self):
-        """How long the request waits; 0: not at all."""
+        """How long the request waits; 0 if it does not."""
         if self.in_step or self.name == "SET":
             return 0
         without = FOREVER if "NOTIFY" in self.options else 0
@@ -123,7 +123,7 @@ class Action:
 
 
 def _parts(words):
-    """Returns keys, owner, heir, token and options of a command."""
+    """Returns the keys, owner, heir, token and options of a command."""
     name = words[0]
     if name in ("MLOCK", "MRENEW", "MUNLOCK"):
         count = int(words[1])
@@ -154,7 +154,8 @@ IGNORED = ("HELLO", "PING")
 
 
 def actions_of(request, life_ends):
-    """The actions of a recorded request. `life_ends`: when each process ended, by number."""
+    """Returns the actions of a recorded request. `life_ends`: when each process ended, by
+    number."""
     words = request.words
     if words[0] in IGNORED:
         return []
@@ -169,5 +170,5 @@ def actions_of(request, life_ends):
 
 
 def as_map(reply):
-    """Returns a map, even if RESP2 has made it a flat list."""
+    """Returns a map, even if the reply came as a flat list, as in RESP2."""
     return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))

@@ -1,11 +1,13 @@
-"""Rules of replies: no early time-out, no unrequested reply, no connection closed."""
+"""Rules for replies: no early time-out, no unrequested reply, no connection closed by the
+server."""
 
 from actions import FOREVER
 
 ERRORS = ("DEADLOCK ", "SUPERSEDED ", "CANCELLED ", "LOADING ",
           "ERR new-owner: ", "ERR NOTIFY: channel ",
-          "ERR LIMIT or SHARED: ")  # of an owner to whom a hold with another mode was transferred
-# Commands that may give up a place of an owner, or give it the key of its MLOCK.
+          "ERR LIMIT or SHARED: ")  # when the hold that TRANSFER gave to the owner has another mode
+# Commands that may end a place of an owner, or give the owner one of the keys that its MLOCK
+# requests.
 CANCELS = ("CANCEL", "UNLOCK", "MUNLOCK", "TRANSFER", "SET")
 
 
@@ -70,7 +72,8 @@ def _check_messages(reconstruction, asks, find):
 
 
 def _check_closes(reconstruction, find):
-    """The server closes connections only at its end, or after the client did."""
+    """The server closes connections only when it is ending, or after the client has closed its
+    side."""
     ending = {life.number: life.ending for life in reconstruction.lives}
     for close in reconstruction.history.closes:
         if close.by != "server" or reconstruction.closed_at(close.client) < close.at:

@@ -1,4 +1,4 @@
-"""The behaviours of a load's clients: each is a task that runs until the load ends."""
+"""The behaviours of a load's clients. Each is a task that runs until the load ends."""
 
 import collections
 import dataclasses
@@ -12,7 +12,7 @@ LONGEST_HOLD = 0.06
 
 @dataclasses.dataclass
 class World:
-    """The state that the tasks of one load share."""
+    """The state that the tasks of a load share."""
     loop: object
     chance: random.Random
     segment: str
@@ -42,7 +42,7 @@ class World:
             self.unended[key, token] = True
 
     def connect(self):
-        """A task: waits until the server is up, and connects."""
+        """Part of a task: waits until the server is up, and connects."""
         while True:
             if self.is_up:
                 try:
@@ -85,7 +85,7 @@ def reconnect(attempt):
 
 
 def hold(attempt, token):
-    """Part of a task: retains a hold for a while, then ends it in one of many ways."""
+    """Part of a task: keeps a hold for a while, then ends it in one of many ways."""
     world, chance = attempt.world, attempt.world.chance
     world.tell(attempt.keys, token)
     for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
@@ -134,7 +134,7 @@ def end_hold(attempt, token):
 
 
 def surely(attempt, *words):
-    """Repeats a request until it is answered, on new connections if necessary."""
+    """Part of a task: repeats a request until it is answered, on new connections if necessary."""
     for _ in range(5):
         if not attempt.link.is_open:
             yield from reconnect(attempt)
@@ -189,7 +189,8 @@ def ask_and_hold(attempt, patience):
 
 
 def give_up(attempt):
-    """Releases without a token, usually, whatever its lost requests may have been granted."""
+    """Usually releases without a token, which ends whatever the lost requests may have been
+    granted."""
     if attempt.world.chance.random() < 0.9:
         yield from surely(attempt, *attempt.of_all("UNLOCK"))
 
@@ -304,7 +305,7 @@ def nested_locker(world):
 
 
 def keeper(world):
-    """A job that polls, and whose place outlives its requests."""
+    """A job that polls, and whose place outlasts each of its requests."""
     chance = world.chance
     while True:
         link = yield from world.connect()

@@ -1,11 +1,11 @@
-"""Judges a history only by what clients saw: checks every promise of docs/GUARANTEES.md that such a
+"""Judges a history only by what clients saw: checks every promise in docs/GUARANTEES.md that such a
 history can show to be broken. Shares no code with the server, and only the file format with the
 load.
 
   python3 tests/histories/checker.py FILE.history
 
-A request was executed at some instant between its sending and its answer. A finding holds for every
-possible choice of these instants: the checker never guesses.
+A request was executed at some instant between its sending and its answer. A finding is one that
+holds for every possible choice of these instants: the checker never guesses.
 """
 
 import collections
@@ -46,7 +46,7 @@ def judge(history):
 
 
 def story(reconstruction, key, most=40):
-    """Describes what happened to a key, for people."""
+    """Describes what happened to a key, for human readers."""
     actions = [action for action in reconstruction.actions if key in action.keys]
     lines = [str(action) for action in sorted(actions, key=lambda action: action.sent)][-most:]
     lines += [f"  hold {hold.name}: [{hold.first / 1e6:.3f}, {hold.told / 1e6:.3f}] to "

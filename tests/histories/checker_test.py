@@ -17,7 +17,7 @@ class Tale:
         self.life = 1
 
     def ask(self, client, sent, answered, text, reply=None):
-        """Adds a request; `answered` None: it was never answered."""
+        """Adds a request; if `answered` is None, it was never answered."""
         words = text if isinstance(text, list) else text.split()
         self.history.requests.append(Request(
             client, self.life, sent * MS, words, None if answered is None else answered * MS,

@@ -1,4 +1,4 @@
-"""Many connections in one loop: tasks are generators, and every request is recorded.
+"""Many connections in one loop. Tasks are generators, and every request is recorded.
 
 A task yields a Pending to wait until it is answered or lost, a number to sleep for that many
 seconds, or (Pending, seconds) to wait at most that long.
@@ -30,7 +30,7 @@ RELEASE_SCRIPT = ("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.ca
 
 
 class Pending:
-    """A request that was sent, and the task that waits for it."""
+    """A request that has been sent, and the task that waits for it."""
 
     __slots__ = ("request", "skipped", "task", "is_done")
 
@@ -50,7 +50,7 @@ class Pending:
 
 
 def bytes_of(words):
-    """The bytes to send for a recorded request, and how many replies precede its own."""
+    """Returns the bytes to send for a recorded request, and how many replies precede its own."""
     if words[0] == "RELEASE":
         return wire.encode(["EVAL", RELEASE_SCRIPT, 1, *words[1:]]), 0
     if words[0] != "STEP":
@@ -90,7 +90,7 @@ class Link:
         return pending
 
     def tell(self, *words):
-        """Sends an unrecorded request, answered by pushes or by a reply that does not matter."""
+        """Sends a request without recording it: pushes answer it, or its reply does not matter."""
         self._send(wire.encode(words))
 
     def _send(self, data):

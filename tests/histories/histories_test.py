@@ -1,5 +1,5 @@
-"""A short form of run.py: a server is stopped and killed under load, and the clients' replies are
-judged; faults planted in the recorded histories are found."""
+"""A short form of run.py: stops and kills a server under load, and judges the clients' replies.
+Also plants faults in the recorded histories, which must be found."""
 
 import copy
 import os

@@ -1,4 +1,5 @@
-"""Rules of holds: which owners may hold together, and no hold is lost, shortened or revived."""
+"""Rules for holds: which owners may hold together, and that no hold is lost, shortened or
+revived."""
 
 import bisect
 
@@ -22,7 +23,7 @@ def check(reconstruction, find):
 
 
 def _is_refused_together(holds):
-    """Finds incompatible holds at the same time."""
+    """Whether these holds may not exist at the same time."""
     shared = [hold for hold in holds if hold.is_shared]
     if shared and len(shared) < len([hold for hold in holds if not hold.is_transferred]):
         return True
@@ -72,7 +73,7 @@ def _check_sights(hold, find):
 
 
 def _check_tokens(book, find):
-    """A token belongs to one owner, and to one key or to the keys of one MLOCK."""
+    """A token belongs to one owner, and to one key or to several keys of one MLOCK."""
     known = {}
     for hold in book.holds():
         if hold.token is UNKNOWN:
@@ -88,7 +89,7 @@ def _check_tokens(book, find):
 
 
 def _check_counts(book, find):
-    """LOCKED and MUNLOCK count at least the certain holds, and BREAK meets them."""
+    """LOCKED, MUNLOCK and BREAK report at least the holds that certainly exist."""
     for key, looks in book.looks.items():
         for look in looks:
             if look.name == "LOCKED" and look.owner is None and look.is_answered:

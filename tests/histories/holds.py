@@ -41,7 +41,7 @@ class Hold:
     is_shared: bool = False
     is_redis: bool = False
     is_transferred: bool = False
-    is_told: bool = False  # to its owner; if only others saw it, it may still be undone
+    is_told: bool = False  # told to its owner; if only others saw it, the grant may still be undone
     cooling_end: float = 0
     asks: list = dataclasses.field(default_factory=list)
 
@@ -55,7 +55,7 @@ class Hold:
 
     @property
     def busy_end(self):
-        """No other owner may have its slot before this time."""
+        """The time before which no other owner may have its slot."""
         return max(self.sure_end, self.cooling_end)
 
     def is_surely_held(self, begin, end):
@@ -64,7 +64,7 @@ class Hold:
 
 @dataclasses.dataclass(slots=True)
 class Claimant:
-    """One owner at one key: what it requested there, and what it was given."""
+    """One owner of one key: what it requested there, and what it was given."""
     key: str
     owner: str
     asks: list = dataclasses.field(default_factory=list)
@@ -85,7 +85,7 @@ class Claimant:
         return self.holds[token]
 
     def _redis_hold(self, token):
-        """A value is set once, so every token seen with it is the token of that hold."""
+        """A value is set only once, so every token seen with it is the token of that hold."""
         if not self.holds:
             self.holds[token] = Hold(self.key, self.owner, token, is_redis=True)
         known, hold = next(iter(self.holds.items()))

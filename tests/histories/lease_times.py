@@ -1,20 +1,20 @@
 """When the lease of a hold ends, at the earliest and at the latest.
 
-No lease ends early: it counts from the grant, or from the request that renewed it. After a restart
-it starts again in full (after a kill) or continues with the remaining time (after a clean stop).
+No lease ends early: it runs from the grant, or from the request that renewed it. After a restart it
+starts again in full (after a kill) or continues with the remaining time (after a clean stop).
 """
 
 import dataclasses
 import math
 
-# An expiry that no client has seen need not survive a crash. Within this time even a slow server
+# An expiry that no client has seen need not survive a crash. After this time, even a slow server
 # has written it.
 EXPIRY_LAG = 2_000_000_000
 
 
 @dataclasses.dataclass(slots=True)
 class Span:
-    """A time that is known only within bounds, and the recorded length."""
+    """A time that is known only within bounds, and the length of the lease as recorded."""
     earliest: float
     latest: float
     length: float
@@ -51,8 +51,8 @@ def _restart(span, life, following):
 
 
 def _first_lease(hold, claimant, source):
-    """The lease of the grant: from its request, or from a TRANSFER, which may continue with what
-    was left to the previous holder."""
+    """The lease of the grant: from its request, or from a TRANSFER, which may continue with the
+    previous holder's remaining time."""
     begun = [ask for ask in claimant.asks if ask.sent <= hold.told]
     gifts = [gift for gift in claimant.gifts if gift.sent <= hold.told and
              (not gift.is_answered or gift.reply == hold.token)]
@@ -64,7 +64,7 @@ def _first_lease(hold, claimant, source):
         if source is None:
             return Span(hold.first, float("inf"), float("inf"))
         span.earliest = min(span.earliest, source.earliest) if leases else source.earliest
-        # The lease counts from when the reply may be sent, so the remaining time begins then.
+        # The lease runs from when the reply may be sent, so the remaining time starts then.
         delay = max(gift.until - gift.sent for gift in gifts)
         span.latest = max(span.latest, source.latest + delay)
         span.length = max(span.length, source.length)
@@ -72,7 +72,7 @@ def _first_lease(hold, claimant, source):
 
 
 def _changes(hold, claimant, lives):
-    """Actions that may have changed the lease, by time: (when, kind, what, fact)."""
+    """Yields actions that may have changed the lease: (time, kind, action, fact)."""
     may_be_gift = any(not gift.is_answered or gift.reply == hold.token for gift in claimant.gifts)
     later = [other for other in claimant.holds.values()
              if other is not hold and other.told > hold.told]
@@ -95,7 +95,8 @@ def _changes(hold, claimant, lives):
 
 
 def lease_span(hold, claimant, lives, source):
-    """`source`: the Span of the hold that a TRANSFER to this owner ended, if known."""
+    """Returns the Span of the hold's end. `source`: the Span of the hold that a TRANSFER to this
+    owner ended, if known."""
     span = _first_lease(hold, claimant, source)
     changes = sorted(_changes(hold, claimant, lives), key=lambda change: change[:2])
     others = [change[2] for change in changes if change[1] < 2]

@@ -18,18 +18,18 @@ TASKS = ((behaviours.locker, 14), (behaviours.multi_locker, 5), (behaviours.nest
          (more_behaviours.step_client, 3), (more_behaviours.operator, 1),
          (more_behaviours.observer, 3))
 STOP_SECONDS_MAX = 30
-# The least between two stops, even on a slow machine.
+# The minimum number of requests between two stops, even on a slow machine.
 REQUESTS_MIN = 400
 LOAD_SECONDS_MAX = 20
 CLEAN = ("SIGTERM", "SHUTDOWN")
 
 
 class Load:
-    """Segments of load on one data folder. Each has its own keys and its own history."""
+    """Runs segments of load on one data folder. Each has its own keys and its own history."""
 
     def __init__(self, server, seed, disk=None):
         self.server = server
-        self.disk = disk  # lost_power.Disk of a server whose disk loses unsynced data, or None
+        self.disk = disk  # the lost_power.Disk of a server whose disk loses unsynced data, or None
         self.chance = random.Random(seed)
         self.segments = 0
         self.lives = 0

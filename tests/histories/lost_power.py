@@ -1,6 +1,6 @@
 """The content of a disk after a power failure, computed from the record of traced_disk.c.
 
-A disk retains what was synced. Of the rest it retains any part: whole pages of later writes, sizes,
+A disk keeps what was synced. Of the rest it may keep any part: whole pages of later writes, sizes,
 and names up to some point. A new name is durable once its folder has been synced.
 """
 
@@ -17,11 +17,11 @@ PAGE = 4096
 class File:
     durable: bytearray = dataclasses.field(default_factory=bytearray)
     pending: list = dataclasses.field(default_factory=list)  # (at, data), or (size, None)
-    synced: int = 0  # how many of them are durable
+    synced: int = 0  # how many of the pending writes are durable
 
 
 def tracing(folder, record):
-    """The environment for a process whose writes below `folder` are recorded."""
+    """Returns the environment for a process whose writes below `folder` are to be recorded."""
     return {"LD_PRELOAD": os.environ["TRACED_DISK_LIBRARY"], "TRACED_FOLDER": str(folder),
             "TRACED_DISK": str(record)}
 
@@ -52,11 +52,11 @@ def pages_of(at, data):
 
 
 class Disk:
-    """Persists from one run of the server to the next. `root` is the traced folder, as a prefix of
+    """Lives on from one run of the server to the next. `root` is the traced folder, as a prefix of
     paths."""
 
     def __init__(self, root, record, is_torn=True):
-        self.is_torn = is_torn  # otherwise writes reach the disk in order
+        self.is_torn = is_torn  # if false, writes reach the disk in order
         self.root = str(root)
         self.record = pathlib.Path(record)
         self.names = {}  # path -> File, or None for a folder
@@ -65,7 +65,8 @@ class Disk:
         self.changes = 0
 
     def lose_power(self, chance):
-        """After a kill of the server: gives the real folder the content of the simulated disk."""
+        """After the server has been killed: gives the real folder the content of the simulated
+        disk."""
         self._read()
         kept = 0 if chance.random() < 0.4 else chance.randint(0, len(self.pending_names))
         for change in self.pending_names[:kept]:
@@ -107,15 +108,15 @@ class Disk:
             if file is None:
                 os.makedirs(path, exist_ok=True)
             elif not os.path.exists(path) or pathlib.Path(path).read_bytes() != file.durable:
-                # Written in place, because the server's record of its folder includes the inode of
-                # a file.
+                # Written in place, because the server's record of its folder includes a file's
+                # inode.
                 mode = "r+b" if os.path.exists(path) else "wb"
                 with open(path, mode) as real:
                     real.truncate(0)
                     real.write(file.durable)
 
     def _real(self):
-        """Removes files that were not recorded, such as the log of RocksDB."""
+        """Returns the files that really exist; some, such as RocksDB's log, were not recorded."""
         parent = pathlib.Path(self.root).parent
         return {str(path) for path in parent.rglob("*") if str(path).startswith(self.root)
                 and path.is_file()}
@@ -166,7 +167,7 @@ class Disk:
             file.pending.append((offset, data if kind == b"w" else None))
 
     def _sync_names(self, folder, count):
-        """Makes the names in that folder durable."""
+        """Makes the names in `folder` durable."""
         rest = []
         for change in self.pending_names:
             number, _, path, other, _ = change

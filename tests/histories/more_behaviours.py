@@ -1,10 +1,10 @@
-"""Behaviours besides LOCK and MLOCK: messages, the Redis way, steps, operators, and observers."""
+"""Behaviours besides LOCK and MLOCK: messages, Redis idioms, steps, operators, and observers."""
 
 from behaviours import LEASES_MS, LONGEST_HOLD, Attempt, end_hold, hold, options_of, surely
 
 
 def notified(world):
-    """Waits by messages on its own channel, with several requests on one connection."""
+    """Waits for messages on its own channel, with several requests on one connection."""
     chance = world.chance
     while True:
         link = yield from world.connect()
@@ -125,7 +125,7 @@ def step_client(world):
 
 
 def operator(world):
-    """BREAK of all holders or of one owner, and CANCEL of others' places."""
+    """BREAK of all holders or of one owner, and CANCEL of other owners' places."""
     chance = world.chance
     link = yield from world.connect()
     while True:

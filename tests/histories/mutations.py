@@ -1,4 +1,4 @@
-"""Faults planted in a recorded history: each turns the correct behaviour of a server into one that
+"""Faults to plant in a recorded history: each turns the behaviour of a correct server into one that
 a faulty server could have shown. A mutation changes the history in place, or returns False if it
 finds no place for the fault.
 """
@@ -7,7 +7,7 @@ from actions import MS, as_map
 
 
 def _long_grants(history, reconstruction):
-    """Holds that were certainly held for a while, and whose token LOCK returned."""
+    """Yields holds that certainly existed for a while and whose token LOCK returned."""
     holds = [hold for hold in reconstruction.book.holds()
              if hold.token is not None and hold.sure_end - hold.told > 10 * MS]
     by_token = {hold.token: hold for hold in holds}
@@ -19,7 +19,8 @@ def _long_grants(history, reconstruction):
 
 
 def drop_a_release(history, reconstruction, number):
-    """An UNLOCK that was answered with 1, and made room for another owner, was never sent."""
+    """Removes an UNLOCK that was answered with 1 and made room for another owner, as if never
+    sent."""
     ends = [request for request in history.requests
             if request.words[0] == "UNLOCK" and request.reply == 1 and
             _made_room(reconstruction, request)]
@@ -58,7 +59,7 @@ def give_a_token_twice(history, reconstruction, number):
 
 
 def swap_two_grants(history, reconstruction, number):
-    """Two successive owners get each other's token."""
+    """Two successive owners get each other's tokens."""
     grants = list(_long_grants(history, reconstruction))
     for (first, _), (second, _) in zip(grants[number:], grants[number + 1:]):
         if first.answered < second.sent and first.reply != second.reply:
@@ -68,7 +69,7 @@ def swap_two_grants(history, reconstruction, number):
 
 
 def shorten_a_lease(history, reconstruction, number):
-    """A token that a client has just received is gone when another client looks."""
+    """A token that a client has only just received is gone when another client looks."""
     grants = list(_long_grants(history, reconstruction))
     tokens = {hold.token: hold for _, hold in grants}
     looks = [request for request in history.requests
@@ -82,7 +83,8 @@ def shorten_a_lease(history, reconstruction, number):
 
 
 def lose_a_grant_at_the_restart(history, reconstruction, number):
-    """The first look at a hold after a restart does not find it, and neither does any later one."""
+    """After a restart, the first look at a hold does not find it, and neither does any later
+    one."""
     for life in reconstruction.lives[1:]:
         looks = [request for request in history.requests
                  if request.life == life.number and request.words[0] == "LOCKINFO" and
@@ -100,7 +102,7 @@ def lose_a_grant_at_the_restart(history, reconstruction, number):
 
 
 def undo_a_release(history, reconstruction, number):
-    """A token whose release was confirmed is there again when a client looks."""
+    """A token whose release was confirmed exists again when a client looks."""
     over = {hold.token: hold for hold in reconstruction.book.holds() if hold.token is not None}
     looks = [request for request in history.requests
              if request.words[0] == "CHECK" and request.reply == 0 and

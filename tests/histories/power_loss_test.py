@@ -1,4 +1,4 @@
-"""After the machine of a server in mode sync loses power under load, all replies are still true."""
+"""When the machine of a server in mode sync loses power under load, all replies remain true."""
 
 import os
 import pathlib
@@ -42,7 +42,8 @@ class Disk(unittest.TestCase):
     """The simulated disk loses exactly what a disk may lose."""
 
     def write(self, program, times):
-        """What is left of the program's writes when the power is lost in `times` different ways."""
+        """Returns what is left of the program's writes after the power is lost in `times` different
+        ways."""
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         data, record = folder / "data", folder / "record"
         data.mkdir()

@@ -1,5 +1,5 @@
-"""Rules of queues: no owner is granted before a waiter that is certainly ahead and still waits, no
-place is lost, and no place changes its order."""
+"""Rules for queues: no owner is granted the lock before a waiter that is certainly ahead of it and
+still waits, no place is lost, and places do not change their order."""
 
 import bisect
 import dataclasses
@@ -44,7 +44,7 @@ def check(reconstruction, find):
 
 
 def _shown_queues(reconstruction):
-    """The replies to QUEUE by key: (action, owners in order)."""
+    """Returns the replies to QUEUE by key: (action, owners in order)."""
     shown = {}
     for key, looks in reconstruction.book.looks.items():
         rows = []
@@ -56,7 +56,7 @@ def _shown_queues(reconstruction):
 
 
 def _between(shown, begin, end):
-    """The rows whose QUEUE was sent between these times."""
+    """Yields the rows whose QUEUE was sent between these times."""
     low = bisect.bisect_left(shown, begin, key=lambda row: row[0].sent)
     for row in shown[low:]:
         if row[0].sent >= end:
@@ -65,7 +65,7 @@ def _between(shown, begin, end):
 
 
 def _leavings(reconstruction):
-    """Requests of any client that may end a place, by key."""
+    """Returns, by key, the requests of any client that may end a place."""
     leavings = {}
     for action in reconstruction.actions:
         if action.name in LEAVING:
@@ -75,7 +75,7 @@ def _leavings(reconstruction):
 
 
 def _leavings_of(leavings, ask):
-    """Requests that may end the places of that request, which end together."""
+    """Yields the requests that may end the places of `ask`, which all end together."""
     for key in ask.keys:
         for action in leavings.get(key, ()):
             if action.until >= ask.sent and (action.name == "BREAK" or action.owner == ask.owner):
@@ -83,7 +83,7 @@ def _leavings_of(leavings, ask):
 
 
 def _leaves(reconstruction, ask, leavings):
-    """The earliest time at which the request may leave the queue without a grant."""
+    """Returns the earliest time at which the request may leave the queue without a grant."""
     leaves = ask.sent + ask.wait
     if ask.is_error:
         leaves = min(leaves, ask.until)
@@ -129,8 +129,8 @@ def _places(reconstruction, key, leavings, shown):
 
 
 def _kept_place(claimant, ask, leavings):
-    """The place that KEEP retains when its request is answered with nil. A request within a step,
-    or with a channel, is treated the same."""
+    """Returns the place that KEEP retains when its request is answered with nil. A request within a
+    step, or with a channel, is treated the same."""
     key = claimant.key
     leaves = ask.sent + ask.wait + ask.keep
     following = [other for other in claimant.asks if other is not ask and other.sent >= ask.until
@@ -142,7 +142,7 @@ def _kept_place(claimant, ask, leavings):
             leaves = min(leaves, action.sent)
     for other in claimant.asks:
         if other is not ask and other.sent < ask.until and other.until >= ask.sent:
-            return None  # two requests at the same time
+            return None  # two requests overlap
     if leaves <= ask.until or len(ask.keys) > 1:
         return None
     return Place(key, claimant.owner, ask, ask.until, leaves, True)
@@ -153,12 +153,12 @@ def _holds_of(reconstruction, key, owner):
 
 
 def _is_passed(reconstruction, place, hold):
-    """Whether `hold` was granted although `place` is ahead: it stays until after that grant, and is
-    granted later itself, or never."""
+    """Whether `hold` was granted although `place` is ahead: `place` exists until after that grant,
+    and its owner is granted the lock later, or never."""
     if hold.told >= place.leaves or hold.owner == place.owner:
         return False
     if place.is_kept and not (place.is_exclusive and hold.limit == 1):
-        return False  # an absent waiter is skipped by those beside whom it has no slot
+        return False  # an absent waiter is skipped while it has no slot beside the holders
     for own in _holds_of(reconstruction, place.key, place.owner):
         if own.told < place.ask.sent:
             continue
@@ -190,7 +190,7 @@ def _check_newcomers(reconstruction, key, places, find):
 
 
 def _check_order(reconstruction, key, places, shown, find):
-    """An owner that QUEUE shows ahead of another is granted first."""
+    """An owner that QUEUE shows ahead of another is granted the lock first."""
     of_owner = {}
     for place in places:
         of_owner.setdefault(place.owner, []).append(place)
@@ -213,7 +213,7 @@ def _check_order(reconstruction, key, places, shown, find):
 
 
 def _check_lost(reconstruction, key, places, shown, find):
-    """QUEUE shows every certain waiter."""
+    """QUEUE shows every owner that is certainly waiting."""
     for place in places:
         granted = min((hold.first for hold in _holds_of(reconstruction, key, place.owner)
                        if hold.told >= place.ask.sent), default=FOREVER)
@@ -225,7 +225,7 @@ def _check_lost(reconstruction, key, places, shown, find):
 
 
 def _check_left_waiting(reconstruction, key, places, find):
-    """A free key has no waiter that nothing blocks."""
+    """No waiter that nothing blocks is left waiting for a free key."""
     asks = [ask for claimant in reconstruction.book.of_key[key] for ask in claimant.asks]
     if any(ask.keep or len(ask.keys) > 1 or "MINHOLD" in ask.options for ask in asks):
         return
@@ -240,8 +240,8 @@ def _check_left_waiting(reconstruction, key, places, find):
 
 
 def _check_numbers(reconstruction, key, places, leavings, shown, find):
-    """Two waiters that stay in a queue keep their order: after a clean stop if they return, and
-    after a kill if KEEP retains their places."""
+    """Two waiters that stay in a queue keep their order: across a clean stop if they return, and
+    across a kill if KEEP retains their places."""
     stops = [(life, following) for life, following in
              zip(reconstruction.lives, reconstruction.lives[1:])]
     steady = {}
@@ -259,7 +259,8 @@ def _check_numbers(reconstruction, key, places, leavings, shown, find):
 
 
 def _stays(reconstruction, key, places, leavings, owner, look, life):
-    """Until when the owner, shown by `look`, certainly keeps its order beyond the end of `life`."""
+    """Returns until when the owner, which `look` shows, certainly keeps its order after `life` has
+    ended."""
     claimant = reconstruction.book.claimant(key, owner)
     waiting = [ask for ask in claimant.asks if ask.life == life.number and not ask.is_answered and
                ask.sent < look.sent]
@@ -274,7 +275,7 @@ def _stays(reconstruction, key, places, leavings, owner, look, life):
     endings = [*claimant.ends, *claimant.gifts, *_leavings_of(leavings, waiting[0])]
     others = [action.sent for action in endings if action.until >= look.sent]
     if waiting[0].keep:
-        others.append(life.ending + waiting[0].keep)  # which precedes the grace of a restart
+        others.append(life.ending + waiting[0].keep)  # overrides the grace after a restart
     return max(until, min(others, default=FOREVER))
 
 

@@ -1,4 +1,4 @@
-"""Reconstructs a Book from a history: the holds, who saw them, and the bounds of their times."""
+"""Reconstructs a Book from a history: the holds, who saw them, and the bounds on their times."""
 
 import bisect
 
@@ -10,8 +10,8 @@ RESTART_GRACE = 30_000 * MS  # the server's default
 
 
 class Reconstruction:
-    """Reads a history once, in the order of the passes below. `findings` collects what is already
-    wrong: (rule, key, text)."""
+    """Reads a history once, in the order of the passes below. Reports what it finds to be wrong
+    through `find`: (rule, key, text)."""
 
     def __init__(self, history, find):
         self.history = history
@@ -39,7 +39,7 @@ class Reconstruction:
                 self._closes[close.client] = min(at, close.at)
 
     def closed_at(self, client):
-        """When the client itself began to close that connection."""
+        """When the client itself first closed that connection, or its sending side."""
         return self._closes.get(client, FOREVER)
 
     # Pass: which holds existed.
@@ -141,7 +141,7 @@ class Reconstruction:
 
     @staticmethod
     def _take_answer(claimant, action):
-        """RENEW, UNLOCK, TRANSFER and RELEASE of one key show that it was held, or was not."""
+        """Replies to RENEW, UNLOCK, TRANSFER and RELEASE of one key show whether it was held."""
         holds = [hold for hold in claimant.holds.values()
                  if action.token in (None, hold.token) and
                  (hold.is_redis or action.name != "RELEASE")]
@@ -205,7 +205,7 @@ class Reconstruction:
             self._bound_cooling(hold)
 
     def _source(self, hold, claimant, spans):
-        """The lease of the hold that a TRANSFER to this owner ended."""
+        """Returns the lease Span of the hold that a TRANSFER to this owner ended."""
         for gift in claimant.gifts:
             if gift.reply == hold.token:
                 holds = self.book.claimant(hold.key, gift.owner).holds.values()
@@ -215,7 +215,7 @@ class Reconstruction:
         return None
 
     def _granted_by(self, hold, claimant):
-        """The latest time of the grant, even if the client was not told for long."""
+        """Returns the latest possible time of the grant, even if the client was told much later."""
         if any("NOTIFY" in ask.options for ask in claimant.asks):
             return hold.told
         sources = [one.until for one in [*claimant.asks, *claimant.gifts] if one.may_hold]
@@ -243,11 +243,11 @@ class Reconstruction:
             if "SESSION" in ask.options:
                 ends.append(self._session_end(ask))
             if not hold.is_told:
-                ends.append(self.closed_at(ask.client))  # then the grant may be undone
+                ends.append(self.closed_at(ask.client))  # until told, a grant may be undone by this
             is_other = len(ask.keys) > 1 and ask.sent > hold.first and (
                 not ask.is_answered or ask.reply != hold.token)
             if is_other and ask.until > seen:
-                ends.append(ask.sent)  # an MLOCK gives up keys of which it holds only some
+                ends.append(ask.sent)  # an MLOCK gives up its keys if it holds only some of them
         hold.sure_end = max(min(ends), seen)
 
     def _session_end(self, ask):

@@ -51,7 +51,8 @@ class Message:
 
 @dataclasses.dataclass(slots=True)
 class Closed:
-    """The end of a connection, by its client ("close", "half" or "reset") or by the "server"."""
+    """The end of a connection: closed by its client ("close", "half" or "reset") or by the
+    "server"."""
     client: int
     life: int
     at: int
@@ -61,7 +62,7 @@ class Closed:
 @dataclasses.dataclass(slots=True)
 class Life:
     """One process of the server. `how` is the way it ended: "SIGTERM", "SHUTDOWN", "SIGKILL", or
-    "power", which also loses unsynced data. `ended` None: it is still running."""
+    "power", which also loses unsynced data. `ended` is None while it is running."""
     number: int
     spawned: int
     ready: int

@@ -3,8 +3,8 @@
     FAIRLOCKD=build/release/bin/fairlockd python3 tests/histories/run.py \\
         --stops 200 --kills 200 --durability async
 
-A segment is `--segment` stops on one set of keys; its history is judged, and saved as a file in
-`--keep` if it breaks a promise. Half of the clean stops are by SIGTERM, half by SHUTDOWN.
+A segment consists of `--segment` stops with one set of keys; its history is judged, and saved as a
+file in `--keep` if it breaks a promise. Half of the clean stops use SIGTERM, half use SHUTDOWN.
 `--seconds` is how long the load runs between two stops, on average.
 """
 
@@ -15,7 +15,7 @@ import random
 import sys
 import time
 
-import load  # first: it finds the modules of the integration tests
+import load  # imported first, because it finds the modules of the integration tests
 import checker
 import lost_power
 from kept_server import KeptServer

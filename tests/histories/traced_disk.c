@@ -1,9 +1,10 @@
-// Preloaded into a server, writes down what it does to the files below the path TRACED_FOLDER, in
-// the file TRACED_DISK: enough to say what a disk holds that has lost its power at any moment.
+// Preloaded into a server. Records in the file TRACED_DISK what the server does to the files below
+// the path TRACED_FOLDER: enough to tell what a disk contains if it loses power at any given
+// moment.
 //
-// A record is a heading of 32 bytes and its data. An operation is written down after it was done,
-// so one that is missing was not acknowledged to anybody. Only what RocksDB and the server call is
-// here; a file that is written through stdio is not seen.
+// A record is a heading of 32 bytes and its data. An operation is recorded after it has been done,
+// so an operation that is missing was not acknowledged to anybody. Covers only the functions that
+// RocksDB and the server call; writes through stdio are not seen.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +65,7 @@ static void Record(char kind, char flag, int file, uint64_t at, uint64_t number,
   errno = error;
 }
 
-// Returns the whole path if it is below the folder; otherwise NULL.
+// Returns the absolute path if it is below the folder; otherwise NULL.
 static const char* Within(const char* path, char* whole) {
   Begin();
   if (path[0] == '/') {

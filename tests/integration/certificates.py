@@ -32,7 +32,7 @@ def _openssl(folder, *words):
 
 
 class Authority:
-    """An authority that signs certificates."""
+    """A certificate authority."""
 
     def __init__(self, folder, name):
         self.folder = pathlib.Path(folder) / name
@@ -49,12 +49,13 @@ class Authority:
         return self.folder / f"{name}.key", self.folder / f"{name}.crt"
 
     def self_signed(self, name, common_name):
-        """A self-signed certificate: (certificate, key)."""
+        """Returns a self-signed certificate: (certificate, key)."""
         key, certificate = self._self_signed(name, common_name)
         return certificate, key
 
     def issue(self, name, common_name, kind="server", is_over=False):
-        """(certificate, key); kind: server or client; is_over: the certificate has expired."""
+        """Returns (certificate, key). kind: server or client; is_over: the certificate has
+        expired."""
         key, request = self.folder / f"{name}.key", self.folder / f"{name}.csr"
         certificate = self.folder / f"{name}.crt"
         _openssl(self.folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -82,19 +83,19 @@ class Certificates:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def install(self, certificate, key):
-        """Copies them to where the server reads its certificate."""
+        """Copies them to where the server reads its certificate from."""
         shutil.copy(certificate, self.cert_file)
         shutil.copy(key, self.key_file)
 
     def options(self, tls_port):
-        """The options of fairlockd."""
+        """Returns the options for fairlockd."""
         return ["--tls-port", str(tls_port), "--tls-cert-file", str(self.cert_file),
                 "--tls-key-file", str(self.key_file), "--tls-ca-file",
                 str(self.authority.certificate)]
 
     def context(self, authority=None, identity=None):
-        """The context of a client that trusts the authority; identity: the client's (certificate,
-        key)."""
+        """Returns the context of a client that trusts the authority; identity: the client's own
+        (certificate, key)."""
         context = ssl.create_default_context(
             cafile=str((authority or self.authority).certificate))
         if identity:
@@ -103,7 +104,7 @@ class Certificates:
 
 
 def connect(port, context, name="localhost"):
-    """A resp.Connection over TLS."""
+    """Returns a resp.Connection over TLS."""
     plain = resp.Connection.to(("127.0.0.1", port))
     try:
         plain.socket = context.wrap_socket(plain.socket, server_hostname=name)

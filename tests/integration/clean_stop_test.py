@@ -18,7 +18,7 @@ STOPS = ("SIGTERM", "SHUTDOWN", "SHUTDOWN NOW") if IS_MEASURED else ("SIGTERM",)
 
 class Shape:
     """The holders, and the waiters in order: lists of requests, one connection each. The keys a, b
-    and c are different ones in each stop."""
+    and c are renamed for each stop."""
 
     def __init__(self, holders, waiters):
         self.holders = holders
@@ -59,7 +59,7 @@ def locks_after_a_multi_lock():
 
 
 def a_session_that_waits():
-    """The holder of b by SESSION waits for a; its end would pass b on."""
+    """The holder of b by SESSION waits for a; the end of its session would pass b on."""
     return Shape([lock("a", "h"), lock("b", "s", "SESSION")],
                  [lock("a", "s", *WAIT), lock("b", "w", *WAIT)])
 
@@ -97,7 +97,7 @@ class CleanStop(unittest.TestCase):
             self.assertEqual(server.process.wait(20), 0, server.output())
 
     def set_up(self, server, shape):
-        """The connections of the holders and of the waiters, which wait."""
+        """Returns the connections of the holders, and those of the waiters, whose requests wait."""
         holders = []
         for words in shape.holders:
             holders.append(self.connect(server))
@@ -105,7 +105,7 @@ class CleanStop(unittest.TestCase):
         waiters = []
         for words in shape.waiters:
             waiters.append(self.connect(server))
-            # The holder of a session must ask on the connection that its session is bound to.
+            # The owner of a session must ask on the connection that its session is bound to.
             if "SESSION" in str(shape.holders) and words[2] == "s":
                 waiters[-1] = holders[-1]
             waiters[-1].send(request(*words))
@@ -137,8 +137,8 @@ class CleanStop(unittest.TestCase):
             inbox.ask("SUBSCRIBE", "inbox")
             holder.ask(*lock("a", "h", "SHARED"))
             holder.ask(*lock("b", "s", "SESSION"))
-            # The subscriber of the writer's channel ends first, which would give the readers their
-            # turn.
+            # The subscriber of the writer's channel is closed first, which would give the readers
+            # their turn.
             asker.ask(*lock("a", "w", "NOTIFY", "narrow"))
             for i in range(3):
                 asker.ask(*lock("a", f"r{i}", "SHARED", "NOTIFY", "inbox"))
@@ -149,7 +149,7 @@ class CleanStop(unittest.TestCase):
                 self.check_told(listener, durability)
 
     def test_what_was_told_before_the_stop_is_there_after_it(self):
-        """Grants whose replies would be sent in the turn of the stop."""
+        """Grants whose replies would be sent in the loop turn in which the server stops."""
         for durability in ("async", "sync"):
             with self.subTest(durability=durability):
                 server = self.start(durability)

@@ -15,7 +15,7 @@ from own_server import Server
 PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "COMMANDS.md").read_text()
 
 HUGE = "9" * 30
-# For commands that Redis has too, Redis defines the errors.
+# For commands that Redis also has, Redis defines the errors.
 REDIS_WORDS = [
     r"syntax error",
     r"value is not an integer or out of range",
@@ -46,7 +46,8 @@ class Argument:
         return [leaf for part in self.parts for leaf in part.leaves()]
 
     def fewest(self, target=None, wrong=None):
-        """Words that match the node, with one value for the leaf `target` wrong."""
+        """Returns the fewest words that match the node, with a wrong value for the leaf
+        `target`."""
         words = [] if self.type == "pure-token" else [self.token] if self.token else []
         if self.type == "pure-token":
             return [self.token]
@@ -79,7 +80,8 @@ def right_value(leaf):
 
 
 def wrong_values(command, leaf):
-    """Values that the documentation of all commands rules out for arguments of that name."""
+    """Returns values that the documentation of all commands rules out for arguments of that
+    name."""
     if leaf.type == "key":
         # Scripts check their keys themselves.
         return [] if command.group == "scripts" else ["", "k" * 1025]
@@ -114,7 +116,8 @@ class Command:
 
     @property
     def is_open(self):
-        """Whether it takes any number of arguments, or arbitrary ones after those that it reads."""
+        """Whether it takes any number of arguments, or arbitrary ones after those that it
+        checks."""
         return any(leaf.is_repeated for argument in self.arguments
                    for leaf in [argument, *argument.leaves()])
 
@@ -125,7 +128,7 @@ class Command:
         return bool(first) and all(leaf.token for leaf in first)
 
     def most(self):
-        """All arguments; where there are choices, the longest."""
+        """Returns all arguments; where there are alternatives, the longest."""
         def longest(argument):
             words = [argument.token] if argument.token else []
             if argument.type == "pure-token":
@@ -153,7 +156,7 @@ def read_commands(server):
 
 # Commands that end the connection or the server, whatever their arguments are.
 UNASKABLE = {"QUIT"}
-# The same request in another form, which Redis has: two numbers.
+# Forms of the same request that Redis has: WAIT with two numbers.
 FOREIGN_FORMS = {"WAIT": 2}
 
 

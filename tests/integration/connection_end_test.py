@@ -12,7 +12,7 @@ import unittest
 from own_server import Server
 import resp
 
-# Takes its place in the queue and then does nothing.
+# Takes a place in the queue, and then does nothing.
 WAITER = """
 import socket, sys, time
 stream = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
@@ -29,7 +29,7 @@ class Endings(unittest.TestCase):
         self.token = self.own.ask("LOCK", "key", "holder", "EX", 600)
 
     def waiter(self, owner, *options):
-        """A connection that waits for the key."""
+        """Returns a connection that waits for the key."""
         connection = self.enterContext(self.server.connect())
         connection.send(resp.request("LOCK", "key", owner, "WAIT", "FOREVER", *options))
         self.wait_until(lambda: self.own.ask("POSITION", "key", owner) is not None)
@@ -80,7 +80,7 @@ class Endings(unittest.TestCase):
 
     def test_a_waiter_that_sends_a_lot_behind_its_wait_is_seen_to_close(self):
         waiter = self.waiter("a")
-        # More than the server reads during a wait, but not more than the kernel buffers.
+        # More than the server reads while a request waits, but not more than the kernel buffers.
         waiter.send(b"LOCKED key\r\n" * 90_000)
         waiter.close()
         self.wait_until_gone("a")

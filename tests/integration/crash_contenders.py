@@ -1,5 +1,5 @@
-"""Clients that contend for the same keys under load, in every way in which a request can wait,
-until the server ends; and what each client was told.
+"""Clients that contend for the same keys under load, waiting in every way that a request can wait,
+until the server ends; records what each client was told.
 
 All leases are long and each token is released at most once, so after a restart every token that a
 client has received must still hold its keys, unless its release was requested.
@@ -19,7 +19,7 @@ CONTENDERS = 16
 
 
 class Grant:
-    """A token that a client has received, and the keys that it holds."""
+    """A token that a client has received, and the keys that are held with it."""
 
     def __init__(self, keys, owner, token):
         self.keys = keys
@@ -38,7 +38,7 @@ class LoadClient:
         self.connection.socket.setblocking(False)
 
     def receive(self):
-        """Reads what has arrived; returns False if the server is gone."""
+        """Reads what has arrived; returns False if the server has gone."""
         try:
             while data := self.connection.socket.recv(65536):
                 self.connection.buffer += data
@@ -174,7 +174,8 @@ class Contenders:
         self.all.append(NotifiedContender(CONTENDERS, chance))
 
     def check(self, client):
-        """Checks after a restart that every token not given back is held. Then starts again."""
+        """Checks after a restart that every token not given back is still held; then starts
+        again."""
         checked = 0
         for contender in self.all:
             for grant in contender.grants:

@@ -137,7 +137,7 @@ class Cycles:
             raise AssertionError(f"it ended by itself: {self.server.output()}")
 
     def load_to_the_end(self, seconds_max):
-        """Runs until the server ends by itself, as when its disk fails."""
+        """Runs until the server ends by itself, for example because its disk fails."""
         if self._load(seconds_max):
             raise AssertionError(f"it did not end: {self.server.output()}")
         self.drain()
@@ -164,7 +164,7 @@ class Cycles:
         return [*self.workers, self.keeper, *self.contenders.all]
 
     def drain(self):
-        """Reads the replies that the kernel accepted before the end."""
+        """Reads the replies that reached the kernel before the server ended."""
         for worker in self._everybody():
             worker.connection.socket.settimeout(20)
             while worker.receive():

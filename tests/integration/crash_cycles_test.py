@@ -25,7 +25,7 @@ class CrashCycles(unittest.TestCase):
         self.check_planted_grant(cycles)
 
     def check_planted_grant(self, cycles):
-        """Detects a token that a client has received and that holds nothing."""
+        """Detects that a token which a client has received holds nothing."""
         cycles.contenders.all[0].grants = [Grant(["contended:0"], "planted", 1)]
         with cycles.server.connect() as client, self.assertRaises(Broken):
             cycles.contenders.check(client)
@@ -38,7 +38,7 @@ class CrashCycles(unittest.TestCase):
 
 
 class Checker(unittest.TestCase):
-    """Each planted fault is one that a server could have."""
+    """Each planted fault is one that a real server could have."""
 
     def setUp(self):
         self.tokens = Tokens()

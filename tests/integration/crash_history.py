@@ -1,4 +1,4 @@
-"""What clients were told, and what a restarted server must therefore still say.
+"""What clients were told, and what a restarted server must therefore still report.
 
 Each key belongs to one client, so its possible states after a crash follow from that client's own
 requests: an answered request has happened; an unanswered one may or may not have happened.
@@ -17,14 +17,14 @@ class Held:
     owner: str
     token: int | None  # None: a grant whose reply was not received
     lease_ms: int
-    # The earliest start of its lease, and whether a clean stop has happened since: then only the
+    # The earliest start of its lease, and whether a clean stop has happened since: if so, only the
     # remaining time starts again.
     begun: float = dataclasses.field(default=0, compare=False)
     was_stopped: bool = dataclasses.field(default=False, compare=False)
 
 
 def after(state, operation, asked_at=0):
-    """The state after an operation, and the expected reply (None for a token: a new one)."""
+    """Returns the state after an operation, and the expected reply ("new" for a new token)."""
     name, owner, lease_ms = operation
     renewed = {"lease_ms": lease_ms, "begun": asked_at, "was_stopped": False}
     is_own = state is not None and state.owner == owner
@@ -49,12 +49,13 @@ def longer(state, renewed):
 
 
 def is_refused(reply):
-    """Whether the disk is full or has failed, so that the request has changed nothing."""
+    """Whether the request was refused, with no effect, because the disk is full or has failed."""
     return isinstance(reply, str) and reply.startswith("STORAGE ")
 
 
 class Tokens:
-    """All tokens seen: none twice, and none lower than one that was known before it."""
+    """All tokens seen: each only once, and none lower than one that was known before it was
+    requested."""
 
     def __init__(self):
         self.newest = 0

@@ -1,4 +1,4 @@
-"""fairlockctl --json for every command, and escaping of what reaches a terminal."""
+"""fairlockctl --json for every command, and the escaping of text that reaches a terminal."""
 
 import json
 import unittest
@@ -51,8 +51,8 @@ class OnATerminal(WithServer):
         return self.enterContext(
             Terminal(str(PROGRAM), *words, environment=self.ctl.environment))
 
-    # Characters that terminals obey or do not show: CSI in C1, a change of direction, a joiner, a
-    # filler, a tag, DEL.
+    # Characters that terminals act on or do not show: CSI as a C1 control, changes of direction, a
+    # joiner, a filler, a tag, DEL.
     OBEYED = ("\x9b", "\u202e", "\u2066", "\u200d", "\u115f", "\U000e0041", "\x7f")
 
     def test_json_has_nothing_that_it_would_obey(self):

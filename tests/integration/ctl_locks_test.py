@@ -22,7 +22,7 @@ class WithServer(unittest.TestCase):
         self.ctl = Fairlockctl(self.server)
 
     def wait_in_line(self, key, owner, *options):
-        """A connection whose request waits for the key."""
+        """Returns a connection whose request waits for the key."""
         connection = self.enterContext(self.server.connect())
         connection.send(resp.request("LOCK", key, owner, "WAIT", "100s", *options))
         while self.own.ask("POSITION", key, owner) is None:

@@ -1,7 +1,8 @@
 """fairlockctl run: how soon a lost hold is noticed.
 
 FAIRLOCK_LOSS_ROUNDS=200 runs that many rounds of each kind, and compares their 99th percentile with
-the bar; by default there are few rounds, which only show that nothing waits for the next renewal.
+the bound; by default there are only a few rounds, which show merely that the loss is not noticed as
+late as the next renewal.
 """
 
 import os
@@ -16,7 +17,7 @@ from own_server import Server, hash_of
 ROUNDS = int(os.environ.get("FAIRLOCK_LOSS_ROUNDS", "0"))
 FEW = 3
 P99_SECONDS_MAX = 0.05
-# Without a message, the next renewal would detect it, 5 s after the last one.
+# Without a message, only the next renewal would detect the loss, 5 s after the last one.
 SECONDS_MAX = 2
 PATIENCE_SECONDS = 30
 
@@ -29,7 +30,7 @@ class Runs(unittest.TestCase):
         self.ctl = Fairlockctl(self.server)
 
     def start(self, *words, ctl=None):
-        """A runner whose command has begun."""
+        """Returns a runner whose command has started."""
         runner = (ctl or self.ctl).start(
             "run", *words, "--owner", "me", "--", "sh", "-c", "echo begun; exec sleep 60",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -45,7 +46,8 @@ class Runs(unittest.TestCase):
         runner.communicate(timeout=PATIENCE_SECONDS)
 
     def lose(self, runner, *request):
-        """Seconds from the request to the SIGTERM, which is sent before the loss is printed."""
+        """Returns the seconds from the request to the SIGTERM, which is sent before the loss is
+        printed."""
         begin = time.monotonic()
         self.own.ask(*request)
         said = runner.stderr.readline()

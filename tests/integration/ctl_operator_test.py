@@ -236,8 +236,8 @@ class TheServer(WithServer):
             made = []
             for _ in range(3):
                 made.append(pathlib.Path(ctl.json("backup", "--keep", "2")["backup"]))
-                time.sleep(1.1)  # the name contains the second
-            # Beside the data folder, and readable only by its owner.
+                time.sleep(1.1)  # the name has a resolution of one second
+            # Next to the data folder, and accessible only to its owner.
             self.assertEqual(made[0].parent, server.directory / "backups")
             self.assertEqual(made[0].parent.stat().st_mode & 0o777, 0o700)
             self.assertEqual(sorted(made[0].parent.iterdir()), made[1:])
@@ -280,7 +280,8 @@ class TheServer(WithServer):
 class Completion(unittest.TestCase):
 
     def complete(self, *words, line=""):
-        """The completions that bash offers for these words, the last of which is being typed."""
+        """Returns the completions that bash offers for these words; the last word is still being
+        typed."""
         script = Fairlockctl().text("completion", "bash")
         words = " ".join(f"'{word}'" for word in ("fairlockctl", *words))
         script += f'\nCOMP_LINE="{line}"; COMP_POINT={len(line)}; COMP_WORDS=({words})\n'
@@ -321,7 +322,7 @@ class Completion(unittest.TestCase):
                                       text=True, timeout=20, check=True, cwd=folder,
                                       env={**self.shell_environment(), "HOME": folder})
                 self.assertEqual(sorted(done.stdout.splitlines()), ["order:42", "order:43"])
-        # Without a server nothing more is offered, and there is no error.
+        # Without a server, nothing more is offered, and there is no error.
         self.assertEqual(self.complete("-p", "1", "show", "or"), [])
 
     @staticmethod

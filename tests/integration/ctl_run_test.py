@@ -49,7 +49,8 @@ class WithServer(unittest.TestCase):
             time.sleep(0.002)
 
     def close_connections(self):
-        """Of the runners: one that holds a lock has a second connection, subscribed to its loss."""
+        """Closes the runners' connections: one that holds a lock has another, subscribed to its
+        loss."""
         for kind in ("normal", "pubsub"):
             self.own.ask("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
 
@@ -66,7 +67,7 @@ class WithServer(unittest.TestCase):
         return path
 
     def start_sleep(self, seconds, *options):
-        """A runner whose command has begun, so its lock is confirmed."""
+        """Returns a runner whose command has started, so its lock is confirmed."""
         file = self.folder / "begun"
         runner = self.start("k", *options, "--", "sh", "-c", f"touch {file}; exec sleep {seconds}")
         self.wait_for_file("begun")
@@ -260,7 +261,7 @@ class TheCommand(WithServer):
             self.wait_for_holder(0)
             _, status = os.waitpid(terminal.pid, 0)
             self.assertEqual(os.waitstatus_to_exitcode(status), 9)
-            terminal.pid = os.posix_spawn("/bin/true", ["true"], {})  # for it to end
+            terminal.pid = os.posix_spawn("/bin/true", ["true"], {})  # a process for it to end
 
     def test_its_lease_is_renewed_while_it_runs(self):
         done = self.run_shell("sleep 1.2", "--ttl", "300ms")
@@ -284,7 +285,8 @@ class TheCommand(WithServer):
 class BadTimes(WithServer):
 
     def kill_runner(self, *options):
-        """Kills a runner; returns when, and how long it took until the next one had the lock."""
+        """Kills a runner; returns when that was, and how long it took until the next one had the
+        lock."""
         script = f"echo $$ > {self.folder}/pid; exec sleep 60"
         runner = self.start("k", *options, "--", "sh", "-c", script)
         pid_file = self.wait_for_file("pid")
@@ -369,7 +371,7 @@ class BadTimes(WithServer):
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
         self.assertIn("the session ended while ", errors)
-        # A lock that the returning runner was newly granted has been given back.
+        # If the returning runner was granted the lock anew, it has given it back.
         self.assertIsInstance(self.own.ask("LOCK", "k", "next", "WAIT", "10s"), int)
 
     def test_a_lock_that_was_lost_while_the_command_ended_well_is_told(self):

@@ -41,7 +41,7 @@ class Tmux:
         return self.tmux("capture-pane", "-p", check=False)
 
     def wait_for(self, *wanted):
-        """Polls until all of the texts are on the screen."""
+        """Polls until all these texts are on the screen."""
         give_up = time.monotonic() + PATIENCE_SECONDS
         while True:
             text = self.text()
@@ -181,7 +181,7 @@ class TopTest(unittest.TestCase):
     def test_rows_are_chosen_and_sorted(self):
         self.own.ask("LOCK", "older", "a")
         self.wait_in_line("older", "b")
-        time.sleep(0.05)  # the longest wait is not on the most wanted key
+        time.sleep(0.05)  # so that the key with most waiters does not have the longest wait
         self.own.ask("LOCK", "longer", "a")
         for owner in ("b", "c"):
             self.wait_in_line("longer", owner)

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 60
-# Lets background jobs get as far as they can.
+# Gives background jobs time to get as far as they can.
 SETTLE = "sleep 0.5"
 
 
@@ -30,7 +30,7 @@ def blocks():
 
 
 def commands_of(block):
-    """(command, the output below it), in order."""
+    """Yields (command, the output below it), in order."""
     commands = []
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -66,7 +66,7 @@ class Quotes(unittest.TestCase):
             try:
                 printed, _ = shell.communicate(timeout=PATIENCE_SECONDS)
             finally:
-                # Background jobs end with the block.
+                # Background jobs end when the block does.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(shell.pid, signal.SIGTERM)
         return printed.split(mark + "\n")[:-1]

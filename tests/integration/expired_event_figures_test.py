@@ -1,6 +1,6 @@
 """How soon after the end of a lease its `expired` event is read, while 100,000 other leases run.
 
---full: checks the promised bar, on an otherwise idle machine.
+--full: checks the promised bound, on an otherwise idle machine.
 """
 
 import multiprocessing
@@ -21,7 +21,7 @@ CHANNEL = "__keyevent@0__:expired"
 
 
 def hear(port, is_ready, results):
-    """When each sample's event arrived; runs in its own process."""
+    """Sends when each sample's event arrived; runs in its own process."""
     with Connection.to(("127.0.0.1", port)) as connection:
         connection.ask("SUBSCRIBE", CHANNEL)
         is_ready.set()
@@ -33,7 +33,7 @@ def hear(port, is_ready, results):
 
 
 def take_others(connection):
-    """Their leases end long after the test, at 100,000 different times."""
+    """Takes leases that end long after the test, at 100,000 different times."""
     for first in range(0, OTHER_LEASES, OTHERS_AT_ONCE):
         connection.send(b"".join(
             request("LOCK", f"other:{number}", "me", "PX", 600_000 + 30 * number)
@@ -43,7 +43,7 @@ def take_others(connection):
 
 
 def take_samples(connection):
-    """The earliest end of each lease, if it was granted when it was requested."""
+    """Returns the earliest possible end of each lease: as if granted when it was requested."""
     chance = random.Random(1)
     ends = []
     for number in range(SAMPLES):

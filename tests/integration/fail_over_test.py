@@ -1,4 +1,5 @@
-"""Locks live in etcd: a machine that leads may die, and the next one continues with its locks."""
+"""Locks are kept in etcd: the leading machine may die, and the next one continues with its
+locks."""
 
 import threading
 import time
@@ -9,7 +10,7 @@ from own_fleet import Fleet
 
 
 def answer(call):
-    """What the call returns, or the error that it raises."""
+    """Returns what the call returns, or the error that it raises."""
     try:
         return call()
     except (OSError, resp.Ended) as error:
@@ -27,7 +28,7 @@ class FailOver(unittest.TestCase):
             return client.ask(*words)
 
     def await_lock(self, fleet, *words, seconds=15):
-        """Asks whatever node leads until one grants; returns the token."""
+        """Asks whichever node leads until one of them grants the lock; returns the token."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             leader = fleet.leader()
@@ -108,7 +109,7 @@ class FailOver(unittest.TestCase):
         client = self.enterContext(old.connect(30))
         token = client.ask("LOCK", "key", "owner", "PX", 600_000)
         old.pause()
-        # The kernel takes the requests; the process will see them when it is continued.
+        # The kernel accepts the requests; the process will see them when it is continued.
         client.send(resp.request("LOCK", "other", "owner", "PX", 600_000)
                     + resp.request("CHECK", "key", token) + resp.request("UNLOCK", "key", "owner"))
         leader = fleet.await_leader()
@@ -147,7 +148,7 @@ class FailOver(unittest.TestCase):
             time.sleep(6)
             for member in fleet.members[:2]:
                 member.go_on()
-            # More time than the lease has passed, and the lease stood still for most of it.
+            # More time than the lease has passed, but the lease stood still for most of it.
             self.assertEqual(client.reply(), 1)
             fleet.await_leader()
             self.assertEqual(client.ask("RENEW", "key", "owner", "PX", 6_000), 1)

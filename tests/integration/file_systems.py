@@ -1,4 +1,4 @@
-"""File systems for tests to fill, to hide or to break."""
+"""File systems for tests to fill, hide or break."""
 
 import fcntl
 import os
@@ -9,14 +9,14 @@ import subprocess
 import tempfile
 import unittest
 
-# The ioctl of linux/ext4.h that shuts a file system down as a power failure does: nothing more is
+# The ioctl of linux/ext4.h that shuts a file system down as a power failure would: nothing more is
 # written to its device, neither data nor journal.
 EXT4_IOC_SHUTDOWN = (2 << 30) | (4 << 16) | (ord("X") << 8) | 125
 WITHOUT_LOG = struct.pack("I", 2)
 
 
 def run(*command):
-    """Whether it succeeded."""
+    """Returns whether the command succeeded."""
     return subprocess.run([str(word) for word in command], check=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
@@ -34,7 +34,7 @@ class Tmpfs:
         test.addCleanup(run, "umount", "-l", self.folder)
 
     def fill_but(self, spare_bytes):
-        """A file, the ballast, takes the remaining space."""
+        """Fills the remaining space, except for spare_bytes, with a file, the ballast."""
         system = os.statvfs(self.folder)
         free = system.f_bavail * system.f_frsize
         with open(self.ballast, "wb") as file:
@@ -42,7 +42,7 @@ class Tmpfs:
 
 
 class Ext4:
-    """An ext4 in a file, mounted at a folder until the test ends."""
+    """An ext4 file system in a file, mounted at a folder until the test ends."""
 
     def __init__(self, test, folder, megabytes=48):
         self.folder = pathlib.Path(folder)
@@ -60,7 +60,7 @@ class Ext4:
         return run("mount", "-o", "loop", self.image, self.folder)
 
     def become_read_only(self):
-        """Makes it read-only as a disk error does, even for files that are open for writing."""
+        """Makes it read-only as a disk error would, even for files that are open for writing."""
         if not run("mount", "-o", "remount,abort", self.folder):
             raise unittest.SkipTest("this ext4 cannot be aborted")
 
@@ -74,6 +74,6 @@ class Ext4:
             os.close(descriptor)
 
     def mount_again(self):
-        """Shows only what its device has, without the page cache."""
+        """Mounts it again, so that it shows only what is on its device, without the page cache."""
         if not run("umount", self.folder) or not self.mount():
             raise AssertionError("cannot mount it again")

@@ -13,17 +13,16 @@ from http_server import HttpServer
 from own_server import IS_MEASURED
 
 GLOB_BYTES_MAX = 1024
-# The most processor time in ms that others may wait: BUSY_MS_MAX=50 on a quiet machine, and
-# more for unoptimised builds and for other programs. Without bounds most cases take 400 to
-# 60,000.
+# The maximum processor time in ms that others may wait: BUSY_MS_MAX=50 on a quiet machine, more for
+# unoptimised builds and beside other programs. Without bounds, most cases take 400 to 60,000.
 BUSY_MS_MAX = float(os.environ.get("BUSY_MS_MAX", "150"))
 LONG_KEYS = 5000
-# Pages read of each walk; further pages would cost the same.
+# Pages read in each walk; further pages would cost the same.
 PAGES_MAX = 4
 KEY_BYTES = 1000
 TOO_LONG = "*[" + "b" * 20_000 + "]*"
 
-# Each takes very long in a matcher that backtracks, or that parses sets again at each byte.
+# Each takes very long in a matcher that backtracks, or that parses sets anew at each byte.
 NASTY = [
     "*[" + "b" * 1000 + "]*",
     "*" + "a" * 500 + "b*",
@@ -35,7 +34,7 @@ NASTY = [
 
 
 def long_key(number):
-    """A text of letters that nearly match the globs, and a number."""
+    """Returns a text of letters that nearly match the globs, followed by a number."""
     return ("a" * KEY_BYTES)[:KEY_BYTES - 8] + f"{number:08}"
 
 
@@ -58,7 +57,7 @@ class GlobCost(unittest.TestCase):
         cls.busy = Busy(cls.server.process)
         cls.nasty = cls.enterClassContext(cls.server.connect())
         cls.other = cls.enterClassContext(cls.server.connect())
-        # For a slow build, or if globs were unbounded.
+        # Long enough for a slow build, or for globs that are not bounded.
         cls.nasty.socket.settimeout(100)
         cls.other.socket.settimeout(100)
         for begin in range(0, LONG_KEYS, 500):
@@ -69,7 +68,7 @@ class GlobCost(unittest.TestCase):
 
     @classmethod
     def write_users(cls):
-        """For one of these users, a costly pattern is checked at each key of a walk."""
+        """One of these users has a costly pattern, which is checked against each key of a walk."""
         path = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"glob-cost-{os.getpid()}.acl"
         path.write_text("user default on nopass ~* &* +@all\n"
                         f"user judged on nopass ~{NASTY[2]} ~a* +@all -@dangerous +keys\n")
@@ -77,7 +76,7 @@ class GlobCost(unittest.TestCase):
         return path
 
     def assertQuick(self, what, *requests, connection=None):
-        """Sends all requests at once, and a PING of another connection for each."""
+        """Sends all requests at once, and for each of them a PING on another connection."""
         client = connection or self.nasty
         self.other.settle()
         before = self.busy.ms()
@@ -102,7 +101,7 @@ class GlobCost(unittest.TestCase):
         self.assertIn(f"{name} pattern must have at most {GLOB_BYTES_MAX} bytes, got {size}", reply)
 
     def walk(self, name, *before, connection=None):
-        """Runs a command that returns a cursor."""
+        """Runs a command that returns a cursor, for each glob, page by page."""
         for glob in NASTY:
             cursor = "0"
             for _ in range(PAGES_MAX):
@@ -149,7 +148,7 @@ class GlobCost(unittest.TestCase):
         self.limit_refused("LIMIT", "DEL", TOO_LONG)
 
     def try_psubscribe(self):
-        """Every event of a lock is matched with all patterns."""
+        """Every event of a lock is matched against all patterns."""
         with self.server.connect() as subscriber:
             subscriber.ask("HELLO", "3")
             count = 0
@@ -164,7 +163,7 @@ class GlobCost(unittest.TestCase):
             self.assertQuick("MSETNX with patterns",
                              ("MSETNX", *[word for key in keys[50:] for word in (key, "o")]))
             self.assertQuick("PEXPIRE with patterns", *[("PEXPIRE", key, 50) for key in keys[:50]])
-            # All of them expire at once meanwhile.
+            # Meanwhile, all of them expire at once.
             time.sleep(0.1)
             self.assertQuick("leases that end", ("PING",))
             self.assertQuick("DEL with patterns", ("DEL", *keys))
@@ -270,7 +269,7 @@ class GlobCost(unittest.TestCase):
 
 
 def commands_with_globs(docs, container=None):
-    """The names of the commands for which COMMAND DOCS lists a pattern."""
+    """Returns the names of the commands for which COMMAND DOCS lists a pattern."""
     for name, doc in zip(docs[::2], docs[1::2]):
         fields = dict(zip(doc[::2], doc[1::2]))
         if has_pattern(fields.get(b"arguments", [])):
@@ -287,7 +286,7 @@ def has_pattern(arguments):
 
 
 def routes_with_globs(description):
-    """The parameters and fields that are described as globs."""
+    """Returns the parameters and fields that are described as globs."""
     for path, verbs in description["paths"].items():
         for verb in verbs.values():
             for parameter in verb.get("parameters", []):

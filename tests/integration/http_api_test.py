@@ -52,7 +52,7 @@ class Looking(WithServer):
                          [("k7", 2), ("k8", 1)])
 
     def lock_pages_read(self):
-        """How many pages of LOCKS were requested by all clients."""
+        """How many pages of LOCKS all clients together have requested."""
         lines = self.own.ask("INFO", "commandstats").decode().split()
         calls = [line for line in lines if line.startswith("cmdstat_locks:")]
         return int(calls[0].partition("=")[2].partition(",")[0]) if calls else 0
@@ -66,7 +66,7 @@ class Looking(WithServer):
         self.server.get(target)
         pages_of_a_walk = self.lock_pages_read()
         time.sleep(3)
-        # A client that disconnects leaves the walk to the others.
+        # A client that disconnects leaves the walk for the others to continue.
         with socket.create_connection(("127.0.0.1", self.server.http_port), 20) as leaver:
             leaver.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         with concurrent.futures.ThreadPoolExecutor(20) as threads:
@@ -412,7 +412,8 @@ class Strangers(WithServer):
                             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                             "Sec-WebSocket-Version: 13\r\nHost: localhost\r\n"):
                 with self.subTest(target=target, headers=headers):
-                    # Ends when the server closes, although the request does not ask for that.
+                    # The response ends when the server closes, although the request does not ask
+                    # for that.
                     self.assertEqual(self.send(f"GET {target} HTTP/1.1\r\n{headers}\r\n".encode()),
                                      b"HTTP/1.1 400 Bad Request")
 

@@ -16,7 +16,7 @@ from http_server import HttpServer, WithServer
 class Crowds(WithServer):
 
     def connect_in_turn(self, server, count, text=b""):
-        """Opens that many connections, which send this one after the other."""
+        """Opens that many connections, one after the other, and sends the text on each."""
         made = []
         for _ in range(count):
             made.append(self.enterContext(socket.create_connection(
@@ -62,7 +62,8 @@ class Crowds(WithServer):
 
 
 def events_of(server, target, act, wanted):
-    """The events that a WebSocket receives while `act` runs; at least that many."""
+    """Returns the events that a WebSocket receives while `act` runs; waits for at least
+    `wanted`."""
     async def watch():
         found = []
         async with websockets.connect(f"ws://127.0.0.1:{server.http_port}{target}") as socket_:

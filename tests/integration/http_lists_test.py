@@ -1,4 +1,4 @@
-"""Searching the history and sorting locks over HTTP, and what the API says about options and
+"""Searching the history and sorting locks over HTTP; also what the API says about options and
 access."""
 
 import unittest

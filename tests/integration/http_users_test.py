@@ -1,4 +1,4 @@
-"""Users over HTTP: a user has the same permissions as with commands."""
+"""Users over HTTP: a user has the same permissions as when using commands."""
 
 import asyncio
 import base64
@@ -133,7 +133,7 @@ class Users(unittest.TestCase):
                  for path, verbs in routes.items() if "get" in verbs]
         asked += ["/api/v1/locks?sort=hold", "/api/v1/locks?match=*&count=1000",
                   "/api/v1/locks?label=hushed-label", "/api/v1/locks?owner=hushed-owner"]
-        # Monitoring reads this without a user.
+        # Monitoring reads this page without a user.
         asked.remove("/metrics")
         self.assertGreater(len(asked), 12)
         for path in asked:
@@ -363,7 +363,7 @@ class Open(unittest.TestCase):
                 self.own.ask("LOCK", "k", "me")
                 return await asyncio.wait_for(socket_.recv(), 5)
 
-        # The connection keeps its user, as with RESP, and hears what that user may hear.
+        # The connection keeps its user, as with RESP, and receives what that user may receive.
         self.assertIn("released", asyncio.run(watch()))
 
 

@@ -15,7 +15,7 @@ from own_server import Server
 HERE = pathlib.Path(__file__).parent
 WAIT_S = 20
 # Between two requests a waiter is skipped, so the lock must not be released just then. The clients
-# ask a little after each other, and time out every 3 s or 5 s.
+# ask a little while after one another, and time out every 3 s or 5 s.
 APART_S = 0.4
 RELEASE_AFTER_S = 22.0
 CLIENTS = {
@@ -50,7 +50,7 @@ class ImpatientClients(unittest.TestCase):
         return [dict(zip(place[::2], place[1::2]))[b"owner"].decode() for place in places]
 
     def start(self, server, asking, key, command):
-        """A queue of waiters."""
+        """Returns a queue of waiters."""
         line = []
         for i in range(LINE):
             waiter = Waiter(command, server, key, f"{key}:{i}")

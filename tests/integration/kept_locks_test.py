@@ -20,7 +20,7 @@ class KeptLocks(unittest.TestCase):
         return self.enterContext(server.connect())
 
     def holder(self, client, key):
-        """The only holder of the key, as a map."""
+        """Returns the only holder of the key, as a map."""
         holders = client.ask_map("LOCKINFO", key)[b"holders"]
         self.assertEqual(len(holders), 1, f"{key}: {holders}")
         return dict(zip(holders[0][::2], holders[0][1::2]))
@@ -132,7 +132,7 @@ class KeptLocks(unittest.TestCase):
         client.ask("UNLOCK", "key", "holder")
         self.assertIsNone(client.ask("LOCK", "key", "third"))
         self.assertIsNotNone(client.ask("LOCK", "key", "first"))
-        # A place that has become a hold is no longer a place.
+        # A place that has become a hold must not come back as a place.
         server.kill_and_start_again()
         client = self.client(server)
         self.assertEqual(client.ask("POSITION", "key", "first"), 0)
@@ -159,8 +159,8 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual(client.ask("POSITION", "key", "kept"), 2)
         client.ask("UNLOCK", "key", "holder")
         self.assertGreater(again.reply(), 0)
-        # A lease that was renewed since starts again after a crash, although its remaining time was
-        # written.
+        # A lease that has been renewed since then starts again in full after a crash, although its
+        # remaining time had been written.
         client.ask("LOCK", "long", "a", "EX", 50)
         time.sleep(1.2)
         server.stop_and_start_again()

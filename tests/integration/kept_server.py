@@ -9,7 +9,7 @@ import resp
 
 
 class KeptServer(own_server.Server):
-    """Used in a with statement. It need not end by a clean stop."""
+    """Used in a with statement. The server need not end by a clean stop."""
 
     def __init__(self, *options, wrapper=(), environment=None):
         super().__init__(*options)
@@ -43,7 +43,7 @@ class KeptServer(own_server.Server):
                 env={**os.environ, **(self.environment or {})})
 
     def await_ready(self):
-        """Waits until it answers PING with PONG; before, it answers -LOADING."""
+        """Waits until it answers PING with PONG; until then, it answers -LOADING."""
         give_up = time.monotonic() + own_server.START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:
             try:
@@ -75,7 +75,7 @@ class KeptServer(own_server.Server):
         self.start_again()
 
     def run(self, *arguments):
-        """Runs the program with other arguments, to its end."""
+        """Runs the program with other arguments until it ends."""
         return subprocess.run([own_server.PROGRAM, "--data-dir", str(self.data), "--http-port", "0",
                                *arguments],
                               cwd=self.directory, capture_output=True, text=True, timeout=60,

@@ -1,4 +1,4 @@
-"""Limits on what clients can use, at their edges, on a running server."""
+"""Limits on what clients can use, tested at their edges, on a running server."""
 
 import contextlib
 import socket
@@ -59,7 +59,7 @@ class LimitCase(unittest.TestCase):
 class Memory(LimitCase):
 
     def fill(self, client, seconds=60):
-        """Takes locks until one is refused; returns how many there are then."""
+        """Takes locks until one is refused; returns how many there are by then."""
         give_up = time.monotonic() + seconds
         taken = 0
         while time.monotonic() < give_up:
@@ -136,7 +136,7 @@ class Memory(LimitCase):
     def test_one_pipeline_takes_no_more_than_there_is(self):
         self.start()
         client = self.connect()
-        # A few bytes that take much memory: each key has a copy of a long owner.
+        # A few bytes that take a lot of memory: each key has its own copy of a long owner.
         owner = "o" * 8000
         keys = 64
         requests = 400

@@ -1,5 +1,5 @@
-"""No acknowledged lock is missing after the next start, although the data folder disappeared, or
-its file system filled up, became read-only or lost power."""
+"""No acknowledged lock is missing after the next start, even if the data folder disappeared, or its
+file system filled up, became read-only or lost power."""
 
 import shutil
 import threading
@@ -11,7 +11,7 @@ from file_systems import Ext4, Tmpfs, run
 from kept_server import KeptServer
 from resp import Ended, request
 
-# The server checks each second; the rest is for a machine that is busy with other tests.
+# The server checks once a second; the rest allows for a machine that is busy with other tests.
 NOTICED_SECONDS_MAX = 8
 
 
@@ -69,7 +69,7 @@ def remove_the_lock(server):
     (server.data / "fairlock.lock").unlink()
 
 
-# The harm that is done, and what the log says about it.
+# The kinds of harm, and what the log says about each.
 HARMS = {
     remove_all: "{data} was removed or renamed while the server was running",
     remove_what_is_in_it: "{data}/fairlock.id was removed or renamed while the server was running",
@@ -83,12 +83,12 @@ HARMS = {
     remove_the_lock: "{data}/fairlock.lock was removed or renamed while the server was running",
 }
 
-# What a sync reports on an ext4 that has aborted depends on how far the kernel has come.
+# What a sync reports on an ext4 that was aborted depends on how far the kernel has come.
 READ_ONLY = "(Read-only file system|Input/output error)"
 
 
 class Filler(threading.Thread):
-    """Takes locks with long METAs, a pipeline at a time, until the server ends or refuses one."""
+    """Takes locks with long METAs, one pipeline at a time, until the server ends or refuses one."""
 
     META = "m" * 4096
     PIPELINE = 16
@@ -201,7 +201,7 @@ class LostFolder(unittest.TestCase):
                         client.ask("LOCK", f"long {number}", "o", "META", Filler.META)
                     self.assertEqual(client.ask("BACKUP", str(server.directory / "copy")), "OK")
                     self.assertIn("No space left", client.ask("BACKUP", f"{full.folder}/copy"))
-                    # The server has checked its folder since.
+                    # The server has checked its folder since then.
                     time.sleep(1.5)
                     self.assertIsInstance(client.ask("LOCK", "k", "o"), int, server.output())
                 self.assertEqual(server.stop(), 0, server.output())
@@ -209,7 +209,7 @@ class LostFolder(unittest.TestCase):
     def test_what_a_server_does_itself_is_no_harm(self):
         server = self.start("async", remove_all)
         with server.connect() as client:
-            # RocksDB switches its logs meanwhile.
+            # Meanwhile, RocksDB switches its logs.
             for number in range(6_000):
                 client.send(request("LOCK", number, "o", "META", Filler.META))
             for number in range(6_000):
@@ -224,7 +224,7 @@ class BrokenFileSystem(unittest.TestCase):
     clients were told is missing at the next start."""
 
     def end_by(self, server, harm, reason):
-        """Records what the clients were told until the harm has ended the server."""
+        """Records what the clients were told, until the harm has made the server end."""
         self.enterContext(server)
         cycles = Cycles(server, seed=5)
         timer = threading.Timer(0.3, harm)
@@ -305,7 +305,7 @@ class BrokenFileSystem(unittest.TestCase):
         server = KeptServer()
         tmpfs = Tmpfs(self, server.data, "64m")
         self.enterContext(server)
-        # The system refuses to remount while a file is open for writing.
+        # The system refuses to remount it read-only while a file is open for writing.
         self.assertFalse(run("mount", "-o", "remount,ro", tmpfs.folder))
         with server.connect() as client:
             self.assertIsInstance(client.ask("LOCK", "k", "o"), int)

@@ -25,7 +25,7 @@ def has_ipv6():
 
 
 def run_to_its_end(*arguments):
-    """A server that cannot start: its exit code and its output."""
+    """Runs a server that cannot start; returns its exit code and its output."""
     ended = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=20,
                            check=False)
     return ended.returncode, ended.stderr

@@ -35,7 +35,7 @@ class Output(unittest.TestCase):
 
     def test_over_the_output_limit_a_connection_is_closed_and_counted(self):
         meta = "m" * 4096
-        places = 400  # the reply that lists them exceeds limit and socket buffers together
+        places = 400  # the reply that lists them exceeds the limit and the socket buffers together
         self.own.ask("LOCK", "line", "holder")
         for number in range(places):
             waiter = self.enterContext(self.server.connect_unix())

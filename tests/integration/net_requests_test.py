@@ -1,4 +1,4 @@
-"""How requests arrive: in pieces, many at once, before an end of file."""
+"""How requests arrive: in pieces, many at once, or just before an end of file."""
 
 import socket
 import struct
@@ -13,8 +13,7 @@ PONG = b"+PONG\r\n"
 
 
 def exchange(connection, requests, answer_bytes, on_each_round=lambda: None):
-    """Sends without waiting for replies, and receives without waiting for the socket to accept
-    more."""
+    """Sends without waiting for replies, and receives without waiting until everything is sent."""
     connection.socket.setblocking(False)
     sent = 0
     answer = bytearray()
@@ -114,7 +113,7 @@ class Requests(unittest.TestCase):
         for _ in range(20):
             broken = self.server.connect()
             broken.send(PING)
-            # Closes with a reset.
+            # Closes the connection with a reset.
             broken.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             broken.close()
         wait_until(lambda: self.server.descriptors() <= before, "the descriptors are closed")

@@ -1,4 +1,4 @@
-"""How the server starts and stops: signals, what clients see, the service manager."""
+"""How the server starts and stops: signals, what clients see, and the service manager."""
 
 import signal
 import socket
@@ -18,8 +18,8 @@ class Stopping(unittest.TestCase):
         return self.enterContext(server.connect() if by == "tcp" else server.connect_unix())
 
     def with_unread_replies(self):
-        """A server and a client that has not yet read some replies, which exceed the kernel's
-        buffers."""
+        """Returns a server, and a client that has not yet read some replies, which exceed the
+        kernel's buffers."""
         server = self.start()
         client = self.connect(server, "unix")
         client.send(request("ECHO", b"x" * 100_000) * 4)

@@ -27,7 +27,7 @@ class Waiters(unittest.TestCase):
         return self.server.info("waiters")
 
     def waiter(self, owner, by="tcp", behind=b""):
-        """A connection whose LOCK waits."""
+        """Returns a connection whose LOCK waits."""
         connection = self.connect(by)
         before = self.waiters()
         connection.send(request("LOCK", "key", owner, "WAIT", "FOREVER") + behind)

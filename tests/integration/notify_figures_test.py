@@ -1,6 +1,6 @@
 """How soon a holder with NOTIFY learns that its hold was broken, has expired or was transferred.
 
---full: checks the promised bar, on an otherwise idle machine.
+--full: checks the promised bound, on an otherwise idle machine.
 """
 
 import json

@@ -13,7 +13,7 @@ import command_refusals_test as refusals
 import resp
 from own_server import Server
 
-# A valid value of each of these, where the name alone does not determine it.
+# A valid value for each of these, whose name alone does not determine one.
 RIGHT = {"COUNT": "10", "DB": "0", "NOTIFY": "channel", "BY": "MINUTE", "BEFORE": "1"}
 
 
@@ -42,7 +42,8 @@ class Option:
 
 
 def options_of(node, needs=None):
-    """The options of one optional argument. Returns groups of options that exclude each other."""
+    """Returns the options in one optional argument; `needs` is the option that must come before
+    them."""
     if node.type == "oneof":
         found = [option for part in node.parts for option in options_of(part, needs)]
         return found
@@ -77,7 +78,8 @@ def swapped(word):
 
 def cases_of(command):
     begin = [*command.words, *refusals.all_fewest(command.arguments),
-             # Come before the options; otherwise an option's word would be read as one of them.
+             # These come before the options; otherwise an option's word would be read as one of
+             # them.
              *(refusals.right_value(argument) for argument in command.arguments
                if argument.is_optional and not argument.parts and not argument.token)]
     groups = [options_of(argument) for argument in command.arguments

@@ -1,4 +1,4 @@
-"""Three members of etcd and a few nodes of fairlock on loopback, for tests of high availability."""
+"""Three etcd members and a few fairlock nodes on loopback, for tests of high availability."""
 
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ START_SECONDS_MAX = 60
 
 
 class Process:
-    """A program that can be killed, stopped and continued, and started again."""
+    """A program that can be killed, paused and continued, and started again."""
 
     def __init__(self, words, log):
         self.words = words
@@ -38,7 +38,7 @@ class Process:
         self.process.send_signal(signal.SIGCONT)
 
     def terminate(self):
-        """Ends the process in good order; returns its exit status."""
+        """Ends the process gracefully; returns its exit status."""
         self.process.terminate()
         return self.process.wait(timeout=30)
 
@@ -49,10 +49,10 @@ class Process:
 
 class Node(Process):
 
-    def __init__(self, name, port, words, log):
+    def __init__(self, name, ports, words, log):
         super().__init__(words, log)
         self.name = name
-        self.port = port
+        self.port, self.sentinel_port = ports
 
     def connect(self, seconds=5):
         connection = resp.Connection.to(("127.0.0.1", self.port))
@@ -61,12 +61,12 @@ class Node(Process):
 
 
 class Fleet:
-    """Use it in a with statement."""
+    """Used in a with statement."""
 
     def __init__(self, nodes=3, members=3, options=(), relays=False):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))
         self.relays = relays
-        ports = [own_server.free_port() for _ in range(2 * members + nodes)]
+        ports = [own_server.free_port() for _ in range(2 * (members + nodes))]
         peers, clients = ports[:members], ports[members:2 * members]
         initial = ",".join(f"e{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
         self.endpoints = ",".join(f"127.0.0.1:{port}" for port in clients)
@@ -79,14 +79,15 @@ class Fleet:
              "--initial-cluster", initial, "--heartbeat-interval", "50",
              "--election-timeout", "500", "--logger", "zap", "--log-level", "error"],
             self.directory / f"e{i}.log") for i in range(members)]
+        node_ports = zip(*[iter(ports[2 * members:])] * 2)
         self.nodes = [Node(
-            f"n{i}", port,
+            f"n{i}", (port, sentinel_port),
             [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(port), "--http-port", "0",
              "--unix-socket", str(self.directory / f"n{i}.sock"),
              "--cluster-etcd", self.endpoints, "--cluster-node", f"n{i}",
-             "--cluster-announce", f"127.0.0.1:{port}",
+             "--cluster-announce", f"127.0.0.1:{port}", "--sentinel-port", str(sentinel_port),
              "--cluster-relay", "yes" if relays else "no", *options],
-            self.directory / f"n{i}.log") for i, port in enumerate(ports[2 * members:])]
+            self.directory / f"n{i}.log") for i, (port, sentinel_port) in enumerate(node_ports)]
 
     def __enter__(self):
         try:

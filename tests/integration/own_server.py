@@ -13,7 +13,7 @@ import time
 import resp
 
 PROGRAM = pathlib.Path(os.environ["FAIRLOCKD"]).resolve()
-# Memory and latency of sanitizer builds mean nothing.
+# In sanitizer builds, memory use and latency mean nothing.
 IS_MEASURED = os.environ.get("FAIRLOCK_SANITIZE", "") == ""
 IS_THREAD_SANITIZED = os.environ.get("FAIRLOCK_SANITIZE") == "thread"
 START_SECONDS_MAX = 20
@@ -23,7 +23,7 @@ PORTS = (20_000, 32_000)
 
 
 def free_port():
-    """A port that was free a moment ago, outside of the range that the kernel assigns."""
+    """Returns a port that was free a moment ago, outside the range that the kernel assigns."""
     while True:
         port = random.randrange(*PORTS)
         with socket.socket() as probe:
@@ -35,14 +35,14 @@ def free_port():
 
 
 def hash_of(password):
-    """A slow hash, made by the program."""
+    """Returns a slow hash, made by the program."""
     made = subprocess.run([PROGRAM, "--hash-password"], input=password + "\n", text=True,
                           capture_output=True, timeout=20, check=True)
     return made.stdout.strip()
 
 
 class Server:
-    """Used in a with statement; at its end the server is stopped, and must have ended cleanly."""
+    """Used in a with statement, at whose end the server is stopped; it must then end cleanly."""
 
     def __init__(self, *options):
         self.options = options
@@ -80,7 +80,8 @@ class Server:
         give_up = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < give_up and self.process.poll() is None:
             try:
-                # The last socket to be opened: when it accepts, the server listens on all of them.
+                # The socket that is opened last: once it accepts, the server listens on all of
+                # them.
                 self.connect_unix().close()
                 return True
             except (ConnectionRefusedError, FileNotFoundError):
@@ -122,7 +123,7 @@ class Server:
         return (self.directory / "output").read_text(errors="replace")
 
     def resident_bytes(self):
-        """Its current memory."""
+        """Returns its current memory use."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         for line in status.splitlines():
             if line.startswith("VmRSS:"):

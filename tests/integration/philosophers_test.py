@@ -1,4 +1,4 @@
-"""The dining philosophers: each needs two forks, and each fork is wanted by two."""
+"""The dining philosophers: each needs two forks, and each fork is wanted by two of them."""
 
 import asyncio
 import random
@@ -54,7 +54,7 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
         self.server = self.enterContext(Server())
 
     async def asyncSetUp(self):
-        asyncio.get_running_loop().set_debug(False)  # debug mode would dominate the work
+        asyncio.get_running_loop().set_debug(False)  # debug mode would take most of the time
 
     async def lay_table(self, size):
         table = [await Philosopher.sit_down(i, size, self.server) for i in range(size)]
@@ -68,7 +68,7 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
             await philosopher.writer.wait_closed()
 
     def check_circle(self, refusal, philosopher, size):
-        """Each waits for the fork on its right, which the next one holds."""
+        """Checks the refusal: each waits for the fork on its right, which the next one holds."""
         self.assertTrue(refusal.startswith("-DEADLOCK "), refusal)
         links = [tuple(map(int, link)) for link in LINK.findall(refusal)]
         first = int(philosopher.name[1:])
@@ -137,7 +137,8 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
             self.assertIsInstance(token, int)
             philosopher.meals.append(token)
             for other, meals in zip(neighbours, before):
-                # A meal that it had requested before, and one whose reply this client has not read.
+                # One meal that it had requested before, and one whose reply this client has not
+                # read.
                 since = [meal for meal in other.meals[meals:] if meal < token]
                 self.assertLessEqual(len(since), 2, "nobody starves")
             await asyncio.sleep(0.001)

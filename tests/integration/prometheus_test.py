@@ -25,7 +25,7 @@ def promtool(*arguments, **options):
 
 
 def values_of(page):
-    """Each sample of a page, by its name with labels."""
+    """Returns the value of each sample on a page, by name with labels."""
     lines = [line for line in page.decode().splitlines() if not line.startswith("#")]
     return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
 
@@ -41,7 +41,7 @@ class WithServer(unittest.TestCase):
     echoes = 0
 
     def newest_page(self):
-        """A page that was made after this call: on a busy machine an older one may be reused."""
+        """Returns a page made after this call: on a busy machine, an older one may be reused."""
         self.own.ask("ECHO", "x")
         self.echoes += 1
         give_up = time.monotonic() + 20

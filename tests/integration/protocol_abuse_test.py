@@ -1,4 +1,4 @@
-"""Whatever strangers send to the port, they get an error, are disconnected, and cost little."""
+"""Whatever strangers send to the port, they get an error and are disconnected, at little cost."""
 
 import os
 import subprocess
@@ -8,12 +8,12 @@ from own_server import IS_MEASURED, Server
 import resp
 
 FRAMES_MIN = 60
-# A longer frame is cut near its ends and at some places between.
+# A longer frame is cut near its ends and at a few places in between.
 SHORT_BYTES = 300
 CUTS_AT_ENDS = 40
 CUTS_BETWEEN = 20
 HELD_BYTES_MAX = 64 * 1024
-# The memory that a buffered byte costs, with the rounding of allocators.
+# The memory that a buffered byte costs, including the rounding of allocators.
 COST_OF_A_BYTE_MAX = 1.25
 AT_ONCE = 400
 
@@ -43,7 +43,7 @@ def malformed_frames():
 
 
 def send(connection, data):
-    """Data that the server no longer reads need not arrive."""
+    """Data that the server no longer reads may be lost."""
     try:
         connection.send(data)
     except (BrokenPipeError, ConnectionResetError):
@@ -62,7 +62,7 @@ class Strangers(unittest.TestCase):
         return int(counts["total_commands_processed"])
 
     def all_cut(self, data, cuts):
-        """A connection for each cut; both parts were sent to it separately."""
+        """Returns a connection for each cut; the two parts were sent on it separately."""
         connections = [self.server.connect() for _ in cuts]
         for connection, cut in zip(connections, cuts):
             send(connection, data[:cut])
@@ -103,7 +103,7 @@ class Strangers(unittest.TestCase):
         print(f"{len(frames)} malformed frames, {tried} connections")
 
     def held_bytes(self, data):
-        """The additional memory of a connection that has sent this."""
+        """Returns the additional memory used by a connection that has sent this."""
         connections = [self.server.connect() for _ in range(AT_ONCE)]
         self.own.settle()
         before = self.server.resident_bytes()
@@ -161,7 +161,7 @@ class Strangers(unittest.TestCase):
                 name = f"{head[:20]}, cut at {cut}"
                 self.check_refused(
                     connection, "ERR Protocol error: HTTP request; this port speaks RESP", name)
-            # Ours were two to settle, twice, and the request for the count.
+            # Ours were four PINGs in two settle() calls, and the request for the count.
             self.assertEqual(self.commands_processed() - before, 5)
         self.assertEqual(self.own.ask("LOCKED", "http"), 0)
 

@@ -1,5 +1,4 @@
-"""The channels of Redis beside those of fairlockd: the same requests give all clients the same
-bytes."""
+"""Compares channels in Redis and fairlockd: the same requests give all clients the same bytes."""
 
 import random
 import re
@@ -9,7 +8,7 @@ from own_redis import REDIS, Redis
 from own_server import Server
 from resp import request
 
-# Which connection sends what. After each line, all connections of a paragraph are read.
+# Which connection sends what. After each line, all connections of the paragraph are read.
 SAME = r"""
 a: SUBSCRIBE
 a: SUBSCRIBE c
@@ -230,7 +229,8 @@ LETTERS = "Ag$lshzxeKEtmdn"
 
 
 def settle(connection, replies):
-    """All bytes up to the reply to a PING, whose form shows if the connection is subscribed."""
+    """Reads all bytes up to the reply to a PING, whose form shows whether the connection is
+    subscribed."""
     end = b"$6\r\nsettle\r\n"
     connection.send(b"PING settle\r\n")
     data = b""
@@ -246,7 +246,7 @@ def settle(connection, replies):
 
 
 def play(server, paragraph):
-    """What each connection received after each line."""
+    """Yields what each connection received after each line."""
     connections = {}
     closed = set()
     for line in paragraph:
@@ -267,7 +267,7 @@ def play(server, paragraph):
 
 
 def monitored(server):
-    """What a monitor sees, without times and addresses."""
+    """Returns what a monitor sees, without times and addresses."""
     with server.connect() as monitor, server.connect() as other:
         assert monitor.ask("MONITOR") == "OK"
         other.send(SEEN.strip().replace("\n", "\r\n").encode() + b"\r\nECHO end\r\n")
@@ -309,7 +309,7 @@ class SameBytes(unittest.TestCase):
     def test_the_letters_of_notify_keyspace_events(self):
         chance = random.Random(1)
         texts = ["".join(chance.choices(LETTERS, k=chance.randint(0, 16))) for _ in range(300)]
-        # Nearly all of these include everything that A stands for.
+        # Long enough that nearly all of them include everything that A stands for.
         texts += ["".join(chance.sample(LETTERS[1:], chance.randint(8, 14))) for _ in range(300)]
         setting = "notify-keyspace-events"
         with self.redis.connect() as theirs, self.server.connect() as ours:

@@ -1,4 +1,4 @@
-"""Channels as an application uses them, with redis-py and as bytes on the wire."""
+"""Channels the way an application uses them, with redis-py and as bytes on the wire."""
 
 import json
 import multiprocessing
@@ -14,13 +14,13 @@ from resp import Connection, request
 PAIRS = 50_000  # a LOCK and an UNLOCK each: 100,000 events
 PAIRS_AT_ONCE = 500
 READERS = 3
-LAG_MAX = 5000  # published events that are not read yet: about 1 MB
+LAG_MAX = 5000  # published events that have not been read yet: about 1 MB
 PING_P99_MS_MAX = 50
 GRANTED_TOKEN = re.compile(rb'"event":"granted"[^}]*"token":(\d+),')
 
 
 def next_message(subscription):
-    """The next message that is not a confirmation."""
+    """Returns the next message that is not a confirmation."""
     give_up = time.monotonic() + 10
     while time.monotonic() < give_up:
         message = subscription.get_message(timeout=1)

@@ -1,5 +1,5 @@
-"""While many clients wait for a sync that should be quick, the server polls for its end, for a
-bounded time."""
+"""While many clients wait for a sync that should be quick, the server polls for its completion, but
+only for a bounded time."""
 
 import os
 import time
@@ -52,7 +52,7 @@ class QuickDisk(unittest.TestCase):
         self.stopped.touch()
         for number, client in enumerate(clients):
             client.send(request("LOCK", f"key {number}", "o"))
-        # First the loop is idle, and then it is busy in each turn.
+        # At first, the loop is idle; later, it is busy in each turn.
         time.sleep(PINGS * SECONDS_OF_TURN * 2)
         self.await_locks(looker, 4 * CLIENTS)
         for _ in range(PINGS):

@@ -1,5 +1,5 @@
-// Preloaded into a server: fdatasync returns at once, except that a test can stop the disk: while
-// the file named by STOPPED_DISK exists, no fdatasync returns.
+// Preloaded into a server, makes fdatasync return at once. A test can also stop the disk: while the
+// file named by STOPPED_DISK exists, no fdatasync returns.
 #include <stdlib.h>
 #include <unistd.h>
 

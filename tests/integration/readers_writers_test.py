@@ -51,7 +51,7 @@ class Reader:
 
 
 class Readers:
-    """A new reader comes every few milliseconds, so that there is always one."""
+    """A new reader arrives every few milliseconds, so that there is always one."""
 
     def __init__(self, server):
         self.server = server
@@ -80,7 +80,7 @@ class Readers:
 
 
 class Write:
-    """One writer's way through the queue."""
+    """One writer's passage through the queue."""
 
     def __init__(self):
         self.ahead = []       # readers that held the lock when it got its place
@@ -93,7 +93,7 @@ class Write:
         return self.granted_at - self.asked_at
 
     def late_s(self):
-        """How long after the last reader ahead."""
+        """How long after the last of the readers ahead it was granted the lock."""
         return self.granted_at - max([r.released_at for r in self.ahead], default=self.asked_at)
 
 

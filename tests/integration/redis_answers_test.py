@@ -1,4 +1,4 @@
-"""Redis beside fairlockd: the same requests give the same bytes."""
+"""Compares Redis and fairlockd: the same requests give the same bytes."""
 
 import re
 import time
@@ -8,7 +8,7 @@ from own_redis import REDIS, Redis
 from own_server import Server
 import resp
 
-# Each line is sent to both servers, on one connection for all lines of a paragraph.
+# Each line is sent to both servers; all lines of a paragraph use one connection.
 SAME = r"""
 PING
 PING a
@@ -207,14 +207,14 @@ QUIT a b
 
 # Requests whose replies must differ from those of Redis.
 DIFFERENT = {
-    # Redis adds tips for proxies, and that no script may call it.
+    # Redis adds tips for proxies, and says that scripts may not call it.
     "COMMAND INFO ping echo time",
-    # It cannot be as it was without a password.
+    # Without a password, the reply cannot be the same.
     "HELLO 3 AUTH default x SETNAME ab",
 }
 
 
-# Sent to both, one after the other; then INFO is compared.
+# Sent to both servers, line by line; then their INFO is compared.
 COUNTED = r"""
 GET
 nosuch
@@ -260,7 +260,7 @@ DEL a
 
 
 def read_quietly(connection, end):
-    """All bytes up to `end`, or up to the end of the connection."""
+    """Returns all bytes up to `end`, or up to the end of the connection."""
     data = b""
     while not data.endswith(end):
         piece = connection.socket.recv(65536)
@@ -271,10 +271,10 @@ def read_quietly(connection, end):
 
 
 def answers(server, paragraph):
-    """The bytes of the reply to each line."""
+    """Returns the bytes of the reply to each line."""
     with server.connect() as connection:
         for line in paragraph:
-            # An ECHO after it shows where the reply ends.
+            # The reply to an ECHO sent after it shows where the reply ends.
             connection.send(line.encode() + b"\r\nECHO behind:" + b"\r\n")
             end = b"$7\r\nbehind:\r\n"
             data = read_quietly(connection, end)
@@ -303,7 +303,7 @@ class SameBytes(unittest.TestCase):
         self.assertGreater(compared, 100)
 
     def statistics(self, server):
-        """The lines of INFO errorstats, and those of commandstats without times."""
+        """Returns the lines of INFO errorstats, and those of commandstats without times."""
         with server.connect() as connection:
             connection.ask("CONFIG", "RESETSTAT")
             for line in COUNTED.strip().split("\n"):
@@ -326,7 +326,7 @@ class SameBytes(unittest.TestCase):
                 self.assertEqual(ours, theirs)
 
     def client_fields(self, server):
-        """What CLIENT INFO says about its own request, alone and before others."""
+        """Returns what CLIENT INFO says about its own request, sent alone and before others."""
         found = []
         with server.connect() as connection:
             for behind in (0, 1, 100):
@@ -366,7 +366,7 @@ class SameBytes(unittest.TestCase):
             self.assertGreater(field("tot-mem"), 600)
             other.send(part[600:])
             wait_until(0)
-            # Requests after one that waits.
+            # Requests that follow one that waits.
             own.ask("LOCK", "k", "a")
             other.send(resp.request("LOCK", "k", "b", "WAIT", 60_000) + part)
             wait_until(len(part))

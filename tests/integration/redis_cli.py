@@ -10,7 +10,7 @@ class RedisCli:
         self.words = ["redis-cli", "-h", "127.0.0.1", "-p", str(server.port)]
 
     def run(self, *words, typed=None):
-        """Its output, without the line end."""
+        """Returns its output, without the line end."""
         done = subprocess.run([*self.words, *words], input=typed, capture_output=True, text=True,
                               timeout=20, check=False)
         return done.stdout.rstrip("\n")

@@ -16,8 +16,9 @@ class Help(unittest.TestCase):
         self.terminal = self.start()
 
     def start(self, *options):
-        """redis-cli, ready for input."""
-        home = {"HOME": str(self.server.directory)}  # neither history nor preferences of the tester
+        """Returns a redis-cli that is ready for input."""
+        # Uses neither the tester's history nor preferences.
+        home = {"HOME": str(self.server.directory)}
         address = ("-h", "127.0.0.1", "-p", str(self.server.port))
         terminal = self.enterContext(
             Terminal("redis-cli", *address, *options, environment=home))

@@ -88,14 +88,14 @@ class Line(unittest.TestCase):
             process.stdout.close()
 
     def start_all(self):
-        """Each takes the lock, and releases it itself as soon as it is granted."""
+        """Each takes the lock, and releases it as soon as it is granted."""
         for number in range(WORKERS):
             owner = f"worker-{number}"
             self.processes[owner] = self.cli.start(
                 typed=f"LOCK key {owner} WAIT 60000 PX 2000\nUNLOCK key {owner}\n")
 
     def line(self):
-        """The owners that wait, in the order in which the server saw them."""
+        """Returns the owners that wait, in the order in which the server saw them."""
         places = self.own.ask("QUEUE", "key", "COUNT", 1000)
         places = [dict(zip(place[::2], place[1::2])) for place in places]
         return [place[b"owner"].decode() for place in places if place[b"state"] == b"waiting"]
@@ -112,7 +112,7 @@ class Line(unittest.TestCase):
             self.processes[owner].send_signal(signal.SIGKILL)
 
     def collect(self):
-        """The tokens of the grants, by owner."""
+        """Returns the tokens of the grants, by owner."""
         tokens = {}
         for owner, process in self.processes.items():
             printed = process.communicate(timeout=30)[0].split()

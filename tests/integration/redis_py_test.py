@@ -1,4 +1,4 @@
-"""Debian's redis-py, as an application uses it."""
+"""Debian's redis-py, the way an application uses it."""
 
 import pathlib
 import threading
@@ -148,7 +148,7 @@ class Contention(unittest.TestCase):
     def test_fifty_threads_take_turns(self):
         with Server() as server:
             inside, entered, failures = [], [], []
-            # They wait for each other outside the server, so that all of them compete from the
+            # They wait for one another outside the server, so that all of them compete from the
             # first round.
             together = threading.Barrier(THREADS)
 

@@ -15,10 +15,10 @@ VALUES = ["v1", "v2", "v3", "10", "-3", "007", "9223372036854775807", "x" * 100,
 NUMBERS = ["0", "1", "-1", "5", "-9223372036854775808", "x", "010", "1.5", ""]
 SECONDS = ["100", "1000", "0", "-1", "x", "50"]
 MILLISECONDS = ["100000", "1000000", "0", "-5", "x"]
-# One far in the future, one in the past.
+# One time far in the future, one in the past.
 UNIX_SECONDS = ["1", "0", "-1", "x"]
 
-# Tolerances of replies that depend on time, which may have advanced further on one server.
+# Tolerances for replies that depend on time, which may have advanced further on one server.
 TIMES = {"TTL": 1, "PTTL": 2000, "EXPIRETIME": 1, "PEXPIRETIME": 2000}
 
 RELEASE = ("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) "

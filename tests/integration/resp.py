@@ -16,7 +16,7 @@ class Ended(Exception):
 
 
 def request(*words):
-    """The bytes of a request."""
+    """Returns the bytes of a request."""
     parts = [f"*{len(words)}\r\n".encode()]
     for word in words:
         data = word if isinstance(word, bytes) else str(word).encode()
@@ -25,7 +25,7 @@ def request(*words):
 
 
 class Connection:
-    """Blocking, with a time-out that fails the test."""
+    """A blocking connection, with a time-out that fails the test."""
 
     TIMEOUT_SECONDS = 20
 
@@ -65,7 +65,8 @@ class Connection:
         return self.reply()
 
     def settle(self):
-        """Returns when the server has processed what others sent to it before."""
+        """Returns when the server has processed everything that others sent to it before the
+        call."""
         for _ in range(2):
             assert self.ask("PING") == "PONG"
 
@@ -88,7 +89,7 @@ class Connection:
         raise AssertionError(f"not a reply: {kind + rest}")
 
     def map(self):
-        """A map reply, even if RESP2 makes it a flat array."""
+        """Returns a map reply, even if RESP2 has made it a flat array."""
         reply = self.reply()
         return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))
 
@@ -97,14 +98,15 @@ class Connection:
         return self.map()
 
     def has_ended(self):
-        """Returns True if the server closes without another byte. Waits for either."""
+        """Waits until the server closes or sends a byte; returns True if it closes without another
+        byte."""
         try:
             return not self.buffer and self.socket.recv(1) == b""
         except ConnectionResetError:
             return True
 
     def rest(self):
-        """All bytes until the server closes."""
+        """Returns all bytes until the server closes."""
         try:
             while data := self.socket.recv(65536):
                 self.buffer += data

@@ -20,16 +20,16 @@ class Job:
     def __init__(self, name, connection):
         self.name = name
         self.connection = connection
-        self.asked = None         # its rank in the order of first requests
+        self.asked = None         # its rank in the order of the first requests
         self.granted_at = None
         self.late_rounds = 0      # requests that were denied although its turn had come
 
 
 class Fleet:
-    """Runs all jobs, each until it has held the lock once, in the order of their times."""
+    """Runs all jobs in the order of their scheduled times, each until it has held the lock once."""
 
     def __init__(self, server, options):
-        # The same times for every fleet.
+        # Every fleet gets the same times.
         phases = random.Random(1)
         self.options = options
         self.jobs = [Job(f"job:{i}", server.connect()) for i in range(OWNERS)]
@@ -39,7 +39,7 @@ class Fleet:
             self.plan(phases.uniform(0, ROUND_S), self.ask, job)
         self.first_questions = itertools.count()
         self.served = []
-        self.gaps_s = []          # from a release to the next grant
+        self.gaps_s = []          # from each release to the next grant
         self.released_at = None
 
     def plan(self, at, action, job):
@@ -77,7 +77,7 @@ class Fleet:
         self.released_at = now
 
     def inversions(self):
-        """Counts pairs of which the later one to ask was served first."""
+        """Counts the pairs in which the job that asked later was served first."""
         order = [job.asked for job in self.served]
         return sum(a > b for a, b in itertools.combinations(order, 2))
 

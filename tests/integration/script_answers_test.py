@@ -1,4 +1,4 @@
-"""Redis beside the scripts of fairlock: the same script gives the same bytes."""
+"""Compares scripts in Redis and fairlock: the same script gives the same bytes."""
 
 import os
 import pathlib

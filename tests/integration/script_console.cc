@@ -1,5 +1,5 @@
-// Answers ECHO and EVAL requests from the standard input on the standard output: runs scripts on a
-// map of keys, without a server.
+// Answers on standard output the ECHO and EVAL requests from standard input: runs scripts on a map
+// of keys, without a server.
 
 #include <charconv>
 #include <iostream>

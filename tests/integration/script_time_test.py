@@ -8,13 +8,13 @@ from own_server import IS_MEASURED, Server
 import resp
 
 SCRIPT_TIME_MS = 100
-# Beyond script_time: the command or the instructions in progress, and the end of the script.
+# Allowed beyond script_time: the command or the instructions in progress, and the script's end.
 SLACK_MS = 50
 LOCKS = 300_000
-# Other programs use the processor too, so the best of some attempts counts.
+# Other programs use the processor, too, so the best of several attempts counts.
 ATTEMPTS = 5
 
-# Each would run for ever. Database 3 is empty, and LOCKS locks are in database 0.
+# Each of these would run for ever. Database 3 is empty, and database 0 has LOCKS locks.
 SCRIPTS = {
     "RANDOMKEY of an empty database":
         'redis.call("SELECT","3") while true do redis.pcall("RANDOMKEY") end',
@@ -105,7 +105,7 @@ class ScriptTime(unittest.TestCase):
                         longest.append(longest_ping_ms(server, script))
                         if longest[-1] <= SCRIPT_TIME_MS + SLACK_MS:
                             break
-                        # Far beyond the bound, further attempts would give the same result.
+                        # This far beyond the bound, further attempts would give the same result.
                         if longest[-1] > 10 * SCRIPT_TIME_MS:
                             break
                     print(f"{name}: {', '.join(f'{ms:.0f}' for ms in longest)} ms", flush=True)

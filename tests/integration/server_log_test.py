@@ -1,4 +1,4 @@
-"""The log: where it is written, what it says, and that clients do not wait for it."""
+"""The log: where it is written, what it says, and that clients never wait for it."""
 
 import os
 import time
@@ -15,8 +15,8 @@ class Logging(unittest.TestCase):
         return self.enterContext(SocketServer(*options, **settings))
 
     def start_with_unread_log(self):
-        """A server with more to log than its pipe (64 KiB) and its queue hold, and the end of the
-        pipe that nobody reads yet."""
+        """Returns a server that has more to log than its pipe (64 KiB) and its queue can hold, and
+        the end of the pipe, which nobody reads yet."""
         reading, writing = os.pipe()
         server = self.start("--log-level", "debug", stderr=writing)
         os.close(writing)
@@ -98,7 +98,7 @@ class Logging(unittest.TestCase):
             except BlockingIOError:
                 time.sleep(0.01)
         os.close(reading)
-        # The server does not end either when the reader has gone altogether.
+        # Nor does the server end when the reader has gone altogether.
         with server.connect_unix() as client:
             self.assertEqual(client.ask("PING"), "PONG")
         self.assertEqual(server.stop(), 0)

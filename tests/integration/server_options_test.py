@@ -1,4 +1,5 @@
-"""Options from outside: the file, the command line, CONFIG SET, and the errors about wrong ones."""
+"""Options from outside: the file, the command line, CONFIG SET, and the errors about wrong
+options."""
 
 import pathlib
 import subprocess

@@ -12,7 +12,7 @@ import resp
 
 
 class SocketServer(own_server.Server):
-    """`process_settings` are those of subprocess.Popen. The server need not end by a clean stop."""
+    """`process_settings` go to subprocess.Popen. The server need not end by a clean stop."""
 
     def __init__(self, *options, unix_socket=None, **process_settings):
         super().__init__(*options)
@@ -45,7 +45,7 @@ class SocketServer(own_server.Server):
         return self.process.wait(own_server.STOP_SECONDS_MAX)
 
     def info(self, field):
-        """A number from INFO, requested on a separate connection."""
+        """Returns a number from INFO, requested on a separate connection."""
         with self.connect_unix() as asking:
             for line in asking.ask("INFO").decode().splitlines():
                 name, _, value = line.partition(":")
@@ -59,7 +59,7 @@ class SocketServer(own_server.Server):
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def descriptors(self):
-        """How many descriptors are open."""
+        """Returns how many descriptors are open."""
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
 
@@ -75,12 +75,12 @@ def wait_until(condition, what, seconds_max=20):
 
 
 def is_silent(connection, seconds=0.2):
-    """Whether nothing arrives for that long, not even the end of the connection."""
+    """Whether nothing arrives in that time, not even the end of the connection."""
     return not connection.buffer and not select.select([connection.socket], [], [], seconds)[0]
 
 
 def take(connection, size):
-    """The next bytes, unparsed."""
+    """Returns the next bytes, unparsed."""
     while len(connection.buffer) < size:
         data = connection.socket.recv(1 << 16)
         if not data:

@@ -106,7 +106,8 @@ class Sockets(unittest.TestCase):
 class SlowReader(unittest.TestCase):
 
     def test_who_does_not_read_is_no_longer_read(self):
-        """Its replies are buffered up to a limit; when it reads again it gets every one of them."""
+        """Its replies are buffered up to a limit; when it reads again, it gets every one of
+        them."""
         with Server() as server, server.connect() as own, server.connect() as slow:
             before = server.resident_bytes()
             payload = b"x" * 10_000
@@ -130,7 +131,7 @@ class SlowReader(unittest.TestCase):
                 print(f"a reader that does not read costs {grown / 1024:.0f} KB")
                 self.assertLess(grown, 20 * MEGABYTE)
             slow.socket.settimeout(20)
-            # The last request may be sent only in part: reading first lets the rest follow.
+            # The last request may have been sent only in part: reading first lets the rest follow.
             for _ in range(asked - 1):
                 self.assertEqual(slow.reply(), payload)
             slow.send(pending)

@@ -1,5 +1,5 @@
-// Preloaded into a server, lets a test step its wall clock: the file named by CLOCK_OFFSET has the
-// seconds to add. Other clocks are unchanged.
+// Preloaded into a server, lets a test step its wall clock: the file named by CLOCK_OFFSET contains
+// the number of seconds to add. Other clocks are unchanged.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

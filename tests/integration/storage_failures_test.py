@@ -1,4 +1,5 @@
-"""What clients see while the disk is slow, full or broken. strace injects the disk's results."""
+"""What clients see while the disk is slow, full or broken. strace injects the results of disk
+calls."""
 
 import concurrent.futures
 import itertools
@@ -19,7 +20,7 @@ from traced_server import Traced, can_trace, injected
 # DISK_FAULTS=200 makes each of the first 200 calls fail; the default is a few of them.
 FAILING_CALLS = range(1, int(os.environ.get("DISK_FAULTS", "0")) + 1)
 SLOW_SECONDS = 1.0
-# With a tolerance, because the measured time may begin a little late.
+# Includes a tolerance, because the measured time may start a little late.
 HELD_SECONDS = 0.8 * SLOW_SECONDS
 
 
@@ -54,7 +55,7 @@ class SlowDisk(unittest.TestCase):
         self.assertIn(b'"granted"', listener.reply()[2])
 
     def ask_http(self, path):
-        """Returns the answer, and when it came."""
+        """Returns the answer, and when it arrived."""
         url = f"http://127.0.0.1:{self.http_port}{path}"
         with urllib.request.urlopen(url, timeout=20) as answer:
             return answer.read(), time.monotonic()
@@ -87,7 +88,7 @@ class SlowDisk(unittest.TestCase):
         dying.send(request("LOCK", "key", "a"))
         waiter.settle()
         waiter.send(request("LOCK", "key", "b", "WAIT", "20s"))
-        # Closes with a reset, so that the server sees the end before it writes the reply.
+        # Closes with a reset, so that the server sees the close before it writes the reply.
         dying.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         dying.close()
         self.assertGreater(waiter.reply(), 0)
@@ -154,7 +155,7 @@ class FullDisk(unittest.TestCase):
         self.assertTrue(refused.startswith("STORAGE the disk has less free space"), refused)
         self.assertEqual(client.ask("RENEW", "a", "o"), 1)
         self.assertEqual(client.ask("UNLOCK", "b", "o"), 1)
-        # A repeated LOCK of its holder is not new, even if it binds the session again.
+        # A repeated LOCK by the holder is not new, even if it binds the session again.
         self.assertEqual(client.ask("LOCK", "a", "o", "EX", "60"), token)
         with server.connect() as again:
             self.assertEqual(again.ask("LOCK", "s", "o", "SESSION", "GRACE", "60s"), session)
@@ -179,7 +180,8 @@ class FullDisk(unittest.TestCase):
 class BrokenDisk(unittest.TestCase):
 
     def check(self, durability, fault, times):
-        """Load until the disk fails; then the server must end as documented, with nothing lost."""
+        """Applies load until the disk fails; then the server must end as documented, with nothing
+        lost."""
         server = Traced("--durability", durability, "--flush-interval", "5ms")
         self.enterContext(server)
         cycles = Cycles(server, seed=3)
@@ -187,8 +189,8 @@ class BrokenDisk(unittest.TestCase):
             server.kill()
             server.wrapper = injected(f"{fault}:error=EIO:when={when}")
             if fault != "fdatasync":
-                # Only of the database: the journal's log is not among these, because its numbers
-                # only increase.
+                # Only logs of the database: the journal's log is not among them, because these
+                # numbers only increase.
                 logs = sorted((server.data / "db").glob("*.log"))
                 newest = int(logs[-1].stem) if logs else 0
                 server.wrapper += [word for number in range(newest, newest + 100)
@@ -215,7 +217,7 @@ class BrokenDisk(unittest.TestCase):
 
     def test_a_failed_write_does_too(self):
         self.check("async", "write", FAILING_CALLS or (1, 4, 30))
-        # Synced data goes to space that was written before.
+        # Synced data is written to space that has been written before.
         self.check("sync", "pwrite64", FAILING_CALLS or (2, 3, 9))
 
 
@@ -283,7 +285,7 @@ class FilledDisk(unittest.TestCase):
             self.assert_all_is_there()
 
     def start_with_more_room(self):
-        """A start writes the content of the log once more; this guard is too small to keep space
+        """Starting writes the content of the log once more; this guard is too small to keep space
         for that."""
         server = self.server
         server.start_process()

@@ -31,7 +31,8 @@ class Manager(unittest.TestCase):
         self.file.write_text(f"port: {self.port}\n")
 
     def start(self, sockets=()):
-        """As systemd does it: the sockets are descriptors from 3 on, and meant for this process."""
+        """Starts it as systemd does: the sockets are descriptors from 3 up, meant for this
+        process."""
         def take_places():
             for number, given in enumerate(sockets):
                 os.dup2(given.fileno(), 3 + number)
@@ -82,7 +83,7 @@ class Manager(unittest.TestCase):
         process.send_signal(signal.SIGSTOP)
         self.inbox.settimeout(3 * WATCHDOG_SECONDS)
         with self.assertRaises(TimeoutError):
-            while True:  # what was in progress
+            while True:  # reads what was in progress
                 self.inbox.recv(4096)
         process.send_signal(signal.SIGCONT)
         self.inbox.settimeout(PATIENCE_SECONDS)

@@ -21,7 +21,7 @@ class Terminal:
     def __init__(self, *words, environment=None):
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
-            # Set before the program looks: without a size it would ask for the position of the
+            # Set before the program checks: without a size, it would ask for the position of the
             # cursor.
             size = struct.pack("HHHH", ROWS, COLUMNS, 0, 0)
             fcntl.ioctl(0, termios.TIOCSWINSZ, size)
@@ -45,11 +45,11 @@ class Terminal:
         os.write(self.descriptor, text.encode())
 
     def text(self):
-        """What has been drawn since, without colours and cursor movements."""
+        """Returns what has been drawn since, without colours and cursor movements."""
         return ESCAPES.sub(b"", self.drawn).decode(errors="replace")
 
     def wait_for(self, wanted):
-        """Reads until the text appears, and returns all that was drawn since the typing."""
+        """Reads until the text appears, and returns everything drawn since text was last typed."""
         give_up = time.monotonic() + PATIENCE_SECONDS
         while wanted not in self.text():
             left = give_up - time.monotonic()

@@ -20,7 +20,8 @@ class Time(unittest.TestCase):
         self.chance = random.Random(4711)
 
     def check(self, milliseconds, lasted):
-        """`lasted` is from before the request was sent until after its end was received."""
+        """`lasted` is measured from before the request was sent until after the end was
+        received."""
         early = [milliseconds / 1000 - seconds for seconds in lasted]
         print(f"{len(lasted)} samples: at most {max(early) * 1000:.3f} ms early, median "
               f"{-statistics.median(early) * 1000:.3f} ms late")

@@ -144,7 +144,7 @@ class Https(TlsCase):
                 context.wrap_socket(plain, server_hostname="localhost") as peer:
             peer.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
             answer = b""
-            while data := peer.recv(65536):  # without that option: an error
+            while data := peer.recv(65536):  # raises an error without that option
                 answer += data
         self.assertIn(b" 200 OK\r\n", answer)
 

@@ -67,7 +67,7 @@ class Settings(TlsCase):
         path = self.certificates.folder / "ctl.yaml"
         path.write_text(f"tls: yes\ntls_ca_file: {self.trust[1]}\n")
         self.tool().text("--config", str(path), "status")
-        # A later option has precedence: this speaks plain RESP.
+        # The later option has precedence: this speaks plain RESP.
         done = self.tool().run("--config", str(path), "--tls=no", "status")
         self.assertFails(done, fairlockctl.REFUSED, "this port speaks TLS only")
 
@@ -172,7 +172,7 @@ class Running(TlsCase):
         self.assertEqual(runner.wait(20), 0, runner.stderr.read())
 
     def connections(self, tool):
-        """The ids of the runner's connections."""
+        """Returns the ids of the runner's connections."""
         with self.server.connect() as looker:
             text = looker.ask("CLIENT", "LIST").decode()
         return {match.group(1) for match in re.finditer(r"^id=(\d+) .*name=fairlockctl", text,

@@ -73,7 +73,7 @@ class Versions(TlsCase):
 
     def test_ssl3_is_refused(self):
         self.serve()
-        # A client hello of SSL 3.0 with two ciphers of its time; openssl itself no longer speaks
+        # A client hello of SSL 3.0 with two ciphers from that era; openssl itself no longer speaks
         # it.
         hello = (b"\x01\x00\x00\x2b\x03\x00" + bytes(32) + b"\x00" + b"\x00\x04\x00\x2f\x00\x0a" +
                  b"\x01\x00")
@@ -102,7 +102,7 @@ class Versions(TlsCase):
         asker = self.enterContext(subprocess.Popen(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{self.tls_port}", "-tls1_2"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        asker.stdin.write("R\n")  # which requests renegotiation
+        asker.stdin.write("R\n")  # R requests a renegotiation
         asker.stdin.flush()
         watch = threading.Timer(PATIENCE_SECONDS, asker.kill)
         watch.start()
@@ -114,7 +114,7 @@ class Versions(TlsCase):
 
 
 class ServersCertificate(TlsCase):
-    """The error of a client that checks the certificate."""
+    """The errors of a client that checks the server's certificate."""
 
     def look(self, *words):
         authority = self.certificates.authority.certificate
@@ -201,7 +201,7 @@ class ClientsCertificates(TlsCase):
 
 
 class CertificatesOfUsers(TlsCase):
-    """The common name of the certificate is the user, if the server is configured so."""
+    """The certificate's common name is the user's name, if the server is configured that way."""
 
     RULES = "user worker-1 on +@all ~mine:* owner:worker-1\nuser gone off +@all ~*\n"
 
@@ -261,7 +261,7 @@ class Sessions(TlsCase):
 
 
 class Unfinished(TlsCase):
-    """Peers that begin a handshake and do not finish it."""
+    """Peers that start a handshake and do not finish it."""
 
     HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
@@ -318,7 +318,7 @@ class Unfinished(TlsCase):
         self.assertLess(time.monotonic() - begun, 20)
         self.assertEqual(silent[0].recv(1), b"")
         self.assertTrue(eventually(lambda: "it sent nothing, and its slot" in server.output()))
-        # A handshake that has begun continues.
+        # A handshake that has started continues.
         speaking.setblocking(False)
         with self.assertRaises(BlockingIOError):
             speaking.recv(1)
@@ -361,7 +361,7 @@ class WrongPort(TlsCase):
 class Options(TlsCase):
 
     def end_of(self, *options, files_max=4096, status=1):
-        """The output of a server that cannot start; files_max: its limit on open files."""
+        """Returns the output of a server that cannot start; files_max: its limit on open files."""
         done = subprocess.run(
             [PROGRAM, "--port", "0", "--http-port", "0", "--durability", "none",
              *map(str, options)],
@@ -414,7 +414,7 @@ class Options(TlsCase):
                     ("--tls-auth-clients", "optional", "--http-tls", "yes", *certificate),
                 "tls_cert_file: no port speaks TLS": certificate}.items():
             with self.subTest(wanted):
-                # One port is given, so that only TLS is missing.
+                # A plain port is given, so that only TLS is missing.
                 self.assertIn(wanted, self.end_of("--port", free_port(), *options))
                 self.assertIn(wanted, self.end_of(*options, "--check-config", status=2))
 

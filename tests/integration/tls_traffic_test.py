@@ -1,4 +1,5 @@
-"""Requests and replies over TLS: records of any size, waiters, messages, ends, new certificates."""
+"""Requests and replies over TLS: records of any size, waiters, messages, closes, new
+certificates."""
 
 import signal
 import socket
@@ -12,7 +13,7 @@ from certificates import Certificates, connect
 from own_server import Server, free_port
 import resp
 
-SOON_SECONDS = 1.0  # far below a lease, and far above what the machine needs
+SOON_SECONDS = 1.0  # far shorter than a lease, and far longer than the machine needs
 
 
 class TlsCase(unittest.TestCase):
@@ -34,7 +35,7 @@ class TlsCase(unittest.TestCase):
 
 
 class RecordByRecord:
-    """A client that makes the TLS bytes itself, so that it can split them anywhere."""
+    """A client that produces the TLS bytes itself, so that it can split them anywhere."""
 
     def __init__(self, port, context):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
@@ -57,7 +58,7 @@ class RecordByRecord:
                 self.incoming.write(data)
 
     def sealed(self, data):
-        """The TLS bytes for the data."""
+        """Returns the TLS bytes for the data."""
         self.tls.write(data)
         return self.outgoing.read()
 
@@ -115,7 +116,7 @@ class Records(TlsCase):
         record = peer.sealed(resp.request("LOCK", "key", "worker", "PX", 60_000))
         with self.assertRaises(ssl.SSLWantReadError):
             peer.tls.unwrap()
-        # The socket stays open: only TLS says that nothing more follows.
+        # The socket stays open: only TLS indicates that nothing more follows.
         peer.socket.sendall(record + peer.outgoing.read())
         while data := peer.socket.recv(65536):
             peer.incoming.write(data)
@@ -144,7 +145,8 @@ class Pipelines(TlsCase):
         self.assertEqual(len(tokens), 1000)
 
     def test_messages_that_are_taken_late(self):
-        """More than the socket buffers hold: the server writes the rest when it can."""
+        """There are more than the socket buffers can hold: the server writes the rest when it
+        can."""
         size, count = 100_000, 120
         listener, publisher = self.connect(), self.connect()
         listener.ask("SUBSCRIBE", "news")
@@ -222,7 +224,7 @@ class Waiters(TlsCase):
                 staying.ask("UNLOCK", "key", "staying")
 
     def test_a_grant_that_was_not_sent_passes_to_the_next(self):
-        """A client that vanished while the queue moved does not keep the lock."""
+        """A client that vanished while the queue moved does not retain the lock."""
         holder = self.connect()
         holder.ask("LOCK", "key", "holder", "PX", 60_000)
         gone = self.wait_in_line("gone")
@@ -248,7 +250,7 @@ class Ends(TlsCase):
     def test_quit_ends_with_a_word_of_tls(self):
         client = self.connect()
         self.assertEqual(client.ask("QUIT"), "OK")
-        # Without TLS's close notification, this end would be an error.
+        # Without TLS's close notification, this would raise an error.
         self.assertEqual(client.socket.recv(1), b"")
 
     def test_a_full_server_says_so(self):
@@ -270,12 +272,12 @@ class Ends(TlsCase):
 class NewCertificates(TlsCase):
 
     def shown(self):
-        """The serial number of the certificate that new connections get."""
+        """Returns the serial number of the certificate that new connections get."""
         with self.connect() as client:
             return client.socket.getpeercert()["serialNumber"]
 
     def reload(self, wanted):
-        """Sends SIGHUP; returns when the log has the text once more than before."""
+        """Sends SIGHUP; returns when the log contains the text once more than before."""
         before = self.server.output().count(wanted)
         self.server.process.send_signal(signal.SIGHUP)
         give_up = time.monotonic() + 20
@@ -284,7 +286,7 @@ class NewCertificates(TlsCase):
             time.sleep(0.01)
 
     def work(self, number, is_over, failures, counts):
-        """Locks on one connection that stays open, and on a new one each time."""
+        """Locks on one connection that stays open, and each time on a new one as well."""
         try:
             with connect(self.tls_port, self.context) as staying:
                 while not is_over.is_set():

@@ -1,4 +1,4 @@
-"""MULTI and EXEC of Redis beside those of fairlockd: the same requests give the same bytes."""
+"""Compares MULTI and EXEC in Redis and fairlockd: the same requests give the same bytes."""
 
 import unittest
 
@@ -135,7 +135,7 @@ QUIT
 EXEC
 """
 
-# Redis 7.0 changes to RESP3 in the middle; its HELLO shows another version and number.
+# Redis 7.0 changes to RESP3 in mid-transaction; its HELLO shows another version and number.
 SAME_RESP3 = r"""
 MULTI
 SUBSCRIBE c
@@ -155,7 +155,7 @@ EXEC
 
 
 def answers(server, lines, version):
-    """All bytes that come back, up to the end of the connection."""
+    """Returns all bytes that are received, up to the end of the connection."""
     with server.connect() as connection:
         if version == 3:
             connection.send(b"HELLO 3\r\n")
@@ -186,8 +186,8 @@ class SameBytes(unittest.TestCase):
         self.compare(SAME_RESP3, 3)
 
     def beginnings(self, server, steps):
-        """The reply to each step, with errors up to the colon or full stop: the rest of the text is
-        fairlock's own. A step "memory N" is another connection's CONFIG SET maxmemory."""
+        """Returns the reply to each step, with errors up to the colon or full stop: the rest of the
+        text is fairlock's own. A step "memory N" is another connection's CONFIG SET maxmemory."""
         found = []
         with server.connect() as connection, server.connect() as operator:
             connection.ask("FLUSHALL")

@@ -1,4 +1,4 @@
-"""Users and permissions of a running server, with redis-cli, redis-py and fairlockctl."""
+"""Users and permissions on a running server, with redis-cli, redis-py and fairlockctl."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ WRONGPASS = "WRONGPASS invalid username-password pair or user is disabled."
 
 
 def wait_for_log(server, text, count=1):
-    """Waits for the text, because a separate thread writes the log."""
+    """Waits for the text to appear; a separate thread writes the log."""
     give_up = time.monotonic() + 20
     while server.output().count(text) < count:
         assert time.monotonic() < give_up, server.output()
@@ -176,7 +176,7 @@ class LoggingIn(WithUsers):
         self.assertLess(delays[len(delays) // 2], seconds / failed)
 
     def test_all_who_log_in_at_once_with_one_password_are_let_in(self):
-        """More log-ins than may fail, and more than are compared at a time."""
+        """More log-ins than are allowed to fail, and more than are compared at a time."""
         with Server("--requirepass", self.slow) as server:
             clients = [self.enterContext(server.connect()) for _ in range(100)]
             for client in clients:
@@ -346,7 +346,7 @@ class Example(WithUsers):
                 client.execute_command(*words)
 
     def test_legacy_with_set_locks_as_redlock_does(self):
-        """A legacy script for several resources, of which it is called with one."""
+        """A legacy script that supports several resources, called with only one."""
         take = ("if redis.call('exists', KEYS[1]) == 1 then return 0 end "
                 "redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1")
         legacy = self.as_user("legacy", "legacy")

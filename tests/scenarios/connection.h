@@ -20,16 +20,17 @@ class Connection {
   Connection& operator=(Connection&& other) noexcept;
   ~Connection();
 
-  // Returns an empty text, or why the connection failed.
+  // Returns an empty text, or the reason why the connection failed.
   std::string Open(const Address& address);
   bool is_open() const { return descriptor_ >= 0; }
   void Close();
 
-  // Sends everything; false if the other side has closed.
+  // Sends everything; returns false if the other side has closed the connection.
   bool Send(std::string_view bytes);
-  // Waits at most `patience` for bytes and appends those that have arrived; false: none arrived.
+  // Waits at most `patience` for bytes, and appends those that have arrived; false if there are
+  // none.
   bool Receive(std::string& bytes, std::chrono::milliseconds patience);
-  // Whether Receive has found that the other side closed.
+  // Whether Receive has found that the other side has closed the connection.
   bool is_ended() const { return is_ended_; }
 
  private:

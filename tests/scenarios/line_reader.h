@@ -1,4 +1,4 @@
-// Reads the words, texts, numbers and signs of one line of a scenario.
+// Reads the words, texts, numbers and signs on one line of a scenario.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace fairlock::scenarios {
 
-// Remembers the first error; after it every read returns a harmless value, so that the caller
-// checks once, at the end. White space before each item is skipped.
+// Remembers the first error; after it, every read returns a harmless value, so that the caller need
+// check only once, at the end. White space before each item is skipped.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : text_(text) {}
 
   bool AtEnd();
-  // Takes the sign if it comes next, and returns true. A word is taken only as a whole.
+  // Takes the sign, and returns true, if it comes next. A word is taken only as a whole.
   bool TakeSign(std::string_view sign);
   bool TakeWord(std::string_view word);
   bool IsNext(char c);
@@ -25,7 +25,7 @@ class LineReader {
   std::string Word();
   // The name of a connection or a value; not empty.
   std::string Name(std::string_view what);
-  // "...", with \n \r \t \" \\ and \xHH; a *N after it repeats it.
+  // "...", with \n \r \t \" \\ and \xHH; a *N after the text repeats it N times.
   std::string Text();
   // Everything up to the next white space.
   std::string BareWord();

@@ -93,7 +93,7 @@ std::string LiveStage::Open(const std::string& who) {
 }
 
 void LiveStage::Send(const std::string& who, std::string_view bytes) {
-  // If the server has closed the connection meanwhile, reading will show it.
+  // If the server has closed the connection meanwhile, reading will reveal it.
   peers_.at(who).connection.Send(bytes);
 }
 
@@ -110,8 +110,8 @@ bool LiveStage::ReceiveMore(Peer& peer, milliseconds patience) {
 }
 
 void LiveStage::Settle() {
-  // Requests that were sent before the first PING are read at the latest in its turn, so they are
-  // done, and their replies are sent, before the second PING is answered.
+  // Requests that were sent before the first PING are read no later than in the turn that reads it,
+  // so they are done, and their replies sent, before the second PING is answered.
   const std::string ping = Request({"PING"});
   Ask(ping);
   Ask(ping);

@@ -20,7 +20,7 @@ struct LiveStageOptions {
   std::chrono::milliseconds patience{10'000};
 };
 
-// Cases follow each other on one server: at the beginning and end of each, all locks are broken.
+// Cases run one after the other on one server: at the start and end of each, all locks are broken.
 class LiveStage final : public Stage {
  public:
   explicit LiveStage(const LiveStageOptions& options) : options_(options) {}
@@ -42,11 +42,11 @@ class LiveStage final : public Stage {
     Inbox inbox;
   };
 
-  // Waits for more data from the peer; false: nothing more came.
+  // Waits for more data from the peer; returns false if none came.
   bool ReceiveMore(Peer& peer, std::chrono::milliseconds patience);
-  // Returns when the server has done everything sent to it before, and has sent all effects.
+  // Returns when the server has done everything sent to it before, and has sent all the effects.
   void Settle();
-  // Requests of the stage itself. Nullopt: the server did not answer.
+  // Sends a request of the stage itself. Nullopt: the server did not answer.
   std::optional<protocol::Reply> Ask(std::string_view request);
   void CancelAllPlaces(const std::string& key);
   void DropOverrides();

@@ -1,5 +1,5 @@
-// Prints values in the notation of scenarios, so that the output of a failure can be pasted into
-// one.
+// Prints values in the notation of scenarios, so that what a failure prints can be pasted into a
+// scenario.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fairlock::scenarios {
 
-// In double quotes, with escapes; long texts are cut.
+// In double quotes, with escapes; long texts are truncated.
 std::string ShowText(std::string_view text);
 std::string ShowReply(const protocol::Reply& reply);
 std::string ShowPattern(const Pattern& pattern);

@@ -21,7 +21,7 @@ enum class PatternKind : std::uint8_t {
   kErrorText,
   kErrorLike,
   kToken,   // name, later_than
-  kAny,     // name, if it is to be remembered
+  kAny,     // name, if the value is to be remembered
   kBound,   // name
   kLeft,    // low: that many ms are left
   kPassed,  // low: that many ms have passed
@@ -48,7 +48,7 @@ class Bindings {
   const std::string* Find(const std::string& name) const;
   void Bind(const std::string& name, const std::string& value) { values_[name] = value; }
 
-  // Tokens only increase: a new name must stand for a token greater than all before.
+  // Tokens only increase: a new name must stand for a token greater than all earlier ones.
   std::optional<std::string> BindToken(const std::string& name, std::int64_t token);
 
  private:
@@ -57,8 +57,7 @@ class Bindings {
 };
 
 struct MatchOptions {
-  // How far times may be off: the moment may be later than stated, so less is left and more has
-  // passed.
+  // How late the reply may be: correspondingly less time may be left, and more may have passed.
   std::int64_t slack_ms = 0;
   // The form of a map: 2, a flat array; 3, a RESP3 map; 0, either.
   int resp_version = 0;

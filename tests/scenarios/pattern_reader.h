@@ -6,7 +6,7 @@
 
 namespace fairlock::scenarios {
 
-// The reader remembers errors.
+// Errors are recorded in the reader.
 Pattern ReadPattern(LineReader& reader);
 
 }  // namespace fairlock::scenarios

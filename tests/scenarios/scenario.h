@@ -19,7 +19,7 @@ enum class StepKind : std::uint8_t {
   kRequest,     // who, words
   kBytes,       // who, words: one, sent unchanged
   kReply,       // who, reply: the next one
-  kNoReply,     // who: no reply comes now, although a request is unanswered
+  kNoReply,     // who: no reply arrives yet, although a request is unanswered
   kClosed,      // who: the server closes the connection
   kDisconnect,  // who
   kAdvance,     // duration_ms

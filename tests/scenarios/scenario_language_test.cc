@@ -1,4 +1,4 @@
-// Scenarios that must fail do so at the right line and with the right message.
+// Scenarios that must fail do so at the right line, with the right message.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace fairlock::scenarios {
 namespace {
 
-// The result of playing the one case in the text; empty: everything went as expected.
+// Plays the only case in the text; returns an empty text if everything went as expected.
 std::string Played(const std::string& steps) {
   const ReadResult read = ReadScenario("x", "== A case\n" + steps);
   if (!read.error.empty()) return "unreadable: " + read.error;

@@ -47,7 +47,7 @@ class ScenarioReader {
   const std::string& error() const { return error_; }
 
  private:
-  // Finds the next line that is not empty; false: there is none.
+  // Finds the next line that is not empty; returns false if there is none.
   bool NextLine(std::string_view& line);
   void ReadTitle(LineReader& reader, std::vector<Case>& cases);
   void ReadStep(LineReader& reader);

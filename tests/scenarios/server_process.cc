@@ -30,7 +30,7 @@ constexpr milliseconds kPatience{20'000};
 constexpr milliseconds kPause{5};
 constexpr int kStartsMax = 5;
 
-// A port that was free a moment ago, outside of the range that the kernel assigns.
+// Returns a port that was free a moment ago, outside the range that the kernel assigns.
 std::uint16_t FindFreePort() {
   static std::random_device chance;
   std::uniform_int_distribution<int> ports(20'000, 31'999);
@@ -118,7 +118,7 @@ std::optional<int> ServerProcess::FindExit() {
 }
 
 std::string ServerProcess::Stop() {
-  // If it has ended by itself, that is not a clean stop either.
+  // If it has already ended by itself, that is not a clean stop either.
   if (const auto status = FindExit()) return Describe(*status);
   kill(pid_, SIGTERM);
   const auto give_up = steady_clock::now() + kPatience;

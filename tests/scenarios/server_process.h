@@ -12,8 +12,7 @@
 
 namespace fairlock::scenarios {
 
-// Runs in an empty temporary directory, which is removed with it. Ends at the latest with its
-// parent.
+// Runs in an empty temporary directory, which is removed with it. Ends no later than its parent.
 class ServerProcess {
  public:
   ServerProcess(const std::string& program, const std::vector<ServerOption>& options);
@@ -21,7 +20,7 @@ class ServerProcess {
   ServerProcess& operator=(const ServerProcess&) = delete;
   ~ServerProcess();
 
-  // Returns when the server accepts connections: an empty text, or why it does not.
+  // Returns when the server accepts connections: an empty text, or the reason why it does not.
   std::string Start();
   // Asks it to stop, and waits. Returns an empty text, or how it ended if that was not clean.
   std::string Stop();
@@ -31,7 +30,7 @@ class ServerProcess {
  private:
   std::string StartOnFreePort();
   [[noreturn]] void Become(pid_t parent) const;
-  // How it ended, if it has ended.
+  // The exit status, if it has ended.
   std::optional<int> FindExit();
   std::string Describe(int status) const;
   std::string Output() const;

@@ -1,4 +1,4 @@
-// Where scenarios are played: some kind of server, and connections to it.
+// Where scenarios are played: a server of some kind, and connections to it.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,19 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  // Begins a case without connections and without locks. Returns an empty text, or an error.
+  // Starts a case without connections or locks. Returns an empty text, or an error.
   virtual std::string Begin() = 0;
-  // Closes all connections. Returns an empty text, or what the case has wrongly left behind.
+  // Closes all connections. Returns an empty text, or what the case has left behind but should not
+  // have.
   virtual std::string End() = 0;
 
   virtual bool IsOpen(const std::string& who) const = 0;
-  // Returns an empty text, or why the connection is not possible.
+  // Returns an empty text, or the reason why the connection is not possible.
   virtual std::string Open(const std::string& who) = 0;
   virtual void Send(const std::string& who, std::string_view bytes) = 0;
   virtual void Close(const std::string& who) = 0;
 
-  // The next reply that has arrived. Bytes that are not a reply are shown as an error.
+  // Returns the next reply that has arrived. Bytes that are not a reply are shown as an error.
   virtual std::optional<protocol::Reply> Take(const std::string& who, Patience patience) = 0;
   // Whether the server has closed the connection.
   virtual bool IsClosed(const std::string& who, Patience patience) = 0;

@@ -61,7 +61,7 @@ std::string VirtualStage::Begin() {
 
 std::string VirtualStage::End() {
   while (!peers_.empty()) Close(peers_.begin()->first);
-  // Every lease with an end expires in the end, and no request waits any more.
+  // In the end, every lease that has an end expires, and no request waits any more.
   return server_->EndEverything();
 }
 
@@ -88,7 +88,7 @@ void VirtualStage::Close(const std::string& who) {
 }
 
 void VirtualStage::Deliver() {
-  // Continues deferred work, as the next turn does.
+  // Continues deferred work, as the next turn would.
   while (server_->parts().Advance(server_->now(), kStepsMax)) {
   }
   server_->ExecuteReady();

@@ -22,8 +22,8 @@ struct VirtualStageOptions {
   std::size_t piece_bytes = 0;
 };
 
-// Each case has its own server. Time moves only in Advance, from deadline to deadline, so that what
-// is due at a time happens at that time. The engine's invariants are checked after each step.
+// Each case has its own server. Time passes only in Advance, from deadline to deadline, so that
+// everything happens exactly when it is due. The engine's invariants are checked after each step.
 class VirtualStage final : public Stage {
  public:
   explicit VirtualStage(const VirtualStageOptions& options) : options_(options) {}

@@ -31,8 +31,8 @@ enum class Operation : std::uint8_t {
   kInspect,
   kQueue,
   kExplain,
-  kRepeat,           // the previous request once more, from another connection
-  kUnblock,          // the wait of a connection ends as at its time-out
+  kRepeat,           // the previous request again, from another connection
+  kUnblock,          // the wait of a connection ends as if by its time-out
   kDisconnect,       // a connection is lost; another one replaces it
   kSleep,            // time passes without a call of Advance
   kAdvance,          // time passes, and Advance is called
@@ -71,7 +71,7 @@ struct RedisSight {
   friend bool operator==(const RedisSight&, const RedisSight&) = default;
 };
 
-// `duration_ms` after `now`, at most kNever.
+// `duration_ms` after `now`, but at most kNever.
 TimeMs After(TimeMs now, DurationMs duration_ms);
 
 // Whether something that ends at `end` is over when the clock shows `now`. Both are rounded down,
@@ -104,8 +104,8 @@ struct Call {
   std::uint64_t count = 0;    // kQueue; kBeginStep: number of commands
   std::size_t steps_max = 0;  // kAdvance: the budget of one call of Advance
   bool until_done = true;     // kAdvance: repeat until nothing more is due
-  // kDisconnect, kUnsubscribe: how many of its latest grants it never read. kSubscribe of a channel
-  // that had a subscriber: the previous subscriber never read them.
+  // kDisconnect, kUnsubscribe: how many of the latest grants to it were never read. kSubscribe of a
+  // channel that had a subscriber: the previous subscriber never read them.
   std::size_t undone = 0;
   // A write has the lease `lease_ms` if its end is kAfter; kExpire without it means PERSIST.
   engine::WrittenEnd written_end = engine::WrittenEnd::kEndless;
@@ -124,7 +124,7 @@ struct Call {
     return written_end == engine::WrittenEnd::kAfter && !is_over() ? *lease_ms : 0;
   }
 
-  // Within a step WAIT is ignored.
+  // Within a step, WAIT is ignored.
   Call WithoutWait() const {
     Call call = *this;
     call.wait_ms = 0;
@@ -139,7 +139,7 @@ struct Call {
   }
   // The connection or channel that its request waits on.
   int waits_on() const { return channel != kAbsent ? ConnectionOfChannel(channel) : connection; }
-  // SHARED and LIMIT exclude each other; here SHARED wins.
+  // SHARED and LIMIT exclude each other; if both are set, SHARED applies.
   engine::Mode mode() const {
     const bool has_limit = limit.has_value() && !is_shared;
     return {has_limit ? *limit : 1, is_shared, has_limit};
@@ -147,13 +147,13 @@ struct Call {
   bool is_mlock() const { return operation == Operation::kMlock; }
   // All keys that the call names.
   std::vector<int> named() const { return keys.empty() ? std::vector{key} : keys; }
-  // As LOCK's documentation says: the default lease, or none with SESSION.
+  // As documented for LOCK: the lease given, else the default lease, or no lease with SESSION.
   DurationMs LeaseAsked(DurationMs default_lease_ms) const {
     return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
   }
 };
 
-// Rules 7 and 8: whether one more slot of this mode is tolerated by all, including itself; an
+// Rules 7 and 8: whether one more slot of this mode is tolerated by all, the new one included; an
 // override replaces every LIMIT that was given, and 0 admits nobody.
 bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode,
                    std::optional<std::uint32_t> limit_override);
@@ -174,7 +174,7 @@ bool IsRequest(Operation operation);
 TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms);
 
 const char* NameOf(Operation operation);
-// Its relative frequency when a seed has no preference.
+// Its relative frequency, unless a seed has a preference.
 std::uint64_t UsualWeightOf(Operation operation);
 
 }  // namespace fairlock::simulation

@@ -1,4 +1,4 @@
-// Runs many seeds, and prints everything needed to debug the first that fails.
+// Runs many seeds, and prints everything needed to debug the first one that fails.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct CampaignReport {
   bool has_failed = false;
   std::uint64_t seeds = 0;
   std::uint64_t steps = 0;
-  std::uint64_t trace_hash = 0;  // of everything that happened; the same in each run of the seeds
+  // Hash of everything that happened; the same in each run of the seeds
+  std::uint64_t trace_hash = 0;
   double cpu_seconds = 0;
 };
 

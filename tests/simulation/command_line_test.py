@@ -1,4 +1,4 @@
-"""How people use the simulator: find a failure, replay it shortened, mistype an option.
+"""How people use the simulator: they find a failure, replay it shortened, mistype an option.
 
     command_line_test.py FAIRLOCK_SIM FAIRLOCK_SIM_FAULTS
 """

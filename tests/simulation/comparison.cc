@@ -33,7 +33,7 @@ std::optional<std::string> Comparison::CompareOutcomes(const Outcome& engine,
   return "engine: " + Describe(engine) + "\nmodel:  " + Describe(model);
 }
 
-// In order on each key; the order between keys is up to the engine.
+// In order on each key; the engine may choose the order between keys.
 bool Comparison::HasSameLosses(const Outcome& engine, const Outcome& model) {
   const auto sorted = [](std::vector<Loss> losses) {
     std::ranges::stable_sort(losses, {}, &Loss::key);
@@ -91,7 +91,7 @@ bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects)
 }
 
 bool Comparison::HasSameCounters(const engine::KeyCounters& counters, const ModelKey& key) const {
-  // They are in a table in which more than two keys may evict one another.
+  // They are in a table where keys may evict one another if there are more than two.
   if (setting_.keys.size() > 2) return true;
   return counters.acquired == key.acquired &&
          counters.granted_after_wait == key.granted_after_wait && counters.denied == key.denied &&
@@ -154,7 +154,7 @@ std::string Comparison::NarrateKey(int key, const engine::LockInfo& info,
   return text;
 }
 
-// All
+// All keys
 std::optional<std::string> Comparison::CompareAllKeys(TimeMs now) {
   for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {
     if (auto difference = CompareKey(key, now)) return difference;

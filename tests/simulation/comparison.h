@@ -12,7 +12,7 @@
 namespace fairlock::simulation {
 
 // Each Compare returns the first difference, or nothing. Reading settles a key, so only keys that
-// both have settled may be compared.
+// both sides have settled may be compared.
 class Comparison {
  public:
   Comparison(const Setting& setting, EngineDriver& driver, const ReferenceModel& model)
@@ -25,7 +25,7 @@ class Comparison {
   // Everything that LOCKINFO, QUEUE and POSITION show of the key.
   std::optional<std::string> CompareKey(int key, TimeMs now);
   std::optional<std::string> CompareAllKeys(TimeMs now);
-  // `is_model_behind`: the model may not yet have ended what ends without an answer.
+  // `is_model_behind`: the model may not yet have ended everything that ends without an answer.
   std::optional<std::string> CompareCounts(bool is_model_behind);
   // What LOCKS shows of all keys; settles nothing.
   std::optional<std::string> CompareOverview(bool is_model_behind, TimeMs now);

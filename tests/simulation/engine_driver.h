@@ -1,4 +1,4 @@
-// Translates calls to calls of the engine, and the engine's answers to outcomes.
+// Translates calls into calls of the engine, and the engine's answers into outcomes.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace fairlock::simulation {
 // Connections are numbered in the order in which they open.
 class EngineDriver final : private engine::EventSink, private engine::NoticeSink {
  public:
-  // The connection of an answer that the engine addressed to no waiting connection.
+  // The connection in an answer that the engine addressed to no waiting connection.
   static constexpr int kNobody = -2;
 
   explicit EngineDriver(const Setting& setting);
@@ -48,7 +48,7 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
  private:
   struct Connection;
 
-  // Records all events, and which leases and absent places end.
+  // Records all events, and which leases and absent places have ended.
   void Take(const engine::Event& event) override;
   // Records the notices on channels.
   void Take(const engine::Notice& notice) override;

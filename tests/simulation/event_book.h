@@ -10,16 +10,17 @@
 namespace fairlock::simulation {
 
 // Checks the promise that listeners get each event once, in order on each key, in the same turn,
-// when it is true: owner, token, reason, other owner, and durations. The order between keys is up
-// to the engine.
+// when it is true: owner, token, reason, other owner, and durations. The engine may choose the
+// order between keys.
 class EventBook {
  public:
   explicit EventBook(std::size_t keys) : engine_(keys), model_(keys) {}
 
-  // Records both sides' events of one call, however many keys it concerned.
+  // Records the events of one call from both sides, however many keys they concern.
   void Note(const std::vector<ToldEvent>& engine, const std::vector<ToldEvent>& model);
   // The first difference; nullopt: they agree so far. `is_whole`: neither side may have more events
-  // than the other. A lagging Advance may have done more, or less, than is visible from outside.
+  // than the other. Not so after a lagging Advance, which may have done more, or less, than is
+  // visible from outside.
   std::optional<std::string> Compare(bool is_whole);
 
  private:

@@ -1,5 +1,5 @@
-// Runs code in a child process, so that a failed assertion or an endless loop becomes a result and
-// does not end the caller.
+// Runs code in a child process, so that a failed assertion or an endless loop becomes a result
+// instead of ending the caller.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ struct ChildEnd {
 };
 
 struct ChildOptions {
-  bool is_quiet = false;       // hides what it prints to stderr
-  unsigned seconds_max = 600;  // after this time it is killed
+  bool is_quiet = false;       // hides what the child prints to stderr
+  unsigned seconds_max = 600;  // after this time the child is killed
 };
 
 // Waits for the child. `body` returns its exit code.

@@ -71,7 +71,7 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   for (const Answer& answer : outcome.answers) {
     Require(std::ranges::count(reach, answer.key) > 0, "a command has an effect on another key");
     // A hand-over that follows from a grant has a higher token than the grant; a request that has
-    // just begun to wait may be granted by the effects of its own new options.
+    // just started to wait may be granted because of its own new options.
     const bool is_asking = call.operation == Operation::kLock || call.is_mlock();
     const bool is_own = answer.connection == call.waits_on() &&
                         (call.channel == kAbsent || IsGrantOfNewPlace(answer));
@@ -85,7 +85,7 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   }
   if (!is_result_judged) JudgeResult(now);
   ForgetAbsent();
-  call_ = nullptr;  // the command is done: nothing is leaving any more
+  call_ = nullptr;  // the command is done: from here on, none of its holds are leaving
   for (int key : call.named()) {
     for (Hold& hold : At(key).holds) hold.is_leaving = false;
   }
@@ -317,7 +317,7 @@ bool Ledger::IsLeaving(const Hold& hold, bool is_part) const {
       if (IsEndingRenewal()) return hold.token == outcome_->token;
       return IsTakeover() && hold.token != outcome_->token;
     default:
-      // Checked by token, because follow-up grants may be released only in a later step.
+      // Checked by token, because grants that follow may be released only in a later step.
       return IsRedis(call_->operation) &&
              std::ranges::any_of(outcome_->releases, [&](const Expiry& release) {
                return release.token == hold.token;
@@ -342,7 +342,7 @@ void Ledger::ForgetAbsentOf(int key, int owner) {
     heir_channel_ = place->channel;
     heir_client_ = place->client;
   }
-  // CANCEL removes a mark too, but replies that there was no place.
+  // CANCEL also removes a mark, but replies that there was no place.
   was_cancelled_ = was_cancelled_ || !place->is_mark;
   RemovePlace(Place(*place));
 }

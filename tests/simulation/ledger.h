@@ -1,5 +1,4 @@
-// Records what clients were told, and judges each further answer by the promises made to
-// them.
+// Records what clients were told, and judges each later answer by the promises made to them.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +23,15 @@ namespace fairlock::simulation {
 // 3. No request overtakes in the queue: neither a waiter, nor an absent waiter with KEEP, unless
 //    there are slots for both. A returning waiter finds its place.
 // 4. No lease, session, wait or KEEP ends early, and after a command nothing on its key is overdue.
-// 5. Each waiting request gets one answer, of a kind that has a cause; nobody else gets any.
-// 6. WAIT key is answered when no hold that existed at its time remains, neither before nor after.
+// 5. Each waiting request gets one answer, of a kind that has a cause; nobody else gets one.
+// 6. WAIT key is answered exactly when the last of the holds that existed at its time has ended.
 // 7. After a command no request waits or is denied that could be granted.
 // 8. An operator's override of LIMIT is in force from its beginning to its end, on the keys that it
-//    matches; when it changes, no grantable request keeps waiting, and a drain admits nobody new.
+//    matches; when it changes, no request that can be granted is left waiting, and a drain admits
+//    nobody new.
 // 9. A queue is no longer than MAXWAITERS allows, and REPLACE ends the newest place.
-// 10. An MLOCK holds all of its keys, under one token, or none; it has one place in all queues.
+// 10. An MLOCK holds all of its keys, under one token, or none; it has one place in all of their
+//    queues.
 // 11. No wait begins that would never end because others never end for it, and only such a wait is
 //    refused; the chain in the refusal is true.
 // 12. What a step frees is handed over at its end, and not before.
@@ -51,7 +52,7 @@ class Ledger : public LedgerState {
 
   // Commands until ObserveStepEnd are one step.
   void BeginStep() { is_in_step_ = true; }
-  // A channel gets its first subscriber, or has lost its last one.
+  // A channel gets its first subscriber, or loses its last one.
   std::optional<std::string> ObserveOpen(int channel, const Outcome& outcome, TimeMs now);
   std::optional<std::string> ObserveClose(int channel, const Outcome& outcome, TimeMs now);
 
@@ -133,7 +134,8 @@ class Ledger : public LedgerState {
   void CheckWaitersMax(const Key& key);
   void CheckLineMax(const Key& key);
 
-  // Called before a command's answers: marks the holds that it ends, and ends what ends silently.
+  // Called before a command's answers are judged: marks the holds that it ends, and ends what ends
+  // silently.
   void MarkLeaving();
   bool IsLeaving(const Hold& hold, bool is_part) const;
   void ReleaseLeaving(Key& key, TimeMs now);
@@ -141,9 +143,9 @@ class Ledger : public LedgerState {
   void ForgetAbsentOf(int key, int owner);
 
   bool IsAnythingOver(const Keys& keys, TimeMs now) const;
-  // All keys that a change of these keys can affect: they share an MLOCK.
+  // All keys that a change of these keys can affect: those that share an MLOCK with them.
   Keys Reach(Keys keys) const;
-  // Drops what is overdue on these keys, and on the keys of MLOCKs whose place on them is over.
+  // Drops what is overdue on these keys, and on the other keys of MLOCKs whose place here is over.
   Keys DropOverdueOn(Keys keys, TimeMs now);
   void CheckSettled(const Keys& keys, TimeMs now);
   void ObserveSetting(const Call& call, const Outcome& outcome, TimeMs now);
@@ -151,13 +153,13 @@ class Ledger : public LedgerState {
   void NoteLimits();
   bool IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) const;
   void RemovePlace(const Place& place);
-  // False: nothing retains the place.
+  // Returns false if nothing retains the place.
   bool LoseRequest(Place& place, TimeMs now) const;
   void LoseSessionsOf(int connection, TimeMs now, Keys& touched);
   Hold HoldFor(const Place& place, Token token, TimeMs now) const;
   Place PlaceFor(const Call& call, TimeMs now) const;
-  // The slots that are certainly taken: by holds and cooldowns. On a key that is not settled, ended
-  // holds may still be there.
+  // The slots that are certainly taken: by holds and cooldowns. On a key that is not settled, holds
+  // that have ended may still be there.
   std::vector<engine::Mode> RoomsOf(const Key& key, TimeMs now, bool is_settled = true) const;
   bool IsRoomTaken(const Hold& hold, TimeMs now, bool is_settled) const;
   void CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode, TimeMs now);
@@ -207,9 +209,9 @@ class Ledger : public LedgerState {
   const Outcome* outcome_ = nullptr;
   int unblocked_ = kAbsent;  // the connection whose wait is ended
   bool was_cancelled_ = false;
-  bool was_heir_answered_ = false;  // a takeover: the new owner waited by LOCK
+  bool was_heir_answered_ = false;  // in a takeover: the new owner had been waiting by LOCK
   bool is_in_step_ = false;
-  bool may_hand_over_ = true;  // in a step: something was overdue at its beginning
+  bool may_hand_over_ = true;  // in a step: something was overdue when it started
   Keys step_keys_;             // the keys named in the step
   const char* broken_ = nullptr;
 };

@@ -101,7 +101,7 @@ void Ledger::JudgeReplaced(const Answer& answer, const Place& place) {
 }
 
 void Ledger::JudgeGrantAfterWait(const Answer& answer, const Place& place, TimeMs now) {
-  // The new owner of a transfer gets its token by the answer; the result counts.
+  // The new owner in a transfer also gets its token by an answer; what counts is the result.
   const bool is_transfer =
       GivesToken() && call_->operation == Operation::kTransfer && place.owner == call_->new_owner;
   const bool is_takeover = IsTakeover() && place.owner == call_->owner;

@@ -7,7 +7,7 @@
 
 namespace fairlock::simulation {
 
-// The clients' view of all waits, with the judged request as the first.
+// All waits as the clients see them; the judged request comes first.
 WaitPicture Ledger::Picture(TimeMs now) const {
   WaitPicture picture;
   picture.requests.push_back({call_->owner, call_->named(), call_->mode()});

@@ -61,7 +61,7 @@ void Ledger::JudgeRedis(TimeMs now) {
   }
 }
 
-// Within the grace of a session, the end of the hold does not move.
+// Within a session's grace, the end of the hold does not move.
 void Ledger::SetLeaseEnd(Hold& hold, TimeMs lease_end) {
   const bool is_in_grace = hold.session_grace_ms && hold.session_connection == kAbsent;
   hold.end = is_in_grace ? std::min(hold.end, lease_end) : lease_end;
@@ -196,8 +196,8 @@ void Ledger::JudgeTakeover(Key& key, TimeMs now) {
   Require(FindOwner(key.line, call_->owner) == key.line.end(), "a takeover ends the value's place");
   const std::vector<Hold> old = key.holds;
   const bool is_rename = call_->is_rename && old.size() == 1;
-  // The oldest of these holds by another owner is handed over, which is not an end that could be
-  // undone.
+  // The oldest of these holds by another owner is handed over; that cannot be undone, unlike an
+  // end.
   const auto from =
       std::ranges::find_if(old, [&](const Hold& one) { return one.owner != call_->owner; });
   if (from != old.end()) ConfirmAll(from->token);
@@ -251,7 +251,7 @@ void Ledger::JudgeRelease(Key& key, TimeMs now) {
   if (EndsCooling()) key.cooling.clear();
 }
 
-// For EXPIRE with a time in the past, only some conditions let it release.
+// With a time in the past, EXPIRE releases only under some conditions.
 bool Ledger::MayExpireNow() const {
   return call_->operation != Operation::kExpire || call_->condition == ExpiryCondition::kNone;
 }

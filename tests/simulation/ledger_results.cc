@@ -38,8 +38,8 @@ void Ledger::JudgeResult(TimeMs now) {
   }
 }
 
-// For LOCK: whether the owner waits by an MLOCK; for MLOCK: whether it has anything on that key
-// other than by an MLOCK of exactly these keys.
+// For LOCK: whether the owner waits by an MLOCK; for MLOCK: whether it has a hold or place on that
+// key other than by an MLOCK of exactly these keys.
 bool Ledger::HasOtherStake(int key) const {
   const std::vector<int> named = call_->named();
   const auto is_other = [&](const auto& stake) {
@@ -210,7 +210,7 @@ void Ledger::JudgeQueued(TimeMs now) {
   Require(is_waiting || call_->keep_ms > 0, "only WAIT and KEEP take a place");
   Place place = PlaceFor(*call_, now);
   const auto earlier = FindOwner(At(call_->key).line, call_->owner);
-  // The effects of its return may have happened before it is judged.
+  // The effects of the owner's return may have happened before the return is judged.
   const bool is_return_over = earlier != At(call_->key).line.end() && !outcome_->answers.empty();
   Require(!is_waiting || is_return_over || !FindStuck(Picture(now)).front(),
           "no wait begins that can never end");

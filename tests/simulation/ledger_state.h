@@ -10,7 +10,7 @@
 
 namespace fairlock::simulation {
 
-// The state as the clients were told.
+// The state as clients have been told.
 struct LedgerState {
   struct Hold {
     int owner = kAbsent;
@@ -53,7 +53,7 @@ struct LedgerState {
     TimeMs end = 0;                    // of WAIT, KEEP or grace
     int channel = kAbsent;             // for NOTIFY; then used instead of the connection
     TimeMs wait_end = engine::kNever;  // of WAIT, with NOTIFY
-    bool is_mark = false;              // a value that was denied once, which does not count yet
+    bool is_mark = false;  // a value that has been denied once; it does not count as a place yet
 
     bool is_absent() const {
       return state == PlaceState::kKept || state == PlaceState::kPassedOver;

@@ -18,8 +18,8 @@ using engine::Mode;
 
 enum class PlaceState : std::uint8_t {
   kWaiting,    // its request waits
-  kKept,       // absent, within its KEEP: in the queue
-  kPassedOver  // absent, within the grace: keeps its order, delays nobody
+  kKept,       // absent, within its KEEP: still counts in the queue
+  kPassedOver  // absent, within the grace: keeps its order but delays nobody
 };
 
 // For LOCK on one key; for MLOCK the same on each of its keys.
@@ -45,7 +45,7 @@ struct ModelPlace {
   int channel = kAbsent;             // NOTIFY
   TimeMs wait_end = engine::kNever;  // of the WAIT, with NOTIFY
   bool is_redis_way = false;
-  // A value whose SET NX was denied once: skipped and invisible until it asks again.
+  // A value whose SET NX was denied once: skipped, and invisible until it asks again.
   bool is_mark = false;
 };
 
@@ -84,13 +84,13 @@ struct ModelCooling {
 
 struct ModelWatcher {
   std::uint64_t arrival = 0;
-  Token newest_token = 0;  // newest of the holds whose end it waits for
+  Token newest_token = 0;  // newest token among the holds whose end it waits for
   TimeMs give_up = 0;
   int connection = kAbsent;
 };
 
 // What is due on a key, ordered by time, then by class, then by token or arrival. The keys of one
-// MLOCK, which share its token, come in its order.
+// MLOCK, which share its token, come in the MLOCK's order.
 struct ModelEvent {
   enum class Class { kLease, kCooling, kAbsence, kWait };  // in the order of rule 16
   TimeMs time = 0;
@@ -103,15 +103,15 @@ struct ModelEvent {
 };
 
 struct ModelKey {
-  std::optional<std::uint32_t> limit_override;  // the n in force instead of those given
-  // Overrides have changed since the queue was last looked at.
+  std::optional<std::uint32_t> limit_override;  // the n in force instead of the LIMITs given
+  // Overrides have changed since the queue was last examined.
   bool is_unseen = false;
   std::uint64_t line_number = 0;  // increases when a queue begins, or overrides affect it
   std::vector<ModelHold> holds;   // by token
   std::vector<ModelPlace> line;   // by arrival
   std::vector<ModelCooling> cooling;
   std::vector<ModelWatcher> watchers;
-  // Counts since the beginning.
+  // Counts since the start of the run.
   std::uint64_t acquired = 0;
   std::uint64_t granted_after_wait = 0;
   std::uint64_t denied = 0;
@@ -135,12 +135,12 @@ struct ModelKey {
     return HasRoomBeside(taken, mode, limit_override);
   }
   // Rule 2: whether anyone before `index` in the queue waits for a slot; skipped places do not
-  // count, and places with a reservation already have a slot.
+  // count, nor do places with a reservation, which already have a slot.
   bool IsAnyoneAhead(std::size_t index) const;
   // Not counting skipped places.
   std::size_t CountStanding() const { return CountStandingBefore(line.size()); }
   std::size_t CountStandingBefore(std::size_t index) const;
-  // 1: next; kAbsent: it has no active place.
+  // 1: next; kAbsent: no active place.
   std::int64_t PositionOf(int owner) const;
   std::size_t CountSeen() const;            // as shown by QUEUE
   const ModelPlace* FirstStanding() const;  // null: none
@@ -149,7 +149,7 @@ struct ModelKey {
   void Insert(const ModelPlace& place);  // in the order of its number
   Token NewestToken() const;
   std::uint32_t SmallestLimit() const;
-  // The first thing to happen by `now`.
+  // The first thing that is due by `now`.
   std::optional<ModelEvent> FirstDue(TimeMs now) const;
   TimeMs NextDeadline() const;
 };

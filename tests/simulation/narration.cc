@@ -8,8 +8,8 @@
 namespace fairlock::simulation {
 namespace {
 
-// "w3" for the fourth owner; other names are shown by their length only, because names may have any
-// bytes.
+// "w3" for the fourth owner; other names are shown by their length only, because names may contain
+// any bytes.
 std::string NumberOf(const std::vector<std::string>& texts, std::string_view text, char letter) {
   if (text.empty()) return std::string(1, letter) + "-";
   const auto found = std::ranges::find(texts, text);

@@ -13,7 +13,7 @@ namespace fairlock::simulation {
 // "at 1234: c3 LOCK k0 w2 PX 40 WAIT 100".
 std::string Narrate(const Call& call, TimeMs now);
 
-// The properties of a seed that differ from the usual.
+// The properties of a seed that are unusual.
 std::string Narrate(const Setting& setting);
 
 // One piece of state, of the engine or of the model.

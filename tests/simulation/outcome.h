@@ -40,7 +40,8 @@ struct Expiry {
   Token token = 0;
 };
 
-// A hold with NOTIFY that its owner did not end, and the channel where the loss was announced.
+// A hold with NOTIFY that ended other than by its owner, and the channel where the loss was
+// announced.
 struct Loss {
   int channel = kAbsent;
   int key = kAbsent;
@@ -57,7 +58,7 @@ struct Lapse {
   int owner = kAbsent;
 };
 
-// An event, as listeners get it at the moment at which it happens.
+// An event, as listeners receive it at the moment when it happens.
 struct ToldEvent {
   engine::EventKind kind = engine::EventKind::kGranted;
   int key = kAbsent;
@@ -69,13 +70,13 @@ struct ToldEvent {
   DurationMs waited_ms = 0;
   DurationMs held_ms = 0;
   TimeMs at = 0;
-  // When a grant is announced, its hold exists, and no other unannounced one.
+  // When a grant is announced, its hold must exist, and there must be no other unannounced hold.
   bool is_in_time = true;
 
   friend bool operator==(const ToldEvent&, const ToldEvent&) = default;
 };
 
-// Of a refusal: which owner waits for which key because of which other owner.
+// Part of a refusal: which owner waits for which key because of which other owner.
 struct DeadlockLink {
   int waiter = kAbsent;
   int key = kAbsent;
@@ -93,7 +94,7 @@ struct Outcome {
   std::vector<Answer> answers;
   // In order on each key.
   std::vector<Loss> losses;
-  // In order on each key; the order between keys is up to the engine.
+  // In order on each key; the engine may choose the order between keys.
   std::vector<ToldEvent> events;
   // The first links of the chain for which a wait is refused, and the number of all links. For the
   // ledger; not compared.
@@ -102,8 +103,8 @@ struct Outcome {
   // After a call that may silently end places of absent owners: the owners in the queue, for each
   // key that the call named. For the ledger; not compared.
   std::vector<std::vector<int>> owners_in_line;
-  // The leases that ended in an Advance, in order; the order between keys is up to the engine. Not
-  // compared.
+  // The leases that ended in an Advance, in order on each key; the engine may choose the order
+  // between keys. Not compared.
   std::vector<Expiry> expiries;
   // The places of absent owners that ended in an Advance. Not compared.
   std::vector<Lapse> lapses;
@@ -114,11 +115,11 @@ struct Outcome {
 
   void Clear();
   bool HasEqualResult(const Outcome& other) const;
-  // Whether no client or listener was told anything.
+  // Whether clients and listeners were told nothing.
   bool IsSilent() const { return answers.empty() && losses.empty() && events.empty(); }
 };
 
-// Whether it answers WAIT key, not LOCK.
+// Whether this answers WAIT key rather than LOCK.
 bool IsWatchAnswer(engine::ResolutionKind kind);
 
 std::string Describe(const Answer& answer);

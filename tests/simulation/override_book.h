@@ -1,4 +1,4 @@
-// The overrides of LIMIT that an operator has set, as model and ledger store them.
+// The overrides of LIMIT that an operator has set, as the model and the ledger store them.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class OverrideBook {
   // kSetLimit and kDropLimit; returns the operator's reply.
   int Set(const Call& call, TimeMs now);
   bool Drop(int pattern);
-  // Drops overrides that have ended; true: there were some.
+  // Drops overrides that have ended; returns true if there were any.
   bool EndBy(TimeMs now);
   TimeMs NextEnd() const;
-  // The n in force on the key: by its exact pattern, otherwise by the pattern with most literal
-  // bytes, otherwise by the newest.
+  // The n in force on the key: by its exact pattern, otherwise by the pattern with the most literal
+  // bytes; of equal ones, by the newest.
   std::optional<std::uint32_t> LimitOf(int key) const;
   bool was_ever_used() const { return newest_ > 0; }
 

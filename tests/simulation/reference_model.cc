@@ -25,7 +25,7 @@ void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   if (call.waits_by_notify_alone()) return Apply(call.WithWait(), now, outcome);
   // Rule 16: a command first settles the keys that it names.
   if (call.operation == Operation::kMsetNx) {
-    // MSETNX may name very many keys, so it settles one after the other.
+    // MSETNX may name a great many keys, so it settles them one by one.
     for (int key : call.keys) Settle({key}, now, outcome);
   } else {
     Settle(call.named(), now, outcome);
@@ -88,7 +88,7 @@ void ReferenceModel::EndOverrides(TimeMs now) {
   if (overrides_.EndBy(now)) NoteLimitChange();
 }
 
-// Rule 3: a change of limits is one of the reasons to look at queues again.
+// Rule 3: a change of limits is one of the reasons to examine queues again.
 void ReferenceModel::NoteLimitChange() {
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     keys_[i].limit_override = overrides_.LimitOf(static_cast<int>(i));
@@ -150,7 +150,8 @@ std::optional<int> ReferenceModel::FirstDueKey(TimeMs now) const {
   return first;
 }
 
-// Queues affected by overrides, in the order in which they began or were last looked at so.
+// Queues affected by overrides, in the order in which they began or were last examined for that
+// reason.
 bool ReferenceModel::LookAtUnseen(const Keys& keys, TimeMs now, Outcome& outcome) {
   now_ = now;
   std::optional<int> first;
@@ -191,8 +192,8 @@ void ReferenceModel::EndPlace(const ModelPlace& place, TimeMs now, Outcome& outc
   }
 }
 
-// In the order of time. A place of an MLOCK that is over involves its other keys: it may have been
-// granted before.
+// In order of time. A place of an MLOCK whose time is over involves its other keys: it may have
+// been granted earlier.
 void ReferenceModel::Settle(Keys keys, TimeMs now, Outcome& outcome) {
   EndOverrides(now);
   is_settling_ = true;
@@ -225,7 +226,7 @@ void ReferenceModel::BeginStep(TimeMs now) {
   is_in_step_ = true;
 }
 
-// The queue whose first place is the oldest comes first; for an MLOCK, in the order of its keys.
+// The queue whose first place is the oldest comes first; for an MLOCK, its keys in their order.
 void ReferenceModel::EndStep(TimeMs now, Outcome& outcome) {
   now_ = now;
   is_in_step_ = false;
@@ -246,7 +247,8 @@ bool ReferenceModel::IsDeferred(int key) const {
   return is_in_step_ && std::ranges::count(deferred_, key) > 0;
 }
 
-// What is overdue on a key ended before the step, and does not see the step's changes.
+// What was overdue on a key when the step started ended before it, and does not see the step's
+// changes.
 bool ReferenceModel::Defer(int key) {
   if (!is_in_step_ || IsDeferred(key)) return is_in_step_;
   if (is_settling_) return false;
@@ -270,8 +272,8 @@ void ReferenceModel::NoteOthers(const Keys& keys, int key) {
   }
 }
 
-// Rule 3; for an MLOCK, in all its queues. Between keys the order is that of the engine: first the
-// key where something happened, then the others in the order of their changes.
+// Rule 3; for an MLOCK, in all its queues. The order between keys is the engine's: first the key
+// where something happened, then the others in the order in which they changed.
 void ReferenceModel::LookAgain(int key, TimeMs now, Outcome& outcome) {
   std::erase(noted_, key);
   while (true) {
@@ -300,8 +302,8 @@ void ReferenceModel::ServeWatchers(int key_index, Outcome& outcome) {
   }
 }
 
-// Rules 2, 3, 4, 6 and 12: in order, until a waiter finds no slot, here or on another key of its
-// MLOCK; absent waiters get a reservation.
+// Rules 2, 3, 4, 6 and 12: serves waiters in order, until one finds no slot, here or on another key
+// of its MLOCK; absent waiters get a reservation.
 void ReferenceModel::ServeLine(int key_index, TimeMs now, Outcome& outcome) {
   ModelKey& key = At(key_index);
   for (std::size_t i = 0; i < key.line.size();) {

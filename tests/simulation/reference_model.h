@@ -16,8 +16,8 @@
 
 namespace fairlock::simulation {
 
-// Slow and plain; shares no code with the engine, only the vocabulary of its interface. Keys settle
-// when a call names them or the simulator says so; nothing else happens by itself.
+// Slow and simple; shares no code with the engine, only the vocabulary of its interface. Keys
+// settle when a call names them or the simulator says so; nothing else happens by itself.
 //
 // A place of an MLOCK is in the list of each of its keys; its changes are applied to all copies.
 class ReferenceModel {
@@ -37,15 +37,15 @@ class ReferenceModel {
   void OpenChannel(int channel, TimeMs now, Outcome& outcome);
   void CloseChannel(int channel, TimeMs now, Outcome& outcome);
   bool IsOpen(int channel) const;
-  // Overrides of LIMIT that are over end at the first call of any kind after that.
+  // Overrides of LIMIT whose time is over end at the first call of any kind after that.
   void EndOverrides(TimeMs now);
-  // Lets the first thing that is due on the key happen; false: nothing is due.
+  // Lets the first thing that is due on the key happen; returns false if nothing is due.
   bool HappenNext(int key, TimeMs now, Outcome& outcome);
-  // Looks at the first of these queues that has not been looked at since overrides changed; false:
-  // there is none.
+  // Examines the first of these queues that has not been examined since overrides changed; returns
+  // false if there is none.
   bool LookAtUnseen(const std::vector<int>& keys, TimeMs now, Outcome& outcome);
   // The key on which the very first thing is due; nullopt: nothing is due. Leases that end in the
-  // same tick are equal.
+  // same tick are interchangeable.
   std::optional<int> FirstDueKey(TimeMs now) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
@@ -74,7 +74,7 @@ class ReferenceModel {
   // The consequences of ended holds or a changed queue: waiting requests are answered and granted,
   // first on this key and then on the noted ones.
   void LookAgain(int key, TimeMs now, Outcome& outcome);
-  // True: it is deferred to the end of the step.
+  // Returns true if it is deferred to the end of the step.
   bool Defer(int key);
   bool IsDeferred(int key) const;
   void Note(int key);
@@ -88,7 +88,7 @@ class ReferenceModel {
   void RemovePlace(const ModelPlace& place);
   void ChangePlace(const ModelPlace& place);
   void MakeAbsent(const ModelPlace& place, PlaceState state, TimeMs now);
-  // False: nothing retains the place.
+  // Returns false if nothing retains the place.
   bool LoseRequest(const ModelPlace& place, TimeMs now);
   bool IsBlockedOn(int key, const ModelPlace& place, const Mode& mode) const;
   // The first of its keys on which its turn has not come.
@@ -112,10 +112,10 @@ class ReferenceModel {
   void ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now);
   void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
   bool TakesNothingNew() const { return is_short_of_memory_ || has_no_room_; }
-  // Why a connection may not have that many more holds and places; nullopt: it may.
+  // Why a connection may not have `count` more holds and places; nullopt: it may.
   std::optional<engine::LockStatus> WhyNotMore(int connection, std::size_t count) const;
-  // While memory is short: whether the repeated request has different or more options than its hold
-  // or place.
+  // While memory is short: whether the repeated request gives different or additional options,
+  // compared with its hold or place.
   template <typename Present>
   bool BringsMore(const Call& call, const Present& present) const {
     return is_short_of_memory_ && ((call.meta != kAbsent && call.meta != present.meta) ||
@@ -171,7 +171,7 @@ class ReferenceModel {
   // The Redis way (reference_model_redis.cc).
   void ApplyRedis(const Call& call, TimeMs now, Outcome& outcome);
   bool MayEnd(const ModelKey& key) const;
-  bool MayNotEnd(int key) const;  // the key is held, and by LOCK
+  bool MayNotEnd(int key) const;  // the key is held, and was taken by LOCK
   void Set(const Call& call, TimeMs now, Outcome& outcome);
   static void SetLease(ModelHold& hold, DurationMs lease_ms, TimeMs now);
   void RenewBySet(const Call& call, ModelHold& hold, TimeMs now);
@@ -208,10 +208,10 @@ class ReferenceModel {
   OverrideBook overrides_;
   std::vector<ModelKey> keys_;
   Keys open_channels_;
-  Keys noted_;  // whose queues must be looked at again
+  Keys noted_;  // keys whose queues must be examined again
   bool is_in_step_ = false;
   bool is_settling_ = false;
-  Keys deferred_;  // to be looked at at the end of the step
+  Keys deferred_;  // keys to be examined at the end of the step
   Token next_token_;
   std::uint64_t next_arrival_ = 1;
   std::uint64_t next_binding_ = 1;

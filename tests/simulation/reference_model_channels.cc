@@ -8,7 +8,7 @@ namespace fairlock::simulation {
 
 using engine::ResolutionKind;
 
-// With NOTIFY by its channel: the outcome of an MLOCK names the first of its keys.
+// With NOTIFY, the answer goes to the channel: the outcome of an MLOCK names the first of its keys.
 Answer ReferenceModel::AnswerTo(const ModelPlace& place, ResolutionKind kind, Token token, int by) {
   const bool is_told = place.channel != kAbsent;
   return {place.waits_on,
@@ -56,7 +56,7 @@ ReferenceModel::Keys ReferenceModel::KeysOf(const std::vector<ModelPlace>& place
   return keys;
 }
 
-// Waits for the rest of its WAIT, which may have ended while the channel had no subscriber.
+// Waits for what remains of its WAIT, which may have ended while the channel had no subscriber.
 void ReferenceModel::WaitAgain(const ModelPlace& place, TimeMs now) {
   const TimeMs end = std::max(place.wait_end, now);
   const int owner = place.owner;
@@ -101,7 +101,7 @@ void ReferenceModel::ReturnToWait(const ModelPlace& place, TimeMs now, Outcome& 
   WaitAgain(place, now);
 }
 
-// Rule 6: all of its places are absent before overdue ones end.
+// Rule 6: all of its places become absent before any overdue ones are ended.
 void ReferenceModel::CloseChannel(int channel, TimeMs now, Outcome& outcome) {
   now_ = now;
   EndOverrides(now);

@@ -1,4 +1,4 @@
-// The reference model: connections that close, waits ended from outside, grants that were never
+// The reference model: connections that close, waits ended from outside, and grants that were never
 // read.
 
 #include <algorithm>
@@ -8,8 +8,7 @@
 
 namespace fairlock::simulation {
 
-// Rule 6: the place is absent before anything overdue ends, so that it is not
-// granted.
+// Rule 6: the place becomes absent before anything overdue is ended, so that it is not granted.
 void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
   EndOverrides(now);
@@ -31,7 +30,7 @@ void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
   LoseSessions(connection, now, outcome);
 }
 
-// Rule 9. In the order in which they were bound.
+// Rule 9. Sessions are lost in the order in which they were bound.
 void ReferenceModel::LoseSessions(int connection, TimeMs now, Outcome& outcome) {
   while (true) {
     int first_key = kAbsent;
@@ -90,7 +89,7 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   NoteOthers(keys, keys.front());
   const ModelHold hold = At(keys.front()).holds[*At(keys.front()).FindToken(token)];
   ModelPlace place;
-  // A place of which a part is already gone cannot return.
+  // A place cannot return if a part of it is already gone.
   const bool returns = hold.came_from && keys.size() == granted.size();
   for (int key : keys) {
     const std::size_t index = *At(key).FindToken(token);
@@ -125,7 +124,7 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   LookAgain(keys.front(), now, outcome);
 }
 
-// Overdue holds end first: the turn of the request may have come.
+// Overdue holds end first, because the request's turn may have come.
 void ReferenceModel::Unblock(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
   EndOverrides(now);

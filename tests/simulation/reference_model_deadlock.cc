@@ -38,7 +38,7 @@ bool ReferenceModel::IsDeadlock(const Call& call, const std::vector<ModelPlace>&
   return FindStuck(picture).front();
 }
 
-// The number of the place in the picture; for MLOCK the same on each key.
+// The number of the place in the picture; for an MLOCK, the same on each key.
 std::size_t ReferenceModel::NumberOf(WaitPicture& picture, const ModelPlace& place) {
   const auto is_it = [&](const WaitPicture::Request& request) {
     return request.owner == place.owner && request.keys == place.keys;

@@ -31,7 +31,7 @@ void ReferenceModel::Release(int key, std::size_t index, TimeMs now, Outcome& ou
   LookAgain(key, now, outcome);
 }
 
-// Rule 12: for an MLOCK, the whole place.
+// Rule 12: for an MLOCK, this ends the whole place.
 bool ReferenceModel::EndPlaceOf(int key, int owner, Outcome& outcome) {
   const auto index = At(key).FindPlace(owner);
   if (!index) return false;
@@ -125,7 +125,7 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   TransferLease(call, hold, now);
   const auto index = key.FindPlace(call.new_owner);
   if (index && key.line[*index].is_mlock) {
-    // Rule 12: an MLOCK never holds only a part.
+    // Rule 12: an MLOCK never holds only some of its keys.
     EndPlaceOf(call.key, call.new_owner, outcome);
   } else if (index) {
     const ModelPlace place = key.line[*index];

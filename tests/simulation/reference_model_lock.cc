@@ -51,7 +51,7 @@ void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
   if (At(call.key).FindPlace(call.owner)) return LockAgainWhileWaiting(call, now, outcome);
   const auto is_held = [&](int key) { return At(key).FindHold(call.owner).has_value(); };
   if (std::ranges::all_of(call.keys, is_held)) return RepeatLock(call, now, outcome);
-  // If the owner holds only a part, that part is first released as by UNLOCK.
+  // If the owner holds only some of the keys, these are first released as by UNLOCK.
   std::vector<int> in_order;
   for (int key : call.keys) {
     if (is_held(key)) in_order = At(key).holds[*At(key).FindHold(call.owner)].keys;
@@ -62,7 +62,8 @@ void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
   AskAnew(call, now, outcome);
 }
 
-// The first key on which the owner has anything other than by an MLOCK of exactly these keys.
+// The first key on which the owner has a hold or place other than by an MLOCK of exactly these
+// keys.
 std::optional<std::size_t> ReferenceModel::FindOtherStake(const Call& call) const {
   for (std::size_t i = 0; i < call.keys.size(); ++i) {
     const ModelKey& key = At(call.keys[i]);
@@ -88,7 +89,7 @@ std::optional<std::size_t> ReferenceModel::FindBlockedKey(const Call& call) cons
   return std::nullopt;
 }
 
-// Rule 14: a full queue where REPLACE is not given or finds no place to end.
+// Rule 14: the first full queue for which REPLACE is not given, or finds no place to end.
 std::optional<std::size_t> ReferenceModel::FindRefusingLine(const Call& call) const {
   const std::vector<int> keys = call.named();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -234,7 +235,7 @@ void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome
     outcome.number = 0;
     return;
   }
-  // Rule 13: not on the same channel.
+  // Rule 13: not if it waits on the same channel.
   const bool is_same_channel = call.channel != kAbsent && call.channel == earlier.channel;
   if (earlier.state == PlaceState::kWaiting && !is_same_channel) {
     outcome.answers.push_back(AnswerTo(earlier, ResolutionKind::kSuperseded));
@@ -278,7 +279,7 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
   ++next_arrival_;
 }
 
-// Why the client that asked last on that connection may not have that many more holds or places.
+// Why the client that last asked on that connection may not have that many more holds or places.
 std::optional<LockStatus> ReferenceModel::WhyNotMore(int connection, std::size_t count) const {
   if (TakesNothingNew()) return LockStatus::kOutOfMemory;
   std::uint64_t present = 0;

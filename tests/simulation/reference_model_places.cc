@@ -125,7 +125,7 @@ Token ReferenceModel::GiveHolds(const ModelPlace& place, bool was_in_line, TimeM
   return token;
 }
 
-// The displayed fields may differ on each key, if the place was a hold before.
+// The displayed fields may differ between keys if the place was a hold before.
 Token ReferenceModel::GrantPlace(const ModelPlace& place, TimeMs now) {
   std::vector<ModelPlace> parts;
   for (int key : place.keys) parts.push_back(At(key).PlaceOf(place.owner));

@@ -72,14 +72,14 @@ void ReferenceModel::Set(const Call& call, TimeMs now, Outcome& outcome) {
   if (outcome.token != 0 && call.is_over()) ExpireNow(call.key, outcome.token, now, outcome);
 }
 
-// Within the grace of a session, the end of the hold does not move.
+// Within a session's grace, the end of the hold does not move.
 void ReferenceModel::SetLease(ModelHold& hold, DurationMs lease_ms, TimeMs now) {
   if (hold.session_grace_ms && hold.session_connection == kAbsent) hold.grace_end = hold.end();
   hold.lease_ms = lease_ms;
   hold.lease_end = LeaseEnd(now, lease_ms);
 }
 
-// The lease exactly as requested.
+// Sets the lease exactly as requested.
 void ReferenceModel::RenewBySet(const Call& call, ModelHold& hold, TimeMs now) {
   if (call.is_over() || call.written_end == WrittenEnd::kKept) return;
   SetLease(hold, call.WrittenLease(), now);
@@ -121,8 +121,8 @@ ModelPlace ReferenceModel::PlaceOfValue(const Call& call, int key, TimeMs now) c
   return place;
 }
 
-// Denied while the key is held, in cooldown, reserved for another owner or waited for; the value
-// that it is reserved for is granted.
+// Denied while the key is held, in cooldown, reserved for another owner or waited for by another;
+// the value that it is reserved for is granted the lock.
 std::optional<DenialReason> ReferenceModel::WhyNotNew(int key_index, int owner) {
   ModelKey& key = At(key_index);
   if (key.FindHold(owner)) return DenialReason::kHeld;
@@ -203,7 +203,7 @@ Token ReferenceModel::GiveToValue(const Call& call, int key, TimeMs now, Outcome
   return token;
 }
 
-// Sets all keys, or none.
+// Sets all keys or none.
 void ReferenceModel::SetAllNew(const Call& call, TimeMs now, Outcome& outcome) {
   std::uint64_t missing = 0;
   for (int key : call.keys) {
@@ -226,7 +226,7 @@ void ReferenceModel::SetAllNew(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 // Existing holds end, and the value gets a new token; if the only hold is renamed (INCR),
-// everything else stays.
+// everything else stays the same.
 void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
   if (TakesNothingNew()) {
     outcome.status = static_cast<int>(WriteStatus::kOutOfMemory);
@@ -278,7 +278,7 @@ void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
   LookAgain(call.key, now, outcome);
 }
 
-// KEEPTTL keeps the lease that TTL showed: the longest.
+// KEEPTTL keeps the lease that TTL showed: the longest one.
 void ReferenceModel::InheritLease(const Call& call, const std::vector<ModelHold>& old,
                                   ModelHold& hold, TimeMs now) {
   if (call.written_end != WrittenEnd::kKept) {
@@ -308,7 +308,7 @@ void ReferenceModel::MakeRoomForOne(int key_index) {
 }
 
 // The value's own place ends: a waiting request is answered with the token, and makes the hold one
-// of LOCK; an MLOCK never holds only a part.
+// taken by LOCK; an MLOCK never holds only some of its keys.
 void ReferenceModel::GivePlaceUpFor(const Call& call, ModelHold& hold, Outcome& outcome) {
   const auto index = At(call.key).FindPlace(call.owner);
   if (!index) return;
@@ -335,7 +335,7 @@ bool ReferenceModel::ReleaseKey(int key_index, TimeMs now, Outcome& outcome) {
   totals_.released += ended.size();
   for (const ModelHold& hold : ended) {
     Tell(EventKind::kReleased, key_index, hold);
-    // It is not released by its owner.
+    // The hold is not released by its owner.
     TellLoss(key_index, hold, EventKind::kReleased, outcome);
     Cool(key, hold, now);
   }
@@ -357,7 +357,7 @@ bool ReferenceModel::Expire(const Call& call, TimeMs now, Outcome& outcome) {
   return true;
 }
 
-// Holds taken the Redis way end, and places made by SET NX are removed; then queues are looked at.
+// Holds taken the Redis way end, and places made by SET NX are removed; then queues are examined.
 void ReferenceModel::Flush(const Call& call, TimeMs now, Outcome& outcome) {
   const bool is_own_step = !is_in_step_;
   if (is_own_step) BeginStep(now);

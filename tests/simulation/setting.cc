@@ -30,7 +30,7 @@ std::vector<std::string> MakeNames(Random& random, char first, std::size_t count
     std::size_t length = NameLength(random, max);
     if (count > 64) length = std::max<std::size_t>(length, 8);
     std::string name = MakeName(random, first, length);
-    // There are few different names of one repeated byte, so the number is added when necessary.
+    // There are few distinct names of one repeated byte, so a number is appended when necessary.
     if (std::ranges::count(names, name) > 0) name += std::to_string(names.size());
     if (name.size() <= max && std::ranges::count(names, name) == 0) names.push_back(name);
   }
@@ -53,7 +53,7 @@ void MakeKeys(Random& random, std::size_t count, Setting& setting) {
   }
 }
 
-// Some patterns match one key, some many, and for each length two may match equally well.
+// Some patterns match one key and some match many; for each length, two may match equally well.
 void MakePatterns(Random& random, Setting& setting) {
   setting.patterns.push_back({.db = setting.keys[0].db, .literal = "", .has_star = true});
   for (std::size_t i = 0; i < 8; ++i) {
@@ -96,7 +96,7 @@ void MakeWeights(Random& random, Setting& setting) {
   if (random.OneIn(2)) {
     setting.weights[static_cast<std::size_t>(Operation::kSetLimit)] = 0;
   }
-  // Half have no shortage of memory, and half none of disk space.
+  // Half have no shortage of memory, and half have no shortage of disk space.
   for (const Operation shortage : {Operation::kSetShortage, Operation::kSetNoRoom}) {
     if (random.OneIn(2)) setting.weights[static_cast<std::size_t>(shortage)] = 0;
   }
@@ -107,7 +107,7 @@ void MakeWeights(Random& random, Setting& setting) {
   }
   if (random.OneIn(4)) return;
   for (std::uint64_t& weight : setting.weights) weight *= random.Below(4);
-  // Without these operations nothing ever happens.
+  // Without these operations, nothing would ever happen.
   for (Operation needed : {Operation::kLock, Operation::kUnlock, Operation::kAdvance}) {
     std::uint64_t& weight = setting.weights[static_cast<std::size_t>(needed)];
     weight = std::max<std::uint64_t>(weight, 8);
@@ -122,7 +122,7 @@ void MakeOptions(Random& random, Setting& setting) {
   if (random.OneIn(10)) options.locks_max = random.Below(setting.keys.size()) + 1;
   if (random.OneIn(10)) {
     options.places_max = random.Below(6) + 1;
-    // No answer shows which absent places a lagging Advance has ended, and here each one
+    // No answer shows which absent places a lagging Advance has ended, and with this bound each one
     // counts.
     setting.is_lagging = false;
   }
@@ -139,7 +139,7 @@ void MakeOptions(Random& random, Setting& setting) {
   setting.start = random.OneIn(3) ? random.Between(0, 2) : random.Magnitude(TimeMs{1} << 36);
 }
 
-// Often longer than the pauses of pollers, sometimes longer than is allowed.
+// Often longer than the pauses of pollers, sometimes longer than allowed.
 void MakeKeepChoices(Random& random, Setting& setting) {
   if (random.OneIn(2)) return;
   setting.engine.keep_ms_max = random.OneIn(4) ? random.Between(1, 2'000) : 60'000;
@@ -147,7 +147,7 @@ void MakeKeepChoices(Random& random, Setting& setting) {
   std::vector<engine::KeepRule> rules;
   for (std::size_t i = 0; i < count; ++i) {
     KeepChoice choice{.pattern = setting.patterns[random.Below(setting.patterns.size())]};
-    // The first pattern is that of all keys.
+    // The first pattern is the one that matches all keys.
     if (random.OneIn(2)) choice.pattern = setting.patterns.front();
     choice.keep_ms = random.OneIn(3) ? random.Between(0, 20) : random.Magnitude(90'000);
     setting.keep_choices.push_back(choice);
@@ -171,8 +171,8 @@ OptionMix MakeOptionMix(Random& random) {
   return mix;
 }
 
-// Sizes: rules interact with a few keys and few owners; sometimes there is a long queue, or a table
-// that grows and shrinks.
+// Sizes: rules interact when there are few keys and few owners; sometimes there is a long queue, or
+// a table that grows and shrinks.
 void MakeSizes(Random& random, Setting& setting) {
   std::size_t keys = 2 + random.Below(5);
   std::size_t owners = 3 + random.Below(10);
@@ -242,7 +242,7 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.uniform_limit = static_cast<std::uint32_t>(random.Between(2, 5));
   setting.option_mix = MakeOptionMix(random);
   MakeKeepChoices(random, setting);
-  // No answer shows which queues a lagging Advance has looked at. This matters where MLOCK connects
+  // No answer shows which queues a lagging Advance has examined. This matters where MLOCK connects
   // queues, and for the order of tokens where NOTIFY causes many grants.
   const bool has_far_lines = weight_of(Operation::kMlock) > 0 || setting.option_mix.notify > 0;
   if (weight_of(Operation::kSetLimit) > 0 && has_far_lines) setting.is_lagging = false;

@@ -1,5 +1,5 @@
-// Everything that a seed decides before the first step: names, options of the engine, sizes, and
-// the mix of operations.
+// Everything that a seed decides before the first step: names, engine options, sizes, and the mix
+// of operations.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct KeyText {
   engine::KeyName name() const { return {.db = db, .bytes = bytes}; }
 };
 
-// A glob of keys: one literal text and at most one star.
+// A glob for keys: one literal text and at most one star.
 struct PatternText {
   std::uint8_t db = 0;
   std::string literal;
@@ -50,7 +50,7 @@ struct OptionMix {
   int notify = 0;
 };
 
-// compat.keep_place: how long the places of values outlive their SET NX.
+// compat.keep_place: how long the places of values outlast their SET NX.
 struct KeepChoice {
   PatternText pattern;  // matches in any database
   DurationMs keep_ms = 0;
@@ -68,7 +68,7 @@ struct Setting {
   std::vector<std::string> metas;
   std::vector<std::string> labels;
   std::vector<std::string> channels;
-  std::vector<KeepChoice> keep_choices;  // the first match counts
+  std::vector<KeepChoice> keep_choices;  // the first match applies
   TimeScale time_scale = TimeScale::kUsual;
   LimitMix limit_mix = LimitMix::kNone;
   std::uint32_t uniform_limit = 1;

@@ -1,4 +1,4 @@
-// Makes a failing list of steps as short as possible in bounded time.
+// Makes a failing list of steps as short as possible in a bounded time.
 #pragma once
 
 #include <cstddef>

@@ -162,7 +162,7 @@ void Simulator::Command(const Call& call) {
   driver_.Apply(call, now_, engine_outcome_);
   AskLedger(ledger_.Observe(call, engine_outcome_, now_));
   NoteDeliveries(&call);
-  // An operator's change concerns queues that have not been looked at yet.
+  // After an operator's change, there are queues that have not been examined yet.
   if (IsSetting(call.operation)) all_settled_at_ = -1;
   if (!options_.judges.has_model) return;
   model_.Apply(call, now_, model_outcome_);
@@ -189,8 +189,7 @@ void Simulator::CompareState(const std::vector<int>& keys) {
   if (problem_) return;
   Fail(event_book_.Compare(!setting_.is_lagging || all_settled_at_ == now_));
   if (problem_) return;
-  // Where something is overdue, reading would settle it, and only commands and Advance may do
-  // that.
+  // If something is overdue, reading would settle it, and only commands and Advance may do that.
   const bool is_all_settled = all_settled_at_ == now_;
   const bool is_all_looked_at = !setting_.is_wide || steps_run_ % 64 == 0;
   if (is_all_settled && is_all_looked_at) {
@@ -216,9 +215,9 @@ void Simulator::NoteDeliveries(const Call* call) {
   const bool is_asking =
       call != nullptr && (call->operation == Operation::kLock || call->is_mlock());
   if (is_asking && engine_outcome_.token != 0) {
-    // A repeated LOCK moves the delivery to its own connection.
+    // A repeated LOCK moves the delivery of the grant to its own connection.
     std::erase_if(deliveries_, [&](const Delivery& d) { return d.token == engine_outcome_.token; });
-    // The grants of a step are not undone.
+    // The grants of a step cannot be undone.
     if (left_in_step_ == 0) {
       deliveries_.push_back({call->connection, call->key, engine_outcome_.token});
     }
@@ -249,7 +248,7 @@ void Simulator::Follow(bool is_done) {
     FollowAnswer(answer);
     if (problem_) return;
   }
-  // LOCKS shows what has ended without settling it.
+  // LOCKS shows, without settling anything, what has ended.
   const std::vector<Comparison::Sight> sights = comparison_.SeeAll(now_);
   while (!problem_ && (is_done || IsModelBehind(sights))) {
     if (FollowNext()) continue;
@@ -290,7 +289,7 @@ bool Simulator::FollowNext() {
   if (event.event_class != ModelEvent::Class::kLease) {
     return model_.HappenNext(*first, now_, model_outcome_);
   }
-  // If leases on different keys end in the same tick, the engine may end any of them first.
+  // If leases on different keys end in the same tick, the engine may end them in any order.
   const std::vector<Expiry>& expiries = engine_outcome_.expiries;
   if (expiries_followed_ == expiries.size()) return false;
   const Expiry& next = expiries[expiries_followed_++];
@@ -336,9 +335,9 @@ void Simulator::CheckWhoWaits() {
 void Simulator::CheckDeadline() {
   if (setting_.is_wide || !options_.judges.has_model) return;
   const TimeMs deadline = driver_.engine().NextDeadline();
-  // What ends in a tick is over in the next one.
+  // What ends in a tick is over only in the next one.
   const TimeMs true_deadline = After(model_.NextDeadline(), 1);
-  // A lagging Advance may already have ended what the model still has.
+  // A lagging Advance may already have ended what still exists in the model.
   if (setting_.is_lagging && true_deadline <= now_) return;
   if (deadline > true_deadline) Fail("the next deadline is late");
   const bool is_anything_running = true_deadline != engine::kNever;
@@ -364,7 +363,7 @@ void Simulator::FinishRun() {
     }
   }
   BreakEndless();
-  // First ends leases, and then what MINHOLD and KEEP leave.
+  // First ends the leases, and then what MINHOLD and KEEP retain.
   for (int i = 0; i < 2; ++i) {
     now_ += engine::kLeaseMsMax + 1;
     engine_outcome_.Clear();
@@ -373,7 +372,7 @@ void Simulator::FinishRun() {
   CheckNothingIsLeft();
 }
 
-// The state was written when the engine froze, so anything that clients were told afterwards would
+// The state was written when the engine froze, so anything that clients were told after that would
 // be false after the restart: when connections end one by one, with unread grants, and time passes.
 void Simulator::StopCleanly() {
   engine::LockEngine& engine = driver_.engine();
@@ -403,7 +402,7 @@ void Simulator::StopCleanly() {
   if (!(engine.counts() == counts)) Fail("the state has changed after a clean stop");
 }
 
-// Ends what was set without expiry.
+// Ends what was set without an expiry.
 void Simulator::BreakEndless() {
   engine::Effects effects;
   for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {

@@ -22,17 +22,18 @@
 namespace fairlock::simulation {
 
 struct Failure {
-  std::size_t step = 0;  // index in the list; the list's length if the end of the run failed
+  std::size_t step = 0;  // index in the list; the length of the list if the end of the run failed
   std::string text;
 };
 
 struct RunReport {
   std::optional<Failure> failure;
-  // Over all calls and outcomes; the same for the same steps of the same seed.
+  // Covers all calls and outcomes; the same for the same steps of the same seed.
   std::uint64_t trace_hash = 0;
 };
 
-// The judges that decide whether a run is right. Each alone must find the faults of its kind.
+// The judges that decide whether a run is correct. Each of them alone must find the faults of its
+// kind.
 struct Judges {
   bool has_model = true;       // the comparison with the reference model
   bool has_ledger = true;      // the promises made to clients
@@ -68,7 +69,7 @@ class Simulator {
   std::optional<int> PickFreeConnection(int slot) const;
   int PickAnyConnection(const Step& step) const;
   void MoveTime(const Step& step);
-  // The call that a step makes now, and its time; nullopt if it cannot be made.
+  // The call that a step stands for now, and its time; nullopt if it cannot be made.
   std::optional<Call> Prepare(const Step& step);
 
   void Perform(const Call& call);
@@ -94,14 +95,14 @@ class Simulator {
     int key = kAbsent;
     Token token = 0;
   };
-  // How many further grants to the same connection followed from it.
+  // Returns how many further grants to the same connection had followed from it.
   std::size_t UndoGrant(const Delivery& delivery);
   void NoteDeliveries(const Call* call);
-  // Repeats in the model what the engine did: what it answered, in its order, and then what
-  // happened without an answer.
+  // Repeats in the model what the engine did: first what it answered, in the engine's order, and
+  // then what happened without an answer.
   void Follow(bool is_done);
   void FollowAnswer(const Answer& answer);
-  // Lets the next due event happen in the model; false: nothing is due.
+  // Lets the next due event happen in the model; returns false if nothing is due.
   bool FollowNext();
   bool IsModelBehind(const std::vector<Comparison::Sight>& sights);
   void CompareState(const std::vector<int>& keys);
@@ -124,16 +125,16 @@ class Simulator {
   Comparison comparison_;
   EventBook event_book_;
   TimeMs now_;
-  TimeMs all_settled_at_ = -1;  // when nothing was overdue on any key
+  TimeMs all_settled_at_ = -1;  // the time at which nothing was overdue on any key
   std::optional<Call> last_request_;
   std::vector<Delivery> deliveries_;  // the latest grants, and the connections that they went to
   Outcome engine_outcome_;
   Outcome model_outcome_;
-  std::size_t expiries_followed_ = 0;  // expiries of the engine that the model has repeated
+  std::size_t expiries_followed_ = 0;  // how many of the engine's expiries the model has repeated
   std::size_t steps_run_ = 0;
   std::vector<bool> is_open_;     // by channel
-  std::size_t left_in_step_ = 0;  // commands; 0: they are no step
-  std::vector<int> step_keys_;    // that were named in it
+  std::size_t left_in_step_ = 0;  // number of commands; 0: not within a step
+  std::vector<int> step_keys_;    // the keys that were named in the step
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;
   std::optional<std::string> problem_;
 };

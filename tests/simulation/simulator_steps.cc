@@ -1,4 +1,4 @@
-// The simulator: turns a step into the call that it means now.
+// The simulator: turns a step into the call that it stands for at the moment.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace fairlock::simulation {
 namespace {
 
-// Beyond this the clock only creeps, so that no deadline reaches the end of time.
+// Beyond this point the clock only creeps, so that no deadline reaches the end of time.
 constexpr TimeMs kTimeMax = engine::kNever / 2;
 
 bool NeedsConnection(Operation operation) {
@@ -161,8 +161,8 @@ Call Simulator::ResolveSetting(const Step& step) {
 std::optional<Call> Simulator::Resolve(const Step& step) {
   Call call;
   if (IsSetting(step.operation)) return ResolveSetting(step);
-  // In which order MSETNX settles keys is up to the engine, and in a step nothing else settles
-  // them.
+  // The engine may choose the order in which MSETNX settles keys, and in a step nothing else
+  // settles them.
   const bool may_settle = left_in_step_ == 0 || all_settled_at_ == now_;
   if (step.operation == Operation::kFlush && !may_settle) return std::nullopt;
   if (step.operation == Operation::kRepeat) {

@@ -50,7 +50,7 @@ class StepGenerator {
     return static_cast<Operation>(index);
   }
 
-  // Picks the first keys more often than the others, so that queues grow.
+  // Picks the first keys more often than the others, so that queues build up.
   int PickKey() {
     const std::size_t keys = setting_.keys.size();
     const std::size_t some = random_.OneIn(2) ? 1 : 2;
@@ -111,7 +111,7 @@ class StepGenerator {
     PickOptions(step);
   }
 
-  // The probability of each option differs by seed, so that some seeds have many and some have
+  // The probability of each option depends on the seed, so that some seeds have many and some have
   // none.
   void PickOptions(Step& step) {
     const OptionMix& mix = setting_.option_mix;

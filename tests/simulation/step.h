@@ -20,7 +20,7 @@ enum class TokenChoice : std::uint8_t { kNone, kRight, kEarlier, kUnknown };
 enum class TimeChoice : std::uint8_t {
   kNow,           // `time_ms` later
   kNextDeadline,  // the engine's next deadline plus `time_ms`
-  kTrueDeadline,  // when the next lease or wait ends by what clients were told, plus `time_ms`
+  kTrueDeadline,  // when, by what clients were told, the next lease or wait ends, plus `time_ms`
 };
 
 struct Step {
@@ -31,7 +31,7 @@ struct Step {
   bool only_new = false;
   bool has_lease = false;
   bool has_owner = true;                    // kBreak: if false, all holds end
-  int connection = 0;                       // a slot; if it waits, the next one that does not wait
+  int connection = 0;                       // a slot; if it waits, the next one that does not
   bool prefers_waiting_connection = false;  // kUnblock, kDisconnect
   int key = 0;
   std::vector<int> more_keys{};  // for MLOCK, MRENEW and MUNLOCK; distinct, all of one database

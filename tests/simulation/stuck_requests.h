@@ -1,4 +1,4 @@
-// A plain implementation of rule 11: which waiting requests can never make progress.
+// A simple implementation of rule 11: which waiting requests can never make progress.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace fairlock::simulation {
 
-// Holders and waiting requests, without anything ended or absent.
+// Holders and waiting requests, without any that have ended or are absent.
 struct WaitPicture {
   struct Hold {
     int owner = 0;
@@ -34,7 +34,7 @@ struct WaitPicture {
   // The database of an owner's request is part of the owner's name.
   std::pair<std::uint8_t, int> NameOf(std::size_t request) const;
   bool IsAhead(std::size_t other, std::size_t request, int key) const;
-  // Other than SHARED, or, with `in_any_way`, at all.
+  // In a mode other than SHARED; with `in_any_way`, in any mode.
   bool HoldsKey(int owner, int key, bool in_any_way) const;
 };
 

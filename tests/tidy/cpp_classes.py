@@ -29,7 +29,7 @@ class MeasuredClass:
 
 
 def _without_templates(text):
-    """`text` without its template arguments, the parts between < and >."""
+    """Returns `text` without its template arguments, the parts between < and >."""
     while True:
         shorter = re.sub(r"<[^<>]*>", "", text)
         if shorter == text:
@@ -38,7 +38,8 @@ def _without_templates(text):
 
 
 def _statements(body):
-    """The (access, declaration) pairs of a class body; access is "" before the first label."""
+    """Returns the (access, declaration) pairs of a class body; access is "" before the first
+    label."""
     access, head, offset = "", "", 0
     while offset < len(body):
         char = body[offset]
@@ -60,7 +61,8 @@ def _statements(body):
 
 
 def _is_function(declaration, class_name):
-    """Whether it declares a function for callers, not one that makes, copies or ends objects."""
+    """Whether it declares a function for callers, not one that constructs, copies or destroys
+    objects."""
     flat = _without_templates(declaration)
     if "(" not in flat or re.search(r"=\s*(delete|default)\s*$", flat):
         return False
@@ -74,7 +76,7 @@ def _is_member(declaration):
 
 
 def classes_of(source):
-    """Every class and struct defined in `source`, a SourceFile."""
+    """Returns every class and struct defined in `source`, a SourceFile."""
     found = []
     for match in _CLASS.finditer(source.code):
         close = cpp_functions.close_of(source.code, match.end() - 1)

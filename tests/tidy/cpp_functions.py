@@ -1,6 +1,6 @@
 """Finds the function definitions of a C++ file and how many lines each has.
 
-Not a parser: it matches braces, and the text before a brace says what it opens. That suffices for
+Not a parser: it matches braces, and the text before a brace says what it opens. That is enough for
 the uniform style that clang-format produces.
 """
 
@@ -20,7 +20,7 @@ class Function:
 
 
 def _without_parentheses(head):
-    """`head` with every (...) group reduced to ()."""
+    """Returns `head` with every (...) group reduced to ()."""
     out, depth = [], 0
     for char in head:
         if char == ")":
@@ -33,7 +33,7 @@ def _without_parentheses(head):
 
 
 def kind_of(head):
-    """What the brace after `head` opens, at the scope of a file, namespace or class."""
+    """Says what the brace after `head` opens, at the scope of a file, namespace or class."""
     if head.count("(") > head.count(")"):
         return "member"  # an argument or a default argument: the head continues after it
     flat = _without_parentheses(head).strip()
@@ -58,7 +58,7 @@ def _name(head):
 
 
 def close_of(code, start):
-    """The offset of the brace that closes the one at `start`."""
+    """Returns the offset of the brace that closes the one at `start`."""
     depth = 0
     for offset in range(start, len(code)):
         if code[offset] == "{":
@@ -71,7 +71,7 @@ def close_of(code, start):
 
 
 def functions_of(source):
-    """Every function defined in a namespace or class of `source`, a SourceFile."""
+    """Returns every function defined in a namespace or class of `source`, a SourceFile."""
     code = _DIRECTIVE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source.code)
     found, start, offset = [], 0, 0
     while offset < len(code):

@@ -1,4 +1,4 @@
-"""One file of the tree for the rules: its path, its lines, and its code without comments."""
+"""One file of the tree, as the rules see it: its path, its lines, and its code without comments."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ _CPP_TOKEN = re.compile(
 
 
 def _blank(text):
-    """The text with everything except line ends replaced by spaces."""
+    """Returns the text with everything except line ends replaced by spaces."""
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -42,7 +42,8 @@ class SourceFile:
 
     @property
     def is_code(self):
-        """Whether it is a source, or builds or runs sources; includes scripts without a suffix."""
+        """Whether it is source, or builds or runs sources; scripts without a suffix are code,
+        too."""
         name = pathlib.PurePosixPath(self.path).name
         return (self.suffix in CODE_SUFFIXES or name == "CMakeLists.txt"
                 or self.text.startswith("#!"))
@@ -53,7 +54,8 @@ class SourceFile:
 
     @functools.cached_property
     def code(self):
-        """C++ with comments and the insides of literals blanked; lines and columns stay."""
+        """C++ with comments and the contents of literals blanked; lines and columns stay the
+        same."""
         def replace(match):
             token = match.group()
             if token.startswith("/"):
@@ -73,7 +75,7 @@ def _paths_below(root):
 
 
 def read_tree(root):
-    """All text files below `root` that belong to the project, sorted by path."""
+    """Reads all text files below `root` that belong to the project, sorted by path."""
     paths = list(_paths_below(root))
     tree = frozenset(path.as_posix() for path in paths)
     files = []

@@ -7,7 +7,7 @@
 
 namespace fairlock::command {
 
-void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bool leads) {
   if (greeting.name) clients.Rename(client, *greeting.name);
   if (greeting.version) client.profile.version = *greeting.version;
   protocol::ReplyWriter reply = client.writer();
@@ -15,7 +15,8 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
     reply.Bulk(name);
     reply.Bulk(text);
   };
-  reply.MapHeader(7);
+  const bool is_sentinel = client.profile.is_at_sentinel_port;
+  reply.MapHeader(is_sentinel ? 6 : 7);
   // Names the protocol dialect, to which `version` belongs; INFO names the real server.
   field("server", "redis");
   field("version", kRedisVersion);
@@ -23,8 +24,9 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting) {
   reply.Integer(static_cast<int>(client.profile.version));
   reply.Bulk("id");
   reply.Integer(static_cast<std::int64_t>(client.profile.id));
-  field("mode", "standalone");
-  field("role", "master");
+  field("mode", is_sentinel ? "sentinel" : "standalone");
+  // As in Redis, a Sentinel has no role.
+  if (!is_sentinel) field("role", leads ? "master" : "replica");
   reply.Bulk("modules");
   reply.ArrayHeader(0);
 }

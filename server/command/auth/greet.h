@@ -7,7 +7,8 @@
 
 namespace fairlock::command {
 
-// Applies HELLO, and replies in the protocol version that it selects.
-void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting);
+// Applies HELLO, and replies in the protocol version that it selects. `leads`: the server is not a
+// standby.
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bool leads);
 
 }  // namespace fairlock::command

@@ -144,7 +144,7 @@ void LogIns::Accept(Client& client, const access::User& user,
                     const std::optional<Greeting>& greeting) {
   sessions_.LogIn(client, user);
   if (greeting) {
-    Greet(client, clients_, *greeting);
+    Greet(client, clients_, *greeting, environment_.Leads());
   } else {
     client.writer().Ok();
   }

@@ -21,6 +21,7 @@ struct ClientProfile {
   protocol::RespVersion version = protocol::RespVersion::kResp2;
   std::uint8_t database = 0;
   bool is_monitor = false;
+  bool is_at_sentinel_port = false;
   std::uint64_t id = 0;
   ClientAddress address;
   std::string name;

@@ -160,6 +160,8 @@ struct Environment {
   UserDirectory* users = nullptr;      // null: users cannot be reloaded, slow hashes not compared
   Fleet* fleet = nullptr;              // null: this server is not a node of a fleet
 
+  // False: this server is a standby of a fleet.
+  bool Leads() const { return fleet == nullptr || fleet->Report().role == FleetRole::kLeader; }
   PersistenceReport ReportPersistence() const {
     return persistence == nullptr ? PersistenceReport{} : persistence->Report();
   }

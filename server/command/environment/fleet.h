@@ -1,6 +1,7 @@
 // What a node knows about its fleet, for commands, INFO, the metrics and the API.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,11 @@ struct FleetNode {
   std::int64_t started_unix_ms = 0;
 };
 
+// The port that clients of a node connect to.
+inline std::uint16_t AnnouncedPort(const FleetNode& node) {
+  return node.port != 0 ? node.port : node.tls_port;
+}
+
 struct EtcdMember {
   std::string endpoint;
   std::string error;  // why it did not answer; empty: it answered
@@ -45,6 +51,8 @@ struct FleetReport {
   std::int64_t leads_since_unix_ms = 0;  // when this node first saw that leader; 0: no leader
   // etcd was restored from a backup: no node takes over until an operator accepts that.
   bool awaits_acceptance = false;
+  // This node is a standby that passes the connections of its clients on to the leader.
+  bool relays = false;
 
   // The lists were read `age_ms` ago; -1: not yet.
   std::int64_t age_ms = -1;
@@ -61,6 +69,13 @@ struct FleetReport {
   std::uint64_t committed_bytes = 0;
   bool is_unsure = false;  // this node leads, but etcd has confirmed nothing to it for 2 s
 };
+
+// A node's replication offset as Redis counts it, here in transactions: the leader's is the number
+// of its transactions since its start, and a standby's is smaller by the frames that it is behind.
+// Only the leader knows offsets; elsewhere they are 0.
+inline std::uint64_t OffsetOf(const FleetReport& report, const FleetNode& node) {
+  return report.commits - std::min(node.frames_behind, report.commits);
+}
 
 // Implemented by the server, faked in tests. Loop-confined.
 class Fleet {

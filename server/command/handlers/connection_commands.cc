@@ -118,7 +118,8 @@ void Hello(Invocation& call) {
                             "authenticate the client and select the RESP protocol version at the "
                             "same time");
   }
-  Greet(call.client, call.server.clients, hail->greeting);
+  const bool leads = call.server.environment.Leads();
+  Greet(call.client, call.server.clients, hail->greeting, leads);
 }
 
 void Quit(Invocation& call) {

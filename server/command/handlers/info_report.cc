@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "server/command/handlers/replication.h"
 #include "server/command/table/redis_version.h"
 #include "server/command/table/text.h"
 
@@ -204,11 +205,6 @@ constexpr auto kStatsFields = std::to_array<Field>({
     {"turns", [](const Source& s) { return std::to_string(s.counters.turns); }},
 });
 
-constexpr auto kReplicationFields = std::to_array<Field>({
-    {"role", [](const Source&) { return std::string("master"); }},
-    {"connected_slaves", [](const Source&) { return std::string("0"); }},
-});
-
 constexpr auto kCpuFields = std::to_array<Field>({
     {"used_cpu_sys", [](const Source& s) { return Decimal(s.resources.system_cpu_seconds, 6); }},
     {"used_cpu_user", [](const Source& s) { return Decimal(s.resources.user_cpu_seconds, 6); }},
@@ -253,6 +249,14 @@ void AddOverrides(std::string& report, const Source& source) {
     }
     AddLine(report, "limit_override" + std::to_string(i), text);
   }
+}
+
+void AddReplication(std::string& report, const Source& source) {
+  report += ReplicationLines(source.server.environment.fleet);
+}
+
+void AddFleet(std::string& report, const Source& source) {
+  report += FleetLines(source.server.environment.fleet);
 }
 
 // Has exactly the same fields as in Redis, because exporters parse whole lines.
@@ -305,12 +309,12 @@ constexpr auto kSections = std::to_array<Section>({
     {"Memory", true, kMemoryFields, nullptr},
     {"Persistence", true, kPersistenceFields, nullptr},
     {"Stats", true, kStatsFields, nullptr},
-    {"Replication", true, kReplicationFields, nullptr},
+    {"Replication", true, {}, AddReplication},
     {"CPU", true, kCpuFields, nullptr},
     {"Locks", true, kLocksFields, AddOverrides},
     {"Commandstats", false, {}, AddCommands},
     {"Errorstats", true, {}, AddErrors},
-    {"Cluster", true, kClusterFields, nullptr},
+    {"Cluster", true, kClusterFields, AddFleet},
     {"Keyspace", true, {}, AddDatabases},
 });
 

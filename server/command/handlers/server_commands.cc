@@ -10,6 +10,7 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/info_report.h"
 #include "server/command/handlers/redis_arguments.h"
+#include "server/command/handlers/replication.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
@@ -36,13 +37,7 @@ void DbSize(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(locks));
 }
 
-// Replies like a Redis server without replicas.
-void Role(Invocation& call) {
-  call.reply.ArrayHeader(3);
-  call.reply.Bulk("master");
-  call.reply.Integer(0);
-  call.reply.ArrayHeader(0);
-}
+void Role(Invocation& call) { ReplyRole(call.server.environment.fleet, call.reply); }
 
 void Info(Invocation& call) {
   const auto sections = call.arguments.views().subspan(1);
@@ -280,7 +275,8 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "",
-     "Replies with master, like a Redis server without replicas",
+     "In a fleet: replies as a Redis master with its replicas at the leader, and as a replica at a "
+     "standby. A single server is a master without replicas",
      "O(1)"},
     {"INFO",
      Info,

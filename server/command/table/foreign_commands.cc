@@ -55,7 +55,9 @@ constexpr auto kFamilies = std::to_array<Family>({
     {" FCALL FCALL_RO FUNCTION MODULE ", "fairlock is a lock server; use EVAL"},
     {" BGREWRITEAOF BGSAVE LASTSAVE SAVE SYNC PSYNC REPLICAOF REPLCONF SLAVEOF ",
      "fairlock persists its locks itself, as set by `durability`; use BACKUP to make a copy"},
-    {" SENTINEL ", "fairlock has no Sentinel; connect a plain client to its one address"},
+    {" SENTINEL ",
+     "a node of a fleet answers it on a port of its own (sentinel_port); a single server needs no "
+     "Sentinel"},
     {" LATENCY MEMORY SLOWLOG ", "fairlock has no such statistics; use INFO, STATS or HISTORY"},
 });
 

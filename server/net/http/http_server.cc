@@ -1,23 +1,13 @@
 #include "server/net/http/http_server.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <utility>
 
+#include "server/net/sockets/tcp_family.h"
+
 namespace fairlock::net {
-
-namespace {
-
-boost::asio::ip::tcp FamilyOf(int descriptor) {
-  int family = AF_INET;
-  socklen_t bytes = sizeof family;
-  getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
-  return family == AF_INET6 ? boost::asio::ip::tcp::v6() : boost::asio::ip::tcp::v4();
-}
-
-}  // namespace
 
 void HttpServer::TakeConnection(int descriptor, command::ClientAddress address) {
   Take(descriptor, nullptr, std::move(address));
@@ -47,7 +37,7 @@ void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress addr
                            turn.now);
   }
   if (!is_closed_ && peers_.size() < connections_max_) {
-    socket.assign(FamilyOf(descriptor), descriptor, error);
+    socket.assign(TcpFamilyOf(descriptor), descriptor, error);
   }
   if (error || !socket.is_open()) {
     close(descriptor);

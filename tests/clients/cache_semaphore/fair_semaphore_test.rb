@@ -1,4 +1,4 @@
-# Identical requests with fairlock: shows that each limitation of the cache's semaphore is gone.
+# Identical requests, with fairlock: shows that each limitation of the cache's semaphore is gone.
 
 require "active_support"
 require "active_support/cache"
@@ -80,7 +80,7 @@ class FairSemaphoreTest < Minitest::Test
     assert_equal Array.new(4) { |n| [n, :locked] }, Array.new(served.size) { served.pop }
   end
 
-  # The skipped request answers after the winner has committed, and finds the record.
+  # The skipped request waits until the winner has committed, and then finds the record.
   def test_the_skipped_one_can_wait_for_the_winner
     go_on = Queue.new
     record = nil

@@ -1,4 +1,4 @@
-# Lets at most one of many identical requests run, with Rails' cache, as applications write it.
+# Uses Rails' cache to let at most one of many identical requests run, the way applications do it.
 
 module SemaphoreLock
   # The including class defines `cache`, the store to use.

@@ -1,4 +1,5 @@
-# Compares the mutex with keyspace notifications and fairlock's: the cost and the order of waiting.
+# Compares the mutex that uses keyspace notifications with fairlock's: the cost and order of
+# waiting.
 
 require "minitest/autorun"
 
@@ -87,7 +88,7 @@ class FairMutexTest < Minitest::Test
 
   def connections = @fairlock.call("INFO", "clients")[/^connected_clients:(\d+)/, 1].to_i
 
-  # On Redis, the event of the release is lost if the connection that should carry it breaks. On
+  # On Redis, the event of the release is lost if the connection that would carry it breaks. On
   # fairlock the client asks again, and still has its place.
   def test_a_waiter_whose_connection_breaks_keeps_its_place
     served = Queue.new

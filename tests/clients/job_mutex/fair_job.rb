@@ -5,7 +5,7 @@ require "active_job"
 require_relative "../ruby/fairlock"
 
 # A job takes its place in the queue when it is enqueued, so it does not matter which worker asks
-# for the lock first. Subclasses define the key by lock_key.
+# for the lock first. Subclasses define lock_key.
 class FairJob < ActiveJob::Base
   LEASE_MS = 30_000
   # How long an enqueued job retains its place; at most the server's max_keep.
@@ -28,10 +28,10 @@ end
 class WaitingJob < FairJob
   class LockTimeout < StandardError; end
 
-  # Jobs ahead of it may take this long.
+  # How long the jobs ahead of this one may take.
   WAIT_MS = 60_000
 
-  # Returns the result of the block, which gets the token to protect its writes with.
+  # Yields the token, which protects the job's writes; returns the result of the block.
   def with_lock
     FairJob.fairlock.with_lock(lock_key, job_id, px: LEASE_MS, wait: WAIT_MS) do |token|
       return yield(token)
@@ -40,8 +40,8 @@ class WaitingJob < FairJob
   end
 end
 
-# For workers that must not block: when denied, the job returns at the expected time of its turn, as
-# often as necessary. Its place is retained meanwhile.
+# For workers that must not block: a denied job is retried when its turn is expected, as often as
+# necessary, and keeps its place meanwhile.
 class ReturningJob < FairJob
   class LockDenied < StandardError
     attr_reader :wait_s
@@ -52,7 +52,7 @@ class ReturningJob < FairJob
     end
   end
 
-  # The delay without an estimate, and the minimum.
+  # The delay if there is no estimate; also the minimum.
   RETURN_S = 0.5
 
   rescue_from(LockDenied) { |denied| retry_job(wait: denied.wait_s) }

@@ -1,5 +1,5 @@
-# Jobs with a mutex on fairlock, run by ActiveJob on Sidekiq: shows that each limitation of the SET
-# NX mutex is gone.
+# Runs jobs with a mutex on fairlock through ActiveJob and Sidekiq: shows that each limitation of
+# the SET NX mutex is gone.
 
 require "minitest/autorun"
 require "securerandom"
@@ -12,7 +12,7 @@ FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
 FairJob.fairlock = FAIRLOCK
 MutexJob.locks = LockManager.new(Redis.new(port: ENV.fetch("REDIS_PORT")))
 
-# Jobs report to the test what they do, and continue when the test lets them.
+# Jobs report what they do to the test, and continue when it lets them.
 module Run
   BEGUN = Queue.new
   GO_ON = Queue.new
@@ -56,7 +56,7 @@ class FairJobTest < Minitest::Test
   def waiters = FAIRLOCK.info(@key)["waiters"]
   def line = FAIRLOCK.call("QUEUE", @key).map { |place| place.each_slice(2).to_h }
 
-  # The number and the token of the next job to begin.
+  # The number and the token of the next job that starts.
   def next_begun
     eventually("a job begins") do
       SidekiqThreads.enqueue_due
@@ -98,7 +98,7 @@ class FairJobTest < Minitest::Test
     end
   end
 
-  # On Redis, a later job that asks at the right moment gets the lock.
+  # On Redis, a later job that happens to ask at the right moment gets the lock.
   def test_there_a_newcomer_gets_what_a_retrying_job_waits_for
     locks = MutexJob.locks
     assert locks.lock("there")
@@ -138,7 +138,7 @@ class FairJobTest < Minitest::Test
     refute locks.locked?("there too"), "there the slow one ended the hold of the next"
   end
 
-  # Wait and lease are separate numbers: a long wait does not lengthen the lease.
+  # The wait and the lease are set separately: a long wait does not lengthen the lease.
   def test_the_lease_begins_with_the_grant
     assert FAIRLOCK.lock(@key, "first", px: 1500)
     second = Thread.new { FAIRLOCK.lock(@key, "second", px: 60_000, wait: 20_000) }

@@ -1,11 +1,11 @@
-# A burst of jobs of a few conversations on several worker processes, once with the SET NX mutex and
-# retries, and once with fairlock's queue.
+# Runs a burst of jobs for a few conversations on several worker processes, once with the SET NX
+# mutex and retries, and once with fairlock's queue.
 #
 #   with_own_server.py --redis ruby load.rb [--jobs N] [--conversations N] [--workers N]
 #                      [--threads N] [--work-ms N] [--retry-s S] [--attempts N] [--mutex NAME]...
 #
 # Prints a table. Sidekiq's queue is on the redis-server; each worker is a process with several
-# threads. Ends by itself.
+# threads. Stops by itself.
 
 require "json"
 require "optparse"
@@ -18,7 +18,7 @@ class Load
   REDIS_PORT = ENV.fetch("REDIS_PORT").to_i
   FAIRLOCK_PORT = ENV.fetch("FAIRLOCK_PORT").to_i
   GIVE_UP_S = 600
-  # By name: the title in the table, the job class, and the server of the locks.
+  # By name: the title in the table, the job class, and the server that has the locks.
   Mutex = Struct.new(:title, :job, :port, :is_capped)
   MUTEXES = {
     "redis" => Mutex.new("SET NX on Redis", MutexWebhookJob, REDIS_PORT, true),
@@ -37,7 +37,7 @@ class Load
   DEFAULTS = { jobs: 200, conversations: 10, workers: 8, threads: 5, work_ms: 1000, retry_s: 1,
                attempts: 8 }.freeze
   LOCK_COMMANDS = %w[set del exists lock unlock].freeze
-  # The queue commands of a job, without the fetch; polling for work is not counted.
+  # The queue commands that a job causes. Fetching is left out: polling for work is not counted.
   QUEUE_COMMANDS = %w[lpush sadd zadd zrem].freeze
 
   def initialize(**options)
@@ -61,7 +61,7 @@ class Load
 
   private
 
-  # Everything is already loaded, so a forked process can work at once.
+  # Everything is already loaded, so a forked process can start work at once.
   def start_workers(mutex)
     Array.new(@options.workers) do
       fork do
@@ -125,12 +125,12 @@ class Load
                drain_s, locks, others)
   end
 
-  # Jobs that began before another job of the same conversation had ended.
+  # The number of jobs that started before another job of the same conversation had ended.
   def overlaps(jobs)
     jobs.sort_by { |job| job[3] }.each_cons(2).count { |first, second| second[3] < first[4] }
   end
 
-  # Jobs that began after a job that had been enqueued later.
+  # The number of jobs that started after a job that had been enqueued later.
   def violations(jobs)
     newest = -1
     jobs.sort_by { |job| job[3] }.count do |job|

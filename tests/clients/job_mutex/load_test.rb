@@ -23,7 +23,7 @@ class LoadTest < Minitest::Test
     assert_operator old.violations + old.gave_up, :>, 0
     assert_operator old.gave_up, :>, 0
     assert_operator patient.violations, :>, 0
-    # The same job with only the address changed is neither better nor worse.
+    # Changing only the address makes the same job neither better nor worse.
     moved = run_burst("fairlock")
     assert_operator moved.violations + moved.gave_up, :>, 0
     # A waiting job asks for the lock twice: once when it is enqueued and once when it runs.

@@ -1,4 +1,4 @@
-# A lock with SET NX and DEL, as applications with Redis write it. It has no owners and no queue.
+# A lock with SET NX and DEL, as applications write it for Redis. It has no owners and no queue.
 
 require "redis"
 

@@ -13,7 +13,7 @@ class MutexJob < ActiveJob::Base
 
     # How often a job asks for its lock, and how long it waits after a denial.
     def tries_again(wait_s:, attempts:, &gives_up)
-      # A plain number would have to be whole.
+      # Given a plain number, retry_on would accept only whole seconds.
       retry_on LockDenied, wait: ->(_executions) { wait_s }, attempts: attempts, &gives_up
     end
   end

@@ -1,4 +1,4 @@
-// compat.keep_place: libraries that poll with the same value are served in the order of their first
+// compat.keep_place: clients that poll with the same value are served in the order of their first
 // request. Each library also runs the same fleet without the option, where clients overtake one
 // another.
 
@@ -19,8 +19,8 @@ const LEASE_MS = 30_000;
 const sleep = (ms) => new Promise((resume) => setTimeout(resume, ms));
 const pause = () => sleep(PAUSE_MS / 2 + Math.random() * PAUSE_MS);
 
-// For each library: a function of a connection that returns a function that takes a key and returns
-// its release.
+// For each library: a function that takes a connection and returns a function that takes a key,
+// acquires its lock and returns the function that releases it.
 const libraries = {
   "redlock 4": (client) => {
     const redlock = new Redlock([client], { retryCount: -1, retryDelay: PAUSE_MS / 2,
@@ -44,7 +44,7 @@ const libraries = {
     await mutex.acquire();
     return () => mutex.release();
   },
-  // As redsync, Lettuce recipes and many hand-written loops do it.
+  // The way redsync, Lettuce recipes and many hand-written loops do it.
   "SET NX in a loop": (client) => async (key) => {
     const value = `loop-${Math.random()}`;
     while ((await client.set(key, value, "PX", LEASE_MS, "NX")) === null) await pause();
@@ -77,15 +77,15 @@ async function work(take, client, key, index) {
   return turns;
 }
 
-// How often a client overtook another that had asked long before it and still had to wait.
+// How often a client was overtaken by one that asked long after it.
 function countPassed(turns) {
   const LONG_MS = 5 * PAUSE_MS;
   return turns.reduce((count, turn) => count + turns.filter(
     (other) => other.asked + LONG_MS < turn.asked && other.got > turn.got).length, 0);
 }
 
-// Counts overtaking in the server's events: grants while another client had asked earlier, and more
-// than once.
+// Counts overtaking in the server's events: grants for which another client had asked earlier, and
+// more than once.
 function countInversions(events) {
   const asked = new Map(); // number of denials, in the order of the first denial
   let inversions = 0;

@@ -8,8 +8,8 @@ import { createClient } from "redis";
 
 const port = Number(process.env.FAIRLOCK_PORT);
 
-// Each makes a client with two functions: send a command as words, and subscribe to channels or
-// patterns.
+// Each makes a client with two functions: one sends a command given as words, the other subscribes
+// to channels or patterns.
 const libraries = {
   ioredis: async () => {
     const client = new Redis({ port });
@@ -43,7 +43,7 @@ async function nodeRedis(version) {
   };
 }
 
-// A list that can be awaited: `take(n)` returns the next n items that were put in.
+// A list that can be awaited: `take(n)` resolves with the next n items that were added.
 class Heard {
   #things = [];
   #wake = () => {};

@@ -1,4 +1,5 @@
-// Thousands of waits with NOTIFY on one ioredis connection, and one subscriber for their outcomes.
+// Thousands of waits with NOTIFY on one ioredis connection, and one subscriber that gets their
+// outcomes.
 
 import assert from "node:assert/strict";
 import test from "node:test";

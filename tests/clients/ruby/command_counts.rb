@@ -3,7 +3,7 @@
 require "redis"
 
 module CommandCounts
-  # Calls of each command so far, including those by scripts, except for INFO itself.
+  # The number of calls of each command so far, including calls by scripts but not INFO itself.
   def self.of(port)
     redis = Redis.new(port: port)
     counts = redis.call("INFO", "commandstats").scan(/^cmdstat_([^:]+):calls=(\d+)/).to_h

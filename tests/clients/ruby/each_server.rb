@@ -1,4 +1,5 @@
-# For tests of clients that change only their address: runs the same tests on Redis and fairlock.
+# For tests of clients that change nothing but their address: runs the same tests on Redis and
+# fairlock.
 
 require "minitest/autorun"
 require "securerandom"

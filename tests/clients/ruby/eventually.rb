@@ -5,7 +5,7 @@ require "minitest"
 module Eventually
   LIMIT_S = 20
 
-  # Calls the block repeatedly until it returns a true value, and returns that; fails after a time.
+  # Calls the block repeatedly until it returns a true value, and returns that; fails after limit_s.
   def eventually(what, limit_s: LIMIT_S)
     give_up = Process.clock_gettime(Process::CLOCK_MONOTONIC) + limit_s
     loop do

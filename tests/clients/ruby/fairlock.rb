@@ -3,9 +3,9 @@
 require "connection_pool"
 require "redis"
 
-# Thread-safe. A thread that waits for a lock occupies one connection of the pool meanwhile.
+# Thread-safe. A thread that waits for a lock occupies one connection of the pool.
 class Fairlock
-  # Added to the wait as the read time-out; otherwise the gem would give up first.
+  # The read time-out is the wait plus this; otherwise the gem would give up first.
   REPLY_S = 5
 
   def initialize(port:, host: "127.0.0.1", connections: 25)
@@ -14,23 +14,23 @@ class Fairlock
     end
   end
 
-  # Within the block this thread uses one connection for all calls, as SESSION requires.
+  # Within the block, all calls of this thread use one connection, as SESSION requires.
   def on_one_connection(&block) = @pool.with { block.call }
 
-  # Returns the token, or nil if the lock was denied. Durations are in ms. Options as in the
-  # command: px, wait, keep, limit, minhold, label, meta; session and new take true.
+  # Returns the token, or nil if the lock was denied. Durations are in ms. The options are those of
+  # the command: px, wait, keep, limit, minhold, label, meta; session and new take true.
   def lock(key, owner, **options)
     call("LOCK", key, owner, *words_of(options), wait_ms: options[:wait] || 0)
   end
 
-  # As lock, with the reasons: a hash with "status", "token", "position", "eta_ms", "holders" ...
+  # As lock, but returns details: a hash with "status", "token", "position", "eta_ms", "holders" ...
   def explain_lock(key, owner, **options)
     map_of(call("LOCK", key, owner, *words_of(options), "EXPLAIN", wait_ms: options[:wait] || 0))
   end
 
   def unlock(key, owner) = call("UNLOCK", key, owner) == 1
 
-  # Whether the current holders ended within that time; takes no lock.
+  # Returns whether the current holders ended within that time; takes no lock.
   def wait(key, ms) = call("WAIT", key, "TIMEOUT", ms, wait_ms: ms) == 1
 
   # Holds the lock during the block; returns nil without calling the block if it was denied.

@@ -13,12 +13,13 @@ module SidekiqThreads
   # How often each worker process looks for due jobs.
   SCHEDULE_S = 0.2
 
-  # Workers check for their end this often. Sidekiq's two seconds would make tests slow.
+  # How often workers check whether they should stop. Sidekiq's two seconds would slow the tests
+  # down.
   class QuickFetch < Sidekiq::BasicFetch
     def queues_cmd = [*super[0..-2], { timeout: 0.2 }]
   end
 
-  # Runs jobs while the block runs, and lets started jobs finish.
+  # Runs jobs while the block runs; then lets the jobs that have started finish.
   def self.while(threads:)
     launcher = start(threads: threads)
     yield
@@ -37,7 +38,7 @@ module SidekiqThreads
   # Whether no job is running.
   def self.idle? = Sidekiq::Processor::WORKER_STATE.size.zero?
 
-  # Moves due jobs to their queue at once. A started worker would take up to five seconds to do it
-  # for the first time.
+  # Moves due jobs to their queue at once. A worker that has just started would take up to five
+  # seconds to do so.
   def self.enqueue_due = Sidekiq::Scheduled::Enq.new.enqueue_jobs
 end

@@ -3,9 +3,9 @@
 #   with_own_server.py --redis ruby benchmark.rb [--quick]
 #
 # Prints a table. Both sides use the same gem and the same middleware; each round runs both, in
-# alternating order. The time is that of each side's best round, which other programs disturb least;
-# the CPU time is that of both servers together, as the median of the ratios. Exits with 1 if Redis
-# is ahead in any case; with --quick only CPU time counts.
+# alternating order. The time is that of each side's best round, the one least disturbed by other
+# programs; the CPU time is that of both servers together, as the median of the rounds' ratios.
+# Exits with 1 if Redis is ahead in any case; with --quick, only CPU time counts.
 
 require_relative "../ruby/server_meter"
 require_relative "../ruby/sidekiq_threads"
@@ -13,7 +13,7 @@ require_relative "fairlock_store"
 require_relative "redis_store"
 require_relative "unique_jobs"
 
-# Runs with both stores.
+# The job that both stores run.
 class BenchmarkJob
   include Sidekiq::Worker
 
@@ -30,7 +30,7 @@ class Benchmark
            type: "until_executed", at: 1_700_000_000.5, args: [42, "shop"] }.freeze
   WHAT = { type: "until_executed", limit: 1, ttl_ms: 60_000, meta: META }.freeze
   PIDS = { fairlock: ENV.fetch("FAIRLOCK_PID"), redis: ENV.fetch("REDIS_PID") }.freeze
-  # Results of the rounds: elapsed time, and CPU time of all servers.
+  # The results of a round: elapsed time, and CPU time of both servers.
   Figures = Struct.new(:seconds, :cpu_s)
 
   def initialize(quick:)
@@ -60,7 +60,7 @@ class Benchmark
   def case_of(name, count, scale: @size, cpu_max: 1)
     rounds = Array.new(@rounds) do |round|
       order = round.even? ? @stores.keys : @stores.keys.reverse
-      # Waits, so that the first side of a pair does not pay for the previous round's cleanup.
+      # Waits, so that the side that runs first does not pay for the previous round's cleanup.
       order.to_h do |side|
         GC.start
         [side, measured { yield @stores[side], count * scale }]
@@ -150,7 +150,7 @@ class Benchmark
     end
   end
 
-  # Bytes of memory per held digest with its metadata.
+  # Bytes of memory per held digest, including its metadata.
   def memory
     fill_history
     count = 10_000 * @size
@@ -164,7 +164,7 @@ class Benchmark
     bytes[:fairlock] < bytes[:redis]
   end
 
-  # Fills the history, so that its fixed size is allocated before memory is measured.
+  # Fills the history, so that its fixed-size memory is allocated before memory is measured.
   def fill_history
     pairs = [%w[LOCK filling jid], %w[UNLOCK filling jid]] * 2500
     100.times do

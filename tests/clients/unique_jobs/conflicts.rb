@@ -5,10 +5,10 @@ require "sidekiq"
 require "sidekiq/api"
 
 module UniqueJobs
-  # The strategy `raise`.
+  # Raised by the strategy `raise`.
   class Conflict < StandardError; end
 
-  # Every strategy returns whether the job now has its lock and may go on.
+  # Every strategy returns whether the job has its lock now and may proceed.
   module Conflicts
     DEFAULTS = { client: "log", server: "reschedule" }.freeze
     RESCHEDULE_S = 5
@@ -40,8 +40,8 @@ module UniqueJobs
       false
     end
 
-    # Gives the lock of a job that waits to run to the newer job, in one command, so that no other
-    # job can take it in between.
+    # Transfers the lock of a job that has not started yet to the newer job, in one command, so that
+    # no other job can take it in between.
     def replace(lock)
       entry = UniqueJobs.store.find(lock.digest)
       return lock.take if entry.nil?
@@ -52,7 +52,7 @@ module UniqueJobs
       UniqueJobs.store.replace(lock.digest, oldest, lock.jid) || lock.take
     end
 
-    # Returns true if the job was waiting somewhere, and has been removed.
+    # Returns true if the job was waiting in any of these places, and has been removed.
     def forget(jid, queue)
       places = [Sidekiq::Queue.new(queue), Sidekiq::ScheduledSet.new, Sidekiq::RetrySet.new]
       places.any? { |place| place.find_job(jid)&.delete }

@@ -21,8 +21,8 @@ class FairlockStore
 
   def unlock(digest, jid, type: nil) = @fairlock.unlock(digest, jid)
 
-  # Holds the digest while the block runs, and at most as long as this process lives: without a
-  # lease, there is nothing to reap. Returns false without calling the block if the digest was
+  # Holds the digest while the block runs, and never longer than this process lives: a hold without
+  # a lease leaves nothing to reap. Returns false without calling the block if the digest was
   # denied.
   def hold(digest, jid, type:, limit:, meta:, ttl_ms: nil, wait_ms: nil)
     @fairlock.on_one_connection do
@@ -39,7 +39,8 @@ class FairlockStore
     end
   end
 
-  # Transfers the digest from the old job to the new one; false if the old one no longer holds it.
+  # Transfers the digest from the old job to the new one; returns false if the old one no longer
+  # holds it.
   def replace(digest, old_jid, new_jid)
     !@fairlock.call("TRANSFER", digest, old_jid, new_jid).nil?
   end

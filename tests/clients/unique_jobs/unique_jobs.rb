@@ -1,4 +1,4 @@
-# Makes Sidekiq's jobs unique, as the sidekiq_options of the worker class say: one middleware works
+# Makes Sidekiq jobs unique, as the worker class's sidekiq_options specify: one middleware runs
 # where jobs are pushed, another where they run.
 #
 #   sidekiq_options unique: :until_executed, unique_limit: 2, unique_ttl_ms: 60_000,
@@ -13,7 +13,7 @@ require_relative "conflicts"
 
 module UniqueJobs
   class << self
-    # A FairlockStore, or an object with the same methods.
+    # A FairlockStore, or another object with the same methods.
     attr_accessor :store
 
     # Must be called once by each process that pushes or runs jobs.
@@ -24,17 +24,17 @@ module UniqueJobs
     end
   end
 
-  # Readable, so that it can be searched by pattern.
+  # The digest starts with the readable class name, so that it can be searched by pattern.
   def self.digest_of(job)
     content = JSON.generate([job["class"], job["queue"], job["args"]])
     "unique:#{job['class']}:#{Digest::SHA256.hexdigest(content)[0, 32]}"
   end
 
-  # The digests of one job, and what the job does with them.
+  # The digests of one job, and how the job locks them.
   class Lock
     TYPES = %w[until_executing until_executed until_expired while_executing
                until_and_while_executing].freeze
-    # Longer than a job waits in the queue and runs; until_expired sets its own duration.
+    # Longer than a job should wait in the queue and run; until_expired sets its own duration.
     TTL_MS = 3_600_000
     # The server stores at most 4096 bytes of metadata.
     ARGUMENT_BYTES_MAX = 2000
@@ -84,7 +84,7 @@ module UniqueJobs
     end
   end
 
-  # Runs where jobs are pushed. A scheduled job passes here again, and already has its lock.
+  # Runs where jobs are pushed. A scheduled job passes through here again, and already has its lock.
   class ClientMiddleware
     def call(_worker_class, job, _queue, _redis_pool)
       lock = Lock.of(job)
@@ -100,7 +100,7 @@ module UniqueJobs
     def retried_without_lock?(lock) = lock.ends_when_run_begins? && lock.job.key?("retry_count")
   end
 
-  # Runs where jobs run.
+  # Runs where jobs are executed.
   class ServerMiddleware
     def call(_worker, job, _queue, &block)
       lock = Lock.of(job)
@@ -120,7 +120,7 @@ module UniqueJobs
       return unless lock.take || Conflicts.resolve(lock, :server)
 
       yield
-      # Not after a failure: the job is retried, and its death releases the lock.
+      # Not done after a failure: the job is retried, and its death releases the lock.
       lock.release
     end
   end

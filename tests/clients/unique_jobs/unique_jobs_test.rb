@@ -1,4 +1,4 @@
-# Jobs that Sidekiq runs once: lock types, conflicts, limits, and the operator's commands.
+# Unique jobs run by Sidekiq: lock types, conflicts, limits, and the operator's commands.
 
 require "minitest/autorun"
 
@@ -13,7 +13,7 @@ FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
 UniqueJobs.store = FairlockStore.new(FAIRLOCK)
 UniqueJobs.install
 
-# Jobs report to the test what they do, and continue when the test lets them.
+# Jobs report what they do to the test, and continue when it lets them.
 module Run
   BEGUN = Queue.new
   GO_ON = Queue.new
@@ -101,7 +101,7 @@ class UniqueJobsTest < Minitest::Test
     UniqueJobs.digest_of("class" => worker.name, "queue" => "default", "args" => arguments)
   end
 
-  # The next job to begin, of those that Sidekiq runs meanwhile.
+  # Returns the next job that starts; Sidekiq runs jobs meanwhile.
   def next_begun
     eventually("a job begins") do
       SidekiqThreads.enqueue_due
@@ -240,7 +240,7 @@ class UniqueJobsTest < Minitest::Test
       next_begun
       eventually("it will be tried again") { Sidekiq::RetrySet.new.size == 1 }
       assert_nil Failing.perform_async(1)
-      # At once, instead of after Sidekiq's delay.
+      # Retries at once, instead of after Sidekiq's delay.
       Sidekiq::RetrySet.new.each(&:add_to_queue)
       eventually("it dies") { Sidekiq::DeadSet.new.size == 1 }
       wait_until_free(Failing, 1)

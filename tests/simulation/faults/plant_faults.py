@@ -50,7 +50,7 @@ class BadTable(Exception):
 
 
 def read_faults(folder):
-    """All faults, in the order of their tables; the first has number 1."""
+    """Returns all faults, in the order of their tables; the first has number 1."""
     faults = []
     for table in sorted(folder.glob("*.toml")):
         faults += tomllib.loads(table.read_text())["fault"]
@@ -64,7 +64,7 @@ def read_faults(folder):
 
 
 class Planter:
-    """Turns the edits of all faults into new texts of the engine's files."""
+    """Turns the edits of all faults into new texts for the engine's files."""
 
     def __init__(self, faults):
         self.faults = faults
@@ -107,7 +107,7 @@ class Planter:
         return planted + text[end_before:]
 
     def plant_all(self, engine):
-        """The new text of each file of the engine, by its path below that folder."""
+        """Returns the new text of each engine file, by its path below that folder."""
         edits = self.edits_by_file()
         texts = {}
         for path in sorted(engine.rglob("*")):
@@ -124,7 +124,7 @@ class Planter:
 
 
 def write_if_changed(path, text):
-    """Leaves the time of an unchanged file as it is, so that it is not compiled again."""
+    """Leaves the modification time of an unchanged file alone, so that it is not compiled again."""
     if path.exists() and path.read_text() == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that plant_faults.py refuses what would silently plant nothing."""
+"""Checks that plant_faults.py refuses faults that would silently change nothing."""
 
 import unittest
 

@@ -1,4 +1,5 @@
-// The parser's heap allocations: none for a mere claim of length, and none once its list has grown.
+// The parser's heap allocations: none for a mere announcement of length, and none once its list has
+// grown.
 
 #include <gtest/gtest.h>
 
@@ -58,9 +59,9 @@ TEST(Allocation, IsNoneForAClaim) {
   }
 }
 
-// A malformed frame makes the shared list grow only by what was sent: 16 bytes per argument, whose
-// shortest form is a letter and a space. The counts include the lists that it outgrew, and the
-// scratch buffer, which is as long as the line.
+// A malformed frame makes the shared list grow only in proportion to what was sent: 16 bytes per
+// argument, whose shortest form is a letter and a space. The counts include the lists that it
+// outgrew, and the scratch buffer, which is as long as the line.
 TEST(Allocation, IsBoundedForMalformedFrames) {
   for (const MalformedFrame& frame : MalformedFrames()) {
     Arguments arguments;

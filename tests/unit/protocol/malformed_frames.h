@@ -11,10 +11,10 @@ namespace fairlock::protocol {
 struct MalformedFrame {
   std::string name;
   std::string bytes;
-  // The error text after "ERR Protocol error: "; then the connection closes. Empty: the bytes claim
-  // more than they bring, and the server waits for it without reserving memory.
+  // The error text after "ERR Protocol error: "; then the connection closes. Empty: the bytes
+  // announce more than they contain, and the server waits for the rest without reserving memory.
   std::string error;
-  // Only for a connection that must authenticate first (kBeforeAuth).
+  // Only for connections that must authenticate first (kBeforeAuth).
   bool before_auth = false;
 };
 

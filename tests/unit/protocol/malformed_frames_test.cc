@@ -1,4 +1,4 @@
-// The abuse table: no wrong frame, however it is split, gives a request.
+// The abuse table: no malformed frame, however it is split, yields a request.
 
 #include "tests/unit/protocol/malformed_frames.h"
 
@@ -23,7 +23,7 @@ std::string ErrorLine(const MalformedFrame& frame) {
   return frame.error.empty() ? "" : "ERR Protocol error: " + frame.error;
 }
 
-// All cuts of a short frame; for a long one, those near its ends and a sample between.
+// All cuts of a short frame; for a long one, those near its ends and a sample of those in between.
 std::set<std::size_t> Cuts(const std::string& bytes) {
   constexpr std::size_t kEnds = 300;
   std::set<std::size_t> cuts;

@@ -1,4 +1,4 @@
-// Feeds bytes to a RequestParser as a connection does.
+// Feeds bytes to a RequestParser the way a connection does.
 
 #pragma once
 

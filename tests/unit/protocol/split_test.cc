@@ -1,4 +1,4 @@
-// However the bytes of a connection are split, the same requests result.
+// However the bytes of a connection are split, they yield the same requests.
 
 #include <gtest/gtest.h>
 

@@ -19,9 +19,10 @@ TEST(WireErrors, AreTheClosedListOfWords) {
                                                "FULL",      "OOM",
                                                "STORAGE",   "LOADING",
                                                "MOVED",     "CLUSTERDOWN",
-                                               "TRYAGAIN",  "NOSCRIPT",
-                                               "NOTBUSY",   "BUSY",
-                                               "WRONGTYPE", "EXECABORT"};
+                                               "TRYAGAIN",  "NOQUORUM",
+                                               "NOSCRIPT",  "NOTBUSY",
+                                               "BUSY",      "WRONGTYPE",
+                                               "EXECABORT"};
   std::set<std::string_view> words;
   for (const ErrorRow& row : AllErrors()) {
     EXPECT_TRUE(words.insert(row.word).second) << row.word;

@@ -1,4 +1,4 @@
-// Batches that the loop writes by itself.
+// Batches that the loop itself writes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Notes who writes, moves a clock on by what a write takes, and can be closed.
+// Records which thread writes, advances a clock by the duration of each write, and can be blocked.
 class WatchedStore final : public Store {
  public:
   Status Load(RecordSink& sink) override { return content_.Load(sink); }
@@ -100,8 +100,8 @@ class StorageAtOnce : public testing::Test {
     BecomeIdle();
   }
 
-  // A thread that has written takes a moment to see that there is no more: until then it is asked
-  // to write what comes.
+  // A thread that has written takes a moment to notice that nothing more is queued; until then, new
+  // batches are left to it.
   void BecomeIdle() {
     for (int i = 0; i < 5'000; ++i) {
       journal_->AwaitWritten();
@@ -180,7 +180,7 @@ TEST_F(StorageAtOnce, NothingIsSyncedByWhoeverAppends) {
     EXPECT_FALSE(Append().is_complete);
     journal_->AwaitWritten();
     EXPECT_FALSE(store_.WasLastWrittenHere());
-    std::this_thread::sleep_for(1ms);  // it becomes idle
+    std::this_thread::sleep_for(1ms);  // the writing thread becomes idle
   }
 }
 
@@ -196,15 +196,15 @@ TEST_F(StorageAtOnce, NothingOvertakesWhatTheThreadWrites) {
   EXPECT_EQ(RowsInStore(), journal_->open_batch() - 1);
 }
 
-// A write may have to wait for the sync, and the loop with it.
+// A write might have to wait for the sync, and the loop would wait with it.
 TEST_F(StorageAtOnce, NothingIsWrittenHereDuringASync) {
   BeginJournal({.flush_interval = 1ms});
   store_.set_syncs_open(false);
-  // The sync of the beginning may be over: this row needs another one.
+  // The sync from the start may be over: this row needs another one.
   Append();
   std::thread opener([this] {
     store_.AwaitSync();
-    // Whatever is appended now must not wait for this.
+    // Whatever is appended now must not wait for the sync.
     const std::uint64_t batch = journal_->open_batch();
     EXPECT_FALSE(Append().is_complete);
     EXPECT_GT(journal_->open_batch(), batch);
@@ -215,7 +215,7 @@ TEST_F(StorageAtOnce, NothingIsWrittenHereDuringASync) {
   EXPECT_EQ(RowsInStore(), journal_->open_batch() - 1);
 }
 
-// Its replies leave in the next turn, in which what it took is added to the leases.
+// The replies are sent in the next turn, in which the duration of the write is added to the leases.
 TEST_F(StorageAtOnce, AWriteThatTookLongIsNotCompleteYetAndTheLastForAWhile) {
   BeginJournal({.flush_interval = 1h, .quick_max = 300us, .at_once_pause = 20});
   journal_->Look();
@@ -235,7 +235,7 @@ TEST_F(StorageAtOnce, AWriteThatTookLongIsNotCompleteYetAndTheLastForAWhile) {
   EXPECT_TRUE(store_.WasLastWrittenHere());
 }
 
-// Then as much has gathered as there will be, and the disk need not wait for the loop.
+// By then everything that could gather has gathered, and the disk need not wait for the loop.
 TEST_F(StorageAtOnce, AfterASlowWriteNothingAwaitsItsBegin) {
   journal_.emplace(store_, BeginTestLog(store_),
                    JournalOptions{.durability = Durability::kMachine,

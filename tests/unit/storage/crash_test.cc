@@ -1,5 +1,5 @@
-// A process that appends is killed, or its disk fails, at many places: what it said is complete is
-// there afterwards, and nothing ends in a failed assertion.
+// A process that appends is killed, or its disk fails, at many points: what it reported as complete
+// is there afterwards, and nothing ends in a failed assertion.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,8 @@ namespace fairlock::storage {
 namespace {
 
 struct Ending {
-  std::vector<std::uint64_t> numbers;  // the newest batch that was there, then each complete one
+  // The newest batch found at the start, then each complete one.
+  std::vector<std::uint64_t> numbers;
   int status = 0;
 
   bool was_killed() const { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
@@ -76,8 +77,8 @@ TEST_P(StorageCrash, AKilledProcessLosesNothingThatWasComplete) {
   EXPECT_GE(last.numbers.front(), complete);
 }
 
-// Every call that writes, in turn, is the first that fails: while the folder is made, in a batch,
-// in a snapshot. Half of the bytes of the failing write are there.
+// Each writing call in turn is the first that fails: while the folder is created, in a batch, in a
+// snapshot. Half of the bytes of the failing write reach the file.
 TEST_P(StorageCrash, AFullDiskIsAnErrorAtEveryCallAndLosesNothingThatWasComplete) {
   int code = -1;
   for (int call = 1; code != 0; ++call) {
@@ -95,9 +96,9 @@ TEST_P(StorageCrash, AFullDiskIsAnErrorAtEveryCallAndLosesNothingThatWasComplete
   }
 }
 
-// The system's own error, by a limit on the size of files, which a log reaches.
+// The error comes from the system itself: a limit on the size of files, which a log reaches.
 TEST_P(StorageCrash, AFileThatCannotGrowIsAnErrorAndLosesNothingThatWasComplete) {
-  // What is synced has a log that is prepared: it begins with so much.
+  // In mode sync the log is prepared, so it starts with this size.
   const std::size_t least = GetParam() == std::string_view("sync") ? kPreparedBytes : 0;
   for (const std::size_t more : {3'000, 5'000, 9'001, 20'000, 40'000}) {
     const ScratchFolder folder;

@@ -1,4 +1,5 @@
-// What must hold of any bytes that are read as a record, for the fuzz target and its short form.
+// What must hold for any bytes that are read as a record; used by the fuzz target and its short
+// form.
 #pragma once
 
 #include <cassert>
@@ -19,7 +20,7 @@ void EncodesAgain(const Change& change, RecordWriter& writer) {
   if (is_row) PutRow(writer, row);
 }
 
-// What was decoded is encoded to the same bytes: no two encodings mean the same row.
+// What was decoded encodes to the same bytes: no two encodings mean the same row.
 inline void EncodeAgain(const Change& change, RecordWriter& writer) {
   if (change.is_deletion) return writer.Delete(change.kind, change.key);
   switch (change.kind) {
@@ -36,11 +37,11 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
   }
 }
 
-// How many changes of `content` are rows, up to the first mistake.
+// Returns how many changes in `content` are rows, up to the first mistake.
 inline int DecodeContent(std::string_view content) {
   RecordWriter sealed;
   sealed.AppendRaw(content);
-  // As many changes as the content has bytes are claimed: it always ends too early.
+  // Claims as many changes as the content has bytes, so that the content always ends too early.
   for (std::size_t i = 0; i < content.size(); ++i) sealed.EndChange(sealed.BeginChange(0));
   auto record =
       RecordReader::Open(sealed.Seal(RecordKind::kBatch, 7, 11), RecordKind::kBatch, 7, 11);
@@ -63,7 +64,7 @@ inline int DecodeContent(std::string_view content) {
   return rows;
 }
 
-// Bytes as they come, with no checksum made for them: refused, unless somebody found a collision.
+// Decodes bytes as they are, without adding a checksum: refused, unless there is a collision.
 inline void DecodeRaw(std::string_view bytes) {
   (void)RecordReader::Open(bytes, RecordKind::kBatch, 1, 0).ok();
   (void)DecodeHeading(bytes, 0).ok();

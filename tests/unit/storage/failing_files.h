@@ -1,4 +1,4 @@
-// A file system of RocksDB's on which everything that writes fails from some call on.
+// A RocksDB file system on which everything that writes fails from a given call on.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -12,7 +12,7 @@
 namespace fairlock::storage {
 
 // Counts every call that changes a file or folder; the one numbered `first_failing` (from 1) and
-// all after it fail, as on a disk that is full. 0: none.
+// all after it fail, as on a full disk. 0: none fails.
 struct WriteCounter {
   std::atomic<std::uint64_t> calls = 0;
   std::uint64_t first_failing = 0;

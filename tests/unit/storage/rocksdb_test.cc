@@ -1,4 +1,4 @@
-// The database of RocksDB: damage of its files, second processes, size.
+// The RocksDB database: damage to its files, second processes, size.
 
 #include <gmock/gmock.h>
 
@@ -22,7 +22,7 @@ Result<OpenedData> Open(const std::string& path, RowTable& table) {
   return OpenData({.directory = {.path = path}}, table);
 }
 
-// Opens the folder, appends so many batches of one hold each, and closes it.
+// Opens the folder, appends `batches` batches of one hold each, and closes it.
 void AppendBatches(const std::string& path, int batches, std::size_t owner_bytes = 20) {
   RowTable table;
   auto data = Open(path, table);
@@ -37,7 +37,7 @@ void AppendBatches(const std::string& path, int batches, std::size_t owner_bytes
     RecordWriter batch;
     PutRow(batch, row);
     ASSERT_EQ(journal.Append(batch).batch, number);
-    // One write each.
+    // Waits, so that each batch is a write of its own.
     while (journal.depth().records > 0) {
     }
   }
@@ -96,7 +96,7 @@ TEST(StorageRocksDb, EveryCutOfALogIsATornTailOrTheEndOfARecord) {
     if (scan.verdict == LogScan::Verdict::kWhole) ++whole;
   }
   EXPECT_GE(whole, 12);
-  // Space that was set aside, or not yet written when the machine was lost.
+  // Zeros are space that was set aside, or that was not yet written when the machine was lost.
   EXPECT_EQ(ScanLog(content + std::string(5'000, '\0')).verdict, LogScan::Verdict::kWhole);
 }
 
@@ -116,7 +116,7 @@ TEST(StorageRocksDb, EveryFlippedBitOfALogIsFoundBeforeRocksDbReadsIt) {
   }
 }
 
-// A header that was destroyed altogether says nothing; what stands behind it does.
+// A header that was destroyed completely reveals nothing, but the record that follows it does.
 TEST(StorageRocksDb, AWholeRecordBehindTheEndOfReadingIsDamage) {
   const ScratchFolder folder;
   AppendBatches(folder.PathOf("data"), 12);
@@ -130,8 +130,8 @@ TEST(StorageRocksDb, AWholeRecordBehindTheEndOfReadingIsDamage) {
   EXPECT_THAT(scan.what, HasSubstr("is followed by a complete one"));
 }
 
-// Through the whole of opening: the flips are spread over all files, and either nothing differs or
-// the folder is not opened.
+// Tests the whole process of opening: the flips are spread over all files, and either nothing
+// differs or the folder is not opened.
 TEST(StorageRocksDb, AFlippedBitInAnyFileIsRefusedOrChangesNothing) {
   const ScratchFolder folder;
   const std::string original = folder.PathOf("original");
@@ -200,7 +200,8 @@ std::uintmax_t BytesOf(const std::string& path) {
   return bytes;
 }
 
-// 480 MB of batches, and a snapshot after every 16 MB: what the snapshots made needless goes.
+// Writes 480 MB of batches, and a snapshot after every 16 MB: what snapshots make obsolete is
+// removed.
 TEST(StorageRocksDb, SnapshotsBoundWhatIsOnDisk) {
   const ScratchFolder folder;
   RowTable table;

@@ -13,7 +13,7 @@
 
 namespace fairlock::storage {
 
-// An empty folder of the test's own, removed with all that is in it.
+// An empty folder for one test, removed with everything in it.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -30,13 +30,13 @@ class ScratchFolder {
 std::string ReadFile(const std::filesystem::path& path);
 void WriteFile(const std::filesystem::path& path, const std::string& content);
 
-// Makes an empty store that of a log; where its first batch goes.
+// Starts a log in an empty store; returns where its first batch goes.
 LogEnd BeginTestLog(Store& store);
 
-// What SET key owner NX PX 30000 or a plain LOCK leaves.
+// The hold that SET key owner NX PX 30000 or a plain LOCK leaves.
 rows::Hold PlainHold(std::string_view key, std::uint64_t token);
 
-// With every option that there is.
+// Rows with every existing option.
 rows::Hold FullHold();
 rows::Place FullPlace();
 rows::Cooldown FullCooling();

@@ -1,11 +1,11 @@
-// A pipeline step with fairlock: jobs of one mutex run alone, or `limit` at a time. A denied job is
-// cancelled with the holder's name, or waits in the queue.
+// A pipeline step that uses fairlock: jobs with the same mutex run one at a time, or `limit` at a
+// time. A denied job is cancelled with the holder's name, or waits in the queue.
 
 import { Cancelled } from "./pipeline.js";
 
-// A connection that waits for a lock can do nothing else meanwhile, and a lock with SESSION ends
-// with its connection. Each job with a mutex therefore has its own connection while it runs;
-// afterwards the next job reuses it.
+// While a connection waits for a lock it can do nothing else, and a lock with SESSION ends with its
+// connection. Each job with a mutex therefore has its own connection while it runs; the next job
+// reuses it.
 export class Connections {
   #idle = [];
   #all = new Set();
@@ -35,8 +35,8 @@ export class Connections {
   }
 }
 
-// A job's data may have: `mutex`, the name of its mutex; `waitMs`, how long it waits in the queue;
-// `limit`, how many jobs may hold the mutex at once, which LIMIT SET can override.
+// A job's data may contain: `mutex`, the name of its mutex; `waitMs`, how long it waits in the
+// queue; `limit`, how many jobs may hold the mutex at once, which LIMIT SET can override.
 export function fairMutex(connections, { prefix = "jobs:mutex:" } = {}) {
   return async (job, next) => {
     const { mutex, waitMs, limit } = job.data;
@@ -57,7 +57,7 @@ export function fairMutex(connections, { prefix = "jobs:mutex:" } = {}) {
   };
 }
 
-// One execution: if a stalled job runs again elsewhere, that is a different owner.
+// Names one execution: if a stalled job runs again elsewhere, it is a different owner.
 function ownerOf(job) {
   return `${job.id}:${job.token}`;
 }

@@ -1,5 +1,5 @@
-// Jobs of one mutex on fairlock, as a step of BullMQ's pipeline: shows that the limitations of such
-// a step on Redis are gone.
+// Jobs that share a mutex on fairlock, as a step in a BullMQ pipeline: shows that the limitations
+// of such a step on Redis are gone.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

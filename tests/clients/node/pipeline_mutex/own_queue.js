@@ -48,7 +48,7 @@ export class OwnQueue {
     this.#door(name).open(result);
   }
 
-  // The outcome of the job: "completed" or "failed", with its log.
+  // The outcome of the job, "completed" or "failed", and its log.
   async end(job) {
     const state = await eventually(`${job.name} ends`, async () => {
       const now = await job.getState();

@@ -1,4 +1,5 @@
-// A pipeline step with SET NX on Redis: jobs of one mutex run alone. A denied job is cancelled.
+// A pipeline step that uses SET NX on Redis: jobs with the same mutex run one at a time. A denied
+// job is cancelled.
 
 import { randomUUID } from "node:crypto";
 

@@ -1,4 +1,4 @@
-// Jobs of one mutex with SET NX, as a step of BullMQ's pipeline, unmodified, on Redis and on
+// Jobs that share a mutex with SET NX, as a step in a BullMQ pipeline, unmodified, on Redis and on
 // fairlock.
 
 import assert from "node:assert/strict";

@@ -7,7 +7,7 @@ import { Cancelled } from "./pipeline.js";
 
 export class SharedLocks {
   #channel = `jobs:${randomUUID()}`;
-  // Promises of outcomes by key and owner, created before the outcome is known.
+  // Promises of outcomes, by key and owner; each is created before its outcome is known.
   #heard = new Map();
 
   // `commands` and `subscriber` are two ioredis clients: in RESP2 a subscribed client cannot use

@@ -1,4 +1,4 @@
-// Rules of users, ACL files, valid and hostile, and the permissions that they give.
+// Rules of users; ACL files, valid and hostile; and the permissions that they give.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -154,7 +154,7 @@ TEST_F(AccessTest, FailuresOfAnAddressAreLimited) {
   EXPECT_THAT(client.Say("AUTH root root"), StartsWith("-ERR too many log-ins from this address"));
   EXPECT_EQ(server_.Connect("10.0.0.2:1").Say("AUTH root root"), "OK");
   server_.CheckPasswords();
-  // One of the two was right.
+  // One of the two passwords was correct.
   EXPECT_EQ(client.Say("AUTH root root"), "OK");
   fail();
   EXPECT_THAT(client.Say("AUTH root root"), HasSubstr("try again in 20 s"));
@@ -468,7 +468,7 @@ TEST_F(AccessTest, ACertificateMayNameAUser) {
   EXPECT_EQ(client.Say("PING"), "PONG");
 }
 
-// If NOTIFY could be hidden behind a value, or a value behind NOTIFY, a user could wait on any
+// If NOTIFY could be mistaken for a value, or a value behind NOTIFY, a user could wait on any
 // channel.
 TEST(AccessRows, NotifyIsFoundBesideEveryOptionOfTheTable) {
   const CommandTable table = WholeLanguage();

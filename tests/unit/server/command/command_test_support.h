@@ -18,7 +18,7 @@
 
 namespace fairlock::command {
 
-// Everything that commands can read from it is a member to set or to check.
+// Everything that commands can read from it is a member that tests can set or check.
 class FakeEnvironment final : public Clock,
                               public ResourceMeter,
                               public Settings,
@@ -26,7 +26,7 @@ class FakeEnvironment final : public Clock,
                               public Persistence,
                               public UserDirectory {
  public:
-  // The environment as a server receives it.
+  // The environment in the form that a server takes.
   Environment Given();
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
@@ -64,13 +64,13 @@ class FakeEnvironment final : public Clock,
   std::vector<Setting> settings{{"default_lease", "30s"}, {"maxclients", "10000"}};
   bool is_shutdown_requested = false;
   std::vector<std::string> warnings;
-  std::string script_log;  // one line each: the level as a number, the text
+  std::string script_log;  // one line per message: the level as a number, and the text
   std::vector<std::pair<std::uint64_t, PasswordQuestion>> password_checks;
   std::size_t password_checks_max = 1000;
   std::vector<std::string> failed_log_ins;  // "ADDRESS USER"
   std::uint64_t memory_in_use = 0;
-  std::uint64_t memory_per_look = 0;  // added at each look
-  std::uint64_t ticks_per_look = 0;   // nanoseconds
+  std::uint64_t memory_per_look = 0;  // added each time it is read
+  std::uint64_t ticks_per_look = 0;   // nanoseconds by which each reading advances the clock
   mutable int ticks_looks = 0;
   int memory_looks = 0;
   int memory_asked = 0;                       // how often the allocator was asked
@@ -96,7 +96,7 @@ class TestClient final : private Transport {
   // As Say, but returns the bytes.
   std::string Send(std::string_view line);
   std::string SendBytes(std::string_view bytes);
-  // Receives and executes bytes, without looking yet at replies and at other clients' waits.
+  // Receives and executes bytes, but does not look at replies or at other clients' waits yet.
   void Receive(std::string_view bytes);
 
   // What has arrived since the last call of Say, Send or Hear.
@@ -115,7 +115,7 @@ class TestClient final : private Transport {
  private:
   friend class TestServer;
 
-  // Requests sent after a waiting one are executed after the step that ended the wait, not within
+  // Requests that follow a waiting one are executed after the step that ended the wait, not within
   // it.
   void NoticeOutput() override { is_ready_ = true; }
   bool AdmitOutput(std::size_t bytes) override;
@@ -143,10 +143,10 @@ class TestServer {
   TestClient& Connect();
   TestClient& Connect(const std::string& peer);
 
-  // Advances time; what becomes due meanwhile happens at its time.
+  // Advances time; whatever becomes due meanwhile happens when it is due.
   void AdvanceBy(engine::DurationMs duration_ms);
 
-  // Advances only the clock, as between two turns: what is overdue is not yet handled.
+  // Advances only the clock, as between two turns: what is overdue is not handled yet.
   void SkipTo(engine::TimeMs now);
 
   engine::TimeMs now() const { return now_; }

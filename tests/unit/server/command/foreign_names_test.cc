@@ -1,6 +1,6 @@
-// Replies reveal nothing about locks that the patterns of a user forbid. Each command of the table
-// is called with each of its options beside two different sets of others' locks, which differ in
-// their names or in their number; the replies must be the same, byte by byte.
+// Replies reveal nothing about locks that a user's patterns forbid. Each command of the table is
+// called with each of its options while others hold two different sets of locks, which differ in
+// their names or in their number; the replies must be the same, byte for byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class World {
   }
 
  private:
-  // The token and the number of the next connection are the same in all worlds.
+  // The next token and the next connection number are the same in all worlds.
   static constexpr engine::Token kTokens = 60;
   static constexpr std::uint64_t kConnections = 60;
 
@@ -197,13 +197,13 @@ std::vector<Words> AllRequests() {
 
 std::string TextOf(const Words& words) { return testing::PrintToString(words); }
 
-// Whether the request walks over a part of all locks: its cursor depends on the locks examined.
+// Whether the request walks over some of all the locks: its cursor depends on the locks examined.
 bool IsPage(const Words& request) {
   const bool is_walk = request.front() == "SCAN" || request.front() == "LOCKS";
   return is_walk && std::ranges::find(request, "1000") == request.end();
 }
 
-// Totals without names, which monitoring requests.
+// Totals without names, which monitoring needs.
 bool IsTotal(const Words& request) {
   return request.front() == "INFO" || TextOf(request).find("NUMPAT") != std::string::npos;
 }
@@ -222,7 +222,7 @@ TEST(ForeignNames, NoReplyShowsThem) {
       EXPECT_EQ(reply, World(renamed).Ask(request, "2")) << TextOf(request);
     }
   }
-  // The user may make most of these requests.
+  // The user is permitted to make most of these requests.
   EXPECT_GT(answered, 3 * refused);
 }
 
@@ -281,7 +281,7 @@ TEST_F(NamedInReplies, InfoListsOverridesOnlyToWhoMayReadAllKeys) {
                                                         testing::Not(testing::HasSubstr("other"))));
 }
 
-// The worlds contain the locks: a user of all keys sees them.
+// The worlds do contain the locks: a user who may read all keys sees them.
 TEST(ForeignNames, WhoMayReadAllKeysIsShownThem) {
   TestServer server;
   server.SetUsers(kUsers);

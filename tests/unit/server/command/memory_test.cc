@@ -78,7 +78,7 @@ TEST_F(MemoryTest, WhatIsThereGoesOn) {
   TestClient& idle = server_.Connect();
   EXPECT_EQ(idle.Say("LOCK k c KEEP 10s"), "nil");
   Use(kMax + 1);
-  // A holder is answered, and an owner with a place continues from it.
+  // A holder still gets its answer, and an owner with a place continues from it.
   EXPECT_EQ(client_.Say("LOCK k a"), "1");
   EXPECT_EQ(client_.Say("MLOCK 2 m1 m2 a"), "3");
   EXPECT_EQ(idle.Say("LOCK k c WAIT 10s"), "");
@@ -181,7 +181,7 @@ TEST_F(MemoryTest, AScriptReleasesAndTakesNothing) {
 }
 
 TEST_F(MemoryTest, ItIsLookedAtWithinAScriptToo) {
-  // As if the request needed all of it.
+  // Simulates that the request itself needs all of it.
   server_.environment().memory_per_look = 600;
   EXPECT_THAT(client_.Say({"EVAL", "return redis.call('LOCK', 'k1', 'a')", "0"}),
               StartsWith("-OOM "));

@@ -163,8 +163,8 @@ TEST_F(NotifyTest, ASubscriberOverItsOutputLimitGetsNoGrant) {
   EXPECT_EQ(carol.Say("POSITION k bob"), "1");
 }
 
-// The key is settled inside the step, while the subscriber is still there; its message comes after
-// the step, when the subscriber has left.
+// The key is settled within the step, while the subscriber is still there; the message is sent
+// after the step, when the subscriber has left.
 TEST_F(NotifyTest, AGrantIsUndoneWhoseSubscriberLeftInTheSameStep) {
   TestClient& both = server_.Connect();
   both.Say("HELLO 3");

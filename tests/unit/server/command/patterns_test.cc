@@ -20,8 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// When it is compared with a key of as many letters "a" as possible, it costs as much as any glob
-// can.
+// Compared with a key of as many letters "a" as possible, it costs as much as any glob can.
 std::string CostlyGlob(std::string_view begin) {
   return std::string(begin) + "*?" + std::string(500, 'a') + "b*";
 }
@@ -168,7 +167,7 @@ TEST_F(PatternsTest, WhatPatternsCostEachMessageIsBoundedForOneConnectionAndForA
   EXPECT_THAT(Subscriber().Say("PSUBSCRIBE order:*"), StartsWith(">"));
 }
 
-// Lock events of long keys, while costly patterns listen.
+// Events of locks with long keys, while costly patterns listen.
 TEST_F(PatternsTest, EventsThatCostMuchComeInLaterTurnsInTheirOrder) {
   TestClient& listener = Subscriber();
   TestClient& costly = Subscriber();
@@ -219,7 +218,7 @@ TEST_F(PatternsTest, OverridesOfLimitMayNotCostEachRequestMuch) {
   EXPECT_LT(count, 100);
   EXPECT_THAT(reply, StartsWith("-FULL the patterns of all overrides"));
   EXPECT_EQ(other_.Say("LIMIT SET order:* 3"), "OK");
-  // An existing one may be changed.
+  // An existing override may be changed.
   EXPECT_EQ(other_.Say({"LIMIT", "SET", glob_of(0), "4"}), "OK");
 }
 
@@ -230,7 +229,7 @@ class WalksTest : public PatternsTest {
       other_.Say({"LOCK", std::string(1000, 'a') + std::to_string(i), "o"});
     }
   }
-  // The most matching that one of these requests does.
+  // An upper bound on the matching that this request does.
   std::uint64_t MatchedAtMost(std::initializer_list<std::string_view> words) {
     const std::uint64_t before = server_.parts().matching.total();
     reply_ = other_.Say(words);
@@ -238,7 +237,8 @@ class WalksTest : public PatternsTest {
   }
 
   static constexpr int kKeys = 150;
-  // The locks of one group of the table, and one that is matched when the budget is spent.
+  // How far the budget may be exceeded: the locks of one group of the table, and the one that is
+  // matched when the budget runs out.
   static constexpr std::uint64_t kBeyond = 40 * 270'000;
 
   const std::string glob_ = CostlyGlob("");
@@ -275,7 +275,7 @@ TEST_F(WalksTest, ShareABoundInATransaction) {
   EXPECT_LE(MatchedAtMost({"EXEC"}),
             MatchingMeter::kTransactionWorkMax + GlobWalk::kPageWorkMax + kBeyond);
   EXPECT_THAT(reply_, HasSubstr("-ERR the commands of this transaction match too many names"));
-  // After it, walks work again.
+  // Afterwards, walks work again.
   EXPECT_THAT(other_.Say("KEYS *0"), StartsWith("["));
 }
 

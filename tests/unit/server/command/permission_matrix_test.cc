@@ -1,5 +1,5 @@
-// Every command, in every way in which it can be called, by users with different permissions: all
-// ways must agree with the command table, and with ACL DRYRUN.
+// Every command, called in every possible way by users with different permissions: all ways must
+// agree with the command table and with ACL DRYRUN.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ struct Asked {
 
 struct Person {
   std::string_view name;
-  std::string_view rules;  // empty: the user is not in the file, and does not log in
+  std::string_view rules;  // empty: the user is not in the file, and the client does not log in
   std::function<bool(const CommandSpec&, bool is_set_new)> may_run;
   std::string_view keys = "*";
   std::string_view owners = "*";
@@ -47,7 +47,7 @@ bool IsIn(const CommandSpec& spec, std::string_view category) {
 
 bool MayAll(const CommandSpec&, bool) { return true; }
 
-// All users may call EVAL and MULTI; otherwise there would be nothing to compare.
+// All users may call EVAL and MULTI; otherwise there would be no ways to compare.
 bool IsWay(const CommandSpec& spec) { return spec.name == "EVAL" || IsIn(spec, "transaction"); }
 
 constexpr std::string_view kWays = " +eval +@transaction";
@@ -149,7 +149,7 @@ struct Special {
   bool is_set_new = false;
 };
 
-// Requests in which options and repetitions matter.
+// Requests whose options and repetitions matter.
 const std::vector<Special>& Specials() {
   static const std::vector<Special> specials = {
       {"SET", {"SET", "jobs:1", "me-1", "NX"}, {"jobs:1"}, {"me-1"}, {}, true},
@@ -239,7 +239,7 @@ std::string Bytes(const Words& words) {
   return request;
 }
 
-// The permission error at the beginning of a reply in bytes, without its sign; empty: none.
+// The permission error at the beginning of a raw reply, without its sign; empty if there is none.
 std::string DenialIn(std::string_view reply) {
   const bool is_denied = reply.starts_with("-NOPERM ") || reply.starts_with("-NOAUTH ");
   return is_denied ? std::string(reply.substr(1, reply.find('\r') - 1)) : "";

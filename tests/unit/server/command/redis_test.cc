@@ -1,4 +1,4 @@
-// The commands of Redis on locks: wording of errors, forms of arguments, and what they show.
+// Redis commands on locks: the wording of errors, forms of arguments, and what the commands show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST_F(RedisCommands, LeasesAboveTheLongestBecomeTheLongest) {
     EXPECT_EQ(client_.Say(command), "1") << command;
     EXPECT_EQ(client_.Say("PTTL k"), "31536000000") << command;
   }
-  // LOCK says what is allowed.
+  // The error of LOCK says what is allowed.
   EXPECT_THAT(client_.Say("LOCK other me EX 31536001"), HasSubstr("31536000"));
   EXPECT_EQ(client_.Say("LOCKED other"), "0");
 }
@@ -178,7 +178,7 @@ TEST_F(RedisCommands, WalkTheKeysThatExist) {
   EXPECT_EQ(client_.Say("DBSIZE"), "0");
 }
 
-// Takes no output, so that no reply is ever sent.
+// Accepts no output, so that no reply is ever sent.
 class DeafTransport final : public Transport {
  public:
   void NoticeOutput() override {}

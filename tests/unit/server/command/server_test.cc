@@ -260,7 +260,7 @@ TEST(Info, TellsTheTimeThatCommandsTook) {
   client.Say({"EVAL", "redis.call('ECHO', 'x') return redis.call('ECHO', 'y')", "0"});
   EXPECT_EQ(StatsOf(client, "echo"),
             "calls=2,usec=2,usec_per_call=1.00,rejected_calls=0,failed_calls=0");
-  // Includes the time of its commands.
+  // This includes the time of the script's commands.
   EXPECT_EQ(StatsOf(client, "eval"),
             "calls=1,usec=5,usec_per_call=5.00,rejected_calls=0,failed_calls=0");
 }
@@ -322,7 +322,8 @@ TEST(Config, SetChangesAllOrNothing) {
   EXPECT_EQ(client.Say("CONFIG GET maxclients"), R"(["maxclients" "50"])");
 }
 
-// Client libraries set options to the values they need; these already have them, so SET succeeds.
+// Client libraries set options to the values they need; these options already have them, so SET
+// succeeds.
 TEST(Config, SetTakesFixedSettingsAsTheyAre) {
   TestServer server;
   TestClient& client = server.Connect();

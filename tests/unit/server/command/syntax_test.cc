@@ -9,7 +9,7 @@ namespace {
 
 std::string Show(const Syntax& syntax);
 
-// name:type after its token, '?' for optional, '+' for repeated, parts in brackets.
+// The token and name:type, with '?' for optional, '+' for repeated, and parts in brackets.
 std::string Show(const SyntaxNode& node) {
   std::string text = NameOf(node) + ":" + std::string(TypeOf(node));
   if (!node.token.empty()) text = std::string(node.token) + "=" + text;

@@ -20,9 +20,9 @@
 namespace fairlock::command {
 namespace {
 
-// As in Redis it ignores all arguments.
+// As in Redis, it ignores all arguments.
 constexpr std::string_view kIgnoresArguments = "QUIT";
-// The name is also Redis' own command of two numbers, which its syntax does not describe.
+// It is also the name of a Redis command with two numbers, which its syntax does not describe.
 constexpr std::string_view kHasForeignForm = "WAIT";
 
 using Words = std::vector<std::string>;
@@ -167,7 +167,7 @@ TEST(CommandTable, FindsRowsByNameWhateverItsCase) {
   EXPECT_EQ(table.Find(""), nullptr);
 }
 
-// With each byte replaced by each other one, and with each byte appended.
+// Names with one byte replaced by any other byte, or with any byte appended.
 TEST(CommandTable, FindsNothingByANameThatIsAlmostRight) {
   const CommandTable table = WholeLanguage();
   std::map<std::string_view, const CommandSpec*> by_name;

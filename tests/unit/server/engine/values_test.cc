@@ -1,4 +1,4 @@
-// Places of values that ask by SET NX: their limits, and what is persisted of them.
+// Places of values that ask by SET NX: their limits, and what is persisted.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ class ValuePlacesTest : public LockEngineTest, public EventSink {
 
   void Take(const Event& event) override { told_.push_back(event.kind); }
 
-  // As SET NX.
+  // Does what SET NX does.
   WriteStatus Set(std::string_view key, std::string_view value) {
     const WriteRequest request{.key = {0, key}, .value = value, .only_new = true};
     const WriteStatus status = locks_.Write(request, from_, {now_, effects_}).status;

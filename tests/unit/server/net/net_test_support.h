@@ -18,7 +18,7 @@
 
 namespace fairlock::net {
 
-// An empty temporary folder, which is removed with its contents.
+// An empty temporary folder, which is removed together with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -32,7 +32,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// A free TCP port of 127.0.0.1.
+// Returns a free TCP port of 127.0.0.1.
 std::uint16_t FreePort();
 
 class NullEnvironment final : public command::Clock,
@@ -40,7 +40,7 @@ class NullEnvironment final : public command::Clock,
                               public command::Settings,
                               public command::CommandLog {
  public:
-  // As the server is given it.
+  // The environment in the form that a server takes.
   command::Environment Given() {
     return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
   }
@@ -89,9 +89,9 @@ class TestPeer {
   ~TestPeer();
 
   void Send(std::string_view bytes);
-  // False: the other side receives nothing more.
+  // False: the other side receives no more.
   bool TrySend(std::string_view bytes);
-  // Exactly `bytes` bytes, fewer at the end of the connection.
+  // Returns exactly `bytes` bytes, or fewer at the end of the connection.
   std::string Receive(std::size_t bytes);
   // The number of sent bytes that the other side has not received.
   int unreceived_bytes() const;

@@ -1,5 +1,5 @@
-// A data folder as a server leaves it, cut off or damaged in every way: it is read back as far as
-// it is whole, or refused.
+// A data folder as a server leaves it, then truncated or damaged in every way: it is read back as
+// far as it is intact, or refused.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int kLocks = 60;
 
-// 1 is every position; the tests take fewer by themselves.
+// 1 tries every position; by default, the tests try only some of them.
 std::size_t Stride(std::size_t usual) {
   const char* given = std::getenv("FAIRLOCK_DAMAGE_STRIDE");
   return given == nullptr ? usual : static_cast<std::size_t>(std::atoi(given));
@@ -28,7 +28,7 @@ std::size_t Stride(std::size_t usual) {
 
 class DamageTest : public testing::Test {
  protected:
-  // One batch a lock, so that the locks that come back say where the log was cut.
+  // One batch per lock, so that the number of locks that come back shows where the log was cut.
   void SetUp() override {
     std::string made = (fs::temp_directory_path() / "fairlock-damage-XXXXXX").string();
     ASSERT_NE(mkdtemp(made.data()), nullptr);
@@ -81,7 +81,7 @@ class DamageTest : public testing::Test {
     CopyAsKilled();
   }
 
-  // As a process leaves it that is killed: nothing is closed.
+  // Copies the folder as a killed process leaves it: nothing has been closed.
   void CopyAsKilled() { fs::copy(data(), folder_ / "killed", fs::copy_options::recursive); }
 
   fs::path FindLog() const {
@@ -92,7 +92,7 @@ class DamageTest : public testing::Test {
     return newest;
   }
 
-  // A copy of the killed server's folder with that content of its log.
+  // Opens a copy of the killed server's folder in which the log has this content.
   storage::Result<OpenedLocks> OpenWith(const std::string& content) {
     const fs::path copy = folder_ / "copy";
     fs::remove_all(copy);
@@ -108,7 +108,7 @@ class DamageTest : public testing::Test {
   std::string content_;
 };
 
-// Holds, and the two rows about the run.
+// The number of holds: all rows except the two about the run.
 std::size_t LocksIn(const OpenedLocks& opened) { return opened.rows->size() - 2; }
 
 TEST_F(DamageTest, ALogThatWasCutOffStartsWithTheWholeBatchesBeforeTheCut) {
@@ -119,7 +119,7 @@ TEST_F(DamageTest, ALogThatWasCutOffStartsWithTheWholeBatchesBeforeTheCut) {
        cut += cut < 600 ? std::min<std::size_t>(stride, 19) : stride) {
     auto opened = OpenWith(content_.substr(0, content_.size() - cut));
     ASSERT_TRUE(opened.ok()) << "cut by " << cut << ": " << opened.status().message();
-    // Fewer with each batch that is not whole, and never one that is missing in between.
+    // One lock less with each batch that is no longer complete, and never a gap in between.
     ASSERT_LE(LocksIn(opened.value()), locks) << "cut by " << cut;
     ASSERT_GE(LocksIn(opened.value()) + 1 + stride / 60, locks) << "cut by " << cut;
     if (LocksIn(opened.value()) < locks) bytes_of_last = cut;
@@ -130,7 +130,7 @@ TEST_F(DamageTest, ALogThatWasCutOffStartsWithTheWholeBatchesBeforeTheCut) {
 }
 
 TEST_F(DamageTest, AFlippedBitBeforeTheLastBatchIsRefusedAndSaysWhere) {
-  // The last batch stands in the last bytes, fewer than these.
+  // The last batch lies within this many bytes of the end.
   const std::size_t end = content_.size() - 400;
   const std::size_t stride = Stride(101);
   for (std::size_t at = 0; at < end; at += stride) {

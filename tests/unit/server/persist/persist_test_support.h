@@ -1,4 +1,4 @@
-// An engine that is used at random, and what would be on disk of it.
+// Uses an engine at random, and shows what would be on disk.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace fairlock::persist {
 
-// Gives the changes of a record to the sink.
+// Passes the changes of a record to the sink.
 inline void Replay(storage::RecordWriter& record, storage::ChangeSink& sink) {
   const std::string sealed(record.Seal(storage::RecordKind::kBatch, 1, 0));
   auto reader = storage::RecordReader::Open(sealed, storage::RecordKind::kBatch, 1, 0);
@@ -26,8 +26,8 @@ inline void Replay(storage::RecordWriter& record, storage::ChangeSink& sink) {
   record.Clear();
 }
 
-// By kind and key, as text that says what is in them; of a cooling room only that it is there, as
-// its length is that of the moment.
+// Rows by kind and key, as text that describes their content. For a cooldown, only its presence is
+// recorded, because its length depends on the time.
 using RowTexts = std::map<std::pair<int, std::string>, std::string>;
 
 inline RowTexts TextsOf(const storage::RowTable& table) {
@@ -39,7 +39,7 @@ inline RowTexts TextsOf(const storage::RowTable& table) {
   return texts;
 }
 
-// What a scan of the whole engine finds.
+// The rows that a scan of the whole engine finds.
 inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
   storage::RecordWriter record;
   RowWriter rows(record);
@@ -52,7 +52,7 @@ inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
   return TextsOf(table);
 }
 
-// Clients that ask for a few keys in all ways there are. The same seed does the same.
+// Clients that request a few keys in all possible ways. The same seed does the same.
 class RandomUse {
  public:
   RandomUse(engine::LockEngine& engine, std::uint64_t seed, engine::TimeMs now = 1000)
@@ -118,7 +118,7 @@ class RandomUse {
     Connect(connection);
   }
 
-  // One that does not wait.
+  // Returns a connection that does not wait.
   engine::Attachment* FreeConnection() {
     auto& connection = connections_[Pick(connections_.size())];
     return connection->pending.empty() ? connection.get() : nullptr;

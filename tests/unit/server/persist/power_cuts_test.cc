@@ -1,5 +1,5 @@
 // Crashes at every write, and at random: what comes back is the state after one of the batches, and
-// none that was promised to be durable is missing.
+// no batch that was promised to be durable is missing.
 //
 //   FAIRLOCK_POWER_CUTS=100000 build/release/bin/unit_persist --gtest_filter='PowerCuts.*'
 #include <gtest/gtest.h>
@@ -27,10 +27,10 @@ std::uint64_t CountOfRuns() {
   return given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
 }
 
-// What kills a server, and so what it may lose.
+// What dies, which determines what may be lost.
 enum class Death : std::uint8_t { kProcess, kMachine };
 
-// A server without clients' sockets, from its start on what is stored to its death.
+// A server without client sockets, from its start with the stored state to its death.
 class Life {
  public:
   Life(storage::FaultyStore& store, Durability durability) : store_(store) {
@@ -43,7 +43,7 @@ class Life {
     engine_->EndRestore(first_token_, {kStart, effects_});
     engine_->CheckInvariants();
     last_batch_ = end->next_batch - 1;
-    // The clock of the machine is wrong throughout: the stored ceiling alone keeps tokens apart.
+    // The machine's clock is wrong throughout: only the stored ceiling prevents repeated tokens.
     journal_.emplace(store, end.value(),
                      storage::JournalOptions{.durability = durability,
                                              .flush_interval = std::chrono::hours(1),
@@ -62,8 +62,8 @@ class Life {
   engine::Token first_token() const { return first_token_; }
   engine::Token next_token() const { return engine_->next_token(); }
 
-  // Turns at random, until so many batches are written or the store fails. `note` is told of the
-  // state after each batch.
+  // Runs random turns until this many batches have been written or the store fails. `note` receives
+  // the state after each batch.
   void Run(std::uint64_t seed, std::uint64_t batches,
            const std::function<void(std::uint64_t, RowTexts)>& note) {
     RandomUse use(*engine_, seed, kStart);
@@ -85,11 +85,11 @@ class Life {
     }
     journal_->AwaitWritten();
     progress_ = journal_->Look();
-    // What the end of the connections does is not written any more.
+    // What happens when the connections end is no longer written.
     writer_.reset();
   }
 
-  // The number of the last batch that clients were told of as durable against that death.
+  // The last batch that clients were told is durable, given this kind of death.
   std::uint64_t promised(Death death) const {
     return death == Death::kProcess ? progress_.completed_batch : progress_.durable_batch;
   }
@@ -106,7 +106,7 @@ class Life {
     return number != 0;
   }
 
-  // Slices between batches, as a server takes them.
+  // Takes snapshot slices between batches, as a server does.
   void GoOnWithSnapshot(std::mt19937_64& chance, engine::TimeMs now) {
     if (!cursor_) {
       if (chance() % 10 != 0) return;
@@ -137,7 +137,7 @@ class Life {
   std::optional<storage::Journal> journal_;
 };
 
-// Lives and deaths of one seed.
+// The lives and deaths of a server with one seed.
 class PowerCuts : public testing::Test {
  protected:
   void SetUp() override { BeginAnew(); }
@@ -150,7 +150,7 @@ class PowerCuts : public testing::Test {
     promised_ = 0;
   }
 
-  // Compares what comes back with what the life before has promised.
+  // Compares what comes back with what the previous life promised.
   void LiveAndDie(std::uint64_t seed, Durability durability, Death death,
                   std::optional<std::uint64_t> failing_write) {
     std::uint64_t promised = 0;
@@ -180,9 +180,9 @@ class PowerCuts : public testing::Test {
 
   void CheckComeback(Life& life) {
     if (states_.empty()) return;
-    // No token that was granted before is granted again.
+    // No token that was granted before can be granted again.
     ASSERT_GE(life.first_token(), newest_token_);
-    // The start has written one batch of its own.
+    // The start has itself written one batch.
     const std::uint64_t batch = life.last_batch() - 1;
     ASSERT_GE(batch, promised_);
     const auto found = std::find_if(states_.begin(), states_.end(),
@@ -191,7 +191,7 @@ class PowerCuts : public testing::Test {
     ASSERT_EQ(WithoutCooling(life.state()), WithoutCooling(found->second)) << "batch " << batch;
   }
 
-  // A room that cools comes back with the length of then, and may have no row of its own by now.
+  // A cooldown comes back with the length it had when written, and may no longer have a row by now.
   static RowTexts WithoutCooling(RowTexts texts) {
     std::erase_if(texts, [](const auto& row) {
       return row.first.first == static_cast<int>(storage::RowKind::kCooldown);

@@ -82,7 +82,8 @@ TEST(RecordRing, KeepsTheNewestRecordsWhole) {
       position = ring.Before(position);
     }
   }
-  // At most as much space is lost as a record of the largest size leaves at the end of the buffer.
+  // No more space is wasted than a record of the maximum size can leave unused at the end of the
+  // buffer.
   EXPECT_GT(ring.used_bytes(), kBytes - 4 * RecordRing::kRecordBytesMax);
 }
 

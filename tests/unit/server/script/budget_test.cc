@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Each would run for hours, or for ever.
+// Each of these would run for hours, or for ever.
 constexpr std::string_view kEndless[] = {
     "while true do end",
     "for i = 1, 1e300 do end",
@@ -61,7 +61,7 @@ constexpr std::string_view kEndless[] = {
     "local t = {} for i = 1, 1e5 do t[i] = i end while true do for k in pairs(t) do end end",
 };
 
-// Each would use up the memory of the machine.
+// Each of these would use up the machine's memory.
 constexpr std::string_view kGreedy[] = {
     "local t = {} while true do t[#t + 1] = {} end",
     "local s = 'x' while true do s = s .. s end",
@@ -185,8 +185,8 @@ TEST(ScriptBudget, LetsCommandsStandThatWereDoneBefore) {
   EXPECT_EQ(stage.host.keys["k"], "v");
 }
 
-// The reply's memory is reserved before the command, so that a command that took effect is
-// answered.
+// Memory for the reply is reserved before the command runs, so that a command that has taken effect
+// is always answered.
 TEST(ScriptBudget, AsksForRoomBeforeACommandRuns) {
   ScriptStage stage;
   const std::string setup = "local a = {} for i = 1, ARGV[1] do a[i] = 'k' .. i end ";

@@ -11,7 +11,7 @@
 namespace fairlock::script {
 namespace {
 
-// Each is refused with an error.
+// Each of these is refused with an error.
 constexpr std::string_view kRefused[] = {
     // The process and its files.
     "os.execute('true')",
@@ -95,7 +95,7 @@ constexpr std::string_view kRefused[] = {
     "error(setmetatable({}, {__tostring = function() os.exit() end}))",
 };
 
-// Each returns what it would without the attempt.
+// Each of these returns what it would return without the attempt.
 struct Harmless {
   std::string_view text;
   std::string_view reply;

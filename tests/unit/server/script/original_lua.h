@@ -1,4 +1,4 @@
-// Unmodified Lua, for comparison.
+// Unmodified Lua, to compare with.
 #pragma once
 
 #include <lua.hpp>

@@ -17,7 +17,7 @@ using protocol::RespVersion;
 
 struct KeyCommand {
   std::string_view name;
-  int arity;  // with the name; negative: at least that many
+  int arity;  // including the name; negative: at least that many words
   bool writes;
   void (*execute)(KeyHost&, Arguments, ReplyWriter&);
 };

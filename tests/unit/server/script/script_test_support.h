@@ -13,8 +13,8 @@
 
 namespace fairlock::script {
 
-// PING ECHO GET SET SETNX DEL EXISTS MGET INCRBY APPEND, as in Redis to the extent that the tests
-// need.
+// PING ECHO GET SET SETNX DEL EXISTS MGET INCRBY APPEND, as in Redis, as far as the tests need
+// them.
 class KeyHost final : public Host {
  public:
   void Execute(const CommandCall& call, std::string& reply) override;
@@ -29,23 +29,23 @@ class KeyHost final : public Host {
   std::map<std::string, std::string, std::less<>> keys;
   std::vector<LogLine> log;
   std::vector<std::string> calls;  // the command names as the script wrote them
-  // Each reading advances the clock by this much; 0: uses the clock of the machine.
+  // Each reading advances the clock by this much; 0: the machine's clock is used.
   std::uint64_t tick_ns = 0;
-  // The clock is the processor time of this process, so other programs do not count.
+  // The clock is the processor time of this process, so that other programs do not count.
   bool counts_processor_time = false;
-  // Each command advances the clock by this much; between commands it stands still.
+  // Each command advances the clock by this much; between commands, the clock stands still.
   std::uint64_t command_ns = 0;
 
  private:
   std::uint64_t now_ns_ = 0;
 };
 
-// Interpreter and host, for tests that send scripts and check replies.
+// An interpreter and its host, for tests that send scripts and check the replies.
 class ScriptStage {
  public:
   explicit ScriptStage(const ScriptLimits& limits = {}) : interpreter(limits) {}
 
-  // The reply of EVAL.
+  // Returns the reply of EVAL.
   std::string Eval(std::string_view text, std::initializer_list<std::string_view> keys = {},
                    std::initializer_list<std::string_view> arguments = {});
   std::string EvalResp3(std::string_view text);

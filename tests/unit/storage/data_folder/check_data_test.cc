@@ -22,7 +22,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Ten holds in a snapshot of two slices, then so many batches of one hold each, and a ceiling.
+// Writes ten holds in a snapshot of two slices, then `batches` batches of one hold each, and a
+// ceiling.
 void Fill(OpenedData& data, int batches) {
   Journal journal(*data.store, data.end, {}, [] {});
   RecordWriter record;
@@ -61,7 +62,7 @@ class StorageCheckData : public testing::Test {
   }
 
   ScratchFolder folder_;
-  std::size_t rows_ = 0;  // of the last Open
+  std::size_t rows_ = 0;  // rows read by the last Open
 };
 
 TEST_F(StorageCheckData, WholeDataIsCountedAndNothingIsFound) {
@@ -113,7 +114,7 @@ TEST_F(StorageCheckData, EveryDamagedRecordIsNamedAndTheOthersAreRead) {
   {
     OpenedData data = Open(path());
     Fill(data, 20);
-    // Over the journal's head: a batch whose bytes are wrong, and one that leaves a gap.
+    // Bypasses the journal: a batch whose bytes are wrong, and one that leaves a gap.
     RecordWriter record;
     PutRow(record, PlainHold("k", 500));
     std::string bytes(record.Seal(RecordKind::kBatch, 12, 4'711));
@@ -155,7 +156,7 @@ TEST_F(StorageCheckData, ABackupOfDataInUseIsWholeAndIsKnownForACopy) {
   ASSERT_TRUE(made.ok()) << made.message();
   EXPECT_FALSE(fs::exists(backup + ".partial"));
   EXPECT_EQ(BackUp(data, backup).code(), StatusCode::kRefused);
-  // The original goes on; the backup stays as it was.
+  // Writing to the original continues; the backup stays as it was.
   EXPECT_TRUE(Check(backup).is_whole());
   const std::string restored = folder_.PathOf("restored");
   fs::copy(backup, restored, fs::copy_options::recursive);
@@ -179,7 +180,7 @@ TEST_F(StorageCheckData, ABackupWithinTheDataFolderIsRefused) {
     EXPECT_THAT(made.message(), HasSubstr("is inside the data folder")) << inside;
   }
   EXPECT_FALSE(fs::exists(path() + "/backup.partial"));
-  // A name that only begins alike is another folder.
+  // A name that merely starts the same way is another folder.
   EXPECT_TRUE(BackUp(data, path() + "-backup").ok());
 }
 
@@ -190,7 +191,7 @@ TEST_F(StorageCheckData, ABackupMakesNoParentsOfItsFolder) {
   EXPECT_EQ(made.message(), "the folder " + folder_.PathOf("missing/parent") +
                                 " does not exist; create it before the backup");
   EXPECT_FALSE(fs::exists(folder_.PathOf("missing")));
-  // A slash at the end is no name.
+  // A trailing slash is not part of the name.
   EXPECT_TRUE(BackUp(data, folder_.PathOf("backup/")).ok());
   EXPECT_TRUE(fs::exists(folder_.PathOf("backup/fairlock.id")));
 }

@@ -27,7 +27,7 @@ class StorageDataDirectory : public testing::Test {
     return DataDirectory::Open({.path = path, .initialise = initialise}).status();
   }
 
-  // Makes a data folder as a first start does.
+  // Creates a data folder, as the first start does.
   LogId Make(const std::string& path) {
     auto directory = DataDirectory::Open({.path = path});
     EXPECT_TRUE(directory.ok()) << directory.status().message();
@@ -73,12 +73,12 @@ TEST_F(StorageDataDirectory, AnEmptyFolderWhereDataWasIsRefusedWithoutInit) {
   EXPECT_EQ(refused.code(), StatusCode::kRefused);
   EXPECT_THAT(refused.message(), HasSubstr("is its file system mounted?"));
   EXPECT_THAT(refused.message(), HasSubstr(mark()));
-  fs::remove_all(path());  // no folder at all is no better
+  fs::remove_all(path());  // a missing folder is refused, too
   EXPECT_EQ(StatusOf(path()).code(), StatusCode::kRefused);
   EXPECT_TRUE(StatusOf(path(), true).ok());
 }
 
-// Sockets are opened, and the log is begun, before the data is read.
+// Sockets are opened, and the server's log is started, before the data is read.
 TEST_F(StorageDataDirectory, AFolderThatHasOnlyTheServersOwnFilesIsNew) {
   fs::create_directory(path());
   const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -174,7 +174,7 @@ TEST_F(StorageDataDirectory, EveryFlippedBitOfItsIdIsRefused) {
   for (std::size_t bit = 0; bit < text.size() * 8; ++bit) {
     std::string flipped = text;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-    // Written in place: the file stays the same file.
+    // Written in place, so that it remains the same file.
     std::fstream(id_path, std::ios::in | std::ios::out | std::ios::binary) << flipped;
     ASSERT_EQ(StatusOf(path()).code(), StatusCode::kDamaged) << "bit " << bit;
   }

@@ -20,7 +20,7 @@ class StorageFolderWatch : public testing::Test {
  protected:
   std::string path() const { return folder_.PathOf("data"); }
 
-  // What is seen after that harm; the files are open meanwhile.
+  // Returns what is detected after that harm, which is done while the files are open.
   Status After(const std::function<void()>& harm) {
     RowTable table;
     const auto data = OpenData({.directory = {.path = path()}}, table);

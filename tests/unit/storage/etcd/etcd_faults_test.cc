@@ -21,7 +21,7 @@ using testing::SizeIs;
 
 constexpr milliseconds kAttempt{80};  // shorter than FakeEtcd::kLate
 
-// One fake, or two with separate stores, which tells which one executed a request.
+// One fake, or two with separate stores, which show which of the two executed a request.
 class EtcdFaults : public testing::Test {
  protected:
   std::unique_ptr<EtcdClient> ClientOfBoth() {
@@ -78,7 +78,7 @@ TEST_F(EtcdFaults, NoAnswerIsUnknownWhetherOrNotItWasExecuted) {
 TEST_F(EtcdFaults, ADroppedConnectionIsUnknownWhetherOrNotItWasExecuted) {
   EXPECT_EQ(WriteAfter(Fault::kDropBefore).outcome, Outcome::kUnknown);
   EXPECT_EQ(etcd_.applied(), 0);
-  client_ = ClientOf({.endpoints = {etcd_.endpoint()}});  // with a connection that stands
+  client_ = ClientOf({.endpoints = {etcd_.endpoint()}});  // which has an established connection
   EXPECT_EQ(WriteAfter(Fault::kApplyThenDrop).outcome, Outcome::kUnknown);
   EXPECT_EQ(etcd_.applied(), 1);
 }

@@ -72,7 +72,7 @@ TEST_F(EtcdLogin, ATokenThatARestartedEtcdDoesNotKnowIsRenewed) {
   Set(*client, "/fairlock/k", "one");
   etcd_.Restart();
   const RangeAnswer read = client->Range({.key = "/fairlock/k"}, kTimeout);
-  if (read.outcome == Outcome::kUnavailable) {  // the connection that the restart has cut
+  if (read.outcome == Outcome::kUnavailable) {  // that connection was cut by the restart
     EXPECT_EQ(client->Range({.key = "/fairlock/k"}, kTimeout).outcome, Outcome::kDone);
   }
   Set(*client, "/fairlock/k", "two");
@@ -85,7 +85,7 @@ TEST_F(EtcdLogin, APasswordIsNotUsedUntilEtcdAsksForIt) {
   Set(*client, "/fairlock/k", "two");
 }
 
-// Makes an authority, and certificates that it has signed.
+// Creates an authority, and certificates signed by it.
 class EtcdTls : public testing::Test {
  protected:
   EtcdTls() {

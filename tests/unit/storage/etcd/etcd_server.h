@@ -1,4 +1,4 @@
-// A real etcd on loopback for the tests: one member or several, with data in a folder of its own.
+// A real etcd on loopback for the tests: one or several members, with data in a temporary folder.
 #pragma once
 
 #include <sys/types.h>
@@ -28,17 +28,18 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-// A port of 127.0.0.1 that nothing listened on a moment ago.
+// Returns a port of 127.0.0.1 that nothing listened on a moment ago.
 int FreePort();
 
-// Runs a program to its end; returns what it printed. A failure fails the test.
+// Runs a program until it ends; returns what it printed. If it fails, the test fails.
 std::string RunProgram(const std::vector<std::string>& words);
 
-// The threads of this process. AwaitThreads waits for a moment until there are no more than that.
+// The number of threads of this process. AwaitThreads waits briefly until there are at most
+// `count`.
 int Threads();
 bool AwaitThreads(int count);
 
-// A process of etcd. It dies with the test.
+// An etcd process. It dies with the test.
 class EtcdProcess {
  public:
   EtcdProcess(std::vector<std::string> words, std::string log_file);
@@ -59,8 +60,9 @@ class EtcdProcess {
 };
 
 struct EtcdSettings {
-  std::vector<std::string> flags = {};  // for every member, beside those that the class sets
-  EtcdOptions client = {};              // certificates and login; the class adds the endpoints
+  // For every member, in addition to those that the class sets.
+  std::vector<std::string> flags = {};
+  EtcdOptions client = {};  // certificates and login; the class adds the endpoints
   bool is_tls = false;
 };
 
@@ -69,16 +71,16 @@ class EtcdServer {
  public:
   explicit EtcdServer(int members = 1, EtcdSettings settings = {});
 
-  // For a client that asks the members in their order.
+  // For a client that tries the members in their order.
   EtcdOptions options() const;
   std::string address_of(std::size_t member) const { return addresses_[member]; }
   EtcdProcess& member(std::size_t member) { return *members_[member]; }
 
-  // Kills and starts a member; returns when it knows the leader.
+  // Kills a member and starts it again; returns when it knows the leader.
   void Restart(std::size_t member = 0);
   void AwaitLeader(std::size_t member);
 
-  // etcdctl with the address of the first member, without TLS; returns what it printed.
+  // Runs etcdctl on the first member, without TLS; returns what it printed.
   std::string Ctl(std::vector<std::string> words) const;
 
  private:

@@ -19,7 +19,7 @@ inline Txn PutOf(std::string key, std::string value, std::int64_t lease = 0) {
   return {.then = {Put{.key = std::move(key), .value = std::move(value), .lease = lease}}};
 }
 
-// If the key has this revision, it gets the value; otherwise the transaction returns the key.
+// Sets the key if it has this revision; otherwise, the transaction returns the key.
 inline Txn GuardedPut(const std::string& key, std::int64_t revision, std::string value) {
   return {.compares = {{.key = key, .revision = revision}},
           .then = {Put{.key = key, .value = std::move(value)}},

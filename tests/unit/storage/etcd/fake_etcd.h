@@ -11,7 +11,7 @@
 
 namespace fairlock::storage::etcd {
 
-// What goes wrong with one request. "Drop" resets the connection on which it came.
+// What goes wrong with a request. "Drop" resets the connection on which it arrived.
 enum class Fault : std::uint8_t {
   kNone,
   kAnswerLate,          // executed at once; answered after FakeEtcd::kLate
@@ -24,8 +24,8 @@ enum class Fault : std::uint8_t {
   kApplyTwiceAnswerNew  // likewise, but the second answer is sent
 };
 
-// A gRPC server on a port of loopback, with a store like etcd's. A fault or an error is for one
-// request, the next of its kind; several queue up. Thread-safe. See EtcdServer for a real etcd.
+// A gRPC server on a port of loopback, with a store like etcd's. A fault or an error applies to one
+// request, the next of its kind; several are queued. Thread-safe. See EtcdServer for a real etcd.
 class FakeEtcd {
  public:
   static constexpr std::chrono::milliseconds kLate{150};
@@ -39,17 +39,17 @@ class FakeEtcd {
 
   void NextTxn(Fault fault);
   void NextRange(Fault fault);
-  // Any other request: leases, compaction, state, login. kNeverAnswer and kDropBefore only.
+  // For any other request: leases, compaction, state, login. Only kNeverAnswer and kDropBefore.
   void NextOther(Fault fault);
-  // The next request of any kind is not executed, and answered with this error.
+  // The next request of any kind is not executed, but answered with this error.
   void NextError(int grpc_code, const std::string& text);
-  // The next watch: kNeverAnswer is silent from its beginning, kAnswerLate after its first
+  // For the next watch: kNeverAnswer is silent from the start, kAnswerLate after its first
   // response, kDropBefore is dropped after the first fragment of two events.
   void NextWatch(Fault fault);
 
   int requests() const;  // of any kind except watches, answered or not
   int applied() const;   // executed transactions that wrote; a repeated one counts twice
-  int watches() const;   // that were begun
+  int watches() const;   // watches that were started
   KeyValue Find(const std::string& key) const;
 
   // Refuses connections until Start, and keeps the store.

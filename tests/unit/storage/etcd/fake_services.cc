@@ -26,7 +26,7 @@ using KeepAliveStream = grpc::ServerReaderWriter<etcdserverpb::LeaseKeepAliveRes
 
 grpc::Status NotExecuted() { return {grpc::StatusCode::ABORTED, "not executed"}; }
 
-// Serves a request with its fault. `execute` executes it, once or twice, and fills the response.
+// Serves a request, with its fault. `execute` executes it and fills the response; it may run twice.
 template <typename Response, typename Execute>
 grpc::Status Serve(FakeState& state, FakeState::Faults& faults, grpc::ServerContext* context,
                    Response* response, Execute execute) {
@@ -59,7 +59,7 @@ grpc::Status Serve(FakeState& state, FakeState::Faults& faults, grpc::ServerCont
   return status;
 }
 
-// A service of gRPC that shares the state.
+// A gRPC service that shares the state.
 template <typename Base>
 class Sharing : public Base {
  public:
@@ -222,7 +222,7 @@ grpc::Status WatchSession::Run() {
   return NotExecuted();
 }
 
-// Returns false if nothing more is to be sent.
+// Returns false if there is nothing more to send.
 bool WatchSession::Begin() {
   etcdserverpb::WatchRequest request;
   if (!stream_.Read(&request)) return false;
@@ -256,7 +256,7 @@ void WatchSession::ReadRequests() {
   }
 }
 
-// Returns false if the watch ends after them.
+// Returns false if the watch ends after these events.
 bool WatchSession::SendEvents() {
   etcdserverpb::WatchResponse response;
   {

@@ -22,7 +22,7 @@ struct FakeState {
 
   std::mutex mutex;
   FakeStore store;
-  std::map<std::int64_t, std::int64_t> leases;  // the time to live by the id; they never expire
+  std::map<std::int64_t, std::int64_t> leases;  // the time to live by id; leases never expire
   Faults txn_faults, range_faults, other_faults, watch_faults;
   std::deque<grpc::Status> errors;
   int requests = 0;

@@ -12,7 +12,7 @@
 
 namespace fairlock::storage::etcd {
 
-// Behaves as etcd does, as far as the messages of etcd.proto go. Not thread-safe.
+// Behaves as etcd does, as far as the messages in etcd.proto are concerned. Not thread-safe.
 class FakeStore {
  public:
   grpc::Status Range(const etcdserverpb::RangeRequest& request,
@@ -20,7 +20,7 @@ class FakeStore {
   grpc::Status Txn(const etcdserverpb::TxnRequest& request, etcdserverpb::TxnResponse* response);
   grpc::Status Compact(std::int64_t revision);
 
-  // All events of a range of keys since a revision, oldest first.
+  // Returns all events on a range of keys since a revision, oldest first.
   std::vector<etcdserverpb::Event> EventsOf(const etcdserverpb::WatchCreateRequest& range,
                                             std::int64_t since) const;
 

@@ -38,7 +38,8 @@ TEST(EtcdWatchCursor, AStreamFromNowOnContinuesWhereItBegan) {
   created.mutable_header()->set_revision(41);
   EXPECT_THAT(Take(cursor, created), IsEmpty());
   EXPECT_EQ(cursor.next_revision(), 42);
-  created.mutable_header()->set_revision(50);  // a second stream, which sends what came meanwhile
+  // A second stream, which sends what happened meanwhile.
+  created.mutable_header()->set_revision(50);
   EXPECT_THAT(Take(cursor, created), IsEmpty());
   EXPECT_EQ(cursor.next_revision(), 42);
 }

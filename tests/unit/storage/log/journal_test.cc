@@ -32,7 +32,7 @@ class Loop {
     };
   }
 
-  // Looks, and sleeps until it is woken, as often as needed. False after long patience.
+  // Looks, sleeping until woken, until the condition holds. Returns false after a long time.
   template <typename Condition>
   bool WaitUntil(Journal& journal, const Condition& holds) {
     std::unique_lock lock(mutex_);
@@ -62,7 +62,7 @@ class Loop {
   int wakes_ = 0;
 };
 
-// Counts writes, and lets them begin only when the test opens the gate.
+// Counts writes, and lets them start only when the test opens the gate.
 class GatedStore final : public Store {
  public:
   Status Load(RecordSink& sink) override { return content_.Load(sink); }
@@ -187,7 +187,7 @@ TEST(StorageJournal, WhatGathersDuringAWriteIsWrittenInOne) {
   EXPECT_EQ(store.groups(), (std::vector<std::size_t>{1, 99}));
 }
 
-// Between the end of a write and the next Begin as much gathers as the loop has.
+// Between the end of a write and the next Begin, everything that the loop appends gathers.
 TEST(StorageJournal, WithBeginNothingIsWrittenBeforeIt) {
   GatedStore store;
   Loop loop;
@@ -200,7 +200,7 @@ TEST(StorageJournal, WithBeginNothingIsWrittenBeforeIt) {
   journal.Begin();
   store.WaitForWrite();
   AppendHold(journal, 3);
-  journal.Begin();  // those before are under way
+  journal.Begin();  // batches 1 and 2 are still being written
   store.Open();
   ASSERT_TRUE(loop.WaitForBatch(journal, 2));
   AppendHold(journal, 4);
@@ -254,7 +254,7 @@ TEST(StorageJournal, AConfirmationThatIsNotWrittenIsNeverComplete) {
   EXPECT_EQ(journal.Confirm(), 0U);
 }
 
-// As the loop does it: whenever it was woken, and at the end of each turn.
+// Does what the loop does: calls Begin whenever it was woken, and at the end of each turn.
 TEST(StorageJournal, WithBeginEverythingIsWrittenInTheEnd) {
   MemoryStore store;
   Loop loop;
@@ -360,8 +360,8 @@ TEST(StorageJournal, ABatchIsEmptyOnceItIsHandedOver) {
   EXPECT_EQ(batch.size(), kRecordHeaderBytes);
 }
 
-// For every write of a run: when it fails, what was complete before is there, the failure is told
-// once, and nothing is written after it.
+// For every write of a run: if it fails, everything that was complete before is there, the failure
+// is reported once, and nothing is written after it.
 TEST(StorageJournal, TheFirstFailureIsTheLastWriteAndIsToldOnce) {
   for (const Durability mode : {Durability::kProcess, Durability::kMachine}) {
     for (std::uint64_t k = 1; k <= 12; ++k) {
@@ -381,7 +381,7 @@ TEST(StorageJournal, TheFirstFailureIsTheLastWriteAndIsToldOnce) {
       EXPECT_EQ(AppendHold(journal, 99), 0U);
       const std::uint64_t writes = store.writes();
       journal.Stop();
-      // In mode async a write and a sync may both have been under way.
+      // In mode async, both a write and a sync may have been in progress.
       EXPECT_LE(store.writes(), mode == Durability::kMachine ? writes : writes + 1);
       const std::uint64_t completed = journal.Look().completed_batch;
       store.CrashProcess();

@@ -57,7 +57,7 @@ std::uint64_t BatchesIn(Store& store) {
   return end.ok() ? end->batches : 0;
 }
 
-// A store whose records pass through `change` when they are loaded; false leaves one out.
+// A store that passes its records through `change` when they are loaded; false omits a record.
 class ChangedStore final : public Store {
  public:
   using ChangeRecord = std::function<bool(StoredRecord&, std::string&)>;

@@ -139,7 +139,8 @@ TEST(StorageHeading, LogsOfDifferentIdsHaveDifferentChains) {
   EXPECT_NE(ChainStart("a", 1), ChainStart("a", 2));
 }
 
-// The short form of the fuzz target: what is decoded from damaged content encodes to it again.
+// The short form of the fuzz target: what is decoded from damaged content encodes to the same
+// bytes.
 TEST(StorageRecord, DamagedContentIsRefusedOrDecodedToWhatEncodesAlike) {
   RecordWriter writer;
   PutRow(writer, FullHold());

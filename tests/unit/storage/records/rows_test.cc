@@ -40,7 +40,7 @@ void ExpectComesBack(const Row& row, RowKind kind) {
   Row decoded;
   ASSERT_TRUE(DecodeRow(change->key, change->value, decoded));
   EXPECT_EQ(decoded, row);
-  // A row that was used before keeps nothing of its former content.
+  // Decoding into a used row retains nothing of its former content.
   Row used = row;
   ASSERT_TRUE(DecodeRow(change->key, change->value, used));
   EXPECT_EQ(used, row);
@@ -100,7 +100,7 @@ TEST(StorageRows, APlainHoldTakesFewBytesBesidesItsNames) {
   RecordWriter writer;
   PutRow(writer, row);
   const std::size_t names = row.id.key.size() + row.claim.owner.size();
-  // Kind, lengths of row key and value, db, token (7), flags, length of the owner, lease (3).
+  // Kind, lengths of row key and value, db, token (7), flags, owner length, lease (3).
   EXPECT_EQ(writer.size() - kRecordHeaderBytes - names, 16U);
 }
 

@@ -52,8 +52,8 @@ TEST(StorageTokenBlocks, TheLastBlockIsFollowedByNone) {
   EXPECT_FALSE(blocks.NeedsBlock(kTokenCeilingMax - 1));
 }
 
-// Starts that follow each other, with the ceiling of the last one stored, never repeat a token,
-// whatever the clock says.
+// Successive starts, each with the previous one's ceiling stored, never repeat a token, whatever
+// the clock says.
 TEST(StorageTokenBlocks, EachStartIsAboveEverythingThatWasReserved) {
   std::uint64_t stored = 0;
   std::uint64_t granted = 0;

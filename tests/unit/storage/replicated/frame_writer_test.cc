@@ -14,7 +14,7 @@ using Progress = FrameWriter::Progress;
 
 const PartitionKeys kKeys("/fairlock/t/p/00/");
 
-// An etcd in memory: executes a transaction as the language of etcd says, at one revision.
+// An etcd in memory: executes a transaction as etcd would, at one revision.
 class Register {
  public:
   etcd::TxnAnswer Execute(const etcd::Txn& txn) {
@@ -207,7 +207,7 @@ TEST(PartitionKeys, FrameKeysAreOrderedAsTheirNumbers) {
 }
 
 // Leaders that come and go on an etcd whose answers and requests are delayed, lost and repeated.
-// Each commits numbers in order; whatever was acknowledged stays, once, with no gap.
+// Each commits numbers in order; whatever was acknowledged stays, exactly once and without gaps.
 TEST(FrameWriterSimulation, AcknowledgedFramesAreNeitherLostNorWrittenTwice) {
   std::size_t acknowledged_in_all = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -254,7 +254,7 @@ TEST(FrameWriterSimulation, AcknowledgedFramesAreNeitherLostNorWrittenTwice) {
       EXPECT_EQ(kKeys.FrameNumber(key), stored.size() + 1) << "seed " << seed;
       stored.push_back(value.value);
     }
-    // Stored and not yet acknowledged: at most the one in progress of each leader.
+    // Frames that are stored but not acknowledged: at most the one in progress of each leader.
     std::size_t at = 0;
     for (const std::string& frame : acknowledged) {
       while (at < stored.size() && stored[at] != frame) ++at;

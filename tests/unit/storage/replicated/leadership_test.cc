@@ -75,7 +75,7 @@ TEST_F(LeadershipTest, NobodyIsDeposedWhileEtcdIsDown) {
     standby_.CanaryFailed(now);
     EXPECT_EQ(standby_.Next(now + 249), Action::kWait);
   }
-  // etcd is back, and the leader is heard again within its last chance.
+  // etcd is back, and the leader is heard from again before its last chance is over.
   standby_.CanaryWritten(20'000);
   See(1, 2, 20'900);
   EXPECT_EQ(standby_.Next(21'800), Action::kWait);
@@ -98,7 +98,7 @@ TEST_F(LeadershipTest, TheNamedSuccessorComesFirst) {
   Leadership other({.node = "c"}, 0);
   other.SeeBeat(seen, 5);
   EXPECT_EQ(other.Next(55), Action::kWait);
-  // If the successor is dead, the others take over as from a silent leader.
+  // If the successor is dead, the others take over as they would from a silent leader.
   EXPECT_EQ(other.Next(1'005), Action::kWriteCanary);
 }
 

@@ -29,7 +29,7 @@ std::size_t FramesIn(const etcd::EtcdServer& etcd) {
 
 class ReplicatedStoreTest : public testing::Test {
  protected:
-  // What the next leader loads.
+  // Returns what the next leader loads.
   std::map<RowTable::Name, std::string> Reload() {
     RowTable rows;
     Leader next(etcd_.options(), "next");
@@ -305,8 +305,8 @@ TEST_F(ReplicatedStoreTest, AHandOverNamesTheSuccessorAndIsTheLastWrite) {
   EXPECT_TRUE(next.writer().committed().beat.successor.empty());
 }
 
-// Three members of etcd of which the current leader is killed again and again, while partition
-// leaders depose each other. Whatever a journal reported as complete is there afterwards.
+// An etcd of three members, whose current leader is killed again and again, while partition leaders
+// depose each other. Whatever a journal reported as complete is there afterwards.
 TEST(ReplicatedStoreFaults, NothingAcknowledgedIsLost) {
   etcd::EtcdServer etcd(3);
   std::uint64_t acknowledged = 0;

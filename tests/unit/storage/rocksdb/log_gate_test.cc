@@ -41,7 +41,7 @@ TEST(StorageLogGate, NoSyncBeginsAfterAFailure) {
   EXPECT_FALSE(gate.BeginSync());
 }
 
-// What fails of a backup, whose files RocksDB writes too, is no failure of the database.
+// A failure to write a backup, whose files RocksDB also writes, is not a failure of the database.
 TEST(StorageLogGate, OnlyFailedWritesToLogsOfTheDatabaseCloseIt) {
   const ScratchFolder folder;
   std::filesystem::create_directory(folder.PathOf("backup"));
@@ -63,9 +63,9 @@ TEST(StorageLogGate, OnlyFailedWritesToLogsOfTheDatabaseCloseIt) {
   }
 }
 
-// A sync that waits, inside RocksDB, for a write that syncs too, and that write's failure.
+// A sync waits inside RocksDB for a write that also syncs, and that write fails.
 TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
-  // They outlive the test if they do; and a database that has failed is never closed.
+  // If the threads hang, they outlive the test; and a database that has failed is never closed.
   struct State {
     std::shared_ptr<WriteCounter> counter = std::make_shared<WriteCounter>();
     std::unique_ptr<RocksDbStore> store;
@@ -87,12 +87,13 @@ TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
   };
   ASSERT_TRUE(append(*state, Durability::kProcess));
   state->counter->first_failing = state->counter->calls + 1;
-  // On a full disk RocksDB would start a thread that looks for space, and nobody would join it.
+  // On a full disk, RocksDB would start a thread that looks for space, which nobody would join.
   state->counter->failure = rocksdb::IOStatus::IOError("the disk is broken");
   state->counter->at_failure = [&state = *state, is_first = true]() mutable {
     if (!std::exchange(is_first, false)) return;
     state.is_writing.set_value();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the other begins to wait
+    // Meanwhile, the other thread begins to wait.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   };
   std::thread([state, append] {
     state->has_written.set_value(append(*state, Durability::kMachine));

@@ -1,4 +1,5 @@
-// Logs whose space is written before: what a lost machine may leave of the last write, and damage.
+// Logs whose space is written in advance: what a lost machine may leave of the last write, and
+// damage.
 #include "storage/rocksdb/prepared_log.h"
 
 #include <gtest/gtest.h>
@@ -39,10 +40,10 @@ class Folder {
                     rows != nullptr ? *rows : own);
   }
 
-  // One durable batch of one hold.
+  // Appends a durable batch of one hold.
   void Append(std::size_t owner_bytes = 20) {
     const std::string key = "key" + std::to_string(number_);
-    // Bytes as of a random number generator: none of them is a piece of a log.
+    // Random bytes, so that none of them looks like part of a log.
     std::string owner(owner_bytes, '\0');
     for (char& byte : owner) byte = static_cast<char>(chance_());
     rows::Hold row = PlainHold(key, number_);
@@ -67,7 +68,7 @@ class Folder {
   const OpenedData& data() const { return data_; }
   void Close() { data_.store.reset(); }
 
-  // A copy as of now, in which the log is that text.
+  // Returns a copy of the current folder, in which the log has this content.
   std::string CopyWithLog(const std::string& content) const {
     const std::string copy = folder_.PathOf("copy");
     fs::remove_all(copy);
@@ -102,7 +103,7 @@ TEST(StoragePreparedLog, TheFileIsLongerThanWhatIsInItUntilItIsClosed) {
   EXPECT_EQ(ReadFile(log), open.substr(0, scan.end));
 }
 
-// What a file was told, in short: z for zeros, d for data, s for a sync.
+// What is done to a file, in short: z for writing zeros, d for writing data, s for a sync.
 class NotingFile final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   NotingFile(std::unique_ptr<rocksdb::FSWritableFile>&& file, std::string& notes)
@@ -142,7 +143,7 @@ class NotingFiles final : public rocksdb::FileSystemWrapper {
   std::string notes;
 };
 
-// Or a lost machine may leave a file that ends in the middle of a write with parts missing.
+// Otherwise a lost machine may leave a file that ends in the middle of a write with parts missing.
 TEST(StoragePreparedLog, SpaceIsDurableBeforeAnythingIsWrittenThere) {
   const ScratchFolder folder;
   const auto noting = std::make_shared<NotingFiles>();
@@ -156,7 +157,7 @@ TEST(StoragePreparedLog, SpaceIsDurableBeforeAnythingIsWrittenThere) {
   EXPECT_EQ(noting->notes, "zsdzsddzzzsd");
 }
 
-// Or a copy that is made meanwhile would have gaps, of what is written behind the copying.
+// Otherwise a copy made meanwhile would have gaps: what was written after the copying had passed.
 TEST(StoragePreparedLog, ForRocksDbItIsAsLongAsWhatIsInIt) {
   const ScratchFolder folder;
   const std::string path = folder.PathOf("000004.log");
@@ -193,7 +194,7 @@ TEST(StoragePreparedLog, WhatAKilledProcessLeavesIsAllThere) {
   EXPECT_EQ(rows.rows().size(), folder.batches());
 }
 
-// Any sectors of it may be missing, whatever it is long.
+// Any sectors of the last write may be missing, whatever its length.
 TEST(StoragePreparedLog, WhateverIsLeftOfTheLastWriteIsATornTail) {
   std::mt19937_64 chance(7);
   for (const std::size_t bytes : {20U, 600U, 5'000U, 40'000U, 100'000U}) {
@@ -247,7 +248,7 @@ TEST(StoragePreparedLog, EveryFlippedBitBeforeTheLastRecordIsDamage) {
   }
 }
 
-// One that reaches over blocks: what stands behind it is far away.
+// The record spans several blocks, so what follows it is far away.
 TEST(StoragePreparedLog, AFlippedBitInALongRecordIsDamageToo) {
   Folder folder;
   folder.Append(30);
@@ -263,7 +264,7 @@ TEST(StoragePreparedLog, AFlippedBitInALongRecordIsDamageToo) {
   }
 }
 
-// Only what was prepared may be torn in its middle.
+// Only in prepared space may a record be torn in the middle.
 TEST(StoragePreparedLog, AFlippedBitAtTheEndOfAClosedLogIsDamage) {
   Folder folder;
   for (int i = 0; i < 3; ++i) folder.Append(30);

@@ -20,7 +20,7 @@ TEST(ClientInput, LongRepliesAreWrittenFewAtATimeAndHalfARequestBehindThemWaits)
   const std::string word(20'000, 'x');
   const std::string echo = "*2\r\n$4\r\nECHO\r\n$20000\r\n" + word + "\r\n";
   const std::string reply = "$20000\r\n" + word + "\r\n";
-  // This would loop for ever if an incomplete request counted as more to execute.
+  // This would loop for ever if an incomplete request counted as one that can be executed.
   EXPECT_EQ(client.SendBytes(echo + echo + "PI"), reply + reply);
   EXPECT_EQ(client.SendBytes("NG\r\n"), "+PONG\r\n");
 }

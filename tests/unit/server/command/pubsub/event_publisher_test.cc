@@ -44,7 +44,7 @@ class EventPublisherTest : public testing::Test {
     const std::size_t name = push.rfind("__:");
     if (name == std::string::npos) return push;
     std::string text = push.substr(name + 3);
-    text.resize(text.size() - 2);  // the last quotes, and the bracket
+    text.resize(text.size() - 2);  // the last quote and the bracket
     return text.replace(text.find("\" \""), 3, " ");
   }
 };

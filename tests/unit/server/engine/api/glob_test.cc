@@ -14,7 +14,7 @@ namespace {
 // One element of a pattern: its text, and which of a, b and * it matches.
 struct Element {
   std::string written;
-  std::string takes;  // empty: it is a star
+  std::string takes;  // empty if it is a star
 };
 
 const std::vector<Element> kElements = {
@@ -78,7 +78,7 @@ bool TakesPlainly(std::string_view& glob, char byte) {
   return is_in_set != is_negated;
 }
 
-// A simple matcher: byte by byte, with a recursion at each star.
+// A simple matcher: byte by byte, recursing at each star.
 bool MatchesPlainly(std::string_view glob, std::string_view text) {
   while (!glob.empty()) {
     const char first = glob.front();
@@ -133,7 +133,7 @@ std::string Repeated(std::string_view part, std::size_t bytes) {
   return text;
 }
 
-// Each would take almost for ever in a matcher that backtracks, or that parses sets again at each
+// Each would take almost for ever in a matcher that backtracks, or that parses sets anew at each
 // byte.
 TEST(Glob, ComparesAtMostTextTimesGlob) {
   const std::string set = "[" + std::string(1000, 'b') + "]";
@@ -202,7 +202,7 @@ TEST(Glob, AStarCostsNoLookAtEachCharacter) {
   const Glob begin(half + "*");
   const Glob end("*" + half);
   const Glob other("*x");
-  // Processor time, because other programs may run too.
+  // Processor time, because other programs may run as well.
   const std::clock_t began = std::clock();
   for (int i = 0; i < 100'000; ++i) {
     ASSERT_TRUE(all.Matches(text));
@@ -210,7 +210,7 @@ TEST(Glob, AStarCostsNoLookAtEachCharacter) {
     ASSERT_TRUE(end.Matches(text));
     ASSERT_FALSE(other.Matches(text));
   }
-  // Character by character it would take 50 times as long.
+  // Character by character, it would take 50 times as long.
   EXPECT_LT(std::clock() - began, 2 * CLOCKS_PER_SEC);
 }
 

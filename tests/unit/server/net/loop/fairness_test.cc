@@ -1,4 +1,4 @@
-// Which clients are served first when many ask for much.
+// Which clients are served first when many of them ask for a lot.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -25,7 +25,7 @@ Peers Connect(LoopOnThread& loop, std::size_t count) {
   return peers;
 }
 
-// Takes as many locks as LOCKS lists at once: a reply of at least 25 KB.
+// Takes as many locks as one LOCKS page lists: a reply of at least 25 KB.
 void TakeAPageOfLocks(TestPeer& peer) {
   for (int i = 0; i < 250; ++i) {
     peer.Send("LOCK " + std::string(100, 'k') + std::to_string(i) + " owner\r\n");
@@ -46,7 +46,7 @@ std::uint64_t CountGrants(
 
 TEST(Fairness, LightClientsComeBeforeFlooders) {
   constexpr std::size_t kFlooders = 10;
-  constexpr std::size_t kPairs = 3000;  // what a socket buffer holds
+  constexpr std::size_t kPairs = 3000;  // as many as a socket buffer holds
   LoopOnThread loop;
   TestPeer little(loop.unix_path());
   little.Send("LOCK first own\r\n");
@@ -59,7 +59,7 @@ TEST(Fairness, LightClientsComeBeforeFlooders) {
   });
   const std::uint64_t before = CountGrants(loop, [&] { little.Send("LOCK second own\r\n"); });
   const std::int64_t second = ReceiveNumber(little);
-  // Tokens count the grants.
+  // Tokens are a count of the grants.
   EXPECT_LT(second - first - static_cast<std::int64_t>(before), 2000);
   EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
 }
@@ -78,7 +78,7 @@ TEST(Fairness, LightClientsComeBeforeManyThatBeginToFloodAtOnce) {
     }
     little.Send("LOCK second own\r\n");
   });
-  // Much less than one visit to each flooder.
+  // Much less than one visit to each flooding client.
   EXPECT_LT(ReceiveNumber(little) - first, 5000);
   EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
 }

@@ -28,7 +28,7 @@ std::string EchoReply(std::size_t bytes) {
   return "$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') + "\r\n";
 }
 
-// One client waits for a lock.
+// Whether exactly one client waits for a lock.
 bool IsWaited(LoopOnThread& loop) {
   std::uint64_t waiters = 0;
   loop.Do([&](TurnLoop&, command::ServerParts& parts) {
@@ -119,7 +119,7 @@ TEST(TurnLoop, RefusesClientsThatSendTheirRequestsByteByByte) {
   TestPeer light(loop.unix_path());
   const auto begun_at = std::chrono::steady_clock::now();
   const auto are_all_closed = [&] {
-    // Faster than the server reads them, because the light client comes first.
+    // Sends faster than the server reads, because the light client comes first.
     for (int i = 0; i < 10; ++i) {
       light.Send("PING\r\n");
       for (const auto& peer : peers) peer->TrySend("x");
@@ -127,7 +127,7 @@ TEST(TurnLoop, RefusesClientsThatSendTheirRequestsByteByByte) {
     return loop.events().close_reasons().size() == kPeers;
   };
   EXPECT_TRUE(WaitUntil(are_all_closed));
-  // No client was given the time twice.
+  // No client was given the allowed time twice.
   EXPECT_LT(std::chrono::steady_clock::now() - begun_at, std::chrono::milliseconds(5900));
   EXPECT_THAT(loop.events().close_reasons(), Each(CloseReason::kRequestDeadline));
 }
@@ -137,7 +137,7 @@ TEST(TurnLoop, ARequestDeadlineBeginsAnewWithEachRequest) {
   options.limits.request_deadline_ms = 500;
   LoopOnThread loop(options);
   TestPeer peer(loop.unix_path());
-  // Half a request is always pending, but never the same one for long.
+  // At any time half a request is pending, but never the same one for long.
   for (int i = 0; i < 8; ++i) {
     peer.Send(i == 0 ? "PI" : "NG\r\nPI");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -243,7 +243,7 @@ TEST(TurnLoop, TheInputThatCannotBeExecutedYetIsBounded) {
   EXPECT_LE(left, 200'000U);
 }
 
-// Both arrive in one turn, the close first.
+// Both arrive in one turn, and the close comes first.
 TEST(TurnLoop, ASessionThatClosedEndsBeforeALaterRequest) {
   LoopOnThread loop;
   auto session = std::make_unique<TestPeer>(loop.unix_path());
@@ -267,7 +267,7 @@ TEST(TurnLoop, NeitherReadsNorExecutesWhileRepliesPileUp) {
   constexpr std::size_t kRequests = 3000;
   std::thread sender([&] { peer.Send(Repeated(Echo(1000), kRequests)); });
   ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) > 10; }));
-  // As many as fit into the socket buffers with their replies, and a few more.
+  // As many as fit into the socket buffers together with their replies, and a few more.
   std::uint64_t executed = 0;
   for (int unchanged = 0; unchanged < 100; ++unchanged) {
     if (CountExecuted(loop) != executed) unchanged = 0;
@@ -324,11 +324,12 @@ TEST(TurnLoop, ClosesAConnectionOverItsOutputLimit) {
 
 TEST(TurnLoop, ClosesTheLargestWhenAllUnreadRepliesTogetherExceedTheirBound) {
   LoopOptions options;
-  // The memory counts, which is twice the size of the replies.
+  // What counts is the memory, which is twice the size of the replies.
   options.limits.all_output_bytes_max = 2'800'000;
   LoopOnThread loop(options);
   std::vector<std::unique_ptr<TestPeer>> peers;
-  // A part is in the socket buffers. Without the last reply the total is below the limit.
+  // Part of the output is in the socket buffers. Without the last reply, the total is below the
+  // limit.
   const std::vector<std::size_t> sizes = {300'000, 500'000, 400'000, 350'000};
   for (const std::size_t bytes : sizes) {
     peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));

@@ -131,7 +131,7 @@ TEST(SocketAddress, IsShownAsRedisShowsIt) {
   EXPECT_EQ(FormatAddress(storage, "/run/fairlock.sock"), "/run/fairlock.sock:0");
 }
 
-// Runs `check` in a process of its own, as limits cannot be raised again; its answer.
+// Runs `check` in a process of its own, because limits cannot be raised again; returns its result.
 int InOwnProcess(int (*check)()) {
   const pid_t child = fork();
   if (child == 0) _exit(check());
@@ -167,7 +167,7 @@ TEST(DescriptorLimit, ConnectionsStayBelowTheHardLimit) {
             1);
 }
 
-// Of descriptors, as the system has it; 0: it does not say.
+// The size of the descriptor table according to the system; 0 if it does not say.
 std::size_t DescriptorTableSize() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

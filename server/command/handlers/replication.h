@@ -1,0 +1,20 @@
+// A fleet as Redis shows a master and its replicas: in INFO and ROLE.
+#pragma once
+
+#include <string>
+
+#include "protocol/reply_writer.h"
+#include "server/command/environment/fleet.h"
+
+namespace fairlock::command {
+
+// The lines of the section "Replication". Null: this server is not a node of a fleet.
+std::string ReplicationLines(const Fleet* fleet);
+
+// The reply to ROLE.
+void ReplyRole(const Fleet* fleet, protocol::ReplyWriter& reply);
+
+// The lines about the fleet in the section "Cluster"; empty without a fleet.
+std::string FleetLines(const Fleet* fleet);
+
+}  // namespace fairlock::command

@@ -1,0 +1,72 @@
+// One connection of the Sentinel port: moves bytes between its socket and its session.
+#pragma once
+
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "server/net/turn/turn.h"
+#include "server/sentinel/session.h"
+
+namespace fairlock::net {
+
+class SentinelConnection;
+
+// Owns the connections. Loop-confined.
+class SentinelConnectionOwner {
+ public:
+  virtual void Remove(const SentinelConnection* connection) = 0;
+
+ protected:
+  ~SentinelConnectionOwner() = default;
+};
+
+// Reads only while all that it has received is executed, and its output is sent. Its owner keeps it
+// alive until it closes, and so does its pending operation. Loop-confined.
+class SentinelConnection final : public TurnTask,
+                                 public std::enable_shared_from_this<SentinelConnection> {
+ public:
+  // The time for the rest of a request that has begun, and for sending output.
+  static constexpr std::chrono::seconds kTimeMax{15};
+  // The time that the peer has to read the last output and to close.
+  static constexpr std::chrono::seconds kLingerMax{2};
+
+  SentinelConnection(Turn& turn, SentinelConnectionOwner& owner, const sentinel::LeaderWatch& watch,
+                     boost::asio::ip::tcp::socket socket, command::ClientAddress address);
+  ~SentinelConnection();
+
+  void Start() { Read(); }
+  void Publish(const sentinel::Message& message) { session_.Publish(message); }
+  void Close();
+
+  void TakeTurn(engine::TimeMs now) override;
+
+ private:
+  // What has arrived and is not executed yet.
+  struct Input {
+    std::string bytes = {};
+    // The rest of its first request must have arrived by then.
+    std::chrono::steady_clock::time_point deadline = {};
+  };
+
+  void EnterTurn();
+  void Read();
+  void Write();
+  void Linger();
+
+  Turn& turn_;
+  SentinelConnectionOwner& owner_;
+  boost::beast::tcp_stream stream_;
+  sentinel::Session session_;
+  std::array<char, 4096> received_;
+  Input input_;
+  std::string sending_;  // while it is written
+  bool is_reading_ = false;
+  bool is_in_turn_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::net

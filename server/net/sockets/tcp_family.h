@@ -1,0 +1,10 @@
+// The address family of a socket, as Asio needs it to adopt the socket.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+
+namespace fairlock::net {
+
+boost::asio::ip::tcp TcpFamilyOf(int descriptor);
+
+}  // namespace fairlock::net

@@ -1,0 +1,23 @@
+# Prints the node of each lock that it takes, once for each change; finds it by Sentinel.
+require "redis"
+
+password = ENV.fetch("PASSWORD")
+password = nil if password.empty?
+sentinels = ENV.fetch("SENTINELS").split(",").map do |address|
+  host, port = address.split(":")
+  { host: host, port: port.to_i, password: password }
+end
+client = Redis.new(url: "redis://main", sentinels: sentinels, role: :master, password: password)
+Thread.new { exit!(0) unless $stdin.read.nil? }
+$stdout.sync = true
+last = nil
+loop do
+  begin
+    client.call("LOCK", "order:42", "gem", "PX", 1000)
+    node = client.info("cluster").fetch("fleet_node")
+    puts(last = node) if node != last
+  rescue Redis::BaseConnectionError, Redis::CommandError
+    # The client connects again.
+  end
+  sleep 0.01
+end
