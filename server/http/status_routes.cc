@@ -146,7 +146,7 @@ Outcome ShowReadiness(const RouteCall& call) {
     const bool is_ready = !fleet->leader.empty();
     return is_ready ? PlainText(200, "ready") : PlainText(503, DescribeLeader(*fleet));
   }
-  if (fleet && fleet->is_unsure) return PlainText(503, "etcd has confirmed nothing for 2 s");
+  if (fleet && fleet->is_unsure) return PlainText(503, "etcd has not confirmed anything for 2 s");
   command::ServerParts& server = call.commands.server();
   server.availability.LookAtMemory(call.now);
   if (server.availability.takes_locks()) return PlainText(200, "ready");

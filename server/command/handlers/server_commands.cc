@@ -275,8 +275,8 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "",
-     "In a fleet: replies as a Redis master with its replicas at the leader, and as a replica at a "
-     "standby. A single server is a master without replicas",
+     "In a fleet, the leader replies like a Redis master with its replicas, and a standby like a "
+     "replica. A single server replies like a master without replicas",
      "O(1)"},
     {"INFO",
      Info,

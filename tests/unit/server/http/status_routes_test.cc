@@ -60,7 +60,7 @@ TEST_F(StatusRoutesTest, TheLeaderIsReadyUnlessItIsUnsure) {
   EXPECT_EQ(Get("/readyz"), "200 ready\n");
   fleet_.report.is_unsure = true;
   EXPECT_EQ(Get("/leaderz"), "200 leader\n");
-  EXPECT_EQ(Get("/readyz"), "503 etcd has confirmed nothing for 2 s\n");
+  EXPECT_EQ(Get("/readyz"), "503 etcd has not confirmed anything for 2 s\n");
 }
 
 TEST_F(StatusRoutesTest, AStandbyNamesTheLeader) {
