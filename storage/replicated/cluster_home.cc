@@ -11,10 +11,13 @@ std::string PrefixOf(const ClusterOptions& options) { return "/fairlock/" + opti
 
 }  // namespace
 
+PartitionKeys KeysOf(const ClusterOptions& options) {
+  return PartitionKeys(PrefixOf(options) + "p/00/");
+}
+
 ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client, const ClusterOptions& options)
     : client_(std::move(client)),
-      writer_(PartitionKeys(PrefixOf(options) + "p/00/"), NewRunId(), options.node,
-              options.address),
+      writer_(KeysOf(options), NewRunId(), options.node, options.address),
       standby_(*client_, writer_,
                {.leadership = {.node = options.node},
                 .canary_key = PrefixOf(options) + "n/" + options.node,

@@ -25,6 +25,9 @@ struct ClusterOptions {
   std::function<TimeMs()> now_ms;
 };
 
+// The keys of the fleet's partition.
+PartitionKeys KeysOf(const ClusterOptions& options);
+
 // A node of a fleet: first a standby, then the leader until it is deposed. Only Stop and
 // LastError may be called by a thread other than that of the current phase.
 class ClusterHome final : public LogHome {
