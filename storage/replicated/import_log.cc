@@ -52,14 +52,13 @@ Status BeginFleet(etcd::EtcdClient& client, FrameWriter& writer) {
 Status CheckEmpty(etcd::EtcdClient& client, const PartitionKeys& keys) {
   const etcd::RangeAnswer answer = client.Range({.key = keys.prefix,
                                                  .range_end = etcd::EndOfPrefix(keys.prefix),
-                                                 .limit = 2,
+                                                 .limit = 1,
                                                  .keys_only = true},
                                                 kImportCallTimeout);
   if (answer.outcome != etcd::Outcome::kDone) return Failed("etcd: " + answer.message);
-  for (const etcd::KeyValue& found : answer.found) {
-    if (found.key != keys.beat) return Refused("etcd already has the key " + found.key);
-  }
-  return {};
+  // The key of the beat is the lowest.
+  if (answer.found.empty() || answer.found.front().key == keys.beat) return {};
+  return Refused("etcd already has the key " + answer.found.front().key);
 }
 
 // Writes rows as the slices of a snapshot.
