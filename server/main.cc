@@ -17,6 +17,7 @@
 #include "server/process/password_tool.h"
 #include "server/process/version.h"
 #include "server/server.h"
+#include "server/services/cluster_tools.h"
 #include "server/services/data_tools.h"
 #include "server/services/tls_service.h"
 #include "server/services/user_service.h"
@@ -57,6 +58,12 @@ int RunServer(const CommandLine& line, std::span<const char* const> arguments,
       return kStartAgain;
   }
   return EXIT_FAILURE;
+}
+
+// Of the log in etcd, if this is a node of a fleet; otherwise of the data folder.
+bool CheckData(const fairlock::server::Config& config) {
+  return config.cluster_etcd.empty() ? fairlock::server::PrintDataReport(config)
+                                     : fairlock::server::PrintLogReport(config);
 }
 
 int Serve(const CommandLine& line, std::span<const char* const> arguments) {
@@ -102,7 +109,9 @@ int main(int argc, char** argv) {
       std::cout << (line.config_file.empty() ? "the options" : line.config_file) << ": valid\n";
       return EXIT_SUCCESS;
     case Action::kCheckData:
-      return fairlock::server::PrintDataReport(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;
+      return CheckData(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;
+    case Action::kImport:
+      return fairlock::server::ImportData(line.config, line.imported) ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kRestore:
       return fairlock::server::RestoreBackup(line.config, line.backup) ? EXIT_SUCCESS
                                                                        : EXIT_FAILURE;

@@ -11,8 +11,8 @@ std::vector<CommandRow> Gather() {
   for (const auto& family :
        {StatusCommands(), LocksCommands(), TopCommands(), InspectCommands(), WhyCommands(),
         OwnerCommands(), HistoryCommands(), WatchCommands(), RunCommands(), LockCommands(),
-        BreakCommands(), LimitCommands(), ServerCommands(), ClientCommands(), BenchCommands(),
-        CompletionCommands(), CompleteCommands(), HelpCommands()}) {
+        BreakCommands(), LimitCommands(), ServerCommands(), ClusterCommands(), ClientCommands(),
+        BenchCommands(), CompletionCommands(), CompleteCommands(), HelpCommands()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   return rows;

@@ -26,6 +26,7 @@ std::span<const CommandRow> BreakCommands();
 std::span<const CommandRow> LimitCommands();
 std::span<const CommandRow> ClientCommands();
 std::span<const CommandRow> ServerCommands();
+std::span<const CommandRow> ClusterCommands();
 std::span<const CommandRow> BenchCommands();
 std::span<const CommandRow> CompletionCommands();
 std::span<const CommandRow> CompleteCommands();

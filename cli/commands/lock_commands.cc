@@ -83,12 +83,16 @@ std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
 }
 
 // Retries when the connection is lost (as when the server restarts) and while the server is
-// starting: the server keeps the place in the queue for a while. Does not retry if the server was
-// never reached.
+// starting: the server keeps the place in the queue for a while, and the same owner gets the token
+// that it was granted meanwhile. With several servers, it retries for a while even without --wait,
+// because another one may take over. Does not retry if the server was never reached.
 Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames& names,
                                            Context& context) {
   Client& client = context.client;
   const TimeMs wait_until = NowMs() + options.words.wait_ms.value_or(0);
+  const TimeMs retry_until = client.has_choice()
+                                 ? std::max(wait_until, NowMs() + context.settings.timeout_ms)
+                                 : wait_until;
   TimeMs give_up_at = 0;
   while (true) {
     const std::vector<std::string> words = RequestOf(options, names);
@@ -102,9 +106,9 @@ Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames&
     if (client.has_connected() && (!reply || give_up_at == 0)) {
       give_up_at = NowMs() + kUnreachableMs;
     }
-    if (NowMs() >= std::min(give_up_at, wait_until)) return failure;
+    if (NowMs() >= std::min(give_up_at, retry_until)) return failure;
     std::this_thread::sleep_for(std::chrono::milliseconds(kRetryEveryMs));
-    if (*options.words.wait_ms < kForever) {
+    if (options.words.wait_ms && *options.words.wait_ms < kForever) {
       options.words.wait_ms = std::max<DurationMs>(wait_until - NowMs(), 0);
     }
     if (reply) continue;

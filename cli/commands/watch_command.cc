@@ -1,6 +1,10 @@
 // `watch`: prints events as they happen.
 #include <array>
+#include <chrono>
 #include <memory>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "cli/commands/all_commands.h"
 #include "cli/connection/server_errors.h"
@@ -51,12 +55,45 @@ std::string EventLine(const LockMessage& message, const Screen& screen) {
   return line + "\n";
 }
 
+// Subscribes, and again on the next of several servers when the connection is lost.
+class Subscription {
+ public:
+  Subscription(std::string pattern, Context& context)
+      : pattern_(std::move(pattern)), context_(context) {
+    context_.client.Send({"PSUBSCRIBE", pattern_});
+  }
+
+  // False: there is no other server, or none has served for kSearchMs.
+  bool Renew(const Failure& lost) {
+    Client& client = context_.client;
+    if (!client.has_choice()) return false;
+    if (client.has_connected()) {
+      search_until_ = NowMs() + kSearchMs;
+      context_.Say(lost.text + "; events may be missing until another server serves");
+    }
+    if (NowMs() >= search_until_) return false;
+    std::this_thread::sleep_for(kNextSearch);
+    client.Reconnect();
+    client.Send({"PSUBSCRIBE", pattern_});
+    return true;
+  }
+
+ private:
+  static constexpr DurationMs kSearchMs = 30'000;
+  static constexpr std::chrono::milliseconds kNextSearch{200};
+
+  const std::string pattern_;
+  Context& context_;
+  TimeMs search_until_ = 0;
+};
+
 Result<int> Watch(const WatchOptions& options, Context& context) {
   const TimeMs until = options.duration_ms ? NowMs() + *options.duration_ms : kForever;
-  context.client.Send({"PSUBSCRIBE", ChannelPattern(options, context)});
+  Subscription subscription(ChannelPattern(options, context), context);
   std::int64_t left = options.count.value_or(INT64_MAX);
   while (left > 0) {
     const auto push = context.client.WaitForMessage(until);
+    if (!push && NowMs() < until && subscription.Renew(push.failure())) continue;
     if (!push) return push.failure();
     if (!push->has_value()) break;
     if ((*push)->IsError()) return ServerFailure((*push)->text, context.client.ServerName());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "cli/connection/server_errors.h"
@@ -49,35 +50,43 @@ Result<Login> LoginOf(const Settings& settings) {
 }
 
 AsyncConnection::AsyncConnection(const Settings& settings, Login login)
-    : settings_(settings), login_(std::move(login)) {}
+    : settings_(settings), login_(std::move(login)), servers_(settings) {}
 
-std::string AsyncConnection::ServerName() const {
-  if (!settings_.socket.empty()) return "unix:" + settings_.socket;
-  const bool is_ipv6 = settings_.host.find(':') != std::string::npos;
-  return (is_ipv6 ? "[" + settings_.host + "]" : settings_.host) + ":" +
-         std::to_string(settings_.port);
+DurationMs AsyncConnection::ServerPatienceMs() const {
+  return std::max<DurationMs>(settings_.timeout_ms / static_cast<DurationMs>(servers_.size()), 1);
 }
 
 void AsyncConnection::Open(TimeMs now) {
   Close();
   was_refused_ = false;
+  servers_.BeginRound();
+  OpenServer(now);
+}
+
+void AsyncConnection::OpenServer(TimeMs now) {
   next_endpoint_ = 0;
   parser_ = std::make_unique<protocol::ReplyParser>();
-  give_up_at_ = now + settings_.timeout_ms;
-  last_error_ = "no answer within " + ShowDuration(settings_.timeout_ms);
+  give_up_at_ = now + ServerPatienceMs();
+  last_error_ = "no answer within " + ShowDuration(ServerPatienceMs());
   if (!settings_.socket.empty()) {
     const Result<Endpoint> endpoint = UnixEndpoint(settings_.socket);
     if (!endpoint) return EndWith(endpoint.failure());
     endpoints_ = {*endpoint};
   } else {
-    endpoints_ = NumericEndpoints(settings_.host, settings_.port);
+    endpoints_ = NumericEndpoints(servers_.current().host, servers_.current().port);
   }
   if (!endpoints_.empty()) return ConnectToNext(now);
   state_ = State::kLookingUp;
-  lookup_.emplace(settings_.host, settings_.port);
+  lookup_.emplace(servers_.current().host, servers_.current().port);
 }
 
 void AsyncConnection::Close() {
+  Disconnect();
+  queued_.clear();
+  replies_.clear();
+}
+
+void AsyncConnection::Disconnect() {
   state_ = State::kClosed;
   tls_.reset();
   socket_.Reset();
@@ -86,10 +95,8 @@ void AsyncConnection::Close() {
   login_replies_left_ = 0;
   output_.clear();
   sent_bytes_ = 0;
-  queued_.clear();
   input_.clear();
   parsed_bytes_ = 0;
-  replies_.clear();
 }
 
 void AsyncConnection::EndWith(Failure failure) {
@@ -102,9 +109,23 @@ void AsyncConnection::EndWith(Failure failure) {
 
 void AsyncConnection::EndUnconnected(const std::string& reason) {
   const std::string_view other = settings_.socket.empty() ? "--host/--port" : "--socket";
-  EndWith({kExitUnreachable, "cannot connect to " + ServerName() + ": " + reason +
-                                 "; is fairlockd running? `systemctl status fairlockd`, or give " +
-                                 std::string(other)});
+  LeaveServer(reason,
+              {kExitUnreachable, "cannot connect to " + ServerName() + ": " + reason +
+                                     "; is fairlockd running? `systemctl status fairlockd`, or "
+                                     "give " +
+                                     std::string(other)});
+}
+
+void AsyncConnection::LeaveServer(const std::string& reason, Failure failure, bool is_standby) {
+  if (!servers_.has_choice()) return EndWith(std::move(failure));
+  const bool has_next = servers_.TryNext(reason, is_standby);
+  if (!has_next) {
+    return EndWith(
+        {kExitUnreachable, "none of the servers in --host serves locks: " + servers_.reasons()});
+  }
+  Disconnect();
+  state_ = State::kTurningToNext;
+  give_up_at_ = 0;
 }
 
 void AsyncConnection::TakeEndpoints() {
@@ -112,6 +133,11 @@ void AsyncConnection::TakeEndpoints() {
   lookup_.reset();
   if (!found) return EndUnconnected(found.failure().text);
   endpoints_ = *found;
+}
+
+// Only the first server of a round is the one that was used before.
+void AsyncConnection::RememberRefusal(int error) {
+  if (servers_.is_first()) was_refused_ = IsConnectionRefused(error);
 }
 
 void AsyncConnection::ConnectToNext(TimeMs now) {
@@ -125,10 +151,10 @@ void AsyncConnection::ConnectToNext(TimeMs now) {
     if (::connect(socket_.number(), address, endpoint.size) == 0) return BeginTls();
     if (errno == EINPROGRESS) {
       state_ = State::kConnecting;
-      give_up_at_ = now + settings_.timeout_ms / static_cast<DurationMs>(endpoints_.size());
+      give_up_at_ = now + ServerPatienceMs() / static_cast<DurationMs>(endpoints_.size());
       return;
     }
-    was_refused_ = IsConnectionRefused(errno);
+    RememberRefusal(errno);
     last_error_ = std::strerror(errno);
   }
   EndUnconnected(last_error_);
@@ -139,14 +165,15 @@ void AsyncConnection::FinishConnecting(TimeMs now) {
   socklen_t size = sizeof(error);
   ::getsockopt(socket_.number(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error == 0) return BeginTls();
-  was_refused_ = IsConnectionRefused(error);
+  RememberRefusal(error);
   last_error_ = std::strerror(error);
   ConnectToNext(now);
 }
 
 void AsyncConnection::BeginTls() {
   if (!settings_.is_tls || !settings_.socket.empty()) return BeginLogin();
-  Result<std::unique_ptr<TlsConnection>> made = TlsConnection::Make(settings_, socket_.number());
+  Result<std::unique_ptr<TlsConnection>> made =
+      TlsConnection::Make(settings_, servers_.current().host, socket_.number());
   if (!made) return EndWith(made.failure());
   tls_ = std::move(*made);
   state_ = State::kHandshaking;
@@ -156,14 +183,18 @@ void AsyncConnection::BeginTls() {
 void AsyncConnection::ContinueHandshake() {
   const TlsConnection::Step step = tls_->Handshake();
   if (step == TlsConnection::Step::kDone) return BeginLogin();
-  if (step == TlsConnection::Step::kFailed) return EndWith(tls_->Problem(ServerName()));
+  if (step == TlsConnection::Step::kFailed) {
+    const Failure problem = tls_->Problem(ServerName());
+    return LeaveServer(problem.text, problem);
+  }
   tls_needs_to_write_ = step == TlsConnection::Step::kNeedsToWrite;
 }
 
 void AsyncConnection::BeginLogin() {
   state_ = State::kOpen;
-  give_up_at_ = kForever;
-  was_refused_ = false;
+  // With a choice, a server must also answer in its share of the time.
+  if (!servers_.has_choice()) give_up_at_ = kForever;
+  if (servers_.is_first()) was_refused_ = false;
   std::vector<std::string_view> hello = {"HELLO", "3"};
   // A user without a password logs in with an empty one; the server decides. Falling back to
   // another user would be wrong.
@@ -178,14 +209,24 @@ void AsyncConnection::BeginLogin() {
     protocol::AppendRequest(output_, {"SELECT", std::to_string(login_.database)});
     ++login_replies_left_;
   }
+  if (servers_.chooses()) {
+    // Only a server that serves locks answers it.
+    protocol::AppendRequest(output_, {"EXISTS", "fairlockctl"});
+    ++login_replies_left_;
+  }
+  if (!servers_.has_choice()) SendQueued();
+  Write();
+}
+
+void AsyncConnection::SendQueued() {
   output_ += queued_;
   queued_.clear();
-  Write();
 }
 
 pollfd AsyncConnection::Interest() const {
   switch (state_) {
     case State::kClosed:
+    case State::kTurningToNext:
       break;
     case State::kLookingUp:
       return {.fd = lookup_->descriptor(), .events = POLLIN, .revents = 0};
@@ -206,6 +247,7 @@ pollfd AsyncConnection::Interest() const {
 TimeMs AsyncConnection::WakeAt() const { return give_up_at_; }
 
 void AsyncConnection::Advance(TimeMs now) {
+  if (state_ == State::kTurningToNext) return OpenServer(now);
   if (state_ == State::kLookingUp && lookup_->IsDone()) {
     TakeEndpoints();
     if (state_ == State::kLookingUp) ConnectToNext(now);
@@ -224,16 +266,27 @@ void AsyncConnection::Advance(TimeMs now) {
   } else if (state_ == State::kLookingUp) {
     EndUnconnected(last_error_);
   } else if (state_ == State::kHandshaking) {
-    EndWith({kExitUnreachable, ServerName() + " did not finish the TLS handshake within " +
-                                   ShowDuration(settings_.timeout_ms) +
-                                   "; does it use TLS on this port?"});
+    LeaveServer("it did not finish the TLS handshake",
+                {kExitUnreachable, ServerName() + " did not finish the TLS handshake within " +
+                                       ShowDuration(settings_.timeout_ms) +
+                                       "; does it use TLS on this port?"});
+  } else if (state_ == State::kOpen) {
+    LeaveServer("no answer within " + ShowDuration(ServerPatienceMs()), {});
   }
 }
 
 void AsyncConnection::Send(std::span<const std::string_view> arguments) {
   if (state_ == State::kClosed) return;
-  protocol::AppendRequest(state_ == State::kOpen ? output_ : queued_, arguments);
-  if (state_ == State::kOpen) Write();
+  RememberDatabase(arguments);
+  const bool goes_out = servers_.has_choice() ? is_ready() : state_ == State::kOpen;
+  protocol::AppendRequest(goes_out ? output_ : queued_, arguments);
+  if (goes_out) Write();
+}
+
+void AsyncConnection::RememberDatabase(std::span<const std::string_view> arguments) {
+  if (arguments.size() != 2 || arguments[0] != "SELECT") return;
+  const std::string_view number = arguments[1];
+  std::from_chars(number.data(), number.data() + number.size(), login_.database);
 }
 
 void AsyncConnection::Write() {
@@ -262,13 +315,20 @@ void AsyncConnection::Read() {
     input_.append(buffer.data(), static_cast<std::size_t>(received));
     Parse();
   } else if (received == 0) {
-    EndWith({kExitUnreachable, ServerName() + " closed the connection; did the server stop?"});
+    LoseServer("it closed the connection",
+               {kExitUnreachable, ServerName() + " closed the connection; did the server stop?"});
   } else if (errno == EPROTO && tls_ != nullptr) {
-    EndWith(tls_->Problem(ServerName()));
+    const Failure problem = tls_->Problem(ServerName());
+    LoseServer(problem.text, problem);
   } else if (errno != EAGAIN && errno != EINTR) {
-    EndWith(
-        {kExitUnreachable, "lost the connection to " + ServerName() + ": " + std::strerror(errno)});
+    const std::string reason = std::strerror(errno);
+    LoseServer(reason,
+               {kExitUnreachable, "lost the connection to " + ServerName() + ": " + reason});
   }
+}
+
+void AsyncConnection::LoseServer(const std::string& reason, Failure failure) {
+  is_ready() ? EndWith(std::move(failure)) : LeaveServer(reason, std::move(failure));
 }
 
 void AsyncConnection::Parse() {
@@ -296,7 +356,16 @@ void AsyncConnection::Parse() {
 
 void AsyncConnection::TakeLoginReply(const protocol::Reply& reply) {
   --login_replies_left_;
-  if (reply.IsError()) EndWith(ServerFailure(reply.text, ServerName()));
+  const bool is_probe = servers_.chooses() && login_replies_left_ == 0;
+  if (is_probe && IsRefusalToServe(reply)) {
+    return LeaveServer("it does not serve locks now", {}, true);
+  }
+  // A probe that is refused for another reason, such as a missing permission, proves nothing.
+  if (reply.IsError() && !is_probe) return EndWith(ServerFailure(reply.text, ServerName()));
+  if (login_replies_left_ > 0 || !servers_.has_choice()) return;
+  give_up_at_ = kForever;
+  SendQueued();
+  Write();
 }
 
 std::optional<protocol::Reply> AsyncConnection::Take() {

@@ -18,6 +18,7 @@
 #include "cli/base/descriptor.h"
 #include "cli/base/result.h"
 #include "cli/connection/endpoint.h"
+#include "cli/connection/server_list.h"
 #include "cli/connection/settings.h"
 #include "cli/connection/tls_connection.h"
 #include "protocol/reply_parser.h"
@@ -36,10 +37,22 @@ Result<Login> LoginOf(const Settings& settings);
 // One connection at a time; it can be reopened after it has ended. Uses RESP3, so that push
 // messages can arrive between replies. It logs in by itself and consumes the replies to the login.
 //
+// If the settings list several servers, the first that serves locks is used, beginning with the one
+// that worked last: a server is left for the next one if it cannot be connected to, does not answer
+// in its share of the timeout, or refuses to serve (CLUSTERDOWN or LOADING). Requests are then sent
+// only after the log-in.
+//
 // The owner polls Interest(), and calls Advance() when it is ready or at WakeAt().
 class AsyncConnection {
  public:
-  enum class State : std::uint8_t { kClosed, kLookingUp, kConnecting, kHandshaking, kOpen };
+  enum class State : std::uint8_t {
+    kClosed,
+    kTurningToNext,  // to the next server of the list, with the next Advance
+    kLookingUp,
+    kConnecting,
+    kHandshaking,
+    kOpen
+  };
 
   AsyncConnection(const Settings& settings, Login login);
 
@@ -55,12 +68,14 @@ class AsyncConnection {
   const Failure& end() const { return end_; }
   // The connection was refused: nothing listens at the address, so the server process is gone.
   bool was_refused() const { return was_refused_; }
+  ServerList& servers() { return servers_; }
+  const ServerList& servers() const { return servers_; }
 
   pollfd Interest() const;
   TimeMs WakeAt() const;  // kForever: no timer is set
   void Advance(TimeMs now);
 
-  // Does nothing when closed.
+  // Does nothing when closed. After SELECT, the connection is reopened in that database.
   void Send(std::span<const std::string_view> arguments);
   void Send(std::initializer_list<std::string_view> arguments) {
     Send(std::span(arguments.begin(), arguments.size()));
@@ -70,11 +85,20 @@ class AsyncConnection {
   std::optional<protocol::Reply> Take();
 
   // "127.0.0.1:3247" or "unix:/run/fairlock.sock".
-  std::string ServerName() const;
+  std::string ServerName() const { return servers_.name(); }
 
  private:
   void EndWith(Failure failure);
   void EndUnconnected(const std::string& reason);
+  // Before the connection is ready, turns to the next server if there is one; otherwise ends.
+  void LeaveServer(const std::string& reason, Failure failure, bool is_standby = false);
+  void LoseServer(const std::string& reason, Failure failure);
+  void RememberRefusal(int error);
+  void SendQueued();
+  void RememberDatabase(std::span<const std::string_view> arguments);
+  void Disconnect();
+  void OpenServer(TimeMs now);
+  DurationMs ServerPatienceMs() const;
   void TakeEndpoints();
   void ConnectToNext(TimeMs now);
   void FinishConnecting(TimeMs now);
@@ -88,6 +112,7 @@ class AsyncConnection {
 
   Settings settings_;
   Login login_;
+  ServerList servers_;
   State state_ = State::kClosed;
   Descriptor socket_;
   std::unique_ptr<TlsConnection> tls_;  // null: plain text

@@ -3,7 +3,10 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
+#include "cli/connection/repeatable.h"
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 
@@ -12,6 +15,8 @@ namespace fairlock::cli {
 namespace {
 
 constexpr DurationMs kPollMsMax = 60'000;
+// How long to wait before the servers are asked again which of them serves.
+constexpr std::chrono::milliseconds kNextRound{200};
 
 bool IsMessage(const protocol::Reply& reply) { return reply.type == protocol::ReplyType::kPush; }
 
@@ -37,6 +42,30 @@ Result<std::optional<protocol::Reply>> Client::TakeNext(TimeMs give_up_at) {
 
 Result<protocol::Reply> Client::AskRaw(std::span<const std::string_view> arguments,
                                        DurationMs patience_ms) {
+  TimeMs search_until = kForever;
+  while (true) {
+    Result<protocol::Reply> outcome = AskOnce(arguments, patience_ms);
+    const TimeMs now = NowMs();
+    if (!MayAskElsewhere(arguments, outcome) || now >= search_until) return outcome;
+    // The first time, another server may already serve.
+    if (search_until < kForever) std::this_thread::sleep_for(kNextRound);
+    search_until = std::min(search_until, now + settings_.timeout_ms);
+    if (outcome) connection_.servers().Skip();
+    OpenAgain();
+  }
+}
+
+bool Client::MayAskElsewhere(std::span<const std::string_view> arguments,
+                             const Result<protocol::Reply>& outcome) const {
+  if (!connection_.servers().has_choice() || ContinuesWalk(arguments)) return false;
+  if (outcome) return IsRefusalToServe(*outcome);
+  // Without a connection nothing was sent; whether to search on depends on whether a server that
+  // does not serve now was found.
+  return has_connected_ ? IsRepeatable(arguments) : connection_.servers().found_standby();
+}
+
+Result<protocol::Reply> Client::AskOnce(std::span<const std::string_view> arguments,
+                                        DurationMs patience_ms) {
   const TimeMs now = NowMs();
   OpenOnce();
   connection_.Send(arguments);
@@ -84,12 +113,16 @@ void Client::Send(std::initializer_list<std::string_view> arguments) {
   connection_.Send(arguments);
 }
 
-void Client::Reconnect() {
+void Client::OpenAgain() {
   failure_.reset();
-  messages_.clear();
   has_connected_ = false;
   connection_.Open(NowMs());
   is_opened_ = true;
+}
+
+void Client::Reconnect() {
+  messages_.clear();
+  OpenAgain();
 }
 
 }  // namespace fairlock::cli

@@ -19,10 +19,19 @@ namespace fairlock::cli {
 
 // Connects with the first request. Once the connection has failed, every request fails with the
 // same error until Reconnect().
+//
+// If the settings list several servers, it reconnects by itself, and sends a request again that
+// was refused by a server that does not serve locks, or that only reads. Any other request whose
+// connection breaks fails, because it may have been executed.
 class Client {
  public:
   Client(const Settings& settings, Login login)
       : settings_(settings), connection_(settings, login) {}
+
+  // Accepts any of several servers, even one that does not serve locks. REQUIRES: nothing was sent.
+  void AcceptStandby() { connection_.servers().AcceptStandby(); }
+  // Several servers are listed.
+  bool has_choice() const { return connection_.servers().has_choice(); }
 
   // Returns a reply that is not an error. `patience_ms` 0 means the timeout of the settings.
   Result<protocol::Reply> Ask(std::span<const std::string_view> arguments,
@@ -50,7 +59,13 @@ class Client {
   std::string ServerName() const { return connection_.ServerName(); }
 
  private:
+  // As AskRaw, over the present connection.
+  Result<protocol::Reply> AskOnce(std::span<const std::string_view> arguments,
+                                  DurationMs patience_ms);
+  bool MayAskElsewhere(std::span<const std::string_view> arguments,
+                       const Result<protocol::Reply>& outcome) const;
   void OpenOnce();
+  void OpenAgain();
   // Returns the next reply or message; nullopt at `give_up_at`; a failure if the connection ended.
   Result<std::optional<protocol::Reply>> TakeNext(TimeMs give_up_at);
 

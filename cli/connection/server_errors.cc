@@ -25,6 +25,7 @@ constexpr auto kAdvice = std::to_array<Advice>({
     {"SUPERSEDED", kExitNotObtained, ""},
     {"UNBLOCKED", kExitNotObtained, ""},
     {"LOADING", kExitUnreachable, "the server is starting; try again in a moment"},
+    {"CLUSTERDOWN", kExitUnreachable, "`--host a,b,c` finds the node that leads"},
     {"STORAGE", kExitRefused, "the server's log shows the disk error"},
 });
 
@@ -41,6 +42,12 @@ bool IsTransient(std::string_view error) {
   constexpr auto kTransient =
       std::to_array<std::string_view>({"LOADING", "TRYAGAIN", "STORAGE", "CLUSTERDOWN", "BUSY"});
   return std::ranges::find(kTransient, ErrorWord(error)) != kTransient.end();
+}
+
+bool IsRefusalToServe(const protocol::Reply& reply) {
+  if (!reply.IsError()) return false;
+  const std::string_view word = ErrorWord(reply.text);
+  return word == "CLUSTERDOWN" || word == "LOADING";
 }
 
 Failure ServerFailure(std::string_view error, const std::string& server_name) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/base/result.h"
+#include "protocol/reply.h"
 
 namespace fairlock::cli {
 
@@ -14,6 +15,10 @@ std::string_view ErrorWord(std::string_view error);
 // Whether the error is transient: the server is starting, stopping, or cannot write, and the same
 // request may succeed a little later.
 bool IsTransient(std::string_view error);
+
+// The server has executed nothing because it does not serve locks now: it is a standby, has lost
+// etcd, or is loading. Another server of the list may serve.
+bool IsRefusalToServe(const protocol::Reply& reply);
 
 // The server's own text, plus advice on what to try next if the text has none.
 Failure ServerFailure(std::string_view error, const std::string& server_name);

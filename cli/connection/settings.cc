@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "cli/connection/server_list.h"
 #include "cli/output/duration.h"
 #include "cli/output/printable.h"
 
@@ -23,7 +24,7 @@ std::optional<int> ParseNumber(std::string_view text, int low, int high) {
 
 bool SetHost(std::string_view value, Settings& settings) {
   settings.host = value;
-  return !value.empty();
+  return ParseServers(value).has_value();
 }
 
 bool SetPort(std::string_view value, Settings& settings) {
@@ -87,7 +88,9 @@ bool SetTlsText(std::string_view value, Settings& settings) {
 }
 
 constexpr auto kSettings = std::to_array<SettingRow>({
-    {"host", "-H", "Name or address of the server", "a name or an address", SetHost},
+    {"host", "-H",
+     "Server: HOST, HOST:PORT or [IPV6]:PORT; several, separated by commas, for a fleet",
+     "a name or an address with or without a port, or up to 32 separated by commas", SetHost},
     {"port", "-p", "TCP port of the server", "a number from 1 to 65535", SetPort},
     {"socket", "", "Path of the server's unix socket; overrides host and port", "a path",
      SetSocket},

@@ -81,7 +81,8 @@ BIO* NewSocketBio(int socket) {
 
 }  // namespace
 
-Result<std::unique_ptr<TlsConnection>> TlsConnection::Make(const Settings& settings, int socket) {
+Result<std::unique_ptr<TlsConnection>> TlsConnection::Make(const Settings& settings,
+                                                           const std::string& host, int socket) {
   ERR_clear_error();
   std::unique_ptr<TlsConnection> made(new TlsConnection);
   made->context_.reset(SSL_CTX_new(TLS_client_method()));
@@ -95,8 +96,7 @@ Result<std::unique_ptr<TlsConnection>> TlsConnection::Make(const Settings& setti
   const std::string wrong = made->ReadFiles(settings);
   if (!wrong.empty()) return Failure{kExitWrongUse, wrong};
   made->ssl_.reset(SSL_new(context));
-  const std::string& name =
-      settings.tls_server_name.empty() ? settings.host : settings.tls_server_name;
+  const std::string& name = settings.tls_server_name.empty() ? host : settings.tls_server_name;
   if (!made->Expect(name)) {
     return Failure{kExitWrongUse,
                    std::string(settings.tls_server_name.empty() ? "--host" : "--tls-server-name") +

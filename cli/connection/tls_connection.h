@@ -21,8 +21,10 @@ namespace fairlock::cli {
 class TlsConnection {
  public:
   // Reads the certificate files that the settings name. Every connection reads them again, so `run`
-  // picks up a renewed certificate.
-  static Result<std::unique_ptr<TlsConnection>> Make(const Settings& settings, int socket);
+  // picks up a renewed certificate. The certificate must be for `host`, unless the settings name
+  // another server.
+  static Result<std::unique_ptr<TlsConnection>> Make(const Settings& settings,
+                                                     const std::string& host, int socket);
 
   // Continues the handshake as far as the received bytes allow.
   enum class Step : std::uint8_t { kDone, kNeedsToRead, kNeedsToWrite, kFailed };

@@ -103,7 +103,10 @@ void LockSession::OnReady() {
   was_connected_ = true;
   // A session counts as unreachable until the server confirms that it still exists.
   const auto rejoin = std::ranges::find(sent_, Request::kRejoin, &Sent::request);
-  if (rejoin != sent_.end()) return;
+  if (rejoin != sent_.end()) {
+    was_refused_ = was_refused_ || connection_.was_refused();
+    return;
+  }
   unreachable_since_ = kForever;
   was_refused_ = false;
   backoff_ms_ = 0;
@@ -113,7 +116,9 @@ void LockSession::OnDisconnect(const Failure& why, TimeMs now) {
   sent_.clear();
   send_at_ = kForever;
   failure_ = why;
-  if (!was_connected_ && state_ == State::kAsking) return Fail(why);
+  // A standby may lead soon.
+  const bool may_succeed = was_connected_ || connection_.servers().found_standby();
+  if (!may_succeed && state_ == State::kAsking) return Fail(why);
   if (unreachable_since_ == kForever) unreachable_since_ = now;
   was_refused_ = was_refused_ || connection_.was_refused();
   backoff_ms_ = std::clamp(backoff_ms_ * 2, kBackoffFirstMs, kBackoffMaxMs);
@@ -266,7 +271,18 @@ void LockSession::HandlePush(const protocol::Reply& push, TimeMs now) {
   OnLost("its hold was " + message.Text("event"));
 }
 
+// The server has lost its leadership, or etcd. Another one may lead; the search for it takes as
+// long as the lease lasts.
+void LockSession::TurnToNextServer(const protocol::Reply& refusal, TimeMs now) {
+  const Failure failure = ServerFailure(refusal.text, connection_.ServerName());
+  connection_.Close();
+  connection_.servers().Skip();
+  OnDisconnect(failure, now);
+}
+
 void LockSession::HandleError(const protocol::Reply& reply, Request request, TimeMs now) {
+  if (connection_.servers().has_choice() && IsRefusalToServe(reply))
+    return TurnToNextServer(reply, now);
   // Without the permission to subscribe, losses are found by checks alone.
   if (request == Request::kSubscribe) return;
   if (state_ == State::kReleasing) {

@@ -83,6 +83,7 @@ class LockSession {
   void HandleReply(const protocol::Reply& reply, TimeMs now);
   void HandlePush(const protocol::Reply& push, TimeMs now);
   void HandleError(const protocol::Reply& reply, Request request, TimeMs now);
+  void TurnToNextServer(const protocol::Reply& refusal, TimeMs now);
   void HandleLock(const protocol::Reply& reply, TimeMs now);
   void HandleConfirmation(const protocol::Reply& reply, const Sent& sent, TimeMs now);
   void HandleRejoined(const protocol::Reply& reply, TimeMs now);

@@ -24,6 +24,7 @@ struct GivenOptions {
   bool help = false;
   std::string config_file;
   std::string backup;
+  std::string imported;
   std::vector<std::vector<std::string>> values;  // indexed like AllOptions(); the last value wins
 };
 
@@ -35,6 +36,7 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.add_flag("--check-data", given.check_data);
   app.add_flag("--init", given.initialise);
   app.add_option("--restore", given.backup);
+  app.add_option("--import", given.imported);
   app.add_flag("--hash-password", given.hash_password);
   app.add_flag("--version", given.version);
   app.add_flag("--help,-h", given.help);
@@ -103,6 +105,7 @@ Action ActionOf(const GivenOptions& given) {
   if (given.check_config) return Action::kCheckConfig;
   if (given.check_data) return Action::kCheckData;
   if (given.hash_password) return Action::kHashPassword;
+  if (!given.imported.empty()) return Action::kImport;
   return given.backup.empty() ? Action::kRun : Action::kRestore;
 }
 
@@ -139,6 +142,7 @@ CommandLine ReadCommandLine(std::span<const char* const> arguments) {
   if (line.error.empty()) line.error = ApplyGiven(given, line.config);
   line.initialises = given.initialise;
   line.backup = given.backup;
+  line.imported = given.imported;
   return line;
 }
 

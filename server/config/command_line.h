@@ -15,6 +15,7 @@ enum class Action : std::uint8_t {
   kPrintConfig,
   kCheckData,
   kRestore,
+  kImport,
   kHashPassword,
   kShowVersion,
   kShowHelp
@@ -26,6 +27,7 @@ struct CommandLine {
   Config config;             // defaults, then the file, then the command line
   bool initialises = false;  // the data folder may be empty (--init)
   std::string backup;        // kRestore: the backup's path
+  std::string imported;      // kImport: the path of the data folder
   std::string error;         // what is wrong and what is allowed; empty: no error
 };
 

@@ -107,9 +107,12 @@ std::string HelpText() {
   text += HelpEntry("--check-config", "Check whether all options are valid, and exit.");
   text += HelpEntry("--print-config", "Print all options as a configuration file, and exit.");
   text += HelpEntry("--check-data",
-                    "Read the whole data folder, report its contents and any damage, and exit.");
+                    "Read the whole data folder, or the log of a fleet in etcd, report its "
+                    "contents and any damage, and exit.");
   text += HelpEntry("--init", "Start with an empty data folder, even if it had data before.");
   text += HelpEntry("--restore BACKUP", "Restore the data folder from a backup, and exit.");
+  text += HelpEntry("--import DIR",
+                    "Begin the log of a new fleet with the locks of a data folder, and exit.");
   text += HelpEntry("--hash-password",
                     "Read a password from standard input, print its hash for requirepass or "
                     "acl_file, and exit.");

@@ -60,6 +60,18 @@ void GiveToOwnerOf(const std::filesystem::path& parent, const std::string& folde
 
 }  // namespace
 
+void PrintContents(const storage::DataReport& report) {
+  const auto rows = [&](storage::RowKind kind) { return report.rows_of(kind); };
+  std::cout << "snapshot " << report.generation << " of " << report.slices << " slices, batches "
+            << report.first_batch << " to " << report.last_batch << '\n'
+            << "holds " << rows(storage::RowKind::kHold) << ", places "
+            << rows(storage::RowKind::kPlace) << ", cooldowns " << rows(storage::RowKind::kCooldown)
+            << ", limits " << rows(storage::RowKind::kLimit) << ", tokens below "
+            << report.token_ceiling << '\n';
+  for (const std::string& damage : report.damages) std::cout << "damage: " << damage << '\n';
+  std::cout << (report.is_whole() ? "whole\n" : "damaged\n");
+}
+
 bool PrintDataReport(const Config& config) {
   const std::string folder = FolderToWorkOn(config);
   const auto report = storage::CheckData(folder);
@@ -67,15 +79,8 @@ bool PrintDataReport(const Config& config) {
     std::cerr << "fairlockd: " << report.status().message() << '\n';
     return false;
   }
-  const auto rows = [&](storage::RowKind kind) { return report->rows_of(kind); };
-  std::cout << folder << ": snapshot " << report->generation << " of " << report->slices
-            << " slices, batches " << report->first_batch << " to " << report->last_batch << '\n'
-            << "holds " << rows(storage::RowKind::kHold) << ", places "
-            << rows(storage::RowKind::kPlace) << ", cooldowns " << rows(storage::RowKind::kCooldown)
-            << ", limits " << rows(storage::RowKind::kLimit) << ", tokens below "
-            << report->token_ceiling << '\n';
-  for (const std::string& damage : report->damages) std::cout << "damage: " << damage << '\n';
-  std::cout << (report->is_whole() ? "whole\n" : "damaged\n");
+  std::cout << folder << ": ";
+  PrintContents(report.value());
   return report->is_whole();
 }
 

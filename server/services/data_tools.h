@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/config/config.h"
+#include "storage/log/examination.h"
 
 namespace fairlock::server {
 
@@ -20,6 +21,9 @@ std::vector<std::string> FilesOf(const Config& config, const std::string& config
 
 // --check-data: prints the contents. False if the folder is damaged or cannot be read.
 [[nodiscard]] bool PrintDataReport(const Config& config);
+
+// The lines of a report that do not depend on where the data is, and its damages.
+void PrintContents(const storage::DataReport& report);
 
 // --restore: creates the folder, which must be empty or missing, from a backup. False on failure.
 [[nodiscard]] bool RestoreBackup(const Config& config, const std::string& backup);

@@ -16,12 +16,15 @@ std::string PrefixOf(const ClusterOptions& options) { return FleetPrefix(options
 
 std::string FleetPrefix(const std::string& fleet) { return "/fairlock/" + fleet + "/"; }
 
+PartitionKeys KeysOf(const ClusterOptions& options) {
+  return PartitionKeys(PrefixOf(options) + "p/00/");
+}
+
 ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client,
                          std::unique_ptr<etcd::EtcdClient> reading_client,
                          const ClusterOptions& options)
     : client_(std::move(client)),
-      writer_(PartitionKeys(PrefixOf(options) + "p/00/"), NewRunId(), options.node, options.address,
-              options.tls_port),
+      writer_(KeysOf(options), NewRunId(), options.node, options.address, options.tls_port),
       standby_(*client_, writer_,
                {.leadership = {.node = options.node},
                 .canary_key = PrefixOf(options) + "canary/" + options.node,

@@ -29,6 +29,8 @@ struct ClusterOptions {
   std::function<void(const LeaderView&)> on_leader;  // as in StandbyOptions
 };
 
+// The keys of the fleet's partition.
+PartitionKeys KeysOf(const ClusterOptions& options);
 // What the keys of a fleet begin with.
 std::string FleetPrefix(const std::string& fleet);
 

@@ -63,7 +63,8 @@ class Node(Process):
 class Fleet:
     """Used in a with statement."""
 
-    def __init__(self, nodes=3, members=3, options=(), relays=False):
+    def __init__(self, nodes=3, members=3, options=(), relays=False, starts_nodes=True):
+        self.starts_nodes = starts_nodes
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))
         self.relays = relays
         ports = [own_server.free_port() for _ in range(2 * (members + nodes))]
@@ -91,9 +92,12 @@ class Fleet:
 
     def __enter__(self):
         try:
-            for process in self.members + self.nodes:
+            for process in self.members:
                 process.start()
-            self.await_leader(START_SECONDS_MAX)
+            if self.starts_nodes:
+                for node in self.nodes:
+                    node.start()
+                self.await_leader(START_SECONDS_MAX)
         except BaseException:
             self.__exit__()
             raise

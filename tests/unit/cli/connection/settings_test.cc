@@ -105,6 +105,13 @@ TEST(Settings, EveryRowHasItsVariableAndFlag) {
                                    "--tls-server-name", "--tls-insecure", "--tls", "--timeout"));
 }
 
+TEST(Settings, HostMayListSeveralServers) {
+  EXPECT_EQ(Merged({File("host: a,b:3248,[::1]:3249\n")}).host, "a,b:3248,[::1]:3249");
+  EXPECT_THAT(WrongIn(Environment({{"FAIRLOCK_HOST", "a,,b"}})),
+              HasSubstr("FAIRLOCK_HOST must be a name or an address"));
+  EXPECT_THAT(WrongIn(File("host: a:port\n")), HasSubstr("got 'a:port'"));
+}
+
 TEST(Settings, WhoSaysHowTlsIsSpokenSpeaksIt) {
   EXPECT_FALSE(Merged({}).is_tls);
   EXPECT_TRUE(Merged({File("tls_ca_file: /ca\n")}).is_tls);

@@ -1,0 +1,209 @@
+// `cluster`: shows and directs the fleet that a server belongs to.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/commands/all_commands.h"
+#include "cli/commands/confirm.h"
+#include "cli/commands/fairlockd_program.h"
+#include "cli/connection/reply_fields.h"
+#include "cli/output/duration.h"
+#include "cli/views/fleet_view.h"
+#include "json/reply_json.h"
+
+namespace fairlock::cli {
+
+namespace {
+
+constexpr DurationMs kFailoverWaitMs = 30'000;
+constexpr std::chrono::milliseconds kNextLook{100};
+constexpr std::string_view kServerConfig = "/etc/fairlock/fairlock.yaml";
+
+struct ClusterOptions {
+  std::optional<std::string> to;
+  std::optional<DurationMs> wait_ms;
+  std::string folder;
+  std::optional<std::string> config;
+  bool is_yes = false;
+  bool is_json = false;
+};
+
+Result<int> ShowCluster(const ClusterOptions& options, Context& context) {
+  context.client.AcceptStandby();
+  const Result<protocol::Reply> status = context.client.Ask({"CLUSTER", "STATUS"});
+  if (!status) return status.failure();
+  if (options.is_json) {
+    context.PrintJson(json::ObjectOf(*status));
+  } else {
+    context.Print(FleetText(*status, UnixTimeMs(), context.out));
+  }
+  return TextField(*status, "leader").empty() ? kExitNo : kExitDone;
+}
+
+// FAILOVER
+
+struct Leadership {
+  std::string leader;
+  std::int64_t epoch = 0;
+};
+
+Result<Leadership> AskForLeader(Client& client) {
+  const Result<protocol::Reply> status = client.Ask({"CLUSTER", "STATUS"});
+  if (!status) return status.failure();
+  return Leadership{TextField(*status, "leader"), IntegerOr(*status, "epoch")};
+}
+
+// Waits until a node leads with a higher epoch. nullopt: none does.
+std::optional<Leadership> AwaitSuccessor(const Leadership& before, TimeMs until,
+                                         const Context& context) {
+  // Not the client that asked for the hand-over: the old leader closes its connections, and at
+  // first it may be the only one to say who follows it.
+  Client client(context.settings, context.login);
+  client.AcceptStandby();
+  while (NowMs() < until) {
+    const Result<Leadership> now = AskForLeader(client);
+    if (now && !now->leader.empty() && now->epoch > before.epoch) return *now;
+    std::this_thread::sleep_for(kNextLook);
+    if (!now) client.Reconnect();
+  }
+  return std::nullopt;
+}
+
+void PrintSuccessor(const Leadership& before, const Leadership& after, DurationMs took_ms,
+                    bool is_json, const Context& context) {
+  if (is_json) {
+    boost::json::object object;
+    json::AddText(object, "from", before.leader);
+    json::AddText(object, "to", after.leader);
+    object["epoch"] = after.epoch;
+    object["took_ms"] = took_ms;
+    context.PrintJson(object);
+    return;
+  }
+  context.Print(context.out.Printable(after.leader) +
+                (after.leader == before.leader ? " leads again" : " leads") + ", epoch " +
+                std::to_string(after.epoch) + ", after " + ShowDuration(took_ms) + ".\n");
+}
+
+Result<int> FailOver(const ClusterOptions& options, Context& context) {
+  const Result<Leadership> before = AskForLeader(context.client);
+  if (!before) return before.failure();
+  std::vector<std::string_view> words = {"CLUSTER", "FAILOVER"};
+  if (options.to) words.insert(words.end(), {"TO", *options.to});
+  const TimeMs began_at = NowMs();
+  const Result<protocol::Reply> reply = context.client.Ask(words);
+  if (!reply) return reply.failure();
+  const DurationMs wait_ms = options.wait_ms.value_or(kFailoverWaitMs);
+  if (wait_ms == 0) {
+    if (options.is_json) PrintSuccessor(*before, {}, 0, true, context);
+    return kExitDone;
+  }
+  const auto after = AwaitSuccessor(*before, began_at + wait_ms, context);
+  if (!after) {
+    return Failure{kExitNotObtained, "the hand-over has begun, but no node has taken over within " +
+                                         ShowDuration(wait_ms) +
+                                         "; `fairlockctl cluster status` shows the fleet"};
+  }
+  PrintSuccessor(*before, *after, NowMs() - began_at, options.is_json, context);
+  return after->leader == before->leader ? kExitNo : kExitDone;
+}
+
+// ACCEPT-RESTORE
+
+Result<int> AcceptRestore(const ClusterOptions& options, Context& context) {
+  if (options.is_json && !options.is_yes) {
+    return Failure{kExitWrongUse, "--json needs --yes, because it cannot ask for confirmation"};
+  }
+  context.client.AcceptStandby();
+  if (!options.is_yes) {
+    context.Print(
+        "The fleet continues with the locks that are in the backup of etcd. Locks that were "
+        "granted "
+        "after the backup are lost, and those that were released after it are held again.\n");
+    const Result<bool> is_sure = Confirm(context, "Accept the restored state?");
+    if (!is_sure) return is_sure.failure();
+    if (!*is_sure) return kExitNo;
+  }
+  const Result<protocol::Reply> reply = context.client.Ask({"CLUSTER", "ACCEPT-RESTORE"});
+  if (!reply) return reply.failure();
+  if (options.is_json) {
+    context.PrintJson(boost::json::object{{"accepted", true}});
+  } else {
+    context.Print("Accepted; a node takes over soon.\n");
+  }
+  return kExitDone;
+}
+
+// IMPORT
+
+Result<int> Import(const ClusterOptions& options, Context& context) {
+  std::vector<std::string> arguments;
+  std::error_code ignored;
+  if (options.config) {
+    arguments = {"--config", *options.config};
+  } else if (std::filesystem::exists(kServerConfig, ignored)) {
+    arguments = {"--config", std::string(kServerConfig)};
+  }
+  arguments.insert(arguments.end(), {"--import", options.folder});
+  const Result<int> done = RunFairlockd(arguments, options.is_json);
+  if (!done) return done.failure();
+  if (options.is_json) {
+    boost::json::object object;
+    json::AddText(object, "imported", options.folder);
+    context.PrintJson(object);
+  }
+  return kExitDone;
+}
+
+Action DescribeClusterStatus(Arguments& arguments) {
+  auto options = std::make_shared<ClusterOptions>();
+  arguments.Flag("--json", options->is_json, "Print JSON: the map of CLUSTER STATUS");
+  return [options](Context& context) { return ShowCluster(*options, context); };
+}
+
+Action DescribeFailover(Arguments& arguments) {
+  auto options = std::make_shared<ClusterOptions>();
+  arguments.Text("--to", options->to, "Name of the node that is to lead (any standby)");
+  arguments.Duration("--wait,-w", options->wait_ms,
+                     "How long to wait until another node leads (30s; 0: do not wait)");
+  arguments.Flag("--json", options->is_json, "Print JSON: both leaders, and how long it took");
+  return [options](Context& context) { return FailOver(*options, context); };
+}
+
+Action DescribeAcceptRestore(Arguments& arguments) {
+  auto options = std::make_shared<ClusterOptions>();
+  arguments.Flag("--yes,-y", options->is_yes, "Do not ask for confirmation");
+  arguments.Flag("--json", options->is_json, "Print JSON; needs --yes");
+  return [options](Context& context) { return AcceptRestore(*options, context); };
+}
+
+Action DescribeImport(Arguments& arguments) {
+  auto options = std::make_shared<ClusterOptions>();
+  arguments.Required("DIR", options->folder, "Data folder of a server that is stopped");
+  arguments.Text("--config", options->config,
+                 "Configuration file of a node of the fleet (/etc/fairlock/fairlock.yaml)");
+  arguments.Flag("--json", options->is_json, "Print JSON: the imported folder");
+  return [options](Context& context) { return Import(*options, context); };
+}
+
+constexpr auto kClusterCommands = std::to_array<CommandRow>({
+    {"cluster", kServer, "Shows and directs a fleet of servers", nullptr},
+    {"cluster status", kServer, "Shows the leader, the nodes and etcd", DescribeClusterStatus},
+    {"cluster failover", kServer, "Makes the leader hand over to a standby", DescribeFailover},
+    {"cluster accept-restore", kServer, "Continues on an etcd restored from a backup",
+     DescribeAcceptRestore},
+    {"cluster import", kServer, "Begins a new fleet with the locks of a data folder",
+     DescribeImport},
+});
+
+}  // namespace
+
+std::span<const CommandRow> ClusterCommands() { return kClusterCommands; }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,91 @@
+#include "cli/connection/server_list.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace fairlock::cli {
+
+namespace {
+
+std::string_view WithoutBlanks(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<std::uint16_t> ParsePort(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole && port != 0 ? std::optional(port) : std::nullopt;
+}
+
+// The port is after the colon, if there is one; an empty text is none.
+std::optional<ServerAddress> WithPort(std::string_view host, std::string_view colon_and_port) {
+  if (host.empty()) return std::nullopt;
+  if (colon_and_port.empty()) return ServerAddress{std::string(host)};
+  const auto port = ParsePort(colon_and_port.substr(1));
+  if (!colon_and_port.starts_with(':') || !port) return std::nullopt;
+  return ServerAddress{std::string(host), *port};
+}
+
+std::optional<ServerAddress> ParseServer(std::string_view text) {
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    return WithPort(text.substr(1, end - 1), text.substr(end + 1));
+  }
+  // With two colons it is an IPv6 address.
+  const bool has_port = std::ranges::count(text, ':') == 1;
+  const std::size_t colon = has_port ? text.find(':') : text.size();
+  return WithPort(text.substr(0, colon), text.substr(colon));
+}
+
+std::string NameOf(const ServerAddress& server) {
+  const bool is_ipv6 = server.host.find(':') != std::string::npos;
+  return (is_ipv6 ? "[" + server.host + "]" : server.host) + ":" + std::to_string(server.port);
+}
+
+}  // namespace
+
+std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list) {
+  std::vector<ServerAddress> servers;
+  while (true) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    auto server = ParseServer(WithoutBlanks(list.substr(0, comma)));
+    if (!server || servers.size() == kServersMax) return std::nullopt;
+    servers.push_back(std::move(*server));
+    if (comma == list.size()) return servers;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+ServerList::ServerList(const Settings& settings) {
+  if (!settings.socket.empty()) {
+    servers_.push_back({settings.socket});
+    names_.push_back("unix:" + settings.socket);
+    return;
+  }
+  servers_ = *ParseServers(settings.host);
+  for (ServerAddress& server : servers_) {
+    if (server.port == 0) server.port = settings.port;
+    names_.push_back(NameOf(server));
+  }
+}
+
+void ServerList::BeginRound() {
+  tried_ = 0;
+  found_standby_ = false;
+  reasons_.clear();
+}
+
+bool ServerList::TryNext(const std::string& reason, bool is_standby) {
+  found_standby_ = found_standby_ || is_standby;
+  reasons_.append(reasons_.empty() ? "" : "; ").append(name()).append(": ").append(reason);
+  Advance();
+  return ++tried_ < servers_.size();
+}
+
+void ServerList::Skip() { Advance(); }
+
+}  // namespace fairlock::cli

@@ -1,0 +1,71 @@
+// The servers that the setting `host` lists, and which of them to try next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/connection/settings.h"
+
+namespace fairlock::cli {
+
+struct ServerAddress {
+  std::string host;
+  std::uint16_t port = 0;  // 0: none is given
+
+  friend bool operator==(const ServerAddress&, const ServerAddress&) = default;
+};
+
+inline constexpr std::size_t kServersMax = 32;
+
+// Parses a list of `host`, `host:port`, `[ipv6]:port` or a bare IPv6 address, separated by commas.
+// nullopt: an entry has none of these forms, or there are more than kServersMax.
+std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list);
+
+// A round tries each server once, beginning with the one that worked last.
+class ServerList {
+ public:
+  // REQUIRES: ParseServers accepts the host of the settings.
+  explicit ServerList(const Settings& settings);
+
+  // More than one server is listed.
+  bool has_choice() const { return servers_.size() > 1; }
+  std::size_t size() const { return servers_.size(); }
+  // Accepts any server, even one that does not serve locks.
+  void AcceptStandby() { accepts_standby_ = true; }
+  // A server is used only if it serves locks.
+  bool chooses() const { return has_choice() && !accepts_standby_; }
+  const ServerAddress& current() const { return servers_[current_]; }
+  // "127.0.0.1:3247" or "unix:/run/fairlock.sock".
+  const std::string& name() const { return names_[current_]; }
+
+  void BeginRound();
+  // No other server was tried in this round.
+  bool is_first() const { return tried_ == 0; }
+  // Records why the current server cannot be used, and turns to the next. `is_standby`: it answered
+  // that it does not serve locks now. False: the round is over, and the next one begins with the
+  // same server as this one.
+  bool TryNext(const std::string& reason, bool is_standby);
+  // There was a standby in this round, so a server may serve locks soon.
+  bool found_standby() const { return found_standby_; }
+  // The current server does not serve any more: the next round begins with the next one.
+  void Skip();
+  // Why each server of the round could not be used: "a:3247: Connection refused; b:3247: ...".
+  const std::string& reasons() const { return reasons_; }
+
+ private:
+  void Advance() { current_ = (current_ + 1) % servers_.size(); }
+
+  std::vector<ServerAddress> servers_;
+  std::vector<std::string> names_;
+  bool accepts_standby_ = false;
+  bool found_standby_ = false;
+  std::size_t current_ = 0;
+  std::size_t tried_ = 0;  // in this round, without the current one
+  std::string reasons_;
+};
+
+}  // namespace fairlock::cli

@@ -1,0 +1,24 @@
+// The reply to CLUSTER STATUS, for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/output/screen.h"
+#include "protocol/reply.h"
+
+namespace fairlock::cli {
+
+// Fairlock needs 3.4.42, 3.5.28, 3.6.9 or later of their minor versions, or a newer one. A version
+// that cannot be read counts as old.
+bool IsOldEtcd(std::string_view version);
+
+// What an operator should attend to, one sentence each, safe to print.
+std::vector<std::string> FleetWarnings(const protocol::Reply& status);
+
+// The fleet, its nodes, the members of etcd, and the warnings.
+std::string FleetText(const protocol::Reply& status, std::int64_t unix_ms, const Screen& screen);
+
+}  // namespace fairlock::cli

@@ -1,0 +1,18 @@
+// Tools for the log of a fleet in etcd.
+#pragma once
+
+#include <string>
+
+#include "server/config/config.h"
+
+namespace fairlock::server {
+
+// --check-data with the options of a node: prints the contents of the log. Nodes may lead
+// meanwhile. False if the log is damaged or cannot be read.
+[[nodiscard]] bool PrintLogReport(const Config& config);
+
+// --import: begins the log of a new fleet with the rows of a data folder, which no server uses and
+// which is not changed. False on failure.
+[[nodiscard]] bool ImportData(const Config& config, const std::string& folder);
+
+}  // namespace fairlock::server
