@@ -241,7 +241,7 @@ void Server::NoteReady() {
 
 RunEnd Server::Run() {
   loop_.Run();
-  keeping_.HandOver();
+  keeping_.EndLead();
   if (keeping_.starts_again()) return RunEnd::kDeposed;
   if (keeping_.has_failed()) {
     log_.Error("ended: {}", keeping_.error());

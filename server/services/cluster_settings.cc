@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include "server/net/relay/leader_address.h"
@@ -39,7 +42,22 @@ std::string WrongName(std::string_view option, const std::string& name) {
   return std::string(option) + " must have 1 to 64 letters, digits and . _ -, got \"" + name + "\"";
 }
 
+// In the environment: "EPOCH SEQUENCE".
+constexpr const char* kRememberedBeat = "FAIRLOCK_REMEMBERED_BEAT";
+
+storage::replicated::Beat RememberedBeat() {
+  storage::replicated::Beat beat;
+  const char* const text = std::getenv(kRememberedBeat);
+  if (text != nullptr) std::istringstream(text) >> beat.epoch >> beat.sequence;
+  return beat;
+}
+
 }  // namespace
+
+void RememberBeat(const storage::replicated::Beat& beat) {
+  const std::string text = std::to_string(beat.epoch) + " " + std::to_string(beat.sequence);
+  ::setenv(kRememberedBeat, text.c_str(), 1);
+}
 
 std::uint64_t FreeQuotaMin(const ClusterSettings& settings) {
   return settings.quota_bytes / kPartOfQuotaKeptFree;
@@ -77,6 +95,7 @@ ClusterSettings ReadClusterSettings(const Config& config) {
   options.node = NodeName(config);
   options.address = OwnAddress(config);
   options.tls_port = static_cast<std::uint16_t>(config.tls_port);
+  options.highest = RememberedBeat();
   options.compacts = config.cluster_compaction == "yes";
   settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
   settings.relays = config.cluster_relay == "yes";

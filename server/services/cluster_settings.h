@@ -22,6 +22,10 @@ std::uint64_t FreeQuotaMin(const ClusterSettings& settings);
 // Where the other nodes reach this node: host:port. Port 0: only the port for TLS.
 std::string OwnAddress(const Config& config);
 
+// Passes the beat on to the next image of this process, whose ReadClusterSettings finds it. Call it
+// when no other thread runs.
+void RememberBeat(const storage::replicated::Beat& beat);
+
 // Reads the password file, and the name of the machine.
 ClusterSettings ReadClusterSettings(const Config& config);
 

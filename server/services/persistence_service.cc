@@ -141,11 +141,14 @@ void PersistenceService::PrepareStop() {
   if (home_.node && (!state_log_ || state_log_->state().is_unsure)) home_.node->Stop();
 }
 
-void PersistenceService::HandOver() {
-  if (!home_.node || !state_log_ || state_log_->state().has_failed) return;
-  home_.node->Stop();
-  const storage::Status status = home_.node->HandOver(home_.fleet->successor());
-  if (!status.ok()) log_.Warning("leadership was not handed over: {}", status.message());
+void PersistenceService::EndLead() {
+  if (!home_.node) return;
+  if (state_log_ && !state_log_->state().has_failed) {
+    home_.node->Stop();
+    const storage::Status status = home_.node->HandOver(home_.fleet->successor());
+    if (!status.ok()) log_.Warning("leadership was not handed over: {}", status.message());
+  }
+  if (starts_again_) RememberBeat(home_.node->HighestSeen());
 }
 
 void PersistenceService::Apply(const Config& config) {

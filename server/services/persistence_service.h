@@ -58,8 +58,8 @@ class PersistenceService final : public command::Persistence {
   std::string Start(const Config& config, bool initialises, std::vector<std::string> own_files);
   // The server is about to stop.
   void PrepareStop();
-  // After the last write: a standby takes over at once.
-  void HandOver();
+  // After the last write: hands over, so that a standby takes over at once.
+  void EndLead();
   void Apply(const Config& config);
   // The process of this run of the leader is gone.
   void LeaderRefused(const storage::replicated::RunId& run);

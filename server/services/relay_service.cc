@@ -38,7 +38,18 @@ void RelayService::LeaderSeen(const LeaderView& view) {
 void RelayService::OnLeader(const LeaderView& view) {
   if (view.beat != leader_ || view.is_this_node) OnOtherLeader(view);
   probe_->SetSilent(view.is_silent);
-  if (relay_) relay_->SetDoubt(view.is_silent);
+  if (view.awaits_acceptance && !awaits_acceptance_) {
+    log_.Error(
+        "etcd has an older state than this node has seen, as after a restore from a backup; this "
+        "node does not take over until `fairlockctl cluster accept-restore`");
+  }
+  awaits_acceptance_ = view.awaits_acceptance;
+  if (!relay_) return;
+  if (view.awaits_acceptance) {
+    relay_->AnswerHere();
+  } else {
+    relay_->SetDoubt(view.is_silent);
+  }
 }
 
 void RelayService::OnOtherLeader(const LeaderView& view) {

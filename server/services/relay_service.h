@@ -55,6 +55,7 @@ class RelayService {
   net::ConnectionSink* tls_ = nullptr;
   std::optional<net::Relay> relay_;
   std::optional<net::LeaderProbe> probe_;
+  bool awaits_acceptance_ = false;
   storage::replicated::Beat leader_;  // of the view that was handled last
   // Expires with this object, for handlers that run later.
   const std::shared_ptr<RelayService*> self_;

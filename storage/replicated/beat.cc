@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 #include "storage/byte_coding.h"
 #include "storage/crc32c.h"
@@ -21,6 +22,10 @@ RunId NewRunId() {
   std::random_device random;
   std::ranges::generate(run, [&] { return static_cast<char>(random()); });
   return run;
+}
+
+bool IsBefore(const Beat& one, const Beat& other) {
+  return std::tie(one.epoch, one.sequence) < std::tie(other.epoch, other.sequence);
 }
 
 std::string EncodeBeat(const Beat& beat) {

@@ -39,6 +39,9 @@ struct Beat {
   friend bool operator==(const Beat&, const Beat&) = default;
 };
 
+// Of one register: whether `one` was written before `other`.
+bool IsBefore(const Beat& one, const Beat& other);
+
 std::string EncodeBeat(const Beat& beat);
 Result<Beat> DecodeBeat(std::string_view bytes);
 

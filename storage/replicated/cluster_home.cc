@@ -26,7 +26,7 @@ ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client,
     : client_(std::move(client)),
       writer_(KeysOf(options), NewRunId(), options.node, options.address, options.tls_port),
       standby_(*client_, writer_,
-               {.leadership = {.node = options.node},
+               {.leadership = {.node = options.node, .highest = options.highest},
                 .canary_key = PrefixOf(options) + "canary/" + options.node,
                 .accepted_key = PrefixOf(options) + "p/00/accepted",
                 .now_ms = options.now_ms,
@@ -86,6 +86,12 @@ void ClusterHome::Stop() {
   standby_.Stop();
   tail_.Abandon();
   store_.LimitAttempts(3);
+}
+
+const Beat& ClusterHome::HighestSeen() const {
+  const Beat& own = writer_.committed().beat;
+  const Beat& other = writer_.other().beat;
+  return IsBefore(own, other) ? other : own;
 }
 
 std::string ClusterHome::LastError() const {

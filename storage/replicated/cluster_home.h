@@ -57,6 +57,8 @@ class ClusterHome final : public LogHome {
   // As Standby has it.
   void LeaderRefused(const RunId& run) { standby_.LeaderRefused(run); }
 
+  // The newest beat that this node has seen, once it led and nothing is being written.
+  const Beat& HighestSeen() const;
   // As leader: rises with each take-over.
   std::uint64_t epoch() const { return epoch_; }
   std::uint64_t committed_bytes() const { return store_.committed_bytes(); }

@@ -1,18 +1,9 @@
 #include "storage/replicated/leadership.h"
 
 #include <cassert>
-#include <tuple>
 #include <utility>
 
 namespace fairlock::storage::replicated {
-
-namespace {
-
-bool IsBefore(const Beat& one, const Beat& other) {
-  return std::tie(one.epoch, one.sequence) < std::tie(other.epoch, other.sequence);
-}
-
-}  // namespace
 
 void Leadership::Doubts(Doubt doubt, TimeMs now) {
   doubt_ = doubt;
@@ -22,7 +13,7 @@ void Leadership::Doubts(Doubt doubt, TimeMs now) {
 void Leadership::SeeBeat(const SeenBeat& seen, TimeMs now) {
   if (role_ != Role::kStandby) return;
   const bool is_new = !has_seen_ || seen != seen_;
-  if (has_seen_ && IsBefore(seen.beat, highest_)) has_gone_back_ = true;
+  if (IsBefore(seen.beat, highest_)) has_gone_back_ = true;
   if (IsBefore(highest_, seen.beat)) highest_ = seen.beat;
   seen_ = seen;
   has_seen_ = true;

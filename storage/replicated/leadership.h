@@ -25,6 +25,9 @@ struct LeadershipOptions {
   DurationMs canary_pause_ms = 250;  // between two attempts to write the canary
   DurationMs beat_ms = 500;          // an idle leader writes this often
   DurationMs unsure_ms = 2'000;      // without a confirmation, before a leader is unsure
+  // The newest beat that an earlier run of this node saw: an older one means that etcd was
+  // restored.
+  Beat highest = {};
 };
 
 // A standby that hears no beat for `silence_ms` first writes a key of its own, the canary: if etcd
@@ -44,7 +47,7 @@ class Leadership {
   };
 
   Leadership(LeadershipOptions options, TimeMs now)
-      : options_(std::move(options)), heard_at_(now), canary_at_(now) {}
+      : options_(std::move(options)), highest_(options_.highest), heard_at_(now), canary_at_(now) {}
 
   Role role() const { return role_; }
 

@@ -155,7 +155,9 @@ void Standby::JudgeSilence(const SeenBeat& seen) {
   if (is_silent && is_refused) leadership_.LeaderRefused(now);
   // A port that refused may belong to a leader that still lives.
   if (!is_silent && is_refused) LeaderRefused({});
-  Report({.beat = LeaderIn(seen.beat), .is_silent = is_silent});
+  Report({.beat = LeaderIn(seen.beat),
+          .is_silent = is_silent,
+          .awaits_acceptance = leadership_.has_gone_back()});
 }
 
 void Standby::LeaderRefused(const RunId& run) {

@@ -20,6 +20,7 @@ struct LeaderView {
   Beat beat;                  // the one that was seen last; epoch 0: none
   bool is_silent = false;     // no new beat for StandbyOptions::silent_ms, although etcd answers
   bool is_this_node = false;  // this standby has taken over
+  bool awaits_acceptance = false;  // as Standby::AwaitsAcceptance
 
   friend bool operator==(const LeaderView&, const LeaderView&) = default;
 };

@@ -59,6 +59,12 @@ void Relay::SetDoubt(bool is_in_doubt) {
   Advance();
 }
 
+void Relay::AnswerHere() {
+  if (state_ == State::kServesHere || state_ == State::kClosed) return;
+  state_ = State::kAnswersHere;
+  Advance();
+}
+
 void Relay::ServeHere() {
   if (state_ == State::kClosed) return;
   SetLeader(std::nullopt);
@@ -96,11 +102,11 @@ void Relay::Refuse(const ParkedConnection& client, const Refusal& refusal) {
 }
 
 void Relay::Advance() {
-  if (state_ == State::kServesHere) HandOver();
+  if (hands_over()) HandOver();
   while (state_ == State::kStandsBy && !parked_.empty() && dials_.CanDial(BoottimeMs())) {
     DialFor(parked_.TakeFirst());
   }
-  if (parked() > 0) alarm_.Set(state_ == State::kServesHere ? kHandOverTickMs : kTickMs);
+  if (parked() > 0) alarm_.Set(hands_over() ? kHandOverTickMs : kTickMs);
 }
 
 void Relay::DialFor(ParkedConnection client) {

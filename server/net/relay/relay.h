@@ -52,6 +52,9 @@ class Relay {
   void SetLeader(std::optional<LeaderAddress> leader);
   // The leader may be gone: parks new connections, and leaves the relayed ones alone.
   void SetDoubt(bool is_in_doubt);
+  // Nobody can lead before an operator acts, at this node if at no other: its own sinks take the
+  // connections until the next SetDoubt.
+  void AnswerHere();
   // This node leads and can serve: parked connections go to its own sinks, and so do all that come
   // through the doors from now on.
   void ServeHere();
@@ -63,7 +66,9 @@ class Relay {
   std::size_t relayed() const { return relayed_.count(); }
 
  private:
-  enum class State : std::uint8_t { kStandsBy, kInDoubt, kServesHere, kClosed };
+  enum class State : std::uint8_t { kStandsBy, kInDoubt, kAnswersHere, kServesHere, kClosed };
+
+  bool hands_over() const { return state_ == State::kServesHere || state_ == State::kAnswersHere; }
 
   void Take(ParkedConnection client);
   void Refuse(const ParkedConnection& client, const Refusal& refusal);
