@@ -27,6 +27,7 @@ struct ClusterOptions {
   bool compacts = true;            // this leader discards etcd's history
   std::function<TimeMs()> now_ms;  // thread-safe
   std::function<void(const LeaderView&)> on_leader;  // as in StandbyOptions
+  Beat highest = {};                                 // as in LeadershipOptions
 };
 
 // The keys of the fleet's partition.

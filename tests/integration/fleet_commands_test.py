@@ -1,0 +1,167 @@
+"""What an operator asks of a fleet: its state, a hand-over, and what it refuses."""
+
+import json
+import time
+import unittest
+
+import own_server
+import resp
+from fairlockctl import Fairlockctl
+from own_fleet import Fleet, Node
+
+
+def as_map(pairs):
+    """A RESP2 map, which is a flat array."""
+    return {name: value for name, value in zip(pairs[::2], pairs[1::2])}
+
+
+class FleetCommands(unittest.TestCase):
+
+    def fleet(self, *options, **sizes):
+        return self.enterContext(Fleet(options=options, **sizes))
+
+    @staticmethod
+    def status(node):
+        with node.connect() as client:
+            report = as_map(client.ask("CLUSTER", "STATUS"))
+        report["nodes"] = [as_map(one) for one in report["nodes"]]
+        report["etcd"] = [as_map(one) for one in report["etcd"]]
+        return report
+
+    def await_status(self, node, condition, seconds=15):
+        end = time.monotonic() + seconds
+        report = {}
+        while time.monotonic() < end:
+            report = self.status(node)
+            if condition(report):
+                return report
+            time.sleep(0.05)
+        raise AssertionError(f"not as expected: {report}")
+
+    @staticmethod
+    def knows_all(report):
+        return (len(report["nodes"]) == 3 and len(report["etcd"]) == 3
+                and sum(one["role"] == "leader" for one in report["nodes"]) == 1
+                and all(one["in_sync"] for one in report["nodes"] if one["role"] == "standby"))
+
+    def test_status_shows_the_nodes_and_the_members_of_etcd(self):
+        fleet = self.fleet()
+        leader = fleet.await_leader()
+        report = self.await_status(leader, self.knows_all)
+        self.assertEqual(report["fleet"], "main")
+        self.assertEqual(report["node"], leader.name)
+        self.assertEqual(report["role"], "leader")
+        self.assertEqual(report["leader"], leader.name)
+        self.assertEqual(report["leader_address"], f"127.0.0.1:{leader.port}")
+        self.assertEqual(report["epoch"], 1)
+        self.assertEqual((report["unsure"], report["awaits_acceptance"], report["no_space"]),
+                         (0, 0, 0))
+        self.assertGreater(report["commits"], 0)
+        self.assertEqual([one["name"] for one in report["nodes"]], ["n0", "n1", "n2"])
+        self.assertEqual(sum(one["leader"] for one in report["etcd"]), 1)
+        self.assertTrue(all(one["size_bytes"] > 0 for one in report["etcd"]), report)
+
+        standby = fleet.standby()
+        seen = self.await_status(standby, lambda one: one["leader"] == leader.name
+                                 and self.knows_all(one))
+        self.assertEqual(seen["role"], "standby")
+        self.assertEqual(seen["epoch"], 1)
+
+        # A node that was killed is no longer listed after some seconds.
+        standby.kill()
+        self.await_status(leader, lambda one: len(one["nodes"]) == 2, seconds=20)
+
+    def test_a_hand_over_moves_the_locks_to_the_named_node(self):
+        fleet = self.fleet()
+        old = fleet.await_leader()
+        self.await_status(old, self.knows_all)
+        successor = fleet.standby()
+        with old.connect() as client:
+            token = client.ask("LOCK", "key", "owner", "PX", 600_000)
+            waiter = self.enterContext(old.connect(20))
+            waiter.send(resp.request("LOCK", "key", "waiter", "WAIT", "60s"))
+            while client.ask("POSITION", "key", "waiter") is None:
+                time.sleep(0.01)
+            wrong = client.ask("CLUSTER", "FAILOVER", "TO", "nobody")
+            self.assertIsInstance(wrong, resp.ErrorReply)
+            self.assertIn("nobody", wrong)
+            began = time.monotonic()
+            self.assertEqual(client.ask("CLUSTER", "FAILOVER", "TO", successor.name), "OK")
+        process = old.process.pid
+        with self.assertRaises((resp.Ended, ConnectionError)):
+            waiter.reply()
+        while fleet.leader() is not successor:
+            self.assertLess(time.monotonic() - began, 5, fleet.logs())
+        self.assertLess(time.monotonic() - began, 5, fleet.logs())
+        with successor.connect() as client:
+            self.assertEqual(client.ask("CHECK", "key", token), 1)
+            self.assertEqual(client.ask("POSITION", "key", "waiter"), 1)
+        # The old leader stands by, in the same process.
+        seen = self.await_status(old, lambda one: one["leader"] == successor.name)
+        self.assertEqual((seen["role"], seen["epoch"]), ("standby", 2))
+        self.assertEqual(old.process.pid, process)
+        self.assertTrue(old.is_running)
+        with old.connect() as client:
+            refused = client.ask("CLUSTER", "FAILOVER")
+        self.assertIsInstance(refused, resp.ErrorReply)
+        self.assertIn(successor.name, refused)
+
+    def test_fairlockctl_shows_the_fleet_and_hands_over(self):
+        fleet = self.fleet(relays=True)
+        hosts = ",".join(f"127.0.0.1:{node.port}" for node in fleet.nodes)
+
+        control = Fairlockctl(HOME=str(fleet.directory))
+
+        def ctl(*words):
+            return control.run("--host", hosts, *words)
+
+        end = time.monotonic() + 15
+        while True:
+            shown = ctl("cluster", "status", "--json")
+            report = json.loads(shown.stdout)
+            if self.knows_all(report) or time.monotonic() > end:
+                break
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertTrue(self.knows_all(report), report)
+        text = ctl("cluster", "status").stdout
+        for word in ("n0", "n1", "n2", report["leader"], "3.", "epoch"):
+            self.assertIn(word, text)
+        moved = ctl("cluster", "failover")
+        self.assertEqual(moved.returncode, 0, moved.stderr)
+        after = json.loads(ctl("cluster", "status", "--json").stdout)
+        self.assertNotEqual(after["leader"], report["leader"])
+        self.assertIn(after["leader"], moved.stdout)
+
+    def test_a_second_node_of_one_name_ends_with_a_message(self):
+        fleet = self.fleet(nodes=2)
+        fleet.await_leader()
+        words = list(fleet.nodes[1].words)
+        port, sentinel_port = own_server.free_port(), own_server.free_port()
+        for option, value in (("--port", port), ("--cluster-announce", f"127.0.0.1:{port}"),
+                              ("--cluster-node", "n0"), ("--sentinel-port", sentinel_port),
+                              ("--unix-socket", "")):
+            words[words.index(option) + 1] = str(value)
+        log = fleet.directory / "n-again.log"
+        again = Node("again", port, words, log)
+        again.start()
+        self.assertEqual(again.process.wait(timeout=60), 1)
+        self.assertIn(f"another node named n0 runs at 127.0.0.1:{fleet.nodes[0].port}",
+                      log.read_text())
+
+    def test_new_locks_are_refused_before_the_quota_of_etcd_is_reached(self):
+        fleet = self.fleet("--cluster-etcd-quota", "16kb", nodes=1, members=1)
+        leader = fleet.await_leader()
+        report = self.await_status(leader, lambda one: one["short_of_quota"])
+        self.assertEqual(report["quota_bytes"], 16 * 1024)
+        end = time.monotonic() + 10
+        with leader.connect() as client:
+            while True:
+                refused = client.ask("LOCK", f"key{time.monotonic()}", "owner")
+                if isinstance(refused, resp.ErrorReply) or time.monotonic() > end:
+                    break
+            self.assertIsInstance(refused, resp.ErrorReply)
+            self.assertEqual(refused.split()[0], "STORAGE")
+
+
+if __name__ == "__main__":
+    unittest.main()
