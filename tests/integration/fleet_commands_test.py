@@ -11,8 +11,9 @@ from own_fleet import Fleet, Node
 
 
 def as_map(pairs):
-    """A RESP2 map, which is a flat array."""
-    return {name: value for name, value in zip(pairs[::2], pairs[1::2])}
+    """Returns what a flat array, the map of RESP2, contains; texts are decoded."""
+    words = [one.decode() if isinstance(one, bytes) else one for one in pairs]
+    return dict(zip(words[::2], words[1::2]))
 
 
 class FleetCommands(unittest.TestCase):
@@ -32,8 +33,11 @@ class FleetCommands(unittest.TestCase):
         end = time.monotonic() + seconds
         report = {}
         while time.monotonic() < end:
-            report = self.status(node)
-            if condition(report):
+            try:
+                report = self.status(node)
+            except (OSError, resp.Ended):  # it starts again
+                report = None
+            if report and condition(report):
                 return report
             time.sleep(0.05)
         raise AssertionError(f"not as expected: {report}")
@@ -142,7 +146,7 @@ class FleetCommands(unittest.TestCase):
                               ("--unix-socket", "")):
             words[words.index(option) + 1] = str(value)
         log = fleet.directory / "n-again.log"
-        again = Node("again", port, words, log)
+        again = Node("again", (port, sentinel_port), words, log)
         again.start()
         self.assertEqual(again.process.wait(timeout=60), 1)
         self.assertIn(f"another node named n0 runs at 127.0.0.1:{fleet.nodes[0].port}",
