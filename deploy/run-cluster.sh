@@ -60,16 +60,12 @@ for i in 0 1 2; do
   node_pids[$port]=$!
 done
 
-# Leader: prints the port of the node that leads; fails if none does.
+# Leader: prints the port of the node that leads; fails if none does. Any node knows it, at its
+# Sentinel port.
 Leader() {
-  local port
-  for port in "${ports[@]:6:3}"; do
-    if timeout 1 redis-cli -p "$port" LOCKED fairlock:probe 2>/dev/null | grep -qx 0; then
-      echo "$port"
-      return 0
-    fi
-  done
-  return 1
+  local answer
+  answer=$(timeout 1 redis-cli -p "${ports[9]}" SENTINEL GET-MASTER-ADDR-BY-NAME main 2>/dev/null) &&
+    [[ $answer =~ ([0-9]+)$ ]] && echo "${BASH_REMATCH[1]}"
 }
 
 for _ in $(seq 150); do
@@ -82,17 +78,22 @@ if [ -z "${leader:-}" ]; then
   exit 1
 fi
 
+hosts=127.0.0.1:${ports[6]},127.0.0.1:${ports[7]},127.0.0.1:${ports[8]}
+for standby in "${ports[@]:6:3}"; do
+  [ "$standby" = "$leader" ] || break
+done
 cat <<TEXT
 etcd:      $endpoints
-nodes:     127.0.0.1:${ports[6]} 127.0.0.1:${ports[7]} 127.0.0.1:${ports[8]}
+nodes:     ${hosts//,/ }
 Sentinel:  127.0.0.1:${ports[9]} 127.0.0.1:${ports[10]} 127.0.0.1:${ports[11]}
 leader:    127.0.0.1:$leader (process ${node_pids[$leader]})
 logs:      $folder/*.log
 
-Take a lock:         redis-cli -p $leader LOCK order:42 worker-1 PX 30000
-Ask for the leader:  redis-cli -p ${ports[9]} SENTINEL GET-MASTER-ADDR-BY-NAME main
-Kill the leader:     kill -9 ${node_pids[$leader]}
-Ask another node:    redis-cli -p PORT LOCKINFO order:42
+Take a lock at any node:   redis-cli -p $standby LOCK order:42 worker-1 PX 60000
+Wait for it at another:    redis-cli -p $leader LOCK order:42 worker-2 WAIT 60s
+Look at the fleet:         $bin/fairlockctl --host $hosts cluster status
+Kill the leader:           kill -9 ${node_pids[$leader]}
+Hand over in good order:   $bin/fairlockctl --host $hosts cluster failover
 TEXT
 if [ "${FAIRLOCK_RUN_CLUSTER_ONCE:-}" = yes ]; then exit 0; fi
 wait

@@ -44,7 +44,8 @@ std::string HexOf(const storage::replicated::RunId& run) {
   return text;
 }
 
-command::FleetNode NodeOf(const NodeRecord& record) {
+// `leads`: it does, whatever its record says. That of a node which is gone stands for some seconds.
+command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
   const HostAndPort at = Split(record.address);
   return {.name = record.name,
           .host = at.host,
@@ -52,8 +53,8 @@ command::FleetNode NodeOf(const NodeRecord& record) {
           .tls_port = record.tls_port,
           .sentinel_port = record.sentinel_port,
           .version = record.version,
-          .role = record.leads ? command::FleetRole::kLeader : command::FleetRole::kStandby,
-          .is_in_sync = record.is_in_sync,
+          .role = leads ? command::FleetRole::kLeader : command::FleetRole::kStandby,
+          .is_in_sync = record.is_in_sync && !record.leads,
           .frames_behind = record.frames_behind,
           .started_unix_ms = record.started_unix_ms};
 }
@@ -153,7 +154,9 @@ command::FleetReport FleetService::Report() const {
     report.age_ms = settings_.options.now_ms() - view_.read_at;
   }
   report.error = view_.error;
-  for (const NodeRecord& record : view_.nodes) report.nodes.push_back(NodeOf(record));
+  for (const NodeRecord& record : view_.nodes) {
+    report.nodes.push_back(NodeOf(record, record.name == report.leader));
+  }
   for (const auto& member : view_.etcd) {
     report.etcd.push_back({.endpoint = member.endpoint,
                            .error = member.error,

@@ -17,7 +17,7 @@ namespace fairlock::storage::replicated {
 struct FleetObserverOptions {
   etcd::EtcdOptions etcd;
   std::string prefix;  // of all keys of the fleet
-  std::chrono::seconds lease_ttl{10};
+  std::chrono::seconds lease_ttl{5};
   std::chrono::milliseconds round{1'000};
   int rounds_per_status = 5;  // how often etcd's members are asked
   std::chrono::milliseconds call_timeout{2'000};
