@@ -72,11 +72,7 @@ def grants_within(fleet, seconds):
 
 
 def accept(fleet):
-    """The operator accepts the older state: the nodes serve again, with higher tokens.
-
-    Nodes do not know CLUSTER ACCEPT-RESTORE yet, and take over the older state. So today
-    `grants_within` finds grants, and neither this function nor the rest of `check_accepted` runs.
-    """
+    """The operator accepts the older state: the nodes serve again, with higher tokens."""
     replies = [ask(node, *ACCEPT) for node in fleet.nodes]
     return "OK" in replies
 
