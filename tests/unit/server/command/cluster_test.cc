@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-class FakeFleet final : public Fleet {
+class ReportingFleet final : public Fleet {
  public:
   FleetReport Report() const override { return report; }
   std::string StartFailOver(std::string_view to) override {
@@ -99,7 +99,7 @@ class ClusterCommands : public testing::Test {
   }
 
   TestServer server_;
-  FakeFleet fleet_;
+  ReportingFleet fleet_;
   TestClient& client_;
 };
 
