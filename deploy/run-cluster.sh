@@ -64,8 +64,9 @@ done
 # Sentinel port.
 Leader() {
   local answer
-  answer=$(timeout 1 redis-cli -p "${ports[9]}" SENTINEL GET-MASTER-ADDR-BY-NAME main 2>/dev/null) &&
-    [[ $answer =~ ([0-9]+)$ ]] && echo "${BASH_REMATCH[1]}"
+  answer=$(timeout 1 redis-cli -p "${ports[9]}" \
+    SENTINEL GET-MASTER-ADDR-BY-NAME main 2>/dev/null) || return 1
+  [[ $answer =~ ([0-9]+)$ ]] && echo "${BASH_REMATCH[1]}"
 }
 
 for _ in $(seq 150); do

@@ -1,6 +1,5 @@
 #include "storage/replicated/standby.h"
 
-#include <charconv>
 #include <thread>
 #include <utility>
 
@@ -22,11 +21,13 @@ Standby::Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions o
       writer_(writer),
       options_(std::move(options)),
       leadership_(options_.leadership, options_.now_ms()),
-      news_at_(options_.now_ms() - options_.trust_ms) {}
+      consent_(client, options_.accepted_key, options_.call_timeout) {
+  leader_.news_at = options_.now_ms() - options_.trust_ms;
+}
 
 Status Standby::AwaitLeadership() {
   while (!is_stopped_) {
-    const bool is_watched = TakeNews() || options_.now_ms() < news_at_ + options_.trust_ms;
+    const bool is_watched = TakeNews() || options_.now_ms() < leader_.news_at + options_.trust_ms;
     Status status = is_watched && !awaits_acceptance_ ? Status() : Look();
     if (!status.ok()) return status;
     switch (leadership_.Next(options_.now_ms())) {
@@ -92,7 +93,7 @@ bool Standby::TakeNews() {
   }
   if (!news || news->revision <= leadership_.seen().revision) return false;
   See(*news);
-  news_at_ = options_.now_ms();
+  leader_.news_at = options_.now_ms();
   return true;
 }
 
@@ -110,43 +111,23 @@ void Standby::Stop() {
   news_.has_urgent.notify_one();
 }
 
-// The key has the highest epoch that was seen before the restore. A node that has seen no higher
-// one accepts it too. An accepted leader begins above it, so the key says nothing about a later
-// restore.
 Status Standby::LookWhetherAccepted() {
   if (!awaits_acceptance_) return {};
-  if (is_accept_asked_) {
-    etcd::Txn txn;
-    txn.then.push_back(etcd::Put{.key = options_.accepted_key,
-                                 .value = std::to_string(leadership_.highest().epoch)});
-    const etcd::TxnAnswer answer = client_.Transact(txn, options_.call_timeout);
-    if (answer.outcome != etcd::Outcome::kDone) return Judge(answer);
-    is_accept_asked_ = false;
-  }
-  Status status = ReadAcceptedEpoch();
-  if (!status.ok() || accepted_epoch_ < leadership_.highest().epoch) return status;
+  const std::uint64_t highest = leadership_.highest().epoch;
+  const etcd::Answer answer = consent_.Exchange(highest);
+  if (answer.outcome != etcd::Outcome::kDone) return Judge(answer);
+  if (consent_.accepted_epoch() < highest) return {};
   leadership_.AcceptRestore(options_.now_ms());
   awaits_acceptance_ = false;
   return {};
 }
 
-Status Standby::ReadAcceptedEpoch() {
-  const etcd::RangeAnswer answer =
-      client_.Range({.key = options_.accepted_key, .range_end = {}}, options_.call_timeout);
-  if (answer.outcome != etcd::Outcome::kDone) return Judge(answer);
-  accepted_epoch_ = 0;
-  if (answer.found.empty()) return {};
-  const std::string& value = answer.found.front().value;
-  std::from_chars(value.data(), value.data() + value.size(), accepted_epoch_);
-  return {};
-}
-
 void Standby::JudgeSilence(const SeenBeat& seen) {
   const TimeMs now = options_.now_ms();
-  if (seen != leadership_.seen()) heard_at_ = now;
+  if (seen != leadership_.seen()) leader_.heard_at = now;
   leadership_.SeeBeat(seen, now);
   const bool is_leading = seen.exists() && seen.beat.state == Beat::State::kLeading;
-  const bool is_silent = is_leading && now >= heard_at_ + options_.silent_ms;
+  const bool is_silent = is_leading && now >= leader_.heard_at + options_.silent_ms;
   bool is_refused = false;
   {
     const std::lock_guard lock(mutex_);
@@ -166,8 +147,8 @@ void Standby::LeaderRefused(const RunId& run) {
 }
 
 void Standby::Report(const LeaderView& view) {
-  if (view == reported_) return;
-  reported_ = view;
+  if (view == leader_.reported) return;
+  leader_.reported = view;
   if (options_.on_leader) options_.on_leader(view);
 }
 
@@ -185,11 +166,11 @@ Status Standby::WriteCanary() {
 }
 
 Status Standby::TakeOver() {
-  Status status = ReadAcceptedEpoch();
-  if (!status.ok()) return status;
   const SeenBeat& seen = leadership_.seen();
-  is_restored_ = seen.exists() && accepted_epoch_ >= seen.beat.epoch;
-  writer_.TakeOver(seen, is_restored_ ? accepted_epoch_ : 0);
+  const etcd::Answer consent = consent_.Exchange(leadership_.highest().epoch);
+  if (consent.outcome != etcd::Outcome::kDone) return Judge(consent);
+  is_restored_ = seen.exists() && consent_.accepted_epoch() >= seen.beat.epoch;
+  writer_.TakeOver(seen, is_restored_ ? consent_.accepted_epoch() : 0);
   while (!is_stopped_) {
     const etcd::TxnAnswer answer = client_.Transact(writer_.txn(), options_.call_timeout);
     switch (writer_.Take(answer)) {

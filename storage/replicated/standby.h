@@ -12,6 +12,7 @@
 #include "storage/etcd/etcd_client.h"
 #include "storage/replicated/frame_writer.h"
 #include "storage/replicated/leadership.h"
+#include "storage/replicated/restore_consent.h"
 
 namespace fairlock::storage::replicated {
 
@@ -67,7 +68,7 @@ class Standby {
   // The register went back, because etcd was restored from a backup. This node takes over when an
   // operator accepts that, at this node or at another one.
   bool AwaitsAcceptance() const { return awaits_acceptance_; }
-  void AcceptRestore() { is_accept_asked_ = true; }
+  void AcceptRestore() { consent_.Ask(); }
   // After the take-over: it was that of a restored register.
   bool is_restored() const { return is_restored_; }
   // The port of this run of a leader refused a connection: its process is gone.
@@ -78,7 +79,6 @@ class Standby {
  private:
   Status Look();
   Status LookWhetherAccepted();
-  Status ReadAcceptedEpoch();
   bool TakeNews();
   void See(const SeenBeat& seen);
   void AwaitNews();
@@ -92,15 +92,16 @@ class Standby {
   FrameWriter& writer_;
   const StandbyOptions options_;
   Leadership leadership_;
-  std::uint64_t accepted_epoch_ = 0;  // an operator accepted that all up to it may be lost
-  TimeMs news_at_;                    // of the last beat that came from Hear
+  RestoreConsent consent_;
   std::atomic<bool> is_stopped_ = false;
   std::atomic<std::uint32_t> rank_ = 0;
   std::atomic<bool> awaits_acceptance_ = false;
-  std::atomic<bool> is_accept_asked_ = false;
   std::atomic<bool> is_restored_ = false;
-  TimeMs heard_at_ = 0;  // of the last new beat
-  LeaderView reported_;
+  struct {
+    TimeMs heard_at = 0;  // of the last new beat
+    LeaderView reported;
+    TimeMs news_at = 0;  // of the last beat that came from Hear
+  } leader_;             // as the watch and the reads show it
   mutable std::mutex mutex_;
   struct {
     std::condition_variable has_urgent;
