@@ -81,8 +81,7 @@ TEST_F(StatusRoutesTest, AStandbyIsReadyIfItRelaysToALeader) {
 
 TEST_F(StatusRoutesTest, AStandbyShowsNoLocks) {
   JoinFleet("lock2");
-  EXPECT_EQ(Get("/api/v1/limits").substr(0, 41),
-            R"(503 {"error":{"code":"CLUSTERDOWN","messa)");
+  EXPECT_EQ(Get("/api/v1/limits").substr(0, 41), R"(503 {"error":{"code":"CLUSTERDOWN","messa)");
 }
 
 TEST_F(StatusRoutesTest, ASingleServerHasNoCluster) {
