@@ -7,6 +7,7 @@ import { forgetData, judgeAccess, kKnown, kNobody, kReady, kUnknown, kWrong, lin
 import { button } from "./parts.js";
 import { close, confirm, dialogFrame } from "./dialog.js";
 import { duration } from "./format.js";
+import { fleetHealth } from "./fleet.js";
 import overview from "./views/overview.js";
 import locks from "./views/locks.js";
 import lock from "./views/lock.js";
@@ -159,12 +160,14 @@ function health() {
   if (state.lostSince) return ["bad", "no connection"];
   if (!state.server) return ["", "…"];
   const { memory, persistence } = state.server.status;
+  const inFleet = fleetHealth(state.server.fleet);
   if (persistence.storage_failed) return ["bad", "disk failed"];
   if (persistence.loading) return ["soon", "loading its data"];
   if (persistence.short_of_disk) return ["bad", "low disk space"];
   if (memory.short_of_memory) return ["bad", "low memory"];
+  if (inFleet && inFleet[0] === "bad") return inFleet;
   if (state.isPaused) return ["soon", "paused"];
-  return ["good", "ready"];
+  return inFleet || ["good", "ready"];
 }
 
 function bar() {

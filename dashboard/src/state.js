@@ -49,9 +49,21 @@ export function age() { return Math.max(0, state.now - state.loadedAt); }
 
 let loading = 0;
 
+// Null: the server is not a node of a fleet, or the user may not see the fleet.
+async function loadFleet(status) {
+  if (!status.cluster || status.cluster.fleet_name === undefined) return null;
+  try {
+    return (await get("cluster")).cluster;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 403) return null;
+    throw error;
+  }
+}
+
 async function loadStatus() {
   const before = state.server;
   const status = await get("status");
+  const fleet = await loadFleet(status);
   const at = Date.now();
   const counted = {
     requests: status.stats.total_commands_processed,
@@ -65,7 +77,7 @@ async function loadStatus() {
     const more = isSame ? counted[name] - before.counted[name] : NaN;
     rates[name] = more >= 0 ? (more * 1000) / Math.max(at - before.at, 1) : NaN;
   }
-  state.server = { status, at, counted, rates };
+  state.server = { status, fleet, at, counted, rates };
 }
 
 // Asks the server what the credentials permit. Drops refused credentials and throws the refusal.

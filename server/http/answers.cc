@@ -29,6 +29,7 @@ constexpr auto kStatuses = std::to_array<StatusOfWord>({
     {"OOM", 503},
     {"STORAGE", 503},
     {"LOADING", 503},
+    {"CLUSTERDOWN", 503},
     {"TRYAGAIN", 503},
 });
 

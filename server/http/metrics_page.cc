@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "server/command/table/text.h"
+#include "server/http/fleet_metrics.h"
+#include "server/http/metric_families.h"
 
 namespace fairlock::http {
 
@@ -39,11 +41,6 @@ struct Metric {
   std::string_view help;
   double (*value)(const Source&);
 };
-
-template <typename Number>
-double Real(Number value) {
-  return static_cast<double>(value);
-}
 
 double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
 
@@ -154,7 +151,8 @@ constexpr auto kMetrics = std::to_array<Metric>({
      "1: the disk has failed, so no changes are accepted",
      [](const Source& s) { return s.persistence.has_failed ? 1.0 : 0.0; }},
     {"fairlock_storage_short_of_space", MetricType::Gauge,
-     "1: less free disk space than min_free_disk, so no new locks are granted",
+     "1: less free disk space than min_free_disk, or in a fleet less than a fifth of etcd's quota, "
+     "is left, so no new locks are granted",
      [](const Source& s) {
        return s.server.availability.service() == command::Service::kShortOfSpace ? 1.0 : 0.0;
      }},
@@ -184,23 +182,6 @@ constexpr auto kMetrics = std::to_array<Metric>({
      [](const Source& s) { return s.resources.user_cpu_seconds + s.resources.system_cpu_seconds; }},
 });
 
-ClientMetric Sample(MetricType type, double value) {
-  ClientMetric sample;
-  (type == MetricType::Counter ? sample.counter.value : sample.gauge.value) = value;
-  return sample;
-}
-
-MetricFamily Family(std::string_view name, MetricType type, std::string_view help) {
-  return {.name = std::string(name), .help = std::string(help), .type = type, .metric = {}};
-}
-
-using Labels = std::vector<ClientMetric::Label>;
-
-void AddSample(MetricFamily& family, Labels labels, double value) {
-  family.metric.push_back(Sample(family.type, value));
-  family.metric.back().label = std::move(labels);
-}
-
 // One sample for each command that was called or refused at least once.
 MetricFamily CommandFamily(const command::ServerParts& server, std::string_view name,
                            std::string_view help, std::uint64_t command::CommandCounts::*count) {
@@ -229,17 +210,6 @@ MetricFamily ErrorFamily(const command::CommandStatistics& statistics) {
 MetricFamily BuildFamily(const command::ServerFacts& facts) {
   MetricFamily family = Family("fairlock_build_info", MetricType::Gauge, "Always 1");
   AddSample(family, {{"version", facts.version}}, 1);
-  return family;
-}
-
-// A summary without quantiles: only a sum and a count.
-MetricFamily SummaryFamily(std::string_view name, std::string_view help, std::uint64_t count,
-                           double sum_seconds) {
-  MetricFamily family = Family(name, MetricType::Summary, help);
-  ClientMetric sample;
-  sample.summary.sample_count = count;
-  sample.summary.sample_sum = sum_seconds;
-  family.metric.push_back(std::move(sample));
   return family;
 }
 
@@ -360,9 +330,11 @@ std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey,
   families.push_back(BuildFamily(server.environment.facts));
   for (const Metric& metric : kMetrics) {
     families.push_back(Family(metric.name, metric.type, metric.help));
-    families.back().metric.push_back(Sample(metric.type, metric.value(source)));
+    AddSample(families.back(), {}, metric.value(source));
   }
   AddLoopFamilies(families, source);
+  const command::Fleet* const fleet = server.environment.fleet;
+  if (fleet != nullptr) AddFleetFamilies(families, fleet->Report());
   const record::LabelTotals* totals = server.recorder.totals();
   if (totals != nullptr) AddTotals(families, *totals);
   AddSurvey(families, survey, totals);

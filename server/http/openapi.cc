@@ -40,7 +40,9 @@ constexpr auto kRefused = std::to_array<Refused>({
      [](const Route& route) { return route.is_web_socket; }},
     {"429", "Too many log-ins from this address have failed or are in progress",
      [](const Route& route) { return route.access != Access::kOpen; }},
-    {"503", "The server cannot do this now: it is loading its data, or a limit has been reached",
+    {"503",
+     "The server cannot do this now: it is loading its data, does not lead its fleet, or a limit "
+     "has been reached",
      [](const Route& route) { return route.needs_locks; }},
 });
 
@@ -143,6 +145,13 @@ object OperationOf(const Route& route) {
   return operation;
 }
 
+object OrNull(object type) {
+  object null{{"type", "null"}};
+  if (type.contains("$ref")) return {{"anyOf", array{std::move(type), std::move(null)}}};
+  type["type"] = array{type["type"], "null"};
+  return type;
+}
+
 void AddSchema(object& schemas, const Schema& schema);
 
 object TypeOf(const Field& field, object& schemas) {
@@ -175,7 +184,7 @@ void AddSchema(object& schemas, const Schema& schema) {
   array required;
   for (const Field& field : schema.fields) {
     object type = TypeOf(field, schemas);
-    if (field.is_nullable) type["type"] = array{type["type"], "null"};
+    if (field.is_nullable) type = OrNull(std::move(type));
     if (!field.description.empty()) type["description"] = field.description;
     properties[field.name] = std::move(type);
     if (!field.is_optional) required.push_back(boost::json::value(field.name));

@@ -20,6 +20,55 @@ constexpr auto kErrorEnvelope = std::to_array<Field>({
     {"error", kObject, "", false, false, &kErrorDetail},
 });
 
+constexpr auto kFleetNodeFields = std::to_array<Field>({
+    {"name", kText, ""},
+    {"address", kText, "Where clients and other nodes reach it; port 0: only over TLS"},
+    {"tls_port", kInteger, "0: none"},
+    {"sentinel_port", kInteger, "0: none"},
+    {"version", kText, ""},
+    {"role", kText, "leader or standby"},
+    {"in_sync", kInteger, "1: it has the whole log except what is still in transit"},
+    {"frames_behind", kInteger, "Frames of the leader's log that it does not have yet"},
+    {"started_at", kInteger, "Unix time in milliseconds"},
+});
+constexpr Schema kFleetNode = {"FleetNode", kFleetNodeFields};
+constexpr auto kEtcdMemberFields = std::to_array<Field>({
+    {"endpoint", kText, ""},
+    {"error", kText, "Why it did not answer; null: it answered", kMayBeNull},
+    {"version", kText, "", kMayBeNull},
+    {"leader", kInteger, "1: it leads the etcd cluster"},
+    {"size_bytes", kInteger, "Size of its database file"},
+    {"size_in_use_bytes", kInteger, "A defragmentation would free the rest"},
+});
+constexpr Schema kEtcdMember = {"EtcdMember", kEtcdMemberFields};
+constexpr auto kFleetFields = std::to_array<Field>({
+    {"fleet", kText, "Its name"},
+    {"node", kText, "The node that answers"},
+    {"role", kText, "leader or standby"},
+    {"epoch", kInteger, "Increases with each take-over"},
+    {"leader", kText, "The node that leads; null: none, as far as this node knows", kMayBeNull},
+    {"leader_address", kText, "", kMayBeNull},
+    {"leader_since", kInteger, "When this node first saw it lead, in Unix milliseconds",
+     kMayBeNull},
+    {"awaits_acceptance", kInteger,
+     "1: etcd was restored from a backup, and no node leads until an operator accepts that"},
+    {"unsure", kInteger, "1: this node leads, but etcd has confirmed nothing for 2 s"},
+    {"age_ms", kInteger, "Age of the lists of nodes and members; null: not read yet", kMayBeNull},
+    {"error", kText, "Why the lists could not be read again; null: they could", kMayBeNull},
+    {"commits", kInteger, "Transactions that this process has committed as leader"},
+    {"commits_us", kInteger, "How long they took in total"},
+    {"committed_bytes", kInteger, ""},
+    {"quota_bytes", kInteger, "Of etcd's database; 0: not checked"},
+    {"short_of_quota", kInteger, "1: no new locks are granted"},
+    {"no_space", kInteger, "1: etcd accepts no writes, because its alarm NOSPACE is raised"},
+    {"nodes", kObjects, "By name", false, false, &kFleetNode},
+    {"etcd", kObjects, "The members of etcd", false, false, &kEtcdMember},
+});
+constexpr Schema kFleet = {"Fleet", kFleetFields};
+constexpr auto kClusterFields = std::to_array<Field>({
+    {"cluster", kObject, "null: this server is not a node of a fleet", kMayBeNull, false, &kFleet},
+});
+
 constexpr auto kLockRowFields = std::to_array<Field>({
     {"key", kText, ""},
     {"db", kInteger, ""},
@@ -257,6 +306,7 @@ constexpr auto kChangedFields = std::to_array<Field>({{"changed", kText, "OK"}})
 
 constinit const Schema kErrorSchema = {"Error", kErrorEnvelope};
 constinit const Schema kStatusSchema = {"Status", {}, true};
+constinit const Schema kClusterSchema = {"Cluster", kClusterFields};
 constinit const Schema kClientsSchema = {"Clients", kClientsFields};
 constinit const Schema kSettingsSchema = {"Settings", kSettingsFields};
 constinit const Schema kAccessSchema = {"Access", kAccessFields};

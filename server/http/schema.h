@@ -38,6 +38,7 @@ struct Schema {
 // Each is defined in schema.cc.
 extern const Schema kErrorSchema;
 extern const Schema kStatusSchema;
+extern const Schema kClusterSchema;
 extern const Schema kClientsSchema;
 extern const Schema kSettingsSchema;
 extern const Schema kAccessSchema;

@@ -49,6 +49,15 @@ Outcome ShowStatus(const RouteCall& call) {
   return info.IsError() ? RefusalOf(info) : JsonAnswer(SectionsOf(info.text));
 }
 
+// Null on a single server: it is not an error to ask.
+Outcome ShowCluster(const RouteCall& call) {
+  if (call.commands.server().environment.fleet != nullptr) {
+    return AnswerWith("cluster", call.commands.Call({"CLUSTER", "STATUS"}, call.now));
+  }
+  if (auto refusal = RefuseDenied(call.commands, {"CLUSTER", "STATUS"})) return *std::move(refusal);
+  return JsonAnswer({{"cluster", nullptr}});
+}
+
 Outcome ShowClients(const RouteCall& call) {
   if (auto refusal = RefuseCount(call.inputs, kClientsMax)) return *std::move(refusal);
   const std::int64_t count = call.inputs.Number("count", kRowsDefault);
@@ -207,6 +216,15 @@ constexpr auto kStatusRoutes = std::to_array<Route>({
      "All that INFO tells, by section",
      {},
      &kStatusSchema,
+     kWithoutLocks},
+    {Verb::kGet,
+     "/api/v1/cluster",
+     Access::kRead,
+     ShowCluster,
+     "showCluster",
+     "The fleet as this node knows it, as in CLUSTER STATUS",
+     {},
+     &kClusterSchema,
      kWithoutLocks},
     {Verb::kGet, "/api/v1/clients", Access::kRead, ShowClients, "listClients",
      "The connections, as in CLIENT LIST", kClientParameters, &kClientsSchema, kWithoutLocks},

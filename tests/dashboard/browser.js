@@ -35,7 +35,7 @@ export async function open(browser, server, hash = "", options = {}) {
   });
   page.on("pageerror", (error) => page.faults.push(String(error)));
   page.on("console", (message) => {
-    if (message.type() === "error" && !/ERR_CONNECTION|status of 4/.test(message.text())) {
+    if (message.type() === "error" && !/ERR_CONNECTION|status of (4|503)/.test(message.text())) {
       page.faults.push(message.text());
     }
   });

@@ -29,13 +29,27 @@ export async function until(what, ask, seconds = 20) {
 
 export class Server {
   static async start(...options) {
+    const server = await Server.prepare();
+    server.options = options;
+    await server.run();
+    return server;
+  }
+
+  // Starts a node of the fleet "main", which listens on the port that it announces.
+  static async startNode(etcd, name) {
+    const server = await Server.prepare();
+    server.options = ["--cluster-etcd", etcd.endpoint, "--cluster-node", name,
+      "--cluster-announce", `127.0.0.1:${server.port}`, "--sentinel-port", "0"];
+    await server.run();
+    return server;
+  }
+
+  static async prepare() {
     const server = new Server();
     server.folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlock-page-"));
     server.port = await freePort();
     server.httpPort = await freePort();
     fs.writeFileSync(path.join(server.folder, "token"), `${kToken}\n`);
-    server.options = options;
-    await server.run();
     return server;
   }
 
@@ -50,7 +64,9 @@ export class Server {
       fetch(`${this.origin}/readyz`).then((answer) => answer.ok, () => false));
   }
 
+  // Does nothing if the process has ended.
   async halt(signal = "SIGTERM") {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     const ended = new Promise((resolve) => { this.process.once("exit", resolve); });
     this.process.kill(signal);
     await ended;

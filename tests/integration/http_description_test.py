@@ -19,6 +19,7 @@ CALLS = [
     ("showLeadership", "/leaderz", None),
     ("showMetrics", "/metrics", None),
     ("showStatus", "/api/v1/status", None),
+    ("showCluster", "/api/v1/cluster", None),
     ("showDescription", "/api/v1/openapi.json", None),
     ("showAccess", "/api/v1/access", None),
     ("listClients", "/api/v1/clients", None),

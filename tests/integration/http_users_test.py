@@ -152,6 +152,7 @@ class Users(unittest.TestCase):
                                   ("statistics", ["STATS"]), ("locks", ["LOCKS", "0"]),
                                   ("locks?sort=wait", ["LOCKS", "0"]),
                                   ("clients", ["CLIENT", "LIST"]), ("limits", ["LIMIT", "LIST"]),
+                                  ("cluster", ["CLUSTER", "STATUS"]),
                                   ("settings", ["CONFIG", "GET", "*"]),
                                   ("history", ["HISTORY", "*"])):
                 reply = shop.ask(*command)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 import own_server
 import resp
@@ -52,22 +53,29 @@ class Node(Process):
     def __init__(self, name, ports, words, log):
         super().__init__(words, log)
         self.name = name
-        self.port, self.sentinel_port = ports
+        self.port, self.sentinel_port, self.http_port = ports
 
     def connect(self, seconds=5):
         connection = resp.Connection.to(("127.0.0.1", self.port))
         connection.socket.settimeout(seconds)
         return connection
 
+    def get(self, path):
+        """The body of the HTTP answer; the fleet must have been made with http=True."""
+        url = f"http://127.0.0.1:{self.http_port}{path}"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.read()
+
 
 class Fleet:
     """Used in a with statement."""
 
-    def __init__(self, nodes=3, members=3, options=(), relays=False, starts_nodes=True):
+    def __init__(self, nodes=3, members=3, options=(), relays=False, starts_nodes=True,
+                 http=False):
         self.starts_nodes = starts_nodes
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))
         self.relays = relays
-        ports = [own_server.free_port() for _ in range(2 * (members + nodes))]
+        ports = [own_server.free_port() for _ in range(2 * members + 3 * nodes)]
         peers, clients = ports[:members], ports[members:2 * members]
         initial = ",".join(f"e{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
         self.endpoints = ",".join(f"127.0.0.1:{port}" for port in clients)
@@ -80,15 +88,17 @@ class Fleet:
              "--initial-cluster", initial, "--heartbeat-interval", "50",
              "--election-timeout", "500", "--logger", "zap", "--log-level", "error"],
             self.directory / f"e{i}.log") for i in range(members)]
-        node_ports = zip(*[iter(ports[2 * members:])] * 2)
+        node_ports = zip(*[iter(ports[2 * members:])] * 3)
         self.nodes = [Node(
-            f"n{i}", (port, sentinel_port),
-            [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(port), "--http-port", "0",
+            f"n{i}", (port, sentinel_port, http_port),
+            [own_server.PROGRAM, "--bind", "127.0.0.1", "--port", str(port),
+             "--http-port", str(http_port) if http else "0",
              "--unix-socket", str(self.directory / f"n{i}.sock"),
              "--cluster-etcd", self.endpoints, "--cluster-node", f"n{i}",
              "--cluster-announce", f"127.0.0.1:{port}", "--sentinel-port", str(sentinel_port),
              "--cluster-relay", "yes" if relays else "no", *options],
-            self.directory / f"n{i}.log") for i, (port, sentinel_port) in enumerate(node_ports)]
+            self.directory / f"n{i}.log")
+                      for i, (port, sentinel_port, http_port) in enumerate(node_ports)]
 
     def __enter__(self):
         try:

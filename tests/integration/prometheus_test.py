@@ -1,33 +1,16 @@
 """Debian's Prometheus reads the metrics and evaluates the rules."""
 
 import json
-import pathlib
 import re
-import subprocess
-import tempfile
 import time
 import unittest
-import urllib.parse
-import urllib.request
 
 import resp
 from http_server import HttpServer
-from own_server import free_port
+from own_fleet import Fleet
+from own_prometheus import Prometheus, ROOT, RULES, eventually, promtool, values_of
 
-ROOT = pathlib.Path(__file__).parents[2]
-RULES = ROOT / "deploy/prometheus/fairlock-alerts.yaml"
 PAGE_BYTES_MAX = 64 * 1024
-
-
-def promtool(*arguments, **options):
-    return subprocess.run(["promtool", *map(str, arguments)], capture_output=True, check=False,
-                          timeout=60, **options)
-
-
-def values_of(page):
-    """Returns the value of each sample on a page, by name with labels."""
-    lines = [line for line in page.decode().splitlines() if not line.startswith("#")]
-    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
 
 
 class WithServer(unittest.TestCase):
@@ -174,6 +157,10 @@ class Bounds(WithServer):
         self.assertEqual(pages, [20_000] * 5)
 
 
+def names_of(page):
+    return {line.split()[2] for line in page.decode().splitlines() if line.startswith("# TYPE")}
+
+
 class Rules(unittest.TestCase):
 
     def test_promtool_accepts_the_rules_and_their_tests_pass(self):
@@ -198,65 +185,38 @@ class Rules(unittest.TestCase):
         with HttpServer() as server, server.connect() as own:
             own.ask("LOCK", "k", "o", "LABEL", "l")
             own.ask("LOCK", "k")
-            there = {line.split()[2] for line in
-                     server.ask("GET", "/metrics")[2].decode().splitlines()
-                     if line.startswith("# TYPE")}
+            there = names_of(server.ask("GET", "/metrics")[2])
+        with Fleet(nodes=1, members=1, http=True) as fleet:
+            in_fleet = names_of(fleet.nodes[0].get("/metrics"))
+        # Nothing of a fleet is shown on a single server.
+        self.assertLess(there, in_fleet)
+        of_fleets = {name for name in in_fleet if re.match("fairlock_(fleet|etcd)_", name)}
+        self.assertEqual(in_fleet - there, of_fleets)
         board = json.loads((ROOT / "deploy/grafana/fairlock.json").read_text())
-        expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+        # The panels of a collapsed row are inside it.
+        panels = [panel for outer in board["panels"] for panel in outer.get("panels", [outer])]
+        self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
+        expressions = [target["expr"] for panel in panels for target in panel["targets"]]
         for text in [RULES.read_text(), *expressions]:
             for name in re.findall(r"\bfairlock_\w+", text):
                 base = re.sub(r"_(bucket|sum|count)$", "", name)
-                self.assertTrue({name, base} & there, name)
+                self.assertTrue({name, base} & in_fleet, name)
 
 
 class RealPrometheus(WithServer):
 
-    def query(self, path, **parameters):
-        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(parameters)
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            return json.load(answer)["data"]
-
-    def start_prometheus(self):
-        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        config = (ROOT / "deploy/prometheus/prometheus.yaml").read_text()
-        config = config.replace("127.0.0.1:3248", f"127.0.0.1:{self.server.http_port}")
-        config = re.sub(r"(_interval): 15s", r"\1: 1s", config)
-        (folder / "prometheus.yaml").write_text(config)
-        (folder / RULES.name).write_text(RULES.read_text())
-        self.port = free_port()
-        process = subprocess.Popen(
-            ["prometheus", f"--config.file={folder}/prometheus.yaml",
-             f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{self.port}"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-
-    def eventually(self, ask):
-        give_up = time.monotonic() + 40
-        while time.monotonic() < give_up:
-            try:
-                if result := ask():
-                    return result
-            except OSError:
-                pass
-            time.sleep(0.1)
-        self.fail("Prometheus did not come to it")
-
     def test_it_scrapes_the_server_and_evaluates_the_rules(self):
         self.own.ask("LOCK", "k", "o", "LABEL", "shop")
         self.own.ask("CONFIG", "SET", "max_clients", "1")
-        self.start_prometheus()
-        held = self.eventually(lambda: self.query(
-            "query", query='fairlock_label_holders{label="shop"}')["result"])
-        self.assertEqual(held[0]["value"][1], "1")
-        rules = self.eventually(lambda: [
-            rule for group in self.query("rules")["groups"] for rule in group["rules"]])
-        self.eventually(lambda: all(rule["health"] == "ok" for group in
-                                    self.query("rules")["groups"] for rule in group["rules"]))
-        self.assertEqual(len(rules), RULES.read_text().count("- alert:"))
+        prometheus = self.enterContext(Prometheus(self.server.http_port))
+        held = eventually(
+            lambda: prometheus.value_of('fairlock_label_holders{label="shop"}'))
+        self.assertEqual(held, 1)
+        eventually(lambda: prometheus.rules() and all(
+            rule["health"] == "ok" for rule in prometheus.rules()))
+        self.assertEqual(len(prometheus.rules()), RULES.read_text().count("- alert:"))
         # There are more connections than allowed, so this alert is about to fire.
-        self.eventually(lambda: [alert for alert in self.query("alerts")["alerts"] if
-                                 alert["labels"]["alertname"] == "FairlockConnectionsNearlyFull"])
+        eventually(lambda: "FairlockConnectionsNearlyFull" in prometheus.alerts())
 
 
 if __name__ == "__main__":

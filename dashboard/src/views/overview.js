@@ -6,6 +6,7 @@ import { button, empty, figure, heading, keyLink, panel, placeholder, running } 
 import { table } from "../table.js";
 import { bytes, count, duration, plural, rate } from "../format.js";
 import { chart } from "../chart.js";
+import { fleetPanel, isStandby, standbyText } from "../fleet.js";
 
 const kRows = 10;
 const kRanges = [["60", "1 h"], ["180", "3 h"], ["1440", "24 h"]];
@@ -25,6 +26,8 @@ async function loadMinutes(range) {
 }
 
 async function load(route) {
+  // A standby knows no locks; the status shows when it leads.
+  if (state.server && isStandby(state.server.fleet)) return {};
   const [blocked, perMinute] = await Promise.all([
     get("locks", { waiting: "0", sort: "wait", count: kRows }),
     loadMinutes(route.query.minutes || "1440"),
@@ -121,11 +124,17 @@ function rangeButtons() {
 
 function view() {
   const { blocked, minutes: perMinute } = state.data;
-  if (!blocked || !state.server) return [heading("Overview"), placeholder()];
+  if (!state.server) return [heading("Overview"), placeholder()];
+  const { fleet } = state.server;
+  if (!blocked) {
+    return [heading("Overview"), isStandby(fleet)
+      ? empty("This node is on standby", standbyText(fleet)) : placeholder(), fleetPanel(fleet)];
+  }
   return [
     heading("Overview"),
     figures(blocked),
     blockedPanel(blocked),
+    fleetPanel(fleet),
     panel("By minute", rangeButtons(), charts(perMinute)),
     serverPanel(),
   ];

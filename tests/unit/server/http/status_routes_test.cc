@@ -79,5 +79,33 @@ TEST_F(StatusRoutesTest, AStandbyIsReadyIfItRelaysToALeader) {
   EXPECT_EQ(Get("/readyz"), "503 no node leads, as far as this node knows\n");
 }
 
+TEST_F(StatusRoutesTest, AStandbyShowsNoLocks) {
+  JoinFleet("lock2");
+  EXPECT_EQ(Get("/api/v1/limits").substr(0, 41), R"(503 {"error":{"code":"CLUSTERDOWN","messa)");
+}
+
+TEST_F(StatusRoutesTest, ASingleServerHasNoCluster) {
+  EXPECT_EQ(Get("/api/v1/cluster"), "200 {\"cluster\":null}\n");
+}
+
+TEST_F(StatusRoutesTest, ANodeShowsItsFleet) {
+  JoinFleet("lock2");
+  command::EtcdMember member;
+  member.endpoint = "etcd1:2379";
+  member.error = "refused";
+  fleet_.report.etcd.push_back(member);
+  const std::string answer = Get("/api/v1/cluster");
+  for (const std::string_view part : {
+           R"(200 {"cluster":{"fleet":"main","node":"lock1","role":"standby","epoch":7,)",
+           R"("leader":"lock2","leader_address":"lock2.example:3247",)",
+           R"("age_ms":2500,"error":null,"commits":100,)",
+           R"({"name":"lock2","address":"lock2.example:3247",)",
+           R"("in_sync":1,"frames_behind":2,)",
+           R"("etcd":[{"endpoint":"etcd1:2379","error":"refused","version":null,"leader":0,)",
+       }) {
+    EXPECT_NE(answer.find(part), std::string::npos) << part << " is not in " << answer;
+  }
+}
+
 }  // namespace
 }  // namespace fairlock::http

@@ -1,0 +1,124 @@
+#include "server/http/fleet_metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "server/http/metric_families.h"
+
+namespace fairlock::http {
+
+namespace {
+
+using command::EtcdMember;
+using command::FleetNode;
+using command::FleetReport;
+using command::FleetRole;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+// One metric without labels.
+struct FleetMetric {
+  std::string_view name;
+  MetricType type;
+  std::string_view help;
+  double (*value)(const FleetReport&);
+};
+
+double Flag(bool is_set) { return is_set ? 1.0 : 0.0; }
+
+constexpr auto kFleetMetrics = std::to_array<FleetMetric>({
+    {"fairlock_fleet_leader", MetricType::Gauge, "1: this node leads its fleet",
+     [](const FleetReport& r) { return Flag(r.role == FleetRole::kLeader); }},
+    {"fairlock_fleet_epoch", MetricType::Gauge,
+     "Increases with each take-over; 0: this node knows no leader yet",
+     [](const FleetReport& r) { return Real(r.epoch); }},
+    {"fairlock_fleet_unsure", MetricType::Gauge,
+     "1: this node leads, but etcd has confirmed nothing for 2 s",
+     [](const FleetReport& r) { return Flag(r.is_unsure); }},
+    {"fairlock_fleet_awaits_acceptance", MetricType::Gauge,
+     "1: etcd was restored from a backup, and no node leads until an operator accepts that",
+     [](const FleetReport& r) { return Flag(r.awaits_acceptance); }},
+    {"fairlock_etcd_commits_total", MetricType::Counter,
+     "Transactions that this process has committed as leader",
+     [](const FleetReport& r) { return Real(r.commits); }},
+    {"fairlock_etcd_committed_bytes_total", MetricType::Counter,
+     "Bytes that this process has written to etcd as leader",
+     [](const FleetReport& r) { return Real(r.committed_bytes); }},
+    {"fairlock_etcd_quota_bytes", MetricType::Gauge,
+     "Quota of etcd's database (cluster_etcd_quota); 0: not checked",
+     [](const FleetReport& r) { return Real(r.quota_bytes); }},
+    {"fairlock_etcd_no_space", MetricType::Gauge,
+     "1: etcd accepts no writes, because its alarm NOSPACE is raised",
+     [](const FleetReport& r) { return Flag(r.has_no_space); }},
+});
+
+// The names are not labels of every metric: a query joins them.
+MetricFamily InfoFamily(const FleetReport& report) {
+  MetricFamily family = Family("fairlock_fleet_info", MetricType::Gauge, "Always 1");
+  AddSample(family, {{"fleet", report.fleet}, {"node", report.node}}, 1);
+  return family;
+}
+
+MetricFamily NodesFamily(const FleetReport& report) {
+  MetricFamily family =
+      Family("fairlock_fleet_nodes", MetricType::Gauge, "Nodes of the fleet, by their role");
+  const auto leaders = std::ranges::count(report.nodes, FleetRole::kLeader, &FleetNode::role);
+  AddSample(family, {{"role", "leader"}}, Real(leaders));
+  AddSample(family, {{"role", "standby"}}, Real(std::ssize(report.nodes) - leaders));
+  return family;
+}
+
+// Without samples until this node finds its own record in etcd.
+void AddLag(std::vector<MetricFamily>& families, const FleetReport& report) {
+  MetricFamily in_sync = Family("fairlock_fleet_in_sync", MetricType::Gauge,
+                                "1: this node leads, or follows the log of the leader");
+  MetricFamily behind =
+      Family("fairlock_fleet_frames_behind", MetricType::Gauge,
+             "Frames of the leader's log that this node does not have yet; at the leader 0");
+  const auto own = std::ranges::find(report.nodes, report.node, &FleetNode::name);
+  if (own != report.nodes.end()) {
+    AddSample(in_sync, {}, Flag(own->is_in_sync));
+    AddSample(behind, {}, Real(own->frames_behind));
+  }
+  families.push_back(std::move(in_sync));
+  families.push_back(std::move(behind));
+}
+
+// A member that does not answer has no sizes.
+void AddMembers(std::vector<MetricFamily>& families, const FleetReport& report) {
+  MetricFamily up = Family("fairlock_etcd_member_up", MetricType::Gauge,
+                           "1: the member of etcd answered this node within the last seconds");
+  MetricFamily size = Family("fairlock_etcd_database_bytes", MetricType::Gauge,
+                             "Size of the member's database file");
+  MetricFamily in_use =
+      Family("fairlock_etcd_database_in_use_bytes", MetricType::Gauge,
+             "Size of the data in it; a defragmentation of the member would free the rest");
+  for (const EtcdMember& member : report.etcd) {
+    const Labels labels = {{"endpoint", member.endpoint}};
+    AddSample(up, labels, Flag(member.error.empty()));
+    if (!member.error.empty()) continue;
+    AddSample(size, labels, Real(member.size_bytes));
+    AddSample(in_use, labels, Real(member.size_in_use_bytes));
+  }
+  for (MetricFamily* family : {&up, &size, &in_use}) families.push_back(std::move(*family));
+}
+
+}  // namespace
+
+void AddFleetFamilies(std::vector<MetricFamily>& families, const FleetReport& report) {
+  families.push_back(InfoFamily(report));
+  for (const FleetMetric& metric : kFleetMetrics) {
+    families.push_back(Family(metric.name, metric.type, metric.help));
+    AddSample(families.back(), {}, metric.value(report));
+  }
+  families.push_back(NodesFamily(report));
+  AddLag(families, report);
+  families.push_back(SummaryFamily("fairlock_etcd_commit_seconds",
+                                   "How long etcd took to commit transactions of this process",
+                                   report.commits, Real(report.commits_us) / 1e6));
+  AddMembers(families, report);
+}
+
+}  // namespace fairlock::http
