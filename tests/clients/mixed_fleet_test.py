@@ -197,8 +197,8 @@ class MixedFleet(unittest.TestCase):
         self.assertGreater(sum(event["event"] == "queued" for event in events), SIZE)
 
     def check_that_all_are_in_order(self, events):
-        """Requires that grants follow the order of the queue. A value joins the queue with its second
-        request, but its place depends on the time of its first one."""
+        """Requires that grants follow the order of the queue. A value joins the queue with its
+        second request, but its place depends on the time of its first one."""
         asked = {}  # in the order of the first denial
         standing = set()
         for event in events:

@@ -1,5 +1,5 @@
-"""Tests that client libraries in Sentinel mode can use the Sentinel port: each finds the leader, and
-then the leader's successor. Prints how long that took."""
+"""Tests that client libraries in Sentinel mode can use the Sentinel port: each finds the leader,
+and then the leader's successor. Prints how long that took."""
 
 import os
 import pathlib
@@ -88,7 +88,7 @@ class Fleet:
             node.close()
 
     def tell(self, node, leader):
-        """Tells the node which leader to report from now on."""
+        """Tells the node which one leads, and waits until its Sentinel port says so."""
         stdin = self.nodes[node].process.stdin
         stdin.write(leader + "\n")
         stdin.flush()
