@@ -67,7 +67,7 @@ struct RedisSight {
 
   int bits = 0;
   int owner = 0;                  // of the oldest hold
-  engine::DurationMs ttl_ms = 0;  // 0: never ends
+  engine::DurationMs ttl_ms = 0;  // 0: the key never expires
 
   friend bool operator==(const RedisSight&, const RedisSight&) = default;
 };
@@ -150,8 +150,8 @@ struct Call {
   bool is_mlock() const { return operation == Operation::kMlock; }
   // All keys that the call names.
   std::vector<int> named() const { return keys.empty() ? std::vector{key} : keys; }
-  // As documented for LOCK: the given lease or, if none is given, the default lease; with SESSION,
-  // no lease.
+  // As documented for LOCK: the given lease; if none is given, no lease with SESSION, and otherwise
+  // the default lease.
   DurationMs LeaseAsked(DurationMs default_lease_ms) const {
     return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
   }

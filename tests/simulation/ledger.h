@@ -161,8 +161,8 @@ class Ledger : public LedgerState {
   void LoseSessionsOf(int connection, TimeMs now, Keys& touched);
   Hold HoldFor(const Place& place, Token token, TimeMs now) const;
   Place PlaceFor(const Call& call, TimeMs now) const;
-  // The slots that are certainly taken, by holds and cooldowns. On a key that is not settled, holds
-  // that have ended still count, because the engine may not have removed them yet.
+  // The slots that are taken, by holds and cooldowns. On a key that is not settled, those that have
+  // ended still count, because the engine may not have removed them yet.
   std::vector<engine::Mode> RoomsOf(const Key& key, TimeMs now, bool is_settled = true) const;
   bool IsRoomTaken(const Hold& hold, TimeMs now, bool is_settled) const;
   void CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode, TimeMs now);

@@ -96,7 +96,7 @@ std::optional<std::string> Ledger::ObserveClose(int channel, const Outcome& outc
   return End(now);
 }
 
-// Whether the loss need not be announced: the owner ended the hold itself, or was never told of it.
+// Whether the hold may end without an announcement: its owner ended it, or was never told of it.
 bool Ledger::MayEndUntold(const Hold& hold) const {
   if (hold.token == undone_ && hold.arrival != 0) return true;
   if (asked_ == nullptr || asked_->owner != hold.owner) return false;

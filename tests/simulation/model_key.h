@@ -44,7 +44,8 @@ struct ModelPlace {
   int channel = kAbsent;             // NOTIFY
   TimeMs wait_end = engine::kNever;  // of the WAIT, with NOTIFY
   bool is_redis_way = false;
-  // A value whose SET NX was denied once: skipped in the queue, and invisible until it asks again.
+  // A value whose SET NX was denied once: skipped in the queue, and invisible until the value
+  // requests the lock again.
   bool is_mark = false;
 };
 

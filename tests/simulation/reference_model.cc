@@ -226,7 +226,7 @@ void ReferenceModel::BeginStep(TimeMs now) {
   is_in_step_ = true;
 }
 
-// Examines the queue whose first place is the oldest first; the keys of an MLOCK come in its order.
+// Starts with the queue whose first place is the oldest; the keys of an MLOCK come in its order.
 void ReferenceModel::EndStep(TimeMs now, Outcome& outcome) {
   now_ = now;
   is_in_step_ = false;

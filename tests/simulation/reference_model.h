@@ -72,8 +72,8 @@ class ReferenceModel {
   void EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome);
   // MINHOLD: starts the cooldown of a hold that has ended.
   void Cool(ModelKey& key, const ModelHold& hold, TimeMs now);
-  // The consequences of ended holds or a changed queue: waiting requests are answered and granted,
-  // first on this key and then on the noted ones.
+  // Handles the consequences of ended holds or a changed queue: waiting requests are answered and
+  // granted, first on this key and then on the noted ones.
   void LookAgain(int key, TimeMs now, Outcome& outcome);
   // Returns true if examining the key's queue is deferred to the end of the step.
   bool Defer(int key);
