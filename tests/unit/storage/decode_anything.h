@@ -37,7 +37,7 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
   }
 }
 
-// Returns how many changes in `content` are rows, up to the first mistake.
+// Returns how many changes in `content` are rows, up to the first error.
 inline int DecodeContent(std::string_view content) {
   RecordWriter sealed;
   sealed.AppendRaw(content);
