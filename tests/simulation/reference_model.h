@@ -144,7 +144,7 @@ class ReferenceModel {
 
   // The events for listeners (reference_model_events.cc).
   void Tell(engine::EventKind kind, int key, const ModelHold& hold, int other = kAbsent);
-  // Tells the event on each key of the place; a mark causes no events.
+  // Reports the event on each key of the place; a mark causes no events.
   void TellPlace(engine::EventKind kind, const ModelPlace& place, int other = kAbsent);
   void TellQueued(const ModelPlace& place, engine::DenialReason reason);
   void TellDenied(int key, int owner, engine::DenialReason reason);

@@ -125,7 +125,7 @@ class StepGenerator {
     // A client that polls with KEEP does not wait.
     if (step.keep_ms > 0 && random_.OneIn(2)) step.wait_ms = 0;
     step.has_session = is_wanted(mix.session);
-    // A session usually has no lease as well.
+    // A request with SESSION usually gives no lease.
     if (step.has_session && !random_.OneIn(3)) step.has_lease = false;
     if (!random_.OneIn(3)) step.grace_ms = PickDuration();
     if (is_wanted(mix.min_hold)) step.min_hold_ms = PickDuration();
