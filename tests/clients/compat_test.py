@@ -1,7 +1,7 @@
-"""Unmodified third-party lock clients against fairlockd: those of the folder `shared/compat`
-beside the project. Skipped if the folder does not exist.
+"""Tests unmodified third-party lock clients, those in the folder `shared/compat` beside the
+project, against fairlockd. Skipped if the folder does not exist.
 
-    compat_test.py DURABILITY FOLDER    FOLDER stores a copy with its JavaScript packages
+    compat_test.py DURABILITY FOLDER    keeps a copy with its JavaScript packages in FOLDER
 """
 
 import os

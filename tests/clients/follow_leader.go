@@ -1,4 +1,5 @@
-// Prints the node of each lock that it takes, once for each change; finds it by Sentinel.
+// Takes locks from the leader, which it finds through Sentinel. Prints the node of each lock, once
+// for each change.
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""Prints the node of each lock that it takes, once for each change; finds it by Sentinel."""
+"""Takes locks from the leader, found through Sentinel; prints the node whenever it changes."""
 
 import os
 import sys
@@ -23,5 +23,5 @@ while True:
             print(node, flush=True)
             last = node
     except (redis.ConnectionError, redis.ResponseError):
-        pass  # The client connects again.
+        pass  # The client connects again by itself.
     time.sleep(0.01)

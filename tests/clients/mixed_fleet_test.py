@@ -1,10 +1,10 @@
-"""One lock and three kinds of clients: pollers of redis-py, redlock on ioredis, and clients that
-wait with LOCK. FLEET_SECONDS and FLEET_SIZE (of each kind) set the duration and the size; the
-defaults are 6 and 8.
+"""Three kinds of clients compete for one lock: clients that poll with redis-py, redlock on ioredis,
+and clients that wait with LOCK. FLEET_SECONDS sets the duration in seconds, by default 6, and
+FLEET_SIZE sets the number of clients of each kind, by default 8.
 
 The holds that the clients believe they have are compared by the machine's clock; the server's view
-is read from its events. Run twice: with the default configuration, where native requests come
-first, and with compat.keep_place, where all clients share one queue.
+is read from its events. The fleet runs twice: with the default configuration, where native requests
+come first, and with compat.keep_place, where all clients share one queue.
 """
 
 import json
@@ -35,7 +35,8 @@ class Fleet:
         self.server = server
         self.native_pause = native_pause
         self.stop_at = time.monotonic() + SECONDS
-        # Kind, client, begin and end in ns of the monotonic clock, token, time of first request.
+        # Kind, client, start and end in ns of the monotonic clock, token, time of the first
+        # request.
         self.holds = []
         self.ended_natively = 0
         self.failures = []
@@ -72,7 +73,7 @@ class Fleet:
             time.sleep(0.02)
 
     def end_late(self):
-        """A client of the old kind whose lease ended long ago: tries to end any hold taken with
+        """Acts as a Redis client whose lease ended long ago: tries to end any hold taken with
         LOCK."""
         own = self.connect()
         late = own.register_script(
@@ -106,7 +107,7 @@ class Fleet:
 
 
 class Events:
-    """The server's events for the key, in order."""
+    """Collects the server's events for the key, in order."""
 
     def __init__(self, server):
         self.subscription = redis.Redis(port=server.port).pubsub()
@@ -128,10 +129,10 @@ class Events:
         self.thread.join()
 
 
-# A poller that does not ask again within this time loses its place.
+# A poller that does not repeat its request within this time loses its place.
 KEEP = "5s"
 # While one client waits, every other client may be served once, but not twice. The extra half
-# allows for requests that a client has begun but the server has not yet received.
+# allows for requests that a client has started to send but that the server has not received yet.
 ROUNDS_MAX = 1.5
 
 
@@ -179,14 +180,14 @@ class MixedFleet(unittest.TestCase):
         print(f"\nholds of {SIZE} clients each in {SECONDS:g} s {how}: {counts}")
 
     def check_that_one_holds(self, holds):
-        """Each client's hold ends before the next client's begins, and tokens increase."""
+        """Requires that each hold ends before the next one starts, and that tokens increase."""
         for before, after in zip(holds, holds[1:]):
             self.assertLessEqual(before[3], after[2], f"{before} and {after}")
             self.assertLess(before[4], after[4], f"{before} and {after}")
 
     def check_that_natives_are_in_order(self, events):
-        """Waiters are granted the lock in the order in which they joined the queue, and pollers are
-        not granted it while anyone waits."""
+        """Requires that waiters are granted the lock in the order in which they joined the queue,
+        and that pollers are not granted it while anyone waits."""
         line = []
         for event in events:
             if event["event"] == "queued":
@@ -196,8 +197,8 @@ class MixedFleet(unittest.TestCase):
         self.assertGreater(sum(event["event"] == "queued" for event in events), SIZE)
 
     def check_that_all_are_in_order(self, events):
-        """Grants follow the order of the queue. A value joins it at its second request, but is
-        placed by the time of its first."""
+        """Requires that grants follow the order of the queue. A value joins the queue with its
+        second request, but its place depends on the time of its first one."""
         asked = {}  # in the order of the first denial
         standing = set()
         for event in events:

@@ -1,10 +1,11 @@
-// A node of a fleet without etcd: a real RESP port and a real Sentinel port, and a leader that the
-// test names. For tests of what client libraries make of the Sentinel port.
+// A node of a fleet without etcd: it has a real RESP port and a real Sentinel port, and the test
+// says which node leads. For testing how client libraries use the Sentinel port.
 //
 //   sentinel_node NAME PASSWORD NODE=PORT:SENTINEL_PORT ...
 //
-// Prints "ready". Each line of the standard input is the name of the node that leads from then on;
-// an empty line: none. A leader that is deposed closes its connections. Ends with its input.
+// Prints "ready". Each line of the standard input names the node that leads from then on; after an
+// empty line, no node leads. A leader that is deposed closes its connections. Ends when its input
+// ends.
 
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ class Node {
     Lead("");
   }
 
-  // Returns an error, or an empty text.
+  // Returns an error, or an empty string.
   std::string Start() {
     for (const command::FleetNode& node : fleet_.report.nodes) {
       if (node.name != fleet_.report.node) continue;

@@ -1,5 +1,5 @@
-"""What client libraries in Sentinel mode make of the Sentinel port: each finds the leader, and the
-next leader after it. Prints how long that took."""
+"""Tests that client libraries in Sentinel mode can use the Sentinel port: each finds the leader,
+and then the leader's successor. Prints how long that took."""
 
 import os
 import pathlib
@@ -18,10 +18,10 @@ from own_server import free_port  # noqa: E402
 
 NAMES = ("lock1", "lock2", "lock3")
 SECONDS_MAX = 20
-# Clients are told that no node leads for that long.
+# How long clients are told that no node leads.
 OUTAGE_SECONDS = 0.5
 
-# The program, and its environment.
+# Each client's program and environment.
 CLIENTS = {
     "redis-py": ([sys.executable, "-B", "follow_leader.py"], {}),
     "ioredis": ([os.environ["NODE"], "node/follow_leader_ioredis.js"], {}),
@@ -30,12 +30,12 @@ CLIENTS = {
     "redis gem": ([os.environ["RUBY"], "ruby/follow_leader.rb"], {}),
     "go-redis": ([os.environ["GO_FOLLOWER"]], {}),
 }
-# Cannot log in at a Sentinel.
+# These clients cannot log in to a Sentinel.
 WITHOUT_SENTINEL_PASSWORD = {"go-redis"}
 
 
 class Lines:
-    """The lines that a program writes, as they come."""
+    """Collects the lines that a program writes, as they arrive."""
 
     def __init__(self, process):
         self.process = process
@@ -88,7 +88,7 @@ class Fleet:
             node.close()
 
     def tell(self, node, leader):
-        """The node knows that leader from now on."""
+        """Tells the node which one leads, and waits until its Sentinel port says so."""
         stdin = self.nodes[node].process.stdin
         stdin.write(leader + "\n")
         stdin.flush()
@@ -101,8 +101,8 @@ class Fleet:
                     raise AssertionError(f"{node} does not learn that {leader} leads")
 
     def lead(self, name):
-        """The deposed leader learns of it last. Then it closes its connections, and no Sentinel
-        sends their clients back to it."""
+        """Makes that node the leader. The deposed leader is told last: it then closes its
+        connections, and by that time no Sentinel sends the clients back to it."""
         for node in sorted(NAMES, key=lambda node: node == self.leader):
             self.tell(node, name)
         self.leader = name
@@ -126,7 +126,7 @@ class Clients(unittest.TestCase):
         return Lines(process)
 
     def follow(self, client, password):
-        """The client takes locks at the leader, and then at the next one."""
+        """The client takes locks on the leader, and then on its successor."""
         with Fleet(password) as fleet:
             fleet.lead("lock1")
             lines = self.start(fleet, client)

@@ -1,11 +1,11 @@
-"""Runs a program with its own fairlockd at FAIRLOCK_PORT.
+"""Runs a program with its own fairlockd, which listens on FAIRLOCK_PORT.
 
     with_own_server.py [--redis] [--tls] PROGRAM [ARGUMENT...]
 
-    --redis    also starts a redis-server at REDIS_PORT
-    --tls      also speaks TLS at FAIRLOCK_TLS_PORT, and requires a client certificate:
-               FAIRLOCK_TLS_CERT and FAIRLOCK_TLS_KEY are one; FAIRLOCK_TLS_CA has signed those of
-               both sides
+    --redis    also starts a redis-server on REDIS_PORT
+    --tls      also listens with TLS on FAIRLOCK_TLS_PORT, and requires a client certificate:
+               FAIRLOCK_TLS_CERT and FAIRLOCK_TLS_KEY contain one, and FAIRLOCK_TLS_CA contains
+               the authority that has signed the certificates of both sides
 """
 
 import contextlib

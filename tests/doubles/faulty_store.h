@@ -1,4 +1,4 @@
-// A store that loses, truncates and fails writes on demand.
+// A store that, on demand, loses or truncates writes, or makes them fail.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace fairlock::storage {
 
-// Remembers every append in order and how much of it was synced, so that a crash can be simulated.
-// After a call to one of the Crash functions, the object acts as a new store on the remaining data,
-// and can be loaded. Thread-safe.
+// Remembers all appends in order, and how many of them were synced, so that a crash can be
+// simulated. After a call to one of the Crash functions, the object acts as a new store on the
+// remaining data, which can be loaded. Thread-safe.
 class FaultyStore final : public Store {
  public:
   struct Crash {
@@ -27,8 +27,8 @@ class FaultyStore final : public Store {
   Status Sync() override;
 
   // Makes the k-th write from now (1: the next append, replacement or sync) fail with `status`, and
-  // every later one until a crash. With `leaves_its_bytes`, the failed write takes effect anyway,
-  // like a write that reports its error too late.
+  // also every later write until a crash. With `leaves_its_bytes`, the failed write takes effect
+  // anyway, like one that reports its error too late.
   void FailWrite(std::uint64_t k, Status status, bool leaves_its_bytes = false);
 
   void CrashProcess();
@@ -39,7 +39,7 @@ class FaultyStore final : public Store {
 
  private:
   struct OwnedRecord {
-    StoredRecord name;  // its bytes are empty
+    StoredRecord name;  // its `bytes` are empty
     std::string bytes;
   };
   struct Step {

@@ -1,4 +1,4 @@
-// A store without a disk: for tests, and as the simplest implementation of the interface.
+// A store without a disk, for tests and as the simplest implementation of the interface.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fairlock::storage {
 
-// Keeps its content while it exists; loading it again simulates a restart. Thread-safe.
+// Keeps its content as long as it exists; loading it again simulates a restart. Thread-safe.
 class MemoryStore final : public Store {
  public:
   Status Load(RecordSink& sink) override;

@@ -1,6 +1,6 @@
-// For any arguments of a request, the reader returns either values within their bounds or one
-// error, and keys are found only among the arguments. The first line chooses how arguments are
-// read, one letter each; every other line is an argument.
+// For any arguments of a request, the reader returns either values within their bounds or exactly
+// one error, and keys are found only among the arguments. In the first line, each letter chooses
+// how an argument is read; every other line is an argument.
 
 #include <cassert>
 #include <cstddef>
@@ -85,7 +85,7 @@ void ReadArguments(std::string_view ways, const fairlock::protocol::Arguments& a
   assert(skipped.consumed == output.size());
 }
 
-// The first word names a command.
+// The first word of the request names a command.
 void FindKeys(const std::vector<std::string_view>& request) {
   static const CommandTable table = WholeLanguage();
   const CommandSpec* spec = table.Find(request.front());

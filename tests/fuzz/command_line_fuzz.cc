@@ -1,5 +1,5 @@
-// Any command line is either refused with a reason or understood: then each value is one that its
-// option accepts. One argument per line.
+// Any command line is either refused with a reason or understood, and then each option has a value
+// that it accepts. The input has one argument per line.
 
 #include <algorithm>
 #include <cassert>

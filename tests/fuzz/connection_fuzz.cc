@@ -1,6 +1,6 @@
 // Whatever several connections send, and however it is split, each gets the same complete replies,
-// the engine keeps its invariants, and nothing is left over at the end. play.h explains the lines
-// of an input; the first line chooses options.
+// the engine's invariants hold, and nothing is left over at the end. play.h explains the lines of
+// an input; the first line chooses options.
 
 #include <cassert>
 #include <cstddef>

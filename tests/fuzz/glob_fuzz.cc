@@ -1,4 +1,4 @@
-// The first byte is the length of the glob that follows; the rest is the text.
+// The first byte of an input is the length of the glob that follows it; the rest is the text.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Whatever arrives over HTTP, each answer is valid HTTP, with valid JSON where it says so, and the
-// locks are in order afterwards. The first line chooses options; the rest is the input of one
+// Whatever arrives over HTTP, each answer is valid HTTP, and valid JSON where it claims to be; the
+// engine's invariants hold afterwards. The first line chooses options; the rest is the input of one
 // connection.
 
 #include <boost/beast/core/buffers_to_string.hpp>
@@ -41,7 +41,7 @@ using ResponseParser = beast::http::response_parser<beast::http::string_body>;
 
 constexpr std::size_t kRequestsMax = 20;
 constexpr int kStepsMax = 1000;
-// Small enough for fuzzer inputs to reach them.
+// The limits are small enough for fuzzer inputs to reach them.
 constexpr fairlock::protocol::RequestLimits kSmallLimits{.arguments_max = 64,
                                                          .argument_bytes_max = 100,
                                                          .request_bytes_max = 200,
@@ -59,7 +59,7 @@ bool IsJson(std::string_view text) {
   return !error;
 }
 
-// Sets up locks, waiters and limits for the API to show, and one connection that sends requests.
+// Sets up locks, waiters and limits for the API to show, and a connection that sends requests.
 class Stage {
  public:
   explicit Stage(unsigned choice)
@@ -90,7 +90,7 @@ class Stage {
   // Returns false if the connection ends.
   bool Take(const RequestParser& parser) {
     const http::Request request = net::ToRequest(parser.get());
-    // Here, the first call already compares all passwords.
+    // In this test, the first call already compares all passwords, so the caller is known.
     const bool is_known = !api_.DependsOnCaller(request, commands_) ||
                           commands_.Identify(request.authorization, server_.now());
     assert(is_known);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kStepsMax = 1000;
 constexpr std::size_t kDeafBytesMax = 2000;
-// Somewhat more than the longest lease, which is a year.
+// Slightly more than the longest lease, which is a year.
 constexpr std::int64_t kPassedMsMax = 400LL * 24 * 3600 * 1000;
 
 constexpr std::array<std::string_view, 4> kUsers = {
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 4> kUsers = {
     "user default on nopass %R~* +@read +@connection +@pubsub +@transaction\nuser web off >pw\n",
 };
 
-// Small enough that a few steps reach every bound.
+// The limits are so small that a few steps reach every one of them.
 engine::EngineOptions EngineOptionsOf(unsigned choice) {
   engine::EngineOptions options;
   if ((choice & 1U) != 0) options.locks_max = 3;

@@ -1,4 +1,5 @@
-// For fuzz targets: plays several connections on one server, described by lines of text.
+// For fuzz targets: several connections to one server, whose actions are described by lines of
+// text.
 #pragma once
 
 #include <array>
@@ -11,9 +12,9 @@
 
 namespace fairlock::fuzz {
 
-// Returns the first line of `rest`, and removes it together with its line end.
+// Removes the first line of `rest`, with its line end, and returns it without the line end.
 std::string_view TakeLine(std::string_view& rest);
-// The number at the start of the text, at most `max`; 0 if there is none.
+// Returns the number at the start of the text, at most `max`; 0 if there is none.
 std::int64_t NumberAt(std::string_view text, std::int64_t max);
 
 // The effect of a line; N is the number of a connection, 0 to 3:
@@ -32,11 +33,11 @@ class Play {
  public:
   static constexpr std::size_t kConnections = 4;
 
-  // `choice` selects options. `piece_bytes`: how many bytes arrive at a time; 0: all at once.
+  // `choice` selects options. `piece_bytes` is how many bytes arrive at a time; 0: all at once.
   Play(unsigned choice, std::size_t piece_bytes);
 
   void Step(std::string_view line);
-  // Answers every client that can be answered; after all have disconnected and time has passed,
+  // Answers every client that can be answered. Then all clients disconnect, time passes, and this
   // checks that nothing is left.
   void End();
 
@@ -48,14 +49,14 @@ class Play {
     command::TestClient* client = nullptr;
     std::string kept_back = {};
     bool is_deaf = false;
-    bool has_sent_parts = false;  // so the next line may complete a partial request
+    bool has_sent_parts = false;  // set: the next line may complete a partial request
   };
 
   void StepOf(Peer& peer, std::string_view line);
   void Send(Peer& peer, std::string_view bytes);
   void SetUsers(std::size_t choice);
   static bool IsReady(const Peer& peer);
-  // Does all outstanding work, as the next turn of the loop would.
+  // Does all outstanding work, as the loop would in its next turn.
   void Settle();
 
   command::TestServer server_;

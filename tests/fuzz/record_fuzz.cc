@@ -1,4 +1,5 @@
-// Any bytes read as a record are either refused, or decoded to rows that encode to the same bytes.
+// Any bytes that are read as a record are either refused, or decoded to rows that encode to the
+// same bytes.
 
 #include <cstddef>
 #include <cstdint>

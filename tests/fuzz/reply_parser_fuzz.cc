@@ -1,5 +1,5 @@
-// Whatever arrives, and however it is split, the reply parser gives the same result, and skipping
-// replies agrees with it.
+// Whatever arrives, and however it is split, the reply parser gives the same result, and so does
+// skipping replies.
 
 #include <algorithm>
 #include <cassert>

@@ -126,7 +126,7 @@ void AddOnce(std::string& line, const SyntaxNode& node, Random& random) {
   }
 }
 
-// Usually adds as many keys as the count says; occasionally, the count is another number.
+// Usually adds as many keys as the count says, but occasionally the count is a different number.
 void AddCountedKeys(std::string& line, Random& random) {
   const std::uint64_t keys = 1 + random.Below(3);
   AddWord(line,

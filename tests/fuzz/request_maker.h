@@ -17,10 +17,10 @@ class RequestMaker {
  public:
   RequestMaker();
 
-  // A plain line without its end: any command of the table, with arguments from a small vocabulary,
-  // so that requests often use the same keys and owners.
+  // Returns a plain line without its line end: any command of the table, with arguments from a
+  // small vocabulary, so that requests often use the same keys and owners.
   std::string Make(simulation::Random& random) const;
-  // One of the words that can occur in a request.
+  // Returns one of the words that can occur in a request.
   static std::string_view AnyWord(simulation::Random& random);
 
  private:

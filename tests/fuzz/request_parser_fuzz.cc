@@ -1,5 +1,5 @@
-// Whatever arrives, and however it is split, the request parser gives the same result, and holds no
-// more than its limits allow.
+// Whatever arrives, and however it is split, the request parser gives the same result, and stores
+// no more than its limits allow.
 
 #include <cassert>
 #include <cstddef>
@@ -12,12 +12,13 @@ namespace {
 
 using namespace fairlock::protocol;  // NOLINT(google-build-using-namespace)
 
-// Small enough for fuzzer inputs to reach them.
+// The limits are small enough for fuzzer inputs to reach them.
 constexpr RequestLimits kSmallLimits{
     .arguments_max = 6, .argument_bytes_max = 40, .request_bytes_max = 100, .inline_bytes_max = 60};
 constexpr std::size_t kLongestLengthLine = 36;
 
-// The first byte chooses the limits, the second the size of the pieces and where the input is cut.
+// The first byte chooses the limits; the second one chooses the size of the pieces and where the
+// input is cut.
 constexpr std::size_t kChoiceBytes = 2;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Any text that is run as a script gives one complete reply, and changes nothing for the next
-// script.
+// Any text that is run as a script gives one complete reply, and changes nothing for the scripts
+// that follow.
 
 #include <cassert>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// For any pattern, Lua's own matcher gives the same result, and any JSON that can be read is
+// For any pattern, our matcher gives the same result as Lua's own, and any JSON that can be read is
 // written as JSON that reads as the same value.
 
 #include <cassert>
@@ -14,7 +14,8 @@ namespace {
 
 using namespace fairlock::script;  // NOLINT(google-build-using-namespace)
 
-// Only short patterns: Lua's own matcher stops at a zero byte and has no bound on time or nesting.
+// Uses only short patterns, because Lua's own matcher stops at a zero byte and has no bound on time
+// or nesting.
 void ComparePatterns(ScriptStage& stage, OriginalLua& original, std::string_view input) {
   const std::string_view pattern = input.substr(0, input.size() / 2).substr(0, 12);
   const std::string_view subject = input.substr(input.size() / 2).substr(0, 16);
@@ -29,7 +30,7 @@ void ComparePatterns(ScriptStage& stage, OriginalLua& original, std::string_view
 
 void ReadAndWriteJson(ScriptStage& stage, std::string_view json) {
   const std::string reply = stage.Eval(
-      // Values are compared, not texts: the order of names is that of a hash table.
+      // This compares values rather than strings, because names are in the order of a hash table.
       "local function same(a, b) "
       "  if type(a) ~= 'table' or type(b) ~= 'table' then return a == b end "
       "  for name, value in pairs(a) do if not same(value, b[name]) then return false end end "
@@ -47,7 +48,7 @@ void ReadAndWriteJson(ScriptStage& stage, std::string_view json) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Limited only by steps, so that the load on the machine does not matter.
+  // Only the number of steps is limited, so that the load on the machine does not matter.
   static ScriptStage stage(
       {.steps_max = 1'000'000, .time_max_ms = 3'600'000, .cached_scripts_max = 8});
   static OriginalLua original;

@@ -1,6 +1,6 @@
-// Whatever arrives at the Sentinel port, the output consists of whole replies and messages, the
-// same ones whether the bytes arrive whole or in pieces, and no lock is taken. The first line
-// chooses options; the rest is the input of one connection.
+// Whatever arrives at the Sentinel port, the output consists of complete replies and messages.
+// These are the same whether the bytes arrive at once or in pieces, and no lock is taken. The first
+// line chooses options; the rest is the input of one connection.
 
 #include <algorithm>
 #include <cassert>
@@ -51,7 +51,7 @@ class Port {
     assert(false);
   }
 
-  // The output of the connection, after another node has become the leader.
+  // Returns the output of the connection after another node has become the leader.
   std::string End() {
     fleet_.SetLeader("lock3");
     for (const sentinel::Message& message : watch_.Look()) session_.Publish(message);
@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string output = whole.End();
   assert(IsWholeReplies(output));
-  // CLIENT INFO shows how much input and output there is at the moment.
+  // CLIENT INFO shows how much input and output is pending, which depends on the pieces.
   if (output.find(" qbuf=") == std::string::npos) assert(in_pieces.End() == output);
   return 0;
 }

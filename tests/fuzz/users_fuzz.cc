@@ -1,5 +1,5 @@
-// Any text that is read as an ACL file is either refused with a line number, or gives users whose
-// descriptions form a file that gives the same users.
+// Any text that is read as an ACL file is either refused with a line number, or gives users who can
+// be described in a file that gives the same users again.
 
 #include <algorithm>
 #include <cassert>

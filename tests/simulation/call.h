@@ -1,7 +1,8 @@
-// One call of the engine, with all its parameters.
+// One call to the engine, with all its parameters.
 //
-// Engine and model get the same calls and their outcomes must be equal. Keys, owners and texts are
-// indexes of the names in the Setting; connections are numbers too, and are never reused.
+// The engine and the model get the same calls, and their outcomes must be equal. Keys, owners and
+// other strings are indexes into the names in the Setting; connections are numbers, too, and are
+// never reused.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +33,9 @@ enum class Operation : std::uint8_t {
   kQueue,
   kExplain,
   kRepeat,           // the previous request again, from another connection
-  kUnblock,          // the wait of a connection ends as if by its time-out
+  kUnblock,          // a waiting connection stops waiting, as if its time-out had passed
   kDisconnect,       // a connection is lost; another one replaces it
-  kSleep,            // time passes without a call of Advance
+  kSleep,            // time passes without a call to Advance
   kAdvance,          // time passes, and Advance is called
   kSetDefaultLease,  // the configuration changes
   kSetReconnectGrace,
@@ -45,11 +46,11 @@ enum class Operation : std::uint8_t {
   kMlock,
   kMrenew,
   kMunlock,
-  kBeginStep,  // the next commands are one step, as in EXEC
-  kSet,        // SET, and INCR as a rename
+  kBeginStep,  // the next commands form one step, as in EXEC
+  kSet,        // SET, or INCR, which renames the holder
   kMsetNx,
   kDel,
-  kExpire,  // and PERSIST
+  kExpire,  // EXPIRE or PERSIST
   kSee,     // what GET, EXISTS, TYPE and TTL show
   kFlush,
   kSubscribe,    // a channel gets a subscriber
@@ -66,7 +67,7 @@ struct RedisSight {
 
   int bits = 0;
   int owner = 0;                  // of the oldest hold
-  engine::DurationMs ttl_ms = 0;  // 0: no end
+  engine::DurationMs ttl_ms = 0;  // 0: the key never expires
 
   friend bool operator==(const RedisSight&, const RedisSight&) = default;
 };
@@ -74,8 +75,8 @@ struct RedisSight {
 // `duration_ms` after `now`, but at most kNever.
 TimeMs After(TimeMs now, DurationMs duration_ms);
 
-// Whether something that ends at `end` is over when the clock shows `now`. Both are rounded down,
-// so it is certainly over only after a whole further tick.
+// Whether something that ends at `end` is over when the clock shows `now`. Both times are rounded
+// down, so it is certainly over only one whole tick later.
 inline bool IsOver(TimeMs end, TimeMs now) { return end < now; }
 
 struct Call {
@@ -104,10 +105,11 @@ struct Call {
   std::uint64_t count = 0;    // kQueue; kBeginStep: number of commands
   std::size_t steps_max = 0;  // kAdvance: the budget of one call of Advance
   bool until_done = true;     // kAdvance: repeat until nothing more is due
-  // kDisconnect, kUnsubscribe: how many of the latest grants to it were never read. kSubscribe of a
-  // channel that had a subscriber: the previous subscriber never read them.
+  // kDisconnect, kUnsubscribe: how many of the latest grants to the connection or channel were
+  // never read. kSubscribe, if the channel already had a subscriber: how many of them the previous
+  // subscriber never read.
   std::size_t undone = 0;
-  // A write has the lease `lease_ms` if its end is kAfter; kExpire without it means PERSIST.
+  // A write has the lease `lease_ms` if its end is kAfter. kExpire without a lease means PERSIST.
   engine::WrittenEnd written_end = engine::WrittenEnd::kEndless;
   bool only_held = false;
   bool is_rename = false;
@@ -115,29 +117,30 @@ struct Call {
   bool flushes_all = false;
   bool is_short = false;  // kSetShortage, kSetNoRoom
 
-  // Whether what is written ends at once.
+  // Whether the written hold ends at once.
   bool is_over() const {
     return written_end == engine::WrittenEnd::kAfter && lease_ms.value_or(0) <= 0;
   }
-  // 0: none.
+  // The lease that the write gives; 0: none.
   DurationMs WrittenLease() const {
     return written_end == engine::WrittenEnd::kAfter && !is_over() ? *lease_ms : 0;
   }
 
-  // Within a step, WAIT is ignored.
+  // The same call without WAIT, which is ignored within a step.
   Call WithoutWait() const {
     Call call = *this;
     call.wait_ms = 0;
     return call;
   }
-  // Rule 13: with NOTIFY a request joins the queue even without WAIT, then without a time limit.
+  // Rule 13: with NOTIFY, a request joins the queue even without WAIT, and then waits without a
+  // time limit.
   bool waits_by_notify_alone() const { return channel != kAbsent && wait_ms == 0; }
   Call WithWait() const {
     Call call = *this;
     call.wait_ms = engine::kForever;
     return call;
   }
-  // The connection or channel that its request waits on.
+  // The connection or channel on which the call's request waits.
   int waits_on() const { return channel != kAbsent ? ConnectionOfChannel(channel) : connection; }
   // SHARED and LIMIT exclude each other; if both are set, SHARED applies.
   engine::Mode mode() const {
@@ -147,34 +150,36 @@ struct Call {
   bool is_mlock() const { return operation == Operation::kMlock; }
   // All keys that the call names.
   std::vector<int> named() const { return keys.empty() ? std::vector{key} : keys; }
-  // As documented for LOCK: the lease given, else the default lease, or no lease with SESSION.
+  // As documented for LOCK: the given lease; if none is given, no lease with SESSION, and otherwise
+  // the default lease.
   DurationMs LeaseAsked(DurationMs default_lease_ms) const {
     return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
   }
 };
 
-// Rules 7 and 8: whether one more slot of this mode is tolerated by all, the new one included; an
-// override replaces every LIMIT that was given, and 0 admits nobody.
+// Rules 7 and 8: whether one more slot of this mode is possible, i.e. whether all slots, including
+// the new one, tolerate it. An override replaces every LIMIT that clients gave; an override of 0
+// admits nobody.
 bool HasRoomBeside(const std::vector<engine::Mode>& taken, const engine::Mode& mode,
                    std::optional<std::uint32_t> limit_override);
 
-// Whether EXPIRE, or PERSIST, changes a lease that ends then.
+// Whether EXPIRE or PERSIST may change a lease that ends at `end`.
 bool MayExpire(const Call& call, TimeMs end, TimeMs now);
 
 // Whether the operation belongs to the Redis way.
 bool IsRedis(Operation operation);
 
-// Whether it concerns the whole server and no key.
+// Whether the operation concerns the whole server rather than a key.
 bool IsSetting(Operation operation);
 
-// Whether clients request it, so that it can be part of a step.
+// Whether clients request the operation, so that it can be part of a step.
 bool IsRequest(Operation operation);
 
-// When a lease of that length ends; 0: never.
+// When a lease of `lease_ms` that starts now ends; a lease of 0 never ends.
 TimeMs LeaseEnd(TimeMs now, DurationMs lease_ms);
 
 const char* NameOf(Operation operation);
-// Its relative frequency, unless a seed has a preference.
+// The operation's relative frequency, unless a seed prefers another one.
 std::uint64_t UsualWeightOf(Operation operation);
 
 }  // namespace fairlock::simulation

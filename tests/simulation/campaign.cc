@@ -22,11 +22,11 @@ constexpr int kFailureCode = 3;
 constexpr unsigned kSecondsOfSeedMax = 60;
 constexpr unsigned kSecondsOfAttemptMax = 5;
 constexpr std::size_t kAttemptsMax = 2000;
-// An attempt that hangs takes the full time limit.
+// Few attempts, because each one that hangs takes the full time limit.
 constexpr std::size_t kAttemptsMaxOfHang = 12;
 
-// Written by the child that runs seeds, and read by its parent after the child has ended, in
-// whatever way.
+// Written by the child that runs seeds. The parent reads it once the child has ended, however it
+// ended.
 struct Progress {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;

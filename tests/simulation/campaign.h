@@ -13,18 +13,19 @@ struct CampaignOptions {
   std::uint64_t first_seed = 1;
   std::uint64_t last_seed = 1;
   std::size_t steps = 1000;
-  std::vector<std::size_t> only;  // for one seed: only the steps with these indices; empty: all
+  // For one seed: runs only the steps with these indices; empty: all steps.
+  std::vector<std::size_t> only;
   Judges judges;
   bool has_trace = false;
   bool runs_twice = false;  // runs each seed twice; the traces must be the same
-  std::string program;      // the beginning of the command that replays a failure
+  std::string program;      // the start of the command that replays a failure
 };
 
 struct CampaignReport {
   bool has_failed = false;
   std::uint64_t seeds = 0;
   std::uint64_t steps = 0;
-  // Hash of everything that happened; the same in each run of the seeds
+  // Hash of everything that happened; the same each time these seeds run
   std::uint64_t trace_hash = 0;
   double cpu_seconds = 0;
 };

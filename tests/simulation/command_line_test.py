@@ -1,4 +1,4 @@
-"""How people use the simulator: they find a failure, replay it shortened, mistype an option.
+"""Tests what users do with the simulator: find a failure, replay it shortened, mistype an option.
 
     command_line_test.py FAIRLOCK_SIM FAIRLOCK_SIM_FAULTS
 """

@@ -21,7 +21,7 @@ std::optional<std::string> Comparison::CompareOutcomes(const Outcome& engine,
                                                        const Outcome& model) const {
   bool is_same = engine.HasEqualResult(model) && engine.answers.size() == model.answers.size();
   if (is_same && engine.answers != model.answers) {
-    // Whether watchers are answered before the next grant is not specified.
+    // It is not specified whether watchers are answered before the next grant.
     const auto sorted = [](std::vector<Answer> answers) {
       std::ranges::stable_partition(
           answers, [](const Answer& answer) { return IsWatchAnswer(answer.kind); });
@@ -33,7 +33,7 @@ std::optional<std::string> Comparison::CompareOutcomes(const Outcome& engine,
   return "engine: " + Describe(engine) + "\nmodel:  " + Describe(model);
 }
 
-// In order on each key; the engine may choose the order between keys.
+// Losses are compared in order on each key; the engine may choose the order across keys.
 bool Comparison::HasSameLosses(const Outcome& engine, const Outcome& model) {
   const auto sorted = [](std::vector<Loss> losses) {
     std::ranges::stable_sort(losses, {}, &Loss::key);
@@ -91,7 +91,7 @@ bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects)
 }
 
 bool Comparison::HasSameCounters(const engine::KeyCounters& counters, const ModelKey& key) const {
-  // They are in a table where keys may evict one another if there are more than two.
+  // The counters are in a table where keys may evict one another if there are more than two keys.
   if (setting_.keys.size() > 2) return true;
   return counters.acquired == key.acquired &&
          counters.granted_after_wait == key.granted_after_wait && counters.denied == key.denied &&

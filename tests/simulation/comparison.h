@@ -11,25 +11,25 @@
 
 namespace fairlock::simulation {
 
-// Each Compare returns the first difference, or nothing. Reading settles a key, so only keys that
-// both sides have settled may be compared.
+// Each Compare function returns the first difference, or nothing. Reading a key settles it, so only
+// keys that both sides have settled may be compared.
 class Comparison {
  public:
   Comparison(const Setting& setting, EngineDriver& driver, const ReferenceModel& model)
       : setting_(setting), driver_(driver), model_(model) {}
 
-  // Results and answers; for each key, the answers to LOCK, and those to WAIT, are compared in
-  // order.
+  // Compares results and answers. For each key, the answers to LOCK are compared in order, and so
+  // are the answers to WAIT.
   std::optional<std::string> CompareOutcomes(const Outcome& engine, const Outcome& model) const;
   static bool HasSameLosses(const Outcome& engine, const Outcome& model);
-  // Everything that LOCKINFO, QUEUE and POSITION show of the key.
+  // Compares everything that LOCKINFO, QUEUE and POSITION show for the key.
   std::optional<std::string> CompareKey(int key, TimeMs now);
   std::optional<std::string> CompareAllKeys(TimeMs now);
   // `is_model_behind`: the model may not yet have ended everything that ends without an answer.
   std::optional<std::string> CompareCounts(bool is_model_behind);
-  // What LOCKS shows of all keys; settles nothing.
+  // Compares what LOCKS shows for all keys; settles nothing.
   std::optional<std::string> CompareOverview(bool is_model_behind, TimeMs now);
-  // What LOCKS shows of a key without settling it.
+  // What LOCKS shows for a key without settling it.
   struct Sight {
     bool exists = false;
     std::size_t holders = 0;

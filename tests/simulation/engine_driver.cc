@@ -13,7 +13,7 @@ struct EngineDriver::Connection : engine::Attachment {
       : Attachment(client_ref), number(its_number) {}
 
   const int number;
-  int key = kAbsent;  // of the waiting request
+  int key = kAbsent;  // the key of the waiting request
   bool waits_for_all = false;
 };
 
@@ -27,7 +27,7 @@ EngineDriver::EngineDriver(const Setting& setting)
 }
 
 EngineDriver::~EngineDriver() {
-  // A failed run may end at any point; waiting requests must let go of their connections first.
+  // A failed run may end while requests wait; these must let go of their connections first.
   engine::Effects ignored;
   for (const auto& connection : slots_) {
     if (connection) engine_.Detach(*connection, {now_, ignored});
@@ -195,7 +195,7 @@ int EngineDriver::NumberOfKey(const engine::KeyName& name) const {
 
 void EngineDriver::Note(const engine::Event& event) {
   using engine::EventKind;
-  // It is not modelled which of several causes made a key free for Redis clients.
+  // The model does not predict which of several causes made a key free for Redis clients.
   if (event.kind == EventKind::kVacated) return;
   const bool is_grant = event.kind == EventKind::kGranted || event.kind == EventKind::kTransferred;
   if (is_grant) ++grants_told_;

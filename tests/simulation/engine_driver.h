@@ -1,4 +1,4 @@
-// Translates calls into calls of the engine, and the engine's answers into outcomes.
+// Turns each Call into calls to the engine, and the engine's answers into an Outcome.
 #pragma once
 
 #include <memory>
@@ -12,23 +12,23 @@
 namespace fairlock::simulation {
 
 // Owns the engine and its connections: a fixed number of slots, each with one connection at a time.
-// Connections are numbered in the order in which they open.
+// Connections are numbered in the order in which they are opened.
 class EngineDriver final : private engine::EventSink, private engine::NoticeSink {
  public:
-  // The connection in an answer that the engine addressed to no waiting connection.
+  // The connection in an answer that the engine did not address to a waiting connection.
   static constexpr int kNobody = -2;
 
   explicit EngineDriver(const Setting& setting);
   ~EngineDriver();
 
-  // Any command of a client or an operator.
+  // Executes any command of a client or an operator.
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
   // Returns true if nothing more is due.
   bool Advance(const Call& call, TimeMs now, Outcome& outcome);
   void BeginStep(TimeMs now) { engine_.BeginTransaction(now); }
   void EndStep(TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
-  // Undoes a grant whose reply never reached its owner; false: it cannot be undone.
+  // Undoes a grant whose reply never reached its owner; returns false if it cannot be undone.
   bool UndoGrant(int key, Token token, TimeMs now, Outcome& outcome);
   // Closes the connection and opens another one in its slot.
   void Disconnect(int connection, TimeMs now, Outcome& outcome);
@@ -90,12 +90,12 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
   engine::RedisView& redis_ = engine_.redis();
   engine::Effects effects_;
   std::vector<std::unique_ptr<Connection>> slots_;
-  std::vector<std::string> addresses_;  // of all connections that ever existed
-  std::vector<Expiry> expiries_;        // in the current Advance
+  std::vector<std::string> addresses_;  // of all connections that have ever existed
+  std::vector<Expiry> expiries_;        // during the current Advance
   std::vector<Lapse> lapses_;
-  std::vector<Expiry> releases_;  // in the current call of the Redis way
+  std::vector<Expiry> releases_;  // during the current call of the Redis way
   // Answers on channels since the last TakeAnswers, each with the number of answers to connections
-  // that came before it.
+  // that preceded it.
   struct ToldAnswer {
     std::size_t resolutions_before = 0;
     Answer answer;

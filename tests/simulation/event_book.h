@@ -9,22 +9,22 @@
 
 namespace fairlock::simulation {
 
-// Checks the promise that listeners get each event once, in order on each key, in the same turn,
-// when it is true: owner, token, reason, other owner, and durations. The engine may choose the
-// order between keys.
+// Checks the promise that listeners get each event exactly once, in order on each key, in the turn
+// in which it happens, while it is true, and with the right contents: owner, token, reason, other
+// owner, and durations. The engine may choose the order across keys.
 class EventBook {
  public:
   explicit EventBook(std::size_t keys) : engine_(keys), model_(keys) {}
 
   // Records the events of one call from both sides, however many keys they concern.
   void Note(const std::vector<ToldEvent>& engine, const std::vector<ToldEvent>& model);
-  // The first difference; nullopt: they agree so far. `is_whole`: neither side may have more events
-  // than the other. Not so after a lagging Advance, which may have done more, or less, than is
-  // visible from outside.
+  // Returns the first difference; nullopt: the sides agree so far. `is_whole`: neither side may
+  // have more events than the other. This is not required after a lagging Advance, which may have
+  // done more, or less, than can be seen from outside.
   std::optional<std::string> Compare(bool is_whole);
 
  private:
-  using Page = std::vector<ToldEvent>;  // events of one key that the other side has not reported
+  using Page = std::vector<ToldEvent>;  // events of one key that only this side has reported so far
 
   std::vector<Page> engine_;
   std::vector<Page> model_;

@@ -25,7 +25,8 @@ namespace {
   }
   const int code = body();
   std::cout.flush();
-  // A sanitizer checks for leaks at exit; for a quiet child, only its exit code matters.
+  // At exit, a sanitizer checks for leaks. A quiet child skips that, because only its exit code
+  // matters.
   if (options.is_quiet) _exit(code);
   std::exit(code);
 }

@@ -18,7 +18,7 @@ struct ChildOptions {
   unsigned seconds_max = 600;  // after this time the child is killed
 };
 
-// Waits for the child. `body` returns its exit code.
+// Returns when the child has ended. `body` runs in the child and returns its exit code.
 ChildEnd RunInChild(const ChildOptions& options, const std::function<int()>& body);
 
 }  // namespace fairlock::simulation

@@ -70,8 +70,9 @@ std::optional<std::string> Ledger::Observe(const Call& call, const Outcome& outc
   bool is_result_judged = false;
   for (const Answer& answer : outcome.answers) {
     Require(std::ranges::count(reach, answer.key) > 0, "a command has an effect on another key");
-    // A hand-over that follows from a grant has a higher token than the grant; a request that has
-    // just started to wait may be granted because of its own new options.
+    // Judges the command's result before the answers that follow from it: a hand-over that a grant
+    // causes has a higher token than the grant, and a request that has just started to wait may be
+    // granted because of the options it brought.
     const bool is_asking = call.operation == Operation::kLock || call.is_mlock();
     const bool is_own = answer.connection == call.waits_on() &&
                         (call.channel == kAbsent || IsGrantOfNewPlace(answer));
@@ -154,7 +155,7 @@ std::optional<std::string> Ledger::ObserveAdvance(const Outcome& outcome, bool i
     holds.erase(hold);
   }
   for (const Answer& answer : outcome.answers) Judge(answer, now);
-  // Comes last: a place may have become absent in the same step.
+  // Comes last, because a place may have become absent in the same step.
   for (const Lapse& lapse : outcome.lapses) {
     const auto place = FindOwner(At(lapse.key).line, lapse.owner);
     const bool is_there = place != At(lapse.key).line.end() && place->is_absent();
@@ -244,8 +245,8 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
         std::ranges::find_if(At(key).holds, [&](const Hold& one) { return one.token == token; });
     if (hold == At(key).holds.end()) continue;
     keys.push_back(key);
-    // A repeated LOCK of one key may have changed only the hold; the place is still that of the
-    // first LOCK.
+    // If a LOCK of one key was repeated, only the hold may have changed; the place is still that of
+    // the first LOCK.
     if (!grant || hold->keys.front() == key) grant = *hold;
   }
   const bool is_undone = outcome.number == 1;
@@ -253,7 +254,7 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
           "a grant that nobody read or renewed is undone, and no other");
   Require(is_undone || outcome.answers.empty(), "a grant that stands has no effect");
   if (!is_undone || !grant) return End(now);
-  // The place returns unless a part of it is gone.
+  // The place returns to the queue unless a part of it is gone.
   const bool returns = grant->arrival != 0 && keys.size() == grant->keys.size();
   Place place{.owner = grant->owner,
               .keys = grant->keys,
@@ -317,7 +318,8 @@ bool Ledger::IsLeaving(const Hold& hold, bool is_part) const {
       if (IsEndingRenewal()) return hold.token == outcome_->token;
       return IsTakeover() && hold.token != outcome_->token;
     default:
-      // Checked by token, because grants that follow may be released only in a later step.
+      // Identified by their tokens, because holds granted as a consequence may be released only in
+      // a later step.
       return IsRedis(call_->operation) &&
              std::ranges::any_of(outcome_->releases, [&](const Expiry& release) {
                return release.token == hold.token;
@@ -464,8 +466,8 @@ bool Ledger::IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) 
     bool is_ahead = true;
     for (const Place& other : key.line) {
       if (other.owner == place.owner) is_ahead = false;
-      // An absent MLOCK may want a slot on another key, and after a change of limits an absent
-      // waiter may have no reservation yet.
+      // An absent MLOCK may be waiting for a slot on another key, and after a change of limits an
+      // absent waiter may not have a reservation yet.
       const bool is_in_the_way = other.state == PlaceState::kWaiting ||
                                  ((other.is_mlock || !is_settled) && other.is_absent());
       if (is_ahead && is_in_the_way && other.state != PlaceState::kPassedOver) return false;
@@ -480,7 +482,7 @@ void Ledger::CheckNobodyIsPassed(const Key& key, std::size_t index, const engine
   std::vector<engine::Mode> rooms = RoomsOf(key, now);
   for (std::size_t i = 0; i < index; ++i) {
     const Place& place = key.line[i];
-    // No answer shows whether its place changed before or after this grant.
+    // No answer shows whether the command changed its owner's place before or after this grant.
     const bool is_own = call_ != nullptr && place.owner == call_->owner;
     if (is_own || (place.is_absent() && IsOver(place.end, now))) continue;
     Require(place.state != PlaceState::kWaiting, "nobody passes in line");

@@ -16,30 +16,33 @@
 
 namespace fairlock::simulation {
 
-// Predicts nothing: follows the engine's answers, independently of the reference model. Promises:
+// Predicts nothing: follows the engine's answers, independently of the reference model. The
+// promises:
 // 1. Tokens increase over all keys.
-// 2. A hold is granted only if all holds of the key tolerate it (one exclusive holder, or n, or all
-//    SHARED), and the slots in cooldown by MINHOLD.
-// 3. No request overtakes in the queue: neither a waiter, nor an absent waiter with KEEP, unless
-//    there are slots for both. A returning waiter finds its place.
-// 4. No lease, session, wait or KEEP ends early, and after a command nothing on its key is overdue.
-// 5. Each waiting request gets one answer, of a kind that has a cause; nobody else gets one.
-// 6. WAIT key is answered exactly when the last of the holds that existed at its time has ended.
-// 7. After a command no request waits or is denied that could be granted.
-// 8. An operator's override of LIMIT is in force from its beginning to its end, on the keys that it
-//    matches; when it changes, no request that can be granted is left waiting, and a drain admits
+// 2. A hold is granted only if all other holds of the key tolerate it (it is the only one, or one
+//    of at most n, or all are SHARED), and so do the slots in cooldown by MINHOLD.
+// 3. No request overtakes another one in the queue, neither a waiter nor an absent waiter with
+//    KEEP, unless there are slots for both. A waiter that returns finds its place again.
+// 4. No lease, session, wait or KEEP ends early, and after a command nothing is overdue on its key.
+// 5. Each waiting request gets exactly one answer, and there is a cause for an answer of that kind.
+//    Nobody else gets an answer.
+// 6. WAIT key is answered exactly when the last of the holds that existed when it was sent has
+//    ended.
+// 7. After a command, no request that could be granted is left waiting or denied.
+// 8. An operator's override of LIMIT is in force from its start to its end, on the keys that it
+//    matches. When it changes, no request that can be granted is left waiting. A drain admits
 //    nobody new.
-// 9. A queue is no longer than MAXWAITERS allows, and REPLACE ends the newest place.
-// 10. An MLOCK holds all of its keys, under one token, or none; it has one place in all of their
-//    queues.
-// 11. No wait begins that would never end because others never end for it, and only such a wait is
-//    refused; the chain in the refusal is true.
-// 12. What a step frees is handed over at its end, and not before.
-// 13. A Redis client may change by key what it took by its value; it may not change what LOCK has
-//    granted or repeated. A value whose SET NX was denied twice within the configured time has a
-//    place in the queue, dated from the first denial; no other SET NX has one.
-// 14. NOTIFY announces once how the wait has ended and that the hold is lost, and nothing else. Its
-//    waiters are absent while nobody listens.
+// 9. A queue never becomes longer than MAXWAITERS allows, and REPLACE ends the newest place.
+// 10. An MLOCK holds all of its keys, under one token, or none of them; it has one place, which is
+//    in the queues of all of them.
+// 11. A wait is refused if it could never end because the requests it depends on could never end,
+//    and only then; the chain given in the refusal is true.
+// 12. What a step frees is handed over when the step ends, and not before.
+// 13. A Redis client may use a key to change a hold that was taken by a value, but not one that
+//    LOCK has granted or repeated. A value whose SET NX was denied twice within the configured time
+//    has a place in the queue, dated from the first denial; no other SET NX has one.
+// 14. NOTIFY announces once how the wait has ended, and once that the hold is lost, and nothing
+//    else. Its waiters are absent while nobody listens.
 class Ledger : public LedgerState {
  public:
   explicit Ledger(const Setting& setting);
@@ -50,7 +53,7 @@ class Ledger : public LedgerState {
   std::optional<std::string> ObserveUnblock(int connection, const Outcome& outcome, TimeMs now);
   std::optional<std::string> ObserveDisconnect(int connection, const Outcome& outcome, TimeMs now);
 
-  // Commands until ObserveStepEnd are one step.
+  // The commands up to ObserveStepEnd form one step.
   void BeginStep() { is_in_step_ = true; }
   // A channel gets its first subscriber, or loses its last one.
   std::optional<std::string> ObserveOpen(int channel, const Outcome& outcome, TimeMs now);
@@ -61,7 +64,7 @@ class Ledger : public LedgerState {
   const Key& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
   std::optional<std::string> ObserveUndo(Token token, const Outcome& outcome, TimeMs now);
   bool IsWaiting(int connection) const;
-  // The keys of the owner's MLOCK on that key; empty: it has none there.
+  // The keys of the owner's MLOCK that includes that key; empty: there is none.
   std::vector<int> KeysOfMlock(int key, int owner) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
@@ -134,8 +137,8 @@ class Ledger : public LedgerState {
   void CheckWaitersMax(const Key& key);
   void CheckLineMax(const Key& key);
 
-  // Called before a command's answers are judged: marks the holds that it ends, and ends what ends
-  // silently.
+  // Called before a command's answers are judged: marks the holds that the command ends, and ends
+  // whatever ends without an answer.
   void MarkLeaving();
   bool IsLeaving(const Hold& hold, bool is_part) const;
   void ReleaseLeaving(Key& key, TimeMs now);
@@ -143,7 +146,7 @@ class Ledger : public LedgerState {
   void ForgetAbsentOf(int key, int owner);
 
   bool IsAnythingOver(const Keys& keys, TimeMs now) const;
-  // All keys that a change of these keys can affect: those that share an MLOCK with them.
+  // All keys that a change to these keys can affect: those that share an MLOCK with them.
   Keys Reach(Keys keys) const;
   // Drops what is overdue on these keys, and on the other keys of MLOCKs whose place here is over.
   Keys DropOverdueOn(Keys keys, TimeMs now);
@@ -153,20 +156,20 @@ class Ledger : public LedgerState {
   void NoteLimits();
   bool IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) const;
   void RemovePlace(const Place& place);
-  // Returns false if nothing retains the place.
+  // The place becomes absent. Returns false if neither KEEP nor a grace period retains it.
   bool LoseRequest(Place& place, TimeMs now) const;
   void LoseSessionsOf(int connection, TimeMs now, Keys& touched);
   Hold HoldFor(const Place& place, Token token, TimeMs now) const;
   Place PlaceFor(const Call& call, TimeMs now) const;
-  // The slots that are certainly taken: by holds and cooldowns. On a key that is not settled, holds
-  // that have ended may still be there.
+  // The slots that are taken, by holds and cooldowns. On a key that is not settled, those that have
+  // ended still count, because the engine may not have removed them yet.
   std::vector<engine::Mode> RoomsOf(const Key& key, TimeMs now, bool is_settled = true) const;
   bool IsRoomTaken(const Hold& hold, TimeMs now, bool is_settled) const;
   void CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode, TimeMs now);
   void NoteToken(Token token);
   void AddHold(int key, Hold hold, TimeMs now);
   void ConfirmAll(Token token);
-  // Whether the judged command has a token.
+  // Whether the judged command has granted a hold, whose token is in its result.
   bool GivesToken() const;
   void CheckMayGrow(std::size_t count);
   std::uint64_t CountOfClient(int connection) const;
@@ -186,9 +189,9 @@ class Ledger : public LedgerState {
   OverrideBook overrides_;
   std::uint64_t next_arrival_ = 1;
   Token newest_token_;
-  std::array<Token, 16> recent_tokens_{};  // a ring
+  std::array<Token, 16> recent_tokens_{};  // a ring buffer
   std::size_t tokens_given_ = 0;
-  std::vector<bool> is_waiting_;  // by connection
+  std::vector<bool> is_waiting_;  // indexed by connection
 
   Keys open_channels_;
   // A hold with NOTIFY, as it was when the last step was judged.
@@ -199,19 +202,19 @@ class Ledger : public LedgerState {
   std::vector<NotifiedHold> notified_;
   Token newest_before_;
 
-  // The step that is being judged:
+  // About the step that is being judged:
   Keys returned_;                // a channel that has a subscriber again; otherwise empty
   Token undone_ = 0;             // a grant that is undone
-  int heir_channel_ = kAbsent;   // of the place that a transfer has ended
-  int heir_client_ = kAbsent;    // of the same
-  const Call* asked_ = nullptr;  // the command, even after it is done
+  int heir_channel_ = kAbsent;   // the channel of the place that a transfer has ended
+  int heir_client_ = kAbsent;    // the client of that place
+  const Call* asked_ = nullptr;  // the command; kept even after it is done
   const Call* call_ = nullptr;   // null: no command is being judged
   const Outcome* outcome_ = nullptr;
   int unblocked_ = kAbsent;  // the connection whose wait is ended
   bool was_cancelled_ = false;
-  bool was_heir_answered_ = false;  // in a takeover: the new owner had been waiting by LOCK
+  bool was_heir_answered_ = false;  // in a takeover: the new owner was waiting in a LOCK
   bool is_in_step_ = false;
-  bool may_hand_over_ = true;  // in a step: something was overdue when it started
+  bool may_hand_over_ = true;  // in a step: whether something was overdue when it started
   Keys step_keys_;             // the keys named in the step
   const char* broken_ = nullptr;
 };

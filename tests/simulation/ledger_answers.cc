@@ -101,7 +101,8 @@ void Ledger::JudgeReplaced(const Answer& answer, const Place& place) {
 }
 
 void Ledger::JudgeGrantAfterWait(const Answer& answer, const Place& place, TimeMs now) {
-  // The new owner in a transfer also gets its token by an answer; what counts is the result.
+  // The new owner in a transfer may also get its token in an answer; what counts is the command's
+  // result.
   const bool is_transfer =
       GivesToken() && call_->operation == Operation::kTransfer && place.owner == call_->new_owner;
   const bool is_takeover = IsTakeover() && place.owner == call_->owner;

@@ -26,13 +26,13 @@ void Ledger::JudgeOnChannel(const Answer& answer, TimeMs now) {
   RemovePlace(place);
 }
 
-// Whether the place is announced on the same channel as the judged request.
+// Whether the place's answers go to the same channel as those of the judged request.
 bool Ledger::IsSameChannel(const Place& place) const {
   return call_ != nullptr && call_->channel != kAbsent && call_->channel == place.channel;
 }
 
 // An answer for an earlier place of the owner may arrive on the same channel, but then that place
-// has ended; an answer for other keys may arrive there, too.
+// has ended. Answers for other keys may arrive there, too.
 bool Ledger::IsGrantOfNewPlace(const Answer& answer) const {
   const std::vector<int> named = call_->named();
   return answer.owner == call_->owner && std::ranges::count(named, answer.key) > 0 &&
@@ -96,7 +96,7 @@ std::optional<std::string> Ledger::ObserveClose(int channel, const Outcome& outc
   return End(now);
 }
 
-// Whether its owner ended it, or was never told of it.
+// Whether the hold may end without an announcement: its owner ended it, or was never told of it.
 bool Ledger::MayEndUntold(const Hold& hold) const {
   if (hold.token == undone_ && hold.arrival != 0) return true;
   if (asked_ == nullptr || asked_->owner != hold.owner) return false;

@@ -51,7 +51,7 @@ void Ledger::NoteToken(Token token) {
 
 void Ledger::AddHold(int index, Hold hold, TimeMs now) {
   Key& key = At(index);
-  // The transferred hold was granted under other limits.
+  // A transferred hold may have been granted under other limits, if there have ever been overrides.
   const bool is_transfer = call_ != nullptr &&
                            (call_->operation == Operation::kTransfer || IsTakeover()) &&
                            GivesToken() && hold.token == outcome_->token;
@@ -62,7 +62,7 @@ void Ledger::AddHold(int index, Hold hold, TimeMs now) {
     if (IsOver(other.end, now) || other.is_leaving) continue;
     Require(other.owner != hold.owner, "an owner holds once");
   }
-  // An expiry may have granted the lock before the command ended that grant.
+  // An expiry may have granted the lock before the command ended this grant.
   const bool is_named = call_ != nullptr && std::ranges::count(call_->named(), index) > 0;
   hold.is_leaving = is_named && IsLeaving(hold, false);
   key.holds.push_back(hold);
@@ -76,7 +76,8 @@ void Ledger::ConfirmAll(Token token) {
   }
 }
 
-// A new hold or place was neither held nor waited for before.
+// Requires that `count` new holds or places are allowed. What the owner already held or waited for
+// is not new.
 void Ledger::CheckMayGrow(std::size_t count) {
   Require(!is_short_of_memory_ && !has_no_room_,
           "nothing new is taken while memory or room is short");

@@ -15,7 +15,7 @@ bool Ledger::IsTakeover() const {
          outcome_->status == static_cast<int>(WriteStatus::kTakenOver);
 }
 
-// A renewal by the only holder, with an end in the past.
+// Whether the only holder has renewed its hold with an end in the past, which ends it.
 bool Ledger::IsEndingRenewal() const {
   return call_ != nullptr && call_->operation == Operation::kSet && call_->is_over() &&
          outcome_->status == static_cast<int>(WriteStatus::kRenewed);
@@ -61,7 +61,7 @@ void Ledger::JudgeRedis(TimeMs now) {
   }
 }
 
-// Within a session's grace, the end of the hold does not move.
+// Within a session's grace, a new lease cannot prolong the hold.
 void Ledger::SetLeaseEnd(Hold& hold, TimeMs lease_end) {
   const bool is_in_grace = hold.session_grace_ms && hold.session_connection == kAbsent;
   hold.end = is_in_grace ? std::min(hold.end, lease_end) : lease_end;
@@ -105,14 +105,14 @@ void Ledger::JudgeSet(TimeMs now) {
 void Ledger::JudgeSetDenied(TimeMs now) {
   const auto place = FindOwner(At(call_->key).line, call_->owner);
   const bool has_place = place != At(call_->key).line.end();
-  // A place of LOCK or MLOCK waits for its own turn.
+  // A place of LOCK or MLOCK waits for its own turn, so SET NX is rightly denied.
   if (has_place && (place->is_mlock || place->state == PlaceState::kWaiting)) return;
   CheckDenied(now);
   if (call_->only_new) NoteDeniedValue(At(call_->key), now);
 }
 
-// A value that asks by SET NX for the second time has a place, dated from its first request, and
-// each further request prolongs it.
+// A value that requests the lock with SET NX for the second time gets a place, dated from its first
+// request; each further request prolongs it.
 void Ledger::NoteDeniedValue(Key& key, TimeMs now) {
   const DurationMs keep_ms = setting_.KeepOf(call_->key);
   if (keep_ms == 0 || FindOwner(key.holds, call_->owner) != key.holds.end()) return;
@@ -196,8 +196,8 @@ void Ledger::JudgeTakeover(Key& key, TimeMs now) {
   Require(FindOwner(key.line, call_->owner) == key.line.end(), "a takeover ends the value's place");
   const std::vector<Hold> old = key.holds;
   const bool is_rename = call_->is_rename && old.size() == 1;
-  // The oldest of these holds by another owner is handed over; that cannot be undone, unlike an
-  // end.
+  // Of these holds, the oldest one of another owner is handed over. Unlike an end, this cannot be
+  // undone.
   const auto from =
       std::ranges::find_if(old, [&](const Hold& one) { return one.owner != call_->owner; });
   if (from != old.end()) ConfirmAll(from->token);
@@ -251,7 +251,7 @@ void Ledger::JudgeRelease(Key& key, TimeMs now) {
   if (EndsCooling()) key.cooling.clear();
 }
 
-// With a time in the past, EXPIRE releases only under some conditions.
+// EXPIRE with a time in the past is certain to release the key only if it has no condition.
 bool Ledger::MayExpireNow() const {
   return call_->operation != Operation::kExpire || call_->condition == ExpiryCondition::kNone;
 }

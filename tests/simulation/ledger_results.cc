@@ -38,8 +38,8 @@ void Ledger::JudgeResult(TimeMs now) {
   }
 }
 
-// For LOCK: whether the owner waits by an MLOCK; for MLOCK: whether it has a hold or place on that
-// key other than by an MLOCK of exactly these keys.
+// For LOCK: whether the owner waits with an MLOCK. For MLOCK: whether the owner has a hold or place
+// on that key that does not come from an MLOCK of exactly these keys.
 bool Ledger::HasOtherStake(int key) const {
   const std::vector<int> named = call_->named();
   const auto is_other = [&](const auto& stake) {
@@ -133,8 +133,8 @@ bool Ledger::MayBeGranted(int index, TimeMs now) const {
       continue;
     }
     // No answer has shown whether an absent waiter ahead of the returning one had a reservation,
-    // and an absent MLOCK may want a slot on another key. In a step nobody has a reservation for
-    // what the step has freed.
+    // and an absent MLOCK may be waiting for a slot on another key. Within a step, nobody has a
+    // reservation for what the step has freed.
     const bool is_in_the_way =
         place.state == PlaceState::kWaiting ||
         ((has_place || place.is_mlock || is_in_step_) && place.state == PlaceState::kKept);
@@ -150,7 +150,7 @@ void Ledger::CheckDenied(TimeMs now) {
 }
 
 void Ledger::CheckWaitersMax(const Key& key) {
-  // REPLACE ends one place, however many there are.
+  // REPLACE ends one place, however many there are, so the length is not checked.
   if (!call_->waiters_max || call_->replaces_newest) return;
   const auto standing = std::ranges::count_if(
       key.line, [](const Place& place) { return place.state != PlaceState::kPassedOver; });

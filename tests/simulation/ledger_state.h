@@ -10,11 +10,11 @@
 
 namespace fairlock::simulation {
 
-// The state as clients have been told.
+// The state according to what clients have been told.
 struct LedgerState {
   struct Hold {
     int owner = kAbsent;
-    std::vector<int> keys{};  // the keys granted with it
+    std::vector<int> keys{};  // the keys granted together with it
     bool is_mlock = false;
     Token token = 0;
     engine::Mode mode;
@@ -25,8 +25,8 @@ struct LedgerState {
     int session_connection = kAbsent;
     TimeMs cool_until = 0;             // MINHOLD; 0: none
     std::uint64_t arrival = 0;         // of the place that it came from; 0: none
-    DurationMs keep_ms = 0;            // of that place
-    DurationMs min_hold_ms = 0;        // of that place
+    DurationMs keep_ms = 0;            // KEEP of that place
+    DurationMs min_hold_ms = 0;        // MINHOLD of that place
     int client = kAbsent;              // the connection of the last request
     int channel = kAbsent;             // NOTIFY
     TimeMs wait_end = engine::kNever;  // of that place, with NOTIFY
@@ -35,7 +35,7 @@ struct LedgerState {
     bool is_leaving = false;  // the judged command ends it
   };
   enum class PlaceState : std::uint8_t { kWaiting, kSuperseded, kKept, kPassedOver };
-  // For MLOCK, the same on each of its keys.
+  // For MLOCK, the place is the same on each of its keys.
   struct Place {
     int owner = kAbsent;
     std::vector<int> keys{};

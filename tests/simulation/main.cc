@@ -45,7 +45,7 @@ bool ParseSeeds(const std::string& text, CampaignOptions& options) {
          options.first_seed <= options.last_seed;
 }
 
-// Switches the fault on; false if this program has no such fault.
+// Switches the fault on; returns false if this program has no such fault.
 bool ActivateFault(const std::string& name) {
   if (name == "none") return true;
   const auto names = FaultNames();

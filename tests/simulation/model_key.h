@@ -1,7 +1,6 @@
 // One key in the reference model: its holds, its queue, its cooldowns and its watchers.
 //
-// Plain lists, searched from end to end; nothing is stored that can be
-// computed.
+// The lists are plain and searched from end to end; nothing is stored that can be computed.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ enum class PlaceState : std::uint8_t {
   kPassedOver  // absent, within the grace: keeps its order but delays nobody
 };
 
-// For LOCK on one key; for MLOCK the same on each of its keys.
+// A place for LOCK is on one key; a place for MLOCK is the same on each of its keys.
 struct ModelPlace {
   int owner = kAbsent;
   std::vector<int> keys;  // in the order in which they were first named
@@ -45,7 +44,8 @@ struct ModelPlace {
   int channel = kAbsent;             // NOTIFY
   TimeMs wait_end = engine::kNever;  // of the WAIT, with NOTIFY
   bool is_redis_way = false;
-  // A value whose SET NX was denied once: skipped, and invisible until it asks again.
+  // A value whose SET NX was denied once: skipped in the queue, and invisible until the value
+  // requests the lock again.
   bool is_mark = false;
 };
 
@@ -59,9 +59,9 @@ struct ModelHold {
   TimeMs since = 0;
   TimeMs lease_end = 0;
   DurationMs lease_ms = 0;                     // recorded length; 0: none
-  std::optional<DurationMs> session_grace_ms;  // a session
-  int session_connection = kAbsent;            // kAbsent within the grace
-  std::uint64_t bound = 0;                     // increases with each binding
+  std::optional<DurationMs> session_grace_ms;  // set: the hold has a session
+  int session_connection = kAbsent;            // kAbsent: within the grace
+  std::uint64_t bound = 0;  // number of the binding to that connection, in ascending order
   TimeMs grace_end = engine::kNever;
   TimeMs cool_until = 0;  // MINHOLD; 0: none
   int meta = kAbsent;
@@ -89,26 +89,28 @@ struct ModelWatcher {
   int connection = kAbsent;
 };
 
-// What is due on a key, ordered by time, then by class, then by token or arrival. The keys of one
-// MLOCK, which share its token, come in the MLOCK's order.
+// Something that is due on a key. Events are ordered by time, then by class, then by token or
+// arrival. The keys of one MLOCK, which share its token, come in the MLOCK's order.
 struct ModelEvent {
   enum class Class { kLease, kCooling, kAbsence, kWait };  // in the order of rule 16
   TimeMs time = 0;
   Class event_class = Class::kLease;
   std::uint64_t order = 0;
   bool is_watcher = false;
-  std::size_t index = 0;  // in the list of that class
+  std::size_t index = 0;  // its index in the list for that class
 
   std::tuple<TimeMs, Class, std::uint64_t> Rank() const { return {time, event_class, order}; }
 };
 
 struct ModelKey {
-  std::optional<std::uint32_t> limit_override;  // the n in force instead of the LIMITs given
+  // The limit that applies instead of the LIMITs that clients gave.
+  std::optional<std::uint32_t> limit_override;
   // Overrides have changed since the queue was last examined.
   bool is_unseen = false;
-  std::uint64_t line_number = 0;  // increases when a queue begins, or overrides affect it
-  std::vector<ModelHold> holds;   // by token
-  std::vector<ModelPlace> line;   // by arrival
+  // Highest in the queue that began, or that overrides affected, last.
+  std::uint64_t line_number = 0;
+  std::vector<ModelHold> holds;  // ordered by token
+  std::vector<ModelPlace> line;  // ordered by arrival
   std::vector<ModelCooling> cooling;
   std::vector<ModelWatcher> watchers;
   // Counts since the start of the run.
@@ -134,22 +136,22 @@ struct ModelKey {
   bool HasRoom(const std::vector<Mode>& taken, const Mode& mode) const {
     return HasRoomBeside(taken, mode, limit_override);
   }
-  // Rule 2: whether anyone before `index` in the queue waits for a slot; skipped places do not
-  // count, nor do places with a reservation, which already have a slot.
+  // Rule 2: whether anyone before `index` in the queue waits for a slot. Skipped places do not
+  // count, and neither do places with a reservation, which already have a slot.
   bool IsAnyoneAhead(std::size_t index) const;
-  // Not counting skipped places.
+  // The number of places, not counting skipped ones.
   std::size_t CountStanding() const { return CountStandingBefore(line.size()); }
   std::size_t CountStandingBefore(std::size_t index) const;
-  // 1: next; kAbsent: no active place.
+  // 1: next in line; kAbsent: no active place.
   std::int64_t PositionOf(int owner) const;
   std::size_t CountSeen() const;            // as shown by QUEUE
   const ModelPlace* FirstStanding() const;  // null: none
   std::size_t CountReserved() const;
   DurationMs CoolingLeft(TimeMs now) const;
-  void Insert(const ModelPlace& place);  // in the order of its number
+  void Insert(const ModelPlace& place);  // in the order of its arrival number
   Token NewestToken() const;
   std::uint32_t SmallestLimit() const;
-  // The first thing that is due by `now`.
+  // The earliest thing that is due by `now`.
   std::optional<ModelEvent> FirstDue(TimeMs now) const;
   TimeMs NextDeadline() const;
 };

@@ -8,8 +8,8 @@
 namespace fairlock::simulation {
 namespace {
 
-// "w3" for the fourth owner; other names are shown by their length only, because names may contain
-// any bytes.
+// Shows the fourth owner as "w3". A name that is not in the list is shown only by its length,
+// because it may contain any bytes.
 std::string NumberOf(const std::vector<std::string>& texts, std::string_view text, char letter) {
   if (text.empty()) return std::string(1, letter) + "-";
   const auto found = std::ranges::find(texts, text);
@@ -167,7 +167,8 @@ std::string Narrate(const Setting& setting) {
 
 namespace {
 
-// Describes engine and model in the same words, so that differences are easy to see.
+// Describes modes in the engine and in the model in the same words, so that differences are easy to
+// see.
 std::string ModeWords(const engine::Mode& mode) {
   return mode.is_shared ? " shared" : " limit " + std::to_string(mode.limit);
 }

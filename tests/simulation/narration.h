@@ -10,13 +10,13 @@
 
 namespace fairlock::simulation {
 
-// "at 1234: c3 LOCK k0 w2 PX 40 WAIT 100".
+// For example, "at 1234: c3 LOCK k0 w2 PX 40 WAIT 100".
 std::string Narrate(const Call& call, TimeMs now);
 
-// The properties of a seed that are unusual.
+// Describes what is unusual about the seed.
 std::string Narrate(const Setting& setting);
 
-// One piece of state, of the engine or of the model.
+// Each describes one piece of the state of the engine or of the model.
 std::string Narrate(const Setting& setting, const engine::HolderInfo& info);
 std::string Narrate(const Setting& setting, const engine::PlaceInfo& info);
 std::string Narrate(const engine::EngineCounts& counts);

@@ -1,4 +1,4 @@
-// All effects of one call of the engine.
+// All effects of one call to the engine.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Answer {
   engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
   Token token = 0;
   int by = kAbsent;     // kReplaced: the owner that took the place
-  int owner = kAbsent;  // for a channel: the requester; `key` is the first of its place
+  int owner = kAbsent;  // on a channel: the requester; `key` is then the first key of its place
 
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -40,8 +40,8 @@ struct Expiry {
   Token token = 0;
 };
 
-// A hold with NOTIFY that ended other than by its owner, and the channel where the loss was
-// announced.
+// A hold with NOTIFY that was ended by someone else or by time, and the channel on which the loss
+// was announced.
 struct Loss {
   int channel = kAbsent;
   int key = kAbsent;
@@ -52,13 +52,13 @@ struct Loss {
   friend bool operator==(const Loss&, const Loss&) = default;
 };
 
-// A place of an absent owner that ended, on each of its keys.
+// An absent owner's place that ended; one Lapse for each of its keys.
 struct Lapse {
   int key = kAbsent;
   int owner = kAbsent;
 };
 
-// An event, as listeners receive it at the moment when it happens.
+// An event as listeners receive it, at the moment when it happens.
 struct ToldEvent {
   engine::EventKind kind = engine::EventKind::kGranted;
   int key = kAbsent;
@@ -70,13 +70,14 @@ struct ToldEvent {
   DurationMs waited_ms = 0;
   DurationMs held_ms = 0;
   TimeMs at = 0;
-  // When a grant is announced, its hold must exist, and there must be no other unannounced hold.
+  // False if a grant is announced when its hold does not exist, or when another hold is
+  // unannounced.
   bool is_in_time = true;
 
   friend bool operator==(const ToldEvent&, const ToldEvent&) = default;
 };
 
-// Part of a refusal: which owner waits for which key because of which other owner.
+// Part of a refusal: which owner waits, for which key, and because of which other owner.
 struct DeadlockLink {
   int waiter = kAbsent;
   int key = kAbsent;
@@ -94,17 +95,17 @@ struct Outcome {
   std::vector<Answer> answers;
   // In order on each key.
   std::vector<Loss> losses;
-  // In order on each key; the engine may choose the order between keys.
+  // In order on each key; the engine may choose the order across keys.
   std::vector<ToldEvent> events;
-  // The first links of the chain for which a wait is refused, and the number of all links. For the
-  // ledger; not compared.
+  // The first links of the chain because of which a wait is refused, and the number of all links.
+  // For the ledger; not compared.
   std::vector<DeadlockLink> links;
   std::size_t link_count = 0;
-  // After a call that may silently end places of absent owners: the owners in the queue, for each
-  // key that the call named. For the ledger; not compared.
+  // After a call that may silently end places of absent owners: for each key that the call named,
+  // the owners in its queue. For the ledger; not compared.
   std::vector<std::vector<int>> owners_in_line;
   // The leases that ended in an Advance, in order on each key; the engine may choose the order
-  // between keys. Not compared.
+  // across keys. Not compared.
   std::vector<Expiry> expiries;
   // The places of absent owners that ended in an Advance. Not compared.
   std::vector<Lapse> lapses;
@@ -119,7 +120,7 @@ struct Outcome {
   bool IsSilent() const { return answers.empty() && losses.empty() && events.empty(); }
 };
 
-// Whether this answers WAIT key rather than LOCK.
+// Whether an answer of this kind is to WAIT key rather than to LOCK.
 bool IsWatchAnswer(engine::ResolutionKind kind);
 
 std::string Describe(const Answer& answer);

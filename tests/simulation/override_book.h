@@ -10,19 +10,19 @@
 
 namespace fairlock::simulation {
 
-// Plain lists, searched from end to end. Patterns are indexes of those in the Setting.
+// The lists are plain and searched from end to end. Patterns are indexes into those of the Setting.
 class OverrideBook {
  public:
   explicit OverrideBook(const Setting& setting) : setting_(setting) {}
 
-  // kSetLimit and kDropLimit; returns the operator's reply.
+  // Execute kSetLimit and kDropLimit. Set returns the operator's reply.
   int Set(const Call& call, TimeMs now);
   bool Drop(int pattern);
   // Drops overrides that have ended; returns true if there were any.
   bool EndBy(TimeMs now);
   TimeMs NextEnd() const;
-  // The n in force on the key: by its exact pattern, otherwise by the pattern with the most literal
-  // bytes; of equal ones, by the newest.
+  // The limit in force on the key: that of its exact pattern, otherwise that of the pattern with
+  // the most literal bytes or, among equal ones, that of the newest.
   std::optional<std::uint32_t> LimitOf(int key) const;
   bool was_ever_used() const { return newest_ > 0; }
 

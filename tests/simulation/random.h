@@ -33,7 +33,7 @@ class Random {
 
   bool OneIn(std::uint64_t n) { return Below(n) == 0; }
 
-  // 1 .. max, with each order of magnitude about equally often.
+  // 1 .. max, with each order of magnitude about equally likely.
   std::int64_t Magnitude(std::int64_t max) {
     std::int64_t bound = 2;
     while (bound < max && !OneIn(4)) bound *= 3;

@@ -25,7 +25,7 @@ void ReferenceModel::Apply(const Call& call, TimeMs now, Outcome& outcome) {
   if (call.waits_by_notify_alone()) return Apply(call.WithWait(), now, outcome);
   // Rule 16: a command first settles the keys that it names.
   if (call.operation == Operation::kMsetNx) {
-    // MSETNX may name a great many keys, so it settles them one by one.
+    // MSETNX may name very many keys, so it settles them one by one.
     for (int key : call.keys) Settle({key}, now, outcome);
   } else {
     Settle(call.named(), now, outcome);
@@ -88,7 +88,7 @@ void ReferenceModel::EndOverrides(TimeMs now) {
   if (overrides_.EndBy(now)) NoteLimitChange();
 }
 
-// Rule 3: a change of limits is one of the reasons to examine queues again.
+// Rule 3: when limits change, queues are examined again.
 void ReferenceModel::NoteLimitChange() {
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     keys_[i].limit_override = overrides_.LimitOf(static_cast<int>(i));
@@ -150,8 +150,8 @@ std::optional<int> ReferenceModel::FirstDueKey(TimeMs now) const {
   return first;
 }
 
-// Queues affected by overrides, in the order in which they began or were last examined for that
-// reason.
+// Examines the first of the queues that overrides have affected, in the order in which they began
+// or were last examined for that reason.
 bool ReferenceModel::LookAtUnseen(const Keys& keys, TimeMs now, Outcome& outcome) {
   now_ = now;
   std::optional<int> first;
@@ -179,7 +179,7 @@ void ReferenceModel::EndWatcher(int key_index, std::size_t index, Outcome& outco
   RemoveAt(watchers, index);
 }
 
-// Rule 4: with KEEP the place outlives the wait.
+// Rule 4: with KEEP, the place outlives the wait.
 void ReferenceModel::EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome) {
   outcome.answers.push_back(AnswerTo(place, ResolutionKind::kTimedOut));
   ++totals_.timed_out;
@@ -192,8 +192,8 @@ void ReferenceModel::EndPlace(const ModelPlace& place, TimeMs now, Outcome& outc
   }
 }
 
-// In order of time. A place of an MLOCK whose time is over involves its other keys: it may have
-// been granted earlier.
+// Everything that is due happens in order of time. If the time of an MLOCK's place is over, the
+// MLOCK's other keys are settled, too, because it may have been granted earlier because of them.
 void ReferenceModel::Settle(Keys keys, TimeMs now, Outcome& outcome) {
   EndOverrides(now);
   is_settling_ = true;
@@ -226,7 +226,7 @@ void ReferenceModel::BeginStep(TimeMs now) {
   is_in_step_ = true;
 }
 
-// The queue whose first place is the oldest comes first; for an MLOCK, its keys in their order.
+// Starts with the queue whose first place is the oldest; the keys of an MLOCK come in its order.
 void ReferenceModel::EndStep(TimeMs now, Outcome& outcome) {
   now_ = now;
   is_in_step_ = false;
@@ -247,8 +247,8 @@ bool ReferenceModel::IsDeferred(int key) const {
   return is_in_step_ && std::ranges::count(deferred_, key) > 0;
 }
 
-// What was overdue on a key when the step started ended before it, and does not see the step's
-// changes.
+// What was overdue on a key when the step started is treated as ended before the step, so the
+// step's changes do not affect it.
 bool ReferenceModel::Defer(int key) {
   if (!is_in_step_ || IsDeferred(key)) return is_in_step_;
   if (is_settling_) return false;
@@ -272,8 +272,9 @@ void ReferenceModel::NoteOthers(const Keys& keys, int key) {
   }
 }
 
-// Rule 3; for an MLOCK, in all its queues. The order between keys is the engine's: first the key
-// where something happened, then the others in the order in which they changed.
+// Rule 3: examines the queue again; for an MLOCK, all of its queues. The order across keys is the
+// engine's: first the key where something happened, then the others in the order in which they
+// changed.
 void ReferenceModel::LookAgain(int key, TimeMs now, Outcome& outcome) {
   std::erase(noted_, key);
   while (true) {

@@ -1,5 +1,5 @@
-// The rules of locking implemented a second time, straight from the text, to be compared with the
-// engine.
+// A second implementation of the locking rules, written straight from their text. The engine is
+// compared with it.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 namespace fairlock::simulation {
 
 // Slow and simple; shares no code with the engine, only the vocabulary of its interface. Keys
-// settle when a call names them or the simulator says so; nothing else happens by itself.
+// settle only when a call names them or the simulator asks for it; nothing happens by itself.
 //
 // A place of an MLOCK is in the list of each of its keys; its changes are applied to all copies.
 class ReferenceModel {
  public:
   explicit ReferenceModel(const Setting& setting);
 
-  // Any command of a client or an operator.
+  // Executes any command of a client or an operator.
   void Apply(const Call& call, TimeMs now, Outcome& outcome);
-  // Calls until EndStep are one step: hand-overs come at its end.
+  // The calls up to EndStep form one step: hand-overs happen at its end.
   void BeginStep(TimeMs now);
   void EndStep(TimeMs now, Outcome& outcome);
   void Unblock(int connection, TimeMs now, Outcome& outcome);
@@ -37,14 +37,15 @@ class ReferenceModel {
   void OpenChannel(int channel, TimeMs now, Outcome& outcome);
   void CloseChannel(int channel, TimeMs now, Outcome& outcome);
   bool IsOpen(int channel) const;
-  // Overrides of LIMIT whose time is over end at the first call of any kind after that.
+  // Ends overrides of LIMIT whose time is over. The first call of any kind after that time does
+  // this.
   void EndOverrides(TimeMs now);
   // Lets the first thing that is due on the key happen; returns false if nothing is due.
   bool HappenNext(int key, TimeMs now, Outcome& outcome);
   // Examines the first of these queues that has not been examined since overrides changed; returns
   // false if there is none.
   bool LookAtUnseen(const std::vector<int>& keys, TimeMs now, Outcome& outcome);
-  // The key on which the very first thing is due; nullopt: nothing is due. Leases that end in the
+  // The key on which the earliest thing is due; nullopt: nothing is due. Leases that end in the
   // same tick are interchangeable.
   std::optional<int> FirstDueKey(TimeMs now) const;
   // When the next lease or wait ends.
@@ -71,10 +72,10 @@ class ReferenceModel {
   void EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome);
   // MINHOLD: starts the cooldown of a hold that has ended.
   void Cool(ModelKey& key, const ModelHold& hold, TimeMs now);
-  // The consequences of ended holds or a changed queue: waiting requests are answered and granted,
-  // first on this key and then on the noted ones.
+  // Handles the consequences of ended holds or a changed queue: waiting requests are answered and
+  // granted, first on this key and then on the noted ones.
   void LookAgain(int key, TimeMs now, Outcome& outcome);
-  // Returns true if it is deferred to the end of the step.
+  // Returns true if examining the key's queue is deferred to the end of the step.
   bool Defer(int key);
   bool IsDeferred(int key) const;
   void Note(int key);
@@ -88,10 +89,10 @@ class ReferenceModel {
   void RemovePlace(const ModelPlace& place);
   void ChangePlace(const ModelPlace& place);
   void MakeAbsent(const ModelPlace& place, PlaceState state, TimeMs now);
-  // Returns false if nothing retains the place.
+  // The place becomes absent. Returns false if neither KEEP nor a grace period retains it.
   bool LoseRequest(const ModelPlace& place, TimeMs now);
   bool IsBlockedOn(int key, const ModelPlace& place, const Mode& mode) const;
-  // The first of its keys on which its turn has not come.
+  // The first of the place's keys on which its turn has not come.
   std::optional<int> FindBlocked(const ModelPlace& place, const Mode& mode) const;
   void SetReserved(const ModelPlace& place, bool is_reserved);
   Token GiveHolds(const ModelPlace& place, bool was_in_line, TimeMs now);
@@ -114,8 +115,8 @@ class ReferenceModel {
   bool TakesNothingNew() const { return is_short_of_memory_ || has_no_room_; }
   // Why a connection may not have `count` more holds and places; nullopt: it may.
   std::optional<engine::LockStatus> WhyNotMore(int connection, std::size_t count) const;
-  // While memory is short: whether the repeated request gives different or additional options,
-  // compared with its hold or place.
+  // While memory is short: whether the repeated request changes or adds options, compared with its
+  // hold or place.
   template <typename Present>
   bool BringsMore(const Call& call, const Present& present) const {
     return is_short_of_memory_ && ((call.meta != kAbsent && call.meta != present.meta) ||
@@ -126,7 +127,7 @@ class ReferenceModel {
   void RefuseDeadlock(const Call& call, std::size_t key, Outcome& outcome);
   void Deny(const Call& call, std::size_t key, engine::DenialReason reason, Outcome& outcome);
 
-  // Whether the requested wait would never end (reference_model_deadlock.cc).
+  // Whether a requested wait would never end (reference_model_deadlock.cc).
   bool IsDeadlock(const Call& call, const std::vector<ModelPlace>& leaving, TimeMs now) const;
   static std::size_t NumberOf(WaitPicture& picture, const ModelPlace& place);
   std::vector<ModelPlace> PlacesToReplace(const Call& call) const;
@@ -143,7 +144,7 @@ class ReferenceModel {
 
   // The events for listeners (reference_model_events.cc).
   void Tell(engine::EventKind kind, int key, const ModelHold& hold, int other = kAbsent);
-  // On each of its keys; a mark causes no events.
+  // Reports the event on each key of the place; a mark causes no events.
   void TellPlace(engine::EventKind kind, const ModelPlace& place, int other = kAbsent);
   void TellQueued(const ModelPlace& place, engine::DenialReason reason);
   void TellDenied(int key, int owner, engine::DenialReason reason);

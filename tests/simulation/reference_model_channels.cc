@@ -8,7 +8,8 @@ namespace fairlock::simulation {
 
 using engine::ResolutionKind;
 
-// With NOTIFY, the answer goes to the channel: the outcome of an MLOCK names the first of its keys.
+// With NOTIFY, the answer goes to the channel, and an answer to an MLOCK names the first of its
+// keys.
 Answer ReferenceModel::AnswerTo(const ModelPlace& place, ResolutionKind kind, Token token, int by) {
   const bool is_told = place.channel != kAbsent;
   return {place.waits_on,
@@ -29,7 +30,7 @@ bool ReferenceModel::IsOpen(int channel) const {
   return std::ranges::count(open_channels_, channel) > 0;
 }
 
-// In the order of arrival, each once.
+// The places on the channel in the order of arrival, each of them once.
 std::vector<ModelPlace> ReferenceModel::PlacesOf(int channel, bool are_waiting) const {
   std::vector<ModelPlace> places;
   for (const ModelKey& key : keys_) {
@@ -56,7 +57,8 @@ ReferenceModel::Keys ReferenceModel::KeysOf(const std::vector<ModelPlace>& place
   return keys;
 }
 
-// Waits for what remains of its WAIT, which may have ended while the channel had no subscriber.
+// The place waits for what remains of its WAIT, which may have ended while the channel had no
+// subscriber.
 void ReferenceModel::WaitAgain(const ModelPlace& place, TimeMs now) {
   const TimeMs end = std::max(place.wait_end, now);
   const int owner = place.owner;
@@ -81,7 +83,7 @@ void ReferenceModel::OpenChannel(int channel, TimeMs now, Outcome& outcome) {
   LookAtAll(keys, now, outcome);
 }
 
-// Rule 11: a wait begins.
+// Rule 11 applies, because a wait begins.
 void ReferenceModel::ReturnToWait(const ModelPlace& place, TimeMs now, Outcome& outcome) {
   SetReserved(place, false);
   Call call;

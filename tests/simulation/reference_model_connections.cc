@@ -30,7 +30,7 @@ void ReferenceModel::Disconnect(int connection, TimeMs now, Outcome& outcome) {
   LoseSessions(connection, now, outcome);
 }
 
-// Rule 9. Sessions are lost in the order in which they were bound.
+// Rule 9: sessions are lost in the order in which they were bound.
 void ReferenceModel::LoseSessions(int connection, TimeMs now, Outcome& outcome) {
   while (true) {
     int first_key = kAbsent;
@@ -89,7 +89,7 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   NoteOthers(keys, keys.front());
   const ModelHold hold = At(keys.front()).holds[*At(keys.front()).FindToken(token)];
   ModelPlace place;
-  // A place cannot return if a part of it is already gone.
+  // A place cannot return to the queue if a part of it is already gone.
   const bool returns = hold.came_from && keys.size() == granted.size();
   for (int key : keys) {
     const std::size_t index = *At(key).FindToken(token);
@@ -100,8 +100,8 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
       TellLoss(key, ended, engine::EventKind::kUndone, outcome);
       continue;
     }
-    // A repeated LOCK of one key may have changed only the hold; the place is still that of the
-    // first LOCK.
+    // If a LOCK of one key was repeated, only the hold may have changed; the place is still that of
+    // the first LOCK.
     place = *ended.came_from;
     place.is_reserved = false;
     place.is_redis_way = ended.is_redis_way;
@@ -124,7 +124,7 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   LookAgain(keys.front(), now, outcome);
 }
 
-// Overdue holds end first, because the request's turn may have come.
+// Overdue holds are ended first, because that may make it the request's turn.
 void ReferenceModel::Unblock(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
   EndOverrides(now);

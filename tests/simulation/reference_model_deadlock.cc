@@ -38,7 +38,7 @@ bool ReferenceModel::IsDeadlock(const Call& call, const std::vector<ModelPlace>&
   return FindStuck(picture).front();
 }
 
-// The number of the place in the picture; for an MLOCK, the same on each key.
+// The number of the place in the picture; the place of an MLOCK has the same number on each key.
 std::size_t ReferenceModel::NumberOf(WaitPicture& picture, const ModelPlace& place) {
   const auto is_it = [&](const WaitPicture::Request& request) {
     return request.owner == place.owner && request.keys == place.keys;
@@ -50,7 +50,7 @@ std::size_t ReferenceModel::NumberOf(WaitPicture& picture, const ModelPlace& pla
   return number;
 }
 
-// Rule 14: the newest place of each full queue.
+// Rule 14: REPLACE ends the newest place of each full queue.
 std::vector<ModelPlace> ReferenceModel::PlacesToReplace(const Call& call) const {
   std::vector<ModelPlace> places;
   if (!call.waiters_max || !call.replaces_newest || At(call.key).FindPlace(call.owner))

@@ -31,7 +31,7 @@ void ReferenceModel::Release(int key, std::size_t index, TimeMs now, Outcome& ou
   LookAgain(key, now, outcome);
 }
 
-// Rule 12: for an MLOCK, this ends the whole place.
+// Rule 12: the place of an MLOCK ends on all of its keys.
 bool ReferenceModel::EndPlaceOf(int key, int owner, Outcome& outcome) {
   const auto index = At(key).FindPlace(owner);
   if (!index) return false;
@@ -125,7 +125,7 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   TransferLease(call, hold, now);
   const auto index = key.FindPlace(call.new_owner);
   if (index && key.line[*index].is_mlock) {
-    // Rule 12: an MLOCK never holds only some of its keys.
+    // Rule 12: an MLOCK never holds only some of its keys, so the new owner's place ends.
     EndPlaceOf(call.key, call.new_owner, outcome);
   } else if (index) {
     const ModelPlace place = key.line[*index];
@@ -145,7 +145,7 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   LookAgain(call.key, now, outcome);
 }
 
-// The remaining lease is transferred; a session is not.
+// The remaining lease is transferred, but a session is not.
 void ReferenceModel::TransferLease(const Call& call, ModelHold& hold, TimeMs now) const {
   const bool was_only_session = hold.session_grace_ms && hold.lease_end == engine::kNever;
   hold.session_grace_ms.reset();

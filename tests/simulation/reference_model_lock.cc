@@ -38,7 +38,7 @@ void ReferenceModel::Lock(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
-  // A mark is not yet a place.
+  // A mark is not yet a place, so it does not get in the way of an MLOCK.
   for (int key : call.keys) {
     const auto mark = At(key).FindPlace(call.owner);
     if (mark && At(key).line[*mark].is_mark) RemovePlace(At(key).line[*mark]);
@@ -51,7 +51,7 @@ void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
   if (At(call.key).FindPlace(call.owner)) return LockAgainWhileWaiting(call, now, outcome);
   const auto is_held = [&](int key) { return At(key).FindHold(call.owner).has_value(); };
   if (std::ranges::all_of(call.keys, is_held)) return RepeatLock(call, now, outcome);
-  // If the owner holds only some of the keys, these are first released as by UNLOCK.
+  // If the owner holds only some of the keys, those are first released, as by UNLOCK.
   std::vector<int> in_order;
   for (int key : call.keys) {
     if (is_held(key)) in_order = At(key).holds[*At(key).FindHold(call.owner)].keys;
@@ -62,8 +62,8 @@ void ReferenceModel::Mlock(const Call& call, TimeMs now, Outcome& outcome) {
   AskAnew(call, now, outcome);
 }
 
-// The first key on which the owner has a hold or place other than by an MLOCK of exactly these
-// keys.
+// The first key on which the owner has a hold or place that does not come from an MLOCK of exactly
+// these keys.
 std::optional<std::size_t> ReferenceModel::FindOtherStake(const Call& call) const {
   for (std::size_t i = 0; i < call.keys.size(); ++i) {
     const ModelKey& key = At(call.keys[i]);
@@ -79,7 +79,7 @@ std::optional<std::size_t> ReferenceModel::FindOtherStake(const Call& call) cons
   return std::nullopt;
 }
 
-// Rule 2, for a new request.
+// Rule 2: the first key on which a new request cannot be granted.
 std::optional<std::size_t> ReferenceModel::FindBlockedKey(const Call& call) const {
   const std::vector<int> keys = call.named();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -89,7 +89,8 @@ std::optional<std::size_t> ReferenceModel::FindBlockedKey(const Call& call) cons
   return std::nullopt;
 }
 
-// Rule 14: the first full queue for which REPLACE is not given, or finds no place to end.
+// Rule 14: the first full queue where REPLACE is not given, or where there is no place that it can
+// end.
 std::optional<std::size_t> ReferenceModel::FindRefusingLine(const Call& call) const {
   const std::vector<int> keys = call.named();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -158,7 +159,7 @@ void ReferenceModel::ReplaceNewest(int key, const Call& call, TimeMs now, Outcom
   LookAgain(key, now, outcome);
 }
 
-// Rule 1: a repetition by an owner that holds the key, or all of the keys.
+// Rule 1: an owner that already holds the key, or all of the keys, repeats its request.
 void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) {
   if (call.only_new) return Deny(call, 0, DenialReason::kHeld, outcome);
   const ModelHold& first = At(call.key).holds[*At(call.key).FindHold(call.owner)];
@@ -192,7 +193,7 @@ void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) 
   outcome.token = first.token;
 }
 
-// Rules 1 and 9.
+// Rules 1 and 9: a repetition can prolong a lease, but not shorten it, and binds or ends a session.
 void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now) {
   const DurationMs asked_ms = call.LeaseAsked(default_lease_ms_);
   const TimeMs asked_end = LeaseEnd(now, asked_ms);
@@ -210,7 +211,7 @@ void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs n
   hold.lease_ms = hold.lease_end == engine::kNever ? 0 : std::max(hold.lease_ms, asked_ms);
 }
 
-// Rule 5: a request by an owner that is in the queue, or returns to its place.
+// Rule 5: an owner that is in the queue, or returns to its place, repeats its request.
 void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome) {
   const ModelPlace earlier = At(call.key).PlaceOf(call.owner);
   SetReserved(earlier, false);
@@ -235,7 +236,7 @@ void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome
     outcome.number = 0;
     return;
   }
-  // Rule 13: not if it waits on the same channel.
+  // Rule 13: the earlier request gets no answer if the new one waits on the same channel.
   const bool is_same_channel = call.channel != kAbsent && call.channel == earlier.channel;
   if (earlier.state == PlaceState::kWaiting && !is_same_channel) {
     outcome.answers.push_back(AnswerTo(earlier, ResolutionKind::kSuperseded));
@@ -279,7 +280,8 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
   ++next_arrival_;
 }
 
-// Why the client that last asked on that connection may not have that many more holds or places.
+// Why the client that sent the last request on that connection may not have `count` more holds or
+// places; nullopt: it may.
 std::optional<LockStatus> ReferenceModel::WhyNotMore(int connection, std::size_t count) const {
   if (TakesNothingNew()) return LockStatus::kOutOfMemory;
   std::uint64_t present = 0;

@@ -41,7 +41,7 @@ void ReferenceModel::Look(const Call& call, TimeMs, Outcome& outcome) {
   }
 }
 
-// Rule 15, except for what requires history.
+// Rule 15, except for the parts that require history.
 void ReferenceModel::Explain(const Call& call, TimeMs now, Outcome& outcome) {
   const ModelKey& key = At(call.key);
   outcome.status = static_cast<int>(key.CountStanding());

@@ -39,7 +39,7 @@ void ReferenceModel::AddPlace(int key, const ModelPlace& place) {
 }
 
 void ReferenceModel::RemovePlace(const ModelPlace& place) {
-  // A copy, because the removed place may be this very one.
+  // These are copies, because the place that is removed may be `place` itself.
   const Keys keys = place.keys;
   const int owner = place.owner;
   for (int key : keys) {
@@ -125,7 +125,7 @@ Token ReferenceModel::GiveHolds(const ModelPlace& place, bool was_in_line, TimeM
   return token;
 }
 
-// The displayed fields may differ between keys if the place was a hold before.
+// The displayed fields may differ from key to key if the place was a hold before.
 Token ReferenceModel::GrantPlace(const ModelPlace& place, TimeMs now) {
   std::vector<ModelPlace> parts;
   for (int key : place.keys) parts.push_back(At(key).PlaceOf(place.owner));

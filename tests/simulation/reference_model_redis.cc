@@ -44,7 +44,7 @@ int RefusalOfWrite(engine::LockStatus status) {
 
 }  // namespace
 
-// Redis clients cannot end native holds.
+// Redis clients cannot end holds taken by LOCK, unless the configuration allows it.
 bool ReferenceModel::MayEnd(const ModelKey& key) const {
   return setting_.engine.ends_native_leases || key.holds.front().is_redis_way;
 }
@@ -72,14 +72,14 @@ void ReferenceModel::Set(const Call& call, TimeMs now, Outcome& outcome) {
   if (outcome.token != 0 && call.is_over()) ExpireNow(call.key, outcome.token, now, outcome);
 }
 
-// Within a session's grace, the end of the hold does not move.
+// Within a session's grace, a new lease cannot prolong the hold.
 void ReferenceModel::SetLease(ModelHold& hold, DurationMs lease_ms, TimeMs now) {
   if (hold.session_grace_ms && hold.session_connection == kAbsent) hold.grace_end = hold.end();
   hold.lease_ms = lease_ms;
   hold.lease_end = LeaseEnd(now, lease_ms);
 }
 
-// Sets the lease exactly as requested.
+// Sets the lease exactly as requested, even if that shortens it.
 void ReferenceModel::RenewBySet(const Call& call, ModelHold& hold, TimeMs now) {
   if (call.is_over() || call.written_end == WrittenEnd::kKept) return;
   SetLease(hold, call.WrittenLease(), now);
@@ -121,8 +121,8 @@ ModelPlace ReferenceModel::PlaceOfValue(const Call& call, int key, TimeMs now) c
   return place;
 }
 
-// Denied while the key is held, in cooldown, reserved for another owner or waited for by another;
-// the value that it is reserved for is granted the lock.
+// SET NX is denied while the key is held, in cooldown, reserved for another owner, or awaited by
+// another. If the key is reserved for this value, the value is granted the lock.
 std::optional<DenialReason> ReferenceModel::WhyNotNew(int key_index, int owner) {
   ModelKey& key = At(key_index);
   if (key.FindHold(owner)) return DenialReason::kHeld;
@@ -159,7 +159,7 @@ void ReferenceModel::SetNew(const Call& call, TimeMs now, Outcome& outcome) {
   }
 }
 
-// A place is dated from the first denial and counts from the second on; each further request
+// A place is dated from the first denial, and counts from the second one on; each further request
 // prolongs it. Places made by LOCK stay unchanged.
 void ReferenceModel::TakePlaceByValue(const Call& call, DenialReason reason, TimeMs now,
                                       Outcome& outcome) {
@@ -278,7 +278,7 @@ void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
   LookAgain(call.key, now, outcome);
 }
 
-// KEEPTTL keeps the lease that TTL showed: the longest one.
+// KEEPTTL keeps the lease that TTL showed, i.e. the longest one.
 void ReferenceModel::InheritLease(const Call& call, const std::vector<ModelHold>& old,
                                   ModelHold& hold, TimeMs now) {
   if (call.written_end != WrittenEnd::kKept) {
@@ -307,8 +307,9 @@ void ReferenceModel::MakeRoomForOne(int key_index) {
   }
 }
 
-// The value's own place ends: a waiting request is answered with the token, and makes the hold one
-// taken by LOCK; an MLOCK never holds only some of its keys.
+// The value's own place ends. If a LOCK is waiting there, it is answered with the token, and the
+// hold counts as taken by LOCK. The place of an MLOCK just ends, because an MLOCK never holds only
+// some of its keys.
 void ReferenceModel::GivePlaceUpFor(const Call& call, ModelHold& hold, Outcome& outcome) {
   const auto index = At(call.key).FindPlace(call.owner);
   if (!index) return;
@@ -335,7 +336,7 @@ bool ReferenceModel::ReleaseKey(int key_index, TimeMs now, Outcome& outcome) {
   totals_.released += ended.size();
   for (const ModelHold& hold : ended) {
     Tell(EventKind::kReleased, key_index, hold);
-    // The hold is not released by its owner.
+    // The owner did not release the hold itself, so the loss is announced.
     TellLoss(key_index, hold, EventKind::kReleased, outcome);
     Cool(key, hold, now);
   }

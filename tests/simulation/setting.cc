@@ -7,8 +7,8 @@
 namespace fairlock::simulation {
 namespace {
 
-// Lengths at which memory layouts change: names are never empty, and small strings end at 15/16 and
-// 22/23 bytes.
+// Picks lengths around which memory layouts change: names are never empty, and small-string buffers
+// end at 15/16 and 22/23 bytes.
 std::size_t NameLength(Random& random, std::size_t max) {
   constexpr std::array<std::size_t, 12> kLengths = {1, 2, 7, 8, 15, 16, 19, 22, 23, 32, 64, 255};
   if (random.OneIn(40)) return max;
@@ -16,7 +16,7 @@ std::size_t NameLength(Random& random, std::size_t max) {
   return std::min(max, kLengths[random.Below(kLengths.size())]);
 }
 
-// Any bytes, often with a prefix in common with other names.
+// The name may contain any bytes, and often has a prefix in common with other names.
 std::string MakeName(Random& random, char first, std::size_t length) {
   std::string name(length, first);
   if (random.OneIn(3)) return name;
@@ -30,7 +30,7 @@ std::vector<std::string> MakeNames(Random& random, char first, std::size_t count
     std::size_t length = NameLength(random, max);
     if (count > 64) length = std::max<std::size_t>(length, 8);
     std::string name = MakeName(random, first, length);
-    // There are few distinct names of one repeated byte, so a number is appended when necessary.
+    // Only few distinct names repeat a single byte, so a number is appended when necessary.
     if (std::ranges::count(names, name) > 0) name += std::to_string(names.size());
     if (name.size() <= max && std::ranges::count(names, name) == 0) names.push_back(name);
   }
@@ -53,7 +53,7 @@ void MakeKeys(Random& random, std::size_t count, Setting& setting) {
   }
 }
 
-// Some patterns match one key and some match many; for each length, two may match equally well.
+// Some patterns match one key and some match many; two patterns may match a key equally well.
 void MakePatterns(Random& random, Setting& setting) {
   setting.patterns.push_back({.db = setting.keys[0].db, .literal = "", .has_star = true});
   for (std::size_t i = 0; i < 8; ++i) {
@@ -72,7 +72,8 @@ void MakePatterns(Random& random, Setting& setting) {
         pattern.has_star = true;
         pattern.is_star_first = true;
     }
-    // Equal patterns are one row, however they came about.
+    // However they came about, equal patterns are the same pattern for the engine, so only one is
+    // kept.
     const bool is_there = std::ranges::any_of(setting.patterns, [&](const PatternText& other) {
       return other.db == pattern.db && other.glob() == pattern.glob();
     });
@@ -92,7 +93,8 @@ void MakeWeights(Random& random, Setting& setting) {
   for (std::size_t i = 0; i < kOperationCount; ++i) {
     setting.weights[i] = UsualWeightOf(static_cast<Operation>(i));
   }
-  // Half of the seeds have no overrides, so that the bounds that overrides loosen are tested too.
+  // Half of the seeds have no overrides, so that bounds that overrides would loosen are tested,
+  // too.
   if (random.OneIn(2)) {
     setting.weights[static_cast<std::size_t>(Operation::kSetLimit)] = 0;
   }
@@ -122,8 +124,8 @@ void MakeOptions(Random& random, Setting& setting) {
   if (random.OneIn(10)) options.locks_max = random.Below(setting.keys.size()) + 1;
   if (random.OneIn(10)) {
     options.places_max = random.Below(6) + 1;
-    // No answer shows which absent places a lagging Advance has ended, and with this bound each one
-    // counts.
+    // No answer shows which absent places a lagging Advance has ended, but with this bound every
+    // place matters.
     setting.is_lagging = false;
   }
   if (random.OneIn(10)) options.places_per_key_max = random.Below(4) + 1;
@@ -139,7 +141,7 @@ void MakeOptions(Random& random, Setting& setting) {
   setting.start = random.OneIn(3) ? random.Between(0, 2) : random.Magnitude(TimeMs{1} << 36);
 }
 
-// Often longer than the pauses of pollers, sometimes longer than allowed.
+// KEEP is often longer than the pauses between a client's polls, and sometimes longer than allowed.
 void MakeKeepChoices(Random& random, Setting& setting) {
   if (random.OneIn(2)) return;
   setting.engine.keep_ms_max = random.OneIn(4) ? random.Between(1, 2'000) : 60'000;
@@ -171,8 +173,8 @@ OptionMix MakeOptionMix(Random& random) {
   return mix;
 }
 
-// Sizes: rules interact when there are few keys and few owners; sometimes there is a long queue, or
-// a table that grows and shrinks.
+// Rules interact when there are few keys and few owners; sometimes there is a long queue instead,
+// or a table that grows and shrinks.
 void MakeSizes(Random& random, Setting& setting) {
   std::size_t keys = 2 + random.Below(5);
   std::size_t owners = 3 + random.Below(10);
@@ -242,8 +244,8 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.uniform_limit = static_cast<std::uint32_t>(random.Between(2, 5));
   setting.option_mix = MakeOptionMix(random);
   MakeKeepChoices(random, setting);
-  // No answer shows which queues a lagging Advance has examined. This matters where MLOCK connects
-  // queues, and for the order of tokens where NOTIFY causes many grants.
+  // No answer shows which queues a lagging Advance has examined. This matters where an MLOCK
+  // connects queues, and for the order of tokens where NOTIFY causes many grants.
   const bool has_far_lines = weight_of(Operation::kMlock) > 0 || setting.option_mix.notify > 0;
   if (weight_of(Operation::kSetLimit) > 0 && has_far_lines) setting.is_lagging = false;
   return setting;

@@ -21,7 +21,7 @@ struct KeyText {
   engine::KeyName name() const { return {.db = db, .bytes = bytes}; }
 };
 
-// A glob for keys: one literal text and at most one star.
+// A glob for keys: a literal string with at most one star.
 struct PatternText {
   std::uint8_t db = 0;
   std::string literal;
@@ -29,7 +29,7 @@ struct PatternText {
   bool is_star_first = false;
 
   bool Matches(const KeyText& key) const;
-  // In any database.
+  // Ignores the database.
   bool MatchesBytes(const std::string& bytes) const;
   std::string glob() const;
 };
@@ -50,7 +50,7 @@ struct OptionMix {
   int notify = 0;
 };
 
-// compat.keep_place: how long the places of values outlast their SET NX.
+// compat.keep_place: how long the place of a value is kept after its SET NX.
 struct KeepChoice {
   PatternText pattern;  // matches in any database
   DurationMs keep_ms = 0;

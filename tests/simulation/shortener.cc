@@ -18,7 +18,7 @@ std::vector<std::size_t> Without(const std::vector<std::size_t>& indices, std::s
   return rest;
 }
 
-// Reads a number from the front of `text`; false if there is none.
+// Reads a number from the front of `text`; returns false if there is none.
 bool TakeNumber(std::string_view& text, std::size_t& number) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   if (result.ec != std::errc() || number > kIndexMax) return false;
@@ -35,7 +35,7 @@ std::vector<std::size_t> Shorten(
   std::size_t part = std::max<std::size_t>(indices.size() / 2, 1);
   while (attempts < attempts_max) {
     bool was_shortened = false;
-    // Starts at the end: later steps usually depend on earlier ones.
+    // Starts at the end, because later steps usually depend on earlier ones.
     for (std::size_t end = indices.size(); end > 0 && attempts < attempts_max;) {
       const std::size_t begin = end > part ? end - part : 0;
       std::vector<std::size_t> candidate = Without(indices, begin, end);

@@ -14,7 +14,7 @@ namespace fairlock::simulation {
 std::vector<std::size_t> Shorten(std::vector<std::size_t> indices, std::size_t attempts_max,
                                  const std::function<bool(const std::vector<std::size_t>&)>& fails);
 
-// "3,5-9": the command-line form of a list of indices.
+// The command-line form of a list of indices, such as "3,5-9".
 std::string FormatIndices(const std::vector<std::size_t>& indices);
 // Empty if the text is not such a list.
 std::vector<std::size_t> ParseIndices(const std::string& text);

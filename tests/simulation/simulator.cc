@@ -9,7 +9,7 @@
 namespace fairlock::simulation {
 namespace {
 
-// Only the latest grants may be undone.
+// Only the most recent grants may be undone.
 constexpr std::ptrdiff_t kDeliveriesMax = 64;
 
 bool IsDoneToConnection(Operation operation) {
@@ -162,7 +162,7 @@ void Simulator::Command(const Call& call) {
   driver_.Apply(call, now_, engine_outcome_);
   AskLedger(ledger_.Observe(call, engine_outcome_, now_));
   NoteDeliveries(&call);
-  // After an operator's change, there are queues that have not been examined yet.
+  // After an operator's change, there may be queues that have not been examined yet.
   if (IsSetting(call.operation)) all_settled_at_ = -1;
   if (!options_.judges.has_model) return;
   model_.Apply(call, now_, model_outcome_);
@@ -215,7 +215,7 @@ void Simulator::NoteDeliveries(const Call* call) {
   const bool is_asking =
       call != nullptr && (call->operation == Operation::kLock || call->is_mlock());
   if (is_asking && engine_outcome_.token != 0) {
-    // A repeated LOCK moves the delivery of the grant to its own connection.
+    // After a repeated LOCK, the grant counts as delivered to the connection of the repetition.
     std::erase_if(deliveries_, [&](const Delivery& d) { return d.token == engine_outcome_.token; });
     // The grants of a step cannot be undone.
     if (left_in_step_ == 0) {
@@ -248,7 +248,7 @@ void Simulator::Follow(bool is_done) {
     FollowAnswer(answer);
     if (problem_) return;
   }
-  // LOCKS shows, without settling anything, what has ended.
+  // LOCKS shows what has ended, without settling anything.
   const std::vector<Comparison::Sight> sights = comparison_.SeeAll(now_);
   while (!problem_ && (is_done || IsModelBehind(sights))) {
     if (FollowNext()) continue;
@@ -335,7 +335,7 @@ void Simulator::CheckWhoWaits() {
 void Simulator::CheckDeadline() {
   if (setting_.is_wide || !options_.judges.has_model) return;
   const TimeMs deadline = driver_.engine().NextDeadline();
-  // What ends in a tick is over only in the next one.
+  // Something that ends in one tick is over only in the next tick.
   const TimeMs true_deadline = After(model_.NextDeadline(), 1);
   // A lagging Advance may already have ended what still exists in the model.
   if (setting_.is_lagging && true_deadline <= now_) return;
@@ -363,7 +363,7 @@ void Simulator::FinishRun() {
     }
   }
   BreakEndless();
-  // First ends the leases, and then what MINHOLD and KEEP retain.
+  // The first round ends the leases, and the second one what MINHOLD and KEEP retain.
   for (int i = 0; i < 2; ++i) {
     now_ += engine::kLeaseMsMax + 1;
     engine_outcome_.Clear();
@@ -372,8 +372,9 @@ void Simulator::FinishRun() {
   CheckNothingIsLeft();
 }
 
-// The state was written when the engine froze, so anything that clients were told after that would
-// be false after the restart: when connections end one by one, with unread grants, and time passes.
+// Connections end one by one, with unread grants, and time passes, but clients must be told
+// nothing: the state was written when the engine froze, so anything they were told later would be
+// false after the restart.
 void Simulator::StopCleanly() {
   engine::LockEngine& engine = driver_.engine();
   const engine::EngineCounts counts = engine.counts();
@@ -402,7 +403,7 @@ void Simulator::StopCleanly() {
   if (!(engine.counts() == counts)) Fail("the state has changed after a clean stop");
 }
 
-// Ends what was set without an expiry.
+// Ends the holds that were set without an expiry.
 void Simulator::BreakEndless() {
   engine::Effects effects;
   for (int key = 0; key < static_cast<int>(setting_.keys.size()); ++key) {

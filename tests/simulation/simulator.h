@@ -22,18 +22,19 @@
 namespace fairlock::simulation {
 
 struct Failure {
-  std::size_t step = 0;  // index in the list; the length of the list if the end of the run failed
+  // Index in the list; the list's length if the failure came after the last step.
+  std::size_t step = 0;
   std::string text;
 };
 
 struct RunReport {
   std::optional<Failure> failure;
-  // Covers all calls and outcomes; the same for the same steps of the same seed.
+  // Hash of all calls and outcomes; the same for the same steps of the same seed.
   std::uint64_t trace_hash = 0;
 };
 
-// The judges that decide whether a run is correct. Each of them alone must find the faults of its
-// kind.
+// The judges that decide whether a run is correct. Each of them must find the faults of its kind
+// even when it is the only one.
 struct Judges {
   bool has_model = true;       // the comparison with the reference model
   bool has_ledger = true;      // the promises made to clients
@@ -46,7 +47,8 @@ struct SimulatorOptions {
   std::function<void(std::size_t)> on_step{};  // called before each step with its index
 };
 
-// One run; used only once. Deterministic: depends only on the setting and the steps.
+// A single run; an object is used only once. Deterministic: depends only on the setting and the
+// steps.
 class Simulator {
  public:
   Simulator(const Setting& setting, const SimulatorOptions& options);
@@ -69,11 +71,12 @@ class Simulator {
   std::optional<int> PickFreeConnection(int slot) const;
   int PickAnyConnection(const Step& step) const;
   void MoveTime(const Step& step);
-  // The call that a step stands for now, and its time; nullopt if it cannot be made.
+  // Returns the call that a step stands for now, after moving the clock if the step does that;
+  // nullopt: the call cannot be made.
   std::optional<Call> Prepare(const Step& step);
 
   void Perform(const Call& call);
-  // The next `commands` commands are one step, unless something else comes first.
+  // The next `commands` commands form one step, unless something else comes first.
   void BeginStep(std::size_t commands);
   void EndStep();
   void NoteDoneInStep(const Call& call);
@@ -83,19 +86,19 @@ class Simulator {
   // Lets everything that is overdue happen.
   void SettleAll();
   void Unblock(int connection);
-  // A connection is lost; it never read its latest `undone` grants.
+  // Closes a connection that never read its latest `undone` grants.
   void Disconnect(int connection, std::size_t undone);
   void Subscribe(const Call& call);
   void Unsubscribe(const Call& call);
-  // The latest `undone` grants to that connection or channel were never read. Returns true on
-  // success.
+  // Undoes the latest `undone` grants to that connection or channel, which were never read. Returns
+  // true on success.
   bool UndoGrantsTo(int connection, std::size_t undone);
   struct Delivery {
     int connection = kAbsent;
     int key = kAbsent;
     Token token = 0;
   };
-  // Returns how many further grants to the same connection had followed from it.
+  // Undoes the grant. Returns how many new grants to the same connection this caused.
   std::size_t UndoGrant(const Delivery& delivery);
   void NoteDeliveries(const Call* call);
   // Repeats in the model what the engine did: first what it answered, in the engine's order, and
@@ -109,7 +112,7 @@ class Simulator {
   void CheckWhoWaits();
   void CheckDeadline();
   void FinishRun();
-  // Ends the run by a clean stop, after which clients are told nothing.
+  // Ends the run with a clean stop, after which clients are told nothing.
   void StopCleanly();
   void BreakEndless();
   void CheckNothingIsLeft();
@@ -127,13 +130,13 @@ class Simulator {
   TimeMs now_;
   TimeMs all_settled_at_ = -1;  // the time at which nothing was overdue on any key
   std::optional<Call> last_request_;
-  std::vector<Delivery> deliveries_;  // the latest grants, and the connections that they went to
+  std::vector<Delivery> deliveries_;  // the latest grants, each with the connection that it went to
   Outcome engine_outcome_;
   Outcome model_outcome_;
   std::size_t expiries_followed_ = 0;  // how many of the engine's expiries the model has repeated
   std::size_t steps_run_ = 0;
   std::vector<bool> is_open_;     // by channel
-  std::size_t left_in_step_ = 0;  // number of commands; 0: not within a step
+  std::size_t left_in_step_ = 0;  // number of commands left; 0: not within a step
   std::vector<int> step_keys_;    // the keys that were named in the step
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;
   std::optional<std::string> problem_;

@@ -25,8 +25,8 @@ bool Simulator::UndoGrantsTo(int connection, std::size_t undone) {
     const Delivery delivery = *latest;
     deliveries_.erase(std::next(latest).base());
     const std::size_t more = UndoGrant(delivery);
-    // A closed connection does not read new grants either; on a channel, another subscriber reads
-    // them.
+    // A closed connection does not read these new grants either; on a channel, another subscriber
+    // reads them.
     if (!IsChannel(connection)) undone += more;
   }
   return !problem_;

@@ -1,4 +1,4 @@
-// The simulator: turns a step into the call that it stands for at the moment.
+// The simulator: turns a step into the call that it stands for at that moment.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace fairlock::simulation {
 namespace {
 
-// Beyond this point the clock only creeps, so that no deadline reaches the end of time.
+// From this time on, each step moves the clock by only 1 ms, so that no deadline reaches kNever.
 constexpr TimeMs kTimeMax = engine::kNever / 2;
 
 bool NeedsConnection(Operation operation) {
@@ -161,7 +161,7 @@ Call Simulator::ResolveSetting(const Step& step) {
 std::optional<Call> Simulator::Resolve(const Step& step) {
   Call call;
   if (IsSetting(step.operation)) return ResolveSetting(step);
-  // The engine may choose the order in which MSETNX settles keys, and in a step nothing else
+  // The engine may choose the order in which MSETNX settles keys, and within a step nothing else
   // settles them.
   const bool may_settle = left_in_step_ == 0 || all_settled_at_ == now_;
   if (step.operation == Operation::kFlush && !may_settle) return std::nullopt;
@@ -195,7 +195,7 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
   return WithConnection(step, call);
 }
 
-// Rule 17: a waiting connection sends nothing.
+// Rule 17: a waiting connection sends nothing, so one that does not wait is picked.
 std::optional<Call> Simulator::WithConnection(const Step& step, Call call) const {
   const std::optional<int> connection = PickFreeConnection(step.connection);
   if (NeedsConnection(call.operation) && !connection) return std::nullopt;

@@ -77,7 +77,7 @@ class StepGenerator {
 
   int PickAnyKey() { return static_cast<int>(random_.Below(setting_.keys.size())); }
 
-  // Most owners that ask for a lock do not hold it, and most that release one do.
+  // Most owners that request a lock do not hold it, and most that release one do.
   OwnerChoice PickOwnerChoice(Operation operation) {
     const bool is_usual = random_.OneIn(2);
     const bool asks = operation == Operation::kLock || operation == Operation::kMlock ||
@@ -125,7 +125,7 @@ class StepGenerator {
     // A client that polls with KEEP does not wait.
     if (step.keep_ms > 0 && random_.OneIn(2)) step.wait_ms = 0;
     step.has_session = is_wanted(mix.session);
-    // A session usually has no other end.
+    // A request with SESSION usually gives no lease.
     if (step.has_session && !random_.OneIn(3)) step.has_lease = false;
     if (!random_.OneIn(3)) step.grace_ms = PickDuration();
     if (is_wanted(mix.min_hold)) step.min_hold_ms = PickDuration();
@@ -148,7 +148,7 @@ class StepGenerator {
     step.only_held = random_.OneIn(6);
     step.is_rename = random_.OneIn(4);
     step.is_past = random_.OneIn(12);
-    // Most have an end.
+    // Most written holds have an end.
     step.written_end = random_.OneIn(3) ? static_cast<engine::WrittenEnd>(random_.Below(3))
                                         : engine::WrittenEnd::kAfter;
     if (step.is_rename) step.written_end = engine::WrittenEnd::kKept;

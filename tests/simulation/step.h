@@ -18,9 +18,9 @@ enum class TokenChoice : std::uint8_t { kNone, kRight, kEarlier, kUnknown };
 
 // The base of a step's time.
 enum class TimeChoice : std::uint8_t {
-  kNow,           // `time_ms` later
-  kNextDeadline,  // the engine's next deadline plus `time_ms`
-  kTrueDeadline,  // when, by what clients were told, the next lease or wait ends, plus `time_ms`
+  kNow,           // `time_ms` from now
+  kNextDeadline,  // `time_ms` after the engine's next deadline
+  kTrueDeadline,  // `time_ms` after the next lease or wait ends according to what clients were told
 };
 
 struct Step {
@@ -30,14 +30,14 @@ struct Step {
   TimeChoice time_choice = TimeChoice::kNow;
   bool only_new = false;
   bool has_lease = false;
-  bool has_owner = true;                    // kBreak: if false, all holds end
-  int connection = 0;                       // a slot; if it waits, the next one that does not
+  bool has_owner = true;  // kBreak: if false, all holds end
+  int connection = 0;  // a slot; if its connection waits, the next slot whose connection does not
   bool prefers_waiting_connection = false;  // kUnblock, kDisconnect
   int key = 0;
   std::vector<int> more_keys{};  // for MLOCK, MRENEW and MUNLOCK; distinct, all of one database
   bool repeats_keys = false;     // use the keys of the owner's MLOCK on the key, if it has one
   bool reverses_keys = false;
-  bool avoids_stakes = false;  // MLOCK by the next owner that has nothing on these keys
+  bool avoids_stakes = false;  // MLOCK by the next owner that has no hold or place on these keys
   int owner = 0;
   int new_owner = 0;
   int meta = kAbsent;
@@ -60,7 +60,7 @@ struct Step {
   engine::WrittenEnd written_end = engine::WrittenEnd::kEndless;
   bool only_held = false;
   bool is_rename = false;
-  bool is_past = false;  // a written or expired hold ends at once
+  bool is_past = false;  // the written hold, or the one given an expiry, ends at once
   ExpiryCondition condition = ExpiryCondition::kNone;
   std::uint64_t start = 0;
   std::uint64_t count = 0;
@@ -68,7 +68,7 @@ struct Step {
   bool until_done = true;
 };
 
-// The first `count` steps of the seed; a larger count gives the same steps first.
+// The first `count` steps of the seed; a larger count only adds steps at the end.
 std::vector<Step> GenerateSteps(const Setting& setting, std::size_t count);
 
 }  // namespace fairlock::simulation

@@ -39,7 +39,7 @@ bool IsStuckOn(const WaitPicture& picture, const std::vector<bool>& stuck, std::
       break;
     }
   }
-  // A drain does not last for ever.
+  // A drain (an override of 0) ends some time, so it does not make a request stuck.
   const auto limit = key.limit_override == 0U ? std::nullopt : key.limit_override;
   return !HasRoomBeside(staying, picture.requests[request].mode, limit);
 }

@@ -1,5 +1,5 @@
 # The semaphore built on fairlock, with features that the cache lacks: waiting, a limit above one, a
-# minimum period, and outages that are distinguishable from denials.
+# minimum period, and errors that distinguish an outage from a denial.
 
 require "securerandom"
 
@@ -11,7 +11,7 @@ class FairSemaphore
   def initialize(fairlock) = @fairlock = fairlock
 
   # Yields :locked or :skipped. `wait_ms`: how long to wait in the queue before skipping; `limit`:
-  # how many may run at once; `period_ms`: no more than `limit` may start within this time either.
+  # how many may run at once, and also how many may start within `period_ms`.
   def with_lock(key, ttl_ms: 10_000, wait_ms: nil, limit: nil, period_ms: nil)
     owner = SecureRandom.uuid
     ran = false
@@ -23,6 +23,6 @@ class FairSemaphore
     ran ? result : yield(:skipped)
   end
 
-  # For a caller that skipped: returns true once the winner is done and its record can be read.
+  # For a caller that was skipped: returns true once the winner is done and its record can be read.
   def wait_for_winner(key, ms) = @fairlock.wait("#{NAMESPACE}:#{key}", ms)
 end

@@ -1,4 +1,5 @@
-# Identical requests, with fairlock: shows that each limitation of the cache's semaphore is gone.
+# Identical requests with fairlock: shows that it has none of the limitations of the cache's
+# semaphore.
 
 require "active_support"
 require "active_support/cache"
@@ -34,7 +35,7 @@ class FairSemaphoreTest < Minitest::Test
 
   def teardown = @fairlock.close
 
-  # Holds the lock in a thread until the test releases it.
+  # Holds the lock in a separate thread until the test releases it.
   def hold_in_thread(go_on, **options)
     begun = Queue.new
     thread = Thread.new do
@@ -80,7 +81,7 @@ class FairSemaphoreTest < Minitest::Test
     assert_equal Array.new(4) { |n| [n, :locked] }, Array.new(served.size) { served.pop }
   end
 
-  # The skipped request waits until the winner has committed, and then finds the record.
+  # The skipped request waits until the winner has committed, and then it finds the record.
   def test_the_skipped_one_can_wait_for_the_winner
     go_on = Queue.new
     record = nil
@@ -113,7 +114,7 @@ class FairSemaphoreTest < Minitest::Test
     2.times { assert_equal :locked, @on_redis.with_semaphore_lock(@key, ttl_s: 2) { |state| state } }
   end
 
-  # The block takes longer than its lease, so that another caller already has the lock.
+  # The block takes longer than its lease, so another caller already has the lock when it ends.
   def test_a_slow_one_does_not_release_the_lock_of_the_next
     next_owner = nil
     @semaphore.with_lock(@key, ttl_ms: 100) do

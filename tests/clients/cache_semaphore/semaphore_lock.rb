@@ -1,4 +1,4 @@
-# Uses Rails' cache to let at most one of many identical requests run, the way applications do it.
+# Uses Rails' cache to let at most one of many identical requests run, as applications do.
 
 module SemaphoreLock
   # The including class defines `cache`, the store to use.

@@ -1,4 +1,4 @@
-# Rails' cache as a semaphore, unmodified, on Redis and on fairlock.
+# Rails' cache used as a semaphore, unmodified, on Redis and on fairlock.
 
 require "active_support"
 require "active_support/cache"
@@ -19,7 +19,7 @@ EachServer.test("SemaphoreLockTest") do
     @key = SecureRandom.uuid
   end
 
-  # Errors that the store swallows fail the test.
+  # If the store has swallowed an error, the test fails.
   def teardown = assert_empty(@errors)
 
   def new_cache(**options)

@@ -1,4 +1,4 @@
-# A mutex on Redis whose waiters are woken by keyspace notifications, the way applications write it.
+# A mutex on Redis whose waiters are woken by keyspace notifications, as applications write it.
 
 require "redis"
 
@@ -12,7 +12,7 @@ class EventMutex
   LUA
   ENDS = %w[del expired].freeze
 
-  # How often this mutex was woken only to find the key taken again.
+  # How many times this mutex was woken only to find the key taken again.
   attr_reader :wakes
 
   def self.configure(redis) = redis.config(:set, "notify-keyspace-events", "Kgx")
@@ -47,8 +47,8 @@ class EventMutex
 
   private
 
-  # Uses a second connection. Checks again after subscribing, so as not to miss a release that came
-  # just before.
+  # Uses a second connection. Checks the key again after subscribing, in case it was released just
+  # before.
   def wait_for_end(key)
     subscriber = Redis.new(port: @port)
     subscriber.subscribe("__keyspace@0__:#{key}") do |on|

@@ -13,7 +13,7 @@ EachServer.test("EventMutexTest") do
 
   def teardown = [@redis, *@mutexes].each(&:close)
 
-  # Acts as the mutex of a separate process.
+  # Returns a mutex that acts like one in a separate process.
   def new_mutex(**options)
     EventMutex.new(port: port, scope: @scope, **options).tap { |mutex| @mutexes << mutex }
   end

@@ -1,4 +1,4 @@
-# The same mutex built on fairlock: waiting is one command on one connection.
+# The same mutex built on fairlock, where waiting is one command on one connection.
 
 require "securerandom"
 

@@ -1,5 +1,5 @@
-# Compares the mutex that uses keyspace notifications with fairlock's: the cost and order of
-# waiting.
+# Compares the mutex that uses keyspace notifications with fairlock's: what waiting costs, and in
+# which order waiters are served.
 
 require "minitest/autorun"
 
@@ -28,8 +28,8 @@ class FairMutexTest < Minitest::Test
 
   def info = @fairlock.info("deploy.1")
 
-  # All mutexes wait while the test holds the lock; returns their numbers in the order in which they
-  # ran.
+  # Lets all mutexes wait while the test holds the lock; returns their numbers in the order in which
+  # they ran.
   def served_in_line
     served = Queue.new
     threads = []
@@ -54,7 +54,8 @@ class FairMutexTest < Minitest::Test
     assert_empty asked.keys - %w[lock unlock lockinfo], "lockinfo is the test's own"
   end
 
-  # On Redis every release wakes all waiters, and each of them asks again, on two connections.
+  # On Redis, every release wakes all waiters, and each of them requests the lock again, on two
+  # connections.
   def test_there_every_release_wakes_all_waiters
     mutexes = Array.new(WAITERS) { EventMutex.new(port: ENV.fetch("REDIS_PORT"), scope: "deploy") }
     holder = EventMutex.new(port: ENV.fetch("REDIS_PORT"), scope: "deploy")
@@ -88,8 +89,8 @@ class FairMutexTest < Minitest::Test
 
   def connections = @fairlock.call("INFO", "clients")[/^connected_clients:(\d+)/, 1].to_i
 
-  # On Redis, the event of the release is lost if the connection that would carry it breaks. On
-  # fairlock the client asks again, and still has its place.
+  # On Redis, the event of the release is lost if the connection that should deliver it breaks. On
+  # fairlock, the client repeats its request and still has its place.
   def test_a_waiter_whose_connection_breaks_keeps_its_place
     served = Queue.new
     threads = []

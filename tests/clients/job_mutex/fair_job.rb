@@ -1,11 +1,12 @@
-# Base classes for jobs with a mutex on fairlock that run in the order in which they were enqueued.
+# Base classes for jobs with a mutex on fairlock; the jobs run in the order in which they were
+# enqueued.
 
 require "active_job"
 
 require_relative "../ruby/fairlock"
 
-# A job takes its place in the queue when it is enqueued, so it does not matter which worker asks
-# for the lock first. Subclasses define lock_key.
+# A job takes its place in the queue when it is enqueued, so it does not matter which worker
+# requests the lock first. Subclasses define lock_key.
 class FairJob < ActiveJob::Base
   LEASE_MS = 30_000
   # How long an enqueued job retains its place; at most the server's max_keep.
@@ -24,14 +25,15 @@ class FairJob < ActiveJob::Base
   end
 end
 
-# For workers that may block.
+# For workers that may block while they wait.
 class WaitingJob < FairJob
   class LockTimeout < StandardError; end
 
   # How long the jobs ahead of this one may take.
   WAIT_MS = 60_000
 
-  # Yields the token, which protects the job's writes; returns the result of the block.
+  # Yields the token, which guards the job's writes against outdated holders; returns the result of
+  # the block.
   def with_lock
     FairJob.fairlock.with_lock(lock_key, job_id, px: LEASE_MS, wait: WAIT_MS) do |token|
       return yield(token)
@@ -40,8 +42,8 @@ class WaitingJob < FairJob
   end
 end
 
-# For workers that must not block: a denied job is retried when its turn is expected, as often as
-# necessary, and keeps its place meanwhile.
+# For workers that must not block: a denied job keeps its place and is retried when its turn is
+# expected, as many times as necessary.
 class ReturningJob < FairJob
   class LockDenied < StandardError
     attr_reader :wait_s
@@ -52,7 +54,7 @@ class ReturningJob < FairJob
     end
   end
 
-  # The delay if there is no estimate; also the minimum.
+  # The delay if there is no estimate, and also the minimum delay.
   RETURN_S = 0.5
 
   rescue_from(LockDenied) { |denied| retry_job(wait: denied.wait_s) }

@@ -1,5 +1,5 @@
-# Runs jobs with a mutex on fairlock through ActiveJob and Sidekiq: shows that each limitation of
-# the SET NX mutex is gone.
+# Runs jobs with a mutex on fairlock through ActiveJob and Sidekiq: shows that it has none of the
+# limitations of the SET NX mutex.
 
 require "minitest/autorun"
 require "securerandom"
@@ -12,7 +12,7 @@ FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
 FairJob.fairlock = FAIRLOCK
 MutexJob.locks = LockManager.new(Redis.new(port: ENV.fetch("REDIS_PORT")))
 
-# Jobs report what they do to the test, and continue when it lets them.
+# Jobs report to the test what they do, and continue when it lets them.
 module Run
   BEGUN = Queue.new
   GO_ON = Queue.new
@@ -47,7 +47,7 @@ class FairJobTest < Minitest::Test
 
   def setup
     Sidekiq.redis(&:flushall)
-    # A new conversation for each test, so that no test sees another's waiters.
+    # Each test uses a new conversation, so that no test sees another's waiters.
     @conversation = SecureRandom.hex(4)
     @key = "conversation:#{@conversation}"
     Run.reset
@@ -56,7 +56,7 @@ class FairJobTest < Minitest::Test
   def waiters = FAIRLOCK.info(@key)["waiters"]
   def line = FAIRLOCK.call("QUEUE", @key).map { |place| place.each_slice(2).to_h }
 
-  # The number and the token of the next job that starts.
+  # Returns the number and the token of the next job that starts.
   def next_begun
     eventually("a job begins") do
       SidekiqThreads.enqueue_due
@@ -98,7 +98,7 @@ class FairJobTest < Minitest::Test
     end
   end
 
-  # On Redis, a later job that happens to ask at the right moment gets the lock.
+  # On Redis, a later job that happens to request the lock at the right moment gets it.
   def test_there_a_newcomer_gets_what_a_retrying_job_waits_for
     locks = MutexJob.locks
     assert locks.lock("there")
@@ -124,7 +124,7 @@ class FairJobTest < Minitest::Test
     ActiveJob::Base.logger = nil
   end
 
-  # The work outlives its lease, and the next job already has the lock.
+  # The job takes longer than its lease, so the next job already has the lock.
   def test_a_late_release_does_not_end_the_hold_of_the_next
     FAIRLOCK.with_lock(@key, "slow", px: 50) do
       assert FAIRLOCK.lock(@key, "next", wait: 20_000)
@@ -160,7 +160,7 @@ class FairJobTest < Minitest::Test
     end
   end
 
-  # Enqueued jobs are visible in the queue, and no job overtakes them.
+  # Enqueued jobs are visible in the queue, and no other job overtakes them.
   def test_enqueued_jobs_stand_in_line_before_a_worker_has_seen_them
     jobs = Array.new(3) { |number| Waiting.perform_later(@conversation, number) }
     assert_equal 1, FAIRLOCK.call("LOCKED", @key, jobs.first.job_id)

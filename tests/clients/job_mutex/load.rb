@@ -1,11 +1,11 @@
-# Runs a burst of jobs for a few conversations on several worker processes, once with the SET NX
+# Runs a burst of jobs for a few conversations on several worker processes: once with the SET NX
 # mutex and retries, and once with fairlock's queue.
 #
 #   with_own_server.py --redis ruby load.rb [--jobs N] [--conversations N] [--workers N]
 #                      [--threads N] [--work-ms N] [--retry-s S] [--attempts N] [--mutex NAME]...
 #
 # Prints a table. Sidekiq's queue is on the redis-server; each worker is a process with several
-# threads. Stops by itself.
+# threads. Ends by itself.
 
 require "json"
 require "optparse"
@@ -18,7 +18,8 @@ class Load
   REDIS_PORT = ENV.fetch("REDIS_PORT").to_i
   FAIRLOCK_PORT = ENV.fetch("FAIRLOCK_PORT").to_i
   GIVE_UP_S = 600
-  # By name: the title in the table, the job class, and the server that has the locks.
+  # Each mutex has a title for the table, a job class, and the port of the server that has the
+  # locks.
   Mutex = Struct.new(:title, :job, :port, :is_capped)
   MUTEXES = {
     "redis" => Mutex.new("SET NX on Redis", MutexWebhookJob, REDIS_PORT, true),
@@ -37,7 +38,8 @@ class Load
   DEFAULTS = { jobs: 200, conversations: 10, workers: 8, threads: 5, work_ms: 1000, retry_s: 1,
                attempts: 8 }.freeze
   LOCK_COMMANDS = %w[set del exists lock unlock].freeze
-  # The queue commands that a job causes. Fetching is left out: polling for work is not counted.
+  # The queue commands that a job causes. Those that fetch jobs are left out, so that polling is not
+  # counted.
   QUEUE_COMMANDS = %w[lpush sadd zadd zrem].freeze
 
   def initialize(**options)
@@ -61,7 +63,7 @@ class Load
 
   private
 
-  # Everything is already loaded, so a forked process can start work at once.
+  # Everything is loaded already, so a forked process can start work at once.
   def start_workers(mutex)
     Array.new(@options.workers) do
       fork do
@@ -81,7 +83,7 @@ class Load
     workers.each { |worker| Process.wait(worker) }
   end
 
-  # The lock client of this process, which may be a fork.
+  # Connects the lock client of this process, which may be a fork.
   def connect(mutex)
     Sidekiq.redis = { url: "redis://127.0.0.1:#{REDIS_PORT}/0", size: 20 }
     if mutex.job == MutexWebhookJob
@@ -104,7 +106,7 @@ class Load
     end
   end
 
-  # This process also polls the schedule, because workers do so only once a second.
+  # This process moves due jobs to the queue, too, because workers do so only once a second.
   def wait_until_drained
     give_up = now + GIVE_UP_S
     until @redis.llen("log") >= @options.jobs
@@ -125,12 +127,12 @@ class Load
                drain_s, locks, others)
   end
 
-  # The number of jobs that started before another job of the same conversation had ended.
+  # Returns how many jobs started before another job of the same conversation had ended.
   def overlaps(jobs)
     jobs.sort_by { |job| job[3] }.each_cons(2).count { |first, second| second[3] < first[4] }
   end
 
-  # The number of jobs that started after a job that had been enqueued later.
+  # Returns how many jobs started after a job that had been enqueued later.
   def violations(jobs)
     newest = -1
     jobs.sort_by { |job| job[3] }.count do |job|
@@ -142,7 +144,8 @@ class Load
 
   def counts = [REDIS_PORT, FAIRLOCK_PORT].to_h { |port| [port, CommandCounts.of(port)] }
 
-  # Requests for locks, and requests that move jobs into or out of the queue and the schedule.
+  # Counts requests for locks, and requests that move jobs into or out of the queue and the
+  # schedule.
   def requests_since(before, mutex)
     after = counts
     asked = after.to_h do |port, calls|

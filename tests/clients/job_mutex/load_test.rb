@@ -1,5 +1,5 @@
-# A short burst of jobs on worker processes: shows how the SET NX mutex reorders jobs, and that a
-# fairlock queue does not.
+# Runs a short burst of jobs on worker processes: shows that the SET NX mutex reorders jobs, and
+# that a fairlock queue does not.
 
 require "minitest/autorun"
 
@@ -23,10 +23,10 @@ class LoadTest < Minitest::Test
     assert_operator old.violations + old.gave_up, :>, 0
     assert_operator old.gave_up, :>, 0
     assert_operator patient.violations, :>, 0
-    # Changing only the address makes the same job neither better nor worse.
+    # Changing only the address makes the job neither better nor worse.
     moved = run_burst("fairlock")
     assert_operator moved.violations + moved.gave_up, :>, 0
-    # A waiting job asks for the lock twice: once when it is enqueued and once when it runs.
+    # A job that waits requests the lock twice: once when it is enqueued and once when it runs.
     fair = run_burst("wait")
     assert_equal [BURST[:jobs], 0, 0], [fair.done, fair.violations, fair.gave_up]
     assert_equal 3 * BURST[:jobs], fair.lock_requests

@@ -1,4 +1,5 @@
-# A lock with SET NX and DEL, as applications write it for Redis. It has no owners and no queue.
+# A lock with SET NX and DEL, as applications write it for Redis. It knows no owners and has no
+# queue.
 
 require "redis"
 

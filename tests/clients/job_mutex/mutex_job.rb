@@ -11,7 +11,7 @@ class MutexJob < ActiveJob::Base
     # The LockManager of this process.
     attr_accessor :locks
 
-    # How often a job asks for its lock, and how long it waits after a denial.
+    # How many times a job requests its lock, and how long it waits after a denial.
     def tries_again(wait_s:, attempts:, &gives_up)
       # Given a plain number, retry_on would accept only whole seconds.
       retry_on LockDenied, wait: ->(_executions) { wait_s }, attempts: attempts, &gives_up

@@ -7,7 +7,7 @@ require_relative "../ruby/fairlock"
 require_relative "webhook_jobs"
 
 class ConversationJob < MutexJob
-  # Jobs report what they do to the test.
+  # Jobs report to the test what they do.
   ENDED = Queue.new
 
   tries_again(wait_s: 0.2, attempts: 4) { |job, _error| ENDED << [:gave_up, job.arguments.last] }
@@ -104,7 +104,7 @@ EachServer.test("MutexJobTest") do
   end
 end
 
-# A fleet that migrates one job class at a time has both kinds of locks on one server.
+# While a fleet migrates one job class at a time, both kinds of locks are on one server.
 class MovingFleetTest < Minitest::Test
   include Eventually
 

@@ -1,4 +1,4 @@
-# Webhooks that must run one at a time per conversation: the same job with each of the mutexes.
+# Webhooks that must run one at a time per conversation: the same job with each kind of mutex.
 
 require_relative "../ruby/sidekiq_threads"
 require_relative "fair_job"
@@ -7,7 +7,7 @@ require_relative "mutex_job"
 ActiveJob::Base.queue_adapter = :sidekiq
 ActiveJob::Base.logger = nil
 
-# Logs executions in a list on the queue's Redis: which job, and when it started and ended.
+# Logs each execution in a list on the queue's Redis: which job ran, and when it started and ended.
 module WebhookLog
   def handle(conversation, number, work_ms)
     begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -1,4 +1,5 @@
-// Prints the node of each lock that it takes, once for each change; finds it by Sentinel.
+// Takes locks from the leader, which it finds through Sentinel. Prints the node of each lock, once
+// for each change.
 import { createSentinel } from "redis";
 import { setTimeout } from "node:timers/promises";
 
@@ -22,7 +23,7 @@ for (;;) {
     const node = /fleet_node:(\S+)/.exec(info)[1];
     if (node !== last) console.log(last = node);
   } catch {
-    // The client connects again.
+    // The client connects again by itself.
   }
   await setTimeout(10);
 }

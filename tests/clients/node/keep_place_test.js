@@ -1,6 +1,6 @@
 // compat.keep_place: clients that poll with the same value are served in the order of their first
-// request. Each library also runs the same fleet without the option, where clients overtake one
-// another.
+// requests. For each library, the same fleet also runs without the option, where clients overtake
+// one another.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -19,8 +19,8 @@ const LEASE_MS = 30_000;
 const sleep = (ms) => new Promise((resume) => setTimeout(resume, ms));
 const pause = () => sleep(PAUSE_MS / 2 + Math.random() * PAUSE_MS);
 
-// For each library: a function that takes a connection and returns a function that takes a key,
-// acquires its lock and returns the function that releases it.
+// For each library, a function that takes a connection. It returns a function that takes a key,
+// acquires its lock, and returns the function that releases it.
 const libraries = {
   "redlock 4": (client) => {
     const redlock = new Redlock([client], { retryCount: -1, retryDelay: PAUSE_MS / 2,
@@ -44,7 +44,7 @@ const libraries = {
     await mutex.acquire();
     return () => mutex.release();
   },
-  // The way redsync, Lettuce recipes and many hand-written loops do it.
+  // As redsync, Lettuce recipes and many hand-written loops do it.
   "SET NX in a loop": (client) => async (key) => {
     const value = `loop-${Math.random()}`;
     while ((await client.set(key, value, "PX", LEASE_MS, "NX")) === null) await pause();
@@ -54,7 +54,7 @@ const libraries = {
   },
 };
 
-// redis-semaphore adds a prefix to keys, so this listens to all locks except those of other
+// redis-semaphore adds a prefix to keys, so this listens to all locks and leaves out those of other
 // libraries.
 async function listen(events) {
   const subscriber = new Redis({ port });
@@ -64,7 +64,7 @@ async function listen(events) {
 }
 
 async function work(take, client, key, index) {
-  // All clients ask while the first one holds the lock.
+  // All clients request the lock while the first one holds it.
   await sleep(index * 2);
   const turns = [];
   for (let i = 0; i < HOLDS; ++i) {
@@ -77,17 +77,17 @@ async function work(take, client, key, index) {
   return turns;
 }
 
-// How often a client was overtaken by one that asked long after it.
+// Counts how many times a client was overtaken by one whose first request came long after its own.
 function countPassed(turns) {
   const LONG_MS = 5 * PAUSE_MS;
   return turns.reduce((count, turn) => count + turns.filter(
     (other) => other.asked + LONG_MS < turn.asked && other.got > turn.got).length, 0);
 }
 
-// Counts overtaking in the server's events: grants for which another client had asked earlier, and
-// more than once.
+// Counts overtaking in the server's events: grants although another client had sent its first
+// request earlier, and more than one request.
 function countInversions(events) {
-  const asked = new Map(); // number of denials, in the order of the first denial
+  const asked = new Map(); // owner -> number of denials, in the order of the first denial
   let inversions = 0;
   for (const { event, owner } of events) {
     if (event === "denied") asked.set(owner, (asked.get(owner) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// The lock messages that subscribers receive through ioredis and node-redis.
+// What subscribers receive about locks through ioredis and node-redis.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -8,8 +8,8 @@ import { createClient } from "redis";
 
 const port = Number(process.env.FAIRLOCK_PORT);
 
-// Each makes a client with two functions: one sends a command given as words, the other subscribes
-// to channels or patterns.
+// For each library, makes a client with two functions: one sends a command given as words, the
+// other one subscribes to channels or patterns.
 const libraries = {
   ioredis: async () => {
     const client = new Redis({ port });
@@ -43,7 +43,7 @@ async function nodeRedis(version) {
   };
 }
 
-// A list that can be awaited: `take(n)` resolves with the next n items that were added.
+// A list whose items can be awaited: `take(n)` resolves with the next n items that were added.
 class Heard {
   #things = [];
   #wake = () => {};
@@ -69,7 +69,7 @@ for (const [library, connect] of Object.entries(libraries)) {
     const subscriber = await connect();
     const client = await connect();
     suite.after(() => Promise.all([subscriber.close(), client.close()]));
-    // Distinct keys, so that no test receives another's messages.
+    // Each library uses its own keys, so that no test receives another's messages.
     const key = (name) => `${library}:${name}`;
 
     await suite.test("del and expired of a key", async () => {

@@ -11,7 +11,7 @@ const LOCKS = 10_000;
 
 const key = (number) => `lock:${number}`;
 
-// A permutation that differs from the order of asking.
+// Returns a permutation that differs from the order of the requests.
 const shuffled = (numbers) =>
   numbers.map((number) => [(number * 7919) % LOCKS, number]).sort((a, b) => a[0] - b[0])
     .map(([, number]) => number);

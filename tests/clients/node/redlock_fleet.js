@@ -1,5 +1,5 @@
 // Redlock clients that take one lock repeatedly. Prints a line for each hold: kind, client number,
-// begin and end in ns of the machine's monotonic clock, fencing token, time of the first request.
+// start and end in ns of the machine's monotonic clock, fencing token, time of the first request.
 
 import Redis from "ioredis";
 import Redlock from "redlock";
@@ -18,7 +18,7 @@ async function tokenOf(client) {
 async function work(number) {
   const client = new Redis({ port: Number(PORT) });
   const redlock = new Redlock([client], { retryCount: -1, retryDelay: 5, retryJitter: 5 });
-  // Connects first: connecting takes a while, and the client does not ask for the lock meanwhile.
+  // Connects first, because that takes a while during which the client cannot request the lock.
   await client.ping();
   while (Date.now() < stopAt) {
     const asked = now();

@@ -1,5 +1,5 @@
 // Clients configured for Sentinel or Cluster: the plain client works, and the others fail with the
-// errors that docs/recipes/moving-from-redis.md shows.
+// errors that docs/recipes/moving-from-redis.md lists.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,9 +1,10 @@
-# Counts the commands that a server has executed, from its INFO.
+# Counts the commands that a server has executed, as shown by INFO.
 
 require "redis"
 
 module CommandCounts
-  # The number of calls of each command so far, including calls by scripts but not INFO itself.
+  # Returns the number of calls of each command so far, including calls by scripts, but not INFO
+  # itself.
   def self.of(port)
     redis = Redis.new(port: port)
     counts = redis.call("INFO", "commandstats").scan(/^cmdstat_([^:]+):calls=(\d+)/).to_h
@@ -11,7 +12,7 @@ module CommandCounts
     counts.transform_values(&:to_i).reject { |name, _| %w[info command].include?(name) }
   end
 
-  # Calls made during the block, by command.
+  # Returns how many calls of each command were made during the block.
   def self.during(port)
     before = of(port)
     yield

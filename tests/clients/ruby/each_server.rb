@@ -1,5 +1,5 @@
-# For tests of clients that change nothing but their address: runs the same tests on Redis and
-# fairlock.
+# For testing clients that switch servers by changing only the address: runs the same tests against
+# Redis and fairlock.
 
 require "minitest/autorun"
 require "securerandom"
@@ -10,7 +10,7 @@ module EachServer
   PORTS = { "Redis" => ENV.fetch("REDIS_PORT").to_i,
             "Fairlock" => ENV.fetch("FAIRLOCK_PORT").to_i }.freeze
 
-  # Defines a test class for each server, whose instances know its `port`.
+  # Defines a test class for each server; its instances know the server's `port`.
   def self.test(name, &tests)
     PORTS.each do |server, port|
       test_case = Class.new(Minitest::Test) do

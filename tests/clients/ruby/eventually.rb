@@ -1,11 +1,11 @@
-# For tests: waits for an effect of another thread or process.
+# For tests: waits until another thread or process has had an effect.
 
 require "minitest"
 
 module Eventually
   LIMIT_S = 20
 
-  # Calls the block repeatedly until it returns a true value, and returns that; fails after limit_s.
+  # Calls the block until it returns a true value, and returns that value; fails after limit_s.
   def eventually(what, limit_s: LIMIT_S)
     give_up = Process.clock_gettime(Process::CLOCK_MONOTONIC) + limit_s
     loop do

@@ -1,4 +1,5 @@
-# Prints the node of each lock that it takes, once for each change; finds it by Sentinel.
+# Takes locks from the leader, which it finds through Sentinel. Prints the node of each lock, once
+# for each change.
 require "redis"
 
 password = ENV.fetch("PASSWORD")
@@ -17,7 +18,7 @@ loop do
     node = client.info("cluster").fetch("fleet_node")
     puts(last = node) if node != last
   rescue Redis::BaseConnectionError, Redis::CommandError
-    # The client connects again.
+    # The client connects again by itself.
   end
   sleep 0.01
 end

@@ -1,7 +1,7 @@
-# The resources that a server on this machine has used, as counted by the kernel.
+# The resources that a server on this machine has used, according to the kernel.
 
 module ServerMeter
-  # CPU time of all its threads, in seconds.
+  # Returns the CPU time of all threads of the server, in seconds.
   def self.cpu_s(pid)
     Dir["/proc/#{pid}/task/*/schedstat"].sum { |file| File.read(file).split.first.to_i } / 1e9
   end

@@ -1,25 +1,25 @@
-# Runs Sidekiq's own workers as threads of this process, on the queue at REDIS_PORT.
+# Runs Sidekiq's own workers as threads of this process, with the queue on REDIS_PORT.
 
 require "sidekiq"
 # Sidekiq treats a process that has loaded this file as a worker.
 require "sidekiq/cli"
 
 Sidekiq.logger.level = Logger::FATAL
-# Silences warnings about how Sidekiq itself uses the gem.
+# Silences the warnings that Sidekiq's own use of the gem causes.
 Redis.silence_deprecations = true
 Sidekiq.redis = { url: "redis://127.0.0.1:#{ENV.fetch('REDIS_PORT')}/0", size: 40 }
 
 module SidekiqThreads
-  # How often each worker process looks for due jobs.
+  # The interval at which each worker process looks for due jobs, in seconds.
   SCHEDULE_S = 0.2
 
-  # How often workers check whether they should stop. Sidekiq's two seconds would slow the tests
-  # down.
+  # Workers check at this interval, in seconds, whether they should stop. Sidekiq's two seconds
+  # would slow the tests down.
   class QuickFetch < Sidekiq::BasicFetch
     def queues_cmd = [*super[0..-2], { timeout: 0.2 }]
   end
 
-  # Runs jobs while the block runs; then lets the jobs that have started finish.
+  # Runs jobs during the block; then lets the jobs that have started finish.
   def self.while(threads:)
     launcher = start(threads: threads)
     yield

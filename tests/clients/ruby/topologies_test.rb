@@ -1,5 +1,5 @@
 # The redis gem configured for Sentinel or Cluster: the plain client works, and the others fail with
-# the errors that docs/recipes/moving-from-redis.md shows.
+# the errors that docs/recipes/moving-from-redis.md lists.
 
 require "minitest/autorun"
 require "redis"

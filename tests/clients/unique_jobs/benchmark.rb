@@ -1,11 +1,11 @@
-# Compares unique jobs on fairlock with unique jobs on Redis with Lua, in one run.
+# Compares unique jobs on fairlock with unique jobs on Redis with Lua, both in one run.
 #
 #   with_own_server.py --redis ruby benchmark.rb [--quick]
 #
 # Prints a table. Both sides use the same gem and the same middleware; each round runs both, in
-# alternating order. The time is that of each side's best round, the one least disturbed by other
-# programs; the CPU time is that of both servers together, as the median of the rounds' ratios.
-# Exits with 1 if Redis is ahead in any case; with --quick, only CPU time counts.
+# alternating order. The time is that of each side's best round, which other programs disturbed
+# least. The CPU time is that of both servers together; rounds are compared by their median ratio.
+# Exits with 1 if Redis is ahead in any case; with --quick, only the CPU time counts.
 
 require_relative "../ruby/server_meter"
 require_relative "../ruby/sidekiq_threads"
@@ -30,7 +30,7 @@ class Benchmark
            type: "until_executed", at: 1_700_000_000.5, args: [42, "shop"] }.freeze
   WHAT = { type: "until_executed", limit: 1, ttl_ms: 60_000, meta: META }.freeze
   PIDS = { fairlock: ENV.fetch("FAIRLOCK_PID"), redis: ENV.fetch("REDIS_PID") }.freeze
-  # The results of a round: elapsed time, and CPU time of both servers.
+  # The results of a round: the elapsed time, and the CPU time of both servers.
   Figures = Struct.new(:seconds, :cpu_s)
 
   def initialize(quick:)
@@ -60,7 +60,7 @@ class Benchmark
   def case_of(name, count, scale: @size, cpu_max: 1)
     rounds = Array.new(@rounds) do |round|
       order = round.even? ? @stores.keys : @stores.keys.reverse
-      # Waits, so that the side that runs first does not pay for the previous round's cleanup.
+      # Cleans up first, so that the side that runs first does not pay for the previous round.
       order.to_h do |side|
         GC.start
         [side, measured { yield @stores[side], count * scale }]
@@ -84,7 +84,7 @@ class Benchmark
     cpu = median(rounds.map { |round| round[:fairlock].cpu_s / round[:redis].cpu_s })
     puts format("| %s | %.0f us | %.0f us | %.2f | %.2f |",
                 name, each_us[:redis], each_us[:fairlock], time, cpu)
-    # Five short rounds do not measure time reliably while other programs run.
+    # The time of five short rounds is not reliable while other programs run.
     cpu < cpu_max && (@quick || time < cpu_max)
   end
 
@@ -112,7 +112,8 @@ class Benchmark
     end
   end
 
-  # All requests are denied; otherwise one side would have more to release than the other.
+  # All requests are denied; if some were granted, one side could have more to release than the
+  # other.
   def contention(store, count)
     digest = next_digest
     expect(store.lock(digest, "holder", **WHAT))
@@ -122,7 +123,7 @@ class Benchmark
     expect(store.unlock(digest, "holder", type: WHAT[:type]))
   end
 
-  # Every client gets the lock equally often. On Redis, clients poll for it.
+  # Every client gets the lock equally many times. On Redis, clients poll for it.
   def turns(store, count)
     digest = next_digest
     inside = 0
@@ -137,9 +138,9 @@ class Benchmark
     end
   end
 
-  # Sidekiq pushes and runs the jobs; its queue is on the same Redis for both sides. With fairlock
-  # two servers sleep and wake for each job instead of one, and where system calls are expensive (on
-  # some virtual machines) that costs as much as the scripts.
+  # Sidekiq pushes and runs the jobs; both sides have its queue on the same Redis. With fairlock,
+  # two servers sleep and wake for each job instead of one. Where system calls are expensive (on
+  # some virtual machines), that costs as much as the scripts.
   def jobs
     SidekiqThreads.while(threads: 20) do
       case_of("500 jobs on 20 threads", 500, scale: 1, cpu_max: 1.15) do |store, count|
@@ -150,7 +151,7 @@ class Benchmark
     end
   end
 
-  # Bytes of memory per held digest, including its metadata.
+  # Measures the bytes of memory per held digest, including its metadata.
   def memory
     fill_history
     count = 10_000 * @size

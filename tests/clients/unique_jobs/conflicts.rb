@@ -1,4 +1,5 @@
-# What happens to a job whose digest is already held: the strategies that a worker class can choose.
+# What happens to a job whose digest is already held: a worker class can choose one of these
+# strategies.
 
 require "json"
 require "sidekiq"
@@ -8,7 +9,7 @@ module UniqueJobs
   # Raised by the strategy `raise`.
   class Conflict < StandardError; end
 
-  # Every strategy returns whether the job has its lock now and may proceed.
+  # Every strategy returns whether the job now has its lock and may proceed.
   module Conflicts
     DEFAULTS = { client: "log", server: "reschedule" }.freeze
     RESCHEDULE_S = 5
@@ -34,14 +35,14 @@ module UniqueJobs
       false
     end
 
-    # Moves the job to the dead jobs, where a person can inspect it.
+    # Moves the job to Sidekiq's dead jobs, where a person can inspect it.
     def reject(lock)
       Sidekiq::DeadSet.new.kill(JSON.generate(lock.job), notify_failure: false)
       false
     end
 
-    # Transfers the lock of a job that has not started yet to the newer job, in one command, so that
-    # no other job can take it in between.
+    # Transfers the lock of a job that has not started yet to the newer job. This is one command, so
+    # that no other job can take the lock in between.
     def replace(lock)
       entry = UniqueJobs.store.find(lock.digest)
       return lock.take if entry.nil?
@@ -52,13 +53,13 @@ module UniqueJobs
       UniqueJobs.store.replace(lock.digest, oldest, lock.jid) || lock.take
     end
 
-    # Returns true if the job was waiting in any of these places, and has been removed.
+    # Returns true if the job was waiting in one of these places and has been removed.
     def forget(jid, queue)
       places = [Sidekiq::Queue.new(queue), Sidekiq::ScheduledSet.new, Sidekiq::RetrySet.new]
       places.any? { |place| place.find_job(jid)&.delete }
     end
 
-    # Runs the same job later. Bypasses Sidekiq's client, whose middleware would ask for the lock
+    # Runs the same job later. Bypasses Sidekiq's client, whose middleware would request the lock
     # again.
     def reschedule(lock)
       later = Time.now.to_f + (lock.job["reschedule_s"] || RESCHEDULE_S)

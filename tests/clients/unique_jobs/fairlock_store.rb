@@ -1,11 +1,11 @@
-# Unique jobs on fairlock: every method is one command.
+# Unique jobs on fairlock: almost every method is a single command.
 
 require "json"
 
 require_relative "../ruby/fairlock"
 
 class FairlockStore
-  # One digest and its holders.
+  # A digest and its holders.
   Entry = Struct.new(:digest, :type, :holders, :since, keyword_init: true)
   Holder = Struct.new(:jid, :since, :ttl_ms, :meta, keyword_init: true)
 
@@ -13,7 +13,7 @@ class FairlockStore
     @fairlock = fairlock
   end
 
-  # Returns true if the job now holds the digest, even if it held it before.
+  # Returns true if the job holds the digest now, even if it already held it before.
   def lock(digest, jid, type:, limit:, ttl_ms:, meta:, wait_ms: nil)
     !@fairlock.lock(digest, jid, px: ttl_ms, limit: limit, wait: wait_ms,
                     label: type, meta: JSON.generate(meta)).nil?
@@ -21,9 +21,9 @@ class FairlockStore
 
   def unlock(digest, jid, type: nil) = @fairlock.unlock(digest, jid)
 
-  # Holds the digest while the block runs, and never longer than this process lives: a hold without
-  # a lease leaves nothing to reap. Returns false without calling the block if the digest was
-  # denied.
+  # Holds the digest while the block runs, but never longer than this process lives: a hold without
+  # a lease ends with its session and leaves nothing to clean up. Returns false without calling the
+  # block if the digest was denied.
   def hold(digest, jid, type:, limit:, meta:, ttl_ms: nil, wait_ms: nil)
     @fairlock.on_one_connection do
       token = @fairlock.lock(digest, jid, px: ttl_ms, limit: limit, wait: wait_ms, session: true,
@@ -45,7 +45,7 @@ class FairlockStore
     !@fairlock.call("TRANSFER", digest, old_jid, new_jid).nil?
   end
 
-  # The entry for a page of the UI, or nil if nobody holds the digest.
+  # Returns the entry for a page of the UI, or nil if nobody holds the digest.
   def find(digest)
     holders = @fairlock.info(digest)["holders"].map do |holder|
       Holder.new(jid: holder["owner"], since: holder["since"], ttl_ms: holder["ttl_ms"],
@@ -54,7 +54,7 @@ class FairlockStore
     holders.empty? ? nil : Entry.new(digest: digest, holders: holders)
   end
 
-  # The digests that match a glob, optionally of one lock type only.
+  # Returns the digests that match a glob, optionally only those of one lock type.
   def list(pattern, type: nil)
     entries = []
     cursor = "0"
@@ -68,14 +68,14 @@ class FairlockStore
     end
   end
 
-  # Ends all holds of the matching digests, and returns those digests. A dry run only returns them.
+  # Ends all holds of the matching digests, and returns these digests. A dry run only returns them.
   def delete(pattern, dry_run: false, reason: "deleted by pattern")
     digests = list(pattern).map(&:digest)
     digests.each { |digest| @fairlock.call("BREAK", digest, "REASON", reason) } unless dry_run
     digests
   end
 
-  # The data of the "Locks" page: a row for each lock type, and the sum.
+  # Returns the data of the "Locks" page: a row for each lock type, and their sum.
   def metrics(minutes: 60)
     stats = @fairlock.call("STATS", "MINUTES", minutes).each_slice(2).to_h
     rows = stats["labels"].map { |row| row.each_slice(2).to_h }.select { |row| row["label"] }

@@ -1,7 +1,7 @@
 # Unique jobs on Redis, for comparison: each step is one Lua script, which also counts events.
 #
-# Each digest has a hash (job id to metadata); there is a sorted set of all digests, and a hash of
-# counters for each minute, kept for eight hours.
+# Each digest has a hash that maps job ids to metadata. There is a sorted set of all digests, and
+# for each minute a hash of counters, which is kept for eight hours.
 
 require "connection_pool"
 require "digest"
@@ -62,7 +62,7 @@ class RedisStore
 
   def unlock(digest, jid, type:) = run(UNLOCK, digest, jid, type) == 1
 
-  # Redis has no sessions: if this process dies, the hold ends only with its time to live.
+  # Redis has no sessions: if this process dies, the hold ends only when its time to live is over.
   def hold(digest, jid, type:, limit:, meta:, ttl_ms: 30_000, **)
     return false unless lock(digest, jid, type: type, limit: limit, ttl_ms: ttl_ms, meta: meta)
 

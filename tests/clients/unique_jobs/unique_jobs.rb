@@ -1,5 +1,5 @@
-# Makes Sidekiq jobs unique, as the worker class's sidekiq_options specify: one middleware runs
-# where jobs are pushed, another where they run.
+# Makes Sidekiq jobs unique, as specified by the worker class's sidekiq_options. One middleware runs
+# where jobs are pushed, another one where they are executed.
 #
 #   sidekiq_options unique: :until_executed, unique_limit: 2, unique_ttl_ms: 60_000,
 #                   unique_wait_ms: 5_000, on_conflict: {client: :log, server: :reschedule}
@@ -24,7 +24,7 @@ module UniqueJobs
     end
   end
 
-  # The digest starts with the readable class name, so that it can be searched by pattern.
+  # The digest starts with the name of the class, so that digests can be searched by pattern.
   def self.digest_of(job)
     content = JSON.generate([job["class"], job["queue"], job["args"]])
     "unique:#{job['class']}:#{Digest::SHA256.hexdigest(content)[0, 32]}"
@@ -34,14 +34,14 @@ module UniqueJobs
   class Lock
     TYPES = %w[until_executing until_executed until_expired while_executing
                until_and_while_executing].freeze
-    # Longer than a job should wait in the queue and run; until_expired sets its own duration.
+    # Longer than a job should wait in the queue and run; until_expired sets its own time to live.
     TTL_MS = 3_600_000
     # The server stores at most 4096 bytes of metadata.
     ARGUMENT_BYTES_MAX = 2000
 
     attr_reader :job, :type, :digest
 
-    # Nil if the job is not unique.
+    # Returns nil if the job is not unique.
     def self.of(job) = job["unique"] && new(job)
 
     def initialize(job)
@@ -64,7 +64,8 @@ module UniqueJobs
 
     def release = UniqueJobs.store.unlock(digest, jid, type: type)
 
-    # Runs the block while holding the lock; returns false without calling it if the lock is denied.
+    # Runs the block while holding the lock; if the lock is denied, returns false without calling
+    # the block.
     def run(&block)
       run_digest = type == "while_executing" ? digest : "#{digest}:run"
       UniqueJobs.store.hold(run_digest, jid, type: type, limit: limit, meta: meta,
@@ -84,7 +85,8 @@ module UniqueJobs
     end
   end
 
-  # Runs where jobs are pushed. A scheduled job passes through here again, and already has its lock.
+  # Runs where jobs are pushed. A scheduled job passes through here a second time, when it already
+  # has its lock.
   class ClientMiddleware
     def call(_worker_class, job, _queue, _redis_pool)
       lock = Lock.of(job)
@@ -115,12 +117,13 @@ module UniqueJobs
 
     private
 
-    # If the lease ended while the job was in the queue, another job may have the lock by now.
+    # If the lease ended while the job was in the queue, another job may have the lock now.
     def run_and_release(lock)
       return unless lock.take || Conflicts.resolve(lock, :server)
 
       yield
-      # Not done after a failure: the job is retried, and its death releases the lock.
+      # After a failure, this is not reached: the job is retried, and releases the lock when it is
+      # dead.
       lock.release
     end
   end

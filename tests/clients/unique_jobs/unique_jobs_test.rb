@@ -1,4 +1,4 @@
-# Unique jobs run by Sidekiq: lock types, conflicts, limits, and the operator's commands.
+# Unique jobs run by Sidekiq: lock types, conflicts, limits, and the commands of an operator.
 
 require "minitest/autorun"
 
@@ -13,7 +13,7 @@ FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
 UniqueJobs.store = FairlockStore.new(FAIRLOCK)
 UniqueJobs.install
 
-# Jobs report what they do to the test, and continue when it lets them.
+# Jobs report to the test what they do, and continue when it lets them.
 module Run
   BEGUN = Queue.new
   GO_ON = Queue.new
@@ -101,7 +101,7 @@ class UniqueJobsTest < Minitest::Test
     UniqueJobs.digest_of("class" => worker.name, "queue" => "default", "args" => arguments)
   end
 
-  # Returns the next job that starts; Sidekiq runs jobs meanwhile.
+  # Lets Sidekiq run jobs, and returns the next one that starts.
   def next_begun
     eventually("a job begins") do
       SidekiqThreads.enqueue_due
@@ -254,7 +254,7 @@ class UniqueJobsTest < Minitest::Test
     assert_equal [jid], UniqueJobs.store.find(lock.digest).holders.map(&:jid)
   end
 
-  # Limitations on Redis that fairlock does not have.
+  # What Redis cannot do and fairlock can.
 
   def test_waiting_jobs_run_in_the_order_in_which_they_began_to_wait
     digest = digest_of(WhileExecutingInTurn, 1)
@@ -285,7 +285,7 @@ class UniqueJobsTest < Minitest::Test
     end
     eventually("the first one's lease ends") { FAIRLOCK.call("LOCKED", "both", "a").zero? }
     assert UniqueJobs.store.lock("both", "c", ttl_ms: 60_000, **limits)
-    # On Redis the second job has extended the first one's time.
+    # On Redis, the second job has extended the first one's lease.
     refute on_redis.lock("both", "c", ttl_ms: 60_000, **limits)
     on_redis.close
   end

@@ -64,7 +64,7 @@ def read_faults(folder):
 
 
 class Planter:
-    """Turns the edits of all faults into new texts for the engine's files."""
+    """Turns the edits of all faults into new contents of the engine's files."""
 
     def __init__(self, faults):
         self.faults = faults
@@ -107,7 +107,7 @@ class Planter:
         return planted + text[end_before:]
 
     def plant_all(self, engine):
-        """Returns the new text of each engine file, by its path below that folder."""
+        """Returns the new contents of each engine file, by its path below that folder."""
         edits = self.edits_by_file()
         texts = {}
         for path in sorted(engine.rglob("*")):
@@ -124,7 +124,7 @@ class Planter:
 
 
 def write_if_changed(path, text):
-    """Leaves the modification time of an unchanged file alone, so that it is not compiled again."""
+    """Leaves an unchanged file alone: it keeps its time stamp and is not compiled again."""
     if path.exists() and path.read_text() == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-// The parser's heap allocations: none for a mere announcement of length, and none once its list has
-// grown.
+// The parser's heap allocations: none when a length is merely announced, and none once the parser's
+// argument list has grown to its size.
 
 #include <gtest/gtest.h>
 
@@ -60,8 +60,8 @@ TEST(Allocation, IsNoneForAClaim) {
 }
 
 // A malformed frame makes the shared list grow only in proportion to what was sent: 16 bytes per
-// argument, whose shortest form is a letter and a space. The counts include the lists that it
-// outgrew, and the scratch buffer, which is as long as the line.
+// argument, whose shortest form is a letter and a space. The count includes the smaller lists that
+// were replaced as the list grew, and the scratch buffer, which is as long as the line.
 TEST(Allocation, IsBoundedForMalformedFrames) {
   for (const MalformedFrame& frame : MalformedFrames()) {
     Arguments arguments;

@@ -12,7 +12,7 @@
 namespace fairlock::protocol {
 namespace {
 
-// Bytes after the digits may be overwritten, but only as far as documented.
+// Writing a number may overwrite the bytes after its digits, but only as far as documented.
 void ExpectAsText(std::uint64_t number) {
   constexpr char kUntouched = '#';
   const std::string expected = std::to_string(number);

@@ -1,4 +1,4 @@
-// Bytes that are not requests, and the required errors.
+// Bytes that are not valid requests, and the errors required for them.
 
 #pragma once
 
@@ -11,10 +11,10 @@ namespace fairlock::protocol {
 struct MalformedFrame {
   std::string name;
   std::string bytes;
-  // The error text after "ERR Protocol error: "; then the connection closes. Empty: the bytes
-  // announce more than they contain, and the server waits for the rest without reserving memory.
+  // The error text after "ERR Protocol error: ", with which the connection closes. Empty: the bytes
+  // announce more than they contain, so the server waits for the rest without reserving memory.
   std::string error;
-  // Only for connections that must authenticate first (kBeforeAuth).
+  // Applies only to connections that must authenticate first (kBeforeAuth).
   bool before_auth = false;
 };
 

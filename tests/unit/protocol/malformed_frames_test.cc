@@ -23,7 +23,8 @@ std::string ErrorLine(const MalformedFrame& frame) {
   return frame.error.empty() ? "" : "ERR Protocol error: " + frame.error;
 }
 
-// All cuts of a short frame; for a long one, those near its ends and a sample of those in between.
+// Returns where to cut a frame: everywhere in a short one; in a long one, near its ends and at a
+// sample of positions in between.
 std::set<std::size_t> Cuts(const std::string& bytes) {
   constexpr std::size_t kEnds = 300;
   std::set<std::size_t> cuts;
@@ -71,8 +72,8 @@ TEST(MalformedFrames, GiveTheSameByteByByte) {
   }
 }
 
-// A wrong frame is refused before 64 KiB of it are stored. (A frame whose arguments are too large
-// together is valid until the last of them is announced.)
+// A wrong frame is refused before 64 KiB of it are stored. (A frame whose arguments are each small
+// enough, but too large together, is valid until the last of them is announced.)
 TEST(MalformedFrames, AreRefusedWithin64KiB) {
   for (const MalformedFrame& frame : MalformedFrames()) {
     if (frame.error.empty() || frame.error == "too big request") continue;

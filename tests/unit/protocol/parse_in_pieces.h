@@ -21,8 +21,8 @@ struct ParsedBytes {
   friend bool operator==(const ParsedBytes&, const ParsedBytes&) = default;
 };
 
-// Each call of the parser gets a copy of exactly the available bytes: bytes move between calls, and
-// a sanitizer detects reads beyond the end.
+// Each call to the parser gets a fresh copy of exactly the available bytes. So bytes move between
+// calls, and a sanitizer detects reads beyond the end.
 class PieceFeeder {
  public:
   explicit PieceFeeder(const RequestLimits& limits = kDefaultLimits) : limits_(limits) {}
@@ -66,7 +66,7 @@ inline ParsedBytes ParseWhole(std::string_view bytes,
   return feeder.parsed();
 }
 
-// In two pieces, split before the byte at `cut`.
+// Parses the bytes in two pieces, split before the byte at `cut`.
 inline ParsedBytes ParseCut(std::string_view bytes, std::size_t cut,
                             const RequestLimits& limits = kDefaultLimits) {
   PieceFeeder feeder(limits);
@@ -75,7 +75,7 @@ inline ParsedBytes ParseCut(std::string_view bytes, std::size_t cut,
   return feeder.parsed();
 }
 
-// All pieces except the last have that many bytes.
+// Parses the bytes in pieces of that size; the last piece may be shorter.
 inline ParsedBytes ParseInPieces(std::string_view bytes, std::size_t piece_bytes,
                                  const RequestLimits& limits = kDefaultLimits) {
   PieceFeeder feeder(limits);

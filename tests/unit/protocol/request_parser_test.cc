@@ -160,7 +160,7 @@ TEST(RequestParser, AdmitsARequestAsLongAsTheLimit) {
   EXPECT_THAT(ParseWhole(Multibulk(largest), limits).requests, ElementsAre(largest));
   limits.request_bytes_max = 55;
   EXPECT_EQ(ParseWhole(Multibulk(largest), limits).error, "ERR Protocol error: too big request");
-  // The announced length alone is enough for the error.
+  // The announced length alone is enough to cause the error.
   EXPECT_EQ(ParseWhole("*2\r\n" + BulkBytes(largest[0]) + "$18\r\n", limits).error,
             "ERR Protocol error: too big request");
 }

@@ -1,4 +1,4 @@
-// The parsers read what the writers write.
+// Whatever the writers write, the parsers read back.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// However the bytes of a connection are split, they yield the same requests.
+// However the bytes of a connection are split, they give the same requests.
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ class RandomBytes {
  public:
   std::size_t Below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
 
-  // Random bytes, many of which have a meaning for the parser.
+  // Draws random bytes, many of which mean something to the parser.
   std::string Draw(std::size_t size) {
     constexpr std::string_view kMeaningful = "*$\r\n\r\n\r\n0123456789-+\"'\\ x:GET/";
     std::string bytes;
@@ -123,7 +123,7 @@ class RandomBytes {
   std::mt19937_64 random_{kSeed};
 };
 
-// Small enough that random bytes reach them.
+// The limits are small enough for random bytes to reach them.
 constexpr RequestLimits kSmallLimits{
     .arguments_max = 5, .argument_bytes_max = 30, .request_bytes_max = 90, .inline_bytes_max = 50};
 
@@ -171,7 +171,7 @@ TEST(Split, MutatedMalformedFramesGiveTheSameHoweverCut) {
   }
 }
 
-// Exactly the written arguments come back, whatever bytes they contain.
+// Whatever bytes they contain, arguments are read back exactly as they were written.
 TEST(Split, RandomArgumentsComeBackHoweverCut) {
   RandomBytes random;
   for (int round = 0; round < 5'000; ++round) {

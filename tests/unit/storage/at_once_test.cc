@@ -1,4 +1,4 @@
-// Batches that the loop itself writes.
+// Batches that the loop writes itself, instead of leaving them to the writing thread.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -100,8 +100,8 @@ class StorageAtOnce : public testing::Test {
     BecomeIdle();
   }
 
-  // A thread that has written takes a moment to notice that nothing more is queued; until then, new
-  // batches are left to it.
+  // After a write, the writing thread takes a moment to notice that nothing more is queued; until
+  // then, it gets new batches as well.
   void BecomeIdle() {
     for (int i = 0; i < 5'000; ++i) {
       journal_->AwaitWritten();
@@ -196,15 +196,15 @@ TEST_F(StorageAtOnce, NothingOvertakesWhatTheThreadWrites) {
   EXPECT_EQ(RowsInStore(), journal_->open_batch() - 1);
 }
 
-// A write might have to wait for the sync, and the loop would wait with it.
+// If the loop wrote during a sync, the write might have to wait for the sync, and the loop with it.
 TEST_F(StorageAtOnce, NothingIsWrittenHereDuringASync) {
   BeginJournal({.flush_interval = 1ms});
   store_.set_syncs_open(false);
-  // The sync from the start may be over: this row needs another one.
+  // The sync from the start may be over already; this row makes another one necessary.
   Append();
   std::thread opener([this] {
     store_.AwaitSync();
-    // Whatever is appended now must not wait for the sync.
+    // Nothing that is appended now may wait for the sync.
     const std::uint64_t batch = journal_->open_batch();
     EXPECT_FALSE(Append().is_complete);
     EXPECT_GT(journal_->open_batch(), batch);
@@ -215,7 +215,7 @@ TEST_F(StorageAtOnce, NothingIsWrittenHereDuringASync) {
   EXPECT_EQ(RowsInStore(), journal_->open_batch() - 1);
 }
 
-// The replies are sent in the next turn, in which the duration of the write is added to the leases.
+// The replies are sent in the next turn, which adds the duration of the write to the leases.
 TEST_F(StorageAtOnce, AWriteThatTookLongIsNotCompleteYetAndTheLastForAWhile) {
   BeginJournal({.flush_interval = 1h, .quick_max = 300us, .at_once_pause = 20});
   journal_->Look();
@@ -235,7 +235,8 @@ TEST_F(StorageAtOnce, AWriteThatTookLongIsNotCompleteYetAndTheLastForAWhile) {
   EXPECT_TRUE(store_.WasLastWrittenHere());
 }
 
-// By then everything that could gather has gathered, and the disk need not wait for the loop.
+// After a slow write, everything that could gather has gathered, so the disk need not wait for the
+// loop.
 TEST_F(StorageAtOnce, AfterASlowWriteNothingAwaitsItsBegin) {
   journal_.emplace(store_, BeginTestLog(store_),
                    JournalOptions{.durability = Durability::kMachine,

@@ -1,5 +1,5 @@
-// A process that appends is killed, or its disk fails, at many points: what it reported as complete
-// is there afterwards, and nothing ends in a failed assertion.
+// A process that appends is killed, or its disk fails, at many points. What it reported as complete
+// is there afterwards, and no assertion fails.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace fairlock::storage {
 namespace {
 
 struct Ending {
-  // The newest batch found at the start, then each complete one.
+  // The newest batch found at the start, followed by each batch that was completed.
   std::vector<std::uint64_t> numbers;
   int status = 0;
 
@@ -77,8 +77,8 @@ TEST_P(StorageCrash, AKilledProcessLosesNothingThatWasComplete) {
   EXPECT_GE(last.numbers.front(), complete);
 }
 
-// Each writing call in turn is the first that fails: while the folder is created, in a batch, in a
-// snapshot. Half of the bytes of the failing write reach the file.
+// Each call that writes is in turn the first to fail: while the folder is created, in a batch, or
+// in a snapshot. Half of the bytes of the failing write reach the file.
 TEST_P(StorageCrash, AFullDiskIsAnErrorAtEveryCallAndLosesNothingThatWasComplete) {
   int code = -1;
   for (int call = 1; code != 0; ++call) {
@@ -96,9 +96,9 @@ TEST_P(StorageCrash, AFullDiskIsAnErrorAtEveryCallAndLosesNothingThatWasComplete
   }
 }
 
-// The error comes from the system itself: a limit on the size of files, which a log reaches.
+// Here the error comes from the system itself: the log reaches a limit on the size of files.
 TEST_P(StorageCrash, AFileThatCannotGrowIsAnErrorAndLosesNothingThatWasComplete) {
-  // In mode sync the log is prepared, so it starts with this size.
+  // In mode sync the log's space is written in advance, so the file has this size from the start.
   const std::size_t least = GetParam() == std::string_view("sync") ? kPreparedBytes : 0;
   for (const std::size_t more : {3'000, 5'000, 9'001, 20'000, 40'000}) {
     const ScratchFolder folder;

@@ -1,5 +1,5 @@
-// What must hold for any bytes that are read as a record; used by the fuzz target and its short
-// form.
+// What must be true for any bytes that are read as a record. The fuzz target uses this, and so does
+// its short form among the unit tests.
 #pragma once
 
 #include <cassert>
@@ -20,7 +20,7 @@ void EncodesAgain(const Change& change, RecordWriter& writer) {
   if (is_row) PutRow(writer, row);
 }
 
-// What was decoded encodes to the same bytes: no two encodings mean the same row.
+// Encodes a decoded row. The result must be the same bytes, as no two encodings mean the same row.
 inline void EncodeAgain(const Change& change, RecordWriter& writer) {
   if (change.is_deletion) return writer.Delete(change.kind, change.key);
   switch (change.kind) {
@@ -37,11 +37,12 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
   }
 }
 
-// Returns how many changes in `content` are rows, up to the first mistake.
+// Returns how many changes in `content` are rows, up to the first error.
 inline int DecodeContent(std::string_view content) {
   RecordWriter sealed;
   sealed.AppendRaw(content);
-  // Claims as many changes as the content has bytes, so that the content always ends too early.
+  // The record claims as many changes as the content has bytes, so the content always ends too
+  // early.
   for (std::size_t i = 0; i < content.size(); ++i) sealed.EndChange(sealed.BeginChange(0));
   auto record =
       RecordReader::Open(sealed.Seal(RecordKind::kBatch, 7, 11), RecordKind::kBatch, 7, 11);
@@ -64,7 +65,8 @@ inline int DecodeContent(std::string_view content) {
   return rows;
 }
 
-// Decodes bytes as they are, without adding a checksum: refused, unless there is a collision.
+// Decodes the bytes as they are, without adding a checksum. They are refused, unless there is a
+// collision.
 inline void DecodeRaw(std::string_view bytes) {
   (void)RecordReader::Open(bytes, RecordKind::kBatch, 1, 0).ok();
   (void)DecodeHeading(bytes, 0).ok();

@@ -1,4 +1,4 @@
-// A RocksDB file system on which everything that writes fails from a given call on.
+// A RocksDB file system on which every call that writes fails, starting with a given one.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -11,8 +11,8 @@
 
 namespace fairlock::storage {
 
-// Counts every call that changes a file or folder; the one numbered `first_failing` (from 1) and
-// all after it fail, as on a full disk. 0: none fails.
+// Counts every call that changes a file or folder. Call number `first_failing` (from 1) and all
+// calls after it fail, as on a full disk. 0: none fails.
 struct WriteCounter {
   std::atomic<std::uint64_t> calls = 0;
   std::uint64_t first_failing = 0;

@@ -1,4 +1,4 @@
-// The RocksDB database: damage to its files, second processes, size.
+// The RocksDB database: damaged files, a second process that opens it, and its size.
 
 #include <gmock/gmock.h>
 
@@ -37,7 +37,7 @@ void AppendBatches(const std::string& path, int batches, std::size_t owner_bytes
     RecordWriter batch;
     PutRow(batch, row);
     ASSERT_EQ(journal.Append(batch).batch, number);
-    // Waits, so that each batch is a write of its own.
+    // Waits, so that each batch is written separately.
     while (journal.depth().records > 0) {
     }
   }
@@ -45,7 +45,7 @@ void AppendBatches(const std::string& path, int batches, std::size_t owner_bytes
   ASSERT_FALSE(journal.Look().has_failed) << journal.failure().message();
 }
 
-// The newest write-ahead log that has anything in it.
+// Returns the newest write-ahead log that is not empty.
 fs::path LogFile(const std::string& data_path) {
   fs::path newest;
   for (const auto& entry : fs::directory_iterator(data_path + "/db")) {
@@ -96,7 +96,7 @@ TEST(StorageRocksDb, EveryCutOfALogIsATornTailOrTheEndOfARecord) {
     if (scan.verdict == LogScan::Verdict::kWhole) ++whole;
   }
   EXPECT_GE(whole, 12);
-  // Zeros are space that was set aside, or that was not yet written when the machine was lost.
+  // Zeros are space that was reserved, or that had not been written yet when the machine was lost.
   EXPECT_EQ(ScanLog(content + std::string(5'000, '\0')).verdict, LogScan::Verdict::kWhole);
 }
 
@@ -116,7 +116,7 @@ TEST(StorageRocksDb, EveryFlippedBitOfALogIsFoundBeforeRocksDbReadsIt) {
   }
 }
 
-// A header that was destroyed completely reveals nothing, but the record that follows it does.
+// A completely destroyed header reveals nothing, but the record that follows it shows the damage.
 TEST(StorageRocksDb, AWholeRecordBehindTheEndOfReadingIsDamage) {
   const ScratchFolder folder;
   AppendBatches(folder.PathOf("data"), 12);
@@ -130,8 +130,8 @@ TEST(StorageRocksDb, AWholeRecordBehindTheEndOfReadingIsDamage) {
   EXPECT_THAT(scan.what, HasSubstr("is followed by a complete one"));
 }
 
-// Tests the whole process of opening: the flips are spread over all files, and either nothing
-// differs or the folder is not opened.
+// Tests opening a folder as a whole. The flips are spread over all files, and after each one,
+// either nothing differs or the folder is not opened.
 TEST(StorageRocksDb, AFlippedBitInAnyFileIsRefusedOrChangesNothing) {
   const ScratchFolder folder;
   const std::string original = folder.PathOf("original");
@@ -200,7 +200,7 @@ std::uintmax_t BytesOf(const std::string& path) {
   return bytes;
 }
 
-// Writes 480 MB of batches, and a snapshot after every 16 MB: what snapshots make obsolete is
+// Writes 480 MB of batches, with a snapshot after every 16 MB. What a snapshot makes obsolete is
 // removed.
 TEST(StorageRocksDb, SnapshotsBoundWhatIsOnDisk) {
   const ScratchFolder folder;

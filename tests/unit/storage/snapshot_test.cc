@@ -1,4 +1,4 @@
-// Snapshots taken in slices between batches, interrupted at every write.
+// Snapshots that are taken in slices between batches, and interrupted at every write.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ using Locks = std::map<std::uint64_t, std::uint64_t>;  // key -> lease
 
 std::string KeyOf(std::uint64_t key) { return "key" + std::to_string(key); }
 
-// A loop that changes some locks in each batch and remembers the state after it. The same seed
-// gives the same changes.
+// A loop that changes some locks in each batch, and remembers the state after the batch. The same
+// seed gives the same changes.
 class ChangingLocks {
  public:
   explicit ChangingLocks(std::uint64_t seed) : random_(seed * 2 + 1) {}
@@ -46,7 +46,7 @@ class ChangingLocks {
     if (journal.Append(batch).batch != 0) states_.push_back(locks_);
   }
 
-  // Appends the rows of the keys from `key` on; returns the key to continue with.
+  // Appends the rows of the keys starting at `key`; returns the key to continue with.
   std::uint64_t AppendSlice(Journal& journal, std::uint64_t key) {
     RecordWriter slice;
     const std::uint64_t end = key + kRowsPerSlice;
@@ -91,7 +91,7 @@ Result<Locks> LocksIn(Store& store, LogEnd& end) {
   return locks;
 }
 
-// Two snapshots, with changes between all slices.
+// Takes two snapshots, with changes between all slices.
 void PlayTwoSnapshots(ChangingLocks& locks, Journal& journal) {
   for (int snapshot = 0; snapshot < 2; ++snapshot) {
     for (int i = 0; i < 5; ++i) locks.AppendChanges(journal);
@@ -129,15 +129,15 @@ TEST(StorageSnapshot, TheStateIsItsSlicesAndTheBatchesSinceItsBeginning) {
   }
 }
 
-// Whichever write is the last, and whether the process or the machine is lost, the complete state
-// of some batch comes back: after a killed process, that of the last complete batch.
+// Whichever write is the last one, and whether the process or the machine is lost, the complete
+// state after some batch comes back. If the process is killed, that is the last complete batch.
 TEST(StorageSnapshot, ACrashAtAnyWriteLeavesTheStateOfOneBatch) {
   for (const bool is_machine_lost : {false, true}) {
     for (std::uint64_t k = 1; k <= 40; ++k) {
       FaultyStore store;
       ChangingLocks locks(k);
       const LogEnd begin = BeginSnapshots(store);
-      // One record per write, so that every step of the snapshots is a separate write.
+      // Each write has only one record, so that every step of the snapshots is a separate write.
       Journal journal(store, begin, {.flush_interval = 1h, .group_bytes_max = 1}, [] {});
       store.FailWrite(k, Failed("crash"));
       PlayTwoSnapshots(locks, journal);

@@ -1,4 +1,4 @@
-// Rows of every kind, and records of them, for the tests of storage.
+// Rows of every kind, and records made from them, for the storage tests.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ class ScratchFolder {
 std::string ReadFile(const std::filesystem::path& path);
 void WriteFile(const std::filesystem::path& path, const std::string& content);
 
-// Starts a log in an empty store; returns where its first batch goes.
+// Starts a log in an empty store; returns the position of its first batch.
 LogEnd BeginTestLog(Store& store);
 
-// The hold that SET key owner NX PX 30000 or a plain LOCK leaves.
+// Returns the hold that SET key owner NX PX 30000, or a plain LOCK, leaves.
 rows::Hold PlainHold(std::string_view key, std::uint64_t token);
 
-// Rows with every existing option.
+// These rows have every option that exists.
 rows::Hold FullHold();
 rows::Place FullPlace();
 rows::Cooldown FullCooling();

@@ -1,12 +1,12 @@
-// Appends to a data folder until it is killed or gets an error: the program that the crash tests
-// start.
+// The program that the crash tests start: appends to a data folder until it is killed or gets an
+// error.
 //
 //   storage_writer FOLDER async|sync BATCHES [failing-call K | file-bytes N]
 //
-// Writes 8-byte numbers to standard output: first the newest batch found in the folder, then each
-// batch that is complete. Ends with 0 when all BATCHES are complete, with 3 after an error of the
-// store, and with 4 if the folder's content is not what the batches produce; the reason is on
-// standard error.
+// Writes 8-byte numbers to standard output: first the number of the newest batch in the folder,
+// then that of each batch that completes. Exits with 0 when all BATCHES are complete, with 3 after
+// an error from the store, and with 4 if the folder's content is not what the batches produce; the
+// reason is on standard error.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -34,12 +34,13 @@ using namespace fairlock::storage;  // NOLINT(google-build-using-namespace)
 constexpr std::uint64_t kKeys = 50;
 constexpr std::uint64_t kBatchesPerSnapshot = 120;
 constexpr std::uint64_t kSlices = 10;
-constexpr std::uint64_t kBatchesAtOnce = 16;  // every other group of this many
+// Alternate runs of this many batches may be appended at once.
+constexpr std::uint64_t kBatchesAtOnce = 16;
 
 int Fail(int code, const std::string& what) {
   std::fprintf(stderr, "%s\n", what.c_str());
   std::fflush(stderr);
-  // Does what the server does: nothing is closed after an error.
+  // Like the server, closes nothing after an error.
   _exit(code);
 }
 
@@ -52,7 +53,7 @@ void Report(std::uint64_t batch) {
   if (write(STDOUT_FILENO, &batch, sizeof batch) != sizeof batch) _exit(5);
 }
 
-// Batch n sets the key n modulo 50 and removes the key 25 further on.
+// Batch n sets the key n modulo 50, and removes the key that is 25 further on.
 void PutKey(RecordWriter& record, std::uint64_t key, std::uint64_t batch) {
   const std::string name = "key" + std::to_string(key);
   fairlock::rows::Hold row;
@@ -109,7 +110,7 @@ class Writer {
       journal_.Append(batch, may_be_at_once ? AppendMode::kAtOnce : AppendMode::kGathered);
       StepSnapshot(number);
       ReportProgress();
-      // Only a few are outstanding at a time, so that some are gathered in one write.
+      // Lets only a few batches be outstanding, but enough for some to be gathered in one write.
       while (number > reported_ + 8) WaitForProgress();
     }
     while (reported_ + 1 < first_ + batches) WaitForProgress();

@@ -1,11 +1,12 @@
-// A pipeline step that uses fairlock: jobs with the same mutex run one at a time, or `limit` at a
-// time. A denied job is cancelled with the holder's name, or waits in the queue.
+// A pipeline step that uses fairlock: jobs with the same mutex run one at a time, or at most
+// `limit` at a time. A job that is denied is cancelled with the holder's name, or waits in the
+// queue.
 
 import { Cancelled } from "./pipeline.js";
 
-// While a connection waits for a lock it can do nothing else, and a lock with SESSION ends with its
-// connection. Each job with a mutex therefore has its own connection while it runs; the next job
-// reuses it.
+// While a connection waits for a lock, it can do nothing else, and a lock with SESSION ends with
+// its connection. Each job with a mutex therefore has its own connection while it runs; afterwards,
+// another job can use it.
 export class Connections {
   #idle = [];
   #all = new Set();
@@ -35,8 +36,8 @@ export class Connections {
   }
 }
 
-// A job's data may contain: `mutex`, the name of its mutex; `waitMs`, how long it waits in the
-// queue; `limit`, how many jobs may hold the mutex at once, which LIMIT SET can override.
+// A job's data may contain `mutex`, the name of its mutex; `waitMs`, how long it waits in the
+// queue; and `limit`, how many jobs may hold the mutex at once, which LIMIT SET can override.
 export function fairMutex(connections, { prefix = "jobs:mutex:" } = {}) {
   return async (job, next) => {
     const { mutex, waitMs, limit } = job.data;
@@ -57,7 +58,7 @@ export function fairMutex(connections, { prefix = "jobs:mutex:" } = {}) {
   };
 }
 
-// Names one execution: if a stalled job runs again elsewhere, it is a different owner.
+// Names a single execution: if a stalled job runs again elsewhere, that is a different owner.
 function ownerOf(job) {
   return `${job.id}:${job.token}`;
 }
@@ -70,7 +71,7 @@ function denial(mutex, reply) {
   return `Cancelled: mutex '${mutex}' held by ${holders.join(", ")}; ${reply.waiters} in line`;
 }
 
-// RESP2 has no maps: fields and values alternate.
+// RESP2 has no maps, so fields and values alternate.
 function mapOf(reply) {
   const map = {};
   for (let i = 0; i < reply.length; i += 2) map[reply[i]] = reply[i + 1];

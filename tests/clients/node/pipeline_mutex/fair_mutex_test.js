@@ -1,5 +1,5 @@
-// Jobs that share a mutex on fairlock, as a step in a BullMQ pipeline: shows that the limitations
-// of such a step on Redis are gone.
+// Jobs that share a mutex on fairlock, as a step in a BullMQ pipeline: shows that it has none of
+// the limitations of such a step on Redis.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-// A worker process that takes a mutex for a job and reports it: node held_by_worker.js KEY OWNER
+// A worker process that takes a mutex for a job and reports that: node held_by_worker.js KEY OWNER
 
 import Redis from "ioredis";
 

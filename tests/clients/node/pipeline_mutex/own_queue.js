@@ -1,4 +1,4 @@
-// For tests: a BullMQ queue on the redis-server, whose jobs end when the test lets them.
+// For tests: a BullMQ queue on the redis-server. Its jobs end when the test lets them.
 
 import { Queue, QueueEvents, Worker } from "bullmq";
 import Redis from "ioredis";
@@ -21,7 +21,7 @@ export async function eventually(what, ask) {
 export class OwnQueue {
   static #count = 0;
 
-  // The names of the jobs that have begun and that have ended, in order.
+  // The names of the jobs that have started and of those that have ended, in order.
   begun = [];
   ended = [];
   #doors = new Map();
@@ -43,12 +43,12 @@ export class OwnQueue {
     return this.queue.add(name, data, { attempts: 3 });
   }
 
-  // Lets the job finish, now or when it begins.
+  // Lets the job finish, now or as soon as it starts.
   finish(name, result = "done") {
     this.#door(name).open(result);
   }
 
-  // The outcome of the job, "completed" or "failed", and its log.
+  // Resolves with the outcome of the job, "completed" or "failed", and its log.
   async end(job) {
     const state = await eventually(`${job.name} ends`, async () => {
       const now = await job.getState();

@@ -2,10 +2,10 @@
 
 import { UnrecoverableError } from "bullmq";
 
-// Ends the job without a retry; its log has the reason.
+// Ends the job without a retry. The reason is in the job's log.
 export class Cancelled extends UnrecoverableError {}
 
-// Makes a BullMQ processor. Each step gets the job and a function that runs the rest.
+// Makes a BullMQ processor. Each step gets the job, and a function that runs the remaining steps.
 export function pipeline(steps, perform) {
   return async (job) => {
     const run = (index) =>

@@ -1,5 +1,5 @@
-// The pipeline step for clients that share one connection among all jobs, as most .NET clients do:
-// a waiting job blocks no other, and a message on a channel announces its turn.
+// The pipeline step for clients whose jobs all share one connection, as in most .NET clients: a
+// waiting job blocks no other one, and a message on a channel announces its turn.
 
 import { randomUUID } from "node:crypto";
 
@@ -7,11 +7,11 @@ import { Cancelled } from "./pipeline.js";
 
 export class SharedLocks {
   #channel = `jobs:${randomUUID()}`;
-  // Promises of outcomes, by key and owner; each is created before its outcome is known.
+  // Promised outcomes, by key and owner; each promise is created before its outcome is known.
   #heard = new Map();
 
-  // `commands` and `subscriber` are two ioredis clients: in RESP2 a subscribed client cannot use
-  // LOCK.
+  // `commands` and `subscriber` are two ioredis clients, because in RESP2 a subscribed client
+  // cannot use LOCK.
   constructor(commands, subscriber) {
     this.commands = commands;
     this.subscriber = subscriber;
@@ -26,8 +26,8 @@ export class SharedLocks {
     return this;
   }
 
-  // Returns the token, or null after a time-out. With SESSION the lock ends when the channel loses
-  // its subscriber, which is this process.
+  // Returns the token, or null after a time-out. With SESSION, the lock ends when the channel loses
+  // its subscriber, i.e. this process.
   async lock(key, owner, waitMs) {
     const outcome = new Promise((resolve) => this.#heard.set(idOf(key, owner), resolve));
     try {

@@ -52,7 +52,7 @@ ServerList ThreeServers() {
   return ServerList(settings);
 }
 
-// The names of a round in which no server can be used.
+// Plays a round in which no server can be used, and returns the names in the order tried.
 std::vector<std::string> NamesOfRound(ServerList& servers) {
   std::vector<std::string> names;
   servers.BeginRound();
@@ -76,7 +76,7 @@ TEST(ServerList, ARoundBeginsWithTheServerThatWorked) {
   EXPECT_TRUE(servers.is_first());
   EXPECT_TRUE(servers.TryNext("down", false));
   EXPECT_FALSE(servers.is_first());
-  // The second one works.
+  // In the next round, the second one works.
   EXPECT_THAT(NamesOfRound(servers), ElementsAre("b:1", "[::1]:3247", "a:3247"));
   servers.Skip();
   EXPECT_THAT(NamesOfRound(servers), ElementsAre("[::1]:3247", "a:3247", "b:1"));

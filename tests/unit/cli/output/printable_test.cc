@@ -14,7 +14,7 @@ using namespace std::string_view_literals;
 class PrintableText8 : public testing::Test {
  protected:
   void SetUp() override {
-    // Widths of characters depend on the locale; Debian always has this one.
+    // The width of a character depends on the locale; Debian always has this one.
     ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
   }
   void TearDown() override { std::setlocale(LC_CTYPE, "C"); }
@@ -72,7 +72,8 @@ TEST_F(PrintableText8, OtherAlphabetsStayWhereTheTerminalHasThem) {
 }
 
 TEST_F(PrintableText8, WhatIsNotUtf8IsWrittenAsBytes) {
-  // A lone byte, a truncated character, an overlong one, a surrogate, one beyond Unicode.
+  // In order: a lone byte, a truncated character, an overlong one, a surrogate, and a character
+  // beyond Unicode.
   EXPECT_EQ(Printable("\xff|\xc3|\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80", Charset::kUtf8),
             "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80");
 }

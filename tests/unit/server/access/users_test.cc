@@ -1,4 +1,4 @@
-// Rules of users; ACL files, valid and hostile; and the permissions that they give.
+// Rules that define users; ACL files, both valid and hostile; and the resulting permissions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ const Vocabulary& Words() {
   return vocabulary;
 }
 
-// The user that these rules create; a wrong rule fails the test.
+// Returns the user that these rules create; a wrong rule fails the test.
 User Make(std::initializer_list<std::string_view> rules) {
   User user{.name = "u"};
   for (const std::string_view rule : rules) EXPECT_EQ(ApplyRule(rule, Words(), user), "");

@@ -1,4 +1,4 @@
-// Logging in, and the effects of permissions and of their changes.
+// Logging in, what permissions allow, and what happens when they change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST_F(AccessTest, RequestsBeforeALogInAreSmall) {
   EXPECT_THAT(client.SendBytes("*1\r\n$60000\r\n"), StartsWith("-ERR Protocol error"));
   EXPECT_TRUE(client.is_closed());
   TestClient& other = server_.Connect();
-  // Requests after the log-in are parsed under the limits of the new user.
+  // Requests after the log-in are parsed with the limits of the new user.
   const std::string large(60'000, 'x');
   EXPECT_EQ(other.SendBytes("AUTH root root\r\n*2\r\n$4\r\nECHO\r\n$60000\r\n" + large + "\r\n"),
             "+OK\r\n$60000\r\n" + large + "\r\n");
@@ -97,7 +97,7 @@ TEST_F(AccessTest, ASlowHashIsComparedOnceAndNotByTheLoop) {
   server_.CheckPasswords();
   EXPECT_EQ(second.Hear(), kWrongPass);
   EXPECT_EQ(second.Say("ACL WHOAMI"), "\"slow\"");
-  // Recognised passwords are forgotten with their users.
+  // The server forgets which passwords it has recognised when their user is gone.
   SetUsers("user slow on " + access::MakeSlowHash("other") + " ~* +@all");
   EXPECT_EQ(server_.Connect().Say("AUTH slow pw"), "");
   server_.CheckPasswords();
@@ -148,7 +148,7 @@ TEST_F(AccessTest, FailuresOfAnAddressAreLimited) {
     EXPECT_EQ(client.Hear(), kWrongPass);
   };
   fail();
-  // A log-in in progress counts as well.
+  // A log-in that is still in progress counts as well.
   server_.Connect("10.0.0.1:2").Say("AUTH slow a");
   server_.Connect("10.0.0.1:3").Say("AUTH slow pw");
   EXPECT_THAT(client.Say("AUTH root root"), StartsWith("-ERR too many log-ins from this address"));
@@ -413,7 +413,7 @@ TEST_F(AccessTest, AWaitForAKeyEndsToo) {
   EXPECT_EQ(a.Say("PING"), "PONG");
 }
 
-// A grant that was due before the change counts as made before it, with permission.
+// A grant that was due before the change is treated as made before it, when it was permitted.
 TEST_F(AccessTest, WhatWasDueBeforeTheChangeIsGranted) {
   SetUsers("user a on >a ~* +@all");
   TestClient& holder = As("root");
@@ -468,8 +468,8 @@ TEST_F(AccessTest, ACertificateMayNameAUser) {
   EXPECT_EQ(client.Say("PING"), "PONG");
 }
 
-// If NOTIFY could be mistaken for a value, or a value behind NOTIFY, a user could wait on any
-// channel.
+// If the server could mistake NOTIFY for a value, or overlook it behind a value, a user could wait
+// on any channel.
 TEST(AccessRows, NotifyIsFoundBesideEveryOptionOfTheTable) {
   const CommandTable table = WholeLanguage();
   const std::regex option("\\b([A-Z]+)( [a-z]+| FOREVER)?");
@@ -488,7 +488,7 @@ TEST(AccessRows, NotifyIsFoundBesideEveryOptionOfTheTable) {
       EXPECT_EQ(has_value ? FindNotifyChannel(value, 1) : FindNotifyChannel(flag, 1), "c")
           << command << ' ' << word;
     }
-    EXPECT_EQ(values, 11) << command;  // WAIT twice
+    EXPECT_EQ(values, 11) << command;  // WAIT counts twice
   }
 }
 

@@ -1,4 +1,4 @@
-// CLUSTER on a node of a fleet, and on a server that is none.
+// CLUSTER on a node of a fleet, and on a server that belongs to no fleet.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

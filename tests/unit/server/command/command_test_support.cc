@@ -264,7 +264,7 @@ void TestServer::SkipTo(engine::TimeMs now) {
 
 void TestServer::AdvanceBy(engine::DurationMs duration_ms) {
   const engine::TimeMs until = now_ + duration_ms;
-  // What ends in the last of these milliseconds is certainly over one tick later.
+  // Something that ends in the last of these milliseconds is certainly over only one tick later.
   while (parts_.NextDeadline() <= until + 1) {
     SkipTo(std::max(now_, parts_.NextDeadline()));
     while (parts_.Advance(now_, kStepsMax)) {
@@ -289,7 +289,7 @@ std::string TestServer::EndEverything() {
          " places, " + std::to_string(counts.watchers) + " watchers";
 }
 
-// Ends what was set without an expiry.
+// Ends the holds that were set without an expiry.
 void TestServer::BreakEndless() {
   std::vector<std::pair<std::uint8_t, std::string>> keys;
   std::uint64_t cursor = 0;

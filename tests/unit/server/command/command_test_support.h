@@ -18,7 +18,7 @@
 
 namespace fairlock::command {
 
-// Everything that commands can read from it is a member that tests can set or check.
+// Everything that commands can read from the environment is a member that tests can set or check.
 class FakeEnvironment final : public Clock,
                               public ResourceMeter,
                               public Settings,
@@ -26,7 +26,7 @@ class FakeEnvironment final : public Clock,
                               public Persistence,
                               public UserDirectory {
  public:
-  // The environment in the form that a server takes.
+  // Returns the environment in the form that a server takes.
   Environment Given();
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
@@ -37,12 +37,12 @@ class FakeEnvironment final : public Clock,
   void LogFromScript(script::LogLevel level, std::string_view text) override;
   ResourceUse Resources() const override { return resources; }
   std::vector<Setting> FindSettings(const engine::Glob& name_glob) const override;
-  // Refuses the value "bad" with the text "bad value".
+  // Refuses the value "bad" with the error "bad value".
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   PersistenceReport Report() const override { return {}; }
   std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) override;
   std::string ReloadUsers() override { return "there is no ACL file"; }
-  // Stored until a test runs the comparison.
+  // Stores the question until a test runs the comparison.
   bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) override;
   void LogFailedLogIn(std::string_view address, std::string_view user) override;
   std::uint64_t MemoryInUse(bool asks_anew) override;
@@ -69,18 +69,18 @@ class FakeEnvironment final : public Clock,
   std::size_t password_checks_max = 1000;
   std::vector<std::string> failed_log_ins;  // "ADDRESS USER"
   std::uint64_t memory_in_use = 0;
-  std::uint64_t memory_per_look = 0;  // added each time it is read
+  std::uint64_t memory_per_look = 0;  // added at each reading
   std::uint64_t ticks_per_look = 0;   // nanoseconds by which each reading advances the clock
   mutable int ticks_looks = 0;
   int memory_looks = 0;
-  int memory_asked = 0;                       // how often the allocator was asked
+  int memory_asked = 0;                       // how many times the allocator was asked
   std::vector<std::string> memory_notes;      // "short USED MAX" or "room USED MAX"
   std::vector<std::string> closed_newcomers;  // "slow ADDRESS" or "too many ADDRESS"
 };
 
 class TestServer;
 
-// One connection. Its requests are executed at once, at the server's time.
+// One connection. Its requests are executed at once, at the server's current time.
 class TestClient final : private Transport {
  public:
   TestClient(TestServer& server, const std::string& peer);
@@ -93,13 +93,14 @@ class TestClient final : private Transport {
   // A push begins with '>'. Several replies are on separate lines; empty: there is none yet.
   std::string Say(std::string_view line);
   std::string Say(std::initializer_list<std::string_view> words);
-  // As Say, but returns the bytes.
+  // Like Say, but returns the bytes.
   std::string Send(std::string_view line);
   std::string SendBytes(std::string_view bytes);
-  // Receives and executes bytes, but does not look at replies or at other clients' waits yet.
+  // Receives bytes and executes them, but does not look at replies or at the waits of other clients
+  // yet.
   void Receive(std::string_view bytes);
 
-  // What has arrived since the last call of Say, Send or Hear.
+  // Returns what has arrived since the last call to Say, Send or Hear.
   std::string Hear();
   std::string HearBytes();
 
@@ -116,10 +117,10 @@ class TestClient final : private Transport {
   friend class TestServer;
 
   // Requests that follow a waiting one are executed after the step that ended the wait, not within
-  // it.
+  // that step.
   void NoticeOutput() override { is_ready_ = true; }
   bool AdmitOutput(std::size_t bytes) override;
-  // As with a socket, closes at the end of the turn.
+  // As with a socket, the connection closes only at the end of the turn.
   void CloseNow() override { is_killed_ = true; }
   void Execute();
 
@@ -139,29 +140,30 @@ class TestServer {
                       const record::RecorderOptions& recorder_options = {});
   ~TestServer();
 
-  // Clients belong to the server. Without an address they come from 127.0.0.1:50001, :50002, ...
+  // Clients belong to the server. If no address is given, they come from 127.0.0.1:50001, :50002,
+  // ...
   TestClient& Connect();
   TestClient& Connect(const std::string& peer);
 
   // Advances time; whatever becomes due meanwhile happens when it is due.
   void AdvanceBy(engine::DurationMs duration_ms);
 
-  // Advances only the clock, as between two turns: what is overdue is not handled yet.
+  // Advances only the clock, as between two turns: nothing that becomes overdue is handled yet.
   void SkipTo(engine::TimeMs now);
 
   engine::TimeMs now() const { return now_; }
   ServerParts& parts() { return parts_; }
   FakeEnvironment& environment() { return environment_; }
-  // Puts the users of that ACL file in force. REQUIRES: the file is valid.
+  // Replaces the users by those in that ACL file. REQUIRES: the file is valid.
   void SetUsers(std::string_view acl_text);
   // Runs all pending password comparisons.
   void CheckPasswords();
 
-  // Continues the clients whose wait has ended. Clients call it after each request.
+  // Continues the clients whose wait has ended. Clients call this after each request.
   void ExecuteReady();
 
-  // All clients disconnect, holds without expiry are broken, and time advances until nothing is
-  // pending. Returns an empty text if nothing is left, otherwise what is.
+  // Disconnects all clients, breaks holds without an expiry, and advances time until nothing is
+  // pending. Returns an empty string if nothing is left; otherwise, what is left.
   std::string EndEverything();
 
  private:
@@ -173,7 +175,7 @@ class TestServer {
   std::vector<std::unique_ptr<TestClient>> clients_;
 };
 
-// In the notation of TestClient::Say.
+// Shows a reply in the notation of TestClient::Say.
 std::string ShowReply(const protocol::Reply& reply);
 
 }  // namespace fairlock::command

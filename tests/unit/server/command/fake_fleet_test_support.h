@@ -1,4 +1,4 @@
-// A fleet whose report a test sets.
+// A fleet that reports whatever a test sets.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class FakeFleet final : public Fleet {
   std::string StartFailOver(std::string_view) override { return "not in this test"; }
   std::string AcceptRestore() override { return "not in this test"; }
 
-  // Makes that node the leader; empty: none.
+  // Makes that node the leader; an empty name means that no node leads.
   void SetLeader(std::string_view name) {
     report.leader = name;
     report.leader_host.clear();

@@ -1,6 +1,6 @@
-// Replies reveal nothing about locks that a user's patterns forbid. Each command of the table is
-// called with each of its options while others hold two different sets of locks, which differ in
-// their names or in their number; the replies must be the same, byte for byte.
+// Replies reveal nothing about locks that a user's patterns forbid. Each command of the table, with
+// each of its options, is called in two worlds where others hold different sets of locks: these
+// differ in their names or in their number. The replies must be the same, byte for byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 constexpr std::string_view kUsers =
     "user root on >root ~* +@all\nuser u on >u ~mine:* &mine* owner:me-* +@all";
 
-// The variable part of others' names, owners, labels and so on.
+// What differs between worlds in the names, owners, labels and so on of other users.
 struct Others {
   std::string word;
   std::string address;
@@ -39,7 +39,7 @@ class World {
     Align();
   }
 
-  // The replies to the user `u`, and the messages that the request causes for it.
+  // Returns the replies to the user `u`, and the messages that the request causes for it.
   std::string Ask(const Words& request, std::string_view version) {
     TestClient& client = server_.Connect("10.0.0.1:1");
     client.Say("HELLO " + std::string(version) + " AUTH u u");
@@ -50,7 +50,7 @@ class World {
   }
 
  private:
-  // The next token and the next connection number are the same in all worlds.
+  // In every world, the next token and the next connection number are made the same.
   static constexpr engine::Token kTokens = 60;
   static constexpr std::uint64_t kConnections = 60;
 
@@ -63,8 +63,8 @@ class World {
     return client;
   }
 
-  // One key that the user may know: a holder, a queue, and a history. A second key could come
-  // before or after it, because others' locks make the table grow.
+  // Sets up the one key that the user may know, with a holder, a queue and a history. There is only
+  // one, because others' locks make the table grow, so the order of two keys could differ.
   void ShareKeys() {
     TestClient& friendly = server_.Connect("10.0.0.2:1");
     friendly.Say("AUTH root root");
@@ -72,7 +72,8 @@ class World {
     TestClient& second = server_.Connect("10.0.0.3:1");
     second.Say("AUTH root root");
     second.Say("LOCK mine:1 second WAIT 100s");
-    // me-1 -> friend -> another owner -> me-1, a circle that LOCK mine:1 me-1 WAIT closes.
+    // Prepares the circle me-1 -> friend -> another owner -> me-1, which LOCK mine:1 me-1 WAIT
+    // would close.
     Root().Say("LOCK " + Named(":a") + " " + Named("-owner") + " PX 100000");
     Root().Say("LOCK " + Named(":b") + " me-1 PX 100000");
     Root().Say("LOCK " + Named(":a") + " friend WAIT 100s");
@@ -157,7 +158,7 @@ void AppendNode(const SyntaxNode& node, Words& words) {
   }
 }
 
-// A command with its required arguments, and with each of its options.
+// Appends a command with its required arguments, once without options and once with each option.
 void AppendRequests(const CommandSpec& spec, std::vector<Words>& requests) {
   const Syntax syntax = ParseSyntax(spec.syntax).value();
   std::vector<const SyntaxNode*> options = {nullptr};
@@ -197,13 +198,14 @@ std::vector<Words> AllRequests() {
 
 std::string TextOf(const Words& words) { return testing::PrintToString(words); }
 
-// Whether the request walks over some of all the locks: its cursor depends on the locks examined.
+// Whether the request walks over only some of the locks, so that its cursor depends on those
+// examined.
 bool IsPage(const Words& request) {
   const bool is_walk = request.front() == "SCAN" || request.front() == "LOCKS";
   return is_walk && std::ranges::find(request, "1000") == request.end();
 }
 
-// Totals without names, which monitoring needs.
+// Whether the request returns totals without names, which monitoring needs.
 bool IsTotal(const Words& request) {
   return request.front() == "INFO" || TextOf(request).find("NUMPAT") != std::string::npos;
 }
@@ -222,7 +224,7 @@ TEST(ForeignNames, NoReplyShowsThem) {
       EXPECT_EQ(reply, World(renamed).Ask(request, "2")) << TextOf(request);
     }
   }
-  // The user is permitted to make most of these requests.
+  // The user has permission for most of these requests.
   EXPECT_GT(answered, 3 * refused);
 }
 
@@ -281,7 +283,7 @@ TEST_F(NamedInReplies, InfoListsOverridesOnlyToWhoMayReadAllKeys) {
                                                         testing::Not(testing::HasSubstr("other"))));
 }
 
-// The worlds do contain the locks: a user who may read all keys sees them.
+// Checks that the worlds do contain the locks: a user who may read all keys sees them.
 TEST(ForeignNames, WhoMayReadAllKeysIsShownThem) {
   TestServer server;
   server.SetUsers(kUsers);

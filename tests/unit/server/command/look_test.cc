@@ -8,7 +8,7 @@
 namespace fairlock::command {
 namespace {
 
-// The keys on a page of LOCKS.
+// Returns the keys on a page of LOCKS.
 std::set<std::string> KeysOf(const std::string& page) {
   constexpr std::string_view kRowBegin = "[\"key:";
   std::set<std::string> keys;

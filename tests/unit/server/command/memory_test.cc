@@ -19,7 +19,7 @@ class MemoryTest : public testing::Test {
  protected:
   MemoryTest() { server_.parts().availability.BoundMemory(kMax, server_.now()); }
 
-  // Takes effect at the next request.
+  // Sets the memory in use, as seen from the next request on.
   void Use(std::uint64_t bytes) { server_.environment().memory_in_use = bytes; }
   void Refuses(std::string_view request) {
     EXPECT_THAT(client_.Say(request), StartsWith("-OOM ")) << request;
@@ -78,7 +78,7 @@ TEST_F(MemoryTest, WhatIsThereGoesOn) {
   TestClient& idle = server_.Connect();
   EXPECT_EQ(idle.Say("LOCK k c KEEP 10s"), "nil");
   Use(kMax + 1);
-  // A holder still gets its answer, and an owner with a place continues from it.
+  // Holders still get their answer, and an owner with a place can use it.
   EXPECT_EQ(client_.Say("LOCK k a"), "1");
   EXPECT_EQ(client_.Say("MLOCK 2 m1 m2 a"), "3");
   EXPECT_EQ(idle.Say("LOCK k c WAIT 10s"), "");
@@ -133,7 +133,7 @@ TEST_F(MemoryTest, ATransactionReleasesButCollectsLittle) {
   EXPECT_THAT(client_.Say("EXEC"), StartsWith("-EXECABORT"));
 }
 
-// As in Redis, no command of a transaction is executed if one of them cannot be.
+// As in Redis, EXEC executes no command of the transaction if one of them was refused.
 TEST_F(MemoryTest, WhatTakesALockIsRefusedWhenItIsQueued) {
   client_.Say("SET k v PX 5000");
   for (const char* request :
@@ -181,7 +181,7 @@ TEST_F(MemoryTest, AScriptReleasesAndTakesNothing) {
 }
 
 TEST_F(MemoryTest, ItIsLookedAtWithinAScriptToo) {
-  // Simulates that the request itself needs all of it.
+  // Simulates a request that itself uses all the memory.
   server_.environment().memory_per_look = 600;
   EXPECT_THAT(client_.Say({"EVAL", "return redis.call('LOCK', 'k1', 'a')", "0"}),
               StartsWith("-OOM "));

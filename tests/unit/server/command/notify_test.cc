@@ -163,7 +163,7 @@ TEST_F(NotifyTest, ASubscriberOverItsOutputLimitGetsNoGrant) {
   EXPECT_EQ(carol.Say("POSITION k bob"), "1");
 }
 
-// The key is settled within the step, while the subscriber is still there; the message is sent
+// The key is settled within the step, while the subscriber is still there. The message is sent only
 // after the step, when the subscriber has left.
 TEST_F(NotifyTest, AGrantIsUndoneWhoseSubscriberLeftInTheSameStep) {
   TestClient& both = server_.Connect();

@@ -1,4 +1,4 @@
-// Limits on the cost of subscribers' patterns and of globs in requests.
+// Limits on what subscribers' patterns, and globs in requests, may cost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Compared with a key of as many letters "a" as possible, it costs as much as any glob can.
+// Returns a glob that costs as much as any glob can, when compared with a long key of letters "a".
 std::string CostlyGlob(std::string_view begin) {
   return std::string(begin) + "*?" + std::string(500, 'a') + "b*";
 }
@@ -50,7 +50,7 @@ TEST(PatternList, FindsWhatAMatchOfEachPatternFinds) {
     const std::vector<Channel> patterns = ChannelsOf(globs);
     PatternList list;
     for (const Channel& pattern : patterns) list.Add(pattern);
-    // Removes some of them again.
+    // Removes some of the patterns again.
     const std::size_t gone = random() % patterns.size();
     for (std::size_t i = 0; i < gone; ++i) list.Remove(patterns[i]);
     const std::string text = text_of("ab", 8);
@@ -92,7 +92,7 @@ TEST(PatternList, PatternsForOtherKeysCostNothing) {
 
 class PatternsTest : public testing::Test {
  protected:
-  // Subscribes until one is refused; returns how many were accepted, and the refusal.
+  // Subscribes until a subscription is refused; returns how many were accepted, and the refusal.
   std::pair<int, std::string> SubscribeToMany(TestClient& client, auto glob_of) {
     for (int i = 0;; ++i) {
       const std::string reply = client.Say({"PSUBSCRIBE", glob_of(i)});
@@ -136,10 +136,10 @@ TEST_F(PatternsTest, TheBytesOfAConnectionsPatternsAreBounded) {
   TestClient& client = Subscriber();
   const auto glob_of = [](int i) { return std::to_string(100'000 + i) + std::string(1000, 'x'); };
   const auto [count, refusal] = SubscribeToMany(client, glob_of);
-  EXPECT_EQ(count, 521);  // 512 KiB of 1006 bytes each
+  EXPECT_EQ(count, 521);  // 512 KiB hold this many patterns of 1006 bytes
   EXPECT_EQ(refusal,
             "-FULL the patterns of one connection must have at most 524288 bytes together");
-  // An existing pattern is not counted twice, and a removed one makes room.
+  // A pattern that is already there is not counted twice, and a removed one makes room.
   EXPECT_THAT(client.Say({"PSUBSCRIBE", glob_of(0)}), StartsWith(">"));
   client.Say({"PUNSUBSCRIBE", glob_of(0)});
   EXPECT_THAT(client.Say({"PSUBSCRIBE", glob_of(count)}), StartsWith(">"));
@@ -167,7 +167,7 @@ TEST_F(PatternsTest, WhatPatternsCostEachMessageIsBoundedForOneConnectionAndForA
   EXPECT_THAT(Subscriber().Say("PSUBSCRIBE order:*"), StartsWith(">"));
 }
 
-// Events of locks with long keys, while costly patterns listen.
+// Tests events of locks with long keys while costly patterns are subscribed to.
 TEST_F(PatternsTest, EventsThatCostMuchComeInLaterTurnsInTheirOrder) {
   TestClient& listener = Subscriber();
   TestClient& costly = Subscriber();
@@ -218,7 +218,7 @@ TEST_F(PatternsTest, OverridesOfLimitMayNotCostEachRequestMuch) {
   EXPECT_LT(count, 100);
   EXPECT_THAT(reply, StartsWith("-FULL the patterns of all overrides"));
   EXPECT_EQ(other_.Say("LIMIT SET order:* 3"), "OK");
-  // An existing override may be changed.
+  // An override that exists already may be changed.
   EXPECT_EQ(other_.Say({"LIMIT", "SET", glob_of(0), "4"}), "OK");
 }
 
@@ -229,7 +229,7 @@ class WalksTest : public PatternsTest {
       other_.Say({"LOCK", std::string(1000, 'a') + std::to_string(i), "o"});
     }
   }
-  // An upper bound on the matching that this request does.
+  // Returns an upper bound on the matching that this request does.
   std::uint64_t MatchedAtMost(std::initializer_list<std::string_view> words) {
     const std::uint64_t before = server_.parts().matching.total();
     reply_ = other_.Say(words);
@@ -237,8 +237,8 @@ class WalksTest : public PatternsTest {
   }
 
   static constexpr int kKeys = 150;
-  // How far the budget may be exceeded: the locks of one group of the table, and the one that is
-  // matched when the budget runs out.
+  // How far the budget may be exceeded: by the locks of one group in the table, and by the lock
+  // that is being matched when the budget runs out.
   static constexpr std::uint64_t kBeyond = 40 * 270'000;
 
   const std::string glob_ = CostlyGlob("");
@@ -275,7 +275,7 @@ TEST_F(WalksTest, ShareABoundInATransaction) {
   EXPECT_LE(MatchedAtMost({"EXEC"}),
             MatchingMeter::kTransactionWorkMax + GlobWalk::kPageWorkMax + kBeyond);
   EXPECT_THAT(reply_, HasSubstr("-ERR the commands of this transaction match too many names"));
-  // Afterwards, walks work again.
+  // After the transaction, walks work again.
   EXPECT_THAT(other_.Say("KEYS *0"), StartsWith("["));
 }
 

@@ -1,4 +1,4 @@
-// Every command, called in every possible way by users with different permissions: all ways must
+// Calls every command in every possible way, as users with different permissions. All ways must
 // agree with the command table and with ACL DRYRUN.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ bool IsIn(const CommandSpec& spec, std::string_view category) {
 
 bool MayAll(const CommandSpec&, bool) { return true; }
 
-// All users may call EVAL and MULTI; otherwise there would be no ways to compare.
+// Every user may call EVAL and MULTI; otherwise, these ways of calling could not be compared.
 bool IsWay(const CommandSpec& spec) { return spec.name == "EVAL" || IsIn(spec, "transaction"); }
 
 constexpr std::string_view kWays = " +eval +@transaction";
@@ -80,7 +80,7 @@ constexpr auto kOfAllKeys = std::to_array<std::string_view>(
     {"FLUSHDB", "FLUSHALL", "LIMIT|SET", "LIMIT|DEL", "LIMIT|LIST", "MONITOR", "CLIENT|LIST",
      "CLIENT|KILL", "CLIENT|UNBLOCK", "STATS", "DBSIZE", "BACKUP", "SHUTDOWN", "CLUSTER|FAILOVER",
      "CLUSTER|ACCEPT-RESTORE"});
-// Commands that compute the name of the owner.
+// Commands that need permission for any owner, because they compute the owner's name.
 constexpr auto kNameAnyOwner =
     std::to_array<std::string_view>({"INCR", "DECR", "INCRBY", "DECRBY"});
 
@@ -89,8 +89,8 @@ bool IsOneOf(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The names in a request are determined by the words of its syntax, not by the positions that the
-// server uses.
+// Determines the names in a request from the words of its syntax rather than from the positions
+// that the server uses.
 void AppendArgument(std::string_view name, std::size_t variant, Asked& asked) {
   const bool is_allowed = variant % 2 == 0;
   if (name == "key") {
@@ -98,7 +98,7 @@ void AppendArgument(std::string_view name, std::size_t variant, Asked& asked) {
     asked.keys.push_back(asked.words.back());
   } else if (name == "owner" || name == "new-owner" || name == "value") {
     asked.words.emplace_back(variant / 2 % 2 == 0 ? "me-1" : "you-1");
-    // Asking about an owner is not acting as that owner.
+    // A request that only asks about an owner does not act as that owner.
     if ((asked.spec->flags & kWrite) != 0) asked.owners.push_back(asked.words.back());
   } else if (name == "channel" || name == "shardchannel") {
     asked.words.emplace_back(is_allowed ? "c" : "d");
@@ -149,7 +149,7 @@ struct Special {
   bool is_set_new = false;
 };
 
-// Requests whose options and repetitions matter.
+// Requests whose permissions depend on their options or on repeated arguments.
 const std::vector<Special>& Specials() {
   static const std::vector<Special> specials = {
       {"SET", {"SET", "jobs:1", "me-1", "NX"}, {"jobs:1"}, {"me-1"}, {}, true},
@@ -214,7 +214,7 @@ std::vector<Asked> AllRequests(const CommandTable& table) {
 
 bool MatchAll(std::string_view glob, const Words& names) {
   return std::ranges::all_of(names, [&](const std::string& name) {
-    // All keys, or any owner, are more than a glob can match.
+    // "*" stands for all keys or any owner, which no narrower glob can allow.
     return glob == "*" || (name != "*" && MatchesGlob(glob, name));
   });
 }
@@ -223,7 +223,7 @@ bool IsExpected(const Person& person, const Asked& asked) {
   // HELLO without AUTH does not log in.
   if (person.rules.empty() && asked.spec->name == "HELLO") return false;
   if ((asked.spec->flags & kNoAuth) != 0) return true;
-  // A glob of channels is allowed only if the same glob is among the rules.
+  // A user may subscribe to a glob only if the same glob is among the user's rules.
   const bool hears =
       asked.spec->name == "PSUBSCRIBE"
           ? person.channels == "*" || asked.channels == Words{std::string(person.channels)}
@@ -239,7 +239,8 @@ std::string Bytes(const Words& words) {
   return request;
 }
 
-// The permission error at the beginning of a raw reply, without its sign; empty if there is none.
+// Returns the permission error at the start of a raw reply, without its sign; empty if there is
+// none.
 std::string DenialIn(std::string_view reply) {
   const bool is_denied = reply.starts_with("-NOPERM ") || reply.starts_with("-NOAUTH ");
   return is_denied ? std::string(reply.substr(1, reply.find('\r') - 1)) : "";
@@ -267,7 +268,7 @@ class PermissionMatrix : public testing::Test {
     return client;
   }
 
-  // The permission error of one way of calling; empty: the request is permitted.
+  // Each way of calling returns its permission error; empty: the request is permitted.
   std::string Directly(const Person& person, const Words& words, std::string_view version) {
     return Finish(Connect(person, version), Bytes(words));
   }
@@ -291,7 +292,7 @@ class PermissionMatrix : public testing::Test {
     return denial;
   }
 
-  // The request was permitted when it was queued, and is no longer permitted at EXEC.
+  // The request is permitted when it is queued, but no longer when EXEC runs.
   std::string AtExec(const Person& person, const Words& words) {
     server_.SetUsers(File(person, "~* +@all"));
     TestClient& client = Connect(person);
@@ -327,7 +328,7 @@ class PermissionMatrix : public testing::Test {
     std::vector<std::string> answers = {
         Directly(person, asked.words, "2"), Directly(person, asked.words, "3"),
         Directly(person, lowered, "2"), BehindMulti(person, asked.words)};
-    // A client that has not logged in cannot reach the script.
+    // A client that has not logged in cannot run a script.
     const bool reaches_script = is_person || (asked.spec->flags & kNoAuth) == 0;
     if (reaches_script) answers.push_back(InScript(person, asked.words));
     if (is_person) answers.push_back(DryRun(person, asked.words));

@@ -1,4 +1,5 @@
-// Redis commands on locks: the wording of errors, forms of arguments, and what the commands show.
+// Redis commands on locks: how errors are worded, which forms arguments may take, and what is
+// shown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +65,7 @@ TEST_F(RedisCommands, LeasesAboveTheLongestBecomeTheLongest) {
     EXPECT_EQ(client_.Say(command), "1") << command;
     EXPECT_EQ(client_.Say("PTTL k"), "31536000000") << command;
   }
-  // The error of LOCK says what is allowed.
+  // The error from LOCK says what is allowed.
   EXPECT_THAT(client_.Say("LOCK other me EX 31536001"), HasSubstr("31536000"));
   EXPECT_EQ(client_.Say("LOCKED other"), "0");
 }
@@ -178,7 +179,7 @@ TEST_F(RedisCommands, WalkTheKeysThatExist) {
   EXPECT_EQ(client_.Say("DBSIZE"), "0");
 }
 
-// Accepts no output, so that no reply is ever sent.
+// A transport that accepts no output, so that no reply is ever sent.
 class DeafTransport final : public Transport {
  public:
   void NoticeOutput() override {}
@@ -186,7 +187,8 @@ class DeafTransport final : public Transport {
   void CloseNow() override {}
 };
 
-// The result of GET k after a client has sent the line and disconnected before its reply was sent.
+// Returns what GET k shows after a client has sent the line and disconnected before its reply was
+// sent.
 std::string GetAfterDeaf(TestServer& server, TestClient& looking, std::string line) {
   DeafTransport transport;
   RequestPipeline deaf(server.parts().pipeline, transport, {}, server.now());

@@ -162,7 +162,7 @@ TEST(Info, CountsRequestsAndErrorsUntilReset) {
               StartsWith("\"# Commandstats\r\ncmdstat_info:calls=3,"));
 }
 
-// The line of that command, without its name.
+// Returns the statistics of that command from INFO, without its name.
 std::string StatsOf(TestClient& client, const std::string& command) {
   const std::string report = client.Say("INFO commandstats");
   const std::string begin = "cmdstat_" + command + ":";
@@ -202,7 +202,7 @@ TEST(Info, CountsErrorsByTheirWord) {
   client.Say("SET k v");
   client.Say("INCR k");
   client.Say({"EVALSHA", std::string(40, '0'), "0"});
-  // An error of a command within a script or EXEC is counted once.
+  // An error from a command within a script or EXEC is counted only once.
   client.Say({"EVAL", "return redis.call('INCR', 'k')", "0"});
   client.Say({"EVAL", "redis.pcall('INCR', 'k') return 1", "0"});
   for (const char* line : {"MULTI", "INCR k", "EXEC", "MULTI", "FOO", "EXEC"}) client.Say(line);
@@ -231,7 +231,7 @@ TEST(Info, CountsErrorsThatEndAWait) {
             "\"# Errorstats\r\nerrorstat_CANCELLED:count=1\r\nerrorstat_ERR:count=1\r\n\"");
 }
 
-// Scripts can invent any number of error words.
+// The number of error words is bounded, because scripts can invent any number of them.
 TEST(Info, BoundsTheWordsOfErrors) {
   TestServer server;
   TestClient& client = server.Connect();
@@ -247,11 +247,11 @@ TEST(Info, BoundsTheWordsOfErrors) {
 TEST(Info, TellsTheTimeThatCommandsTook) {
   TestServer server;
   TestClient& client = server.Connect();
-  // In microseconds, because the test's clock counts nanoseconds.
+  // The test's clock counts nanoseconds, so each reading advances it by one microsecond.
   server.environment().ticks_per_look = 1'000;
   const int looks = server.environment().ticks_looks;
   client.SendBytes("PING\r\nPING\r\nPING\r\nPING\r\nSELECT 0\r\nPING\r\n");
-  // The clock is read when the loop turns to another command, and at the end.
+  // The clock is read when the loop moves on to a different command, and at the end.
   EXPECT_EQ(server.environment().ticks_looks - looks, 4);
   EXPECT_EQ(StatsOf(client, "ping"),
             "calls=5,usec=2,usec_per_call=0.40,rejected_calls=0,failed_calls=0");
@@ -260,7 +260,7 @@ TEST(Info, TellsTheTimeThatCommandsTook) {
   client.Say({"EVAL", "redis.call('ECHO', 'x') return redis.call('ECHO', 'y')", "0"});
   EXPECT_EQ(StatsOf(client, "echo"),
             "calls=2,usec=2,usec_per_call=1.00,rejected_calls=0,failed_calls=0");
-  // This includes the time of the script's commands.
+  // The time of EVAL includes that of the script's commands.
   EXPECT_EQ(StatsOf(client, "eval"),
             "calls=1,usec=5,usec_per_call=5.00,rejected_calls=0,failed_calls=0");
 }
@@ -322,8 +322,8 @@ TEST(Config, SetChangesAllOrNothing) {
   EXPECT_EQ(client.Say("CONFIG GET maxclients"), R"(["maxclients" "50"])");
 }
 
-// Client libraries set options to the values they need; these options already have them, so SET
-// succeeds.
+// Client libraries set options to the values that they need. SET accepts these options because they
+// already have those values.
 TEST(Config, SetTakesFixedSettingsAsTheyAre) {
   TestServer server;
   TestClient& client = server.Connect();

@@ -9,7 +9,8 @@ namespace {
 
 std::string Show(const Syntax& syntax);
 
-// The token and name:type, with '?' for optional, '+' for repeated, and parts in brackets.
+// Shows a node as token=name:type, with '?' for optional, '+' for repeated, and its parts in
+// brackets.
 std::string Show(const SyntaxNode& node) {
   std::string text = NameOf(node) + ":" + std::string(TypeOf(node));
   if (!node.token.empty()) text = std::string(node.token) + "=" + text;

@@ -1,4 +1,4 @@
-// Properties of every row of the command table.
+// Tests what must be true of every row in the command table.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,14 +20,14 @@
 namespace fairlock::command {
 namespace {
 
-// As in Redis, it ignores all arguments.
+// This command ignores all arguments, as it does in Redis.
 constexpr std::string_view kIgnoresArguments = "QUIT";
-// It is also the name of a Redis command with two numbers, which its syntax does not describe.
+// Redis has a command of the same name with two numbers, which the syntax here does not describe.
 constexpr std::string_view kHasForeignForm = "WAIT";
 
 using Words = std::vector<std::string>;
 
-// The name as words of a request: "CLIENT", "LIST".
+// Returns the name as the words of a request, such as "CLIENT", "LIST".
 Words NameWords(const CommandSpec& spec) {
   const std::size_t bar = spec.name.find('|');
   if (bar == std::string_view::npos) return {std::string(spec.name)};
@@ -167,7 +167,7 @@ TEST(CommandTable, FindsRowsByNameWhateverItsCase) {
   EXPECT_EQ(table.Find(""), nullptr);
 }
 
-// Names with one byte replaced by any other byte, or with any byte appended.
+// Tries each name with one byte replaced by any other byte, and with any byte appended.
 TEST(CommandTable, FindsNothingByANameThatIsAlmostRight) {
   const CommandTable table = WholeLanguage();
   std::map<std::string_view, const CommandSpec*> by_name;

@@ -238,7 +238,7 @@ TEST(ConfigFile, ASecondDocumentIsNotLeftOut) {
   EXPECT_THAT(Read("port: 1\n---\nrequirepass: secret\n", config),
               HasSubstr("f.yaml:2: a second YAML document"));
   EXPECT_THAT(Read("---\n---\nrequirepass: secret\n", config), HasSubstr("a second YAML document"));
-  // The YAML library would report endless documents where there are none.
+  // In these texts, the YAML library by itself would find documents without end.
   EXPECT_NE(Read("&a,|\n  b\npy", config), "");
   EXPECT_EQ(Read("# one\n---\nport: 1\n...\n", config), "");
 }

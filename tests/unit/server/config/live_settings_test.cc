@@ -24,7 +24,7 @@ class LiveSettingsTest : public testing::Test {
   }
 
   std::string refusal_;
-  std::vector<std::int64_t> applied_;  // the value of max_clients at each call
+  std::vector<std::int64_t> applied_;  // the value of max_clients at each call of the callback
   command::ServerFacts facts_;
   LiveSettings settings_{facts_, DefaultConfig(), [this](const Config& config) {
                            applied_.push_back(config.max_clients);

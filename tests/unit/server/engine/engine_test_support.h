@@ -28,7 +28,7 @@ class LockEngineTest : public testing::Test {
     return *connections_.back();
   }
 
-  // A request for the one key of these tests.
+  // Returns a request for the only key of these tests.
   static LockRequest Request(std::string_view owner, DurationMs lease_ms = 5000) {
     LockRequest request;
     request.key = {0, "key"};

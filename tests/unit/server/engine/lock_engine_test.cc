@@ -138,7 +138,7 @@ TEST_F(LockEngineTest, AWalkOfLinesMeetsEachAlthoughOverridesReorderThem) {
   do {
     cursor = engine_.Scan(cursor, 1, {.wait_ms_min = 0}, now_,
                           [&](const LockSummary& lock) { seen.emplace(lock.key.bytes); });
-    // The queue that was seen last is examined again, and therefore comes after the others.
+    // The queue that was seen last is examined again, which moves it behind the others.
     if (seen.size() == 1) {
       LimitOverride unrelated;
       unrelated.pattern = "none";

@@ -1,4 +1,5 @@
-// Places of values that ask by SET NX: their limits, and what is persisted.
+// Queue places kept for values that request a lock with SET NX: their limits, and what is
+// persisted.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +22,7 @@ class ValuePlacesTest : public LockEngineTest, public EventSink {
 
   void Take(const Event& event) override { told_.push_back(event.kind); }
 
-  // Does what SET NX does.
+  // Requests the lock as SET NX does.
   WriteStatus Set(std::string_view key, std::string_view value) {
     const WriteRequest request{.key = {0, key}, .value = value, .only_new = true};
     const WriteStatus status = locks_.Write(request, from_, {now_, effects_}).status;

@@ -25,7 +25,7 @@ class StatusRoutesTest : public testing::Test {
                                                    : command::Service::kClusterDown);
   }
 
-  // The status and the text.
+  // Returns the status and the body.
   std::string Get(std::string target) {
     Request request;
     request.target = std::move(target);

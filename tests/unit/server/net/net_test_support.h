@@ -40,7 +40,7 @@ class NullEnvironment final : public command::Clock,
                               public command::Settings,
                               public command::CommandLog {
  public:
-  // The environment in the form that a server takes.
+  // Returns the environment in the form that a server takes.
   command::Environment Given() {
     return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
   }
@@ -80,7 +80,7 @@ class RecordedEvents final : public NetEvents {
   std::vector<CloseReason> close_reasons_;
 };
 
-// A blocking socket whose calls give up after some seconds.
+// A blocking socket whose calls give up after a few seconds.
 class TestPeer {
  public:
   explicit TestPeer(const std::string& unix_path);
@@ -89,7 +89,7 @@ class TestPeer {
   ~TestPeer();
 
   void Send(std::string_view bytes);
-  // False: the other side receives no more.
+  // Returns false if the other side receives nothing more.
   bool TrySend(std::string_view bytes);
   // Returns exactly `bytes` bytes, or fewer at the end of the connection.
   std::string Receive(std::size_t bytes);
@@ -112,7 +112,7 @@ class LoopOnThread {
   const RecordedEvents& events() const { return events_; }
   // Runs `what` on the loop's thread and waits for it.
   void Do(const std::function<void(TurnLoop&, command::ServerParts&)>& what);
-  // Stops the loop and waits for its end.
+  // Stops the loop and returns when it has ended.
   void Stop();
   const command::ServerCounters& counters_after_stop() { return parts_.statistics.counters; }
 
@@ -126,16 +126,17 @@ class LoopOnThread {
   std::thread thread_;
 };
 
-// `text`, `count` times.
+// Returns `text` repeated `count` times.
 std::string Repeated(std::string_view text, std::size_t count);
-// Inline requests for one lock.
+// Returns inline requests that take and release one lock `pairs` times.
 std::string LocksAndUnlocks(int number, std::size_t pairs);
 // Receives an integer reply.
 std::int64_t ReceiveNumber(TestPeer& peer);
-// The number of commands executed since the start.
+// Returns the number of commands executed since the start.
 std::uint64_t CountExecuted(LoopOnThread& loop);
 
-// True as soon as the condition holds; false if it does not hold for many seconds.
+// Returns true as soon as the condition holds, and false if it still does not hold after many
+// seconds.
 bool WaitUntil(const std::function<bool()>& condition);
 
 }  // namespace fairlock::net

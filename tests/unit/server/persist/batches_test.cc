@@ -1,4 +1,4 @@
-// Batches report everything that has changed, and what they report can be restored.
+// Batches report everything that has changed, and their content can be restored.
 #include <gtest/gtest.h>
 
 #include "tests/unit/server/persist/persist_test_support.h"
@@ -21,7 +21,7 @@ void PutBack(const RowTexts& texts, LoadedRows& rows) {
 
 class RandomBatches : public testing::TestWithParam<std::uint64_t> {};
 
-// After every turn of random length, replaying the batches gives exactly the rows of the engine.
+// After every turn, however long, replaying the batches gives exactly the engine's rows.
 TEST_P(RandomBatches, LeaveWhatTheEngineHas) {
   engine::LockEngine engine(Options());
   BatchWriter writer(engine);
@@ -38,7 +38,7 @@ TEST_P(RandomBatches, LeaveWhatTheEngineHas) {
   }
 }
 
-// An engine restored from the rows has the same rows, and keeps its invariants.
+// An engine restored from the rows has the same rows, and its invariants hold.
 TEST_P(RandomBatches, ComeBackIntoANewEngine) {
   engine::LockEngine engine(Options());
   RandomUse use(engine, GetParam());
@@ -79,7 +79,7 @@ class BatchesTest : public testing::Test {
   engine::LockResult Lock(const engine::LockRequest& request) {
     return engine_.Lock(request, client_, {now_, effects_});
   }
-  // Returns how many changes the turn writes.
+  // Ends the turn, and returns how many changes it writes.
   std::uint32_t EndTurn() {
     storage::RecordWriter batch;
     grants_ = {};
@@ -185,7 +185,7 @@ TEST_F(BatchesTest, OfLongLeasesEachTenthThatHasPassedIsFoundOnce) {
   EXPECT_TRUE(scan(now_, now_ + 60'000).empty());
   EXPECT_EQ(scan(now_ + 60'000, now_ + 120'000), std::vector<rows::DurationMs>{880'000});
   EXPECT_TRUE(scan(now_ + 120'000, now_ + 180'000).empty());
-  // The remaining time was written, so a renewal by the same length is a change.
+  // What is written is the remaining time, so renewing by the same length is a change.
   now_ += 200'000;
   engine_.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, {now_, effects_});
   EXPECT_EQ(EndTurn(), 1U);

@@ -1,5 +1,5 @@
-// A data folder as a server leaves it, then truncated or damaged in every way: it is read back as
-// far as it is intact, or refused.
+// Takes a data folder as a server leaves it, and truncates or damages it in every way. The intact
+// part must be read back, or the folder must be refused.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int kLocks = 60;
 
-// 1 tries every position; by default, the tests try only some of them.
+// The distance between the positions that are tried; with 1, the tests try every position.
 std::size_t Stride(std::size_t usual) {
   const char* given = std::getenv("FAIRLOCK_DAMAGE_STRIDE");
   return given == nullptr ? usual : static_cast<std::size_t>(std::atoi(given));
@@ -28,7 +28,8 @@ std::size_t Stride(std::size_t usual) {
 
 class DamageTest : public testing::Test {
  protected:
-  // One batch per lock, so that the number of locks that come back shows where the log was cut.
+  // Each lock is written in its own batch, so that the number of locks that come back shows where
+  // the log was cut.
   void SetUp() override {
     std::string made = (fs::temp_directory_path() / "fairlock-damage-XXXXXX").string();
     ASSERT_NE(mkdtemp(made.data()), nullptr);
@@ -81,7 +82,7 @@ class DamageTest : public testing::Test {
     CopyAsKilled();
   }
 
-  // Copies the folder as a killed process leaves it: nothing has been closed.
+  // Copies the folder as a killed process would leave it, with nothing closed.
   void CopyAsKilled() { fs::copy(data(), folder_ / "killed", fs::copy_options::recursive); }
 
   fs::path FindLog() const {
@@ -108,7 +109,7 @@ class DamageTest : public testing::Test {
   std::string content_;
 };
 
-// The number of holds: all rows except the two about the run.
+// Returns the number of holds: all rows except the two that describe the run.
 std::size_t LocksIn(const OpenedLocks& opened) { return opened.rows->size() - 2; }
 
 TEST_F(DamageTest, ALogThatWasCutOffStartsWithTheWholeBatchesBeforeTheCut) {
@@ -119,7 +120,7 @@ TEST_F(DamageTest, ALogThatWasCutOffStartsWithTheWholeBatchesBeforeTheCut) {
        cut += cut < 600 ? std::min<std::size_t>(stride, 19) : stride) {
     auto opened = OpenWith(content_.substr(0, content_.size() - cut));
     ASSERT_TRUE(opened.ok()) << "cut by " << cut << ": " << opened.status().message();
-    // One lock less with each batch that is no longer complete, and never a gap in between.
+    // Each batch that is no longer complete takes its lock away, and no lock is missing in between.
     ASSERT_LE(LocksIn(opened.value()), locks) << "cut by " << cut;
     ASSERT_GE(LocksIn(opened.value()) + 1 + stride / 60, locks) << "cut by " << cut;
     if (LocksIn(opened.value()) < locks) bytes_of_last = cut;
@@ -130,7 +131,7 @@ TEST_F(DamageTest, ALogThatWasCutOffStartsWithTheWholeBatchesBeforeTheCut) {
 }
 
 TEST_F(DamageTest, AFlippedBitBeforeTheLastBatchIsRefusedAndSaysWhere) {
-  // The last batch lies within this many bytes of the end.
+  // The last batch lies within the last 400 bytes.
   const std::size_t end = content_.size() - 400;
   const std::size_t stride = Stride(101);
   for (std::size_t at = 0; at < end; at += stride) {

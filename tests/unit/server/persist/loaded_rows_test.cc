@@ -32,7 +32,8 @@ TEST(LoadedRows, RowsThatAreRewrittenForeverNeedBoundedMemory) {
     for (std::uint64_t token = 1; token <= kRows; ++token) PutHold(record, token, 1'000 + round);
     Replay(record, rows);
     if (round == 0) first_bytes = rows.block_bytes();
-    // The rows, as much garbage and a floor of 16 MiB, and the end of blocks.
+    // The memory holds the rows, the same amount of garbage plus at least 16 MiB, and unused ends
+    // of blocks.
     ASSERT_LE(rows.block_bytes(), 2 * first_bytes + (std::size_t{24} << 20)) << "round " << round;
   }
   EXPECT_EQ(rows.size(), kRows);

@@ -1,4 +1,4 @@
-// Uses an engine at random, and shows what would be on disk.
+// Uses an engine at random, and shows which rows would be on disk.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ inline void Replay(storage::RecordWriter& record, storage::ChangeSink& sink) {
   record.Clear();
 }
 
-// Rows by kind and key, as text that describes their content. For a cooldown, only its presence is
-// recorded, because its length depends on the time.
+// Rows by kind and key, with their content as text. For a cooldown, the text only says that it is
+// there, because its length depends on the time.
 using RowTexts = std::map<std::pair<int, std::string>, std::string>;
 
 inline RowTexts TextsOf(const storage::RowTable& table) {
@@ -39,7 +39,7 @@ inline RowTexts TextsOf(const storage::RowTable& table) {
   return texts;
 }
 
-// The rows that a scan of the whole engine finds.
+// Returns the rows that a scan of the whole engine finds.
 inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
   storage::RecordWriter record;
   RowWriter rows(record);
@@ -52,7 +52,7 @@ inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
   return TextsOf(table);
 }
 
-// Clients that request a few keys in all possible ways. The same seed does the same.
+// Clients that make all kinds of requests for a few keys. The same seed gives the same requests.
 class RandomUse {
  public:
   RandomUse(engine::LockEngine& engine, std::uint64_t seed, engine::TimeMs now = 1000)
@@ -172,7 +172,7 @@ class RandomUse {
     }
   }
 
-  // SET, with and without NX, and INCR.
+  // Requests SET, with and without NX, or INCR.
   void Write() {
     engine::WriteRequest request{.key = Key(), .value = Owner()};
     request.end = static_cast<engine::WrittenEnd>(Pick(3));
@@ -185,7 +185,7 @@ class RandomUse {
     }
   }
 
-  // DEL, EXPIRE and PERSIST.
+  // Requests DEL, EXPIRE or PERSIST.
   void ChangeByKey() {
     engine::RedisView& locks = engine_.redis();
     if (Pick(2) == 0) {

@@ -1,5 +1,5 @@
-// Crashes at every write, and at random: what comes back is the state after one of the batches, and
-// no batch that was promised to be durable is missing.
+// Crashes a server at every write, and at random times. What comes back is the state after one of
+// its batches, and no batch that was promised to be durable is missing.
 //
 //   FAIRLOCK_POWER_CUTS=100000 build/release/bin/unit_persist --gtest_filter='PowerCuts.*'
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::uint64_t CountOfRuns() {
   return given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
 }
 
-// What dies, which determines what may be lost.
+// What dies: only the process, or the whole machine. This determines what may be lost.
 enum class Death : std::uint8_t { kProcess, kMachine };
 
 // A server without client sockets, from its start with the stored state to its death.
@@ -43,7 +43,7 @@ class Life {
     engine_->EndRestore(first_token_, {kStart, effects_});
     engine_->CheckInvariants();
     last_batch_ = end->next_batch - 1;
-    // The machine's clock is wrong throughout: only the stored ceiling prevents repeated tokens.
+    // The machine's clock is always wrong, so only the stored ceiling prevents repeated tokens.
     journal_.emplace(store, end.value(),
                      storage::JournalOptions{.durability = durability,
                                              .flush_interval = std::chrono::hours(1),
@@ -85,11 +85,11 @@ class Life {
     }
     journal_->AwaitWritten();
     progress_ = journal_->Look();
-    // What happens when the connections end is no longer written.
+    // Connections end after the death, and what that changes is not written.
     writer_.reset();
   }
 
-  // The last batch that clients were told is durable, given this kind of death.
+  // The last batch that clients were told is safe from this kind of death.
   std::uint64_t promised(Death death) const {
     return death == Death::kProcess ? progress_.completed_batch : progress_.durable_batch;
   }
@@ -106,7 +106,7 @@ class Life {
     return number != 0;
   }
 
-  // Takes snapshot slices between batches, as a server does.
+  // Takes slices of a snapshot between batches, as a server does.
   void GoOnWithSnapshot(std::mt19937_64& chance, engine::TimeMs now) {
     if (!cursor_) {
       if (chance() % 10 != 0) return;
@@ -137,7 +137,7 @@ class Life {
   std::optional<storage::Journal> journal_;
 };
 
-// The lives and deaths of a server with one seed.
+// Makes one server live and die repeatedly.
 class PowerCuts : public testing::Test {
  protected:
   void SetUp() override { BeginAnew(); }
@@ -150,7 +150,8 @@ class PowerCuts : public testing::Test {
     promised_ = 0;
   }
 
-  // Compares what comes back with what the previous life promised.
+  // Runs one life until its death, and compares what comes back with what the previous life
+  // promised.
   void LiveAndDie(std::uint64_t seed, Durability durability, Death death,
                   std::optional<std::uint64_t> failing_write) {
     std::uint64_t promised = 0;
@@ -182,7 +183,7 @@ class PowerCuts : public testing::Test {
     if (states_.empty()) return;
     // No token that was granted before can be granted again.
     ASSERT_GE(life.first_token(), newest_token_);
-    // The start has itself written one batch.
+    // Starting has itself written one batch.
     const std::uint64_t batch = life.last_batch() - 1;
     ASSERT_GE(batch, promised_);
     const auto found = std::find_if(states_.begin(), states_.end(),
@@ -191,7 +192,8 @@ class PowerCuts : public testing::Test {
     ASSERT_EQ(WithoutCooling(life.state()), WithoutCooling(found->second)) << "batch " << batch;
   }
 
-  // A cooldown comes back with the length it had when written, and may no longer have a row by now.
+  // A cooldown comes back with the length it had when it was written, and by now may not have a row
+  // any more.
   static RowTexts WithoutCooling(RowTexts texts) {
     std::erase_if(texts, [](const auto& row) {
       return row.first.first == static_cast<int>(storage::RowKind::kCooldown);

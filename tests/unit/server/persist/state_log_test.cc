@@ -16,7 +16,7 @@ namespace {
 
 constexpr storage::LogId kGatedLogId = {'t', 'e', 's', 't'};
 
-// Executes appends only while its gate is open; counts them.
+// Executes appends only while its gate is open, and counts them.
 class GatedStore final : public storage::Store {
  public:
   storage::Status Load(storage::RecordSink& sink) override { return content_.Load(sink); }
@@ -95,13 +95,13 @@ class StateLogTest : public testing::Test {
     ASSERT_TRUE(log_->state().is_ready);
   }
 
-  // A turn in which nothing changes.
+  // Plays a turn in which nothing changes.
   void Turn() {
     log_->BeginTurn(now_);
     log_->EndTurn(now_);
   }
 
-  // A turn that sends a reply about locks. Returns the batch that the reply must wait for.
+  // Plays a turn that sends a reply about locks. Returns the batch that the reply must wait for.
   std::uint64_t TurnWithReply() {
     log_->BeginTurn(now_);
     const std::uint64_t batch = log_->Seal(now_);
@@ -135,10 +135,10 @@ TEST_F(StateLogTest, AConfirmedReplyWaitsForAWriteThatBeginsAfterIt) {
   const std::uint64_t first = TurnWithReply();
   EXPECT_GT(first, log_->completed_batch());
   ASSERT_TRUE(home_.store().AwaitBegun(begun + 1));
-  // That write has already begun, so it proves nothing about the next reply.
+  // That write has already started, so its completion proves nothing about the next reply.
   const std::uint64_t second = TurnWithReply();
   EXPECT_GT(second, first);
-  // This write has not begun, so further replies share it.
+  // This write has not started yet, so further replies can share it.
   EXPECT_EQ(TurnWithReply(), second);
   home_.store().SetOpen(true);
   log_->AwaitJournal();

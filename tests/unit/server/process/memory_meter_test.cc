@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMany = 64 * 1024 * 1024;
 
-// Writes to the memory, so that it becomes resident.
+// Allocates memory and writes to it, so that it becomes resident.
 std::unique_ptr<char[]> Take(std::size_t bytes) {
   auto taken = std::make_unique_for_overwrite<char[]>(bytes);
   std::memset(taken.get(), 1, bytes);

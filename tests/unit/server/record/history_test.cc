@@ -273,7 +273,7 @@ class LongHistoryTest : public testing::Test {
     }
   }
 
-  // Returns how many events repeated searches find, and how many searches that takes.
+  // Searches repeatedly; returns how many events are found, and in how many searches.
   std::pair<std::size_t, int> CountAll(HistoryQuery query) const {
     std::size_t found = 0;
     for (int calls = 1;; ++calls) {
@@ -338,7 +338,7 @@ TEST_F(LongHistoryTest, LongGlobsCountAsSeveralLooksAndASearchStillGetsOn) {
   query.match = long_glob;
   const HistoryPage shorter = history_.Search(query);
   ASSERT_TRUE(shorter.next_before);
-  // 4 bytes of key times 1,001 bytes of glob count as examining 62 more events.
+  // Matching 4 bytes of a key against a glob of 1,001 bytes counts as examining 62 more events.
   EXPECT_GT(*shorter.next_before, *page.next_before + 40 * (1000 - 1000 / 60));
   query.looks_max = 100;
   query.before = shorter.next_before;

@@ -186,7 +186,7 @@ TEST(LabelStatistics, ADayOfManyBusyLabelsStaysWithinItsMemory) {
   constexpr std::size_t kLabels = 10;
   LabelStatistics statistics(kLabels, 0);
   EXPECT_EQ(statistics.complete_since(), 0);
-  // All durations differ, which is the worst case for packing.
+  // All durations are different, which is the worst case for packing.
   std::uint64_t state = 1;
   for (int minute = 0; minute < LabelStatistics::kMinutesMax; ++minute) {
     for (std::size_t label = 0; label < 2 * kLabels; ++label) {
@@ -202,7 +202,7 @@ TEST(LabelStatistics, ADayOfManyBusyLabelsStaysWithinItsMemory) {
   EXPECT_LE(statistics.memory_bytes(), LabelStatistics::MemoryBytesMax(kLabels));
   EXPECT_LE(LabelStatistics::MemoryBytesMax(kLabels), kLabels * 170 * 1024U);
   EXPECT_EQ(statistics.label_count(), kLabels + 2);
-  // Part of the day was dropped; complete_since says how much.
+  // Part of the day was dropped; complete_since tells from when on the statistics are complete.
   const engine::TimeMs now = LabelStatistics::kMinutesMax * kMinute - 1;
   const engine::TimeMs since = statistics.complete_since();
   ASSERT_GT(since, 0);

@@ -1,4 +1,4 @@
-// Every script ends, whatever it does, and others run after it.
+// Every script ends, whatever it does, and other scripts can run after it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,7 +126,7 @@ TEST(ScriptBudget, StopsByTimeWhereStepsAreSlow) {
   EXPECT_LT(stage.interpreter.steps(), 100'000U);
 }
 
-// A command may take longer than thousands of instructions.
+// The clock is read that often because a command may take longer than thousands of instructions.
 TEST(ScriptBudget, ReadsTheClockAfterEveryCommand) {
   ScriptLimits limits;
   limits.time_max_ms = 50;
@@ -243,7 +243,7 @@ TEST(ScriptBudget, BoundsTheReply) {
               HasSubstr("nested too deep"));
 }
 
-// The element that would exceed the limit is not appended.
+// An element that would exceed the limit is not appended.
 TEST(ScriptBudget, BoundsTheReplyBeforeEachElement) {
   ScriptStage stage({.reply_bytes_max = 1'000});
   const std::string refusal = "the reply of the script is too long: up to 1000 bytes are allowed";

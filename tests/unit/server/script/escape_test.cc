@@ -1,5 +1,5 @@
-// Ways in which a script may try to reach the process, other scripts or the libraries: all fail,
-// and leave everything unchanged.
+// Ways in which a script may try to reach the process, other scripts or the libraries. All of them
+// fail and leave everything unchanged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ constexpr std::string_view kRefused[] = {
     "getmetatable('').__index.len = nil",
     "getmetatable('').__add = function() end",
     "setmetatable(setmetatable({}, {__metatable = 1}), nil)",
-    // Limits of library functions.
+    // Arguments beyond the limits of library functions.
     "return {unpack({}, 0, 2147483647)}",
     "return {unpack({}, -2147483648, 2147483647)}",
     "return {unpack({}, 2147483646, 4294967296)}",
@@ -95,7 +95,7 @@ constexpr std::string_view kRefused[] = {
     "error(setmetatable({}, {__tostring = function() os.exit() end}))",
 };
 
-// Each of these returns what it would return without the attempt.
+// Each of these returns the same reply as without the attempt to escape.
 struct Harmless {
   std::string_view text;
   std::string_view reply;
@@ -116,7 +116,7 @@ constexpr Harmless kHarmless[] = {
     {"return type(setmetatable({}, {__index = string}).len)", "$8\r\nfunction\r\n"},
 };
 
-// A number that depends on everything that a script might have changed.
+// Computes a value that depends on everything that a script might have changed.
 constexpr std::string_view kWorld =
     "local reads_leak = pcall(function() return leak end) "
     "return {string.len('abc'), ('abc'):len(), math.max(1, 2), type(redis.call), type(rawset), "

@@ -1,4 +1,4 @@
-// Unmodified Lua, to compare with.
+// Unmodified Lua, for comparison.
 #pragma once
 
 #include <lua.hpp>
@@ -7,7 +7,7 @@
 
 namespace fairlock::script {
 
-// The text as a Lua literal.
+// Returns the text as a Lua literal.
 inline std::string Literal(std::string_view text) {
   std::string literal = "'";
   for (const char c : text) {
@@ -17,7 +17,7 @@ inline std::string Literal(std::string_view text) {
   return literal + "'";
 }
 
-// A script that calls a function and returns all its results, or its error, as one text.
+// Returns a script that calls a function and returns all its results, or its error, as one string.
 inline std::string ShowingCall(std::string_view function, std::string_view arguments) {
   return "local function show(ok, ...) local t = {tostring(ok)} for i = 1, select('#', ...) do "
          "t[#t + 1] = type((select(i, ...))) .. ':' .. tostring((select(i, ...))) end "
@@ -33,7 +33,7 @@ class OriginalLua {
   OriginalLua& operator=(const OriginalLua&) = delete;
   ~OriginalLua() { lua_close(lua_); }
 
-  // The string that the script returns, or its error.
+  // Returns the string that the script returns, or its error.
   std::string Run(const std::string& text) {
     lua_settop(lua_, 0);
     if (luaL_loadbuffer(lua_, text.data(), text.size(), "@user_script") == 0) {

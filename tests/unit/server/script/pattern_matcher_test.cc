@@ -1,4 +1,4 @@
-// The patterns of scripts, compared with those of Lua itself.
+// The pattern matching of scripts, compared with that of Lua itself.
 #include <gtest/gtest.h>
 
 #include <random>

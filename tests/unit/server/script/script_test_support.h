@@ -13,8 +13,8 @@
 
 namespace fairlock::script {
 
-// PING ECHO GET SET SETNX DEL EXISTS MGET INCRBY APPEND, as in Redis, as far as the tests need
-// them.
+// Implements PING ECHO GET SET SETNX DEL EXISTS MGET INCRBY APPEND like Redis, as far as the tests
+// need them.
 class KeyHost final : public Host {
  public:
   void Execute(const CommandCall& call, std::string& reply) override;
@@ -31,7 +31,7 @@ class KeyHost final : public Host {
   std::vector<std::string> calls;  // the command names as the script wrote them
   // Each reading advances the clock by this much; 0: the machine's clock is used.
   std::uint64_t tick_ns = 0;
-  // The clock is the processor time of this process, so that other programs do not count.
+  // The clock is this process's processor time, so that other programs do not affect it.
   bool counts_processor_time = false;
   // Each command advances the clock by this much; between commands, the clock stands still.
   std::uint64_t command_ns = 0;
@@ -40,12 +40,12 @@ class KeyHost final : public Host {
   std::uint64_t now_ns_ = 0;
 };
 
-// An interpreter and its host, for tests that send scripts and check the replies.
+// An interpreter with its host, for tests that run scripts and check the replies.
 class ScriptStage {
  public:
   explicit ScriptStage(const ScriptLimits& limits = {}) : interpreter(limits) {}
 
-  // Returns the reply of EVAL.
+  // Runs the script as EVAL does, and returns the reply.
   std::string Eval(std::string_view text, std::initializer_list<std::string_view> keys = {},
                    std::initializer_list<std::string_view> arguments = {});
   std::string EvalResp3(std::string_view text);

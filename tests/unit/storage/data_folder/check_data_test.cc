@@ -62,7 +62,7 @@ class StorageCheckData : public testing::Test {
   }
 
   ScratchFolder folder_;
-  std::size_t rows_ = 0;  // rows read by the last Open
+  std::size_t rows_ = 0;  // how many rows the last Open read
 };
 
 TEST_F(StorageCheckData, WholeDataIsCountedAndNothingIsFound) {
@@ -114,7 +114,7 @@ TEST_F(StorageCheckData, EveryDamagedRecordIsNamedAndTheOthersAreRead) {
   {
     OpenedData data = Open(path());
     Fill(data, 20);
-    // Bypasses the journal: a batch whose bytes are wrong, and one that leaves a gap.
+    // Bypasses the journal to write a batch with wrong bytes, and one that leaves a gap.
     RecordWriter record;
     PutRow(record, PlainHold("k", 500));
     std::string bytes(record.Seal(RecordKind::kBatch, 12, 4'711));
@@ -156,7 +156,7 @@ TEST_F(StorageCheckData, ABackupOfDataInUseIsWholeAndIsKnownForACopy) {
   ASSERT_TRUE(made.ok()) << made.message();
   EXPECT_FALSE(fs::exists(backup + ".partial"));
   EXPECT_EQ(BackUp(data, backup).code(), StatusCode::kRefused);
-  // Writing to the original continues; the backup stays as it was.
+  // The original is written to again, but the backup stays as it was.
   EXPECT_TRUE(Check(backup).is_whole());
   const std::string restored = folder_.PathOf("restored");
   fs::copy(backup, restored, fs::copy_options::recursive);
@@ -180,7 +180,7 @@ TEST_F(StorageCheckData, ABackupWithinTheDataFolderIsRefused) {
     EXPECT_THAT(made.message(), HasSubstr("is inside the data folder")) << inside;
   }
   EXPECT_FALSE(fs::exists(path() + "/backup.partial"));
-  // A name that merely starts the same way is another folder.
+  // A folder whose name merely starts the same way is outside the data folder.
   EXPECT_TRUE(BackUp(data, path() + "-backup").ok());
 }
 

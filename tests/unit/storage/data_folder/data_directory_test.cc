@@ -27,7 +27,7 @@ class StorageDataDirectory : public testing::Test {
     return DataDirectory::Open({.path = path, .initialise = initialise}).status();
   }
 
-  // Creates a data folder, as the first start does.
+  // Creates a data folder, as the first start of a server does.
   LogId Make(const std::string& path) {
     auto directory = DataDirectory::Open({.path = path});
     EXPECT_TRUE(directory.ok()) << directory.status().message();
@@ -78,7 +78,7 @@ TEST_F(StorageDataDirectory, AnEmptyFolderWhereDataWasIsRefusedWithoutInit) {
   EXPECT_TRUE(StatusOf(path(), true).ok());
 }
 
-// Sockets are opened, and the server's log is started, before the data is read.
+// A server opens its sockets and starts its log before it reads the data.
 TEST_F(StorageDataDirectory, AFolderThatHasOnlyTheServersOwnFilesIsNew) {
   fs::create_directory(path());
   const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -174,7 +174,7 @@ TEST_F(StorageDataDirectory, EveryFlippedBitOfItsIdIsRefused) {
   for (std::size_t bit = 0; bit < text.size() * 8; ++bit) {
     std::string flipped = text;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-    // Written in place, so that it remains the same file.
+    // Writes in place, so that it remains the same file.
     std::fstream(id_path, std::ios::in | std::ios::out | std::ios::binary) << flipped;
     ASSERT_EQ(StatusOf(path()).code(), StatusCode::kDamaged) << "bit " << bit;
   }

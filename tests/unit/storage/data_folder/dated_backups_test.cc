@@ -77,7 +77,7 @@ TEST_F(StorageDatedBackups, WhatIsNoBackupOfThisServerStays) {
   Make(NameOfBackupAt(1), IdOf('b'));
   Make("before-the-upgrade");
   Make(NameOfBackupAt(2) + "-mine");
-  fs::create_directory(folder_.PathOf(NameOfBackupAt(3)));  // without an id
+  fs::create_directory(folder_.PathOf(NameOfBackupAt(3)));  // a folder without an id
   fs::create_directory_symlink(newest, folder_.PathOf(NameOfBackupAt(4)));
   const std::vector<std::string> before = Names();
   ASSERT_TRUE(Remove(1, newest).ok());
@@ -87,7 +87,7 @@ TEST_F(StorageDatedBackups, WhatIsNoBackupOfThisServerStays) {
 TEST_F(StorageDatedBackups, WhatWasInterruptedLongAgoIsRemoved) {
   const std::string newest = Make(NameOfBackupAt(9));
   const std::string old = Make(NameOfBackupAt(1) + ".partial");
-  Make(NameOfBackupAt(2) + ".partial");  // another server may be making it
+  Make(NameOfBackupAt(2) + ".partial");  // another server may be making this one
   Make("mine.partial");
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(25));
   ASSERT_TRUE(Remove(1, newest).ok());

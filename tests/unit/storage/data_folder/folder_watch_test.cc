@@ -20,7 +20,7 @@ class StorageFolderWatch : public testing::Test {
  protected:
   std::string path() const { return folder_.PathOf("data"); }
 
-  // Returns what is detected after that harm, which is done while the files are open.
+  // Runs `harm` while the files are open, and returns what the watch detects afterwards.
   Status After(const std::function<void()>& harm) {
     RowTable table;
     const auto data = OpenData({.directory = {.path = path()}}, table);

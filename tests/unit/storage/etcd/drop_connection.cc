@@ -10,7 +10,7 @@
 namespace fairlock::storage::etcd {
 namespace {
 
-// The port at the other end of a TCP connection; 0 for any other descriptor.
+// Returns the port at the other end of a TCP connection; 0 for any other descriptor.
 int PeerPort(int descriptor) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);

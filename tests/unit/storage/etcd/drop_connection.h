@@ -1,4 +1,4 @@
-// Ends a connection from inside the process of its server.
+// Ends a connection from inside the process that serves it.
 #pragma once
 
 #include <string>

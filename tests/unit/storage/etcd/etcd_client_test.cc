@@ -1,4 +1,4 @@
-// The client against a real etcd of one member.
+// The client, tested against a real etcd with one member.
 #include "storage/etcd/etcd_client.h"
 
 #include <gmock/gmock.h>
@@ -188,7 +188,7 @@ TEST(EtcdQuota, AFullDatabaseIsAnOutcomeOfItsOwn) {
   EtcdServer etcd(1, {.flags = {"--quota-backend-bytes=1000000"}});
   const auto client = ClientOf(etcd.options());
   TxnAnswer answer;
-  for (int i = 0; i < 400; ++i) {  // etcd updates its size every 100 ms
+  for (int i = 0; i < 400; ++i) {  // etcd updates the size that it reports every 100 ms
     answer = client->Transact(PutOf("k" + std::to_string(i), std::string(100'000, 'x')), kTimeout);
     if (answer.outcome != Outcome::kDone) break;
   }

@@ -1,4 +1,4 @@
-// The client against a real etcd with three members, some of which are dead or paused.
+// The client, tested against a real etcd with three members, some of which are dead or paused.
 #include <gmock/gmock.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Each outcome of a request, forced by a fake etcd.
+// Forces each outcome of a request with a fake etcd.
 #include <gmock/gmock.h>
 #include <grpcpp/support/status_code_enum.h>
 
@@ -21,7 +21,7 @@ using testing::SizeIs;
 
 constexpr milliseconds kAttempt{80};  // shorter than FakeEtcd::kLate
 
-// One fake, or two with separate stores, which show which of the two executed a request.
+// Uses one fake etcd, or two with separate stores, which show which of the two executed a request.
 class EtcdFaults : public testing::Test {
  protected:
   std::unique_ptr<EtcdClient> ClientOfBoth() {
@@ -78,21 +78,21 @@ TEST_F(EtcdFaults, NoAnswerIsUnknownWhetherOrNotItWasExecuted) {
 TEST_F(EtcdFaults, ADroppedConnectionIsUnknownWhetherOrNotItWasExecuted) {
   EXPECT_EQ(WriteAfter(Fault::kDropBefore).outcome, Outcome::kUnknown);
   EXPECT_EQ(etcd_.applied(), 0);
-  client_ = ClientOf({.endpoints = {etcd_.endpoint()}});  // which has an established connection
+  client_ = ClientOf({.endpoints = {etcd_.endpoint()}});  // a client with an established connection
   EXPECT_EQ(WriteAfter(Fault::kApplyThenDrop).outcome, Outcome::kUnknown);
   EXPECT_EQ(etcd_.applied(), 1);
 }
 
 TEST_F(EtcdFaults, AWriteThatWasExecutedTwiceIsJudgedByTheAnswerThatCame) {
   EXPECT_EQ(WriteAfter(Fault::kApplyTwice).outcome, Outcome::kDone);
-  EXPECT_EQ(etcd_.applied(), 1);  // the guard refused the second one
+  EXPECT_EQ(etcd_.applied(), 1);  // the guard refused the second execution
   FakeEtcd twice;
   twice.NextTxn(Fault::kApplyTwiceAnswerNew);
   const auto client = ClientOf({.endpoints = {twice.endpoint()}});
   const TxnAnswer refused = client->Transact(GuardedPut("k", 0, "v"), kTimeout);
   EXPECT_EQ(refused.outcome, Outcome::kRefused);
   ASSERT_THAT(refused.found, SizeIs(1));
-  EXPECT_EQ(refused.found[0].value, "v");  // so the caller finds its own value
+  EXPECT_EQ(refused.found[0].value, "v");  // this is how the caller finds its own value
 }
 
 TEST_F(EtcdFaults, AnUnknownWriteIsNotRepeatedAtTheNextEndpoint) {
@@ -182,7 +182,7 @@ TEST_F(EtcdFaults, TheTotalTimeBoundsAllAttempts) {
 TEST_F(EtcdFaults, AnInvalidTokenIsRenewedOnceOnly) {
   client_ = ClientOf({.endpoints = {etcd_.endpoint()}, .user = "u", .password = "p"});
   EXPECT_EQ(WriteAfter(Fault::kNone).outcome, Outcome::kDone);
-  EXPECT_EQ(etcd_.requests(), 2);  // the login and the write
+  EXPECT_EQ(etcd_.requests(), 2);  // the log-in and the write
   EXPECT_EQ(WriteAfterError(grpc::UNAUTHENTICATED, "etcdserver: invalid auth token").outcome,
             Outcome::kRefused);
   EXPECT_EQ(etcd_.requests(), 5);

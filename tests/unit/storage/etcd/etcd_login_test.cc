@@ -1,4 +1,4 @@
-// Passwords and certificates against a real etcd.
+// Passwords and certificates, tested with a real etcd.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -72,7 +72,7 @@ TEST_F(EtcdLogin, ATokenThatARestartedEtcdDoesNotKnowIsRenewed) {
   Set(*client, "/fairlock/k", "one");
   etcd_.Restart();
   const RangeAnswer read = client->Range({.key = "/fairlock/k"}, kTimeout);
-  if (read.outcome == Outcome::kUnavailable) {  // that connection was cut by the restart
+  if (read.outcome == Outcome::kUnavailable) {  // the restart has cut the connection
     EXPECT_EQ(client->Range({.key = "/fairlock/k"}, kTimeout).outcome, Outcome::kDone);
   }
   Set(*client, "/fairlock/k", "two");
@@ -85,7 +85,7 @@ TEST_F(EtcdLogin, APasswordIsNotUsedUntilEtcdAsksForIt) {
   Set(*client, "/fairlock/k", "two");
 }
 
-// Creates an authority, and certificates signed by it.
+// Creates a certificate authority, and certificates signed by it.
 class EtcdTls : public testing::Test {
  protected:
   EtcdTls() {

@@ -36,7 +36,7 @@ std::vector<char*> PointersTo(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// Runs in the child between fork and exec: only system calls are allowed.
+// Runs in the child between fork and exec, where only system calls are allowed.
 [[noreturn]] void BecomeProgram(char* const* words, const char* log_file) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int log = open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

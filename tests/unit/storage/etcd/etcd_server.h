@@ -1,4 +1,5 @@
-// A real etcd on loopback for the tests: one or several members, with data in a temporary folder.
+// A real etcd on loopback for the tests: one or more members, with their data in a temporary
+// folder.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +14,7 @@
 
 namespace fairlock::storage::etcd {
 
-// An empty folder, removed with its content.
+// An empty folder, removed together with its content.
 class TestFolder {
  public:
   TestFolder();
@@ -28,14 +29,14 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-// Returns a port of 127.0.0.1 that nothing listened on a moment ago.
+// Returns a port of 127.0.0.1 on which nothing was listening a moment ago.
 int FreePort();
 
-// Runs a program until it ends; returns what it printed. If it fails, the test fails.
+// Runs a program to its end; returns what it printed. If the program fails, the test fails.
 std::string RunProgram(const std::vector<std::string>& words);
 
-// The number of threads of this process. AwaitThreads waits briefly until there are at most
-// `count`.
+// Threads returns the number of threads of this process. AwaitThreads waits briefly until there are
+// at most `count`, and returns whether there are.
 int Threads();
 bool AwaitThreads(int count);
 
@@ -60,23 +61,23 @@ class EtcdProcess {
 };
 
 struct EtcdSettings {
-  // For every member, in addition to those that the class sets.
+  // Options for every member, in addition to those that EtcdServer sets.
   std::vector<std::string> flags = {};
-  EtcdOptions client = {};  // certificates and login; the class adds the endpoints
+  EtcdOptions client = {};  // certificates and log-in; EtcdServer adds the endpoints
   bool is_tls = false;
 };
 
-// A cluster. The constructor returns when every member knows the leader.
+// A cluster. The constructor returns when every member knows which one leads.
 class EtcdServer {
  public:
   explicit EtcdServer(int members = 1, EtcdSettings settings = {});
 
-  // For a client that tries the members in their order.
+  // Returns the options for a client that tries the members in their order.
   EtcdOptions options() const;
   std::string address_of(std::size_t member) const { return addresses_[member]; }
   EtcdProcess& member(std::size_t member) { return *members_[member]; }
 
-  // Kills a member and starts it again; returns when it knows the leader.
+  // Kills a member and starts it again; returns when it knows which member leads.
   void Restart(std::size_t member = 0);
   void AwaitLeader(std::size_t member);
 

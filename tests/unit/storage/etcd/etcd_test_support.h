@@ -1,4 +1,4 @@
-// Requests and clients for the tests of etcd.
+// Requests and clients for the etcd tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ inline Txn PutOf(std::string key, std::string value, std::int64_t lease = 0) {
   return {.then = {Put{.key = std::move(key), .value = std::move(value), .lease = lease}}};
 }
 
-// Sets the key if it has this revision; otherwise, the transaction returns the key.
+// Sets the key if it has this revision; otherwise, the transaction returns the key's present state.
 inline Txn GuardedPut(const std::string& key, std::int64_t revision, std::string value) {
   return {.compares = {{.key = key, .revision = revision}},
           .then = {Put{.key = key, .value = std::move(value)}},
@@ -32,7 +32,7 @@ inline std::unique_ptr<EtcdClient> ClientOf(const EtcdOptions& options) {
   return std::move(client.value());
 }
 
-// Writes the key; returns the revision.
+// Writes the key; returns the revision of the write.
 inline std::int64_t Set(EtcdClient& client, const std::string& key, const std::string& value) {
   const TxnAnswer answer = client.Transact(PutOf(key, value), kTimeout);
   EXPECT_EQ(answer.outcome, Outcome::kDone) << answer.message;

@@ -55,7 +55,7 @@ class WatchLog {
     return compacted_;
   }
 
-  // "key=value" of a put, "key" of a deletion.
+  // Returns each put as "key=value", and each deletion as "key".
   std::vector<std::string> events() {
     const std::lock_guard lock(mutex_);
     return events_;
@@ -97,7 +97,7 @@ std::unique_ptr<EtcdWatch> WatchOf(const EtcdOptions& options, WatchTarget targe
   return std::move(watch.value());
 }
 
-// While the members elect a leader, writes fail or may be lost.
+// Retries, because writes fail or get lost while the members elect a leader.
 bool EventuallyWrites(EtcdClient& client, const std::string& key, const std::string& value) {
   for (int i = 0; i < 50; ++i) {
     if (client.Transact(PutOf(key, value), kTimeout).outcome == Outcome::kDone) return true;

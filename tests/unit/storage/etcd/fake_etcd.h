@@ -11,21 +11,22 @@
 
 namespace fairlock::storage::etcd {
 
-// What goes wrong with a request. "Drop" resets the connection on which it arrived.
+// What goes wrong with a request. "Drop" means that the connection on which it arrived is reset.
 enum class Fault : std::uint8_t {
   kNone,
-  kAnswerLate,          // executed at once; answered after FakeEtcd::kLate
-  kApplyLate,           // executed after kLate, even if the client has gone; then answered
-  kNeverAnswer,         // not executed
-  kApplyNeverAnswer,    // executed
-  kDropBefore,          // not executed
-  kApplyThenDrop,       // executed
+  kAnswerLate,          // executed at once, but answered only after FakeEtcd::kLate
+  kApplyLate,           // executed and answered after kLate, even if the client has gone
+  kNeverAnswer,         // neither executed nor answered
+  kApplyNeverAnswer,    // executed, but not answered
+  kDropBefore,          // dropped without being executed
+  kApplyThenDrop,       // executed, then dropped
   kApplyTwice,          // executed twice, as if the network repeated it; the first answer is sent
   kApplyTwiceAnswerNew  // likewise, but the second answer is sent
 };
 
-// A gRPC server on a port of loopback, with a store like etcd's. A fault or an error applies to one
-// request, the next of its kind; several are queued. Thread-safe. See EtcdServer for a real etcd.
+// A gRPC server on a loopback port, with a store like etcd's. A fault or an error applies to one
+// request, namely the next one of its kind; several can be queued. Thread-safe. For a real etcd,
+// see EtcdServer.
 class FakeEtcd {
  public:
   static constexpr std::chrono::milliseconds kLate{150};
@@ -39,12 +40,14 @@ class FakeEtcd {
 
   void NextTxn(Fault fault);
   void NextRange(Fault fault);
-  // For any other request: leases, compaction, state, login. Only kNeverAnswer and kDropBefore.
+  // Applies to any other request: leases, compaction, state, log-in. Allows only kNeverAnswer and
+  // kDropBefore.
   void NextOther(Fault fault);
   // The next request of any kind is not executed, but answered with this error.
   void NextError(int grpc_code, const std::string& text);
-  // For the next watch: kNeverAnswer is silent from the start, kAnswerLate after its first
-  // response, kDropBefore is dropped after the first fragment of two events.
+  // Applies to the next watch. With kNeverAnswer it is silent from the start, with kAnswerLate it
+  // falls silent after its first response, and with kDropBefore it is dropped after the first
+  // fragment of two events.
   void NextWatch(Fault fault);
 
   int requests() const;  // of any kind except watches, answered or not
@@ -52,7 +55,7 @@ class FakeEtcd {
   int watches() const;   // watches that were started
   KeyValue Find(const std::string& key) const;
 
-  // Refuses connections until Start, and keeps the store.
+  // Stop refuses connections until Start, but keeps the store.
   void Stop();
   void Start();
 

@@ -26,7 +26,7 @@ using KeepAliveStream = grpc::ServerReaderWriter<etcdserverpb::LeaseKeepAliveRes
 
 grpc::Status NotExecuted() { return {grpc::StatusCode::ABORTED, "not executed"}; }
 
-// Serves a request, with its fault. `execute` executes it and fills the response; it may run twice.
+// Serves a request with its fault. `execute` executes it and fills the response; it may run twice.
 template <typename Response, typename Execute>
 grpc::Status Serve(FakeState& state, FakeState::Faults& faults, grpc::ServerContext* context,
                    Response* response, Execute execute) {
@@ -184,7 +184,7 @@ class AuthService final : public Sharing<etcdserverpb::Auth::Service> {
   }
 };
 
-// One watch: its requests are read by a second thread.
+// One watch. A second thread reads its requests.
 class WatchSession {
  public:
   WatchSession(FakeState& state, grpc::ServerContext& context, WatchServerStream& stream)
@@ -272,7 +272,7 @@ bool WatchSession::SendEvents() {
   response.set_fragment(fault_ == Fault::kDropBefore);
   stream_.Write(response);
   if (fault_ != Fault::kDropBefore) return true;
-  std::this_thread::sleep_for(10 * kStep);  // the client reads the fragment first
+  std::this_thread::sleep_for(10 * kStep);  // gives the client time to read the fragment first
   DropConnection(context_.peer());
   return false;
 }

@@ -16,20 +16,20 @@
 
 namespace fairlock::storage::etcd {
 
-// What the services share with the test; the mutex guards all of it.
+// The state that the services share with the test; the mutex guards all of it.
 struct FakeState {
   using Faults = std::deque<Fault>;
 
   std::mutex mutex;
   FakeStore store;
-  std::map<std::int64_t, std::int64_t> leases;  // the time to live by id; leases never expire
+  std::map<std::int64_t, std::int64_t> leases;  // maps ids to times to live; leases never expire
   Faults txn_faults, range_faults, other_faults, watch_faults;
   std::deque<grpc::Status> errors;
   int requests = 0;
   int applied = 0;
   int watches = 0;
 
-  // What goes wrong with the next request of this kind.
+  // Removes and returns the fault for the next request of this kind.
   Fault Take(Faults& faults);
 };
 

@@ -1,4 +1,4 @@
-// The keys of a fake etcd: revisions, guarded transactions, history and compaction, in memory.
+// The keys of a fake etcd, in memory: revisions, guarded transactions, history and compaction.
 #pragma once
 
 #include <etcd.pb.h>
@@ -12,7 +12,7 @@
 
 namespace fairlock::storage::etcd {
 
-// Behaves as etcd does, as far as the messages in etcd.proto are concerned. Not thread-safe.
+// Behaves like etcd, as far as the messages in etcd.proto go. Not thread-safe.
 class FakeStore {
  public:
   grpc::Status Range(const etcdserverpb::RangeRequest& request,

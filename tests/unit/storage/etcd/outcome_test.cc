@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{grpc::UNAVAILABLE, "Socket closed", {kUnknown, kNextEndpoint}},
         Row{grpc::CANCELLED, "CANCELLED", {kUnknown, kNextEndpoint}},
         Row{grpc::INTERNAL, "Received RST_STREAM with error code 2", {kUnknown, kNextEndpoint}},
-        // The answer was too large, so the request was executed.
+        // The answer was too large to be received, so the request had been executed.
         Row{grpc::RESOURCE_EXHAUSTED,
             "Received message larger than max (300 vs. 256)",
             {kUnknown, kNextEndpoint}},

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A response with one event for each revision.
+// Returns a response with one event for each revision.
 etcdserverpb::WatchResponse Response(const std::vector<std::int64_t>& revisions,
                                      bool is_fragment = false) {
   etcdserverpb::WatchResponse response;
@@ -38,7 +38,7 @@ TEST(EtcdWatchCursor, AStreamFromNowOnContinuesWhereItBegan) {
   created.mutable_header()->set_revision(41);
   EXPECT_THAT(Take(cursor, created), IsEmpty());
   EXPECT_EQ(cursor.next_revision(), 42);
-  // A second stream, which sends what happened meanwhile.
+  // A second stream starts, and sends what happened meanwhile.
   created.mutable_header()->set_revision(50);
   EXPECT_THAT(Take(cursor, created), IsEmpty());
   EXPECT_EQ(cursor.next_revision(), 42);

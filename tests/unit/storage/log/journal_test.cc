@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr auto kPatience = 20s;
 
-// The loop's side: counts wakes and waits for progress.
+// Plays the loop: counts how many times it is woken, and waits for progress.
 class Loop {
  public:
   Journal::Wake wake() {
@@ -32,7 +32,8 @@ class Loop {
     };
   }
 
-  // Looks, sleeping until woken, until the condition holds. Returns false after a long time.
+  // Checks the progress until the condition holds, sleeping until woken in between. Returns false
+  // after a long time.
   template <typename Condition>
   bool WaitUntil(Journal& journal, const Condition& holds) {
     std::unique_lock lock(mutex_);
@@ -187,7 +188,7 @@ TEST(StorageJournal, WhatGathersDuringAWriteIsWrittenInOne) {
   EXPECT_EQ(store.groups(), (std::vector<std::size_t>{1, 99}));
 }
 
-// Between the end of a write and the next Begin, everything that the loop appends gathers.
+// Between the end of a write and the next Begin, everything that the loop appends is gathered.
 TEST(StorageJournal, WithBeginNothingIsWrittenBeforeIt) {
   GatedStore store;
   Loop loop;
@@ -223,7 +224,7 @@ TEST(StorageJournal, AConfirmationIsAWriteThatBeganAfterIt) {
   Journal journal(store, BeginTestLog(store), {.durability = Durability::kMachine}, loop.wake());
   EXPECT_EQ(AppendHold(journal, 1), 1U);
   store.WaitForWrite();
-  // The write of batch 1 has begun already.
+  // The write of batch 1 has already started.
   EXPECT_EQ(journal.Confirm(), 2U);
   EXPECT_EQ(journal.Confirm(), 2U);
   EXPECT_EQ(AppendHold(journal, 2), 3U);
@@ -231,7 +232,7 @@ TEST(StorageJournal, AConfirmationIsAWriteThatBeganAfterIt) {
   EXPECT_EQ(journal.Look().completed_batch, 0U);
   store.Open();
   ASSERT_TRUE(loop.WaitForBatch(journal, 3));
-  // Without records, the store is still asked to write.
+  // Even without records, the store is asked to write.
   EXPECT_EQ(journal.Confirm(), 4U);
   ASSERT_TRUE(loop.WaitForBatch(journal, 4));
   EXPECT_EQ(store.groups(), (std::vector<std::size_t>{1, 1, 0}));
@@ -254,7 +255,7 @@ TEST(StorageJournal, AConfirmationThatIsNotWrittenIsNeverComplete) {
   EXPECT_EQ(journal.Confirm(), 0U);
 }
 
-// Does what the loop does: calls Begin whenever it was woken, and at the end of each turn.
+// Acts like the loop: calls Begin whenever it was woken, and at the end of each turn.
 TEST(StorageJournal, WithBeginEverythingIsWrittenInTheEnd) {
   MemoryStore store;
   Loop loop;
@@ -360,8 +361,8 @@ TEST(StorageJournal, ABatchIsEmptyOnceItIsHandedOver) {
   EXPECT_EQ(batch.size(), kRecordHeaderBytes);
 }
 
-// For every write of a run: if it fails, everything that was complete before is there, the failure
-// is reported once, and nothing is written after it.
+// Lets each write of a run fail in turn: everything that was complete before the failure is there,
+// the failure is reported once, and nothing is written after it.
 TEST(StorageJournal, TheFirstFailureIsTheLastWriteAndIsToldOnce) {
   for (const Durability mode : {Durability::kProcess, Durability::kMachine}) {
     for (std::uint64_t k = 1; k <= 12; ++k) {
@@ -381,7 +382,7 @@ TEST(StorageJournal, TheFirstFailureIsTheLastWriteAndIsToldOnce) {
       EXPECT_EQ(AppendHold(journal, 99), 0U);
       const std::uint64_t writes = store.writes();
       journal.Stop();
-      // In mode async, both a write and a sync may have been in progress.
+      // In mode async, both a write and a sync may have been in progress at the failure.
       EXPECT_LE(store.writes(), mode == Durability::kMachine ? writes : writes + 1);
       const std::uint64_t completed = journal.Look().completed_batch;
       store.CrashProcess();

@@ -57,7 +57,8 @@ std::uint64_t BatchesIn(Store& store) {
   return end.ok() ? end->batches : 0;
 }
 
-// A store that passes its records through `change` when they are loaded; false omits a record.
+// A store that passes its records through `change` as they are loaded; `change` returns false to
+// omit a record.
 class ChangedStore final : public Store {
  public:
   using ChangeRecord = std::function<bool(StoredRecord&, std::string&)>;

@@ -139,8 +139,8 @@ TEST(StorageHeading, LogsOfDifferentIdsHaveDifferentChains) {
   EXPECT_NE(ChainStart("a", 1), ChainStart("a", 2));
 }
 
-// The short form of the fuzz target: what is decoded from damaged content encodes to the same
-// bytes.
+// The short form of the fuzz target: damaged content is refused, or decoded to rows that encode to
+// the same bytes.
 TEST(StorageRecord, DamagedContentIsRefusedOrDecodedToWhatEncodesAlike) {
   RecordWriter writer;
   PutRow(writer, FullHold());

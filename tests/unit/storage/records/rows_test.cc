@@ -9,7 +9,7 @@
 namespace fairlock::storage {
 namespace {
 
-// The one change that `put` adds to a record.
+// Reads the only change that `put` adds to a record.
 class OneChange {
  public:
   template <typename Row>
@@ -40,7 +40,7 @@ void ExpectComesBack(const Row& row, RowKind kind) {
   Row decoded;
   ASSERT_TRUE(DecodeRow(change->key, change->value, decoded));
   EXPECT_EQ(decoded, row);
-  // Decoding into a used row retains nothing of its former content.
+  // Decoding into a row that was used before keeps nothing of its former content.
   Row used = row;
   ASSERT_TRUE(DecodeRow(change->key, change->value, used));
   EXPECT_EQ(used, row);
@@ -100,7 +100,8 @@ TEST(StorageRows, APlainHoldTakesFewBytesBesidesItsNames) {
   RecordWriter writer;
   PutRow(writer, row);
   const std::size_t names = row.id.key.size() + row.claim.owner.size();
-  // Kind, lengths of row key and value, db, token (7), flags, owner length, lease (3).
+  // The bytes counted are the kind, the lengths of row key and value, the database, the token (7),
+  // the flags, the owner's length and the lease (3).
   EXPECT_EQ(writer.size() - kRecordHeaderBytes - names, 16U);
 }
 
@@ -122,7 +123,7 @@ TEST(StorageRows, TheHoldsOfOneMlockAreDifferentRows) {
 }
 
 TEST(StorageRows, AFlagOfALaterVersionIsRefused) {
-  // Flags 2^14, owner "o".
+  // The value has the flag 2^14 and the owner "o".
   rows::Hold row;
   EXPECT_FALSE(
       DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x80\x80\x01\x01o", 5), row));
@@ -134,7 +135,8 @@ TEST(StorageRows, APartWithTheValueThatMeansAbsentIsRefused) {
   const auto decodes = [&](std::string_view value) {
     return DecodeRow(std::string_view("\0\1k", 3), value, row);
   };
-  // Flags 2^3 (LIMIT), 2^4 (lease) and 2^9 (LABEL), owner "o", then the part.
+  // Each value has one flag, 2^3 (LIMIT), 2^4 (lease) or 2^9 (LABEL), then the owner "o" and the
+  // part.
   EXPECT_FALSE(decodes(std::string_view("\x08\x01o\x01", 4)));
   EXPECT_TRUE(decodes(std::string_view("\x08\x01o\x02", 4)));
   EXPECT_FALSE(decodes(std::string_view("\x10\x01o\x00", 4)));
@@ -148,7 +150,7 @@ TEST(StorageRows, ANumberThatDoesNotFitIsRefused) {
   const auto decodes = [&](std::string_view value) {
     return DecodeRow(std::string_view("\0\1k", 3), value, row);
   };
-  // LIMIT 2^32 - 1 and 2^32; a lease of 2^63 - 1 and of 2^63.
+  // LIMIT may be 2^32 - 1, but not 2^32; a lease may be 2^63 - 1, but not 2^63.
   EXPECT_TRUE(decodes(std::string_view("\x08\x01o\xff\xff\xff\xff\x0f", 8)));
   EXPECT_FALSE(decodes(std::string_view("\x08\x01o\x80\x80\x80\x80\x10", 8)));
   EXPECT_TRUE(decodes("\x10\x01o\xff\xff\xff\xff\xff\xff\xff\xff\x7f"));

@@ -52,8 +52,8 @@ TEST(StorageTokenBlocks, TheLastBlockIsFollowedByNone) {
   EXPECT_FALSE(blocks.NeedsBlock(kTokenCeilingMax - 1));
 }
 
-// Successive starts, each with the previous one's ceiling stored, never repeat a token, whatever
-// the clock says.
+// Whatever the clock says, successive starts never repeat a token, as each has the ceiling that the
+// previous one stored.
 TEST(StorageTokenBlocks, EachStartIsAboveEverythingThatWasReserved) {
   std::uint64_t stored = 0;
   std::uint64_t granted = 0;

@@ -34,7 +34,7 @@ NodeRecord RecordOf(const std::string& name, const std::string& address) {
           .started_unix_ms = 1'700'000'000'000};
 }
 
-// A node that only describes itself.
+// A node that does nothing but describe itself.
 class Node {
  public:
   Node(const etcd::EtcdServer& server, NodeRecord record) : record_(std::move(record)) {
@@ -61,7 +61,7 @@ class Node {
     observer_->Wake();
   }
   FleetView View() const { return observer_->View(); }
-  // Waits for a view for which the condition holds; fails after some seconds.
+  // Waits for a view that fulfils the condition; the test fails after a few seconds.
   template <typename Condition>
   FleetView Await(Condition condition) const {
     for (int i = 0; i < 1'000; ++i) {
@@ -133,7 +133,7 @@ TEST(FleetObserver, NodesSeeEachOtherAndTheMembersOfEtcd) {
   EXPECT_GT(LargestDatabase(view), 0);
   EXPECT_FALSE(view.has_no_space);
 
-  // A node that stops in good order is gone at once.
+  // A node that stops cleanly disappears at once.
   b.reset();
   a.AwaitNodes(1);
 }
@@ -165,7 +165,8 @@ TEST(FleetObserver, ASecondNodeOfOneNameIsRefusedAndTheFirstIsNot) {
 TEST(FleetObserver, ANodeThatWasKilledIsNotInItsOwnWay) {
   const etcd::EtcdServer server;
   auto client = std::move(etcd::EtcdClient::Open(server.options()).value());
-  // What a killed process leaves until its lease ends: one at the same address, one elsewhere.
+  // Writes what a killed process leaves until its lease ends: here one at the same address as a new
+  // node, and one at another address.
   const auto leave = [&](const NodeRecord& record) {
     etcd::Txn txn;
     txn.then.push_back(etcd::Put{.key = "/fairlock/t/n/" + record.name,

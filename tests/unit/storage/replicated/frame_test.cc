@@ -43,7 +43,7 @@ std::string GroupOf(const std::vector<Taken>& records) {
   return group;
 }
 
-// Returns the records of all complete groups in these frames; none if a frame is damaged.
+// Returns the records of all complete groups in these frames; nullopt if a frame is damaged.
 std::optional<std::vector<Taken>> RecordsIn(const std::vector<std::string>& frames) {
   GroupReader reader;
   Collect sink;
@@ -75,7 +75,7 @@ TEST(ReplicatedFrame, AGroupWithoutItsLastFrameHasNoEffect) {
   ASSERT_GT(frames.size(), 2U);
   frames.pop_back();
   EXPECT_EQ(RecordsIn(frames), std::vector<Taken>());
-  // The next leader's group follows the incomplete one.
+  // The group of the next leader follows the incomplete one.
   const std::vector<Taken> next = {{RecordKind::kBatch, 0, 17, "another batch 17"}};
   frames.push_back(FramesOf(GroupOf(next)).front());
   EXPECT_EQ(RecordsIn(frames), next);

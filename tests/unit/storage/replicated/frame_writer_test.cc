@@ -14,7 +14,7 @@ using Progress = FrameWriter::Progress;
 
 const PartitionKeys kKeys("/fairlock/t/p/00/");
 
-// An etcd in memory: executes a transaction as etcd would, at one revision.
+// An etcd in memory that executes a transaction as etcd would, at one revision.
 class Register {
  public:
   etcd::TxnAnswer Execute(const etcd::Txn& txn) {
@@ -206,8 +206,9 @@ TEST(PartitionKeys, FrameKeysAreOrderedAsTheirNumbers) {
   EXPECT_EQ(kKeys.FrameNumber("/fairlock/t/p/00/f/000000000000000g"), 0U);
 }
 
-// Leaders that come and go on an etcd whose answers and requests are delayed, lost and repeated.
-// Each commits numbers in order; whatever was acknowledged stays, exactly once and without gaps.
+// Leaders come and go on an etcd whose answers and requests are delayed, lost and repeated. Each
+// leader commits numbers in order. Whatever was acknowledged is stored exactly once, in order and
+// without gaps.
 TEST(FrameWriterSimulation, AcknowledgedFramesAreNeitherLostNorWrittenTwice) {
   std::size_t acknowledged_in_all = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -215,7 +216,7 @@ TEST(FrameWriterSimulation, AcknowledgedFramesAreNeitherLostNorWrittenTwice) {
     Register etcd;
     std::vector<FrameWriter> runs;
     std::vector<std::string> acknowledged;
-    std::vector<std::string> writing;  // by run: the frame in progress
+    std::vector<std::string> writing;  // the frame in progress of each run
     std::vector<etcd::Txn> delayed;
     for (int step = 0; step < 400; ++step) {
       if (!delayed.empty() && chance() % 4 == 0) {
@@ -235,10 +236,10 @@ TEST(FrameWriterSimulation, AcknowledgedFramesAreNeitherLostNorWrittenTwice) {
       }
       etcd::TxnAnswer answer = Answer(etcd::Outcome::kUnknown);
       switch (chance() % 4) {
-        case 0:  // arrives later, perhaps more than once
+        case 0:  // the request arrives later, perhaps more than once
           delayed.push_back(run.txn());
           break;
-        case 1:  // executed; the answer is lost
+        case 1:  // the request is executed, but its answer is lost
           etcd.Execute(run.txn());
           break;
         default:
@@ -254,7 +255,8 @@ TEST(FrameWriterSimulation, AcknowledgedFramesAreNeitherLostNorWrittenTwice) {
       EXPECT_EQ(kKeys.FrameNumber(key), stored.size() + 1) << "seed " << seed;
       stored.push_back(value.value);
     }
-    // Frames that are stored but not acknowledged: at most the one in progress of each leader.
+    // Skips frames that are stored but not acknowledged: at most the one in progress of each
+    // leader.
     std::size_t at = 0;
     for (const std::string& frame : acknowledged) {
       while (at < stored.size() && stored[at] != frame) ++at;

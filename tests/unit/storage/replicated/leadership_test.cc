@@ -75,7 +75,7 @@ TEST_F(LeadershipTest, NobodyIsDeposedWhileEtcdIsDown) {
     standby_.CanaryFailed(now);
     EXPECT_EQ(standby_.Next(now + 249), Action::kWait);
   }
-  // etcd is back, and the leader is heard from again before its last chance is over.
+  // etcd is back, and the leader is heard from again before its grace period runs out.
   standby_.CanaryWritten(20'000);
   See(1, 2, 20'900);
   EXPECT_EQ(standby_.Next(21'800), Action::kWait);
@@ -98,7 +98,8 @@ TEST_F(LeadershipTest, TheNamedSuccessorComesFirst) {
   Leadership other({.node = "c"}, 0);
   other.SeeBeat(seen, 5);
   EXPECT_EQ(other.Next(55), Action::kWait);
-  // If the successor is dead, the others take over as they would from a silent leader.
+  // If the successor is dead, the others take over as they would from a leader that has fallen
+  // silent.
   EXPECT_EQ(other.Next(1'005), Action::kWriteCanary);
 }
 
@@ -134,7 +135,7 @@ TEST_F(LeadershipTest, ALeaderBeatsWhenItIsIdleAndIsUnsureWithoutConfirmations) 
   EXPECT_EQ(standby_.Deadline(5'510), 6'000);
   EXPECT_FALSE(standby_.IsUnsure(7'499));
   EXPECT_TRUE(standby_.IsUnsure(7'500));
-  standby_.Confirm(5'400);  // an older write never moves it back
+  standby_.Confirm(5'400);  // an older write never moves the time back
   EXPECT_FALSE(standby_.IsUnsure(7'499));
   standby_.Depose();
   EXPECT_TRUE(standby_.IsUnsure(5'500));

@@ -1,4 +1,5 @@
-// What a warm standby has at its take-over is what a cold load gives, whatever happened meanwhile.
+// When a warm standby takes over, it has the same rows as a cold load gives, whatever happened
+// before.
 #include "storage/replicated/log_tail.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ bool Becomes(Condition condition) {
   return true;
 }
 
-// A tail and its rows.
+// A tail together with its rows.
 class Warm {
  public:
   explicit Warm(const etcd::EtcdOptions& options)
@@ -56,7 +57,7 @@ class Warm {
   LogTail& tail() { return tail_; }
   const std::map<RowTable::Name, std::string>& rows() const { return rows_->rows(); }
 
-  // Whether it has all that a leader has written so far.
+  // Waits until it has everything the leader has written so far; returns false on timeout.
   bool AwaitSync(const Leader& leader) {
     const std::uint64_t end = leader.committed().beat.next_frame;
     const bool is_reached = Becomes([&] {
@@ -80,7 +81,7 @@ class Warm {
 
 class LogTailTest : public testing::Test {
  protected:
-  // The rows of the log as it is now, read without a take-over.
+  // Returns the rows of the log as it is now, read without a take-over.
   RowTable ColdRows() {
     RowTable rows;
     LogCopy copy(KeysOfTest(), [&]() -> ChangeSink& { return rows; });
@@ -95,7 +96,7 @@ class LogTailTest : public testing::Test {
     return rows;
   }
 
-  // Takes over as another node, and compares what is warm with what a cold load gives.
+  // Takes over as another node, and compares the warm rows with those of a cold load.
   static void ExpectWarmIsCold(Warm& warm, Leader& next) {
     const auto end = warm.TakeOver(next);
     ASSERT_TRUE(end.ok()) << end.status().message();
@@ -216,8 +217,8 @@ TEST_F(LogTailTest, ALeaderThatIsDeposedWhileItReadsStopsReading) {
   ASSERT_FALSE(end.ok());
 }
 
-// Batches, groups of many frames, snapshots that are finished or not, groups that are not, new
-// leaders and compaction of etcd, in random order.
+// Does the following in random order: writes batches and groups of many frames, takes snapshots and
+// leaves some unfinished, leaves groups unfinished, changes leaders, and compacts etcd.
 class History {
  public:
   History(const etcd::EtcdOptions& options, unsigned seed) : options_(options), random_(seed) {
@@ -234,7 +235,7 @@ class History {
         Lead();
         break;
       case 2:
-        writing_->Write(2, 3'000);  // several frames
+        writing_->Write(2, 3'000);  // takes several frames
         break;
       case 3:
         LeaveGroupOpen();
@@ -261,7 +262,7 @@ class History {
     writing_.emplace(leader_->store(), leader_->Load(rows));
   }
 
-  // The leader ends after the first frame of a group.
+  // The leader disappears after the first frame of a group.
   void LeaveGroupOpen() {
     Stop();
     std::string group;
@@ -311,7 +312,7 @@ TEST(LogTailOnACluster, CompactionWhileItsMemberIsAwayMakesItReadOn) {
   ASSERT_EQ(leader.client().Compact(leader.committed().revision, 5s).outcome, etcd::Outcome::kDone);
   etcd.Restart(0);
   EXPECT_TRUE(warm.AwaitSync(leader));
-  // What it had was still the beginning of the log.
+  // What the tail had was still the beginning of the log, so it was not loaded again.
   EXPECT_EQ(warm.tail().loads(), 1U);
   writing.journal().Stop();
   Leader next(etcd.options(), "b");

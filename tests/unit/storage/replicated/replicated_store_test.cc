@@ -29,7 +29,7 @@ std::size_t FramesIn(const etcd::EtcdServer& etcd) {
 
 class ReplicatedStoreTest : public testing::Test {
  protected:
-  // Returns what the next leader loads.
+  // Returns the rows that the next leader loads.
   std::map<RowTable::Name, std::string> Reload() {
     RowTable rows;
     Leader next(etcd_.options(), "next");
@@ -65,7 +65,7 @@ TEST_F(ReplicatedStoreTest, ASnapshotReplacesTheFramesBeforeIt) {
     writing.journal().AwaitWritten();
   }
   EXPECT_EQ(FramesIn(etcd_), 50U);
-  // The journal's batches are sealed in order, so this is the state before the snapshot.
+  // The journal's batches are sealed in order, so this is the state from before the snapshot.
   const auto state = Reload();
   RowTable table;
   Leader next(etcd_.options(), "b");
@@ -129,7 +129,7 @@ TEST_F(ReplicatedStoreTest, FramesOfAGroupThatIsNotCompleteAreDropped) {
   writing.journal().Stop();
   const auto before = Reload();
   {
-    // A leader that dies after the first of its frames.
+    // Here a leader dies after the first of its frames.
     RowTable table;
     Leader dying(etcd_.options(), "b");
     const LogEnd end = dying.Load(table);
@@ -178,7 +178,7 @@ TEST_F(ReplicatedStoreTest, ALeaderDiscardsNoHistoryWhileItLoads) {
     writing.journal().AwaitWritten();
   }
   writing.journal().Stop();
-  // Its first beat is further from revision 0 than that.
+  // The first beat of this leader already exceeds compact_every, counted from revision 0.
   Leader next(etcd_.options(), "b", {.compact_every = 1, .frames_per_read = 1});
   const std::int64_t loaded_at = next.committed().revision;
   RowTable table;
@@ -323,8 +323,8 @@ TEST_F(ReplicatedStoreTest, AHandOverNamesTheSuccessorAndIsTheLastWrite) {
   EXPECT_TRUE(next.writer().committed().beat.successor.empty());
 }
 
-// An etcd of three members, whose current leader is killed again and again, while partition leaders
-// depose each other. Whatever a journal reported as complete is there afterwards.
+// An etcd with three members, whose current leader is killed repeatedly while leaders of the
+// partition depose one another. Whatever a journal reported as complete is there afterwards.
 TEST(ReplicatedStoreFaults, NothingAcknowledgedIsLost) {
   etcd::EtcdServer etcd(3);
   std::uint64_t acknowledged = 0;

@@ -1,4 +1,4 @@
-// A leader of a partition and what it writes, for the tests of the replicated log.
+// A leader of a partition, and what it writes, for tests of the replicated log.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class Leader {
   const SeenBeat& committed() const { return writer_.committed(); }
   etcd::EtcdClient& client() { return *client_; }
 
-  // Loads what is there, or begins a new log.
+  // Loads the existing log, or starts a new one.
   LogEnd Load(RowTable& rows) {
     if (writer_.committed().beat.epoch == 1) {
       EXPECT_TRUE(BeginLog(store_, kLogId).ok());
@@ -72,7 +72,7 @@ class Leader {
   ReplicatedStore store_;
 };
 
-// Writes numbered holds through a journal, some of them replaced and removed again.
+// Writes numbered holds through a journal; some of them are later replaced, and some removed.
 class Writing {
  public:
   Writing(Store& store, const LogEnd& end)
@@ -94,7 +94,7 @@ class Writing {
     }
   }
 
-  // A snapshot of these rows, with batches between its slices, which is finished or not.
+  // Takes a snapshot of these rows, with batches between its slices, and finishes it or not.
   void SnapshotAmongBatches(const RowTable& rows, bool finishes) {
     journal_.BeginSnapshot();
     std::size_t slices = 0;
@@ -107,7 +107,7 @@ class Writing {
     if (finishes) journal_.FinishSnapshot();
   }
 
-  // A snapshot of these rows.
+  // Takes a snapshot of these rows.
   void Snapshot(const RowTable& rows) {
     journal_.BeginSnapshot();
     for (const auto& [name, value] : rows.rows()) {

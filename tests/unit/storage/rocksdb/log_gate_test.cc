@@ -41,7 +41,8 @@ TEST(StorageLogGate, NoSyncBeginsAfterAFailure) {
   EXPECT_FALSE(gate.BeginSync());
 }
 
-// A failure to write a backup, whose files RocksDB also writes, is not a failure of the database.
+// If a backup cannot be written, that is not a failure of the database, although RocksDB writes the
+// backup's files, too.
 TEST(StorageLogGate, OnlyFailedWritesToLogsOfTheDatabaseCloseIt) {
   const ScratchFolder folder;
   std::filesystem::create_directory(folder.PathOf("backup"));
@@ -63,9 +64,10 @@ TEST(StorageLogGate, OnlyFailedWritesToLogsOfTheDatabaseCloseIt) {
   }
 }
 
-// A sync waits inside RocksDB for a write that also syncs, and that write fails.
+// A sync waits inside RocksDB for a write that also syncs, and then that write fails.
 TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
-  // If the threads hang, they outlive the test; and a database that has failed is never closed.
+  // Leaked on purpose: if the threads hang, they outlive the test, and a failed database must not
+  // be closed.
   struct State {
     std::shared_ptr<WriteCounter> counter = std::make_shared<WriteCounter>();
     std::unique_ptr<RocksDbStore> store;
@@ -87,12 +89,13 @@ TEST(StorageLogGate, ASyncAndAWriteThatSyncsDoNotWaitForEachOther) {
   };
   ASSERT_TRUE(append(*state, Durability::kProcess));
   state->counter->first_failing = state->counter->calls + 1;
-  // On a full disk, RocksDB would start a thread that looks for space, which nobody would join.
+  // This must not be the error of a full disk, for which RocksDB would start a thread that looks
+  // for space and that nobody would join.
   state->counter->failure = rocksdb::IOStatus::IOError("the disk is broken");
   state->counter->at_failure = [&state = *state, is_first = true]() mutable {
     if (!std::exchange(is_first, false)) return;
     state.is_writing.set_value();
-    // Meanwhile, the other thread begins to wait.
+    // Meanwhile, the other thread starts to wait.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   };
   std::thread([state, append] {

@@ -1,5 +1,5 @@
-// Logs whose space is written in advance: what a lost machine may leave of the last write, and
-// damage.
+// Logs whose space is written in advance: what may be left of the last write when the machine is
+// lost, and how damage is recognised.
 #include "storage/rocksdb/prepared_log.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class Folder {
   // Appends a durable batch of one hold.
   void Append(std::size_t owner_bytes = 20) {
     const std::string key = "key" + std::to_string(number_);
-    // Random bytes, so that none of them looks like part of a log.
+    // The bytes are random, so that none of them looks like part of a log.
     std::string owner(owner_bytes, '\0');
     for (char& byte : owner) byte = static_cast<char>(chance_());
     rows::Hold row = PlainHold(key, number_);
@@ -68,7 +68,7 @@ class Folder {
   const OpenedData& data() const { return data_; }
   void Close() { data_.store.reset(); }
 
-  // Returns a copy of the current folder, in which the log has this content.
+  // Returns a copy of the current folder in which the log has this content.
   std::string CopyWithLog(const std::string& content) const {
     const std::string copy = folder_.PathOf("copy");
     fs::remove_all(copy);
@@ -103,7 +103,7 @@ TEST(StoragePreparedLog, TheFileIsLongerThanWhatIsInItUntilItIsClosed) {
   EXPECT_EQ(ReadFile(log), open.substr(0, scan.end));
 }
 
-// What is done to a file, in short: z for writing zeros, d for writing data, s for a sync.
+// Notes what is done to a file: z for writing zeros, d for writing data, s for a sync.
 class NotingFile final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   NotingFile(std::unique_ptr<rocksdb::FSWritableFile>&& file, std::string& notes)
@@ -143,7 +143,8 @@ class NotingFiles final : public rocksdb::FileSystemWrapper {
   std::string notes;
 };
 
-// Otherwise a lost machine may leave a file that ends in the middle of a write with parts missing.
+// If the space were not durable first, losing the machine could leave a file that ends in the
+// middle of a write with parts missing.
 TEST(StoragePreparedLog, SpaceIsDurableBeforeAnythingIsWrittenThere) {
   const ScratchFolder folder;
   const auto noting = std::make_shared<NotingFiles>();
@@ -157,7 +158,8 @@ TEST(StoragePreparedLog, SpaceIsDurableBeforeAnythingIsWrittenThere) {
   EXPECT_EQ(noting->notes, "zsdzsddzzzsd");
 }
 
-// Otherwise a copy made meanwhile would have gaps: what was written after the copying had passed.
+// If RocksDB saw the prepared length, a copy made during writing would have gaps, namely whatever
+// is written after the copying has passed it.
 TEST(StoragePreparedLog, ForRocksDbItIsAsLongAsWhatIsInIt) {
   const ScratchFolder folder;
   const std::string path = folder.PathOf("000004.log");
@@ -194,7 +196,7 @@ TEST(StoragePreparedLog, WhatAKilledProcessLeavesIsAllThere) {
   EXPECT_EQ(rows.rows().size(), folder.batches());
 }
 
-// Any sectors of the last write may be missing, whatever its length.
+// Whatever its length, any sectors of the last write may be missing.
 TEST(StoragePreparedLog, WhateverIsLeftOfTheLastWriteIsATornTail) {
   std::mt19937_64 chance(7);
   for (const std::size_t bytes : {20U, 600U, 5'000U, 40'000U, 100'000U}) {
@@ -264,7 +266,7 @@ TEST(StoragePreparedLog, AFlippedBitInALongRecordIsDamageToo) {
   }
 }
 
-// Only in prepared space may a record be torn in the middle.
+// A record may be torn in the middle only in prepared space, which a closed log does not have.
 TEST(StoragePreparedLog, AFlippedBitAtTheEndOfAClosedLogIsDamage) {
   Folder folder;
   for (int i = 0; i < 3; ++i) folder.Append(30);

@@ -1,4 +1,4 @@
-// Log-ins whose passwords are compared off the loop, with several clients at once.
+// Log-ins whose passwords are compared outside the loop, with several clients at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ TEST_F(LogInsTest, WhoAsksForWhatIsBeingComparedWaitsForTheSameResult) {
   in_step.Say("MULTI");
   in_step.Say("AUTH slow pw");
   EXPECT_THAT(in_step.Say("EXEC"), StartsWith("[-ERR a log-in between"));
-  // Another password or another user needs another comparison.
+  // A different password or user needs a comparison of its own.
   for (const std::string_view line : {"AUTH slow no", "AUTH nobody pw"}) {
     EXPECT_THAT(server_.Connect().Say(line), StartsWith("-ERR too many passwords")) << line;
   }

@@ -1,4 +1,4 @@
-// Connections that must log in and take a long time to do so.
+// Connections that must log in but take a long time to do so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -41,7 +41,7 @@ TEST(AddressCounts, ZeroIsAnyNumber) {
   AddressCounts counts;
   for (int i = 0; i < 100; ++i) counts.Add("10.0.0.7:1");
   EXPECT_FALSE(counts.IsFull("10.0.0.7:1"));
-  // Existing connections are counted even before a limit is set.
+  // Connections are counted even while no limit is set.
   counts.set_count_max(100);
   EXPECT_TRUE(counts.IsFull("10.0.0.7:1"));
 }

@@ -20,7 +20,7 @@ TEST(ClientInput, LongRepliesAreWrittenFewAtATimeAndHalfARequestBehindThemWaits)
   const std::string word(20'000, 'x');
   const std::string echo = "*2\r\n$4\r\nECHO\r\n$20000\r\n" + word + "\r\n";
   const std::string reply = "$20000\r\n" + word + "\r\n";
-  // This would loop for ever if an incomplete request counted as one that can be executed.
+  // Execution would loop for ever if an incomplete request counted as executable.
   EXPECT_EQ(client.SendBytes(echo + echo + "PI"), reply + reply);
   EXPECT_EQ(client.SendBytes("NG\r\n"), "+PONG\r\n");
 }
@@ -190,7 +190,7 @@ TEST(ClientKill, OfAWaiterTakesItOutOfTheLine) {
   holder.Say("LOCK k a");
   killed.Say("LOCK k b WAIT FOREVER");
   next.Say("LOCK k c WAIT FOREVER");
-  // In one turn: the connection is not closed yet when the lock becomes free.
+  // Both commands run in one turn, so the connection is not closed yet when the lock becomes free.
   EXPECT_EQ(holder.Say("CLIENT KILL ID " + NumberOf(killed) + "\r\nUNLOCK k a"), "1\n1");
   EXPECT_TRUE(killed.is_closed());
   EXPECT_EQ(next.Hear(), "2");
@@ -260,7 +260,7 @@ TEST(ClientUnblock, DoesNotTakeAwayWhatTheWaiterHasJustGot) {
   TestClient& waiter = server.Connect();
   holder.Say("LOCK k a PX 1000");
   waiter.Say("LOCK k b PX 1000 WAIT FOREVER");
-  // The lease ends in the turn of the command, before the timers are checked.
+  // The lease ends in the same turn as the command, before the timers are checked.
   server.SkipTo(server.now() + 1001);
   EXPECT_EQ(holder.Say({"CLIENT", "UNBLOCK", NumberOf(waiter), "ERROR"}), "1");
   EXPECT_EQ(waiter.Hear(), "2");

@@ -149,7 +149,7 @@ TEST_F(ChannelsTest, ShardMessagesOfAStepFollowItsReplies) {
             ">[\"smessage\" \"c\" \"x\"]");
 }
 
-// For the engine, subscribers of shard channels do not count as readers of grants.
+// The engine does not count subscribers to shard channels as readers of grants.
 TEST_F(ChannelsTest, NoGrantIsToldOnAShardChannel) {
   TestClient& client = ConnectInResp3();
   client.Say("SSUBSCRIBE c __lock@0__:k");
@@ -186,7 +186,7 @@ TEST_F(ChannelsTest, AConnectionHasABoundedNumberOfSubscriptions) {
   EXPECT_EQ(client.Say("PUBSUB NUMPAT"), "0");
   EXPECT_EQ(client.Say("PSUBSCRIBE c"), ">[\"psubscribe\" \"c\" 3]");
   EXPECT_EQ(server_.Connect().Say("SUBSCRIBE a"), "[\"subscribe\" \"a\" 1]");
-  // An existing subscription is not counted twice.
+  // A subscription that exists already is not counted twice.
   EXPECT_EQ(client.Say("SUBSCRIBE a"), ">[\"subscribe\" \"a\" 3]");
   EXPECT_EQ(client.Say("SUBSCRIBE c b"),
             "-FULL this connection has 3 subscriptions and asks for 1 more; at most 3 "

@@ -18,7 +18,7 @@ class EventPublisherTest : public testing::Test {
  protected:
   EventPublisherTest() { listener_.Say("HELLO 3"); }
 
-  // The messages that arrived, as "channel message", one per line.
+  // Returns the messages that arrived, each on a line of the form "channel message".
   static std::string Messages(TestClient& listener) {
     std::string text = listener.Hear();
     std::string messages;
@@ -30,7 +30,7 @@ class EventPublisherTest : public testing::Test {
     return messages;
   }
 
-  // The key events since the last call: "k set", "k del".
+  // Returns the key events since the last call, such as "k set" and "k del".
   std::string KeyEvents() { return Messages(listener_); }
 
   TestServer server_;
@@ -39,7 +39,7 @@ class EventPublisherTest : public testing::Test {
   TestClient& bob_ = server_.Connect();
 
  private:
-  // >["pmessage" "*" "__keyspace@0__:k" "set"] becomes k set.
+  // Turns >["pmessage" "*" "__keyspace@0__:k" "set"] into k set.
   static std::string Shortened(const std::string& push) {
     const std::size_t name = push.rfind("__:");
     if (name == std::string::npos) return push;
@@ -226,7 +226,7 @@ TEST_F(EventPublisherTest, AGrantThatNeverArrivedIsSetThenDel) {
   alice_.Say("LOCK k alice");
   bob_.Say("LOCK k bob WAIT 10s");
   KeyEvents();
-  // Both end before the reply is sent.
+  // The lock and the connection of the new holder both end before the reply is sent.
   server_.parts().locks.engine().Unlock({{0, "k"}, "alice", {}},
                                         server_.parts().locks.StepAt(server_.now()));
   server_.parts().delivery.Deliver(server_.now());
@@ -271,7 +271,8 @@ TEST_F(EventPublisherTest, HearsTheEngineOnlyWhileSomebodyMayListen) {
     void Take(const engine::Event& /*event*/) override { ++count; }
     int count = 0;
   };
-  // While the publisher has no subscribers, the counter is the only sink, and dropping it works.
+  // While the publisher has no subscribers, it is not a sink: the counter is the only one, and
+  // dropping it works.
   const auto is_told = [&] {
     Counter counter;
     server_.parts().locks.AddEventSink(counter);
@@ -334,7 +335,7 @@ TEST_F(EventPublisherTest, AWaiterReadsItsTokenBeforeTheNewsOfItsGrant) {
   alice_.Say("LOCK k alice");
   EXPECT_EQ(listener_.Hear(), ">[\"message\" \"__keyspace@0__:k\" \"set\"]");
   EXPECT_EQ(listener_.Say("LOCK k me WAIT 10s"), "");
-  // It waits, and still receives messages.
+  // The client waits, but still receives messages.
   alice_.Say("PUBLISH c hello");
   EXPECT_EQ(listener_.Hear(), ">[\"message\" \"c\" \"hello\"]");
   alice_.Say("UNLOCK k alice");

@@ -18,7 +18,7 @@ constexpr std::string_view kNoScriptReply = "-NOSCRIPT No matching script. Pleas
 
 class ScriptsTest : public testing::Test {
  protected:
-  // EVAL without keys or arguments.
+  // Calls EVAL without keys or arguments.
   std::string Eval(std::string_view text) { return client_.Say({"EVAL", text, "0"}); }
 
   TestServer server_;
@@ -36,7 +36,7 @@ TEST_F(ScriptsTest, CallTheCommandsOfTheTable) {
   EXPECT_EQ(client_.Say("LOCKED k"), "0");
 }
 
-// The rows are counted before they are written, wherever the reply is sent.
+// STATS counts its rows before it writes them, whatever the reply is sent to.
 TEST_F(ScriptsTest, GetTheRowsOfStats) {
   client_.Say("LOCK k me");
   EXPECT_EQ(Eval("local stats = redis.call('STATS') return {#stats, #stats[4], stats[4][1][6]}"),

@@ -14,7 +14,7 @@ using testing::StartsWith;
 
 class TransactionsTest : public testing::Test {
  protected:
-  // The reply to EXEC after `other` sent the line between WATCH and MULTI.
+  // Returns the reply to EXEC when `other` has sent the line between WATCH and MULTI.
   std::string ExecAfter(std::string_view line) {
     own_.Say("WATCH k");
     other_.Say(line);

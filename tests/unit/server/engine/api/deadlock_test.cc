@@ -1,4 +1,4 @@
-// Waits that would never end: the cost of the search and its limit.
+// Waits that would never end: what searching for them costs, and where the search stops.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -70,7 +70,7 @@ TEST_F(DeadlockTest, CircleBeyondTheBoundIsNotRefused) {
 }
 
 TEST_F(DeadlockTest, CircleWithinTheBoundIsRefused) {
-  // Each link costs a hold and a place.
+  // The search counts each link as two, a hold and a place.
   engine_.options().deadlock_search = 100;
   MakeChain(50);
   EXPECT_EQ(Lock(Key(0), Owner(49), kForever), LockStatus::kDeadlock);

@@ -11,7 +11,7 @@
 namespace fairlock::engine {
 namespace {
 
-// One element of a pattern: its text, and which of a, b and * it matches.
+// One element of a pattern: how it is written, and which of a, b and * it matches.
 struct Element {
   std::string written;
   std::string takes;  // empty if it is a star
@@ -58,7 +58,7 @@ TEST(Glob, AnUnfinishedSetOrEscapeEndsWithThePattern) {
   EXPECT_FALSE(MatchesGlob("*\\", "ab"));
 }
 
-// Matches a byte with the set after '['; moves `glob` past its ']'.
+// Whether the set after '[' matches the byte; moves `glob` past its ']'.
 bool TakesPlainly(std::string_view& glob, char byte) {
   const bool is_negated = glob.starts_with('^');
   if (is_negated) glob.remove_prefix(1);
@@ -78,7 +78,7 @@ bool TakesPlainly(std::string_view& glob, char byte) {
   return is_in_set != is_negated;
 }
 
-// A simple matcher: byte by byte, recursing at each star.
+// A simple matcher that compares byte by byte and recurses at each star.
 bool MatchesPlainly(std::string_view glob, std::string_view text) {
   while (!glob.empty()) {
     const char first = glob.front();
@@ -133,8 +133,8 @@ std::string Repeated(std::string_view part, std::size_t bytes) {
   return text;
 }
 
-// Each would take almost for ever in a matcher that backtracks, or that parses sets anew at each
-// byte.
+// Each of these would take almost for ever in a matcher that backtracks, or that parses a set again
+// at each byte.
 TEST(Glob, ComparesAtMostTextTimesGlob) {
   const std::string set = "[" + std::string(1000, 'b') + "]";
   const std::vector<std::string> globs = {
@@ -159,7 +159,7 @@ TEST(Glob, ComparesAtMostTextTimesGlob) {
       std::uint64_t compared = 0;
       parsed.Matches(text, compared);
       EXPECT_LE(compared, parsed.CostMax(text.size())) << glob;
-      // The longer a literal part, the fewer places of the text it fits.
+      // A longer literal part costs more at each position, but fits at fewer positions of the text.
       EXPECT_LE(compared, 300'000U) << glob;
     }
   }
@@ -194,7 +194,7 @@ TEST(Glob, KnowsWhatAllThatMatchesBeginsWith) {
   EXPECT_EQ(Glob("a").head(), "a");
 }
 
-// A rule with a star is checked for each request.
+// A user's rule with a star is checked at each request, so it must not cost much.
 TEST(Glob, AStarCostsNoLookAtEachCharacter) {
   const std::string text(1024, 'k');
   const std::string half(512, 'k');
@@ -202,7 +202,7 @@ TEST(Glob, AStarCostsNoLookAtEachCharacter) {
   const Glob begin(half + "*");
   const Glob end("*" + half);
   const Glob other("*x");
-  // Processor time, because other programs may run as well.
+  // This measures processor time, because other programs may be running.
   const std::clock_t began = std::clock();
   for (int i = 0; i < 100'000; ++i) {
     ASSERT_TRUE(all.Matches(text));
@@ -210,7 +210,7 @@ TEST(Glob, AStarCostsNoLookAtEachCharacter) {
     ASSERT_TRUE(end.Matches(text));
     ASSERT_FALSE(other.Matches(text));
   }
-  // Character by character, it would take 50 times as long.
+  // Matching character by character would take 50 times as long.
   EXPECT_LT(std::clock() - began, 2 * CLOCKS_PER_SEC);
 }
 

@@ -1,4 +1,4 @@
-// Several requests as one step: the slots that they free are handed over at its end.
+// Several requests form one step: the slots that they free are handed over at its end.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -14,8 +14,8 @@ TEST(HashBucket, FindsTheSlotsOfATagAmongThoseOfOthers) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 10'000; ++round) {
     HashBucket bucket;
-    // There are few tags, so that several slots have the same tag; those with the highest bit set
-    // are negative as 16-bit numbers.
+    // There are only a few tags, so that several slots have the same one. Tags with the highest bit
+    // set are negative as 16-bit numbers.
     const auto any_tag = [&] { return HashBucket::TagOf((random() % 4) << 62 | 3ULL << 49); };
     for (std::uint64_t& slot : bucket.slots) {
       if (random() % 3 != 0) slot = SlotOf(any_tag(), random() & 0x7fff'ffff'fff0);

@@ -61,8 +61,8 @@ TEST(LinearHash, HoldsEntriesThatAllHaveOneHash) {
   EXPECT_EQ(table.size(), 0U);
 }
 
-// A scan visits every entry that stays, however many others are added and removed between its
-// steps.
+// A scan visits every entry that is never removed, however many others are added and removed
+// between its steps.
 TEST(LinearHash, ScanMeetsAllThatStayWhileTheTableChangesItsSize) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Table table{HashOfEntry{}};

@@ -84,8 +84,8 @@ TEST(TimerWheel, KeepsOrderWhenTheBudgetEndsInTheMiddleOfATick) {
   EXPECT_FALSE(wheel.is_behind(5000));
 }
 
-// Compares random schedules, cancellations and advances with a sorted map, with large and small
-// budgets.
+// Compares the wheel with a sorted map while timers are scheduled and cancelled at random and time
+// advances, with large and small budgets.
 void CompareWithMap(std::uint64_t seed, std::size_t steps_max) {
   std::mt19937_64 random(seed);
   TimeMs now = static_cast<TimeMs>(random() % 100'000'000);

@@ -25,7 +25,7 @@ TEST_F(PlacesTest, RetryingOwnerKeepsItsTurnBetweenItsAttempts) {
   Ask("a", a, 5000);
   EXPECT_EQ(AskKeeping("b", b, 1000).status, LockStatus::kKept);
   EXPECT_TRUE(Unlock("a"));
-  // The slot is reserved: no other owner gets it, whatever that owner asks for.
+  // The slot is reserved: no other owner gets it, whatever options that owner requests.
   const LockResult rival = Ask("c", c, 5000);
   EXPECT_EQ(rival.status, LockStatus::kDenied);
   EXPECT_EQ(rival.reason, DenialReason::kReserved);

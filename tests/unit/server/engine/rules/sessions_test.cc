@@ -1,4 +1,4 @@
-// A connection with very many sessions closes.
+// Tests closing a connection that has very many sessions.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -134,7 +134,7 @@ TEST(Override, ADrainedKeyWhoseOnlyPlaceIsReplacedInVainIsGone) {
   request.key.bytes = "other";
   request.owner = "another";
   EXPECT_EQ(engine.Lock(request, b, {0, effects}).status, LockStatus::kQueued);
-  // The returning place makes the queue one longer than is allowed for those that join.
+  // The returning place makes the queue longer by one than is allowed for places that join.
   EXPECT_TRUE(engine.UndoGrant(granted.key_hash, granted.token, {0, effects}));
   request.key.bytes = "key";
   request.owner = "waiter";

@@ -1,4 +1,4 @@
-// Which clients are served first when many of them ask for a lot.
+// Which clients are served first when many of them send very many requests.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -33,7 +33,7 @@ void TakeAPageOfLocks(TestPeer& peer) {
   }
 }
 
-// The number of grants so far.
+// Returns the number of grants so far.
 std::uint64_t CountGrants(
     LoopOnThread& loop, const std::function<void()>& meanwhile = [] {}) {
   std::uint64_t granted = 0;
@@ -59,7 +59,7 @@ TEST(Fairness, LightClientsComeBeforeFlooders) {
   });
   const std::uint64_t before = CountGrants(loop, [&] { little.Send("LOCK second own\r\n"); });
   const std::int64_t second = ReceiveNumber(little);
-  // Tokens are a count of the grants.
+  // A token is the number of grants so far.
   EXPECT_LT(second - first - static_cast<std::int64_t>(before), 2000);
   EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
 }
@@ -78,7 +78,7 @@ TEST(Fairness, LightClientsComeBeforeManyThatBeginToFloodAtOnce) {
     }
     little.Send("LOCK second own\r\n");
   });
-  // Much less than one visit to each flooding client.
+  // Far fewer grants than if each flooding client had been served once.
   EXPECT_LT(ReceiveNumber(little) - first, 5000);
   EXPECT_TRUE(WaitUntil([&] { return CountGrants(loop) == kFlooders * kPairs + 2; }));
 }
@@ -101,7 +101,7 @@ TEST(Fairness, LongRepliesAreSplitIntoTurns) {
   EXPECT_GE(turns, kPages);
 }
 
-// The figure called `name` in a reply of INFO.
+// Returns the figure called `name` from a reply to INFO.
 std::uint64_t ReceiveFigure(TestPeer& peer, std::string_view name) {
   std::string received;
   while (!received.ends_with(name)) {
@@ -130,7 +130,7 @@ TEST(Fairness, LightClientsDoNotWaitForAllLongRepliesRequestedBefore) {
     before = parts.statistics.counters.commands_processed;
     little.Send("INFO stats\r\n");
   });
-  // The figure counts the commands executed before INFO.
+  // The figure counts the commands that were executed before INFO.
   EXPECT_LT(ReceiveFigure(little, "total_commands_processed:") - before, kAsking / 4);
   EXPECT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 252 + kAsking; }));
 }

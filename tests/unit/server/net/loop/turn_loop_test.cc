@@ -119,7 +119,7 @@ TEST(TurnLoop, RefusesClientsThatSendTheirRequestsByteByByte) {
   TestPeer light(loop.unix_path());
   const auto begun_at = std::chrono::steady_clock::now();
   const auto are_all_closed = [&] {
-    // Sends faster than the server reads, because the light client comes first.
+    // The clients send faster than the server reads them, because the light client is served first.
     for (int i = 0; i < 10; ++i) {
       light.Send("PING\r\n");
       for (const auto& peer : peers) peer->TrySend("x");
@@ -127,7 +127,7 @@ TEST(TurnLoop, RefusesClientsThatSendTheirRequestsByteByByte) {
     return loop.events().close_reasons().size() == kPeers;
   };
   EXPECT_TRUE(WaitUntil(are_all_closed));
-  // No client was given the allowed time twice.
+  // No client was given more than its deadline, let alone twice as long.
   EXPECT_LT(std::chrono::steady_clock::now() - begun_at, std::chrono::milliseconds(5900));
   EXPECT_THAT(loop.events().close_reasons(), Each(CloseReason::kRequestDeadline));
 }
@@ -137,7 +137,7 @@ TEST(TurnLoop, ARequestDeadlineBeginsAnewWithEachRequest) {
   options.limits.request_deadline_ms = 500;
   LoopOnThread loop(options);
   TestPeer peer(loop.unix_path());
-  // At any time half a request is pending, but never the same one for long.
+  // There is always half a request pending, but never the same one for long.
   for (int i = 0; i < 8; ++i) {
     peer.Send(i == 0 ? "PI" : "NG\r\nPI");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -172,7 +172,8 @@ TEST(TurnLoop, DoesNotWaitWhileRequestsAreLeft) {
   TestPeer peer(loop.unix_path());
   const std::string requests = "LOCK key other\r\n" + Repeated("PING\r\n", 5);
   peer.Send(requests);
-  peer.Send("LOCK key own WAIT 100\r\nPING\r\n");  // its limit is reached without any traffic
+  // Its time limit is reached while nothing is sent or received.
+  peer.Send("LOCK key own WAIT 100\r\nPING\r\n");
   const std::string expected = ":1\r\n" + Repeated("+PONG\r\n", 5) + "$-1\r\n+PONG\r\n";
   EXPECT_EQ(peer.Receive(expected.size()), expected);
 }
@@ -196,7 +197,7 @@ TEST(TurnLoop, ServesAllWhenTheArenaIsFull) {
     peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
   }
   ASSERT_TRUE(WaitUntil([&] { return loop.events().opened() == peers.size(); }));
-  // All bytes are ready before the next turn.
+  // All bytes arrive before the next turn starts.
   loop.Do([&](TurnLoop&, command::ServerParts&) {
     for (const auto& peer : peers) peer->Send(Echo(bytes));
   });
@@ -243,7 +244,7 @@ TEST(TurnLoop, TheInputThatCannotBeExecutedYetIsBounded) {
   EXPECT_LE(left, 200'000U);
 }
 
-// Both arrive in one turn, and the close comes first.
+// The close and the request arrive in one turn, and the close is handled first.
 TEST(TurnLoop, ASessionThatClosedEndsBeforeALaterRequest) {
   LoopOnThread loop;
   auto session = std::make_unique<TestPeer>(loop.unix_path());
@@ -267,7 +268,8 @@ TEST(TurnLoop, NeitherReadsNorExecutesWhileRepliesPileUp) {
   constexpr std::size_t kRequests = 3000;
   std::thread sender([&] { peer.Send(Repeated(Echo(1000), kRequests)); });
   ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) > 10; }));
-  // As many as fit into the socket buffers together with their replies, and a few more.
+  // The server executes as many requests as fit, with their replies, into the socket buffers, and a
+  // few more.
   std::uint64_t executed = 0;
   for (int unchanged = 0; unchanged < 100; ++unchanged) {
     if (CountExecuted(loop) != executed) unchanged = 0;
@@ -324,12 +326,12 @@ TEST(TurnLoop, ClosesAConnectionOverItsOutputLimit) {
 
 TEST(TurnLoop, ClosesTheLargestWhenAllUnreadRepliesTogetherExceedTheirBound) {
   LoopOptions options;
-  // What counts is the memory, which is twice the size of the replies.
+  // The limit applies to the memory used, which is twice the size of the replies.
   options.limits.all_output_bytes_max = 2'800'000;
   LoopOnThread loop(options);
   std::vector<std::unique_ptr<TestPeer>> peers;
-  // Part of the output is in the socket buffers. Without the last reply, the total is below the
-  // limit.
+  // Part of the output is in the socket buffers, which do not count. Without the last reply, the
+  // total is below the limit.
   const std::vector<std::size_t> sizes = {300'000, 500'000, 400'000, 350'000};
   for (const std::size_t bytes : sizes) {
     peers.push_back(std::make_unique<TestPeer>(loop.unix_path()));
@@ -379,7 +381,8 @@ TEST(TurnLoop, StopClosesWaitersWithoutAReply) {
   EXPECT_EQ(waiter.Receive(1), "");
 }
 
-// Without the stop, the second waiter would be granted the lock when the first one ends.
+// Without the stop, the second waiter would be granted the lock when the first one's connection
+// ends.
 TEST(TurnLoop, StopGrantsNothingToAWaiterWhileAnotherOneEnds) {
   LoopOnThread loop;
   TestPeer holder(loop.unix_path());
@@ -409,7 +412,7 @@ TEST(TurnLoop, NothingMoreIsExecutedOnceItStops) {
   options.limits.stop_ms = 300;
   LoopOnThread loop(options);
   TestPeer peer(loop.unix_path());
-  // Its replies do not fit into the socket buffer, so its connection stays open for a while.
+  // The replies do not fit into the socket buffer, so the connection stays open for a while.
   for (int i = 0; i < 10; ++i) peer.Send(Echo(100'000));
   ASSERT_TRUE(WaitUntil([&] { return CountExecuted(loop) == 10; }));
   std::uint64_t executed = 0;

@@ -17,7 +17,7 @@
 namespace fairlock::net {
 namespace {
 
-// A leader that listens on a port of loopback; the test plays its part.
+// A leader that listens on a loopback port; the test plays its part.
 class LeaderPort {
  public:
   LeaderPort() : port_(FreePort()) {}
@@ -55,7 +55,7 @@ std::string ReceiveFrom(const OwnedDescriptor& socket, std::size_t bytes) {
   return received;
 }
 
-// A loop whose relay is given one end of a socket pair for each client.
+// Runs a loop whose relay is given one end of a socket pair for each client.
 class RelayTest : public testing::Test {
  protected:
   RelayTest() {
@@ -143,7 +143,8 @@ TEST_F(RelayTest, ReadsNoFasterThanTheOtherSideTakes) {
   const OwnedDescriptor server = leader_.Accept();
   const std::string block(64 * 1024, 'x');
   std::size_t sent = 0;
-  // The kernel's buffers are bounded; a relay that buffered without a bound would take everything.
+  // The kernel's buffers are bounded, but a relay that buffered without a bound would take
+  // everything.
   for (int idle = 0; idle < 20 && sent < (1U << 30);) {
     const ssize_t count = ::send(client.number(), block.data(), block.size(), MSG_DONTWAIT);
     if (count > 0) sent += static_cast<std::size_t>(count);

@@ -8,7 +8,7 @@
 namespace fairlock::net {
 namespace {
 
-// Does what RespConnection does: the bytes are in the window before they are passed on.
+// Acts like RespConnection, where the bytes are already in the window when they are passed on.
 void Receive(RequestInput& input, TurnArena& arena, std::string_view bytes, bool must_wait) {
   bytes.copy(arena.window().data(), bytes.size());
   input.Receive({arena.window().data(), bytes.size()}, arena, must_wait);

@@ -68,7 +68,7 @@ class AcceptorTest : public testing::Test {
     Listen(options);
   }
 
-  // Connects to the address that the acceptor listens on.
+  // Opens `count` connections to the address on which the acceptor listens.
   void Connect(int count) {
     sockaddr_storage address{};
     socklen_t bytes = sizeof(address);
@@ -79,7 +79,7 @@ class AcceptorTest : public testing::Test {
     }
   }
 
-  // What happens in one turn of the loop.
+  // Does what the loop does in one turn.
   void Accept(std::size_t accepts_max, engine::TimeMs now) {
     io_.restart();
     io_.poll();
@@ -123,7 +123,8 @@ TEST_F(AcceptorTest, TcpConnectionsHaveTheOptions) {
   const int descriptor = keeper_.taken[0].descriptor;
   EXPECT_EQ(OptionOf(descriptor, IPPROTO_TCP, TCP_NODELAY), 1);
   EXPECT_EQ(OptionOf(descriptor, SOL_SOCKET, SO_KEEPALIVE), 1);
-  // Several probes fit into the time, and not all connections are probed at once.
+  // The times are short enough for several probes before the time-out, and differ between
+  // connections, so that not all are probed at once.
   EXPECT_THAT(OptionOf(descriptor, IPPROTO_TCP, TCP_KEEPIDLE), AllOf(Ge(17), Le(22)));
   EXPECT_THAT(OptionOf(descriptor, IPPROTO_TCP, TCP_KEEPINTVL), AllOf(Ge(4), Le(5)));
   EXPECT_EQ(OptionOf(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT), 45'000);
@@ -141,7 +142,7 @@ TEST_F(AcceptorTest, PausesWithoutDescriptorsAndGoesOnAfterwards) {
   const engine::TimeMs next_accept_at = acceptor_->next_accept_at();
   const std::vector<int> errors = keeper_.errors;
   Accept(10, 1000 + Acceptor::kPauseMs);
-  // Sanitizers need descriptors for their checks, so everything else comes afterwards.
+  // The limit is raised before anything is checked, because sanitizers need descriptors, too.
   setrlimit(RLIMIT_NOFILE, &limit);
   EXPECT_THAT(errors, testing::ElementsAre(EMFILE));
   EXPECT_EQ(next_accept_at, 1000 + Acceptor::kPauseMs);

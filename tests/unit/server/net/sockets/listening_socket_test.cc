@@ -131,7 +131,8 @@ TEST(SocketAddress, IsShownAsRedisShowsIt) {
   EXPECT_EQ(FormatAddress(storage, "/run/fairlock.sock"), "/run/fairlock.sock:0");
 }
 
-// Runs `check` in a process of its own, because limits cannot be raised again; returns its result.
+// Runs `check` in a process of its own, because a lowered limit cannot be raised again; returns its
+// result.
 int InOwnProcess(int (*check)()) {
   const pid_t child = fork();
   if (child == 0) _exit(check());

@@ -11,8 +11,8 @@
 namespace fairlock::net {
 namespace {
 
-// A socket in the set and the other end of it. The set never dereferences a connection, so any
-// address can stand for one.
+// A socket in the set, and its other end. The set never dereferences a connection, so any address
+// can stand for one.
 class Pair {
  public:
   Pair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_.data()), 0); }

@@ -11,7 +11,7 @@ TEST(TurnArena, KeepsWhatWasReceivedBehindWhatWasKept) {
   TurnArena arena;
   std::ranges::fill(arena.window().first(3), 'a');
   const std::string_view first = arena.Keep(3);
-  // Bytes that were received, but not kept.
+  // These bytes were received, but not kept.
   std::ranges::fill(arena.window().first(9), 'x');
   std::ranges::fill(arena.window().first(2), 'b');
   const std::string_view second = arena.Keep(2);
