@@ -165,7 +165,8 @@ struct HoldOptions {
   bool is_json = false;
 };
 
-// A request whose reply is a number: the least number that means yes, and the message otherwise.
+// A request whose reply is a number: the lowest number that means yes, and the message to print for
+// any lower one.
 struct YesNoRequest {
   std::vector<std::string> words;
   std::int64_t yes = 1;
