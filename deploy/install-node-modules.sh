@@ -12,10 +12,10 @@ if [ $# = 0 ]; then
 fi
 cd "$1"
 
-# Tests of two presets may run at once.
+# Tests of two presets may run at once, but only one of them may install at a time.
 exec 9<.
 flock 9
-# The file that npm writes last.
+# npm writes this file last.
 [ node_modules/.package-lock.json -nt package-lock.json ] && exit 0
 
 log=$(mktemp)

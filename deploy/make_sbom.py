@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the bill of materials of a program as SPDX 2.3.
+"""Writes the software bill of materials of a program as SPDX 2.3.
 
     deploy/make_sbom.py PROGRAM FILE
 
