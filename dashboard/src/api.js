@@ -24,13 +24,13 @@ export function setUser(user, password) {
   setAccess(`Basic ${btoa(String.fromCharCode(...bytes))}`);
 }
 
-// For an attempt to log in with other credentials, which may fail.
+// Returns the current credentials, to restore them if an attempt to log in with others fails.
 export function currentAccess() { return sessionStorage.getItem(kAccessName) || ""; }
 export function restoreAccess(access) { setAccess(access); }
 
 export function hasAccess() { return Boolean(sessionStorage.getItem(kAccessName)); }
 
-// The code of an error that means that the sent credentials were refused.
+// The error code which means that the server refused the credentials.
 export const kWrongAccess = "WRONG";
 
 // An error response, or no response at all (status 0).

@@ -18,7 +18,7 @@ import settings from "./views/settings.js";
 
 const kViews = { overview, locks, events, labels, clients, settings, lock, label };
 const kInMenu = ["overview", "locks", "events", "labels", "clients", "settings"];
-// Views that are not in the menu belong to one that is.
+// A view that is not in the menu counts there as part of one that is.
 const kParents = { lock: "locks", label: "labels" };
 const kThemes = { auto: "light", light: "dark", dark: "auto" };
 const kRetryMs = 1500;
@@ -83,7 +83,7 @@ function nextTheme() {
   showTheme();
 }
 
-// Checks the credentials before using them; if they are wrong, the old ones stay.
+// Checks the credentials before using them; if they are wrong, the old ones stay in use.
 async function useAccess(user, secret) {
   const before = currentAccess();
   if (user) setUser(user, secret);

@@ -23,7 +23,7 @@ async function load({ path: [db, key], query }) {
   return { lock, history, from, places: further ? further.line : lock.line };
 }
 
-// Requests the history by the percent-encoded key of the URL.
+// Requests the history of the percent-encoded key in the URL.
 function loadHistory(db, key, { before }) {
   const page = before ? `&before=${before}` : "";
   return get(`history?db=${db}&count=50&key=${key}${page}`);
