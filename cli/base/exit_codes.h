@@ -9,16 +9,12 @@ inline constexpr int kExitWrongUse = 64;       // the command line, the environm
 inline constexpr int kExitRefused = 65;        // the server answered with an error
 inline constexpr int kExitUnreachable = 69;    // no connection, or no reply in time
 inline constexpr int kExitNotUnderstood = 70;  // the peer does not speak RESP
-// the work is done, but standard output cannot be written
-inline constexpr int kExitNotWritten = 74;
-inline constexpr int kExitNotObtained = 75;  // the lock was denied, or a wait timed out
-inline constexpr int kExitLost = 76;         // `run`: the lock was lost while the command ran
-inline constexpr int kExitNotAllowed = 77;   // wrong password, or no permission
-// `run`: the command cannot be executed; shells use this status too
-inline constexpr int kExitCannotRun = 126;
-// `run`: the command was not found; shells use this status too
-inline constexpr int kExitNoCommand = 127;
-// `run`: added to the number of the signal that ended the command
-inline constexpr int kExitSignal = 128;
+inline constexpr int kExitNotWritten = 74;     // done, but standard output cannot be written
+inline constexpr int kExitNotObtained = 75;    // the lock was denied, or a wait timed out
+inline constexpr int kExitLost = 76;           // `run`: the lock was lost while the command ran
+inline constexpr int kExitNotAllowed = 77;     // wrong password, or no permission
+inline constexpr int kExitCannotRun = 126;     // `run`: the command cannot be run, as in shells
+inline constexpr int kExitNoCommand = 127;     // `run`: there is no such command, as in shells
+inline constexpr int kExitSignal = 128;        // `run`: plus the number of the signal that ended it
 
 }  // namespace fairlock::cli
