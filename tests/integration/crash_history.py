@@ -17,8 +17,8 @@ class Held:
     owner: str
     token: int | None  # None: a grant whose reply was not received
     lease_ms: int
-    # The earliest start of its lease, and whether a clean stop has happened since: if so, only the
-    # remaining time starts again.
+    # The earliest start of its lease, and whether a clean stop has happened since: after one, the
+    # lease continues with only its remaining time.
     begun: float = dataclasses.field(default=0, compare=False)
     was_stopped: bool = dataclasses.field(default=False, compare=False)
 

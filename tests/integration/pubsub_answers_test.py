@@ -175,7 +175,8 @@ TIME_AND_ADDRESS = re.compile(rb"^\+\d{10}\.\d{6} \[(\d+) 127\.0\.0\.1:\d+\]")
 # These identify the server, so the replies differ.
 DIFFERENT = {"HELLO 3", "HELLO 2"}
 
-# What a monitor sees of these requests, which another connection sends.
+# Requests that another connection sends while a monitor watches; what the monitor sees of them is
+# compared.
 SEEN = r"""
 PING "a\"b\\\n\r\t\a\b\x00\xff'" \xc3
 ping

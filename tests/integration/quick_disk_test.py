@@ -11,7 +11,7 @@ from resp import request
 
 CLIENTS = 20
 PINGS = 1000
-# Polling in each turn would take twice that.
+# Polling in each turn would take twice this time.
 SECONDS_OF_TURN = 150e-6
 
 
