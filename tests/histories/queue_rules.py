@@ -225,7 +225,7 @@ def _check_lost(reconstruction, key, places, shown, find):
 
 
 def _check_left_waiting(reconstruction, key, places, find):
-    """No waiter that nothing blocks is left waiting for a free key."""
+    """No waiter is left waiting for a free key if nothing blocks it."""
     asks = [ask for claimant in reconstruction.book.of_key[key] for ask in claimant.asks]
     if any(ask.keep or len(ask.keys) > 1 or "MINHOLD" in ask.options for ask in asks):
         return
@@ -259,8 +259,8 @@ def _check_numbers(reconstruction, key, places, leavings, shown, find):
 
 
 def _stays(reconstruction, key, places, leavings, owner, look, life):
-    """Returns until when the owner, which `look` shows, certainly keeps its order after `life` has
-    ended."""
+    """Returns the time until which the owner, which `look` shows, certainly keeps its place in the
+    order after `life` has ended."""
     claimant = reconstruction.book.claimant(key, owner)
     waiting = [ask for ask in claimant.asks if ask.life == life.number and not ask.is_answered and
                ask.sent < look.sent]
