@@ -1,7 +1,7 @@
 """A clean stop with 10,000 connections, nearly all of which wait: what the clients are told, and
 whether it is still true after the restart. Judged only by what the clients see.
 
-CLEAN_STOP_CONNECTIONS sets another number of connections.
+CLEAN_STOP_CONNECTIONS sets a different number of connections.
 """
 
 import os
