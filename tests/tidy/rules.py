@@ -43,7 +43,8 @@ MAY_INCLUDE = {
 MAY_LINK = {
     "protocol": set(),
     "json": {"protocol"},
-    "storage": {"storage", "etcd", "json"},  # its parts that are libraries of their own; nodes write JSON
+    # including those of its parts that are separate libraries; nodes write JSON
+    "storage": {"storage", "etcd", "json"},
     "server/engine": set(),
     "server/access": {"engine", "protocol"},
     "server/record": {"engine"},
