@@ -41,7 +41,7 @@ std::size_t Distance(std::string_view a, std::string_view b) {
   return rows[a.size()][b.size()];
 }
 
-// The number of letters that only one of the words has.
+// Returns the number of letters that only one of the two words has.
 std::size_t DifferingLetters(std::string a, std::string b) {
   std::ranges::sort(a);
   std::ranges::sort(b);

@@ -6,7 +6,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// Single quotes for bash and zsh.
+// Puts the text in single quotes, for bash and zsh.
 std::string InQuotes(std::string_view text) {
   std::string quoted = "'";
   for (const char character : text) {
@@ -35,7 +35,7 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
 
 bool IsPositional(const OptionModel& option) { return option.names.empty(); }
 
-// Options before the command that take their value as a separate word.
+// Returns the options before the command that take their value as a separate word.
 std::vector<std::string> NamesBeforeValues(const ProgramModel& model) {
   std::vector<std::string> names;
   for (const OptionModel& option : model.options) {
@@ -45,7 +45,7 @@ std::vector<std::string> NamesBeforeValues(const ProgramModel& model) {
   return names;
 }
 
-// The words that may follow a command: its options, its subcommands, its choices.
+// Returns the words that may follow a command: its options, its subcommands, its choices.
 std::vector<std::string> WordsAfter(const CommandModel& command) {
   std::vector<std::string> words;
   for (const CommandModel& below : command.commands) words.push_back(below.name);
@@ -93,7 +93,8 @@ CommandModel Root(const ProgramModel& model) {
   return {.name = "", .summary = "", .options = model.options, .commands = model.commands};
 }
 
-// The commands that have subcommands: only after these is a second word a command.
+// Returns the commands that have subcommands: only after these is the second word part of the
+// command.
 std::string Groups(const ProgramModel& model) {
   std::vector<std::string> groups;
   for (const CommandModel& command : model.commands) {

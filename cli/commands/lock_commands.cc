@@ -112,7 +112,8 @@ Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames&
       options.words.wait_ms = std::max<DurationMs>(wait_until - NowMs(), 0);
     }
     if (reply) continue;
-    // The lost connection may have obtained the hold that this owner now has.
+    // The lost connection may have obtained the hold that this owner now has, so the repeated
+    // request must not insist on a new one.
     options.is_new = false;
     client.Reconnect();
   }

@@ -18,7 +18,7 @@ constexpr DurationMs kBackoffMaxMs = 1000;
 // Delay before repeating a request after a transient error.
 constexpr DurationMs kRetryMs = 250;
 // A closed connection ends a session without grace, unless the server has only restarted. This is
-// how long we try to find out.
+// how long we try to find out whether it has.
 constexpr DurationMs kProbeMs = 1000;
 // How long a server keeps sessions after a restart, by default (`restart_grace`).
 constexpr DurationMs kRestartGraceMs = 30'000;

@@ -15,7 +15,7 @@ namespace fairlock::cli {
 // minor version. A version that cannot be parsed counts as old.
 bool IsOldEtcd(std::string_view version);
 
-// What an operator should attend to, one sentence each, safe to print.
+// Returns what an operator should attend to, in one sentence each, safe to print.
 std::vector<std::string> FleetWarnings(const protocol::Reply& status);
 
 // The fleet, its nodes, the members of etcd, and the warnings.
