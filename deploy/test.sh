@@ -20,7 +20,7 @@ passed=0
 failed=0
 skipped=0
 
-# Count WORDS FILE: how many test cases have these words in ctest's output of one run.
+# Count WORDS FILE: prints how many test cases have these words in ctest's output from one run.
 Count() { grep -c "<testcase .*$1" "$2" || true; }
 
 # AddResults FILE [AGAIN]: adds the results of one run; AGAIN: a run of the tests that failed
