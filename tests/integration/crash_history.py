@@ -107,8 +107,8 @@ class Key:
         return states
 
     def compare(self, holders, since_start_ms, is_clean=False):
-        """`holders` of LOCKINFO after a restart: owner, token and remaining time of each.
-        `is_clean`: the server was stopped, not killed."""
+        """Compares the state with `holders` of LOCKINFO after a restart: the owner, token and
+        remaining time of each. `is_clean`: the server was stopped, not killed."""
         if len(holders) > 1:
             raise Broken(f"{self.name} has {len(holders)} holders: {holders}")
         found = holders[0] if holders else None

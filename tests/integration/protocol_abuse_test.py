@@ -43,7 +43,7 @@ def malformed_frames():
 
 
 def send(connection, data):
-    """Data that the server no longer reads may be lost."""
+    """Sends the data; what the server no longer reads may be lost."""
     try:
         connection.send(data)
     except (BrokenPipeError, ConnectionResetError):

@@ -163,7 +163,7 @@ class ReadersAndWriters(unittest.TestCase):
             self.assertEqual(asyncio.run(self.count_gaps(server)), 0)
 
     async def count_gaps(self, server):
-        """Counts how often an observer finds no holder."""
+        """Counts how many times an observer finds no holder."""
         readers = Readers(server)
         stream = asyncio.create_task(readers.stream())
         watcher = await Connection.to(server)
