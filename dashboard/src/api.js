@@ -69,7 +69,7 @@ async function ask(method, path, body) {
   }
 }
 
-// Omits empty parameters.
+// Sends a GET request, without the parameters that are empty.
 export function get(path, parameters = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -91,7 +91,7 @@ export function pathOf(row, name) {
     `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`).join("");
 }
 
-// Likewise for the body of a POST.
+// Does the same for the body of a POST.
 export function fieldOf(row, name, as = name) {
   const exact = row[`${name}_base64`];
   return exact === undefined ? { [as]: row[name] } : { [`${as}_base64`]: exact };

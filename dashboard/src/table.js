@@ -53,7 +53,7 @@ function headerOf(column, order) {
     name, el("span.arrow", { "aria-hidden": "true" }, arrow)));
 }
 
-// For screens that are too narrow for table headers.
+// A menu of the sort orders, for screens that are too narrow for table headers.
 export function sortChoice(columns, order, further = []) {
   const options = columns.filter((column) => column.sort).flatMap((column) => {
     const [first, second] = column.isNumber ? ["most first", "least first"] : ["A to Z", "Z to A"];

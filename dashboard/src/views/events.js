@@ -20,7 +20,7 @@ const kChoices = [["", "all"], [kWrongKinds.join(","), "failures and denials"],
 const kBad = new Set(kWrongKinds.filter((kind) => kind !== "denied" && kind !== "cancelled"));
 const kFilters = ["match", "owner", "event", "db"];
 
-// The events of the previous response, so that new ones can be highlighted.
+// The events of the previous response: comparing with them shows which new ones to highlight.
 let known = null;
 let knownFilter = "";
 
