@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the JavaScript packages of each package-lock.json in these folders beside that file;
-# prints nothing if they are already installed.
+# Installs the JavaScript packages that each package-lock.json in these folders names, next to that
+# file; prints nothing if they are already installed.
 #
 #   deploy/install-node-modules.sh [FOLDER]    a folder below tests; default: all of them
 set -euo pipefail

@@ -51,7 +51,7 @@ Try() {
   return 1
 }
 
-# Becomes EXPECTED COMMAND...: repeats the command until it prints that.
+# Becomes EXPECTED COMMAND...: repeats the command until it prints EXPECTED.
 Prints() { [ "$("${@:2}")" = "$1" ]; }
 Becomes() { Try Prints "$@"; }
 
