@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks a fleet again and again under load, and judges everything that its clients were told.
+"""Breaks a fleet repeatedly under load, and judges everything that its clients were told.
 
     tests/fleet/campaign.py --faults 300 --seed 1
 

@@ -179,7 +179,8 @@ class Workload:
             time.sleep(0.05)
 
     def wait_in_line(self, key, owner, chance):
-        """Asks again, with the same owner, when it has lost its connection or its patience."""
+        """Asks again, with the same owner, after losing the connection or running out of
+        patience."""
         session = self.session()
         words = ["LOCK", key, owner, "PX", LONG_LEASE_MS, "WAIT", f"{LINE_WAIT_S}s"]
         token = None
