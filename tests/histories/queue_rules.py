@@ -130,7 +130,7 @@ def _places(reconstruction, key, leavings, shown):
 
 def _kept_place(claimant, ask, leavings):
     """Returns the place that KEEP retains when its request is answered with nil. A request within a
-    step, or with a channel, is treated the same."""
+    step, or with a channel, is treated the same way."""
     key = claimant.key
     leaves = ask.sent + ask.wait + ask.keep
     following = [other for other in claimant.asks if other is not ask and other.sent >= ask.until
@@ -158,7 +158,7 @@ def _is_passed(reconstruction, place, hold):
     if hold.told >= place.leaves or hold.owner == place.owner:
         return False
     if place.is_kept and not (place.is_exclusive and hold.limit == 1):
-        return False  # an absent waiter is skipped while it has no slot beside the holders
+        return False  # an absent waiter is skipped while there is no free slot for it
     for own in _holds_of(reconstruction, place.key, place.owner):
         if own.told < place.ask.sent:
             continue
