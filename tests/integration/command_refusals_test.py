@@ -123,7 +123,7 @@ class Command:
 
     @property
     def has_options_only(self):
-        """Whether each option after its required arguments begins with a word."""
+        """Whether each option that follows its required arguments begins with a word."""
         first = [argument.leaves()[0] for argument in self.arguments if argument.is_optional]
         return bool(first) and all(leaf.token for leaf in first)
 

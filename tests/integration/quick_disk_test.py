@@ -52,7 +52,7 @@ class QuickDisk(unittest.TestCase):
         self.stopped.touch()
         for number, client in enumerate(clients):
             client.send(request("LOCK", f"key {number}", "o"))
-        # At first, the loop is idle; later, it is busy in each turn.
+        # At first, the loop is idle; later, it has work to do in each turn.
         time.sleep(PINGS * SECONDS_OF_TURN * 2)
         self.await_locks(looker, 4 * CLIENTS)
         for _ in range(PINGS):
