@@ -82,7 +82,7 @@ const kNotTold = "The holder is not notified: it continues to work under the loc
 
 const nothingToEnd = (lock) => `Nothing to end: they no longer held ${lock.key}.`;
 
-// Ends holds one by one by owner, so that an owner that came later keeps its hold.
+// Ends holds one at a time, each by its owner, so that an owner that came later keeps its hold.
 async function endHolds(lock, ending, body) {
   let ended = 0;
   for (const holder of ending) {
