@@ -33,7 +33,7 @@ def mlock(keys, owner, *options):
     return ("MLOCK", len(keys), *keys, owner, *LEASE, *options)
 
 
-# Each of these functions is one kind of queue: it returns the request for each place. The first
+# Each of these functions makes one kind of queue: it returns the request for each place. The first
 # client gets the lock; no other may get it while the clients before it are connected. If two kinds
 # of requests alternate, the end of one waiter alone would admit the next.
 def plain(key, place):
