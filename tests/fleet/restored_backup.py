@@ -72,8 +72,7 @@ def grants_within(fleet, seconds):
 
 
 def accept(fleet):
-    """Accepts the older state, as an operator does: the nodes serve again, with higher tokens.
-    Returns whether a node has accepted it."""
+    """The operator accepts the older state: the nodes serve again, with higher tokens."""
     replies = [ask(node, *ACCEPT) for node in fleet.nodes]
     return "OK" in replies
 
