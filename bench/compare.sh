@@ -77,8 +77,8 @@ PrintCommands() {
 
 # uncontended: server CPU per command --------------------------------------------------------------
 
-# PairsOptions PIPELINE: the amount of load, chosen so that a round takes about the same time at
-# each pipeline length.
+# PairsOptions PIPELINE: sets the amount of load, chosen so that a round takes about the same time
+# at each pipeline length.
 PairsOptions() {
   case $1 in
     1) commands=$([ "$quick" ] && echo 50000 || echo 150000) ;;
@@ -282,8 +282,8 @@ ExpirySection() {
 
 # connections --------------------------------------------------------------------------------------
 
-# Crowd NAME SERVER OPTION...: opens connections that stay until EndChild "$crowd"; figures as from
-# Load.
+# Crowd NAME SERVER OPTION...: opens connections that stay until EndChild "$crowd"; its figures are
+# stored as those of Load are.
 Crowd() {
   local name=$1 server=$2 tries
   shift 2

@@ -5,7 +5,7 @@
 
 namespace fairlock::bench {
 
-// User and system time of all threads so far.
+// Returns the user and system time that all threads have used so far, in seconds.
 inline double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

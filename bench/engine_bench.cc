@@ -103,7 +103,7 @@ class Line : public benchmark::Fixture {
 
 // A waiter leaves from anywhere in the queue and joins again at its end.
 BENCHMARK_DEFINE_F(Line, CancelAndJoin)(benchmark::State& state) {
-  // Visits every waiter once before any of them twice, with large steps.
+  // Moves in large steps that visit every waiter once before visiting any of them twice.
   std::size_t place = 0;
   const std::size_t places = owners_ - 1;
   const std::size_t stride = places / 3 + 1;
@@ -127,7 +127,8 @@ BENCHMARK_DEFINE_F(Line, HandOverAndJoin)(benchmark::State& state) {
 }
 BENCHMARK_REGISTER_F(Line, HandOverAndJoin)->Arg(10)->Arg(1000)->Arg(1'000'000);
 
-// The expiry of one lease when all leases end in the same millisecond, in slices of 1,000.
+// The cost of expiring one lease when all leases end in the same millisecond and are expired in
+// slices of 1,000.
 void ExpireTogether(benchmark::State& state) {
   constexpr fairlock::engine::DurationMs kLeaseMs = 10'000;
   EngineWorkload workload(SizeOf(state), kLeaseMs);

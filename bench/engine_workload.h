@@ -60,7 +60,7 @@ class EngineWorkload {
   // Ends at most about that many leases. Returns true if more are due.
   bool Advance(std::size_t steps_max);
 
-  // From now on, records all events like a server with default settings.
+  // From now on, records all events, as a server with default settings does.
   void Record();
 
   // Creates owners 0 to count - 1; initially there is one.

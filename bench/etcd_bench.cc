@@ -1,4 +1,4 @@
-// The cost of one guarded transaction after the other on an etcd of three members.
+// The cost of guarded transactions, sent one after the other, on an etcd cluster of three members.
 //
 //   build/release/bin/etcd_bench 127.0.0.1:2379,127.0.0.1:2381,127.0.0.1:2383
 //
@@ -27,7 +27,7 @@ using fairlock::bench::CpuSeconds;
 
 std::string FrameKey(std::int64_t number) { return "/bench/f/" + std::to_string(number % 1'000); }
 
-// The write of a leader: the register and a frame of the log.
+// What a leader writes: the register and a frame of the log.
 Txn NextWrite(std::int64_t revision, std::int64_t number, std::size_t bytes) {
   return {.compares = {{.key = "/bench/beat", .revision = revision}},
           .then = {Put{.key = "/bench/beat", .value = std::to_string(number)},
@@ -54,8 +54,8 @@ void Transactions(benchmark::State& state, const EtcdOptions& options) {
       (CpuSeconds() - cpu_before) * 1e6 / static_cast<double>(state.iterations());
 }
 
-// As above, while a watch of the same process waits for other keys: gRPC polls all connections of a
-// process together.
+// Runs the same transactions while a watch of the same process waits for other keys: gRPC polls all
+// connections of a process together.
 void TransactionsBesideAWatch(benchmark::State& state, const EtcdOptions& options) {
   const auto watch = EtcdWatch::Begin(options, {.key = "/bench/n"},
                                       {.began = [](std::int64_t) {},

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs etcd_bench on an etcd of three members, which it starts on loopback with data in TMPDIR.
+# Runs etcd_bench on an etcd cluster of three members, which it starts on loopback with data in
+# TMPDIR.
 #
 #     bench/etcd_bench.sh [BUILD-FOLDER] [OPTION-OF-ETCD_BENCH]...
 set -eu

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures how long a fleet with many locks answers nothing after its leader was killed.
+"""Measures how long a fleet with many locks does not answer after its leader has been killed.
 
     bench/fail_over_locks.py [--locks N]    after a build of the release preset; FAIRLOCKD names
                                             another program
@@ -7,9 +7,9 @@
 Starts three members of etcd and two nodes on loopback, and takes N locks with leases of an hour. It
 kills the leader with SIGKILL twice, and measures the time until the other node grants a lock:
 first with a standby that has followed the log, then with one that was started at the moment of the
-kill, which has read nothing. About two seconds of each are the silence after which a standby takes
-over. It also prints the memory of the standby beside the leader, and the CPU time of both while the
-locks were taken.
+kill, which has read nothing. About two seconds of each measurement are the silence after which a
+standby takes over. It also prints the memory of the standby and of the leader, and the CPU time of
+both while the locks were taken.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def cpu_s(node):
 
 
 def await_grant(node, began, name):
-    """The seconds from `began` until the node grants a lock."""
+    """Returns the seconds from `began` until the node grants a lock."""
     while time.monotonic() < began + 120:
         try:
             with node.connect(10) as client:
@@ -89,7 +89,8 @@ def measure(locks):
         check(standby, locks)
         print(f"warm: {warm:.2f} s from the kill to the first lock")
         time.sleep(1)
-        # Killed together, so that the next leader has read nothing before.
+        # The other node starts only when this one is killed, so the next leader has read nothing
+        # before.
         began = time.monotonic()
         standby.kill()
         leader.start()

@@ -46,7 +46,7 @@ class NullLocks {
  public:
   void set_keeps_table(bool keeps_table) { keeps_table_ = keeps_table; }
 
-  // Returns the number to answer, or 0 if the key is present.
+  // Returns the number to reply with, or 0 if the key is present.
   std::int64_t Lock(std::string_view key, std::string_view owner) {
     if (keeps_table_ && !owners_.emplace(key, owner).second) return 0;
     return ++newest_;
@@ -72,7 +72,7 @@ class NullEnvironment final : public command::Clock,
                               public command::Settings,
                               public command::CommandLog {
  public:
-  // What the server gets as its environment.
+  // Returns the environment that the server gets.
   command::Environment Given() {
     return {.facts = facts_, .clock = *this, .resources = *this, .settings = *this, .log = *this};
   }

@@ -1,4 +1,5 @@
-# Part of compare.sh: locking as with Redis, by SET NX PX and DEL, on fairlockd and on redis-server.
+# Part of compare.sh: locking the Redis way, with SET NX PX and DEL, on fairlockd and on
+# redis-server.
 
 RedisWaySection() {
   local rounds=11 round pipeline server ratio

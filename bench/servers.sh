@@ -1,7 +1,8 @@
 # Part of compare.sh: starts and ends the servers under test.
 #
-# Each server has a name; PORT, PID and SOCKET have its details. When the script ends, for whatever
-# reason, every process that was started here or passed to AddChild is ended by its process ID.
+# Each server has a name; the arrays PORT, PID and SOCKET hold its details. When the script ends,
+# for whatever reason, every process that was started here or passed to AddChild is ended by its
+# process ID.
 
 declare -A PORT PID SOCKET
 children=()
@@ -41,7 +42,7 @@ EndChild() {
 # ServerCommand NAME PORT SOCKET: stores the command line in `command`.
 ServerCommand() {
   local plain_port=0 tls_port=$2
-  # These servers have both ports; the plain one is lower by 10,000.
+  # These servers have both ports; the TLS port is lower by 10,000.
   [[ $1 != storm-* ]] || { plain_port=$2 && tls_port=$(($2 - 10000)); }
   case $1 in
     fairlock | redis-way)  # both are fairlockd; the second one gets Redis's commands

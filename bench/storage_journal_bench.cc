@@ -1,4 +1,5 @@
-// The cost of writing changes to disk: batches with one hold or its deletion, in both modes.
+// The cost of writing changes to disk: batches with one hold or its deletion, in both durability
+// modes.
 //
 // `changes/s` is by the wall clock, `cpu/change` covers all threads of the process. The data is in
 // a folder within TMPDIR.
@@ -21,7 +22,8 @@ namespace {
 
 using namespace fairlock::storage;  // NOLINT(google-build-using-namespace)
 
-// Maximum number of unfinished batches: the number of turns whose replies may be held back.
+// Maximum number of unfinished batches, which is the number of turns whose replies may be held
+// back.
 constexpr std::uint64_t kUnfinishedMax = 64;
 
 using fairlock::bench::CpuSeconds;

@@ -6,12 +6,12 @@
 
 The server has 100,000 held locks and 10,000 waiters. Each round runs pairs of LOCK and UNLOCK
 twice: alone, and while twenty clients make the requests of the dashboard page, at its pace and over
-persistent connections like a browser, and another client scrapes /metrics every second. The result
-is the medians of the rounds' ratios of two figures: server CPU per command at full speed, and the
-p99 of 100 connections that send 10,000 commands per second in all. For the p99, the dashboards are
-active in every second slice of 0.4 s, and the figure is the median of the slices, because a shared
-machine stalls now and then. The server has its own processor. The exit status is 1 if a figure
-exceeds its limit.
+persistent connections like a browser, and another client scrapes /metrics every second. For each of
+two figures, the result is the median of the rounds' ratios. The figures are the server CPU per
+command at full speed, and the p99 of 100 connections that together send 10,000 commands per second.
+For the p99, the dashboards are active in every other slice of 0.4 s, and the figure is the median
+of the slices, because a shared machine stalls now and then. The server has its own processor. The
+exit status is 1 if a figure exceeds its limit.
 """
 
 import argparse
@@ -42,7 +42,8 @@ LOCKS = 100_000
 WAITERS = 10_000
 WAITED_FOR = 500
 PAGES = 20
-# What the views in dashboard/src/views request and how often: the seconds are their everyMs.
+# What the views in dashboard/src/views request and how often: the intervals, in seconds, match
+# everyMs there.
 STATUS = "status"
 VIEWS = {
     "overview": (2.0, [STATUS, "locks?waiting=0&sort=wait&count=10"]),
@@ -50,8 +51,8 @@ VIEWS = {
     "labels": (5.0, [STATUS, "statistics?minutes=60"]),
     "lock": (1.5, [STATUS, "locks/0/line:7", "history?db=0&count=50&key=line:7"]),
 }
-# All views are open, most often the overview; in addition a chart of the last day is requested
-# three times a minute.
+# Every view is open in some browser, most often the overview; in addition, a chart of the last day
+# is requested three times a minute.
 OPEN = ["overview"] * 11 + ["locks"] * 4 + ["labels"] * 2 + ["lock"] * 3
 MINUTES_EVERY_S = 20
 
@@ -211,7 +212,7 @@ def free_port():
 
 
 def round_of(server, watchers, is_watched_first, options):
-    """Measures CPU per command and p99, both alone and watched."""
+    """Measures CPU per command and p99, both without and with dashboards."""
     order = [is_watched_first, not is_watched_first]
     cpu = {}
     for is_watched in order:

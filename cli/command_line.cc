@@ -21,9 +21,9 @@ constexpr std::string_view kFooter =
 
 constexpr std::string_view kHelpCommand = "help";
 
-// The values that CLI11 fills in; must not move until the line is parsed.
+// The values that CLI11 fills in; must not be moved until the line is parsed.
 struct Given {
-  std::map<std::string_view, std::string> settings;  // by the row's name
+  std::map<std::string_view, std::string> settings;  // keyed by the row's name
   std::map<std::string_view, CLI::Option*> setting_options;
   std::string settings_path;
   CLI::Option* settings_path_option = nullptr;
@@ -208,7 +208,7 @@ std::string ExplainUnknownWord(const CLI::App& app) {
   const std::vector<std::string> names = KnownNames(app, is_option);
   std::string text = Quoted(*word);
   if (is_option) {
-    // Single letters are all near each other, so there is nothing to suggest.
+    // Any two single letters are near each other, so there is nothing to suggest.
     const bool is_long = word->starts_with("--");
     const std::string name = is_long ? word->substr(0, word->find('=')) : std::string();
     text += " is not an option; " + Suggestion(Nearest(name, names)) +

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the JavaScript packages of each package-lock.json in these folders beside that file;
-# prints nothing if they are already installed.
+# Installs the JavaScript packages that each package-lock.json in these folders names, next to that
+# file; prints nothing if they are already installed.
 #
 #   deploy/install-node-modules.sh [FOLDER]    a folder below tests; default: all of them
 set -euo pipefail
@@ -12,10 +12,10 @@ if [ $# = 0 ]; then
 fi
 cd "$1"
 
-# Tests of two presets may run at once.
+# Tests of two presets may run at once, but only one of them may install at a time.
 exec 9<.
 flock 9
-# The file that npm writes last.
+# npm writes this file last.
 [ node_modules/.package-lock.json -nt package-lock.json ] && exit 0
 
 log=$(mktemp)

@@ -10,7 +10,8 @@ Fail() {
   exit 1
 }
 
-# Names that installed packages provide in addition; npm may be part of nodejs.
+# The names that installed packages provide besides their own: npm, for example, may be part of
+# nodejs.
 provided=" $(dpkg-query -W -f='${Provides}\n' 2>/dev/null | sed 's/([^)]*)//g' | tr -s ',\n' ' ') "
 
 IsInstalled() {

@@ -62,14 +62,14 @@ def verbatim(text):
 
 
 def names_of_commands(help_text):
-    """The verbatim text of all sections except the options."""
+    """Returns the verbatim text of all sections except the options."""
     groups = re.split(r"\n\n+", help_text)
     return [match.group(1) for group in groups if not re.match(r"(Options|Which server):", group)
             for match in re.finditer(r"^  ([a-z]+) {2,}", group, re.MULTILINE)]
 
 
 def commands_of_the_tool(tool):
-    """A section for each command, with the text of its own --help."""
+    """Returns a section for each command, with the text of its own --help."""
     sections = []
     for name in names_of_commands(output(tool, "--help")):
         paths = [[name]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the bill of materials of a program as SPDX 2.3.
+"""Writes the software bill of materials of a program as SPDX 2.3.
 
     deploy/make_sbom.py PROGRAM FILE
 
@@ -29,7 +29,7 @@ def output(*words):
 
 
 def listed():
-    """The rows of the table, by package."""
+    """Returns the rows of the table, by package."""
     rows = {}
     for line in (ROOT / "docs" / "DEPENDENCIES.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -39,17 +39,17 @@ def listed():
 
 
 def needed(program):
-    """The shared libraries that the program links directly."""
+    """Returns the shared libraries that the program links directly."""
     return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program))
 
 
 def loaded(program):
-    """The path of every library that is loaded for it, by name."""
+    """Returns the path of every library that is loaded for the program, by name."""
     return dict(re.findall(r"^\s*(\S+) => (/\S+)", output("ldd", program), re.MULTILINE))
 
 
 def packages_of(libraries):
-    """The Debian package of each file."""
+    """Returns the Debian package of each file."""
     paths = {}
     for library in libraries:
         for path in (library, os.path.realpath(library)):
@@ -65,14 +65,14 @@ def packages_of(libraries):
 
 
 def named_packages(program):
-    """The packages of the libraries that the program links directly."""
+    """Returns the packages of the libraries that the program links directly."""
     files = loaded(program)
     return set(packages_of([files[name] for name in needed(program) if name in files]).values())
 
 
 @functools.cache
 def versions():
-    """The versions of all installed packages."""
+    """Returns the versions of all installed packages."""
     return dict(line.split("\t") for line in
                 output("dpkg-query", "-W", "-f", "${Package}\t${Version}\n").splitlines())
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The steps of deploy/test_package.sh. They run as a service in a Debian with systemd as process 1,
-# which deploy/test_package.sh boots with these packages below /packages:
+# The steps of deploy/test_package.sh. They run as a service in a Debian system with systemd as
+# process 1, which deploy/test_package.sh boots with these packages below /packages:
 #
 #   before   the version before the one under test, with another default configuration
 #   now      the version under test
@@ -29,7 +29,7 @@ Step() {
   printf '\n%s\n' "== $step"
 }
 
-# Is WHAT ACTUAL EXPECTED
+# Is WHAT ACTUAL EXPECTED: prints WHAT and its actual value; fails if another value is expected.
 Is() {
   printf '  %s: %s\n' "$1" "${2:-(nothing)}"
   [ "$2" = "$3" ] && return
@@ -51,7 +51,7 @@ Try() {
   return 1
 }
 
-# Becomes EXPECTED COMMAND...: repeats the command until it prints that.
+# Becomes EXPECTED COMMAND...: repeats the command until it prints EXPECTED.
 Prints() { [ "$("${@:2}")" = "$1" ]; }
 Becomes() { Try Prints "$@"; }
 
@@ -95,7 +95,7 @@ TakeLocks() {
   third=$!
   Try QueueIs plain "w1 w2 w3"
   Is "the queue" "$(Queue plain)" "w1 w2 w3"
-  # A command that runs under a lock, and must not notice anything.
+  # A command that runs under a lock, which the upgrades must not disturb.
   rm -f end
   fairlockctl run under-run -- \
     sh -c 'while [ ! -e /packages/end ]; do sleep 0.1; done; echo worked' >ran 2>run-errors &
@@ -141,7 +141,7 @@ EndLocks() {
   Is "the command under run" "$(cat ran)" worked
 }
 
-# NotThere PATH...
+# NotThere PATH...: fails if one of these exists.
 NotThere() {
   local path
   for path in "$@"; do
@@ -149,7 +149,7 @@ NotThere() {
   done
 }
 
-# Says USER COMMAND...: the output of the command for this user, and its exit code.
+# Says USER COMMAND...: prints the output of the command, run as this user, and its exit code.
 Says() {
   local status=0
   As "$@" >said 2>&1 || status=$?
@@ -221,7 +221,7 @@ KillIt() {
   Is "exclusive hold" "$(Ask CHECK plain "$(cat plain)")" 1
 }
 
-# The folders of backups, oldest first.
+# Prints the backup folders, oldest first.
 Backups() { ls -d /var/lib/fairlock/backups/fairlock-*; }
 HasTurnedOver() { [ "$(Backups | wc -l)" = 2 ] && [ ! -e "$1" ]; }
 
@@ -254,7 +254,7 @@ BackUp() {
   Is "fairlock-backup.service is" "$(systemctl is-failed fairlock-backup.service)" failed
   journalctl --no-pager -q -o cat -t fairlockctl -n 1
   mv /etc/fairlock/elsewhere /etc/fairlock/backup-password
-  sleep 1  # the name of a backup is its second, and the timer has just made one
+  sleep 1  # a backup is named after its second, and the timer has just made one
   systemctl start fairlock-backup.service
   Is "with the password, its result is" \
     "$(systemctl show -P Result fairlock-backup.service)" success

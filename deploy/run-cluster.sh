@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Starts three members of etcd and three nodes of fairlock on this machine, for a first look at high
-# availability.
+# Starts three members of etcd and three nodes of fairlock on this machine, as a first demonstration
+# of high availability.
 #
 #   deploy/run-cluster.sh [BUILD_DIR]    default: build/release
 #

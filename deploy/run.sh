@@ -65,8 +65,8 @@ if [ -z "$token_file" ] && [[ " $*" != *" --config"* ]]; then
   set -- "$@" --http-token-file "$token_file"
 fi
 
-# IsReady PID: whether the process PID answers, not another one on the same port, and has loaded its
-# locks.
+# IsReady PID: whether the process PID itself, not another one on the same port, answers and has
+# loaded its locks.
 IsReady() {
   timeout 1 redis-cli -h "$host" -p "$port" INFO server persistence 2>/dev/null | tr -d '\r' |
     grep -cxE "process_id:$1|loading:0" | grep -qx 2
@@ -92,7 +92,7 @@ PrintCommandsWhenReady() {
   done
 }
 
-# In a grandchild, which init reaps: exec gives this process's id to the server, which expects no
-# children.
+# Runs in a grandchild, which init reaps: exec gives this process's ID to the server, which expects
+# no children.
 (PrintCommandsWhenReady $$ &)
 exec build/release/bin/fairlockd "$@"

@@ -20,7 +20,7 @@ passed=0
 failed=0
 skipped=0
 
-# Count WORDS FILE: how many test cases have these words in ctest's output of one run.
+# Count WORDS FILE: prints how many test cases have these words in ctest's output from one run.
 Count() { grep -c "<testcase .*$1" "$2" || true; }
 
 # AddResults FILE [AGAIN]: adds the results of one run; AGAIN: a run of the tests that failed
@@ -38,7 +38,7 @@ AddResults() {
   failed=$((failed + fail))
 }
 
-# Failed PRESET FILE...: prints the tests that failed in the last existing one of these runs.
+# Failed PRESET FILE...: prints the tests that failed in the last of these runs that took place.
 Failed() {
   local preset=$1 file last=
   shift
@@ -51,7 +51,7 @@ Failed() {
   sed -n "s/\(.*\) NOT KEPT.*/missed in $preset: \1/p" "$last"
 }
 
-# TestPreset PRESET: builds all of it and runs its tests; fails if a test fails.
+# TestPreset PRESET: builds everything with the preset and runs its tests; fails if a test fails.
 TestPreset() {
   local results=$PWD/build/$1/results.xml again=$PWD/build/$1/again.xml status=0 bench=ON
   rm -f "$results" "$again"

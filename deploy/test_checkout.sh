@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Tests in a bare Debian 12 what README says about a checkout: deploy/run.sh from nothing, its
-# commands, deploy/package.sh after it, and that deploy/test.sh finds everything it needs to build.
+# Tests, in a minimal Debian 12, what README says about a checkout: that deploy/run.sh works from
+# scratch, that the commands it prints work, that deploy/package.sh works after it, and that
+# deploy/test.sh finds everything it needs to build.
 #
-#   deploy/test_checkout.sh ROOT    a folder; debootstrap puts a bare Debian there if it is empty
+#   deploy/test_checkout.sh ROOT    a folder; if it is empty, debootstrap installs Debian
 #
-# Run as root, with the package debootstrap and a mirror of Debian (MIRROR, or the usual one).
-# Leaves the content of ROOT unchanged. Compiles everything, unless CCACHE_DIR names a cache that
-# has it. Ends with "a checkout is right", or with the failed step.
+# Run as root, with the package debootstrap and a Debian mirror (MIRROR, or the default one). Leaves
+# the content of ROOT unchanged. Compiles everything, unless CCACHE_DIR names a cache that has it.
+# Ends with "a checkout is right", or with the step that failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +28,7 @@ mount -t overlay -o "lowerdir=$bare,upperdir=$work/upper,workdir=$work/scratch" 
   "$work/root"
 mount --bind /dev "$work/root/dev"
 
-# At the same path as here, so that the compiler cache matches.
+# Uses the same path as here, so that the compiler cache matches.
 mkdir -p "$work/root$PWD"
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$work/root$PWD"
 if [ -n "${CCACHE_DIR:-}" ]; then
@@ -87,7 +88,7 @@ for target in fairlockd fairlockctl package_files unit_command simulation fairlo
 done
 ctest --preset release -N | tail -n 1
 INSIDE
-# In a separate PID namespace, so that all processes end with the steps.
+# Runs in a separate PID namespace, so that all processes end when the steps do.
 unshare --pid --fork --kill-child --mount chroot "$work/root" \
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
   LC_ALL=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} \

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Tests the packages in a separate Debian 12 with systemd as process 1: installation, upgrade with
-# locks held and waited for, reload, crash, another boot, removal, purge.
+# Tests the packages in a separate Debian 12 with systemd as process 1: installation, upgrade while
+# locks are held and awaited, reload, crash, reboot, removal, purge.
 #
-#   deploy/test_package.sh [OPTION...] ROOT     in a bare Debian, which debootstrap puts into the
-#                                               folder ROOT if that is empty
+#   deploy/test_package.sh [OPTION...] ROOT     in a minimal Debian, which debootstrap installs into
+#                                               the folder ROOT if that is empty
 #   deploy/test_package.sh --short [OPTION...] BUILD
-#                                               in a copy of this machine's files, with the content
+#                                               in a copy of this machine's files plus the contents
 #                                               of the build folder BUILD; runs fewer steps
 #
-#   --now FOLDER      tests the packages in this folder, and builds none
-#   --before FOLDER   the upgrade begins from the packages in this folder; otherwise from those
-#                     under test, with a smaller version number
+#   --now FOLDER      tests the packages in this folder instead of building them
+#   --before FOLDER   upgrades from the packages in this folder; by default, from the packages under
+#                     test with a lower version number
 #
-# ROOT needs a mirror of Debian (MIRROR, or the usual one). Packages installed there stay, and
+# ROOT needs a Debian mirror (MIRROR, or the default one). Packages installed there are kept, and
 # downloaded packages are added.
 #
-# Run as root, with the packages debootstrap, lintian and systemd-container. deploy/package_steps.sh
-# has the steps. Ends with "the packages are right", or with the failed step. --short exits with 77
-# and prints the reason where no system can be booted.
+# Run as root, with the packages debootstrap, lintian and systemd-container installed. The steps are
+# in deploy/package_steps.sh. Ends with "the packages are right", or with the step that failed.
+# --short exits with 77 and prints the reason if no system can be booted here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -108,8 +108,8 @@ InRoot() {
     { cat "$work/log" >&2 && return 1; }
 }
 
-# A bare Debian with systemd, and the dependencies of the packages, for installation without a
-# network.
+# Installs a minimal Debian with systemd, and the dependencies of the packages, so that their
+# installation needs no network.
 MakeBareSystem() {
   local bare=$folder mirror=${MIRROR:-http://deb.debian.org/debian}
   if [ ! -d "$bare/usr" ]; then

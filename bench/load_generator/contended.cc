@@ -65,9 +65,9 @@ class ContendedRun {
   std::size_t next_observed_ = 0;      // number of observations
   OrderRecord order_;
   Latencies latencies_;
-  std::size_t grants_at_once_ = 0;  // within the events of one wait
+  std::size_t grants_at_once_ = 0;  // grants reported by one wait of the poller
   bool is_stopping_ = false;
-  std::size_t active_ = 0;  // contenders with an outstanding reply
+  std::size_t active_ = 0;  // contenders that await a reply
   std::int64_t newest_token_ = 0;
   std::uint64_t handed_on_at_ns_ = 0;
   std::uint64_t hand_overs_ = 0;
@@ -128,8 +128,8 @@ void ContendedRun::TakeReplies(Contender& contender) {
 }
 
 const Contender& ContendedRun::ChooseObserved() {
-  // The newest request has the whole queue before it; any of the others may be one that is skipped
-  // repeatedly.
+  // The newest request has the whole queue before it; any of the other requests may be one that is
+  // skipped repeatedly.
   const std::size_t turn = next_observed_++;
   return turn % 2 == 0 ? *newest_ : *contenders_[turn / 2 % contenders_.size()];
 }

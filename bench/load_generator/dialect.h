@@ -1,5 +1,5 @@
 // How a lock is acquired and released: with fairlock's commands, with Redis's own commands, or with
-// those and a script.
+// Redis's commands and a script.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ struct Watch {
   std::size_t requests = 0;
 };
 
-// Sends requests at fixed times, whether or not earlier ones were skipped.
+// Sends requests at fixed times; skips those that are due while the program is paused.
 asio::awaitable<void> Look(const asio::ip::tcp::endpoint& server, const std::string& host,
                            const Page& page, double first_after_s, Watch& watch) {
   asio::ip::tcp::socket socket(co_await asio::this_coro::executor);

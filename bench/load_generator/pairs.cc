@@ -27,7 +27,7 @@ class PairClient {
 
   const Connection& connection() const { return connection_; }
   void SendBatch();
-  // Acquires this many locks in advance, which stay held on top of those of each batch.
+  // Acquires this many locks in advance; they stay held in addition to the locks of each batch.
   void TakeAhead(std::size_t locks);
   // Takes the available replies. Returns true if the batch is complete.
   bool TakeReplies();
@@ -57,7 +57,8 @@ class PairClient {
   std::size_t next_key_to_release_ = 0;
   Batch locks_first_;
   Batch lock_alone_;
-  Batch unlock_alone_;  // pipeline 1: batches alternate
+  // only with pipeline 1, where batches that lock and batches that unlock alternate
+  Batch unlock_alone_;
   bool unlocks_next_ = false;
   bool expects_lock_ = true;
   std::size_t outstanding_ = 0;

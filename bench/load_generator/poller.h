@@ -21,13 +21,13 @@ class Poller {
   // Becomes readable when Wait has an event.
   int descriptor() const { return descriptor_; }
 
-  // Wait reports `owner` for this connection.
+  // Makes Wait report `owner` for this connection.
   void Add(const Connection& connection, void* owner);
-  // Also reports when the connection can send.
+  // Makes Wait report, too, when the connection can send.
   void WatchUnsent(const Connection& connection, void* owner, bool is_on);
 
-  // Waits for at most the given time. May return some of the events and the others in the next
-  // call.
+  // Waits for at most the given time. May return only some of the events; the next call then
+  // returns the others.
   std::span<const epoll_event> Wait(int timeout_ms);
 
  private:

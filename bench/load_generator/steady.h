@@ -13,10 +13,10 @@ namespace fairlock::bench {
 struct SteadyOptions {
   Endpoint endpoint;
   std::size_t connections = 100;
-  double rate = 2000;  // commands per second of all connections together
+  double rate = 2000;  // commands per second, across all connections
 };
 
-// The results between two lines of standard input.
+// The results for the time between two lines of standard input.
 struct SteadyPeriod {
   std::string name;  // the line that ended the period
   std::size_t commands = 0;

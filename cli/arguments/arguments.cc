@@ -11,7 +11,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// The text for an invalid value; CLI11 puts the option's name before it.
+// Returns the error text for an invalid value; CLI11 puts the option's name before it.
 std::string WrongValue(const std::string& value, std::string_view allowed) {
   return "must be " + std::string(allowed) + ", got " + Quoted(value);
 }

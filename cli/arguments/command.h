@@ -41,7 +41,7 @@ using Action = std::function<Result<int>(Context&)>;
 
 struct CommandRow {
   std::string_view name;
-  std::string_view group;  // its heading in the help
+  std::string_view group;  // the heading under which the help lists it
   std::string_view summary;
   // Declares the arguments, and returns the action to run once they are parsed.
   Action (*describe)(Arguments& arguments);

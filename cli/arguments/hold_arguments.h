@@ -1,4 +1,4 @@
-// The keys and the owner that a command is for.
+// The keys and the owner that a command acts on.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace fairlock::cli {
 
-// As given: KEY OWNER, KEY KEY OWNER, or with options instead.
+// The arguments as given: KEY OWNER, KEY KEY OWNER, or options instead of some of these words.
 struct HoldArguments {
   std::vector<std::string> words;  // positional
   std::vector<std::string> keys;

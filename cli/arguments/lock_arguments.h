@@ -28,8 +28,8 @@ void AddLockArguments(Arguments& arguments, LockArguments& words);
 // Appends an option with a duration: "KEEP 1500", in ms, or "KEEP FOREVER".
 void AddDuration(std::vector<std::string>& words, std::string_view name, DurationMs duration_ms);
 
-// "LOCK key" or, for several keys, "MLOCK 2 a b": the beginning of a request. The arguments after
-// the keys are the same in both forms.
+// "LOCK key" or, for several keys, "MLOCK 2 a b": returns the beginning of a request. The arguments
+// after the keys are the same in both forms.
 std::vector<std::string> RequestOn(std::string_view command, const std::vector<std::string>& keys);
 
 std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,

@@ -41,7 +41,7 @@ std::size_t Distance(std::string_view a, std::string_view b) {
   return rows[a.size()][b.size()];
 }
 
-// The number of letters that only one of the words has.
+// Returns the number of letters that only one of the two words has.
 std::size_t DifferingLetters(std::string a, std::string b) {
   std::ranges::sort(a);
   std::ranges::sort(b);
@@ -57,7 +57,7 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& names
     return std::pair(Distance(word, name), DifferingLetters(std::string(word), name));
   };
   const auto nearest = std::ranges::min_element(names, {}, measure);
-  // In a short word, two mistakes leave nothing to recognise.
+  // With two mistakes, a short word can no longer be recognised.
   const std::size_t mistakes_max = word.size() < 4 ? 1 : 2;
   if (nearest == names.end() || measure(*nearest).first > mistakes_max) return "";
   return *nearest;

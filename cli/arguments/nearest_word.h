@@ -7,8 +7,9 @@
 
 namespace fairlock::cli {
 
-// Returns the nearest name, by letters that are missing, wrong, extra or transposed; among equally
-// near names, one with the same letters. Empty if none is near.
+// Returns the name that differs from the word by the fewest missing, wrong, extra or transposed
+// letters; among equally near names, prefers one with the same letters. Empty if none is near
+// enough.
 std::string Nearest(std::string_view word, const std::vector<std::string>& names);
 
 // Like Nearest(), but also knows the words that other tools use for these commands.

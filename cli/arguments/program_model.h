@@ -11,7 +11,8 @@ struct OptionModel {
   std::string help;
   std::string value;                 // "DURATION"; empty: a flag
   std::vector<std::string> choices;  // the allowed values, if they are a fixed list
-  std::string known_to_server;  // the KIND for `complete`: "keys", "labels", "options", or empty
+  // the KIND of names that `complete` offers as values: "keys", "labels", "options", or empty
+  std::string known_to_server;
 };
 
 struct CommandModel {

@@ -1,4 +1,4 @@
-// A load of many connections that lock and unlock as fast as the server replies.
+// A benchmark load: many connections lock and unlock as fast as the server replies.
 #pragma once
 
 #include <cstddef>

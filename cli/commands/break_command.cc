@@ -1,4 +1,4 @@
-// `break`: ends holds by force, after showing which and asking for confirmation.
+// `break`: ends holds by force, after showing them and asking for confirmation.
 #include <array>
 #include <memory>
 #include <set>
@@ -100,7 +100,7 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
                 : "  reserved for " + std::to_string(lock.reserved_count) +
                       " absent owners, which also lose their places\n";
   }
-  // Places that end with their reservation are not granted the lock.
+  // A reserved place ends together with its reservation, so it is not granted the lock.
   const std::int64_t others = lock.waiter_count - lock.reserved_count;
   if (others <= 0) {
     return text + (is_reserved ? "  nobody else waits" : "  nobody waits") + ": it becomes free\n";

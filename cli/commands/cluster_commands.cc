@@ -1,4 +1,4 @@
-// `cluster`: shows and directs the fleet that a server belongs to.
+// `cluster`: shows and controls the fleet that a server belongs to.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -59,11 +59,11 @@ Result<Leadership> AskForLeader(Client& client) {
   return Leadership{TextField(*status, "leader"), IntegerOr(*status, "epoch")};
 }
 
-// Waits until a node leads with a higher epoch. nullopt: none does.
+// Waits until a node leads with a higher epoch. Returns nullopt if none does by `until`.
 std::optional<Leadership> AwaitSuccessor(const Leadership& before, TimeMs until,
                                          const Context& context) {
-  // Not the client that asked for the hand-over: the old leader closes its connections, and at
-  // first it may be the only one to say who follows it.
+  // Uses a new client instead of the one that asked for the hand-over: the old leader closes its
+  // connections, and at first it may be the only node that knows its successor.
   Client client(context.settings, context.login);
   client.AcceptStandby();
   while (NowMs() < until) {

@@ -6,7 +6,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// Single quotes for bash and zsh.
+// Puts the text in single quotes, for bash and zsh.
 std::string InQuotes(std::string_view text) {
   std::string quoted = "'";
   for (const char character : text) {
@@ -35,7 +35,7 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
 
 bool IsPositional(const OptionModel& option) { return option.names.empty(); }
 
-// Options before the command that take their value as a separate word.
+// Returns the options before the command that take their value as a separate word.
 std::vector<std::string> NamesBeforeValues(const ProgramModel& model) {
   std::vector<std::string> names;
   for (const OptionModel& option : model.options) {
@@ -45,7 +45,7 @@ std::vector<std::string> NamesBeforeValues(const ProgramModel& model) {
   return names;
 }
 
-// The words that may follow a command: its options, its subcommands, its choices.
+// Returns the words that may follow a command: its options, its subcommands, its choices.
 std::vector<std::string> WordsAfter(const CommandModel& command) {
   std::vector<std::string> words;
   for (const CommandModel& below : command.commands) words.push_back(below.name);
@@ -56,7 +56,7 @@ std::vector<std::string> WordsAfter(const CommandModel& command) {
   return words;
 }
 
-// The KIND for `complete` of the positional words after a command.
+// The KIND to pass to `complete` for the positional words after a command.
 std::string KindAfter(const CommandModel& command) {
   for (const OptionModel& option : command.options) {
     if (IsPositional(option) && !option.known_to_server.empty()) return option.known_to_server;
@@ -64,7 +64,7 @@ std::string KindAfter(const CommandModel& command) {
   return "";
 }
 
-// `case` lines for bash, such as "--sort|-s)": completes the values of options.
+// Returns `case` lines for bash, such as "--sort|-s)", that complete the values of options.
 std::string BashChoices(const ProgramModel& model) {
   std::string text;
   for (const CommandModel& command : model.commands) {
@@ -93,7 +93,8 @@ CommandModel Root(const ProgramModel& model) {
   return {.name = "", .summary = "", .options = model.options, .commands = model.commands};
 }
 
-// The commands that have subcommands: only after these is a second word a command.
+// Returns the commands that have subcommands: only after these is the second word part of the
+// command.
 std::string Groups(const ProgramModel& model) {
   std::vector<std::string> groups;
   for (const CommandModel& command : model.commands) {
@@ -177,7 +178,7 @@ std::string FishOption(const OptionModel& option, const std::string& condition) 
   return text + " -d " + FishQuotes(option.help) + "\n";
 }
 
-// `path` lists the parent commands, each preceded by a blank.
+// `path` lists the parent commands, each preceded by a space.
 std::string FishCommand(const CommandModel& command, const std::string& path) {
   std::string text = "complete -c fairlockctl -n '__fairlockctl_ends" + path + "' -f -a " +
                      FishQuotes(command.name) + " -d " + FishQuotes(command.summary) + "\n";
@@ -189,8 +190,8 @@ std::string FishCommand(const CommandModel& command, const std::string& path) {
   return text;
 }
 
-// Functions that compare the command's words, without options and their values, with the given
-// words: exactly, or as a prefix.
+// Returns functions that compare the command's words, leaving out options and their values, with
+// the given words: exactly, or as a prefix.
 std::string FishFunctions(const ProgramModel& model) {
   return "function __fairlockctl_words\n"
          "  set -l is_value no\n"
@@ -249,12 +250,12 @@ std::string BashCompletion(const ProgramModel& model) {
          Groups(model) +
          " '\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         // The whole word, although bash splits it at colons and equals signs.
+         // `whole` is the whole word: bash splits words at colons and equals signs.
          "  local whole=$current known; local -a settings=() found=()\n"
          "  if [ -n \"$COMP_LINE\" ]; then whole=${COMP_LINE:0:COMP_POINT}; "
          "whole=${whole##*[[:space:]]}; fi\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-         // Bash splits --port=1 and ::1.
+         // Bash splits words such as --port=1 and ::1.
          "    case $word in [=:]*) is_value=1; continue ;; esac\n"
          "    if [ -n \"$is_value\" ]; then settings+=(\"$word\"); is_value=''; continue; fi\n"
          "    case $word in\n"

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kProgram = "fairlockd";
 
-// Empty: there is none beside this program.
+// Returns the path of the fairlockd in this program's folder; empty if there is none.
 std::string ProgramBeside() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -24,7 +24,7 @@ std::string ProgramBeside() {
   return ::access(path.c_str(), X_OK) == 0 ? path : "";
 }
 
-// The number of the error, or 0.
+// Returns the error number (errno), or 0.
 int Spawn(const std::vector<std::string>& words, bool output_to_errors, pid_t& child) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));

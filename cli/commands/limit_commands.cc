@@ -24,7 +24,7 @@ struct LimitOptions {
   bool is_json = false;
 };
 
-// The pattern and the database that it applies to.
+// Returns an object with the pattern and the database that it applies to.
 boost::json::object ObjectOf(const LimitOptions& options, const Context& context) {
   boost::json::object object;
   json::AddText(object, "pattern", options.pattern);

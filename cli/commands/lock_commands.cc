@@ -112,7 +112,8 @@ Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames&
       options.words.wait_ms = std::max<DurationMs>(wait_until - NowMs(), 0);
     }
     if (reply) continue;
-    // The lost connection may have obtained the hold that this owner now has.
+    // The lost connection may have obtained the hold that this owner now has, so the repeated
+    // request must not insist on a new one.
     options.is_new = false;
     client.Reconnect();
   }
@@ -165,7 +166,8 @@ struct HoldOptions {
   bool is_json = false;
 };
 
-// A request whose reply is a number: the least number that means yes, and the message otherwise.
+// A request whose reply is a number: the lowest number that means yes, and the message to print for
+// any lower one.
 struct YesNoRequest {
   std::vector<std::string> words;
   std::int64_t yes = 1;

@@ -1,4 +1,4 @@
-// `owner`: lists all that one owner holds and waits for.
+// `owner`: lists everything that one owner holds or waits for.
 #include <array>
 #include <memory>
 

@@ -13,7 +13,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// Bounds the time of a scan: on a server with more locks, only these pages are read.
+// Bounds the time that a scan takes: on a server with more locks, only this many pages are read.
 constexpr int kPagesMax = 200;
 constexpr std::size_t kContendedShown = 5;
 
@@ -102,7 +102,7 @@ boost::json::object ObjectOf(const InfoReport& info, std::int64_t ping_us,
 Result<int> ShowStatus(const StatusOptions& options, Context& context) {
   const Result<InfoReport> info = FetchInfo(context.client);
   if (!info) return info.failure();
-  // On an open connection, so that only the network and the server are measured.
+  // The connection is already open, so this measures only the network and the server.
   const std::int64_t begin_ns = NowNs();
   const Result<protocol::Reply> pong = context.client.Ask({"PING"});
   if (!pong) return pong.failure();

@@ -31,7 +31,8 @@ Result<int> ShowTop(const TopArguments& given, Context& context) {
     return Failure{kExitWrongUse,
                    "top needs a terminal; `fairlockctl status` prints a summary once"};
   }
-  // Before taking over the terminal, so that a wrong address is reported as by any other command.
+  // Connects before taking over the terminal, so that a wrong address is reported as it is by any
+  // other command.
   const Result<protocol::Reply> pong = context.client.Ask({"PING"});
   if (!pong) return pong.failure();
   return Top(options, context).Run();

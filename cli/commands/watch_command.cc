@@ -55,7 +55,7 @@ std::string EventLine(const LockMessage& message, const Screen& screen) {
   return line + "\n";
 }
 
-// Subscribes, and again on the next of several servers when the connection is lost.
+// Subscribes; if the connection is lost, subscribes again on the next of several servers.
 class Subscription {
  public:
   Subscription(std::string pattern, Context& context)
@@ -63,7 +63,7 @@ class Subscription {
     context_.client.Send({"PSUBSCRIBE", pattern_});
   }
 
-  // False: there is no other server, or none has served for kSearchMs.
+  // Returns false if there is no other server, or if none has served locks for kSearchMs.
   bool Renew(const Failure& lost) {
     Client& client = context_.client;
     if (!client.has_choice()) return false;

@@ -63,7 +63,7 @@ Result<Findings> Investigate(const WhyOptions& options, Context& context) {
     if (!place) return place.failure();
     findings.place = std::move(*place);
   }
-  // A server without a history refuses; the rest of the answer is still useful.
+  // A server without a history refuses this request; the rest of the answer is still useful.
   Result<HistoryPage> past = FetchHistory(
       context.client, {.key = options.key, .owner = options.owner, .count = kEventsShown});
   if (!past && past.failure().exit_code == kExitUnreachable) return past.failure();

@@ -135,7 +135,8 @@ void AsyncConnection::TakeEndpoints() {
   endpoints_ = *found;
 }
 
-// Only the first server of a round is the one that was used before.
+// Records only a refusal by the first server of a round, because that is the one that was used
+// before.
 void AsyncConnection::RememberRefusal(int error) {
   if (servers_.is_first()) was_refused_ = IsConnectionRefused(error);
 }
@@ -192,7 +193,7 @@ void AsyncConnection::ContinueHandshake() {
 
 void AsyncConnection::BeginLogin() {
   state_ = State::kOpen;
-  // With a choice, a server must also answer in its share of the time.
+  // If several servers are listed, each must also answer within its share of the timeout.
   if (!servers_.has_choice()) give_up_at_ = kForever;
   if (servers_.is_first()) was_refused_ = false;
   std::vector<std::string_view> hello = {"HELLO", "3"};
@@ -210,7 +211,7 @@ void AsyncConnection::BeginLogin() {
     ++login_replies_left_;
   }
   if (servers_.chooses()) {
-    // Only a server that serves locks answers it.
+    // Only a server that serves locks executes this request.
     protocol::AppendRequest(output_, {"EXISTS", "fairlockctl"});
     ++login_replies_left_;
   }
@@ -360,7 +361,8 @@ void AsyncConnection::TakeLoginReply(const protocol::Reply& reply) {
   if (is_probe && IsRefusalToServe(reply)) {
     return LeaveServer("it does not serve locks now", {}, true);
   }
-  // A probe that is refused for another reason, such as a missing permission, proves nothing.
+  // A probe that is refused for another reason, such as a missing permission, does not show whether
+  // the server serves locks.
   if (reply.IsError() && !is_probe) return EndWith(ServerFailure(reply.text, ServerName()));
   if (login_replies_left_ > 0 || !servers_.has_choice()) return;
   give_up_at_ = kForever;

@@ -39,15 +39,15 @@ Result<Login> LoginOf(const Settings& settings);
 //
 // If the settings list several servers, the first that serves locks is used, beginning with the one
 // that worked last: a server is left for the next one if it cannot be connected to, does not answer
-// in its share of the timeout, or refuses to serve (CLUSTERDOWN or LOADING). Requests are then sent
-// only after the log-in.
+// within its share of the timeout, or refuses to serve (CLUSTERDOWN or LOADING). Requests are then
+// sent only after the log-in.
 //
 // The owner polls Interest(), and calls Advance() when it is ready or at WakeAt().
 class AsyncConnection {
  public:
   enum class State : std::uint8_t {
     kClosed,
-    kTurningToNext,  // to the next server of the list, with the next Advance
+    kTurningToNext,  // the next Advance turns to the next server in the list
     kLookingUp,
     kConnecting,
     kHandshaking,
@@ -61,12 +61,13 @@ class AsyncConnection {
   void Close();
 
   State state() const { return state_; }
-  // Open and logged in.
+  // Whether it is open and logged in.
   bool is_ready() const { return state_ == State::kOpen && login_replies_left_ == 0; }
 
   // Why the connection ended; valid only if it was not closed by Close().
   const Failure& end() const { return end_; }
-  // The connection was refused: nothing listens at the address, so the server process is gone.
+  // Whether the connection was refused: nothing listens at the address, so the server process is
+  // gone.
   bool was_refused() const { return was_refused_; }
   ServerList& servers() { return servers_; }
   const ServerList& servers() const { return servers_; }
@@ -124,10 +125,10 @@ class AsyncConnection {
   std::string last_error_;  // of the last attempt to connect
   int login_replies_left_ = 0;
   std::string output_;
-  std::size_t sent_bytes_ = 0;  // the part of output_ that is sent
+  std::size_t sent_bytes_ = 0;  // how much of output_ has been sent
   std::string queued_;          // requests made before it was open
   std::string input_;
-  std::size_t parsed_bytes_ = 0;  // the part of input_ that is parsed
+  std::size_t parsed_bytes_ = 0;  // how much of input_ has been parsed
   std::unique_ptr<protocol::ReplyParser> parser_;
   std::deque<protocol::Reply> replies_;
   Failure end_;

@@ -15,7 +15,7 @@ namespace fairlock::cli {
 namespace {
 
 constexpr DurationMs kPollMsMax = 60'000;
-// How long to wait before the servers are asked again which of them serves.
+// How long to wait before asking the servers again which of them serves locks.
 constexpr std::chrono::milliseconds kNextRound{200};
 
 bool IsMessage(const protocol::Reply& reply) { return reply.type == protocol::ReplyType::kPush; }
@@ -47,7 +47,8 @@ Result<protocol::Reply> Client::AskRaw(std::span<const std::string_view> argumen
     Result<protocol::Reply> outcome = AskOnce(arguments, patience_ms);
     const TimeMs now = NowMs();
     if (!MayAskElsewhere(arguments, outcome) || now >= search_until) return outcome;
-    // The first time, another server may already serve.
+    // Waits only between rounds: when the first round fails, another server may already serve
+    // locks.
     if (search_until < kForever) std::this_thread::sleep_for(kNextRound);
     search_until = std::min(search_until, now + settings_.timeout_ms);
     if (outcome) connection_.servers().Skip();
@@ -59,8 +60,8 @@ bool Client::MayAskElsewhere(std::span<const std::string_view> arguments,
                              const Result<protocol::Reply>& outcome) const {
   if (!connection_.servers().has_choice() || ContinuesWalk(arguments)) return false;
   if (outcome) return IsRefusalToServe(*outcome);
-  // Without a connection nothing was sent; whether to search on depends on whether a server that
-  // does not serve now was found.
+  // Without a connection, nothing was sent, so the search continues if a standby was found: it may
+  // serve locks soon.
   return has_connected_ ? IsRepeatable(arguments) : connection_.servers().found_standby();
 }
 

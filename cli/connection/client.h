@@ -20,8 +20,8 @@ namespace fairlock::cli {
 // Connects with the first request. Once the connection has failed, every request fails with the
 // same error until Reconnect().
 //
-// If the settings list several servers, it reconnects by itself, and sends a request again that
-// was refused by a server that does not serve locks, or that only reads. Any other request whose
+// If the settings list several servers, it reconnects by itself, and resends a request that only
+// reads, or that was refused because the server does not serve locks. Any other request whose
 // connection breaks fails, because it may have been executed.
 class Client {
  public:
@@ -30,7 +30,7 @@ class Client {
 
   // Accepts any of several servers, even one that does not serve locks. REQUIRES: nothing was sent.
   void AcceptStandby() { connection_.servers().AcceptStandby(); }
-  // Several servers are listed.
+  // Whether several servers are listed.
   bool has_choice() const { return connection_.servers().has_choice(); }
 
   // Returns a reply that is not an error. `patience_ms` 0 means the timeout of the settings.
@@ -59,7 +59,7 @@ class Client {
   std::string ServerName() const { return connection_.ServerName(); }
 
  private:
-  // As AskRaw, over the present connection.
+  // Like AskRaw(), but uses only the current connection.
   Result<protocol::Reply> AskOnce(std::span<const std::string_view> arguments,
                                   DurationMs patience_ms);
   bool MayAskElsewhere(std::span<const std::string_view> arguments,
@@ -73,7 +73,7 @@ class Client {
   AsyncConnection connection_;
   bool is_opened_ = false;
   bool has_connected_ = false;
-  std::optional<Failure> failure_;  // of the connection
+  std::optional<Failure> failure_;  // why the connection failed, if it did
   std::deque<protocol::Reply> messages_;
 };
 

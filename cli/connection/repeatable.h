@@ -1,4 +1,4 @@
-// Which requests may be sent again after a connection that broke before the reply arrived.
+// Tells which requests may be sent again if the connection broke before the reply arrived.
 #pragma once
 
 #include <span>
@@ -6,11 +6,11 @@
 
 namespace fairlock::cli {
 
-// The request continues a walk from a cursor, which no other server knows.
+// Whether the request continues a walk from a cursor, which no other server knows.
 bool ContinuesWalk(std::span<const std::string_view> request);
 
-// The request only reads, so it does not matter whether the server has executed it. False if it
-// continues a walk.
+// Whether the request only reads, so it does not matter whether the server has executed it. False
+// if it continues a walk.
 bool IsRepeatable(std::span<const std::string_view> request);
 
 }  // namespace fairlock::cli

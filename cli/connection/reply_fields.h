@@ -10,10 +10,10 @@
 
 namespace fairlock::cli {
 
-// The field's value, or null if there is none. Valid as long as the map.
+// The field's value, or null if there is none. Valid as long as the map is.
 const protocol::Reply* FindField(const protocol::Reply& map, std::string_view name);
 
-// Empty if the field is nil or not a text.
+// Empty if the field is nil or not a string.
 std::string TextField(const protocol::Reply& map, std::string_view name);
 
 // nullopt if the field is nil or not an integer.

@@ -20,7 +20,7 @@ std::optional<std::uint16_t> ParsePort(std::string_view text) {
   return is_whole && port != 0 ? std::optional(port) : std::nullopt;
 }
 
-// The port is after the colon, if there is one; an empty text is none.
+// The port follows the colon. If `colon_and_port` is empty, no port is given.
 std::optional<ServerAddress> WithPort(std::string_view host, std::string_view colon_and_port) {
   if (host.empty()) return std::nullopt;
   if (colon_and_port.empty()) return ServerAddress{std::string(host)};
@@ -35,7 +35,7 @@ std::optional<ServerAddress> ParseServer(std::string_view text) {
     if (end == std::string_view::npos) return std::nullopt;
     return WithPort(text.substr(1, end - 1), text.substr(end + 1));
   }
-  // With two colons it is an IPv6 address.
+  // A text with more than one colon is an IPv6 address without a port.
   const bool has_port = std::ranges::count(text, ':') == 1;
   const std::size_t colon = has_port ? text.find(':') : text.size();
   return WithPort(text.substr(0, colon), text.substr(colon));

@@ -31,27 +31,28 @@ class ServerList {
   // REQUIRES: ParseServers accepts the host of the settings.
   explicit ServerList(const Settings& settings);
 
-  // More than one server is listed.
+  // Whether more than one server is listed.
   bool has_choice() const { return servers_.size() > 1; }
   std::size_t size() const { return servers_.size(); }
   // Accepts any server, even one that does not serve locks.
   void AcceptStandby() { accepts_standby_ = true; }
-  // A server is used only if it serves locks.
+  // Whether a server is used only if it serves locks.
   bool chooses() const { return has_choice() && !accepts_standby_; }
   const ServerAddress& current() const { return servers_[current_]; }
   // "127.0.0.1:3247" or "unix:/run/fairlock.sock".
   const std::string& name() const { return names_[current_]; }
 
   void BeginRound();
-  // No other server was tried in this round.
+  // Whether no other server has been tried in this round.
   bool is_first() const { return tried_ == 0; }
-  // Records why the current server cannot be used, and turns to the next. `is_standby`: it answered
-  // that it does not serve locks now. False: the round is over, and the next one begins with the
-  // same server as this one.
+  // Records why the current server cannot be used, and turns to the next one. `is_standby`: it
+  // answered that it does not serve locks now. Returns false if the round is over; the next round
+  // begins with the same server as this one.
   bool TryNext(const std::string& reason, bool is_standby);
-  // There was a standby in this round, so a server may serve locks soon.
+  // Whether a standby was found in this round, so that a server may serve locks soon.
   bool found_standby() const { return found_standby_; }
-  // The current server does not serve any more: the next round begins with the next one.
+  // Makes the next round begin with the next server, because the current one no longer serves
+  // locks.
   void Skip();
   // Why each server of the round could not be used: "a:3247: Connection refused; b:3247: ...".
   const std::string& reasons() const { return reasons_; }
@@ -64,7 +65,7 @@ class ServerList {
   bool accepts_standby_ = false;
   bool found_standby_ = false;
   std::size_t current_ = 0;
-  std::size_t tried_ = 0;  // in this round, without the current one
+  std::size_t tried_ = 0;  // servers tried in this round, not counting the current one
   std::string reasons_;
 };
 

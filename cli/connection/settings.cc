@@ -108,7 +108,7 @@ constexpr auto kSettings = std::to_array<SettingRow>({
      "a name or an address", SetTlsText<&Settings::tls_server_name>},
     {"tls_insecure", "--insecure", "TLS: accept any server certificate", "yes or no",
      SetTlsInsecure, true},
-    // After the other TLS settings, so that an explicit `no` overrides what they imply.
+    // Must follow the other TLS settings, so that an explicit `no` overrides what they imply.
     {"tls", "", "Use TLS; every other TLS option implies it", "yes or no", SetTls, true},
     {"timeout", "-t", "How long to wait for a connection, and for a reply (5s)", kDurationForms,
      SetTimeout},

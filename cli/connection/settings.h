@@ -15,7 +15,7 @@ namespace fairlock::cli {
 
 struct Settings {
   std::string host = "127.0.0.1";  // or a list, as ParseServers reads it
-  std::uint16_t port = 3247;       // of the servers that are listed without one
+  std::uint16_t port = 3247;       // for servers that are listed without a port
   std::string socket;  // path of a unix socket; if not empty, it overrides host and port
   std::string user;    // empty: the default user
   std::string password_file;

@@ -22,8 +22,8 @@ struct Range {
   char32_t last;
 };
 
-// Characters that draw nothing, and that change how their neighbours are drawn or make two
-// different texts look the same: direction marks, joiners, fillers, variation selectors, tags.
+// Characters that draw nothing themselves, but change how their neighbours are drawn or make two
+// different strings look the same: direction marks, joiners, fillers, variation selectors, tags.
 // Combining marks are allowed.
 constexpr auto kInvisible = std::to_array<Range>({{0xad, 0xad},
                                                   {0x34f, 0x34f},
@@ -119,8 +119,8 @@ void AppendJsonEscape(std::string& out, char32_t code) {
 }  // namespace
 
 Charset AdoptLocale() {
-  // If the locale is not installed, the C locale remains, in which only ASCII characters have a
-  // width.
+  // If the locale is not installed, the C locale stays in effect, in which only ASCII characters
+  // have a width.
   if (std::setlocale(LC_CTYPE, "") == nullptr) return Charset::kAscii;
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8" ? Charset::kUtf8 : Charset::kAscii;
 }

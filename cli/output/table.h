@@ -50,7 +50,7 @@ class Table {
   std::vector<Column> columns_;
   Screen screen_;
   std::vector<std::vector<Cell>> rows_;
-  std::vector<std::size_t> widths_;  // empty: not measured
+  std::vector<std::size_t> widths_;  // empty: not measured yet
   std::vector<bool> is_dropped_;     // of each column
 };
 

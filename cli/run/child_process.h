@@ -26,8 +26,8 @@ class ChildProcess {
   // A failure has the exit code that a shell uses when it cannot run a command.
   static Result<ChildProcess> Start(const ChildOptions& options);
 
-  void Signal(int signal) const;     // to the command itself
-  void SignalAll(int signal) const;  // to its whole group
+  void Signal(int signal) const;     // sends it only to the command itself
+  void SignalAll(int signal) const;  // sends it to the command's whole group
 
   // Call after SIGCHLD. Returns the exit status once the command has ended, as a shell reports it:
   // 128 plus the signal's number if a signal ended it. If the command was stopped at the terminal,

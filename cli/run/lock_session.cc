@@ -11,14 +11,14 @@ namespace fairlock::cli {
 
 namespace {
 
-// Maximum time between checks of the hold; finds a BREAK whose message did not arrive.
+// Maximum time between checks of the hold. A check detects a BREAK whose message did not arrive.
 constexpr DurationMs kCheckEveryMs = 5000;
 constexpr DurationMs kBackoffFirstMs = 20;
 constexpr DurationMs kBackoffMaxMs = 1000;
 // Delay before repeating a request after a transient error.
 constexpr DurationMs kRetryMs = 250;
 // A closed connection ends a session without grace, unless the server has only restarted. This is
-// how long we try to find out.
+// how long we try to find out whether it has.
 constexpr DurationMs kProbeMs = 1000;
 // How long a server keeps sessions after a restart, by default (`restart_grace`).
 constexpr DurationMs kRestartGraceMs = 30'000;
@@ -116,7 +116,7 @@ void LockSession::OnDisconnect(const Failure& why, TimeMs now) {
   sent_.clear();
   send_at_ = kForever;
   failure_ = why;
-  // A standby may lead soon.
+  // A standby that was found may soon become the leader.
   const bool may_succeed = was_connected_ || connection_.servers().found_standby();
   if (!may_succeed && state_ == State::kAsking) return Fail(why);
   if (unreachable_since_ == kForever) unreachable_since_ = now;
@@ -188,7 +188,7 @@ std::vector<std::string> LockSession::LockRequestAt(TimeMs now) const {
     request.emplace_back("SESSION");
     if (options_.grace_ms > 0) AddDuration(request, "GRACE", options_.grace_ms);
   }
-  // NEW prevents taking a hold of another process with the same owner for ours. After a
+  // NEW prevents us from mistaking another process's hold with the same owner for ours. After a
   // reconnection, the hold may be ours.
   if (options_.is_owner_given && state_ == State::kAsking && !was_connected_) {
     request.emplace_back("NEW");
@@ -271,7 +271,7 @@ void LockSession::HandlePush(const protocol::Reply& push, TimeMs now) {
   OnLost("its hold was " + message.Text("event"));
 }
 
-// The server has lost its leadership, or etcd. Another one may lead; the search for it takes as
+// The server has lost its leadership, or etcd. Another one may lead; the search for it continues as
 // long as the lease lasts.
 void LockSession::TurnToNextServer(const protocol::Reply& refusal, TimeMs now) {
   const Failure failure = ServerFailure(refusal.text, connection_.ServerName());
@@ -283,7 +283,7 @@ void LockSession::TurnToNextServer(const protocol::Reply& refusal, TimeMs now) {
 void LockSession::HandleError(const protocol::Reply& reply, Request request, TimeMs now) {
   if (connection_.servers().has_choice() && IsRefusalToServe(reply))
     return TurnToNextServer(reply, now);
-  // Without the permission to subscribe, losses are found by checks alone.
+  // Without the permission to subscribe, only the checks detect losses.
   if (request == Request::kSubscribe) return;
   if (state_ == State::kReleasing) {
     if (request != Request::kUnlock) return;
@@ -294,7 +294,7 @@ void LockSession::HandleError(const protocol::Reply& reply, Request request, Tim
   } else if (request == Request::kRejoin) {
     connection_.Close();  // the rejoin must be the first request on a connection
   } else {
-    send_at_ = now + kRetryMs;  // as long as the lease lasts
+    send_at_ = now + kRetryMs;  // retries as long as the lease lasts
   }
 }
 
@@ -331,8 +331,8 @@ void LockSession::HandleRejoined(const protocol::Reply& reply, TimeMs now) {
   const auto token = IntegerField(reply, "token");
   if (token && *token == token_) return SendCheck(now);
   if (token) {
-    // A new grant: another owner may have held the lock in between. Releases the grant without
-    // waiting for the reply.
+    // This is a new grant: another owner may have held the lock in between. Releases the grant
+    // without waiting for the reply.
     std::vector<std::string> words = RequestOn("UNLOCK", options_.keys);
     words.insert(words.end(), {options_.owner, "TOKEN", Number(*token)});
     connection_.Send(std::vector<std::string_view>(words.begin(), words.end()));

@@ -23,9 +23,9 @@ namespace fairlock::cli {
 // request; a session counts only while its connection lives; and a grant after a wait counts only
 // once it is confirmed, because the reply may have lain in the socket for longer than the lease.
 //
-// Learns of the end of a hold from the channels of its keys, over the same connection. Regular
-// checks find it too, only later: a user may have the permission to lock a key but not to subscribe
-// to it.
+// Learns from the channels of its keys, over the same connection, that a hold has ended. Regular
+// checks detect this too, but later; they are needed because a user may be allowed to lock a key
+// but not to subscribe to its channel.
 class LockSession {
  public:
   enum class State : std::uint8_t {
@@ -107,7 +107,7 @@ class LockSession {
   TimeMs opened_at_ = 0;
   bool was_connected_ = false;
   TimeMs unreachable_since_ = kForever;
-  bool was_refused_ = false;  // since unreachable_since_
+  bool was_refused_ = false;  // whether a connection was refused since unreachable_since_
   TimeMs reopen_at_ = kForever;
   DurationMs backoff_ms_ = 0;
 

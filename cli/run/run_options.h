@@ -21,7 +21,7 @@ struct RunOptions {
   DurationMs kill_after_ms = 0;
   DurationMs report_every_ms = 0;  // without a terminal: how often to report the wait; 0: never
   int conflict_exit_code = kExitNotObtained;
-  bool is_json = false;  // own messages on standard error are JSON
+  bool is_json = false;  // the program's own messages on standard error are JSON
   std::vector<std::string> command;
 };
 

@@ -24,7 +24,7 @@ struct Frame {
   void Add(std::string text, Emphasis emphasis = Emphasis::kNone) {
     lines.push_back({std::move(text), emphasis});
   }
-  // Adds a text of several lines: the first is a heading, and row `selected` (from 0, without the
+  // Adds several lines of text: the first is a heading, and row `selected` (from 0, without the
   // heading) is highlighted.
   void AddTable(const std::string& text, std::size_t selected = SIZE_MAX);
 

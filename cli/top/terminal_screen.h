@@ -35,7 +35,7 @@ class TerminalScreen {
   // Lines that do not fit are omitted.
   void Draw(const Frame& frame);
 
-  // Waits for a key, at most for `patience_ms`; a resize of the terminal also ends the wait.
+  // Waits for a key for at most `patience_ms`; a resize of the terminal also ends the wait.
   Keystroke ReadKey(DurationMs patience_ms);
 };
 

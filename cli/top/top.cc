@@ -245,7 +245,8 @@ void Top::HandleAnswer(char answer) {
   refresh_at_ = 0;
   note_ = "nothing was done";
   if (answer != 'y' && answer != 'Y') return;
-  // The connection may have been replaced since the question was asked.
+  // The connection may have been replaced since the question was asked, so the database is selected
+  // again.
   const auto selected = context_.client.Ask({"SELECT", std::to_string(confirmation.key.database)});
   if (!selected) return Fail(selected.failure());
   const auto broken = BreakIfUnchanged({.key = confirmation.key.key, .reason = "fairlockctl top"},

@@ -15,8 +15,8 @@ namespace {
 
 // The overview shows at most this many labels, below the locks.
 constexpr std::size_t kLabelsShown = 5;
-// Title, counts, rates, a blank line, the headings of both tables with a blank line between them,
-// and the help line.
+// Lines other than rows: the title, counts, rates, a blank line, the headings of both tables with a
+// blank line between them, and the help line.
 constexpr std::size_t kOtherLines = 8;
 constexpr std::size_t kLocksMin = 3;
 
@@ -32,7 +32,7 @@ std::string Rate(const OverviewView& picture, std::string_view field) {
   if (picture.before == nullptr) return "-";
   const DurationMs passed = picture.now.at - picture.before->at;
   const std::int64_t more = picture.now.info.Number(field) - picture.before->info.Number(field);
-  // The counters restart with the server.
+  // The counters start over when the server restarts.
   if (passed <= 0 || more < 0) return "-";
   return ShowCount(more * 1000 / passed);
 }
@@ -100,7 +100,7 @@ Frame DrawOverview(const OverviewView& picture, const Screen& screen) {
   if (!picture.now.contended.is_whole)
     frame.Add("(only some of the locks were scanned)", Emphasis::kFaint);
   frame.Add("");
-  // The labels get the lines that the locks leave.
+  // The labels get the lines that the locks leave free.
   const std::size_t used = frame.lines.size() + 2;
   if (!picture.now.labels.empty() && picture.rows > used) {
     frame.AddTable(LabelsText(picture.now.labels, picture.rows - used, screen));

@@ -21,7 +21,7 @@ struct ContentionQuery {
   std::optional<int> database = {};  // none: all databases
   Contention by = Contention::kWaiters;
   std::size_t count = 0;
-  int pages_max = 0;              // of 1000 locks each: bounds the time of a scan
+  int pages_max = 0;              // pages of 1000 locks each; bounds how long a scan takes
   int uncontended_pages_max = 0;  // pages to scan for held locks without waiters, if rows remain
 };
 

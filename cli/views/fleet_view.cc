@@ -177,7 +177,7 @@ std::vector<std::string> FleetWarnings(const protocol::Reply& status) {
   if (const std::string error = PrintableField(status, "error"); !error.empty()) {
     warnings.push_back("the lists could not be read again: " + error);
   }
-  // Until the lists are read, nothing is known about the nodes.
+  // Until the lists have been read, nothing is known about the nodes.
   if (IntegerField(status, "age_ms")) AddNodeWarnings(status, warnings);
   AddEtcdWarnings(status, warnings);
   return warnings;

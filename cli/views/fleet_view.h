@@ -1,4 +1,4 @@
-// The reply to CLUSTER STATUS, for people.
+// Formats the reply to CLUSTER STATUS for people.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace fairlock::cli {
 
-// Fairlock needs 3.4.42, 3.5.28, 3.6.9 or later of their minor versions, or a newer one. A version
-// that cannot be read counts as old.
+// Fairlock needs etcd 3.4.42, 3.5.28 or 3.6.9, a later patch release of one of these, or a newer
+// minor version. A version that cannot be parsed counts as old.
 bool IsOldEtcd(std::string_view version);
 
-// What an operator should attend to, one sentence each, safe to print.
+// Returns what an operator should attend to, in one sentence each, safe to print.
 std::vector<std::string> FleetWarnings(const protocol::Reply& status);
 
 // The fleet, its nodes, the members of etcd, and the warnings.

@@ -8,7 +8,7 @@ namespace fairlock::cli {
 
 namespace {
 
-// Cooldowns and reservations end by themselves, so fewer of them are not a change.
+// Cooldowns and reservations end by themselves, so it is not a change if there are fewer of them.
 bool IsUnchanged(const LockView& now, const LockView& seen) {
   return now.reserved_count <= seen.reserved_count &&
          std::ranges::equal(now.holders, seen.holders, {}, &HolderView::token, &HolderView::token);

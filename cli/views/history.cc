@@ -22,8 +22,8 @@ std::vector<std::string> RequestOf(const HistoryQuery& query, std::int64_t count
   if (query.since) words.insert(words.end(), {"SINCE", *query.since});
   if (query.until) words.insert(words.end(), {"UNTIL", *query.until});
   words.insert(words.end(), {"COUNT", std::to_string(std::min(count, kEventsPerPage))});
-  // Pages are addressed by event number, because a page by time may exceed COUNT: it contains all
-  // events of a millisecond.
+  // Requests pages by event number, because a page requested by time may exceed COUNT: it contains
+  // all events of the same millisecond.
   words.insert(words.end(), {"BEFORE", std::to_string(query.before)});
   return words;
 }

@@ -29,7 +29,7 @@ class LockWalk {
 
   bool is_over() const { return is_over_; }
 
-  // Returns the locks of the next page that pass the filter; may be empty although more pages
+  // Returns the locks of the next page that pass the filter; may be empty even if more pages
   // follow.
   Result<std::vector<LockRow>> NextPage();
 

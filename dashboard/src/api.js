@@ -24,13 +24,13 @@ export function setUser(user, password) {
   setAccess(`Basic ${btoa(String.fromCharCode(...bytes))}`);
 }
 
-// For an attempt to log in with other credentials, which may fail.
+// Returns the current credentials, to restore them if an attempt to log in with others fails.
 export function currentAccess() { return sessionStorage.getItem(kAccessName) || ""; }
 export function restoreAccess(access) { setAccess(access); }
 
 export function hasAccess() { return Boolean(sessionStorage.getItem(kAccessName)); }
 
-// The code of an error that means that the sent credentials were refused.
+// The error code which means that the server refused the credentials.
 export const kWrongAccess = "WRONG";
 
 // An error response, or no response at all (status 0).
@@ -69,7 +69,7 @@ async function ask(method, path, body) {
   }
 }
 
-// Omits empty parameters.
+// Sends a GET request, without the parameters that are empty.
 export function get(path, parameters = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -91,7 +91,7 @@ export function pathOf(row, name) {
     `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`).join("");
 }
 
-// Likewise for the body of a POST.
+// Does the same for the body of a POST.
 export function fieldOf(row, name, as = name) {
   const exact = row[`${name}_base64`];
   return exact === undefined ? { [as]: row[name] } : { [`${as}_base64`]: exact };

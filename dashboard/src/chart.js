@@ -1,4 +1,4 @@
-// Line charts over time, each with its content as text beside it.
+// Line charts over time, each accompanied by its content as text.
 import {
   Chart, Filler, LineController, LineElement, LinearScale, PointElement, Tooltip,
 } from "/usr/share/javascript/chart.js/chart.mjs";

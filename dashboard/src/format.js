@@ -45,7 +45,7 @@ export function clock(unixMs) {
   return `${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-// Includes the date unless it is today.
+// Shows a point in time, with the date unless it is today.
 export function moment(unixMs) {
   if (!unixMs) return kNone;
   const date = new Date(unixMs);
@@ -54,7 +54,7 @@ export function moment(unixMs) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
-// With milliseconds, for events in quick succession.
+// Shows a point in time with milliseconds, for events in quick succession.
 export function exactMoment(unixMs) {
   return `${moment(unixMs)}.${String(unixMs % 1000).padStart(3, "0")}`;
 }

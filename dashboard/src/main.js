@@ -19,7 +19,7 @@ import settings from "./views/settings.js";
 
 const kViews = { overview, locks, events, labels, clients, settings, lock, label };
 const kInMenu = ["overview", "locks", "events", "labels", "clients", "settings"];
-// Views that are not in the menu belong to one that is.
+// Views that are not in the menu themselves, and the views in the menu that they belong to.
 const kParents = { lock: "locks", label: "labels" };
 const kThemes = { auto: "light", light: "dark", dark: "auto" };
 const kRetryMs = 1500;
@@ -39,7 +39,7 @@ async function refresh() {
 }
 
 function tick() {
-  // While a dialog is open its content must not change, and rows must not move while some of them
+  // While a dialog is open, its content must not change, and rows must not move while some of them
   // are being selected.
   const isHeld = state.dialog || Object.keys(state.selected).length > 0;
   if (isAsleep() || isHeld) timer = setTimeout(tick, 500);
@@ -84,7 +84,7 @@ function nextTheme() {
   showTheme();
 }
 
-// Checks the credentials before using them; if they are wrong, the old ones stay.
+// Checks the credentials before using them; if they are wrong, the old ones stay in use.
 async function useAccess(user, secret) {
   const before = currentAccess();
   if (user) setUser(user, secret);

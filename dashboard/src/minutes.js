@@ -20,7 +20,7 @@ function withoutGaps(rows, minutes) {
   for (let n = 0; begin + n * kMinuteMs <= end; ++n) {
     at.push(begin + n * kMinuteMs);
     filled.push(byMinute.get(n) || null);
-    // The current minute is not complete.
+    // The current minute is not over yet, so its span is shorter.
     spans.push(Math.min(kMinuteMs, Math.max(Date.now() - at[n], 1000)));
   }
   return { at, rows: filled, spans };

@@ -55,12 +55,12 @@ export function keyLink(row, key = "key", db = row.db) {
     db ? el("span.tag", `db ${db}`) : null);
 }
 
-// A duration that keeps growing after it was received.
+// Shows a duration that keeps growing after it was received.
 export function running(ms, attributes = {}) {
   return el("span.time", attributes, ms === null ? "–" : duration(ms + age()));
 }
 
-// A duration that counts down.
+// Shows a duration that counts down.
 export function left(ms, never) {
   if (ms === null || ms === undefined) return el("span.muted", never);
   const rest = ms - age();
@@ -106,7 +106,7 @@ export function labelOf(row) {
     : el("span.muted", "none");
 }
 
-// The client of a hold or a waiter.
+// Shows the client of a hold or a waiter.
 export function client(row) {
   if (!row.address) return el("span.muted", "unknown");
   const isOpen = row.connected === 1;

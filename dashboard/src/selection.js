@@ -28,7 +28,7 @@ export const selection = {
   clear() { state.selected = {}; },
 };
 
-// The current state of those rows: {lock} or {error}.
+// Returns the current state of these rows: {lock} or {error}.
 async function lookAt(rows) {
   const found = [];
   for (let begin = 0; begin < rows.length; begin += kAtOnce) {

@@ -6,7 +6,7 @@ export const kLoading = "loading";
 export const kReady = "ready";
 export const kFailed = "failed";
 
-// The state of this tab's credentials: absent, not checked yet, valid, or refused.
+// The possible states of this tab's credentials: absent, not checked yet, valid, or refused.
 export const kNobody = "nobody";
 export const kUnknown = "unknown";
 export const kKnown = "known";

@@ -10,7 +10,7 @@ const classOf = (column, row) => [{ num: column.isNumber, wide: column.isWide,
   bare: column.isBare, none: row && column.isEmpty && column.isEmpty(row) },
 `line${column.line || 2}`];
 
-// By default numbers start with the largest, and texts with the first in the alphabet.
+// By default, numbers are sorted with the largest first, and texts alphabetically.
 const isFalling = (column, order) => Boolean(column.isNumber) !== order.isReversed;
 
 export function orderOf(query, otherwise) {
@@ -53,7 +53,7 @@ function headerOf(column, order) {
     name, el("span.arrow", { "aria-hidden": "true" }, arrow)));
 }
 
-// For screens that are too narrow for table headers.
+// A menu of the sort orders, for screens that are too narrow for table headers.
 export function sortChoice(columns, order, further = []) {
   const options = columns.filter((column) => column.sort).flatMap((column) => {
     const [first, second] = column.isNumber ? ["most first", "least first"] : ["A to Z", "Z to A"];
@@ -98,7 +98,7 @@ export function table(caption, columns, rows, keyOf, { foot, order, selection, r
         column.cell(foot))))) : null));
 }
 
-// Filters, which are folded on phones. `set` is the number of active filters.
+// Filters, which are collapsed on phones. `set` is the number of active filters.
 export function filters(name, set, ...fields) {
   const isOpen = state.areFiltersOpen;
   return el("form.filters", { role: "search", "aria-label": name, class: { folded: !isOpen },

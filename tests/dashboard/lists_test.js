@@ -91,7 +91,8 @@ test("a header sorts all locks, and the other way round when it is pressed again
     await shows(page, "First holder", "ann,max,zoe");
     await press("Label");
     await shows(page, "Label", "label-a,label-b,label-c");
-    // The order survives a reload. The server computes it: this row is the first of all the rows.
+    // The order survives a reload. The server computes it, so this row comes first among all locks,
+    // not only among those on the page.
     await goTo(page, "#/locks?sort=key&reverse=1&count=1");
     await shows(page, "Lock", "c:3");
     await page.reload();

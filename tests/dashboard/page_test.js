@@ -379,7 +379,7 @@ test("a user says who he is and acts", async () => {
   await closed.stop();
 });
 
-// Sends a request the way a browser does when a foreign page has led it here.
+// Sends a request as a browser does when a page of another site has led it here.
 function request(method, target, headers) {
   return new Promise((resolve, reject) => {
     http.request({ host: "127.0.0.1", port: server.httpPort, method, path: target, headers },

@@ -1,4 +1,4 @@
-// Starts a fairlockd with its dashboard, clients for it, and a load on it.
+// Starts a fairlockd with its dashboard, clients for it, and load on it.
 import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
 import net from "node:net";

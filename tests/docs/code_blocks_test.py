@@ -36,7 +36,7 @@ PRELUDES = {
 COMMANDS = {"python": ["/usr/bin/python3", "-B"], "js": ["node"], "ruby": ["/usr/bin/ruby"]}
 ENDINGS = {"python": ".py", "js": ".mjs", "ruby": ".rb"}
 
-# Code that follows a block that only defines something.
+# Code that is added after a block that only defines something.
 EPILOGUES = {
     "class ReturningJob": "ActiveJob::Base.queue_adapter = :test\n"
                           "ActiveJob::Base.logger = nil\nReturningJob.perform_now(42)\n",
@@ -146,7 +146,7 @@ class CodeBlocks(unittest.TestCase):
             self.assertEqual(self.entered(self.run_program(server, careless)), ["None"])
 
     def test_requests_are_understood(self):
-        """Checks blocks of language redis: one request per line, with a remark after two blanks."""
+        """Checks blocks of language redis: one request per line, with a remark after two spaces."""
         with Server() as server:
             for block in self.of("redis"):
                 for line in block.text.splitlines():

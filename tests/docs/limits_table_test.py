@@ -9,7 +9,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `(?P<option>[a-z_.]+)` \| `(?P<default>[^`]+)` \| (?P<refused>[^|]+) \| "
                  r"(?P<error>[^|]+) \|$", re.MULTILINE)
-# Which names of options are limits: a pattern, and exceptions to it.
+# The names of options that are limits match this pattern; the exceptions are below.
 NAMES = re.compile(r"(^|_)max_|_limit$|_timeout$|_deadline$|^script_|^output_limit|^input_limit")
 NO_LIMITS = {"tcp_user_timeout"}  # about the network, not about clients
 
@@ -27,7 +27,7 @@ def options():
 
 
 def first_words():
-    """The words that an error message may begin with."""
+    """Returns the words that an error message may begin with."""
     text = (ROOT / "protocol" / "wire_error.cc").read_text()
     return set(re.findall(r"\{ErrorCode::\w+, \"([A-Z]+)\"", text))
 

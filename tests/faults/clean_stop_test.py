@@ -1,7 +1,7 @@
 """A clean stop with 10,000 connections, nearly all of which wait: what the clients are told, and
 whether it is still true after the restart. Judged only by what the clients see.
 
-CLEAN_STOP_CONNECTIONS sets another number of connections.
+CLEAN_STOP_CONNECTIONS sets a different number of connections.
 """
 
 import os
@@ -33,7 +33,7 @@ def mlock(keys, owner, *options):
     return ("MLOCK", len(keys), *keys, owner, *LEASE, *options)
 
 
-# Each of these functions is one kind of queue: it returns the request for each place. The first
+# Each of these functions makes one kind of queue: it returns the request for each place. The first
 # client gets the lock; no other may get it while the clients before it are connected. If two kinds
 # of requests alternate, the end of one waiter alone would admit the next.
 def plain(key, place):

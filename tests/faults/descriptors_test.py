@@ -23,7 +23,7 @@ class Descriptors(measured.Fault):
 
     @contextlib.contextmanager
     def beside(self, server):
-        # First as many clients as the server accepts; then more than it can accept.
+        # There are first as many clients as the server accepts, and then more than it can accept.
         with measured.attackers(server, "crowd", FILES):
             self.require(server, "refused because of max_clients")
             pid = server.process.pid

@@ -13,7 +13,8 @@ import measured
 from resp import request
 from socket_server import SocketServer, wait_until
 
-# The clients there: one holds a lock with SESSION, one waits in a queue, the rest are idle.
+# The clients in the namespace: one holds a lock with SESSION, one waits in a queue, the rest are
+# idle.
 CLIENTS = """
 import sys
 sys.path.append(sys.argv[1])

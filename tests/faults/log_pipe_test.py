@@ -1,4 +1,4 @@
-"""Nobody reads the log, and there is much to log."""
+"""The server has much to log, and nobody reads the log."""
 
 import contextlib
 import fcntl

@@ -1,4 +1,5 @@
-"""Measures what another connection notices: the longest of its PINGs, sent once per millisecond."""
+"""Measures the delay that another connection notices: the longest of its PINGs, sent once per
+millisecond."""
 
 import threading
 import time

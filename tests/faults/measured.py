@@ -26,7 +26,8 @@ CONNECTIONS = 100
 RATE = 2000
 HELD = 1000
 PROMISED_RATIO = 3
-# Other programs run beside the suite, and the rounds are short: a p99 below this says nothing.
+# Other programs run beside the suite, and the rounds are short, so a test fails only if its p99
+# exceeds both of these bounds.
 SUITE_RATIO = 5
 SUITE_P99_US = 100_000
 SUITE_SECONDS = 2
@@ -76,8 +77,8 @@ class SteadyLoad:
 
 
 class NoLoad:
-    """Stands in where nothing can be measured: the same faults run, and acknowledged locks are
-    checked."""
+    """Replaces the load where nothing can be measured: the same faults run, and acknowledged locks
+    are checked."""
 
     def __init__(self, server):
         pass

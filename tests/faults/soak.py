@@ -24,7 +24,7 @@ from socket_server import SocketServer
 
 WARM_UP_SECONDS = 600
 GROWTH_MAX = 1.02
-# The limit for a run that is too short for that.
+# The limit on the growth of memory in a run that is too short for the limit of 2 %.
 SHORT_GROWTH_BYTES_MAX = 64 << 20
 # The memory for history and labels is bounded, but becomes resident only as it fills: with these
 # options it is full within the warm-up, with the defaults only after a day.

@@ -199,7 +199,7 @@ class WorstNeighbour(unittest.TestCase):
                 for _ in range(5):
                     client.send(resp.request(*words) + resp.request("ECHO", MARK))
                     last = b""
-                    # Not parsed, because this process must also send the PINGs.
+                    # The replies are not parsed, because this process must also send the PINGs.
                     while not last.endswith(MARK + b"\r\n"):
                         last = last[-len(MARK):] + client.socket.recv(1 << 20)
                         self.assertTrue(last[len(MARK):], words[0])

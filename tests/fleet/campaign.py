@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks a fleet again and again under load, and judges everything that its clients were told.
+"""Breaks a fleet repeatedly under load, and judges everything that its clients were told.
 
     tests/fleet/campaign.py --faults 300 --seed 1
 
@@ -7,9 +7,9 @@ FAIRLOCKD is the server to test: by default, that of the release build.
 
 Three nodes of fairlock on three members of etcd; every connection between them, and from the
 clients, goes through a process that can cut or delay it. The faults come in a random order that
---seed decides. After each --segment of them, the clients end what they have begun and their history
-is judged: docs/HISTORIES.md lists the rules. At the end, a table shows for each kind of fault how
-long no client was granted a lock.
+--seed determines. After every --segment faults, the clients finish what they have started, and
+their history is judged: docs/HISTORIES.md lists the rules. At the end, a table shows for each kind
+of fault how long no client was granted a lock.
 
 The exit status is 0 if no promise was broken, and 1 otherwise.
 """
@@ -22,7 +22,7 @@ import random
 import sys
 import time
 
-import sessions  # first: it finds the modules of the histories
+import sessions  # imported first, because it finds the modules of the histories
 import fleet_checker
 import fleet_faults
 import linked_fleet
@@ -31,7 +31,7 @@ import restored_backup
 import workload
 
 assert sessions
-# fleet_lines.GRACE is less.
+# Both are longer than fleet_lines.GRACE, which the checker relies on.
 OPTIONS = ("--reconnect-grace", "30s", "--restart-grace", "30s")
 SERVICE_SECONDS_MAX = 60
 FINISH_SECONDS_MAX = 90
@@ -79,7 +79,7 @@ class Campaign:
                 self.sleep()
                 self.run_fault(kind)
             self.sleep()
-        except AssertionError as failure:  # the fleet is of no more use
+        except AssertionError as failure:  # the fleet is no longer usable
             self.has_failed = True
             self.findings.append(failure)
             self.out(f"failed: {failure}")
@@ -103,7 +103,7 @@ class Campaign:
         time.sleep(self.arguments.seconds_between * self.chance.uniform(0.5, 1.5))
 
     def run_fault(self, kind):
-        """Injects, holds and heals; then waits until a lock is granted again."""
+        """Causes the fault, keeps it up and heals it; then waits until a lock is granted again."""
         self.fleet.notes = []
         began, began_at = sessions.now(), time.monotonic()
         clock = datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M:%S.%f")[:-3]

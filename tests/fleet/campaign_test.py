@@ -1,4 +1,4 @@
-"""A short form of campaign.py: the faults that end soon, under load, judged once."""
+"""A short form of campaign.py: only the short faults, under load, judged once."""
 
 import unittest
 

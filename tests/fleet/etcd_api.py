@@ -1,4 +1,5 @@
-"""A member of etcd by its JSON API: its state, and what an operator does when its quota is full."""
+"""A member of etcd, used through its JSON API: its state, and what an operator does when its quota
+is used up."""
 
 import base64
 import json
@@ -9,7 +10,7 @@ SECONDS_MAX = 10
 
 
 def call(port, path, seconds=SECONDS_MAX, **fields):
-    """The reply, or an OSError with etcd's message."""
+    """Returns the reply, or raises an OSError with etcd's message."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}",
                                      json.dumps(fields).encode(), method="POST")
     try:
@@ -55,7 +56,7 @@ def make_room(ports, prefix):
     try:
         call(ports[0], "kv/compaction", revision=deleted["header"]["revision"], physical=True)
     except OSError as error:
-        if "compacted" not in str(error):  # the leader of the fleet may have been quicker
+        if "compacted" not in str(error):  # the fleet's leader may have compacted first
             raise
     for port in ports:
         call(port, "maintenance/defragment", 30)

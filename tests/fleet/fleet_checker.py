@@ -1,4 +1,4 @@
-"""Judges what the clients of a fleet were told, by their own histories only.
+"""Judges what the clients of a fleet were told, using only their own histories.
 
   python3 tests/fleet/fleet_checker.py FILE.history
 
@@ -12,7 +12,7 @@ import sys
 
 from fleet_holds import Book, MS
 import fleet_lines
-import sessions  # it finds the modules of the histories
+import sessions  # this finds the modules of the histories
 from records import History
 
 FINDINGS_SHOWN = 20
@@ -59,7 +59,7 @@ class Judgement:
         return sorted(self.findings, key=lambda finding: finding.at)
 
     def check_together(self, holds):
-        """No owner is granted a lock while another, whom it excludes, surely holds it."""
+        """No owner is granted a lock while another owner, which it excludes, certainly holds it."""
         active = []
         for hold in sorted(holds, key=lambda one: one.told):
             active = [other for other in active if other.sure_end > hold.told]
@@ -92,13 +92,15 @@ class Judgement:
                 self.find("token-order", hold.told, told(newest.grant), told(hold.grant))
 
     def _check_rising(self, exclusive):
-        """Holds that were surely held when they were told were granted in that order."""
+        """If holds certainly existed when their owners were told of them, they were granted in that
+        order."""
         for earlier, later in zip(exclusive, exclusive[1:]):
             if later.token < earlier.token:
                 self.find("token-order", later.told, told(earlier.grant), told(later.grant))
 
     def check_requests(self, owner):
-        """What a holder is told by its own renewals, releases and repeated requests."""
+        """Checks what a holder is told in reply to its own renewals, releases and repeated
+        requests."""
         for hold in owner.holds.values():
             for renewal in owner.renewals:
                 if renewal.is_answered and renewal.words[-1] == hold.token:
@@ -111,7 +113,7 @@ class Judgement:
             self._check_release(owner, hold)
 
     def _check_release(self, owner, hold):
-        """The first release finds the hold."""
+        """Checks that the first release finds the hold."""
         releases = [one for one in owner.releases if one.sent >= hold.told]
         if not releases or not releases[0].is_answered or releases[0].reply != 0:
             return
@@ -119,7 +121,7 @@ class Judgement:
             self.lost(hold, releases[0])
 
     def saw(self, hold, request, is_held):
-        """A request was told that the hold exists, or that it does not."""
+        """Checks a request that was told that the hold exists, or that it does not."""
         if not is_held and hold.is_sure(request.sent, request.answered):
             self.lost(hold, request)
         if is_held and hold.released < request.sent:
@@ -127,7 +129,8 @@ class Judgement:
                       f"released by {hold.released / MS:.3f}", told(request))
 
     def lost(self, hold, request):
-        """A hold that was seen after its grant has ended early; another was lost altogether."""
+        """Reports a missing hold: if it was seen after its grant, it has ended early; otherwise, it
+        was lost altogether."""
         seen = [sent for sent in hold.renewed if sent < request.sent]
         seen += [read.sent for read in self.book.reads.get(hold.key, ())
                  if read.words == ["CHECK", hold.key, hold.token] and read.reply == 1 and
@@ -161,7 +164,8 @@ class Judgement:
             self.find("false-read", read.answered, f"at most {possible} hold it", told(read))
 
     def check_owner(self, owner, read):
-        """LOCKED with an owner, and POSITION, of which 0 means that the owner holds the lock."""
+        """Checks LOCKED with an owner, and POSITION, whose reply 0 means that the owner holds the
+        lock."""
         is_position = read.words[0] == "POSITION"
         is_held = read.reply == 0 if is_position else read.reply == 1
         for hold in owner.holds.values():

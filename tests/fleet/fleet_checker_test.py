@@ -1,4 +1,4 @@
-"""The checker finds planted violations of each rule, and none in histories that may happen."""
+"""The checker finds planted violations of each rule, and none in histories that are allowed."""
 
 import unittest
 
@@ -24,7 +24,7 @@ class Tale(unittest.TestCase):
         self.history.closes.append(Closed(client, 1, at * MS, "reset"))
 
     def look(self, sent, answered, *owners, client=9):
-        """A QUEUE of key k; an owner in lower case waits, and in upper case is absent."""
+        """Adds a QUEUE of key k; owners in lower case wait, and those in upper case are absent."""
         places = [["owner", owner.lower(), "state", "waiting" if owner.islower() else "absent"]
                   for owner in owners]
         self.ask(sent, answered, "QUEUE k", places, client)
@@ -173,8 +173,9 @@ class Lines(Tale):
         self.ask(sent, answered, f"LOCK k {owner} PX 20000 WAIT 60s", reply, client)
 
     def line(self):
-        """a holds; b waits, and is shown, before c asks; both lose their connections and ask
-        again, c first; a releases when both are shown as waiting."""
+        """Adds this history: a holds the lock; b waits, and is shown, before c asks; b and c lose
+        their connections and ask again, c first; a releases the lock once both are shown as
+        waiting."""
         self.held()
         self.look(300, 301, "b")
         self.lose(200, 3000, "LOCK k b PX 20000 WAIT 60s", 2)

@@ -1,7 +1,7 @@
 """The faults of a campaign: what each breaks, for how long, and how it is healed.
 
-A fault is a generator: it injects, yields the seconds that the fault is held, and heals when it is
-continued. It notes what it did, for people, in `fleet.notes`.
+A fault is a generator: it causes the fault, yields the seconds for which it is to last, and heals
+it when continued. In `fleet.notes`, it notes for human readers what it did.
 """
 
 import random
@@ -12,7 +12,7 @@ from linked_fleet import CLIENTS
 STOP_S = 10
 DOWN_S = (0.5, 4)
 CUT_S = (3, 8)
-DELAY_S = 0.3         # there and back
+DELAY_S = 0.3         # of a round trip
 QUORUM_LOST_S = 20
 QUOTA_FULL_S = 8
 FILL = "/fill/"
@@ -85,7 +85,7 @@ def standbys(fleet):
 
 
 def rolling_restart(fleet, chance):
-    """The standbys first, as an upgrade does it."""
+    """Restarts the standbys first, as an upgrade does."""
     leader = fleet.await_leader()
     for node in [*(node for node in fleet.nodes if node is not leader), leader]:
         note(fleet, f"restarted {node.name}")
@@ -104,7 +104,7 @@ def directions(links, way):
 
 
 def node_etcd_links(fleet, chance):
-    """One link of the leader, all of them, or all of a standby."""
+    """Returns one link of a node to etcd, or all of them; the node is usually the leader."""
     leader = fleet.await_leader().name
     members = [f"e{i}" for i in range(len(fleet.members))]
     node = leader if chance.random() < 0.75 else chance.choice(standbys(fleet)).name
@@ -113,7 +113,7 @@ def node_etcd_links(fleet, chance):
 
 
 def peer_links(fleet, chance):
-    """One link between two members, or both of etcd's leader."""
+    """Returns one link between etcd's leader and another member, or all of these links."""
     leader = fleet.name_of(fleet.etcd_leader())
     others = [f"e{i}" for i in range(len(fleet.members)) if f"e{i}" != leader]
     if chance.random() < 0.4:
@@ -122,7 +122,7 @@ def peer_links(fleet, chance):
 
 
 def client_links(fleet, chance):
-    """The link to the leader, or to every node."""
+    """Returns the clients' link to the leader, or their links to all nodes."""
     if chance.random() < 0.7:
         return [(CLIENTS, fleet.await_leader().name)]
     return [(CLIENTS, node.name) for node in fleet.nodes]
@@ -177,7 +177,7 @@ KINDS = {
 
 
 def order_of(kinds, count, seed):
-    """A random order in which each kind is about equally frequent."""
+    """Returns a random order in which each kind is about equally frequent."""
     chance = random.Random(seed)
     order = []
     while len(order) < count:

@@ -1,4 +1,4 @@
-"""What a fleet's clients know of the holds, from their requests and replies alone.
+"""What a fleet's clients know about the holds, from their requests and replies alone.
 
 A request was executed at some instant between its sending and its answer. One without an answer may
 have been executed at any time after it was sent, or never: the network may deliver it late. So
@@ -35,8 +35,8 @@ class Hold:
     is_shared: bool
     asked: int            # when its owner first asked
     told: int
-    lease: int            # the shortest that its owner asked for
-    grant: object         # the request that was answered with the token first
+    lease: int            # the shortest lease that its owner asked for
+    grant: object         # the first request that was answered with the token
     renewed: list         # when each acknowledged renewal was sent
     release_sent: float = FOREVER
     released: float = FOREVER
@@ -56,7 +56,7 @@ class Hold:
 
 
 class Owner:
-    """One owner at one key, and all that it asked there."""
+    """One owner of one key, and everything that it requested there."""
 
     def __init__(self, key, name):
         self.key = key
@@ -68,7 +68,7 @@ class Owner:
 
     @property
     def is_unclear(self):
-        """A request without an answer may still be granted, or queued, at any time."""
+        """Whether a request has no answer: it may still be granted, or queued, at any time."""
         return any(not ask.is_answered for ask in self.asks)
 
     @property
@@ -85,7 +85,7 @@ class Owner:
         return self.asks[0].sent <= end and begin <= self.may_hold_until
 
     def may_wait(self, begin, end):
-        """Whether a place of its may have been in the queue at some instant of the interval."""
+        """Whether the owner may have had a place in the queue at some instant of the interval."""
         for ask in self.asks:
             if ask.sent <= end and (not ask.is_answered or begin <= ask.answered):
                 return True

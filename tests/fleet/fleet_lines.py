@@ -10,11 +10,11 @@ from fleet_holds import FOREVER, MS, options_of
 
 # The campaign starts the nodes with reconnect_grace and restart_grace of 30 s.
 GRACE = 25_000 * MS
-LATE = 1_000 * MS     # a client may learn as much later that its connection is lost
+LATE = 1_000 * MS     # a client may learn this much later that its connection is lost
 
 
 def places_of(look):
-    """(owner, whether it is connected) in the order of the queue."""
+    """Returns (owner, whether it is connected) in the order of the queue."""
     rows = [dict(zip(place[::2], place[1::2])) for place in look.reply or ()]
     return [(row["owner"], row["state"] == "waiting") for row in rows]
 
@@ -36,7 +36,8 @@ class Line:
         self.breaks = {owner: self._breaks_of(owner) for owner in self.shown}
 
     def _breaks_of(self, name):
-        """When the owner's place may have ended, other than by a grace."""
+        """Returns when the owner's place may have ended, other than by the end of a grace
+        period."""
         owner = self.book.owner(self.key, name)
         times = [release.sent for release in owner.releases]
         for ask in owner.asks:
@@ -55,7 +56,7 @@ class Line:
         at = bisect.bisect_left(breaks, earlier.sent)
         if at < len(breaks) and breaks[at] <= later.answered:
             return False
-        last = 0  # when it was last connected, before a longer time than the grace
+        last = 0  # when it was last seen connected without a gap longer than the grace
         for look in self.shown[name]:
             if look.sent <= earlier.sent or last <= look.sent < min(later.sent, last + GRACE):
                 last = look.sent
@@ -104,7 +105,7 @@ class Line:
                       self._text(later))
 
     def _check_grants(self, look, names):
-        """Two that wait at the same node, which answered the second first."""
+        """Checks pairs that wait at the same node, whose later one was answered first."""
         for at, name in enumerate(names):
             ahead = self._request_at(name, look)
             if ahead is None:
@@ -115,7 +116,7 @@ class Line:
                     self._check_pair(look, ahead, behind)
 
     def _request_at(self, name, look):
-        """The request that waited while the look was answered."""
+        """Returns the owner's request that was waiting while the look was answered."""
         for ask in self.book.owner(self.key, name).asks:
             if ask.sent < look.sent and look.answered < self.book.end_of(ask):
                 return ask

@@ -28,7 +28,7 @@ def replace(words, option, value):
 
 
 class LinkedFleet(Fleet):
-    """Use it in a with statement. `client_ports`: where clients reach the nodes."""
+    """Used in a with statement. `client_ports`: where clients reach the nodes."""
 
     def __init__(self, *options):
         super().__init__(options=options)
@@ -93,7 +93,7 @@ class LinkedFleet(Fleet):
             raise AssertionError("links.py has ended")
 
     def tell_pids(self):
-        """Call it after each start of a member of etcd."""
+        """Must be called after each start of a member of etcd."""
         self.tell_links(pids={f"e{i}": member.process.pid
                               for i, member in enumerate(self.members) if member.is_running})
 
@@ -109,8 +109,8 @@ class LinkedFleet(Fleet):
         self.tell_links(rules=[])
 
     def leader(self):
-        """The running node that took over last, by the logs. A standby may answer for it, so asking
-        a node for a lock would not tell."""
+        """Returns the running node that took over last, according to the logs. Asking a node for a
+        lock would not tell, because a standby may answer for the leader."""
         epochs = {}
         for node in self.nodes:
             found = LEADS.findall(node.log.read_text()) if node.log.exists() else []

@@ -6,7 +6,7 @@ processes. "from" may be null: the process is then found by its id, among {"pids
 later line, because all members of etcd use the same address of a member. {"rules": [...]} replaces
 all rules: {"from", "to", "cut", "delay_s"} applies to the bytes in that direction.
 
-A cut holds the bytes, as a network does whose packets are lost and sent again: when the cut ends,
+A cut holds the bytes back, like a network whose packets are lost and sent again: when the cut ends,
 they arrive in order, even if the sender has closed its connection meanwhile.
 """
 
@@ -22,7 +22,8 @@ CONNECT_SECONDS_MAX = 2
 
 
 def socket_of(port, own_port):
-    """The inode of the socket that is bound to `port` and connected to `own_port`, or None."""
+    """Returns the inode of the socket that is bound to `port` and connected to `own_port`, or
+    None."""
     for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
         words = line.split()
         local, remote = (int(address.split(":")[1], 16) for address in words[1:3])
@@ -91,7 +92,7 @@ async def deliver(network, direction, chunks, writer):
     while True:
         at, data = await chunks.get()
         await network.open(direction)
-        # A wait of nothing would still be a turn of the loop for each chunk.
+        # Even a wait of 0 s would take a turn of the loop for each chunk.
         while (left := at + network.delay_s(direction) - clock()) > 0:
             await asyncio.sleep(left)
         if data is None:
@@ -160,7 +161,7 @@ async def main():
                 Listener(network, link).accept, "127.0.0.1", link["port"]))
         network.apply(message)
         print("done", flush=True)
-    os._exit(0)  # connections that are held would keep the loop
+    os._exit(0)  # connections that are held would keep the loop running
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A client that asks for a lock all the time, and knows how long nobody granted it one."""
+"""A client that requests a lock continuously, and knows for how long nobody granted it one."""
 
 import math
 import threading
@@ -8,11 +8,11 @@ from records import History
 import sessions
 
 PAUSE_S = 0.02
-PATIENCE_S = 0.7       # more than clients-delayed takes
+PATIENCE_S = 0.7       # more than the fault clients-delayed takes
 
 
 class Probe(threading.Thread):
-    """Repeats the LOCK of one owner at each node in turn, with a short patience."""
+    """Repeats the LOCK of one owner at each node in turn, waiting only briefly for each reply."""
 
     def __init__(self, ports):
         super().__init__(daemon=True)
@@ -46,7 +46,8 @@ class Probe(threading.Thread):
         return False
 
     def longest_gap(self, begin, end):
-        """The longest time without an acknowledgement, of the gaps that touch the interval."""
+        """Returns the longest time without an acknowledgement, among the gaps that touch the
+        interval."""
         times = [*self.times, time.monotonic()]
         gaps = [later - earlier for earlier, later in zip(times, times[1:])
                 if later >= begin and earlier <= end]
@@ -54,13 +55,13 @@ class Probe(threading.Thread):
 
 
 def percentile(values, percent):
-    """The nearest rank."""
+    """Returns the percentile by the nearest-rank method."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def figures_of(gaps):
-    """{kind: [seconds, ...]} as {kind: figures}."""
+    """Turns {kind: [seconds, ...]} into {kind: figures}."""
     return {kind: {"faults": len(values), "min": min(values), "p50": percentile(values, 50),
                    "p99": percentile(values, 99), "longest": max(values)}
             for kind, values in sorted(gaps.items()) if values}

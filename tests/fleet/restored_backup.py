@@ -48,7 +48,7 @@ def restore(fleet, backup):
 
 
 def ask(node, *words):
-    """The reply of that node, or None."""
+    """Returns the reply of that node, or None."""
     try:
         with node.connect(2) as client:
             return client.ask(*words)
@@ -57,7 +57,7 @@ def ask(node, *words):
 
 
 def grants_within(fleet, seconds):
-    """What nodes answer to requests for locks that others hold by the replies before the loss."""
+    """Reports grants of locks that others hold, according to the replies before the loss."""
     end = time.monotonic() + seconds
     found = []
     while time.monotonic() < end and not found:

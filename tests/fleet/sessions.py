@@ -83,8 +83,8 @@ class Session:
             self.stream = None
 
     def _connect(self, seconds):
-        """Whether a node answers. So a request is not sent into a connection that leads nowhere,
-        which would leave its outcome unknown."""
+        """Connects, and returns whether a node answers. This keeps requests from being sent into a
+        connection that leads nowhere, which would leave their outcome unknown."""
         try:
             self.stream = socket.create_connection(
                 ("127.0.0.1", self.ports[self.at % len(self.ports)]), CONNECT_SECONDS_MAX)

@@ -32,8 +32,8 @@ class Workload:
         self.chance = random.Random(f"{seed}.{segment}")
         self.segment = f"s{segment}"
         self.history = History()
-        self.is_over = threading.Event()       # begin nothing new
-        self.is_abandoned = threading.Event()  # end at once
+        self.is_over = threading.Event()       # when set: begin nothing new
+        self.is_abandoned = threading.Event()  # when set: end at once
         self.failures = []
         self.threads = []
         tasks = [self.contend] * CONTENDERS + [self.hold] * HOLDERS + [self.line] * LINES
@@ -55,7 +55,7 @@ class Workload:
             self.failures.append(f"{task.__name__}: {failure!r}")
 
     def finish(self, seconds):
-        """Lets every client end what it has begun; returns the history."""
+        """Lets every client finish what it has started; returns the history."""
         self.is_over.set()
         end = time.monotonic() + seconds
         for thread in self.threads:
@@ -141,7 +141,8 @@ class Workload:
             self.release(session, chance, key, owner, token)
 
     def line(self, number, chance):
-        """Waiters that stand in line before the next one asks, and are let in later."""
+        """Lets waiters join a queue one after the other, each only once the previous one is shown
+        there; later, they are granted the lock."""
         session = self.session()
         count = 0
         while not self.is_over.is_set():
@@ -168,7 +169,8 @@ class Workload:
                 waiter.join()
 
     def await_queue(self, session, key, count):
-        """Looks until that many wait, for a while: their leases and places may have ended."""
+        """Looks until that many wait, but only for a while, because leases and places may have
+        ended."""
         end = time.monotonic() + LINE_SECONDS_MAX
         while time.monotonic() < end:
             reply = session.ask("QUEUE", key)
@@ -177,7 +179,8 @@ class Workload:
             time.sleep(0.05)
 
     def wait_in_line(self, key, owner, chance):
-        """Asks again, with the same owner, when it has lost its connection or its patience."""
+        """Asks again, with the same owner, after losing the connection or running out of
+        patience."""
         session = self.session()
         words = ["LOCK", key, owner, "PX", LONG_LEASE_MS, "WAIT", f"{LINE_WAIT_S}s"]
         token = None

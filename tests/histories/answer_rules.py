@@ -1,5 +1,5 @@
-"""Rules for replies: no early time-out, no unrequested reply, no connection closed by the
-server."""
+"""Rules for replies: no premature time-out, no unsolicited reply, no connection that the server
+closes."""
 
 from actions import FOREVER
 

@@ -56,7 +56,7 @@ def story(reconstruction, key, most=40):
 
 
 def summary(findings):
-    """Returns how often each rule was broken."""
+    """Returns how many times each rule was broken."""
     return collections.Counter(finding.rule for finding in findings)
 
 

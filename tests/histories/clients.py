@@ -90,7 +90,8 @@ class Link:
         return pending
 
     def tell(self, *words):
-        """Sends a request without recording it: pushes answer it, or its reply does not matter."""
+        """Sends a request without recording it, because push messages answer it, or because its
+        reply does not matter."""
         self._send(wire.encode(words))
 
     def _send(self, data):

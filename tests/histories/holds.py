@@ -55,7 +55,7 @@ class Hold:
 
     @property
     def busy_end(self):
-        """The time before which no other owner may have its slot."""
+        """The time before which no other owner may get its slot."""
         return max(self.sure_end, self.cooling_end)
 
     def is_surely_held(self, begin, end):

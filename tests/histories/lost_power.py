@@ -52,7 +52,7 @@ def pages_of(at, data):
 
 
 class Disk:
-    """Lives on from one run of the server to the next. `root` is the traced folder, as a prefix of
+    """Persists from one run of the server to the next. `root` is the traced folder, as a prefix of
     paths."""
 
     def __init__(self, root, record, is_torn=True):

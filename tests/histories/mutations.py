@@ -1,6 +1,6 @@
 """Faults to plant in a recorded history: each turns the behaviour of a correct server into one that
-a faulty server could have shown. A mutation changes the history in place, or returns False if it
-finds no place for the fault.
+a faulty server could have shown. A mutation changes the history in place, or returns False if the
+fault fits nowhere in it.
 """
 
 from actions import MS, as_map
@@ -59,7 +59,7 @@ def give_a_token_twice(history, reconstruction, number):
 
 
 def swap_two_grants(history, reconstruction, number):
-    """Two successive owners get each other's tokens."""
+    """Swaps the tokens of two successive owners."""
     grants = list(_long_grants(history, reconstruction))
     for (first, _), (second, _) in zip(grants[number:], grants[number + 1:]):
         if first.answered < second.sent and first.reply != second.reply:

@@ -130,7 +130,7 @@ def _places(reconstruction, key, leavings, shown):
 
 def _kept_place(claimant, ask, leavings):
     """Returns the place that KEEP retains when its request is answered with nil. A request within a
-    step, or with a channel, is treated the same."""
+    step, or with a channel, is treated the same way."""
     key = claimant.key
     leaves = ask.sent + ask.wait + ask.keep
     following = [other for other in claimant.asks if other is not ask and other.sent >= ask.until
@@ -158,7 +158,7 @@ def _is_passed(reconstruction, place, hold):
     if hold.told >= place.leaves or hold.owner == place.owner:
         return False
     if place.is_kept and not (place.is_exclusive and hold.limit == 1):
-        return False  # an absent waiter is skipped while it has no slot beside the holders
+        return False  # an absent waiter is skipped while there is no free slot for it
     for own in _holds_of(reconstruction, place.key, place.owner):
         if own.told < place.ask.sent:
             continue
@@ -225,7 +225,7 @@ def _check_lost(reconstruction, key, places, shown, find):
 
 
 def _check_left_waiting(reconstruction, key, places, find):
-    """No waiter that nothing blocks is left waiting for a free key."""
+    """No waiter is left waiting for a free key if nothing blocks it."""
     asks = [ask for claimant in reconstruction.book.of_key[key] for ask in claimant.asks]
     if any(ask.keep or len(ask.keys) > 1 or "MINHOLD" in ask.options for ask in asks):
         return
@@ -259,8 +259,8 @@ def _check_numbers(reconstruction, key, places, leavings, shown, find):
 
 
 def _stays(reconstruction, key, places, leavings, owner, look, life):
-    """Returns until when the owner, which `look` shows, certainly keeps its order after `life` has
-    ended."""
+    """Returns the time until which the owner, which `look` shows, certainly keeps its place in the
+    order after `life` has ended."""
     claimant = reconstruction.book.claimant(key, owner)
     waiting = [ask for ask in claimant.asks if ask.life == life.number and not ask.is_answered and
                ask.sent < look.sent]

@@ -21,7 +21,7 @@ def now():
 class Request:
     """A request in the interval [sent, answered]; answered None: its connection was lost first.
 
-    A reply is an int, None (nil), a text, a list, a map, or {"error": text}.
+    A reply is an int, None (nil), a string, a list, a map, or {"error": text}.
     """
     client: int
     life: int

@@ -1,4 +1,4 @@
-"""A clean stop reveals no lock that is missing after the restart.
+"""During a clean stop, clients are told of no lock that is missing after the restart.
 
 Each shape is a queue in which the end of one waiter would admit the next. Every waiter is connected
 when the server stops, so each must be closed without a reply.
@@ -59,7 +59,8 @@ def locks_after_a_multi_lock():
 
 
 def a_session_that_waits():
-    """The holder of b by SESSION waits for a; the end of its session would pass b on."""
+    """The owner that holds b with SESSION waits for a; if its session ended, b would be passed
+    on."""
     return Shape([lock("a", "h"), lock("b", "s", "SESSION")],
                  [lock("a", "s", *WAIT), lock("b", "w", *WAIT)])
 
@@ -114,7 +115,7 @@ class CleanStop(unittest.TestCase):
         return holders, waiters
 
     def check_told(self, connection, what):
-        """No reply arrived before the connection was closed."""
+        """Checks that no reply arrived before the connection was closed."""
         self.assertEqual(connection.rest(), b"", what)
 
     def test_waiters_are_told_nothing_in_any_shape_mode_or_way(self):
@@ -129,7 +130,8 @@ class CleanStop(unittest.TestCase):
                 server.start_again()
 
     def test_no_message_tells_of_a_grant_or_of_a_lost_session(self):
-        """Connections end in the order in which they came, and the listener came last."""
+        """Connections are closed in the order in which they were opened; the listener was opened
+        last."""
         for durability in ("async", "sync"):
             server = self.start(durability)
             narrow, holder, asker, inbox, events = (self.connect(server) for _ in range(5))

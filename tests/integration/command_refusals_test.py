@@ -46,7 +46,7 @@ class Argument:
         return [leaf for part in self.parts for leaf in part.leaves()]
 
     def fewest(self, target=None, wrong=None):
-        """Returns the fewest words that match the node, with a wrong value for the leaf
+        """Returns the shortest list of words that matches the node, with a wrong value for the leaf
         `target`."""
         words = [] if self.type == "pure-token" else [self.token] if self.token else []
         if self.type == "pure-token":
@@ -123,7 +123,7 @@ class Command:
 
     @property
     def has_options_only(self):
-        """Whether each option after its required arguments begins with a word."""
+        """Whether each option that follows its required arguments begins with a word."""
         first = [argument.leaves()[0] for argument in self.arguments if argument.is_optional]
         return bool(first) and all(leaf.token for leaf in first)
 
@@ -156,7 +156,7 @@ def read_commands(server):
 
 # Commands that end the connection or the server, whatever their arguments are.
 UNASKABLE = {"QUIT"}
-# Forms of the same request that Redis has: WAIT with two numbers.
+# Commands of which Redis has another form, with this many arguments: WAIT with two numbers.
 FOREIGN_FORMS = {"WAIT": 2}
 
 

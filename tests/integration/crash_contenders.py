@@ -167,7 +167,7 @@ class NotifiedContender(Contender):
 
 
 class Contenders:
-    """All contenders, as one of the workers of Cycles."""
+    """All contenders; Cycles runs them as one of its workers."""
 
     def __init__(self, chance):
         self.all = [Contender(i, chance) for i in range(CONTENDERS)]

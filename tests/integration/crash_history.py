@@ -17,8 +17,8 @@ class Held:
     owner: str
     token: int | None  # None: a grant whose reply was not received
     lease_ms: int
-    # The earliest start of its lease, and whether a clean stop has happened since: if so, only the
-    # remaining time starts again.
+    # The earliest start of its lease, and whether a clean stop has happened since: after one, the
+    # lease continues with only its remaining time.
     begun: float = dataclasses.field(default=0, compare=False)
     was_stopped: bool = dataclasses.field(default=False, compare=False)
 
@@ -107,8 +107,8 @@ class Key:
         return states
 
     def compare(self, holders, since_start_ms, is_clean=False):
-        """`holders` of LOCKINFO after a restart: owner, token and remaining time of each.
-        `is_clean`: the server was stopped, not killed."""
+        """Compares the state with `holders` of LOCKINFO after a restart: the owner, token and
+        remaining time of each. `is_clean`: the server was stopped, not killed."""
         if len(holders) > 1:
             raise Broken(f"{self.name} has {len(holders)} holders: {holders}")
         found = holders[0] if holders else None

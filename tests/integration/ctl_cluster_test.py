@@ -56,7 +56,7 @@ class DataTools(unittest.TestCase):
                               capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
 
     def folder_with_locks(self):
-        """The data folder of a stopped server, and its tokens."""
+        """Returns the data folder of a stopped server, and its tokens."""
         server = self.enterContext(KeptServer())
         with server.connect() as client:
             tokens = {f"key{i}": client.ask("LOCK", f"key{i}", "owner", "PX", 600_000)
@@ -82,7 +82,7 @@ class DataTools(unittest.TestCase):
             self.assertEqual(client.ask("POSITION", "key0", "next"), 1)
             self.assertEqual(len(client.ask("LIMIT", "LIST")), 1)
             self.assertGreater(client.ask("LOCK", "new", "owner"), max(tokens.values()))
-        # A second one would replace what the fleet has decided since.
+        # A second import would replace what the fleet has decided since.
         done = self.ctl.run("cluster", "import", str(folder), "--config", str(self.config))
         self.assertEqual(done.returncode, REFUSED)
         self.assertIn("was begun before", done.stderr)
@@ -109,7 +109,7 @@ class DataTools(unittest.TestCase):
         done = self.ctl.run("cluster", "import", str(self.fleet.directory / "none"), "--config",
                             str(self.config))
         self.assertEqual(done.returncode, REFUSED)
-        # Nothing has begun the log.
+        # Nobody has started the log yet.
         report = self.fairlockd("--check-data")
         self.assertEqual(report.returncode, 1)
         self.assertIn("no node ever led", report.stderr)

@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 30
 
 
 class OneOfSeveral(unittest.TestCase):
-    """Servers that are no fleet."""
+    """Several servers that do not form a fleet."""
 
     def setUp(self):
         self.server = self.enterContext(Server())
@@ -79,7 +79,8 @@ class OneOfSeveral(unittest.TestCase):
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         hosts = f"127.0.0.1:{listener.getsockname()[1]},{self.alive}"
-        # The same server is tried first again, and takes the request again, until the timeout.
+        # The same server is tried first in every round. UNLOCK is sent to it only once, because it
+        # may have been executed; a request that only reads is sent again until the timeout.
         done = self.ctl(hosts, FAIRLOCK_TIMEOUT="1s").run("unlock", "k", "o")
         self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
         self.assertEqual(len(received), 1)
@@ -91,7 +92,7 @@ class OneOfSeveral(unittest.TestCase):
 
 
 def answer_log_in(client):
-    """Answers HELLO and the question that only a server that serves locks answers."""
+    """Answers HELLO, and the request that only a server that serves locks executes."""
     request = b""
     while b"EXISTS" not in request:
         request += client.recv(4096)
@@ -203,7 +204,7 @@ class OfAFleet(unittest.TestCase):
         self.assertIn("events may be missing", process.stderr.read())
 
     def await_subscriber(self, key):
-        """Takes the lock as soon as a connection hears of it."""
+        """Takes the lock as soon as a connection subscribes to its messages."""
         end = time.monotonic() + PATIENCE_SECONDS
         while True:
             self.assertLess(time.monotonic(), end, self.fleet.logs())

@@ -1,8 +1,8 @@
 """fairlockctl run: how soon a lost hold is noticed.
 
 FAIRLOCK_LOSS_ROUNDS=200 runs that many rounds of each kind, and compares their 99th percentile with
-the bound; by default there are only a few rounds, which show merely that the loss is not noticed as
-late as the next renewal.
+the bound; by default there are only a few rounds, which show only that the loss is noticed before
+the next renewal.
 """
 
 import os

@@ -237,7 +237,7 @@ class TheServer(WithServer):
             for _ in range(3):
                 made.append(pathlib.Path(ctl.json("backup", "--keep", "2")["backup"]))
                 time.sleep(1.1)  # the name has a resolution of one second
-            # Next to the data folder, and accessible only to its owner.
+            # Backups are next to the data folder, and accessible only to its owner.
             self.assertEqual(made[0].parent, server.directory / "backups")
             self.assertEqual(made[0].parent.stat().st_mode & 0o777, 0o700)
             self.assertEqual(sorted(made[0].parent.iterdir()), made[1:])

@@ -49,8 +49,8 @@ class WithServer(unittest.TestCase):
             time.sleep(0.002)
 
     def close_connections(self):
-        """Closes the runners' connections: one that holds a lock has another, subscribed to its
-        loss."""
+        """Closes the runners' connections: a runner that holds a lock has a second one, which is
+        subscribed to the loss of the lock."""
         for kind in ("normal", "pubsub"):
             self.own.ask("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
 
@@ -371,7 +371,7 @@ class BadTimes(WithServer):
         status, errors = self.outcome(runner)
         self.assertEqual(status, LOST)
         self.assertIn("the session ended while ", errors)
-        # If the returning runner was granted the lock anew, it has given it back.
+        # If the returning runner was granted the lock again, it has given it back.
         self.assertIsInstance(self.own.ask("LOCK", "k", "next", "WAIT", "10s"), int)
 
     def test_a_lock_that_was_lost_while_the_command_ended_well_is_told(self):

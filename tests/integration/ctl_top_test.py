@@ -82,7 +82,7 @@ class TopTest(unittest.TestCase):
         text = screen.wait_for("MOST WAITED FOR", "busy", "BUSIEST LABELS", "jobs")
         self.assertRegex(text, r"\nbusy +0 +5 +\S+ +\S+ +w0 *\n")
         self.assertIn("2 locks, 2 holders, 5 waiters", text)
-        # Below it, if there is room, locks without waiters.
+        # Below it, if there is room, are locks without waiters.
         self.assertRegex(text, r"\nbusy .*\nquiet +0 +0 +- ")
         screen.type("Enter")
         text = screen.wait_for("busy, database 0: 1 holding, 5 waiting")
@@ -181,7 +181,7 @@ class TopTest(unittest.TestCase):
     def test_rows_are_chosen_and_sorted(self):
         self.own.ask("LOCK", "older", "a")
         self.wait_in_line("older", "b")
-        time.sleep(0.05)  # so that the key with most waiters does not have the longest wait
+        time.sleep(0.05)  # so that the key with the most waiters does not have the longest wait
         self.own.ask("LOCK", "longer", "a")
         for owner in ("b", "c"):
             self.wait_in_line("longer", owner)

@@ -1,6 +1,6 @@
 """The outputs quoted in the docs match real ones: runs the ```console blocks against a server.
 
-Numbers, times, addresses and the blanks between columns may differ; words may not.
+Numbers, times, addresses and the spaces between columns may differ; words may not.
 """
 
 import contextlib

@@ -21,7 +21,7 @@ CHANNEL = "__keyevent@0__:expired"
 
 
 def hear(port, is_ready, results):
-    """Sends when each sample's event arrived; runs in its own process."""
+    """Reports when each sample's event arrived; runs in its own process."""
     with Connection.to(("127.0.0.1", port)) as connection:
         connection.ask("SUBSCRIBE", CHANNEL)
         is_ready.set()

@@ -87,7 +87,7 @@ class FailOver(unittest.TestCase):
                     time.sleep(0.01)
         leader.kill()
         leader = fleet.await_leader()
-        # They ask again in the reverse order, and are granted in the order of their places.
+        # The waiters ask again in the reverse order, and are granted in the order of their places.
         again = {}
         for i in reversed(range(5)):
             again[i] = self.enterContext(leader.connect(30))
@@ -148,7 +148,7 @@ class FailOver(unittest.TestCase):
             time.sleep(6)
             for member in fleet.members[:2]:
                 member.go_on()
-            # More time than the lease has passed, but the lease stood still for most of it.
+            # More time has passed than the lease lasts, but the lease stood still for most of it.
             self.assertEqual(client.reply(), 1)
             fleet.await_leader()
             self.assertEqual(client.ask("RENEW", "key", "owner", "PX", 6_000), 1)

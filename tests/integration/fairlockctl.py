@@ -28,7 +28,7 @@ class Fairlockctl:
         self.environment.update(variables)
 
     def run(self, *words, typed=None):
-        """Runs it to its end, without a terminal."""
+        """Runs it until it ends, without a terminal."""
         return subprocess.run([PROGRAM, *words], input=typed, capture_output=True, text=True,
                               errors="surrogateescape", timeout=self.PATIENCE_SECONDS,
                               env=self.environment, check=False,
@@ -39,7 +39,7 @@ class Fairlockctl:
         return subprocess.Popen([PROGRAM, *words], text=True, env=self.environment, **options)
 
     def text(self, *words):
-        """Its output after success; any other exit code fails."""
+        """Returns its output after success; any other exit code fails the test."""
         done = self.run(*words)
         assert done.returncode == DONE, f"{words}: {done.returncode}, {done.stderr}"
         assert done.stderr == "", done.stderr

@@ -100,7 +100,7 @@ class FleetCommands(unittest.TestCase):
         with successor.connect() as client:
             self.assertEqual(client.ask("CHECK", "key", token), 1)
             self.assertEqual(client.ask("POSITION", "key", "waiter"), 1)
-        # The old leader stands by, in the same process.
+        # The old leader is now a standby, in the same process.
         seen = self.await_status(old, lambda one: one["leader"] == successor.name)
         self.assertEqual((seen["role"], seen["epoch"]), ("standby", 2))
         self.assertEqual(old.process.pid, process)

@@ -1,5 +1,5 @@
 """What the worst globs of one client cost the others: how long the loop is busy before it serves a
-PING of another connection. Covers every command that takes a glob."""
+PING from another connection. Covers every command that takes a glob."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from own_server import IS_MEASURED
 
 GLOB_BYTES_MAX = 1024
 # The maximum processor time in ms that others may wait: BUSY_MS_MAX=50 on a quiet machine, more for
-# unoptimised builds and beside other programs. Without bounds, most cases take 400 to 60,000.
+# unoptimised builds or when other programs run. Without bounds, most cases take 400 to 60,000.
 BUSY_MS_MAX = float(os.environ.get("BUSY_MS_MAX", "150"))
 LONG_KEYS = 5000
 # Pages read in each walk; further pages would cost the same.
@@ -22,7 +22,7 @@ PAGES_MAX = 4
 KEY_BYTES = 1000
 TOO_LONG = "*[" + "b" * 20_000 + "]*"
 
-# Each takes very long in a matcher that backtracks, or that parses sets anew at each byte.
+# Each takes very long in a matcher that backtracks, or that parses sets again at each byte.
 NASTY = [
     "*[" + "b" * 1000 + "]*",
     "*" + "a" * 500 + "b*",
@@ -34,7 +34,7 @@ NASTY = [
 
 
 def long_key(number):
-    """Returns a text of letters that nearly match the globs, followed by a number."""
+    """Returns a string of letters that nearly match the globs, followed by a number."""
     return ("a" * KEY_BYTES)[:KEY_BYTES - 8] + f"{number:08}"
 
 
@@ -68,7 +68,8 @@ class GlobCost(unittest.TestCase):
 
     @classmethod
     def write_users(cls):
-        """One of these users has a costly pattern, which is checked against each key of a walk."""
+        """Writes the users, one of whom has a costly pattern that is checked against each key of a
+        walk."""
         path = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"glob-cost-{os.getpid()}.acl"
         path.write_text("user default on nopass ~* &* +@all\n"
                         f"user judged on nopass ~{NASTY[2]} ~a* +@all -@dangerous +keys\n")
@@ -220,7 +221,7 @@ class GlobCost(unittest.TestCase):
         self.assertEqual(set(commands_with_globs(self.other.ask("COMMAND", "DOCS"))),
                          set(self.CASES))
 
-    # Around them -------------------------------------------------------------------------------
+    # Other cases -------------------------------------------------------------------------------
 
     def test_walks_of_a_user_whose_own_patterns_are_costly(self):
         with self.server.connect() as judged:

@@ -52,7 +52,7 @@ class Looking(WithServer):
                          [("k7", 2), ("k8", 1)])
 
     def lock_pages_read(self):
-        """How many pages of LOCKS all clients together have requested."""
+        """Returns how many pages of LOCKS all clients together have requested."""
         lines = self.own.ask("INFO", "commandstats").decode().split()
         calls = [line for line in lines if line.startswith("cmdstat_locks:")]
         return int(calls[0].partition("=")[2].partition(",")[0]) if calls else 0
@@ -138,7 +138,7 @@ class Looking(WithServer):
         self.assertEqual(answer["statistics"]["labels"][0]["acquired"], 1)
 
     def test_the_past_comes_page_by_page_also_within_a_millisecond(self):
-        # In one step, so that all have the same time.
+        # Takes the locks in one step, so that all have the same time.
         self.own.ask("MULTI")
         for number in range(300):
             self.own.ask("LOCK", f"k{number}", "o")

@@ -194,7 +194,7 @@ class Loading(Described):
             slow = self.start_slowly(http)
             answers = {name: self.call(http, name) for name in self.operations}
             refused = {name for name, status in answers.items() if status == 503}
-            # A single server leads even while it reads them.
+            # A single server leads even while it loads its locks.
             self.assertEqual(refused, set(self.documenting(503)) - {"showLeadership"})
             slow.await_ready()
             self.assertEqual(self.call(http, "listLocks"), 200)

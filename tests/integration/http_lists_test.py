@@ -38,7 +38,7 @@ class Lists(WithServer):
                                    for n in range(9_000) for name in ("LOCK", "UNLOCK")))
             for _ in range(18_000):
                 self.own.reply()
-        # 54,000 events are more than one answer searches, so it says where to continue.
+        # 54,000 events are more than one answer searches, so the answer says where to continue.
         page = self.server.get("/api/v1/history?match=needle")[1]["history"]
         self.assertEqual(page["events"], [])
         self.assertIsNotNone(page["next_until"])

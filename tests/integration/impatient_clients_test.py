@@ -1,4 +1,5 @@
-"""Stock clients with a read time-out of a few seconds wait much longer, and keep their turn.
+"""Stock clients with a read time-out of a few seconds wait much longer than that, and keep their
+turn.
 
 Each time-out closes the connection. The place stays for `reconnect_grace`, and the repeated request
 finds it.
@@ -15,7 +16,7 @@ from own_server import Server
 HERE = pathlib.Path(__file__).parent
 WAIT_S = 20
 # Between two requests a waiter is skipped, so the lock must not be released just then. The clients
-# ask a little while after one another, and time out every 3 s or 5 s.
+# start this far apart, and time out every 3 s or 5 s.
 APART_S = 0.4
 RELEASE_AFTER_S = 22.0
 CLIENTS = {

@@ -296,7 +296,7 @@ class KeptLocks(unittest.TestCase):
         self.assertEqual((denied[b"status"], denied[b"reason"]), (b"denied", b"starting"))
         self.assertGreater(client.ask("LOCK", "key", "owner", "WAIT", "20s"), 0)
         server.stop()
-        # Another start within the delay does not end it.
+        # Another start within the delay does not end the delay.
         for end in (server.kill, server.stop, server.kill):
             server.start_again("--durability", "sync", "--start-delay", "60s")
             denied = self.client(server).ask_map("LOCK", "key", "owner", "EXPLAIN")

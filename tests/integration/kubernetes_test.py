@@ -32,7 +32,7 @@ class Kubernetes(unittest.TestCase):
         given = {one["name"]: one.get("value", "node-0") for one in container["env"]}
         words = [re.sub(r"\$\((\w+)\)", lambda match: given[match[1]], word)
                  for word in container["args"]]
-        # The files of the secrets exist only in the pod.
+        # Leaves out the options whose files, which come from the secrets, exist only in the pod.
         for option in ("--acl-file", "--cluster-etcd-ca", "--cluster-etcd-cert",
                        "--cluster-etcd-key"):
             if option in words:

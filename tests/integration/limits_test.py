@@ -136,7 +136,8 @@ class Memory(LimitCase):
     def test_one_pipeline_takes_no_more_than_there_is(self):
         self.start()
         client = self.connect()
-        # A few bytes that take a lot of memory: each key has its own copy of a long owner.
+        # These requests are small but take a lot of memory: each key has its own copy of a long
+        # owner.
         owner = "o" * 8000
         keys = 64
         requests = 400

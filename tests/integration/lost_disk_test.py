@@ -201,7 +201,7 @@ class LostFolder(unittest.TestCase):
                         client.ask("LOCK", f"long {number}", "o", "META", Filler.META)
                     self.assertEqual(client.ask("BACKUP", str(server.directory / "copy")), "OK")
                     self.assertIn("No space left", client.ask("BACKUP", f"{full.folder}/copy"))
-                    # The server has checked its folder since then.
+                    # Gives the server time to check its folder.
                     time.sleep(1.5)
                     self.assertIsInstance(client.ask("LOCK", "k", "o"), int, server.output())
                 self.assertEqual(server.stop(), 0, server.output())

@@ -13,7 +13,7 @@ import command_refusals_test as refusals
 import resp
 from own_server import Server
 
-# A valid value for each of these, whose name alone does not determine one.
+# A valid value for each of these arguments, because their names alone do not determine one.
 RIGHT = {"COUNT": "10", "DB": "0", "NOTIFY": "channel", "BY": "MINUTE", "BEFORE": "1"}
 
 

@@ -120,7 +120,7 @@ class Fleet:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def leader(self):
-        """The node that answers a question about locks itself now, or None."""
+        """Returns the node that now answers a question about locks itself, or None."""
         if self.relays:
             return self.announced_leader()
         for node in self.nodes:
@@ -135,7 +135,8 @@ class Fleet:
         return None
 
     def announced_leader(self):
-        """The node whose process answers INFO, whichever node relays the question; or None."""
+        """Returns the node whose own process answers INFO, even if another node relays the
+        question; or None."""
         for node in self.nodes:
             if not node.is_running:
                 continue

@@ -102,8 +102,8 @@ class Server:
         return self.process.wait(STOP_SECONDS_MAX)
 
     def _ask_to_stop(self):
-        """The thread sanitizer of g++ 12 sometimes loses a signal that arrives right at the start;
-        this has never been seen without it."""
+        """Repeats the request if the server does not end: the thread sanitizer of g++ 12 sometimes
+        loses a signal that arrives right at the start. This has never been seen without it."""
         try:
             self.process.wait(3)
         except subprocess.TimeoutExpired:

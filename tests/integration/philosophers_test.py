@@ -28,7 +28,7 @@ class Philosopher:
         self.right = f"f{(number + 1) % table}"
         self.reader = reader
         self.writer = writer
-        self.meals = []  # their tokens
+        self.meals = []  # the tokens of its meals
 
     @classmethod
     async def sit_down(cls, number, table, server):
@@ -68,7 +68,8 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
             await philosopher.writer.wait_closed()
 
     def check_circle(self, refusal, philosopher, size):
-        """Checks the refusal: each waits for the fork on its right, which the next one holds."""
+        """Checks the circle that the refusal describes: each waits for the fork on its right, which
+        the next one holds."""
         self.assertTrue(refusal.startswith("-DEADLOCK "), refusal)
         links = [tuple(map(int, link)) for link in LINK.findall(refusal)]
         first = int(philosopher.name[1:])
@@ -137,8 +138,8 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
             self.assertIsInstance(token, int)
             philosopher.meals.append(token)
             for other, meals in zip(neighbours, before):
-                # One meal that it had requested before, and one whose reply this client has not
-                # read.
+                # Since then, a neighbour may have had two meals: one that it had requested before,
+                # and one whose reply this client has not read.
                 since = [meal for meal in other.meals[meals:] if meal < token]
                 self.assertLessEqual(len(since), 2, "nobody starves")
             await asyncio.sleep(0.001)

@@ -13,7 +13,7 @@ SHORT_BYTES = 300
 CUTS_AT_ENDS = 40
 CUTS_BETWEEN = 20
 HELD_BYTES_MAX = 64 * 1024
-# The memory that a buffered byte costs, including the rounding of allocators.
+# The maximum memory in bytes that a buffered byte costs, including the rounding of allocators.
 COST_OF_A_BYTE_MAX = 1.25
 AT_ONCE = 400
 
@@ -43,7 +43,7 @@ def malformed_frames():
 
 
 def send(connection, data):
-    """Data that the server no longer reads may be lost."""
+    """Sends the data; what the server no longer reads may be lost."""
     try:
         connection.send(data)
     except (BrokenPipeError, ConnectionResetError):
@@ -161,7 +161,8 @@ class Strangers(unittest.TestCase):
                 name = f"{head[:20]}, cut at {cut}"
                 self.check_refused(
                     connection, "ERR Protocol error: HTTP request; this port speaks RESP", name)
-            # Ours were four PINGs in two settle() calls, and the request for the count.
+            # Five of the commands were ours: four PINGs in two settle() calls, and the request for
+            # the count.
             self.assertEqual(self.commands_processed() - before, 5)
         self.assertEqual(self.own.ask("LOCKED", "http"), 0)
 

@@ -175,7 +175,8 @@ TIME_AND_ADDRESS = re.compile(rb"^\+\d{10}\.\d{6} \[(\d+) 127\.0\.0\.1:\d+\]")
 # These identify the server, so the replies differ.
 DIFFERENT = {"HELLO 3", "HELLO 2"}
 
-# What a monitor sees of these requests, which another connection sends.
+# Requests that another connection sends while a monitor watches; what the monitor sees of them is
+# compared.
 SEEN = r"""
 PING "a\"b\\\n\r\t\a\b\x00\xff'" \xc3
 ping
@@ -309,7 +310,7 @@ class SameBytes(unittest.TestCase):
     def test_the_letters_of_notify_keyspace_events(self):
         chance = random.Random(1)
         texts = ["".join(chance.choices(LETTERS, k=chance.randint(0, 16))) for _ in range(300)]
-        # Long enough that nearly all of them include everything that A stands for.
+        # They are so long that nearly all of them include every letter that A stands for.
         texts += ["".join(chance.sample(LETTERS[1:], chance.randint(8, 14))) for _ in range(300)]
         setting = "notify-keyspace-events"
         with self.redis.connect() as theirs, self.server.connect() as ours:

@@ -11,7 +11,7 @@ from resp import request
 
 CLIENTS = 20
 PINGS = 1000
-# Polling in each turn would take twice that.
+# Polling in each turn would take twice this time.
 SECONDS_OF_TURN = 150e-6
 
 
@@ -52,7 +52,7 @@ class QuickDisk(unittest.TestCase):
         self.stopped.touch()
         for number, client in enumerate(clients):
             client.send(request("LOCK", f"key {number}", "o"))
-        # At first, the loop is idle; later, it is busy in each turn.
+        # At first, the loop is idle; later, it has work to do in each turn.
         time.sleep(PINGS * SECONDS_OF_TURN * 2)
         self.await_locks(looker, 4 * CLIENTS)
         for _ in range(PINGS):

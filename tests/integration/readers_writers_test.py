@@ -83,7 +83,7 @@ class Write:
     """One writer's passage through the queue."""
 
     def __init__(self):
-        self.ahead = []       # readers that held the lock when it got its place
+        self.ahead = []       # readers that held the lock when this writer got its place
         self.asked_at = 0.0
         self.placed_at = 0.0
         self.granted_at = 0.0
@@ -93,7 +93,8 @@ class Write:
         return self.granted_at - self.asked_at
 
     def late_s(self):
-        """How long after the last of the readers ahead it was granted the lock."""
+        """Returns how long after the release by the last of the readers ahead it was granted the
+        lock."""
         return self.granted_at - max([r.released_at for r in self.ahead], default=self.asked_at)
 
 
@@ -118,7 +119,7 @@ async def write(server, watcher, readers, number):
 
 
 async def waiting(server):
-    """The owners in the queue."""
+    """Returns the owners in the queue."""
     with server.connect() as asking:
         places = asking.ask("QUEUE", "doc", "COUNT", 1000)
     return [dict(zip(place[::2], place[1::2]))[b"owner"].decode() for place in places]
@@ -151,7 +152,7 @@ class ReadersAndWriters(unittest.TestCase):
               f"reader ahead; those had {max(len(one.ahead) for one in writes)} at most")
         for one in writes:
             self.assertTrue(one.ahead, "the stream of readers left a gap")
-            # No request that came after it had its place was granted before it.
+            # No request that was sent after this writer had its place was granted before it.
             later = [r.token for r in readers if r.asked_at > one.placed_at]
             self.assertTrue(all(token > one.token for token in later))
             self.assertLessEqual(one.late_s(), SLACK_S)
@@ -162,7 +163,7 @@ class ReadersAndWriters(unittest.TestCase):
             self.assertEqual(asyncio.run(self.count_gaps(server)), 0)
 
     async def count_gaps(self, server):
-        """Counts how often an observer finds no holder."""
+        """Counts how many times an observer finds no holder."""
         readers = Readers(server)
         stream = asyncio.create_task(readers.stream())
         watcher = await Connection.to(server)

@@ -15,7 +15,7 @@ VALUES = ["v1", "v2", "v3", "10", "-3", "007", "9223372036854775807", "x" * 100,
 NUMBERS = ["0", "1", "-1", "5", "-9223372036854775808", "x", "010", "1.5", ""]
 SECONDS = ["100", "1000", "0", "-1", "x", "50"]
 MILLISECONDS = ["100000", "1000000", "0", "-5", "x"]
-# One time far in the future, one in the past.
+# A time in the past, and invalid times.
 UNIX_SECONDS = ["1", "0", "-1", "x"]
 
 # Tolerances for replies that depend on time, which may have advanced further on one server.
@@ -100,7 +100,8 @@ class Generator:
 
 
 def ask(connection, command):
-    # Ensures that an expiry compared with an earlier one of the same length is later on both.
+    # Ensures that an expiry compared with an earlier one of the same length is later on both
+    # servers.
     if command[0] == "EXEC" or {"GT", "LT"} & set(command):
         time.sleep(0.002)
     reply = connection.ask(*command)

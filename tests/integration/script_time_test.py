@@ -14,7 +14,7 @@ LOCKS = 300_000
 # Other programs use the processor, too, so the best of several attempts counts.
 ATTEMPTS = 5
 
-# Each of these would run for ever. Database 3 is empty, and database 0 has LOCKS locks.
+# Each of these would run forever. Database 3 is empty, and database 0 has LOCKS locks.
 SCRIPTS = {
     "RANDOMKEY of an empty database":
         'redis.call("SELECT","3") while true do redis.pcall("RANDOMKEY") end',

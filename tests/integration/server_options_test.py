@@ -1,5 +1,5 @@
-"""Options from outside: the file, the command line, CONFIG SET, and the errors about wrong
-options."""
+"""Options as users set them: in the file, on the command line, with CONFIG SET; and the errors
+about wrong options."""
 
 import pathlib
 import subprocess

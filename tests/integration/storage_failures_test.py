@@ -95,7 +95,7 @@ class SlowDisk(unittest.TestCase):
         self.assert_kept_by("b")
 
     def test_a_grant_whose_waiter_has_closed_meanwhile_is_passed_on(self):
-        # A waiter that closes its connection, or only ends its input, has left the queue.
+        # A waiter that closes its connection, or only its sending side, has left the queue.
         leaves = {"key": socket.socket.close,
                   "other": lambda leaving: leaving.shutdown(socket.SHUT_WR)}
         holder = self.client()
@@ -217,7 +217,7 @@ class BrokenDisk(unittest.TestCase):
 
     def test_a_failed_write_does_too(self):
         self.check("async", "write", FAILING_CALLS or (1, 4, 30))
-        # Synced data is written to space that has been written before.
+        # In mode sync, data is written with pwrite64, into space that has been written before.
         self.check("sync", "pwrite64", FAILING_CALLS or (2, 3, 9))
 
 
@@ -285,8 +285,8 @@ class FilledDisk(unittest.TestCase):
             self.assert_all_is_there()
 
     def start_with_more_room(self):
-        """Starting writes the content of the log once more; this guard is too small to keep space
-        for that."""
+        """Starts the server, which writes the content of the log once more; if this guard was too
+        small to keep space for that, makes the file system larger and starts it again."""
         server = self.server
         server.start_process()
         try:

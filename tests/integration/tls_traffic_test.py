@@ -145,8 +145,8 @@ class Pipelines(TlsCase):
         self.assertEqual(len(tokens), 1000)
 
     def test_messages_that_are_taken_late(self):
-        """There are more than the socket buffers can hold: the server writes the rest when it
-        can."""
+        """There are more messages than the socket buffers can hold: the server writes the rest when
+        it can."""
         size, count = 100_000, 120
         listener, publisher = self.connect(), self.connect()
         listener.ask("SUBSCRIBE", "news")
@@ -277,7 +277,7 @@ class NewCertificates(TlsCase):
             return client.socket.getpeercert()["serialNumber"]
 
     def reload(self, wanted):
-        """Sends SIGHUP; returns when the log contains the text once more than before."""
+        """Sends SIGHUP; returns when the log contains the text one more time than before."""
         before = self.server.output().count(wanted)
         self.server.process.send_signal(signal.SIGHUP)
         give_up = time.monotonic() + 20

@@ -176,7 +176,7 @@ class LoggingIn(WithUsers):
         self.assertLess(delays[len(delays) // 2], seconds / failed)
 
     def test_all_who_log_in_at_once_with_one_password_are_let_in(self):
-        """More log-ins than are allowed to fail, and more than are compared at a time."""
+        """There are more log-ins than may fail, and more than are compared at a time."""
         with Server("--requirepass", self.slow) as server:
             clients = [self.enterContext(server.connect()) for _ in range(100)]
             for client in clients:
@@ -323,7 +323,7 @@ class OpenDoor(WithUsers):
 
 
 class Example(WithUsers):
-    """conf/users.acl with each user's name as its password."""
+    """conf/users.acl with each user's name as the password."""
 
     def setUp(self):
         super().setUp()

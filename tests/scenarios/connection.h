@@ -20,7 +20,7 @@ class Connection {
   Connection& operator=(Connection&& other) noexcept;
   ~Connection();
 
-  // Returns an empty text, or the reason why the connection failed.
+  // Returns an empty string, or the reason why the connection failed.
   std::string Open(const Address& address);
   bool is_open() const { return descriptor_ >= 0; }
   void Close();

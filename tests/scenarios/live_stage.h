@@ -44,9 +44,10 @@ class LiveStage final : public Stage {
 
   // Waits for more data from the peer; returns false if none came.
   bool ReceiveMore(Peer& peer, std::chrono::milliseconds patience);
-  // Returns when the server has done everything sent to it before, and has sent all the effects.
+  // Returns when the server has processed everything that was sent to it before, and has sent all
+  // resulting messages.
   void Settle();
-  // Sends a request of the stage itself. Nullopt: the server did not answer.
+  // Sends a request from the stage itself. Returns nullopt if the server did not answer.
   std::optional<protocol::Reply> Ask(std::string_view request);
   void CancelAllPlaces(const std::string& key);
   void DropOverrides();

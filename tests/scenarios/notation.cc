@@ -28,7 +28,7 @@ void AppendEscaped(std::string& out, char c) {
   }
 }
 
-// A text that can be read as the name of a field or a word.
+// Whether the text can be read as the name of a field, or as a word.
 bool IsBareWord(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

@@ -49,7 +49,7 @@ bool HasFirstWord(const Reply& reply, const std::string& word) {
   return reply.IsError() && reply.text.substr(0, reply.text.find(' ')) == word;
 }
 
-// A scalar as the text that a request would contain.
+// Returns a scalar as the string that a request would contain.
 std::string TextOf(const Reply& reply) {
   return reply.type == ReplyType::kInteger ? std::to_string(reply.integer) : reply.text;
 }

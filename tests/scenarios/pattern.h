@@ -44,7 +44,7 @@ struct Pattern {
 // Names that the steps of a case have given to values.
 class Bindings {
  public:
-  // Null: no value has that name.
+  // Returns null if no value has that name.
   const std::string* Find(const std::string& name) const;
   void Bind(const std::string& name, const std::string& value) { values_[name] = value; }
 
@@ -57,7 +57,7 @@ class Bindings {
 };
 
 struct MatchOptions {
-  // How late the reply may be: correspondingly less time may be left, and more may have passed.
+  // How late the reply may be: that much less time may be left, or that much more may have passed.
   std::int64_t slack_ms = 0;
   // The form of a map: 2, a flat array; 3, a RESP3 map; 0, either.
   int resp_version = 0;

@@ -23,7 +23,7 @@ class Player {
   std::optional<std::string> Play();
 
  private:
-  // Each returns what is wrong, or an empty text if nothing is.
+  // Each returns what is wrong, or an empty string if nothing is.
   std::string PlayStep(const Step& step);
   std::string NeedOpen(const std::string& who);
   std::string SendRequest(const Step& step);

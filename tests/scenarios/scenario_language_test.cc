@@ -11,7 +11,7 @@
 namespace fairlock::scenarios {
 namespace {
 
-// Plays the only case in the text; returns an empty text if everything went as expected.
+// Plays the only case in the text; returns an empty string if everything went as expected.
 std::string Played(const std::string& steps) {
   const ReadResult read = ReadScenario("x", "== A case\n" + steps);
   if (!read.error.empty()) return "unreadable: " + read.error;

@@ -16,7 +16,7 @@ std::string_view Trimmed(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// How many brackets are open at the end; brackets in double quotes do not count.
+// Returns how many brackets are open at the end; brackets in double quotes do not count.
 int OpenBrackets(std::string_view text) {
   int open = 0;
   bool is_quoted = false;
@@ -66,7 +66,8 @@ class ScenarioReader {
   std::string asker_;
   int requests_ = 0;
   int replies_ = 0;
-  bool is_settled_ = true;  // a wait or a close determines the outcome of the others
+  // a wait or a close determines the outcome of the requests without a reply
+  bool is_settled_ = true;
 };
 
 bool ScenarioReader::NextLine(std::string_view& line) {

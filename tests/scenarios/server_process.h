@@ -20,9 +20,9 @@ class ServerProcess {
   ServerProcess& operator=(const ServerProcess&) = delete;
   ~ServerProcess();
 
-  // Returns when the server accepts connections: an empty text, or the reason why it does not.
+  // Returns when the server accepts connections: an empty string, or the reason why it does not.
   std::string Start();
-  // Asks it to stop, and waits. Returns an empty text, or how it ended if that was not clean.
+  // Asks it to stop, and waits. Returns an empty string, or how it ended if that was not clean.
   std::string Stop();
 
   const Address& address() const { return address_; }
@@ -30,7 +30,7 @@ class ServerProcess {
  private:
   std::string StartOnFreePort();
   [[noreturn]] void Become(pid_t parent) const;
-  // The exit status, if it has ended.
+  // Returns the exit status, if the server has ended.
   std::optional<int> FindExit();
   std::string Describe(int status) const;
   std::string Output() const;

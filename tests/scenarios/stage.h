@@ -11,7 +11,7 @@
 namespace fairlock::scenarios {
 
 enum class Patience : std::uint8_t {
-  kNone,  // takes what is there once the server has done everything that was requested
+  kNone,  // takes what has arrived once the server has processed everything that was requested
   kFull,  // waits as long as necessary
 };
 
@@ -20,14 +20,14 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  // Starts a case without connections or locks. Returns an empty text, or an error.
+  // Starts a case without connections or locks. Returns an empty string, or an error.
   virtual std::string Begin() = 0;
-  // Closes all connections. Returns an empty text, or what the case has left behind but should not
-  // have.
+  // Closes all connections. Returns an empty string, or what the case has left behind but should
+  // not have.
   virtual std::string End() = 0;
 
   virtual bool IsOpen(const std::string& who) const = 0;
-  // Returns an empty text, or the reason why the connection is not possible.
+  // Returns an empty string, or the reason why the connection is not possible.
   virtual std::string Open(const std::string& who) = 0;
   virtual void Send(const std::string& who, std::string_view bytes) = 0;
   virtual void Close(const std::string& who) = 0;

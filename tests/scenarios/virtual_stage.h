@@ -13,7 +13,7 @@
 
 namespace fairlock::scenarios {
 
-// Applies the server's options to the engine; false: one of them is unknown here.
+// Applies the server's options to the engine; returns false if one of them is unknown here.
 bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOptions& engine_options);
 
 struct VirtualStageOptions {

@@ -16,18 +16,19 @@ const kKinds = ["granted", "reacquired", "denied", "queued", "released", "expire
 const kChoices = [["", "all"], [kWrongKinds.join(","), "failures and denials"],
   ["granted,reacquired,transferred,released", "grants and releases"],
   ["broken,cancelled,vacated", "by force"], ...kKinds.map((kind) => [kind, kind])];
-// Denials are normal answers, and cancellations are intended.
+// Denials are normal answers, and cancellations are intended, so neither counts as bad.
 const kBad = new Set(kWrongKinds.filter((kind) => kind !== "denied" && kind !== "cancelled"));
 const kFilters = ["match", "owner", "event", "db"];
 
-// The events of the previous response, so that new ones can be highlighted.
+// The events of the previous response: comparing with them shows which new ones to highlight.
 let known = null;
 let knownFilter = "";
 
 const identityOf = (row) => [row.at, row.event, row.db, row.key, row.owner, row.token,
   row.holder_token, row.waited_ms, row.held_ms].join("/");
 
-// Numbers events that are equal in kind, key, owner and millisecond.
+// Assigns numbers to events that have the same kind, key, owner and millisecond, to tell them
+// apart.
 function numbered(events) {
   const seen = new Map();
   return events.map((row) => {
@@ -50,7 +51,7 @@ async function load({ query }) {
   return { history, events, fresh };
 }
 
-// Events are ordered by their first occurrence; a repeated event also shows the last one.
+// Events are ordered by their first occurrence; a repeated event also shows its last occurrence.
 export function whyOf(row) {
   return [row.reason, row.holder && `holder ${row.holder}`, row.by && `by ${row.by}`,
     row.comment && `“${row.comment}”`, row.count > 1 && `last at ${moment(row.last_at)}`]

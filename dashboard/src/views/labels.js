@@ -53,7 +53,7 @@ const kColumns = [
   timed("Hold p99", "hold_p99_ms", "99 % of the holds were at most this long"),
 ];
 
-// Merges the labels into one time axis; each label has data from its first minute on.
+// Puts the labels on one time axis; each label has data from its first minute on.
 function aligned(drawn, valuesOf, nothing) {
   const at = [...new Set(drawn.flatMap(({ minutes }) => minutes.at))].sort((a, b) => a - b);
   const series = drawn.map(({ name, minutes }, n) => {

@@ -23,7 +23,7 @@ async function load({ path: [db, key], query }) {
   return { lock, history, from, places: further ? further.line : lock.line };
 }
 
-// Requests the history by the percent-encoded key of the URL.
+// Requests the history of the percent-encoded key in the URL.
 function loadHistory(db, key, { before }) {
   const page = before ? `&before=${before}` : "";
   return get(`history?db=${db}&count=50&key=${key}${page}`);
@@ -82,7 +82,7 @@ const kNotTold = "The holder is not notified: it continues to work under the loc
 
 const nothingToEnd = (lock) => `Nothing to end: they no longer held ${lock.key}.`;
 
-// Ends holds one by one by owner, so that an owner that came later keeps its hold.
+// Ends holds one at a time, each by its owner, so that an owner that came later keeps its hold.
 async function endHolds(lock, ending, body) {
   let ended = 0;
   for (const holder of ending) {

@@ -121,8 +121,8 @@ function pages(locks) {
       : el("span.muted", "This is the last page."));
 }
 
-// The command knows only the key and the database; with another filter it would end locks that are
-// not shown.
+// The command knows only the key and the database; with any other filter, it would end locks that
+// are not shown.
 function breakButton(query) {
   if (!query.match || selection.count()) return null;
   const isExact = query.db && !["label", "owner", "waiting", "held", "endless"]

@@ -1,4 +1,4 @@
-// The current blockages and the last hours.
+// What is blocked now, and what happened in the last hours.
 import { el } from "../el.js";
 import { get } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";

@@ -22,7 +22,7 @@ namespace fairlock::net {
 
 struct RelayOptions {
   std::size_t connections_max = 10'000;  // parked and relayed ones together
-  SocketOptions sockets;
+  SocketOptions sockets = {};
   engine::DurationMs parked_ms_max = 5'000;
 };
 
