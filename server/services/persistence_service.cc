@@ -138,7 +138,12 @@ FleetHooks PersistenceService::HooksOfFleet() {
 
 void PersistenceService::PrepareStop() {
   net::HoldBoottime(false);
-  if (home_.node && (!state_log_ || state_log_->state().is_unsure)) home_.node->Stop();
+  if (!home_.node) return;
+  // Enough for etcd to elect another leader; the stop ends even if etcd is gone. An attempt lasts
+  // up to 2 s, so this is less than the time that systemd grants.
+  constexpr int kAttemptsMax = 20;
+  const bool is_unsure = !state_log_ || state_log_->state().is_unsure;
+  is_unsure ? home_.node->Stop() : home_.node->Stop(kAttemptsMax);
 }
 
 void PersistenceService::EndLead() {

@@ -82,10 +82,10 @@ Status ClusterHome::ReadRest() {
   return {};
 }
 
-void ClusterHome::Stop() {
+void ClusterHome::Stop(int attempts_max) {
   standby_.Stop();
   tail_.Abandon();
-  store_.LimitAttempts(3);
+  store_.LimitAttempts(attempts_max);
 }
 
 const Beat& ClusterHome::HighestSeen() const {

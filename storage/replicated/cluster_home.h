@@ -50,8 +50,9 @@ class ClusterHome final : public LogHome {
   // not after the return. Until the first append to the store, beats are written. kRefused: Stop
   // was called.
   Status AwaitLeadership(NewSink new_sink);
-  // Ends AwaitLeadership; as leader, a call to etcd that does not succeed is given up soon.
-  void Stop();
+  // Ends AwaitLeadership. As leader, a call to etcd is given up after this many attempts that did
+  // not succeed, and so is every call after it.
+  void Stop(int attempts_max = 3);
   // The last write of the leader, when nothing else writes to the store any more. `successor` is
   // the name of a node; empty: any.
   Status HandOver(const std::string& successor) { return store_.HandOver(successor); }

@@ -103,6 +103,15 @@ class FailOver(unittest.TestCase):
                 self.assertEqual(client.ask("UNLOCK", "key", f"waiter{i}"), 1)
         self.assertEqual(tokens, sorted(tokens))
 
+    def test_every_node_stops_although_etcd_is_gone(self):
+        fleet = self.fleet(nodes=2)
+        leader = fleet.await_leader()
+        for member in fleet.members:
+            member.kill()
+        for node in sorted(fleet.nodes, key=lambda one: one is not leader):
+            node.process.terminate()
+            self.assertEqual(node.process.wait(timeout=50), 0, fleet.logs())
+
     def test_a_paused_leader_reveals_nothing_after_another_has_taken_over(self):
         fleet = self.fleet()
         old = fleet.await_leader()
