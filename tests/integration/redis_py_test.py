@@ -45,7 +45,7 @@ class RedisPy(unittest.TestCase):
             redis.cluster.RedisCluster(host="127.0.0.1", port=self.server.port)
         page = RECIPE.read_text()
         self.assertIn(str(of_sentinel.exception).split(", with args")[0], page)
-        self.assertIn("connect a plain client", str(of_sentinel.exception))
+        self.assertIn("a single server needs no Sentinel", str(of_sentinel.exception))
         self.assertIn(str(of_cluster.exception).split("error: ")[-1], page)
 
     def test_a_wait_ends_at_its_time(self):
