@@ -146,7 +146,7 @@ class FleetCommands(unittest.TestCase):
                               ("--unix-socket", "")):
             words[words.index(option) + 1] = str(value)
         log = fleet.directory / "n-again.log"
-        again = Node("again", (port, sentinel_port), words, log)
+        again = Node("again", (port, sentinel_port, 0), words, log)
         again.start()
         self.assertEqual(again.process.wait(timeout=60), 1)
         self.assertIn(f"another node named n0 runs at 127.0.0.1:{fleet.nodes[0].port}",
