@@ -26,14 +26,18 @@ def sum_of(values, name):
     return sum(value for sample, value in values.items() if sample.startswith(name + "{"))
 
 
+def knows_the_fleet(cluster):
+    return (len(cluster["nodes"]) == 3 and cluster["etcd"]
+            and sum(one["in_sync"] for one in cluster["nodes"]) == 2)
+
+
 class OverHttp(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
         cls.fleet = cls.enterClassContext(Fleet(http=True))
         # Etcd's members are asked every few seconds.
-        eventually(lambda: all(len(cluster_of(node)["nodes"]) == 3 and cluster_of(node)["etcd"]
-                               for node in cls.fleet.nodes))
+        eventually(lambda: all(knows_the_fleet(cluster_of(node)) for node in cls.fleet.nodes))
         cls.leader = cls.fleet.await_leader()
         cls.standbys = [node for node in cls.fleet.nodes if node is not cls.leader]
 
