@@ -54,7 +54,7 @@ command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
           .sentinel_port = record.sentinel_port,
           .version = record.version,
           .role = leads ? command::FleetRole::kLeader : command::FleetRole::kStandby,
-          .is_in_sync = record.is_in_sync && !record.leads,
+          .is_in_sync = record.is_in_sync && record.leads == leads,
           .frames_behind = record.frames_behind,
           .started_unix_ms = record.started_unix_ms};
 }

@@ -28,7 +28,7 @@ def sum_of(values, name):
 
 def knows_the_fleet(cluster):
     return (len(cluster["nodes"]) == 3 and cluster["etcd"]
-            and sum(one["in_sync"] for one in cluster["nodes"]) == 2)
+            and sum(one["in_sync"] for one in cluster["nodes"]) == 3)
 
 
 class OverHttp(unittest.TestCase):
