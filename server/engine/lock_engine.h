@@ -1,4 +1,4 @@
-// The lock engine, with all calls that its users make. It has no I/O, clock, threads or randomness.
+// The lock engine, with all calls for its users. It uses no I/O, clock, threads or randomness.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fairlock::engine {
 
-// A step is one call, with its time and effects; time must not go back. A caller never sees what is
+// A step is one call, with its time and effects; time must not go back. Callers see nothing that is
 // overdue: a command first ends what is due on the key that it names, whether or not Advance has
 // reached it. A waiting request is answered later, by a Resolution that names its Attachment.
 //
@@ -29,11 +29,11 @@ class LockEngine final {
   LockResult Lock(const LockRequest& request, Attachment& from, Step step) {
     return rules_.lock_requests.Lock(request, from, step);
   }
-  // True: the owner held the lock, and has released it. Without a token, its place ends too.
+  // True: the owner held the lock, and has released it. If no token is given, its place ends too.
   bool Unlock(const UnlockRequest& request, Step step) {
     return rules_.releases.Unlock(request, step);
   }
-  // True: the lease now ends that long from now.
+  // True: the lease now ends the requested time from now.
   bool Renew(const RenewRequest& request, Step step) {
     return rules_.renewals.Renew(request, step);
   }
@@ -43,37 +43,37 @@ class LockEngine final {
   bool Check(const KeyName& key, Token token, Step step) {
     return rules_.inspections.Check(key, token, step);
   }
-  // True: the owner had a place, and left the queue.
+  // True: the owner had a place, and has left the queue.
   bool Cancel(const KeyName& key, std::string_view owner, Step step) {
     return rules_.releases.Cancel(key, owner, step);
   }
   TransferResult Transfer(const TransferRequest& request, Step step) {
     return rules_.transfers.Transfer(request, step);
   }
-  // Ends the holds of `owner`, or all holds if none is given; returns how many.
+  // Ends the hold of `owner`, or all holds if no owner is given; returns the number ended.
   std::uint64_t Break(const KeyName& key, std::optional<std::string_view> owner, Step step) {
     return rules_.releases.Break(key, owner, step);
   }
   // The reason for the last LOCK or MLOCK that returned kDeadlock.
   const Deadlock& deadlock() const { return rules_.deadlocks.deadlock(); }
-  // All or nothing; afterwards each key has its own hold, under the common token.
+  // Grants all keys or none; afterwards each key has its own hold, under the common token.
   LockResult Mlock(const MlockRequest& request, Attachment& from, Step step) {
     return rules_.multi_locks.Lock(request, from, step);
   }
-  // True: all leases now end that long from now; false: nothing has changed.
+  // True: all leases now end the requested time from now; false: nothing has changed.
   bool Mrenew(const MrenewRequest& request, Step step) {
     return rules_.multi_locks.Renew(request, step);
   }
-  // Returns how many holds were released. Without a token, the owner's places end too.
+  // Returns how many holds were released. If no token is given, the owner's places end too.
   std::size_t Munlock(const MunlockRequest& request, Step step) {
     return rules_.multi_locks.Unlock(request, step);
   }
   // The locks as the Redis commands see and change them.
   RedisView& redis() { return rules_.redis_view; }
-  // Ends what is due, that is, what ends in a tick before `now`: at most about `steps_max` timers,
-  // and as many sessions that Detach left. True: more is due, call again.
+  // Ends what is due, that is, what ends in a tick before `now`: at most about `steps_max` timers
+  // and the same number of sessions that Detach left. True: more is due, so call it again.
   bool Advance(std::size_t steps_max, Step step);
-  // When to call Advance next; kNever if no deadline is set. May be early, never late.
+  // When to call Advance next; kNever if no deadline is set. May be too early, but never too late.
   TimeMs NextDeadline() const { return rules_.expiry.NextDeadline(); }
   // Undoes a grant whose token did not reach its owner, because the connection closed before the
   // whole reply was sent. The place returns as if its connection had closed, or the next waiter is
@@ -83,13 +83,13 @@ class LockEngine final {
   bool UndoGrant(std::uint64_t key_hash, Token token, Step step) {
     return rules_.sessions.UndoGrant(key_hash, token, step);
   }
-  // The connection closed: its places stay for KEEP or for the reconnect grace, its sessions end or
-  // run through their grace, and its watchers end. Sessions beyond 1,000 since the last Advance are
-  // left to Advance. Undo undelivered grants first.
+  // Call this when a connection has closed, after undoing undelivered grants. Its places stay for
+  // KEEP or for the reconnect grace, its sessions end or run through their grace, and its watchers
+  // end. At most 1,000 sessions end between two calls of Advance, which ends the others.
   void Detach(Attachment& attachment, Step step) { rules_.sessions.Detach(attachment, step); }
-  // Ends every wait of the attachment as if it had timed out, unless its turn had come.
+  // Ends every wait of the attachment as if it had timed out, unless its turn has already come.
   void EndWaits(Attachment& attachment, Step step) { rules_.sessions.EndWaits(attachment, step); }
-  // OpenChannel: the channel has its first subscriber, so the owners of its absent places are back.
+  // OpenChannel: the channel now has a subscriber, so the owners of its absent places are back.
   // CloseChannel: its last subscriber has left, so its places stay for KEEP or for the reconnect
   // grace, and sessions bound to it end or run through their grace; undo grants that reached no
   // subscriber afterwards. O(places of the channel).
@@ -97,19 +97,19 @@ class LockEngine final {
   void CloseChannel(std::string_view name, Step step) { rules_.notifications.Close(name, step); }
   // False: no hold and no place names the channel, so opening and closing it have no effect.
   bool KnowsChannel(std::string_view name) const { return rules_.notifications.Knows(name); }
-  // All calls until EndTransaction are one step: queues and watchers are considered at its end, in
-  // the state that it leaves, the longest wait first. WAIT is ignored within it, and time stands
+  // Makes all calls until EndTransaction one step: queues and watchers are considered at its end,
+  // in the state that it leaves, the longest wait first. WAIT is ignored within it, and time stands
   // still: what was due at the beginning has ended, even on a key that is named only later.
   void BeginTransaction(TimeMs now) { rules_.grants.BeginTransaction(now); }
   void EndTransaction(Step step) { rules_.grants.EndTransaction(step); }
   bool is_in_transaction() const { return state_.is_in_transaction; }
-  // Adds an override of LIMIT, or restores a stored one after a restart, and replaces an earlier
-  // one with the same pattern. A queue is reconsidered by Advance, or by the next request that
+  // Adds an override of LIMIT, or restores a stored one after a restart. It replaces an earlier one
+  // with the same pattern. The queues are reconsidered by Advance, or each by the next request that
   // names its key. False: there are too many overrides.
   [[nodiscard]] bool SetLimit(LimitOverride row, TimeMs now) {
     return rules_.limits.Set(std::move(row), now);
   }
-  // True: there was such an override.
+  // Returns whether there was such an override.
   bool DropLimit(std::uint8_t db, std::string_view pattern, TimeMs now) {
     return rules_.limits.Drop(db, pattern, now);
   }
@@ -121,7 +121,7 @@ class LockEngine final {
   std::uint64_t CountHolders(const KeyName& key, Step step) {
     return rules_.inspections.CountHolders(key, step);
   }
-  // While the holders stay the same, a number that changes when the end of a lease changes.
+  // A number that changes whenever the end of a lease changes while the holders stay the same.
   std::uint64_t LeaseStamp(const KeyName& key, Step step) {
     return rules_.inspections.LeaseStamp(key, step);
   }
@@ -129,7 +129,7 @@ class LockEngine final {
     return rules_.inspections.IsHeldBy(key, owner, step);
   }
   // 0: the owner holds the lock; n: its position in the queue, exact up to 1,000, an upper bound
-  // beyond that; none: neither.
+  // beyond that; none: it has neither a hold nor a place.
   std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, Step step) {
     return rules_.inspections.Position(key, owner, step);
   }
@@ -145,9 +145,9 @@ class LockEngine final {
     return rules_.inspections.Queue(key, start, count, step);
   }
   // Considers about `count` locks from `cursor` on (0 at the beginning), visits those that pass the
-  // filter, and returns the next cursor, 0 at the end. A lock that exists during the whole walk is
-  // considered at least once; with wait_ms_min, only if it has a queue during the whole walk. Ends
-  // nothing that is due.
+  // filter, and returns the next cursor, which is 0 at the end. A lock that exists during the whole
+  // walk is considered at least once; with wait_ms_min, this holds only if it has a queue during
+  // the whole walk. Does not end what is due.
   std::uint64_t Scan(std::uint64_t cursor, std::size_t count, const LockFilter& filter, TimeMs now,
                      const std::function<void(const LockSummary&)>& visit) const {
     return rules_.inspections.Scan(cursor, count, filter, now, visit);
@@ -162,9 +162,9 @@ class LockEngine final {
   ClientTable& clients() { return state_.clients; }
   // O(everything).
   void CheckInvariants() const { rules_.invariants.Check(); }
-  // The log that names changes of stored state from now on; null: they are not logged.
+  // Sets the log for changes of the stored state; null: they are not logged.
   void set_change_log(ChangeLog* changes) { state_.changes = changes; }
-  // The row of what the change log names, which replaces its previous row; none: it has ended.
+  // The current row of an item in the change log, to replace its stored row; none: it has ended.
   std::optional<rows::Hold> FindHoldRow(const ChangeLog::Name& name) {
     return rules_.snapshots.FindHoldRow(name);
   }
@@ -175,18 +175,18 @@ class LockEngine final {
   std::optional<rows::Cooldown> FindCooldownRow(const ChangeLog::Name& name, TimeMs now) {
     return rules_.snapshots.FindCooldownRow(name, now);
   }
-  // Visits the stored form of about `count` locks from `cursor` on, in the manner of Scan.
+  // Visits the rows of about `count` locks from `cursor` on. The cursor works as in Scan.
   std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
                          TimeMs now, RowSink& sink) {
     return rules_.snapshots.ScanRows(cursor, count, extent, now, sink);
   }
-  // The same for leases of at least `lease_ms_min` of which a further tenth has passed since
-  // `then`.
+  // The same, but only for leases of at least `lease_ms_min` of which another tenth has passed
+  // since `then`.
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
                                TimeMs then, TimeMs now, RowSink& sink) {
     return rules_.snapshots.ScanLongLeases(cursor, count, lease_ms_min, then, now, sink);
   }
-  // Reserves space for that many locks in advance, which is faster.
+  // Reserves space for that many locks in advance, which is faster than growing the table.
   void ReserveLocks(std::size_t locks) { state_.table.Reserve(locks); }
   // Restores stored state before the first request: for each key, the holds in ascending order of
   // tokens and the places in ascending order of arrival. Emits no events. Sessions and skipped
@@ -204,7 +204,7 @@ class LockEngine final {
   void EndRestore(Token first_token, Step step) {
     rules_.restoration.EndRestore(first_token, step);
   }
-  // The reply to that grant is sent `delay_ms` after the decision, so its times count from now on.
+  // Lets the times of a hold count from now on: its reply is sent `delay_ms` after the decision.
   void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms) {
     rules_.renewals.DelayGrant(name, delay_ms);
   }
@@ -214,7 +214,7 @@ class LockEngine final {
   EngineOptions& options() { return state_.options; }
   const EngineOptions& options() const { return state_.options; }
   void set_label_rules(std::vector<LabelRule> rules) { state_.label_rules.Set(std::move(rules)); }
-  // Both apply to requests from now on.
+  // This and the next setter apply to requests from now on.
   void set_keep_rules(std::vector<KeepRule> rules) {
     state_.options.keep_rules.Set(std::move(rules));
   }
@@ -222,14 +222,14 @@ class LockEngine final {
   DurationMs KeepOfValues(std::string_view key) const {
     return rules_.value_places.KeepOfValues(key);
   }
-  // While memory is short, nothing is granted or queued that would need memory; while disk space is
-  // short, there are no new holds and places.
+  // While memory is short, nothing is granted or queued that would need memory. While disk space is
+  // short, no new holds or places are accepted.
   void set_short_of_memory(bool is_short) { rules_.bounds.set_short_of_memory(is_short); }
   void set_short_of_space(bool is_short) { rules_.bounds.set_short_of_space(is_short); }
-  // The sinks for all events and for the notices of NOTIFY from now on; null: they are dropped.
+  // Set the sinks for all events and for the notices of NOTIFY; null: they are dropped.
   void set_event_sink(EventSink* sink) { rules_.events.set_event_sink(sink); }
   void set_notice_sink(NoticeSink* sink) { rules_.events.set_notice_sink(sink); }
-  // Makes the state final for good: no deadline ends anything, connections and channels that close
+  // Freezes the state for good: no deadline ends anything, connections and channels that close
   // change nothing, and nothing is emitted. REQUIRES: no request follows.
   void Freeze() { state_.is_frozen = true; }
   // Hints for requests that follow soon: Prefetch loads the table entry of the key into the cache

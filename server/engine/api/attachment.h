@@ -18,8 +18,8 @@ using AttachmentHook =
 
 enum class PendingKind : std::uint8_t { kClaim, kMultiLock, kWatcher };
 
-// What is attached to a connection: a place (for an MLOCK, its multi-lock) or a watcher whose
-// request waits, or a hold that is bound to the connection.
+// Something attached to a connection: a place (for an MLOCK, its multi-lock) or a watcher whose
+// request is waiting, or a hold that is bound to the connection.
 class Pending : public AttachmentHook {
  public:
   explicit Pending(PendingKind kind) : pending_kind(kind) {}
@@ -28,7 +28,7 @@ class Pending : public AttachmentHook {
   const PendingKind pending_kind;
 };
 
-// The opaque tag to which the engine addresses replies; a member of the connection.
+// The opaque tag to which the engine addresses replies. Each connection has one as a member.
 //
 // A connection that closes must be detached (LockEngine::Detach) before it is destroyed.
 // Loop-confined.

@@ -1,4 +1,5 @@
-// Names what has changed in the stored state since it was last written.
+// Records the names of the holds, places and other stored items that have changed since they were
+// last written.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,8 @@
 namespace fairlock::engine {
 
 // The engine adds names while it works. When the step or the turn is over, the code that stores the
-// state looks up each name, writes what it finds, and clears the log. What began and ended in
-// between is no longer found, and leaves no trace. Loop-confined.
+// state looks up each name, writes what it finds, and clears the log. Anything that began and ended
+// in between is no longer found, so nothing is written for it. Loop-confined.
 struct ChangeLog {
   enum class Kind : std::uint8_t { kHold, kCooling, kPlace };
 
@@ -36,7 +37,7 @@ struct ChangeLog {
     std::size_t key_size = 0;
   };
 
-  // What is new or has changed; a name may appear more than once.
+  // The names of what is new or has changed; a name may appear more than once.
   std::vector<Name> holds;
   std::vector<Name> cooling;
   std::vector<PlaceName> places;
@@ -64,7 +65,7 @@ struct ChangeLog {
     bytes.append(owner);
   }
 
-  // To be called when everything is written; `next_token` is the token of the next grant.
+  // Call this when everything has been written; `next_token` is the token of the next grant.
   void Clear(Token next_token) {
     holds.clear();
     cooling.clear();

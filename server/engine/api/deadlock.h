@@ -9,7 +9,7 @@
 
 namespace fairlock::engine {
 
-// `waiter` waits for `key`; `blocker` holds it, or is ahead in its queue.
+// `waiter` waits for `key`; `blocker` holds it, or is ahead of the waiter in its queue.
 struct DeadlockLink {
   std::string_view waiter;
   KeyName key;
@@ -18,13 +18,13 @@ struct DeadlockLink {
 };
 
 // The first links of a chain that begins with the asker. The blocker of each link is the waiter of
-// the next; the blocker of the last one is the asker or an owner named earlier. The views are valid
-// until the next call of the engine, but not longer than the request.
+// the next; the blocker of the chain's last link is the asker or an owner named earlier. The views
+// are valid until the next call of the engine, but not longer than the request.
 struct Deadlock {
   static constexpr std::size_t kLinksMax = 8;
 
   std::vector<DeadlockLink> links;
-  std::size_t link_count = 0;  // of the whole chain
+  std::size_t link_count = 0;  // the length of the whole chain
 };
 
 }  // namespace fairlock::engine

@@ -13,18 +13,20 @@ struct EngineOptions {
   DurationMs reconnect_grace_ms = 2'000;  // how long a place without KEEP outlives its connection
   DurationMs keep_ms_max = 60'000;  // the longest KEEP; checked by the code that parses the request
   Token first_token = 1;            // of the first grant
-  std::uint64_t hash_seed = 0;  // a secret of the process, so that nobody can choose colliding keys
+  std::uint64_t hash_seed =
+      0;  // a secret of the process, so that nobody can construct colliding keys
   std::uint64_t locks_max = ~0ULL;
   std::uint64_t places_max = ~0ULL;
   std::uint64_t places_per_key_max = ~0ULL;  // like places_max, this also counts watchers
-  // Holds and places that the client was the last to request.
+  // The limit on holds and places per client. Each counts for the client that requested it last.
   std::uint64_t claims_per_client_max = ~0ULL;
   std::size_t limit_overrides_max = 100;
   // DEL and similar commands also end holds granted by LOCK, not only those taken the Redis way.
   bool ends_native_leases = false;
-  // A place without KEEP is stored too, so that its owner can continue in it after a restart.
+  // Places without KEEP are stored too, so that their owners can return to them after a restart.
   bool stores_all_places = false;
-  KeepRules keep_rules = {};  // how long a place outlives its SET NX, at most keep_ms_max
+  KeepRules keep_rules =
+      {};  // how long the place of a SET NX is kept after the request; at most keep_ms_max
   std::size_t deadlock_search = 10'000;  // how many places and holds are examined for one wait
 };
 

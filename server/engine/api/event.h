@@ -1,4 +1,4 @@
-// What happens to a lock, reported at the moment when it happens.
+// The events of a lock, each reported at the moment when it happens.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace fairlock::engine {
 
 enum class EventKind : std::uint8_t {
-  kGranted,       // a new hold; with `waited_ms` if it had a place before
-  kReacquired,    // the owner requested again what it already holds
+  kGranted,       // a new hold; `waited_ms` is set if it had a place before
+  kReacquired,    // the owner requested the lock again while holding it
   kDenied,        // for `reason`; `other` is the oldest holder at that moment, if any
   kQueued,        // a new place in the queue, for `reason`; `other` as for kDenied
   kReleased,      // by its owner
@@ -24,11 +24,11 @@ enum class EventKind : std::uint8_t {
   kCancelled,     // a place: CANCEL, UNLOCK or BREAK ended it
   kReplaced,      // a place: the request of `other`, with REPLACE, took the end of the queue
   kTimedOut,      // a place: its WAIT is over, and no KEEP preserves it
-  kLapsed,  // a place without a request: its KEEP, or the time for its owner to return, is over
-  // The reservation, the cooldown, or the MLOCK at the head of the queue, for which the key
-  // existed, has ended.
+  kLapsed,  // a place without a request: its KEEP, or the time its owner had to return, is over
+  // The key existed only because of a reservation, a cooldown, or an MLOCK at the head of the
+  // queue, which has now ended.
   kVacated,
-  kRefused  // a command that may not end or change the hold of `other` left it as it is
+  kRefused  // a command tried to end or change the hold of `other`, but may not do so
 };
 
 // The views are valid only during the call.
@@ -44,14 +44,14 @@ struct Event {
   std::string_view other = {};
   std::string_view label = {};
   Token token = 0;
-  Token other_token = 0;  // kDenied, kQueued, kRefused: of the hold of `other`
+  Token other_token = 0;  // kDenied, kQueued, kRefused: the token of the hold of `other`
   TimeMs at = 0;
   DurationMs waited_ms = 0;  // for a grant or a place
   DurationMs held_ms = 0;    // for the end of a hold
   bool is_by_time = false;   // kVacated: time ended it, not a request
 };
 
-// The engine calls it in the order in which things happen, in the middle of its work: it must not
+// The engine calls the sink as events happen, in the middle of its own work, so the sink must not
 // call the engine.
 class EventSink {
  public:

@@ -9,8 +9,9 @@
 
 namespace fairlock::engine {
 
-// They receive each event in the order in which they were added, and must outlive the fan or be
-// removed. None may be added or removed while an event is delivered. Loop-confined.
+// The listeners receive each event in the order in which they were added. They must outlive the fan
+// or be removed from it, and none may be added or removed while an event is being delivered.
+// Loop-confined.
 class EventFan final : public EventSink {
  public:
   void Add(EventSink& sink) {

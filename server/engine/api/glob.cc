@@ -39,7 +39,7 @@ Glob::Set Glob::ParseSet(std::string_view& rest) {
   if (is_negated) rest.remove_prefix(1);
   while (!rest.empty() && rest.front() != ']') {
     if (rest.front() == '\\' && rest.size() > 1) rest.remove_prefix(1);
-    // Ranges compare signed bytes, as in Redis on the machines that both support.
+    // Ranges compare signed bytes, as Redis does on the machines that Redis and fairlock support.
     int low = static_cast<signed char>(rest.front());
     rest.remove_prefix(1);
     int high = low;
@@ -102,7 +102,7 @@ bool Glob::MatchesAt(const Piece& piece, const char* text, std::uint64_t& compar
 
 std::size_t Glob::Find(const Piece& piece, std::string_view text, std::uint64_t& compared) const {
   if (piece.is_literal) {
-    // Linear, which std::string_view::find is not.
+    // Takes linear time, which std::string_view::find does not guarantee.
     const std::string_view literal = LiteralOf(piece);
     const void* found = memmem(text.data(), text.size(), literal.data(), literal.size());
     const std::size_t at =
@@ -118,7 +118,7 @@ std::size_t Glob::Find(const Piece& piece, std::string_view text, std::uint64_t&
 }
 
 bool Glob::Matches(std::string_view text, std::uint64_t& compared) const {
-  // Each element takes one byte.
+  // Each element matches exactly one byte.
   if (text.size() < bytes_.size()) return false;
   const Piece& first = pieces_.front();
   if (pieces_.size() == 1) {
@@ -129,7 +129,7 @@ bool Glob::Matches(std::string_view text, std::uint64_t& compared) const {
   text.remove_prefix(first.size());
   if (!MatchesAt(last, text.data() + text.size() - last.size(), compared)) return false;
   text.remove_suffix(last.size());
-  // How many bytes the pieces between the stars may leave unmatched.
+  // The number of bytes that are left for the stars.
   std::size_t free_bytes = text.size() - (bytes_.size() - first.size() - last.size());
   for (std::size_t i = 1; i + 1 < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
@@ -144,10 +144,10 @@ bool Glob::Matches(std::string_view text, std::uint64_t& compared) const {
 std::uint64_t Glob::CostMax(std::size_t text_bytes) const {
   if (text_bytes < bytes_.size()) return 0;
   if (pieces_.size() == 1) return bytes_.size();
-  // Each piece is tried where it matches, and at each byte that a star consumes.
+  // Each piece is compared where it matches, and at each byte that a star consumes before it.
   std::size_t piece_max = 0;
   for (std::size_t i = 1; i + 1 < pieces_.size(); ++i) {
-    // How much a literal piece compares for such a byte does not depend on its length.
+    // The number of comparisons per such byte does not depend on the length of a literal piece.
     piece_max = std::max(piece_max, pieces_[i].is_literal ? 1 : pieces_[i].size());
   }
   return bytes_.size() + piece_max * (text_bytes - bytes_.size());

@@ -26,8 +26,8 @@ struct HolderInfo {
   DurationMs lease_ms = 0;           // the length on record
   Mode mode;
   bool has_session = false;
-  bool is_session_open = false;  // the connection that the session is bound to
-  std::size_t key_count = 1;     // of the MLOCK that the hold came from
+  bool is_session_open = false;  // whether the connection of the session is open
+  std::size_t key_count = 1;     // the number of keys of the MLOCK that the hold came from
   const ClientIdentity* client = nullptr;
 };
 
@@ -44,8 +44,8 @@ struct PlaceInfo {
   std::optional<DurationMs> keep_left_ms;  // for a place without a request: how long it is kept
   bool is_waiting = false;
   bool is_reserved = false;   // a slot is reserved for it
-  bool is_redis_way = false;  // by SET NX or SETNX, and not by LOCK or MLOCK
-  std::size_t key_count = 1;  // of its MLOCK
+  bool is_redis_way = false;  // requested by SET NX or SETNX, not by LOCK or MLOCK
+  std::size_t key_count = 1;  // the number of keys of its MLOCK
   Mode mode;
   const ClientIdentity* client = nullptr;
 };
@@ -57,7 +57,7 @@ struct KeyCounters {
   std::uint64_t granted_after_wait = 0;
   std::uint64_t denied = 0;
   std::uint64_t expired = 0;
-  std::optional<DurationMs> hold_mean_ms;  // recent, exponentially weighted
+  std::optional<DurationMs> hold_mean_ms;  // exponentially weighted mean of recent holds
   std::optional<DurationMs> wait_mean_ms;
 };
 
@@ -66,7 +66,7 @@ struct LockInfo {
   bool is_shared = false;   // held SHARED
   std::vector<HolderInfo> holders;
   std::uint64_t holder_count = 0;
-  std::uint64_t waiter_count = 0;  // does not include those skipped
+  std::uint64_t waiter_count = 0;  // without skipped places
   std::uint64_t reserved_count = 0;
   DurationMs cooling_ms = 0;  // until the last cooldown ends
   // The limit in force in place of the LIMITs given; 0: a drain.
@@ -89,25 +89,25 @@ struct LockSummary {
 // pointed to must stay valid during the call.
 struct LockFilter {
   std::optional<std::uint8_t> db = {};
-  const Glob* glob = nullptr;                  // of the key
+  const Glob* glob = nullptr;                  // which the key must match
   std::optional<std::string_view> label = {};  // as in the summary
   std::optional<std::string_view> owner = {};  // who holds it or has a place in its queue
-  // Somebody in its queue has waited at least this long.
+  // At least one place in its queue has waited this long.
   std::optional<DurationMs> wait_ms_min = {};
   std::optional<DurationMs> hold_ms_min = {};  // its oldest hold has lasted at least this long
   bool is_endless = false;                     // one of its holds has no end
-  MatchBudget* budget = nullptr;  // charged for the work; the walk pauses when it is spent
+  MatchBudget* budget = nullptr;  // charged for the work; the walk pauses when the budget is spent
 };
 
-// What a request waits for; for MLOCK, its first key.
+// The lock that a request waits for; for MLOCK, the lock of its first key.
 struct AwaitedLock {
   KeyName key;
-  std::optional<TimeMs> since;  // of a place in the queue
+  std::optional<TimeMs> since;  // when the place joined the queue; none: a watcher
 };
 
 // What EXPLAIN adds to the outcome of a LOCK.
 struct Explanation {
-  // Of the asker's hold if it has one, else of the hold that ends first.
+  // The time left of the asker's hold if it has one, else of the hold that ends first.
   std::optional<DurationMs> ttl_ms;
   std::optional<std::uint64_t> position;
   std::uint64_t waiter_count = 0;
@@ -119,7 +119,7 @@ struct EngineCounts {
   std::uint64_t locks = 0;
   std::uint64_t holds = 0;
   std::uint64_t places = 0;
-  std::uint64_t skipped = 0;  // of the places
+  std::uint64_t skipped = 0;  // the number of skipped places
   std::uint64_t watchers = 0;
   std::uint64_t cooldowns = 0;
   std::uint64_t granted = 0;

@@ -1,4 +1,4 @@
-// How long the places of SET NX, which has no KEEP, outlive their requests.
+// How long the places of SET NX, which has no KEEP option, are kept after their requests.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace fairlock::engine {
 
 // A rule has a `pattern`, a glob for keys of any database; the first rule that matches applies.
-// Loop-confined. Find is O(rules), each of which costs a match of its pattern.
+// Loop-confined. Find is O(rules): it matches the key against the pattern of each.
 template <typename Rule>
 class KeyRules {
  public:
@@ -30,7 +30,7 @@ class KeyRules {
 
  private:
   std::vector<Rule> rules_;
-  std::vector<Glob> globs_;  // of the rules, in the same order
+  std::vector<Glob> globs_;  // the parsed patterns of the rules, in the same order
 };
 
 }  // namespace fairlock::engine

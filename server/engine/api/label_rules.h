@@ -1,4 +1,4 @@
-// The form of labels, and labels for requests that give none.
+// The syntax of labels, and the labels for requests that give none.
 #pragma once
 
 #include <string>

@@ -1,11 +1,11 @@
-// Bounds the work that a walk over locks or names may do at once.
+// Limits the work that a walk over locks or names may do in one go.
 #pragma once
 
 #include <cstdint>
 
 namespace fairlock::engine {
 
-// Work is counted in compared bytes, each of which takes about a nanosecond.
+// Work is counted in compared bytes; comparing one takes about a nanosecond.
 class MatchBudget {
  public:
   // Examining one lock or name costs as much as comparing this many bytes, whatever the glob.

@@ -1,4 +1,4 @@
-// What is published on the channel of a LOCK with NOTIFY.
+// The notices that are published on the channel of a LOCK with NOTIFY.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace fairlock::engine {
 
-// Either how a waiting request has ended, or that a hold was ended by something other than its
+// Reports either how a waiting request ended, or that a hold was ended by something other than its
 // owner. The views are valid only during the call.
 struct Notice {
   std::string_view channel;
-  ResolutionKind outcome = ResolutionKind::kGranted;  // not used if a hold is lost
+  ResolutionKind outcome = ResolutionKind::kGranted;  // meaningless if `loss` is set
   std::optional<EventKind> loss = {};                 // how the hold ended
   KeyName key = {};                                   // for an outcome of MLOCK, its first key
   std::span<const std::string_view> keys = {};        // for an outcome of MLOCK, all its keys
@@ -28,9 +28,9 @@ struct Notice {
   DurationMs held_ms = 0;    // for a loss
 };
 
-// The engine calls it in the order in which things happen, in the middle of its work: it must not
-// call the engine. A grant is unconfirmed until the message with its token has been delivered
-// (UndoGrant).
+// The engine calls the sink as things happen, in the middle of its own work, so the sink must not
+// call the engine. A grant is unconfirmed until the message with its token has been delivered; if
+// it is not delivered, the grant is undone by UndoGrant.
 class NoticeSink {
  public:
   virtual void Take(const Notice& notice) = 0;

@@ -13,11 +13,11 @@ namespace fairlock::engine {
 
 enum class WrittenEnd : std::uint8_t {
   kEndless,  // without EX, PX, EXAT or PXAT
-  kKept,     // KEEPTTL: unchanged; a new hold never ends
-  kAfter     // `lease_ms` from now; if that is 0 or negative, at once
+  kKept,     // KEEPTTL: the lease stays as it is; a new hold never ends
+  kAfter     // the lease ends `lease_ms` from now; if that is 0 or negative, at once
 };
 
-// SET and similar commands: the value becomes, or is, the owner.
+// SET and similar commands: the value becomes the owner, or already is the owner.
 struct WriteRequest {
   KeyName key;
   std::string_view value;
@@ -25,14 +25,14 @@ struct WriteRequest {
   DurationMs lease_ms = 0;
   bool only_new = false;   // NX
   bool only_held = false;  // XX
-  bool is_rename = false;  // INCR and similar commands: the hold stays of the same kind
+  bool is_rename = false;  // INCR and similar commands: the kind of the hold does not change
 };
 
 enum class WriteStatus : std::uint8_t {
   kGranted,       // a new hold, which is undone if its reply is not delivered
   kRenewed,       // the value was the only holder
-  kTakenOver,     // the holds of others ended, and the value has a new one
-  kDenied,        // with NX nil, else an error: nothing changed; see `reason`
+  kTakenOver,     // the holds of other owners were ended, and the value has a new hold
+  kDenied,        // nil with NX, otherwise an error: nothing changed; see `reason`
   kNotHeld,       // XX: nobody holds it
   kNative,        // an error: the hold is native
   kTooManyLocks,  // errors, as in LockStatus
@@ -40,7 +40,7 @@ enum class WriteStatus : std::uint8_t {
   kOutOfMemory
 };
 
-// A configured bound, or that of memory.
+// Whether a configured bound, or the bound on memory, was reached.
 constexpr bool IsRefusal(WriteStatus status) { return status >= WriteStatus::kTooManyLocks; }
 
 struct WriteResult {
@@ -54,7 +54,7 @@ struct WriteResult {
 struct ExpiryRequest {
   KeyName key;
   std::optional<DurationMs> lease_ms =
-      {};  // from now; if it is 0 or negative, the hold ends at once. None: no end
+      {};                     // from now; 0 or negative: the hold ends at once. None: it never ends
   bool only_endless = false;  // NX
   bool only_ending = false;   // XX
   bool only_later = false;    // GT: a hold without an end counts as the latest
@@ -67,7 +67,7 @@ struct KeyLook {
   bool is_held = false;
   bool is_semaphore = false;           // held SHARED or with a LIMIT above 1
   bool is_redis_way = false;           // held, but not by LOCK
-  std::string_view owner = {};         // of the oldest hold
+  std::string_view owner = {};         // the owner of the oldest hold
   std::optional<DurationMs> ttl_ms{};  // none: no end
 
   // What GET returns for a key that exists.

@@ -31,8 +31,8 @@ struct LockRequest {
   bool takes_place = false;
   std::optional<std::string_view> meta = {};
   std::optional<std::string_view> label = {};
-  // NOTIFY: the channel on which the outcome and the loss of the hold are published. It has a
-  // subscriber now; from now on, OpenChannel and CloseChannel report whether it still has one.
+  // NOTIFY: the channel on which the outcome and the loss of the hold are published. It must have
+  // a subscriber now. From now on, the caller must report changes by OpenChannel and CloseChannel.
   std::optional<std::string_view> notify = {};
 
   Mode mode() const { return {limit.value_or(1), is_shared, limit.has_value()}; }
@@ -42,8 +42,8 @@ struct LockRequest {
   }
 };
 
-// For MLOCK, MRENEW and MUNLOCK: 1 to kMlockKeysMax different keys of one database. `each` is what
-// is requested for each of them: it has the owner, but no key.
+// For MLOCK, MRENEW and MUNLOCK: 1 to kMlockKeysMax different keys of one database. `each` is the
+// request that is made for each of them; it names the owner, but no key.
 struct MlockRequest {
   std::span<const KeyName> keys;
   LockRequest each;
@@ -58,7 +58,7 @@ struct UnlockRequest {
 struct RenewRequest {
   KeyName key;
   std::string_view owner;
-  std::optional<DurationMs> lease_ms = {};  // if absent, the length that the hold has on record
+  std::optional<DurationMs> lease_ms = {};  // if absent, the recorded length of the hold's lease
   std::optional<Token> token = {};
 };
 
@@ -76,7 +76,7 @@ struct TransferRequest {
   KeyName key;
   std::string_view owner;
   std::string_view new_owner;
-  std::optional<DurationMs> lease_ms = {};  // if absent, the rest of the old lease
+  std::optional<DurationMs> lease_ms = {};  // if absent, what is left of the old lease
   std::optional<Token> token = {};
 };
 
@@ -87,11 +87,12 @@ struct WaitRequest {
 
 enum class LockStatus : std::uint8_t {
   kGranted,
-  kAlready,  // the owner held it before; same token
+  kAlready,  // the owner held it already and keeps its token
   kQueued,  // it waits: a later step replies with a Resolution, or with a Notice if NOTIFY is given
-  kKept,    // nil now, but KEEP gives it a place
+  kKept,    // nil now, but the owner keeps a place because of KEEP
   kDenied,  // nil now, with the reason
-  // An error: held SHARED or with a LIMIT that does not cover this request; nothing changed.
+  // An error: the owner holds it SHARED, or with a LIMIT, in a way that does not cover this
+  // request; nothing changed.
   kModeDiffers,
   // An error: MLOCK by an owner that holds or waits for one of the keys, `key`, by other means than
   // an MLOCK of exactly these keys; nothing changed.
@@ -101,12 +102,12 @@ enum class LockStatus : std::uint8_t {
   kWaitsByMlock,     // an error: LOCK of a key that the owner's MLOCK waits for; nothing changed
   kTooManyLocks,     // an error: the configured number of locks is reached; nothing changed
   kTooManyPlaces,    // an error: the configured number of places is reached; nothing changed
-  kTooManyOnKey,     // an error: the same for the places on one key, `key`
-  kTooManyOfClient,  // an error: the same for what one client holds and waits for
+  kTooManyOnKey,     // an error: the same for the places on one key, namely `key`
+  kTooManyOfClient,  // an error: the same for the holds and places of one client
   kOutOfMemory       // an error: memory is short, and this request would need more; nothing changed
 };
 
-// A configured bound, or that of memory.
+// Whether a configured bound, or the bound on memory, was reached.
 constexpr bool IsRefusal(LockStatus status) { return status >= LockStatus::kTooManyLocks; }
 
 struct LockResult {

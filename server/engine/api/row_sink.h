@@ -1,11 +1,11 @@
-// How the lock engine returns the rows of its state that are to be stored.
+// The interface through which the lock engine returns the rows of its state to be stored.
 #pragma once
 
 #include "rows/lock_rows.h"
 
 namespace fairlock::engine {
 
-// Takes the rows that LockEngine::ScanRows finds. Views are valid until the engine's next step.
+// Receives the rows that LockEngine::ScanRows finds. Views are valid until the engine's next step.
 class RowSink {
  public:
   virtual void Take(const rows::Hold& hold) = 0;
@@ -18,8 +18,8 @@ class RowSink {
 
 // How much of the state a scan reports.
 struct RowDetail {
-  bool with_time_left = false;   // of leases; without it, leases start anew after a restart
-  bool with_all_places = false;  // also those that do not outlive their connection
+  bool with_time_left = false;   // of leases; otherwise leases start over after a restart
+  bool with_all_places = false;  // includes places that do not outlive their connection
 };
 
 }  // namespace fairlock::engine

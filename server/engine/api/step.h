@@ -6,7 +6,7 @@
 
 namespace fairlock::engine {
 
-// Passed by value: two registers.
+// Passed by value, because it fits into two registers.
 struct Step {
   TimeMs now;
   Effects& effects;

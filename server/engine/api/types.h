@@ -14,7 +14,7 @@ namespace fairlock::engine {
 // The longest lease that a client may request: 365 days.
 inline constexpr DurationMs kLeaseMsMax = 365LL * 24 * 3600 * 1000;
 
-// The fencing number of a hold: 1 to 2^53 - 1, strictly increasing over the whole server.
+// The fencing token of a hold: 1 to 2^53 - 1, strictly increasing across all keys of the server.
 using Token = std::uint64_t;
 inline constexpr Token kTokenMax = (Token{1} << 53) - 1;
 
@@ -44,15 +44,15 @@ enum class DenialReason : std::uint8_t {
   kHeld,      // no slot is free
   kLine,      // a slot is free, but other places are ahead in the queue
   kReserved,  // the slot is reserved for the head of the queue, which is absent
-  kCooling,   // MINHOLD of an earlier hold is not over
-  kShared,    // SHARED holders and an exclusive request, or the reverse
-  kFull,      // MAXWAITERS
+  kCooling,   // the MINHOLD of an earlier hold is not over
+  kShared,    // the holders are SHARED and the request is exclusive, or the reverse
+  kFull,      // the queue has reached the request's MAXWAITERS
   kDrained,   // an operator's override of LIMIT admits no new owner
-  kStarting,  // shortly after a start: leases that the server does not know of may still run
-  kDeadlock,  // its wait would never end
+  kStarting,  // shortly after a start: leases unknown to the server may still be running
+  kDeadlock,  // the request would wait forever
 };
 
-// What ended something.
+// Whether a request or the passing of time ended something.
 enum class Cause : std::uint8_t { kRequest, kTime };
 
 using rows::Mode;

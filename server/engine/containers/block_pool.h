@@ -1,4 +1,4 @@
-// A pool for small blocks of memory that are allocated and freed all the time.
+// A pool for small blocks of memory that are allocated and freed constantly.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 namespace fairlock::engine {
 
 // Keeps a few freed blocks of each size, so that taking and releasing uncontended locks does not
-// call the allocator each time. Blocks of up to 256 bytes; larger ones go straight to the
-// allocator. Holds at most 64 free blocks of each size, 140 KB in total. Loop-confined.
+// call the allocator each time. It serves blocks of up to 256 bytes; larger ones come straight from
+// the allocator. Holds at most 64 free blocks of each size, 140 KB in total. Loop-confined.
 class BlockPool {
  public:
   BlockPool() = default;

@@ -1,4 +1,4 @@
-// One cache line of a hash table, searched without a branch for each slot.
+// A bucket of a hash table: one cache line, whose slots are searched without a branch for each.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace fairlock::engine {
 
-// Seven slots. Each is a pointer with 16 bits of a hash, its tag, in the upper bits; 0: the slot is
-// free. A tag is never 0. A value type.
+// Has seven slots. Each is a pointer whose upper 16 bits hold part of a hash, the tag, which is
+// never 0. A slot that is 0 is free. A value type.
 struct alignas(64) HashBucket {
   static constexpr std::size_t kSlots = 7;
   static constexpr int kTagShift = 48;
@@ -22,7 +22,7 @@ struct alignas(64) HashBucket {
     return (hash & kTagMask) | std::uint64_t{1} << kTagShift;
   }
 
-  // A bit mask of the slots with that tag; the lowest bit is the first slot.
+  // Returns a bit mask of the slots with that tag; the lowest bit stands for the first slot.
   std::uint32_t SlotsWith(std::uint64_t tag) const {
     return Compare(static_cast<std::uint16_t>(tag >> kTagShift)) & kAllSlots;
   }
@@ -36,7 +36,8 @@ struct alignas(64) HashBucket {
   static constexpr std::uint32_t kAllSlots = (1U << kSlots) - 1;
 
 #ifdef __SSE2__
-  // The upper 16 bits of all eight words fit into one register; the last word is `next`.
+  // Compares the tag with the upper 16 bits of all eight words, which fit into one register. The
+  // last word is `next`, not a slot.
   std::uint32_t Compare(std::uint16_t tag) const {
     const auto* words = reinterpret_cast<const __m128i*>(this);
     const auto tags_of = [&](int at) {

@@ -18,8 +18,8 @@ namespace fairlock::engine {
 // a search touches an entry only if it is most likely the right one. A full bucket has a chain of
 // overflow buckets.
 //
-// Does not own its entries. `Traits::Hash(context, entry)` gives the hash that the entry was
-// inserted with. Loop-confined. Find, Insert and Erase are O(1) on average.
+// Does not own its entries. `HashOf` returns the hash with which an entry was inserted.
+// Loop-confined. Find, Insert and Erase are O(1) on average.
 template <typename Entry, typename HashOf>
 class LinearHash {
  public:
@@ -54,7 +54,7 @@ class LinearHash {
     if (size_ * 2 > buckets_ * kEntriesPerTwoBucketsMax) Split();
   }
 
-  // Makes room for that many entries, so that inserting them moves no entry.
+  // Makes room for that many entries, so that inserting them does not move any entry.
   void Reserve(std::size_t entries) {
     while (entries * 2 > buckets_ * kEntriesPerTwoBucketsMax) Split();
   }
@@ -68,7 +68,8 @@ class LinearHash {
 
   void PrefetchBucket(std::uint64_t hash) const { __builtin_prefetch(&BucketAt(IndexOf(hash))); }
 
-  // Loads the most likely entry into the cache; call it when the bucket is already there.
+  // Loads the entry that most likely has that hash into the cache. Call this when its bucket is
+  // already in the cache.
   void PrefetchEntry(std::uint64_t hash) const {
     const Bucket& bucket = BucketAt(IndexOf(hash));
     const std::uint32_t found = bucket.SlotsWith(Bucket::TagOf(hash));
@@ -79,9 +80,9 @@ class LinearHash {
   }
 
   // Visits all entries of one group of buckets and returns the cursor of the next group, 0 after
-  // the last. Entries that are present from the first call to the last are visited at least once:
-  // the cursor counts from the highest bit of the group's number downwards, so that buckets that
-  // are split or merged in between stay on the same side of it.
+  // the last group. Entries that are present from the first call to the last are visited at least
+  // once: the cursor counts from the highest bit of the group's number downwards, so that buckets
+  // that are split or merged in between stay on the same side of it.
   template <typename Visit>
   std::uint64_t ScanGroup(std::uint64_t cursor, Visit&& visit) const {
     const std::uint64_t mask = level_mask_;
@@ -176,7 +177,7 @@ class LinearHash {
     }
   }
 
-  // Empties a bucket and puts its entries where they belong now.
+  // Empties a bucket and moves its entries to the buckets to which they now belong.
   void Redistribute(Bucket& bucket) {
     Bucket* overflow = bucket.next;
     const auto slots = bucket.slots;

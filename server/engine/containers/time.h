@@ -5,7 +5,7 @@
 
 namespace fairlock::engine {
 
-// Milliseconds of the monotonic clock that the caller reads. Never negative, never going back.
+// Milliseconds of the monotonic clock that the caller reads. Never negative; never goes back.
 using TimeMs = std::int64_t;
 using DurationMs = std::int64_t;
 

@@ -44,8 +44,8 @@ void TimerWheel::Insert(TimerNode& node) {
 }
 
 bool TimerWheel::Cascade(std::size_t& steps_left) {
-  // From the top, because a node that moves down from one level may belong in the slot entered on
-  // the next.
+  // Starts at the top level, because a node that moves down from one level may belong in the slot
+  // that the current tick enters on the next level.
   for (std::size_t level = kLevels - 1; level > 0; --level) {
     const TimeMs span = TimeMs{1} << (kDigitBits * static_cast<int>(level));
     if ((current_ & (span - 1)) != 0) continue;
@@ -90,7 +90,7 @@ bool TimerWheel::IsCurrentBusy() const {
 
 TimeMs TimerWheel::NextTick() const {
   if (count_ == 0) return kNever;
-  // The nodes that the current tick has yet to move down may be earlier than all nodes below.
+  // Nodes that the current tick has yet to move down may be due before all nodes on lower levels.
   if (IsCurrentBusy()) return current_;
   for (std::size_t level = 0; level < kLevels; ++level) {
     const int shift = kDigitBits * static_cast<int>(level);

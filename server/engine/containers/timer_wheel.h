@@ -16,7 +16,7 @@ using TimerHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct TimerTag>,
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// One deadline. Owned by its entry, which must cancel it before it is destroyed. 24 bytes.
+// One deadline. The object that owns the node must cancel it before destroying it. 24 bytes.
 //
 // `kind`, up to 15, tells the owner what the node is part of. Ordered nodes are reported after the
 // unordered ones of their tick and class, in ascending `order`.
@@ -42,7 +42,7 @@ class TimerNode : public TimerHook {
 
  protected:
   void set_timer_kind(std::uint8_t kind) { kind_ = kind & 15; }
-  // Bits that the node does not need, available to the entry that owns it.
+  // Bits that the node does not need, available to the object that owns it.
   std::uint64_t spare_bits() const { return spare_; }
   void set_spare_bits(std::uint64_t bits) { spare_ = bits & 0x1fff; }
   void SetSpareBit(std::uint64_t bit, bool is_set) {
@@ -58,8 +58,8 @@ class TimerNode : public TimerHook {
 };
 
 // Loop-confined. Schedule and Cancel are O(1); Advance is O(due + moved between levels), bounded by
-// its budget. A deadline is never reported early; it may be reported up to one tick (1 ms) late, or
-// later while Advance is called with too small a budget, in which case `is_behind` is true.
+// its budget. A deadline is never reported early. It may be reported up to one tick (1 ms) late, or
+// later if Advance is called with too small a budget; `is_behind` is then true.
 //
 // Eight levels of 64 slots (G. Varghese and A. Lauck, "Hashed and Hierarchical Timing Wheels",
 // scheme 6). A node is at the level of the highest 6-bit digit in which its deadline differs from
@@ -77,19 +77,19 @@ class TimerWheel {
   // Replaces the node's earlier deadline, if any. kNever means none.
   void Schedule(TimerNode& node, TimeMs deadline, std::uint8_t timer_class);
   void Cancel(TimerNode& node);
-  // Moves a scheduled node to a list of the caller, which it leaves by Cancel, Schedule or
-  // TakeFirst.
+  // Moves a scheduled node to a list of the caller. Cancel, Schedule and TakeFirst remove it from
+  // that list.
   static void MoveTo(TimerNode& node, List& list);
   TimerNode& TakeFirst(List& list);
 
-  // Reports what is due by `now`, in order of tick, class and `order`; about `steps_max` nodes at
-  // most. A node is unlinked before it is reported. `report(TimerNode&)` may schedule and cancel
-  // any node; `order(const TimerNode&)` returns the rank of an ordered node. True: the budget was
-  // spent before all were reported.
+  // Reports the nodes that are due by `now`, at most about `steps_max` of them, in order of tick,
+  // class and `order`. A node is unlinked before it is reported. `report(TimerNode&)` may schedule
+  // and cancel any node; `order(const TimerNode&)` returns the rank of an ordered node. True: the
+  // budget was spent before all were reported.
   template <typename Report, typename Order>
   bool Advance(TimeMs now, std::size_t steps_max, Report&& report, Order&& order);
 
-  // No deadline is before this tick; kNever if there is no deadline.
+  // A tick before which there is no deadline; kNever if there is no deadline at all.
   TimeMs NextTick() const;
 
   // True if a deadline that is due by `now` may not have been reported yet.
@@ -99,16 +99,16 @@ class TimerWheel {
  private:
   static constexpr int kDigitBits = 6;
   static constexpr std::size_t kSlots = 1U << kDigitBits;
-  static constexpr std::size_t kLevels = 8;  // 48 bits in total, more than kNever has
+  static constexpr std::size_t kLevels = 8;  // cover 48 bits, more than kNever has
 
   static constexpr std::size_t SlotOf(TimeMs tick, std::size_t level) {
     return static_cast<std::size_t>(tick >> (kDigitBits * static_cast<int>(level))) & (kSlots - 1);
   }
   void Insert(TimerNode& node);
-  // Moves the nodes of the slots that the current tick enters down a level; false: the budget was
-  // spent before all were moved.
+  // Moves the nodes in the slots that the current tick enters down to lower levels. False: the
+  // budget was spent before all were moved.
   bool Cascade(std::size_t& steps_left);
-  // Moves to the next tick, not after `now`, at which something may be due; false: there is none.
+  // Moves to the next tick, up to `now`, at which something may be due. False: there is none.
   bool StepTo(TimeMs now);
   bool IsTickEmpty(std::size_t slot) const;
   // True if the current tick has something to report or to move down.
@@ -117,7 +117,7 @@ class TimerWheel {
   std::array<std::array<List, kSlots>, kTimerClasses> ticks_;  // level 0, by class
   std::array<std::array<List, kSlots>, kLevels - 1> upper_;    // levels 1 to 7
   std::array<std::uint64_t, kLevels> occupied_{};  // a set bit may be stale, a clear bit never is
-  std::array<List, kTimerClasses> ordered_;        // of the tick being reported
+  std::array<List, kTimerClasses> ordered_;        // the ordered nodes of the tick being reported
   std::array<bool, kTimerClasses> is_sorted_{true, true, true, true};
   TimeMs current_;  // every deadline before this tick has been reported
   std::size_t count_ = 0;

@@ -15,7 +15,8 @@ class Answers {
   Answers(EngineState& state, Events& events) : state_(state), events_(events) {}
 
   void Answer(Pending& pending, const Resolution& resolution, Effects& effects);
-  // On the channel of the place, if it has one. Also for a place that has just become a hold.
+  // Answers on the channel of the place, if it has one. Also for a place that has just become a
+  // hold.
   void AnswerPlace(Claim& place, const Resolution& resolution, Step step);
 
  private:

@@ -1,5 +1,5 @@
-// Bounds: locks, places and claims are limited to their configured numbers. While memory or disk
-// space is short nothing new is granted or queued; present holds and places continue.
+// Bounds: the numbers of locks, places and claims have configured limits. While memory or disk
+// space is short, nothing new is granted or queued; present holds and places continue.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,12 @@ class Bounds {
 
   // While memory is short, nothing is granted or queued that would need memory.
   void set_short_of_memory(bool is_short);
-  // While disk space is short, there are no new holds and places.
+  // While disk space is short, no new holds or places are accepted.
   void set_short_of_space(bool is_short);
-  // Why the client may not have that many more holds or places; none: it may.
+  // The reason why the client may not have that many more holds or places; none: it may.
   std::optional<LockStatus> WhyNotMore(ClientRef client, std::size_t claims = 1) const;
-  // Why the client may not have a hold on a lock that is not in the table yet; none: it may.
+  // The reason why the client may not have a hold on a lock that is not in the table yet; none: it
+  // may.
   std::optional<LockStatus> WhyNoNewLock(ClientRef client) const {
     if (state_.counts.locks < locks_bound_ &&
         state_.clients.CountClaims(client) < state_.options.claims_per_client_max) {
@@ -30,11 +31,11 @@ class Bounds {
     }
     return WhyNoLockIsMade(client);
   }
-  // Why that many locks may not be added to the table; none: they may.
+  // The reason why that many locks may not be added to the table; none: they may.
   std::optional<LockStatus> WhyNoNewLocks(std::size_t locks) const;
   bool IsQueueAtBound(const LockEntry& lock, std::uint64_t bound) const;
-  // True if memory is short and the repeated request has options that its hold or place would have
-  // to store in addition.
+  // True if memory is short and the repeated request has options for which its hold or place would
+  // need more memory.
   bool BringsTooMuch(const Hold& present, const LockRequest& request) const;
   bool is_short_of_memory() const { return is_short_of_memory_; }
   bool takes_nothing_new() const { return is_short_of_memory_ || is_short_of_space_; }

@@ -1,5 +1,6 @@
-// Claims: an owner has at most one claim on a lock, a hold or a place. A lock exists while it has a
-// claim, a watcher or a cooldown. The claims of an MLOCK belong together until the last one ends.
+// Claims: an owner has at most one claim on a lock, which is a hold or a place. A lock exists while
+// it has a claim, a watcher or a cooldown. The claims of an MLOCK belong together until the last
+// one ends.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ class Claims {
   bool Discard(std::uint64_t hash, LockEntry& lock);
   void DiscardAll(LockSpan locks);
   void AddToMultiLock(MultiLock& multi_lock, Claim& claim);
-  void StartMultiLock(MultiLock& multi_lock, Token token);  // its claims become holds
-  void StopMultiLock(MultiLock& multi_lock);                // and places again
+  void StartMultiLock(MultiLock& multi_lock, Token token);  // its places become holds
+  void StopMultiLock(MultiLock& multi_lock);                // its holds become places again
 
  private:
   void DropFromMultiLock(Claim& claim);

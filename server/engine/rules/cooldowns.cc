@@ -6,7 +6,7 @@ void Cooldowns::Begin(const Claim& claim, HoldEnd end, TimeMs now) {
   const bool is_spared =
       end == HoldEnd::kTransferred || end == HoldEnd::kBroken || end == HoldEnd::kUndone;
   if (is_spared || claim.extras == nullptr || claim.extras->cool_until == 0) return;
-  // Like every deadline, it has passed only when its whole tick has passed.
+  // Like every deadline, the end of MINHOLD has passed only when its whole tick has passed.
   if (claim.extras->cool_until < now) return;
   ContendedLock& contended = *claim.lock.contended;
   auto* cooldown = new Cooldown(claim.lock, claim.mode, claim.token, claim.rank());

@@ -1,5 +1,5 @@
-// MINHOLD: a hold that ends before its MINHOLD is over leaves a cooldown, which keeps the slot
-// taken until then. BREAK, a transfer and an undone grant leave none.
+// MINHOLD: a hold that ends before its MINHOLD is over leaves a cooldown, which occupies the slot
+// until the MINHOLD is over. BREAK, a transfer and an undone grant leave no cooldown.
 #pragma once
 
 #include "server/engine/state/engine_state.h"

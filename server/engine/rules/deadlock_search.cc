@@ -17,7 +17,7 @@ bool DeadlockSearch::IsStuck(const WaitQuestion& question) {
   }
   AddRequest(nullptr);
   Explore(0);
-  // Usually no owner that blocks it waits for anything.
+  // Usually none of the owners that block the request waits for anything.
   if (std::none_of(waits_.begin(), waits_.end(), [&](const Wait& wait) { return IsStuckOn(wait); }))
     return false;
   for (Index i = 1; i < requests_.size(); ++i) Explore(i);
@@ -101,9 +101,10 @@ void DeadlockSearch::LookAtHolders(Index wait) {
   for (const Claim& hold : lock.contended->holds) look(hold);
 }
 
-// The nearest place ahead that may be stuck is enough: it is stuck because of those ahead of it. A
-// request for this key alone, of the same mode, is stuck for the same reasons as the asker; if no
-// holder is stuck, that is true of any mode, and only the queue can be the reason.
+// Looking at the nearest place ahead that may be stuck is enough: if places further ahead block
+// this wait, they also block that place. A request for this key alone, of the same mode, is stuck
+// for the same reasons as this one and can be passed over. If no holder is stuck, that is true of
+// any mode, because only the queue can then be the reason.
 void DeadlockSearch::LookAtQueue(Index wait) {
   const ContendedLock* contended = waits_[wait].lock->contended.get();
   if (contended == nullptr) return;
@@ -129,7 +130,7 @@ void DeadlockSearch::LookAtQueue(Index wait) {
   }
 }
 
-// The asker's place is the one that its request will take over.
+// If the asker already has a place, its request will take that place over.
 bool DeadlockSearch::IsAskerAhead(const Wait& wait) const {
   if (question_->own == nullptr || wait.request == 0) return false;
   return std::any_of(question_->keys.begin(), question_->keys.end(),
@@ -139,7 +140,7 @@ bool DeadlockSearch::IsAskerAhead(const Wait& wait) const {
 }
 
 bool DeadlockSearch::HasSlot(const Wait& wait) const {
-  // A drain ends when the operator says so.
+  // A drain does not make a request stuck: an operator can end it at any time.
   const auto limit = overrides_.empty() ? std::nullopt : overrides_.Find(wait.lock->key());
   return limit.value_or(0) > 0 ? wait.slots.HasSlotFor(wait.mode, *limit)
                                : wait.slots.HasSlotFor(wait.mode);
@@ -193,9 +194,9 @@ std::string_view DeadlockSearch::OwnerOf(Index request) const {
 }
 
 std::vector<DeadlockSearch::Index> DeadlockSearch::FindCircle() const {
-  // From the asker to the requests that wait for it, and on to those that wait for these, until one
-  // for which the asker waits.
-  std::vector<Index> way(requests_.size(), kNone);  // by request: the cause that leads to it
+  // Walks from the asker to the requests that wait for it, then to the requests that wait for
+  // those, and so on, until it reaches a request for which the asker waits.
+  std::vector<Index> way(requests_.size(), kNone);  // for each request: the cause that leads to it
   std::vector<Index> reached = {0};
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for (Index c = requests_[reached[i]].first_cause; c != kNone; c = causes_[c].next) {

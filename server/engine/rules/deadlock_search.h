@@ -1,4 +1,4 @@
-// Looks for a set of waiting requests none of which can ever continue.
+// Looks for a set of waiting requests, none of which could ever continue.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -16,7 +16,7 @@
 
 namespace fairlock::engine {
 
-// A request that is about to wait.
+// A request that is about to wait: the search finds out whether it would wait forever.
 struct WaitQuestion {
   struct Key {
     const LockEntry* lock;
@@ -27,17 +27,18 @@ struct WaitQuestion {
   Mode mode;
   std::span<const Key> keys;
   const Claim* own = nullptr;  // the claim of the place that the owner may already have
-  std::span<const Claim* const> leaving = {};  // claims of places that end before it waits
+  std::span<const Claim* const> leaving = {};  // claims of places that end before the request waits
 };
 
-// A request is stuck if, on one of its keys, a place ahead is stuck, or if there would be no slot
-// even after all holders left whose owners are not stuck. The search first assumes that every
-// request it finds is stuck, and then frees those that can continue. These always can: requests
-// without a connection, owners with several requests, and waits or leases that are overdue; also
+// A request is stuck if, on one of its keys, a place ahead of it is stuck, or if it would get no
+// slot even after every holder that is not stuck has left. The search first assumes that every
+// request it finds is stuck, and then frees those that can continue. The following never count as
+// stuck: requests without a connection, owners with several requests, overdue waits and leases,
 // reservations, cooldowns, drains, and everything beyond the number of places and holds that the
 // search may examine.
 //
-// Each object is for one search. Changes nothing. O(places and holds examined).
+// An object can be used for one search. It does not change the engine's state. O(places and holds
+// examined).
 class DeadlockSearch {
  public:
   DeadlockSearch(const WaitingRequests& waiting, const LimitOverrides& overrides,
@@ -54,17 +55,17 @@ class DeadlockSearch {
   static constexpr Index kNone = ~Index{0};
 
   struct Request {
-    const Claim* claim;         // null: the asker's
-    Index keys_stuck = 0;       // on how many of its keys it is stuck
-    Index first_cause = kNone;  // the first in its list of the waits that it causes
+    const Claim* claim;         // null: the asker's request, which has no claim yet
+    Index keys_stuck = 0;       // the number of its keys on which it is stuck
+    Index first_cause = kNone;  // the first of the waits that it causes, in a linked list
   };
-  // A request on one of its keys.
+  // The wait of a request on one of its keys.
   struct Wait {
     Index request;
     const LockEntry* lock;
     std::uint64_t number;
     Mode mode;
-    Slots slots;  // of the holders that are stuck
+    Slots slots;  // the slots taken by stuck holders
     bool has_stuck_ahead = false;
     bool is_stuck = false;
   };
@@ -72,15 +73,15 @@ class DeadlockSearch {
   struct Cause {
     Index request;
     Index wait;
-    Index next;  // of the same request
+    Index next;  // the next cause in the list of the same request
     bool is_held;
-    Mode mode;  // of the hold
+    Mode mode;  // the mode of the hold
   };
 
   bool Spend();
   bool IsOver(const TimerNode& node) const { return node.deadline() < now_; }
   bool IsLive(const Claim& claim) const;
-  // The only waiting request of that owner; kNone: it has none, or several.
+  // The waiting request of that owner if it has exactly one; kNone: it has none, or several.
   Index RequestOfOwner(std::uint8_t db, std::string_view owner);
   void AddCause(Index request, Index wait, bool is_held, const Mode& mode);
   void AddRequest(const Claim* claim);
@@ -95,7 +96,8 @@ class DeadlockSearch {
   void LetGoWhoCan();
   bool KeepsStuck(const Cause& cause) const;
   std::string_view OwnerOf(Index request) const;
-  // A chain of causes that leads from the asker back to the asker, or else around a circle.
+  // A chain of causes that leads from the asker back to the asker, or, if there is none, into a
+  // circle of other requests.
   std::vector<Index> FindCircle() const;
   std::vector<Index> FindAnyChain() const;
 

@@ -13,8 +13,8 @@ bool Deadlocks::IsDeadlock(const WaitQuestion& question, TimeMs now) {
   return true;
 }
 
-// Usually no holder waits for anything. Then only requests for several keys can be stuck in the
-// queue.
+// Usually no holder waits for anything. In that case, only requests for several keys can be stuck
+// in the queue.
 bool Deadlocks::MayNeverHaveSlot(const LockEntry& lock) const {
   if (state_.waiting.empty()) return false;
   if (lock.contended != nullptr && lock.contended->multi_locks_in_queue > 0) return true;

@@ -19,10 +19,10 @@ class Deadlocks {
   const Deadlock& deadlock() const { return deadlock_; }
   // Whether the wait would never end; if so, deadlock() says why.
   bool IsDeadlock(const WaitQuestion& question, TimeMs now);
-  // False: nothing on that key can block a new request forever. O(holders), at most
-  // `deadlock_search`.
+  // False: nothing on that key can block a new request forever. O(holders); examines at most
+  // `deadlock_search` of them.
   bool MayNeverHaveSlot(const LockEntry& lock) const;
-  // With REPLACE the place `leaving` ends before the request waits.
+  // With REPLACE, the place `leaving` ends before the request waits.
   bool IsDeadlockOfNewcomer(const LockEntry& lock, const LockRequest& request, const Claim* leaving,
                             TimeMs now);
   bool IsDeadlockOfPlace(const Claim& place, const Mode& mode, TimeMs now);

@@ -36,7 +36,8 @@
 namespace fairlock::engine {
 
 // Each rule comes after those that it uses. Claims, Cooldowns, Limits and Turns have no state of
-// their own: the rules that use them have copies, which saves an indirection. Loop-confined.
+// their own, so the rules that use them have copies of them, which saves an indirection.
+// Loop-confined.
 struct EngineRules {
   explicit EngineRules(EngineState& engine_state);
   EngineRules(const EngineRules&) = delete;

@@ -6,7 +6,7 @@ namespace fairlock::engine {
 
 namespace {
 
-// Names the oldest holder, which blocks the request.
+// Names the oldest holder in the event, as the one that blocks the request.
 void NameHolder(const LockEntry& lock, Event& event) {
   const Hold* hold = lock.oldest_hold();
   if (hold == nullptr) return;
@@ -53,7 +53,7 @@ void Events::EmitWithOther(EventKind kind, std::uint64_t hash, const Claim& clai
 }
 
 void Events::EmitPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other) {
-  // A mark has not been announced by an event.
+  // No event announced a marked place, so none reports its end either.
   if (sink_ == nullptr || place.state == ClaimState::kMarked) return;
   ForEachClaim(place, [&](Claim& claim) {
     EmitWithOther(kind, state_.table.HashOf(claim.lock.key()), claim, other, now);

@@ -1,5 +1,6 @@
-// Events: everything that happens to a lock is emitted, in order, at the moment it happens. Owners
-// that use NOTIFY also get a notice of how their request ended, and of the loss of a hold.
+// Events: everything that happens to a lock is emitted as an event, in order, at the moment it
+// happens. Owners that use NOTIFY also get a notice of how their request ended, and of the loss of
+// a hold.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,12 @@ class Events {
   }
   void EmitWithOther(EventKind kind, std::uint64_t hash, const Claim& claim, std::string_view other,
                      TimeMs now);
-  // One event for each key of the place.
+  // Emits one event for each key of the place.
   void EmitPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other = {});
   void EmitQueued(Claim& place, DenialReason reason, TimeMs now);
   // Does nothing if the key still exists for the Redis commands.
   void EmitVacated(const LockEntry& lock, Cause cause, TimeMs now);
-  // `owner` is the owner that would have got the lock; empty: the command names none.
+  // `owner` is the owner that would have got the lock; empty: the command names no owner.
   void EmitRefused(std::uint64_t hash, const LockEntry& lock, std::string_view owner,
                    ClientRef client, TimeMs now);
   LockResult Deny(std::uint64_t hash, const LockEntry& lock, const LockRequest& request,
@@ -52,7 +53,7 @@ class Events {
   EngineState& state_;
   EventSink* sink_ = nullptr;
   NoticeSink* notice_sink_ = nullptr;
-  Event told_;  // scratch of EmitToSink
+  Event told_;  // reused by each call of EmitToSink
 };
 
 }  // namespace fairlock::engine

@@ -93,7 +93,7 @@ void Expiry::Begin(LockSpan locks, Step step) {
   assert(state_.expiring.empty());
   state_.is_in_past = state_.is_in_transaction;
   for (LockEntry* lock : locks) AddLock(*lock);
-  // Each may add further locks.
+  // Each lock may add further ones.
   for (std::size_t i = 0; i < state_.expiring.size(); ++i) {
     CollectDue(*state_.expiring[i], LastTickBefore(step.now));
   }
@@ -102,9 +102,9 @@ void Expiry::Begin(LockSpan locks, Step step) {
   TimerWheel::List due;
   for (TimerNode* node : due_) TimerWheel::MoveTo(*node, due);
   due_.clear();
-  // Ending one may end others of the list, or reschedule them; they then leave the list.
+  // Ending one member may end or reschedule others in the list, which removes them from it.
   while (!due.empty()) EndDue(state_.wheel.TakeFirst(due), step);
-  // Limits that the transaction has changed apply at its end.
+  // If the transaction has changed limits, the grants that they allow are made at its end.
   state_.is_in_past =
       state_.is_in_past && state_.limit_changes == state_.limit_changes_before_transaction;
   for (LockEntry* lock : state_.expiring) {
@@ -184,7 +184,7 @@ void Expiry::EndPlace(Claim& place, Step step) {
   if (place.state == ClaimState::kWaiting) {
     ++state_.counts.timed_out;
     answers_.AnswerPlace(place, {.kind = ResolutionKind::kTimedOut}, step);
-    // With NOTIFY, KEEP makes a place outlive its channel, not its WAIT.
+    // With NOTIFY, KEEP preserves a place after its channel has closed, but not after its WAIT.
     const bool is_kept = place.keep_ms > 0 && place.channel() == nullptr;
     if (is_kept) {
       places_.Keep(place, step.now);
@@ -208,7 +208,7 @@ bool Expiry::Advance(std::size_t steps_max, Step step) {
   limits_.EndDue(step.now);
   const bool are_more_due =
       state_.wheel.Advance(LastTickBefore(step.now), steps_max, report, order);
-  // On each key, overdue deadlines come before grants that new limits allow.
+  // On each key, overdue deadlines are handled before new limits allow further grants.
   return are_more_due || ReconsiderQueues(steps_max, step);
 }
 

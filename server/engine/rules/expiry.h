@@ -40,16 +40,16 @@ class Expiry {
         watchers_(watchers),
         grants_(grants) {}
 
-  // The lock of that name, after ending what is due on it; null if there is none.
+  // Ends what is due on the lock of that name, and returns the lock; null if there is none.
   LockEntry* FindCurrent(std::uint64_t hash, const KeyName& key, Step step);
   LockEntry* ExpireDue(std::uint64_t hash, LockEntry& lock, Step step);
-  // Ends what is due on any of the locks, in the order of the deadlines. A place of an MLOCK that
-  // is due adds the other keys of its MLOCK, since it may have been granted before. The locks stay
-  // until End, even if they are empty; afterwards the caller discards them.
+  // Ends what is due on any of the locks, in the order of the deadlines. If a place of an MLOCK is
+  // due, the other keys of the MLOCK are included, because its turn may have come before that. The
+  // locks stay until End, even if they are empty; afterwards the caller discards them.
   void Begin(LockSpan locks, Step step);
   void End(LockSpan locks);
-  // To be called after a change to the locks. Ends what is due first, so that no place is granted
-  // whose wait is over, then grants.
+  // Call this after a change to the locks. Ends what is due, so that no place whose wait is over is
+  // granted, and then grants.
   void ExpireAndGrant(LockSpan locks, Step step);
   void EndDue(TimerNode& node, Step step);
   bool Advance(std::size_t steps_max, Step step);
@@ -63,7 +63,7 @@ class Expiry {
   void CollectDue(LockEntry& lock, TimeMs last_tick);
   void EndPlace(Claim& place, Step step);
   void Reconsider(LockEntry& lock, Step step);
-  // True: there are more.
+  // Considers at most `lines_max` queues again. True: there are more to consider.
   bool ReconsiderQueues(std::size_t lines_max, Step step);
 
   EngineState& state_;
@@ -77,7 +77,7 @@ class Expiry {
   Answers& answers_;
   Watchers& watchers_;
   Grants& grants_;
-  std::vector<TimerNode*> due_;  // scratch of CollectDue
+  std::vector<TimerNode*> due_;  // reused by each call of CollectDue
 };
 
 }  // namespace fairlock::engine

@@ -1,5 +1,5 @@
-// MAXWAITERS and REPLACE: a request is denied if the queue has as many active places as it allows;
-// with REPLACE the newest of them ends instead.
+// MAXWAITERS and REPLACE: a request is denied if the queue already has as many active places as the
+// request's MAXWAITERS; with REPLACE, the newest of these places ends instead.
 #pragma once
 
 #include <string_view>

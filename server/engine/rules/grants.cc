@@ -8,8 +8,8 @@ namespace fairlock::engine {
 
 namespace {
 
-// The order at the end of a transaction: the longest wait first; the keys of an MLOCK in their
-// order.
+// The order in which locks are considered at the end of a transaction: the longest wait first, and
+// the keys of an MLOCK in the order in which it named them.
 std::pair<std::uint64_t, std::uint8_t> OrderOf(const ContendedLock& contended) {
   if (!contended.queue.empty())
     return {contended.queue.front().arrival, contended.queue.front().rank()};
@@ -41,14 +41,14 @@ void Grants::EndTransaction(Step step) {
 bool Grants::Defer(LockEntry& lock) {
   ContendedLock& contended = *lock.contended;
   if (contended.is_deferred()) return true;
-  // Overdue deadlines were handled before the step.
+  // Overdue deadlines belong before the transaction, so what they allow is granted at once.
   if (state_.is_in_past) return false;
   if (!contended.queue.empty() || !contended.watchers.empty()) deferred_.push_back(contended);
   return true;
 }
 
 void Grants::GrantDeferred(ContendedLock& contended, Step step) {
-  // The waiter may have left meanwhile.
+  // The waiter may have left in the meantime.
   if (contended.queue.empty() && contended.watchers.empty()) return;
   LockEntry& lock =
       contended.queue.empty() ? contended.watchers.front().lock : contended.queue.front().lock;
@@ -62,7 +62,7 @@ std::string_view Grants::OutlivingTransaction(std::string_view text) {
 
 void Grants::EmitIfVacated(LockEntry& lock, TimeMs now) {
   ContendedLock& contended = *lock.contended;
-  // A place in the queue may be granted at the end of the transaction.
+  // If it is deferred, a place in the queue may still be granted at the end of the transaction.
   if (!contended.vacating || (contended.is_deferred() && !contended.queue.empty())) return;
   events_.EmitVacated(lock, *std::exchange(contended.vacating, std::nullopt), now);
 }
@@ -75,8 +75,8 @@ void Grants::GrantContended(LockEntry& lock, Step step) {
 }
 
 void Grants::GrantEnqueued(const LockEntry& own, Step step) {
-  // A queue is noted again when a further grant or reservation of an MLOCK changes it; there are no
-  // more of these than places.
+  // A queue is added again when a further grant or reservation of an MLOCK changes it. The loop
+  // ends, because there are no more such changes than places.
   for (std::size_t i = 0; i < state_.queues_to_grant.size(); ++i) {
     LockEntry& lock = *state_.queues_to_grant[i];
     lock.contended->is_to_grant = false;

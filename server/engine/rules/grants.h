@@ -1,6 +1,6 @@
 // Grants: whenever a slot becomes free or the queue changes, the places whose turn has come are
 // granted, or get a slot reserved if their owner is absent. Within a transaction (EXEC, a script)
-// this happens at its end, the longest wait first.
+// this happens at the end, the longest wait first.
 #pragma once
 
 #include <deque>
@@ -38,23 +38,23 @@ class Grants {
         answers_(answers),
         watchers_(watchers) {}
 
-  // To be called after each change to the holds or the queue of the lock, which stays. Grants what
-  // the change makes possible, also in the queues that are enqueued meanwhile.
+  // Call this after each change to the holds or the queue of the lock; the lock is not freed.
+  // Grants what the change makes possible, also in queues that are enqueued in the meantime.
   void GrantNext(LockEntry& lock, Step step) {
     if (lock.contended != nullptr) GrantContended(lock, step);
   }
   void BeginTransaction(TimeMs now);
   void EndTransaction(Step step);
-  // Within a transaction, a copy of the text that lives until the next one begins; otherwise the
-  // text itself.
+  // Within a transaction, returns a copy of the string that lives until the next transaction
+  // begins; otherwise the string itself.
   std::string_view OutlivingTransaction(std::string_view text);
 
  private:
   void GrantContended(LockEntry& lock, Step step);
-  // True: the lock is left to the end of the present step.
+  // True: the lock will be considered at the end of the present transaction.
   bool Defer(LockEntry& lock);
   void GrantDeferred(ContendedLock& contended, Step step);
-  // To be called when the queue has been served. REQUIRES: `lock.contended`.
+  // Call this when the queue has been served. REQUIRES: `lock.contended`.
   void EmitIfVacated(LockEntry& lock, TimeMs now);
   void GrantEnqueued(const LockEntry& own, Step step);
   void GrantOrDefer(LockEntry& lock, Step step);
@@ -72,7 +72,7 @@ class Grants {
   Answers& answers_;
   Watchers& watchers_;
   TransactionList deferred_;       // to be considered at the end of the transaction
-  std::deque<std::string> texts_;  // of the present transaction
+  std::deque<std::string> texts_;  // the copies made in the present transaction
 };
 
 }  // namespace fairlock::engine

@@ -136,7 +136,7 @@ const Hold* Holds::FindToken(const LockEntry& lock, Token token) {
   if (lock.plain.token == token) return &lock.plain;
   if (lock.contended == nullptr) return nullptr;
   const auto& holds = lock.contended->holds;
-  // Starts at the newest hold, which is nearly always the right one.
+  // Starts at the newest hold, which is nearly always the one sought.
   const auto found = std::find_if(holds.rbegin(), holds.rend(),
                                   [&](const Claim& claim) { return claim.token == token; });
   return found == holds.rend() ? nullptr : &*found;

@@ -24,14 +24,15 @@ class Holds {
   Hold* Find(LockEntry& lock, std::string_view owner, std::optional<Token> token) const;
   static const Hold* FindToken(const LockEntry& lock, Token token);
   void Start(Hold& hold, Token token, TimeMs lease_end, TimeMs now);
-  // With SESSION, the hold is bound to `to`, if that is given.
+  // With SESSION, the hold is bound to `to`, unless that is null.
   void Add(Claim& claim, Token token, Attachment* to, TimeMs now);
   void End(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, TimeMs now);
   static TimeMs LeaseEndOf(const Hold& hold);
   void SetLeaseEnd(ContendedLock& contended, Claim& hold, TimeMs end);
   void Bind(Claim& hold, Attachment& to);
   void Unbind(Claim& hold);
-  // The owner knows of the grant, which can no longer be undone.
+  // Call this when the owner is known to have learned of the grant, which can then no longer be
+  // undone.
   static void Confirm(Claim& hold);
 
  private:

@@ -23,7 +23,8 @@ std::string_view ChannelName(const Claim& claim) {
   return channel == nullptr ? std::string_view() : std::string_view(channel->name);
 }
 
-// A marked place does not count yet. REQUIRES: it has a queue.
+// Whether the lock has a place other than marked ones, which do not count yet. REQUIRES: it has a
+// queue.
 bool HasPlace(const LockEntry& lock) {
   if (lock.active_count() > 0) return true;
   const auto& queue = lock.contended->queue;

@@ -27,7 +27,7 @@ class Inspections {
 
   bool Check(const KeyName& key, Token token, Step step);
   std::uint64_t CountHolders(const KeyName& key, Step step);
-  // While the holders stay the same, a number that changes when the end of a lease changes.
+  // A number that changes whenever the end of a lease changes while the holders stay the same.
   std::uint64_t LeaseStamp(const KeyName& key, Step step);
   bool IsHeldBy(const KeyName& key, std::string_view owner, Step step);
   std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, Step step);

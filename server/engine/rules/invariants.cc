@@ -127,7 +127,7 @@ void Invariants::CheckPlaces(const LockEntry& lock) const {
   assert(active == contended.active.end());
 }
 
-// Counts the timers of multi-locks, each at its first claim.
+// Counts the timers of multi-locks, each where its first claim is visited.
 std::size_t Invariants::CheckMultiLocks(const LockEntry& lock) const {
   if (lock.contended == nullptr) return 0;
   std::size_t timers = 0;

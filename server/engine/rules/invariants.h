@@ -1,26 +1,27 @@
 // The invariants of the engine's state:
 //
-//  1. On no key are more slots taken than the LIMIT of any of them allows, unless all are SHARED;
-//     this holds while no override of LIMIT was ever set.
-//  2. Outside a transaction, the first active place without a reserved slot could not be granted
-//     (an MLOCK: on at least one of its keys), if its queue was considered since the last change of
+//  1. No key has more slots taken than the LIMIT of each of them allows, unless all are SHARED.
+//     This is checked only if no override of LIMIT was ever set.
+//  2. Outside a transaction, the first active place without a reserved slot cannot be granted (an
+//     MLOCK: not on all of its keys), if its queue has been considered since the last change of
 //     overrides.
 //  3. An owner has one hold or one place on a key, never both.
 //  4. The tokens of the holds of a key ascend in the order of their grants and do not exceed the
 //     newest token.
-//  5. The places of a queue are in the order of their numbers; `active` has those not skipped.
+//  5. The places of a queue are in the order of their numbers; `active` has those that are not
+//     skipped.
 //  6. Every hold with an end and every place and watcher with a time limit is in the timer wheel.
 //  7. A lock in the table has a hold, a place, a watcher or a cooldown.
 //  8. The counts agree with the state.
-//  9. `queues` has the locks with a queue; those not considered since the last change of overrides
-//     come first.
-// 10. The claims of a multi-lock are either all its places, one on each key, with one arrival, in
-//     one state, and all or none with a reserved slot; or holds with its token, which no other
-//     multi-lock has.
+//  9. `queues` has the locks with a queue. Those that have not been considered since the last
+//     change of overrides come first.
+// 10. The claims of a multi-lock are either places or holds. As places, there is one on each key,
+//     all have the same arrival and state, and either all or none have a reserved slot. As holds,
+//     they have the token of the multi-lock, which no other multi-lock has.
 // 11. `waiting` has, for each place whose request waits, the claim that represents it, and no
 //     others.
-// 12. A place with NOTIFY waits on its channel while that is open, and otherwise is among its
-//     absent places.
+// 12. A place with NOTIFY waits on its channel while the channel is open, and otherwise is among
+//     the absent places of the channel.
 #pragma once
 
 #include <cstddef>

@@ -16,11 +16,11 @@ class Limits {
  public:
   explicit Limits(EngineState& state) : state_(state) {}
 
-  // Adds an override, or restores a stored one after a restart, and replaces an earlier one with
-  // the same pattern. A queue is reconsidered by Advance, or by the next request that names its
-  // key. False: there are too many overrides.
+  // Adds an override, or restores a stored one after a restart. It replaces an earlier one with the
+  // same pattern. The queues are reconsidered by Advance, or each by the next request that names
+  // its key. False: there are too many overrides.
   [[nodiscard]] bool Set(LimitOverride row, TimeMs now);
-  // True: there was such an override.
+  // Returns whether there was such an override.
   bool Drop(std::uint8_t db, std::string_view pattern, TimeMs now);
   // The overrides in force.
   const LimitOverrides& Overrides(TimeMs now);
@@ -44,7 +44,7 @@ class Limits {
     if (lock.contended != nullptr) return lock.contended->slots.HasSlotFor(mode);
     return !lock.has_plain_hold();
   }
-  // The same if the slots were taken as in `slots`.
+  // The same, but as if `slots` were the slots taken.
   bool HasSlotIn(const Slots& slots, const LockEntry& lock, const Mode& mode) const;
   bool IsSeen(const ContendedLock& contended) const {
     return contended.seen_changes == state_.limit_changes;

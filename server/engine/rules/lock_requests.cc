@@ -60,7 +60,7 @@ LockResult LockRequests::GrantNewLock(std::uint64_t hash, const LockRequest& req
   return {LockStatus::kGranted, DenialReason::kNone, hold.token, hash};
 }
 
-// A key that nobody holds or waits for.
+// Handles a request for a drained key that nobody holds or waits for.
 LockResult LockRequests::AskDrained(std::uint64_t hash, const LockRequest& request,
                                     Attachment& from, Step step) {
   if (const auto refusal = bounds_.WhyNoNewLocks(1)) return {*refusal};
@@ -108,8 +108,8 @@ LockResult LockRequests::AskAnew(std::uint64_t hash, LockEntry& lock, const Lock
   if (is_full) {
     full_queues_.ReplaceNewest(lock, request.owner, step);
     if (turns_.MayPass(lock, asked)) return GrantAtOnce(hash, lock, request, from, step.now);
-    // If an MLOCK was replaced, others may have been granted on its other keys, and more wait now
-    // for what they hold.
+    // If an MLOCK was replaced, other requests may have been granted on its other keys, so there
+    // may now be a deadlock that did not exist before.
     if (places_.WaitOf(request) > 0 &&
         deadlocks_.IsDeadlockOfNewcomer(lock, request, nullptr, step.now)) {
       return deadlocks_.RefuseDeadlock(lock, request, from.client, step.now);

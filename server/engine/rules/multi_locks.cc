@@ -94,7 +94,7 @@ MultiLocks::Stake MultiLocks::FindStake(std::span<const KeyName> keys, std::stri
 
 LockResult MultiLocks::Lock(const MlockRequest& request, Attachment& from, Step step) {
   FindNamed(request.keys, step);
-  // Marked places do not count yet, and an owner has only one claim on a key.
+  // Marked places do not count yet, but an owner can have only one claim on a key.
   DropMarks(request.each.owner);
   const Stake stake = FindStake(request.keys, request.each.owner);
   if (stake.other) return {.status = LockStatus::kStakedOtherwise, .key = *stake.other};
@@ -139,7 +139,7 @@ LockResult MultiLocks::RepeatWaitingAll(const MultiLock& multi_lock, const Mlock
       result.status == LockStatus::kDenied || result.status == LockStatus::kDeadlock;
   if (request.each.meta && !is_refused) ShareMeta(multi_lock);
   if (result.reason == DenialReason::kNone) return result;
-  // This request may name the keys in another order.
+  // This request may name the keys in a different order than the one that created the multi-lock.
   const KeyName blocking = multi_lock.claims[result.key]->lock.key();
   const auto found = std::find(request.keys.begin(), request.keys.end(), blocking);
   result.key = static_cast<std::size_t>(found - request.keys.begin());
@@ -273,7 +273,7 @@ void MultiLocks::ReplaceNewestOfFullQueues(const LockRequest& request, Step step
     const std::size_t places = lock == nullptr ? 0 : lock->active_count();
     if (places == 0 || places < *request.waiters_max) continue;
     full_queues_.ReplaceNewest(*lock, request.owner, step);
-    // It may have been in other queues too, as their only place.
+    // It may have been the only place in other queues too, whose locks are then freed.
     FindNamedAgain();
     NeedDrainedLocks();
   }

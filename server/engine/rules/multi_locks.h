@@ -66,9 +66,9 @@ class MultiLocks {
     KeyName name;
     LockEntry* lock = nullptr;  // null: the key has no lock
   };
-  // What the owner has on the keys.
+  // The claims that the owner has on the keys.
   struct Stake {
-    MultiLock* multi_lock = nullptr;     // null: it has none of exactly these keys
+    MultiLock* multi_lock = nullptr;     // null: it has none on exactly these keys
     std::optional<std::size_t> other{};  // the first key on which it has something else
   };
   void FindNamed(std::span<const KeyName> keys, Step step);
@@ -88,7 +88,7 @@ class MultiLocks {
   void NeedLock(NamedLock& named);
   // Creates the locks of drained keys, because a denial for a drain needs a lock to refer to.
   void NeedDrainedLocks();
-  // The first key that a new request cannot get now; none: it can get all.
+  // The first key that a new request cannot get now; none: it can get all keys.
   std::optional<std::size_t> FindBlockedKey(const Mode& mode) const;
   // The first key whose queue is full and has no place that REPLACE could end.
   std::optional<std::size_t> FindFullQueue(const LockRequest& request) const;
@@ -120,7 +120,7 @@ class MultiLocks {
   RepeatedRequests& repeated_requests_;
   Releases& releases_;
   Renewals& renewals_;
-  std::vector<NamedLock> named_;  // scratch: the locks of an MLOCK, in its order
+  std::vector<NamedLock> named_;  // the locks that the present request names, in its order
 };
 
 }  // namespace fairlock::engine

@@ -29,12 +29,12 @@ void Notifications::Open(std::string_view name, Step step) {
   limits_.EndDue(step.now);
   NotifyChannel* found = state_.channels.Find(name);
   if (found == nullptr || found->is_open) return;
-  // The last claim that names the channel may end below.
+  // Keeps the channel alive, because the last claim that names it may end below.
   const std::shared_ptr<NotifyChannel> channel = found->shared_from_this();
   channel->is_open = true;
   const std::vector<LockEntry*> locks = LocksByArrival(channel->absent);
   if (locks.empty()) return;
-  // After that, places whose time is over have ended.
+  // Ends the places whose time is over, so that they do not wait again.
   expiry_.Begin(locks, step);
   while (!channel->absent.empty()) ReturnToWait(PlaceOf(channel->absent.front()), step);
   GrantAll(locks, step);
@@ -62,7 +62,7 @@ void Notifications::Close(std::string_view name, Step step) {
   const std::shared_ptr<NotifyChannel> channel = found->shared_from_this();
   channel->is_open = false;
   const std::vector<LockEntry*> locks = LocksByArrival(channel->pending);
-  // All become absent before overdue deadlines are handled, so that none of them is granted.
+  // All places become absent before overdue deadlines are handled, so that none of them is granted.
   while (!channel->pending.empty()) {
     Pending& pending = channel->pending.front();
     channel->pending.pop_front();

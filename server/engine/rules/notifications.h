@@ -1,6 +1,6 @@
-// NOTIFY: requests wait on a channel instead of a connection while it has a subscriber. When the
-// last one leaves, their places become absent as if their connection had closed; when one returns,
-// they wait again.
+// NOTIFY: requests wait on a channel instead of a connection while the channel has a subscriber.
+// When the last subscriber leaves, their places become absent as if their connection had closed;
+// when a subscriber returns, they wait again.
 #pragma once
 
 #include <string_view>
@@ -47,7 +47,7 @@ class Notifications {
   bool Knows(std::string_view name) const { return state_.channels.Find(name) != nullptr; }
 
  private:
-  // Sorts the places by arrival and returns their locks in that order, each once.
+  // Sorts the places by arrival and returns their locks in that order, each lock once.
   static std::vector<LockEntry*> LocksByArrival(Attachment::List& places);
   void ReturnToWait(Claim& place, Step step);
   // Grants what is possible on all the locks, and calls Expiry::End.

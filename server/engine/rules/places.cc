@@ -133,7 +133,7 @@ void Places::Return(Claim& hold, TimeMs now) {
   holds_.Unbind(hold);
   hold.token = 0;
   hold.SetSince(hold.joined);
-  hold.SetState(ClaimState::kWaiting);  // if it does not stay, it ends as a place
+  hold.SetState(ClaimState::kWaiting);  // so that, if it does not stay, it ends as a place
   const auto behind = std::find_if(contended.queue.begin(), contended.queue.end(),
                                    [&](const Claim& other) { return other.number > hold.number; });
   wait_queue_.Link(contended);
@@ -143,7 +143,8 @@ void Places::Return(Claim& hold, TimeMs now) {
   wait_queue_.Activate(hold);
 }
 
-// The channel of the place may have another subscriber by now, which receives the next grant.
+// If the place has a channel, that may have another subscriber by now, which would receive the
+// next grant.
 void Places::LoseDelivery(Claim& place, TimeMs now) {
   NotifyChannel* channel = place.channel();
   if (channel == nullptr || !channel->is_open) return LoseRequest(place, now);

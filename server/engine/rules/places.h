@@ -1,6 +1,6 @@
-// WAIT and KEEP: a request that cannot be granted takes a place. Its place waits while the request
-// waits, stays for KEEP after that, and is skipped for the reconnect grace if the connection
-// closes.
+// WAIT and KEEP: a request that cannot be granted takes a place in the queue. The place waits while
+// the request waits, and is kept for the duration of KEEP after that. If the connection closes, a
+// place without KEEP is skipped, and ends after the reconnect grace.
 #pragma once
 
 #include "server/engine/api/requests.h"
@@ -23,21 +23,22 @@ class Places {
   // Marks a value that was denied: its place is skipped until the value is requested again within
   // its KEEP.
   void Mark(Claim& place, TimeMs now);
-  void LogPlace(Claim& place);  // a place that is new, or whose options have changed
+  void LogPlace(Claim& place);  // call this if the place is new, or its options have changed
   DurationMs WaitOf(const LockRequest& request) const {
     if (state_.is_in_transaction) return 0;
     return request.notify && request.wait_ms == 0 ? kForever : request.wait_ms;
   }
   void AwaitOrKeep(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
-  // With NOTIFY: stores its WAIT, because it waits again if its grant is undone.
+  // With NOTIFY: remembers the WAIT, because the place waits again if its grant is undone.
   void RememberWait(Claim& place, const LockRequest& request, TimeMs now);
-  // The request of the place waits on that connection or channel.
+  // From now on, the request of the place waits on that connection or channel.
   void Await(Claim& place, Attachment& on, TimeMs end);
   void Keep(Claim& place, TimeMs now);
   void Skip(Claim& place, TimeMs now);
   void Grant(Claim& place, Attachment* to, TimeMs now);
   void LoseRequest(Claim& place, TimeMs now);
-  // The grant of the place did not reach its owner; the place is in the queue again.
+  // Call this when the grant of the place did not reach its owner and the place is back in the
+  // queue.
   void LoseDelivery(Claim& place, TimeMs now);
   void Return(Claim& hold, TimeMs now);
 

@@ -67,7 +67,7 @@ WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteR
     return {.status = WriteStatus::kNative};
   }
   const Token token = hold.token;
-  // Its owner knows that it has ended.
+  // The owner has set its value again, so it knows of its grant, which can no longer be undone.
   if (hold.is_claim()) {
     Holds::Confirm(static_cast<Claim&>(hold));
   } else {
@@ -82,7 +82,8 @@ WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteR
   return {.status = WriteStatus::kRenewed, .token = token, .key_hash = hash};
 }
 
-// When one of several holds is left, it has LIMIT 1 from then on.
+// Frees the slots of cooldowns and reservations, because the only hold left has LIMIT 1 from now
+// on.
 void RedisView::FreeSlotForOne(LockEntry& lock) {
   if (lock.contended == nullptr) return;
   ContendedLock& contended = *lock.contended;
@@ -107,7 +108,7 @@ WriteResult RedisView::TakeOver(std::uint64_t hash, LockEntry& lock, const Write
     const Hold& longest = LongestHold(lock);
     terms.end = longest.deadline();
     terms.lease_ms = terms.end >= kNever ? 0 : static_cast<DurationMs>(longest.lease_ms);
-    // The grace of a session has no length on record.
+    // A session in its grace has an end, but no recorded length.
     if (terms.end < kNever && terms.lease_ms == 0) {
       terms.lease_ms = std::max<DurationMs>(terms.end - step.now, 1);
     }
@@ -122,7 +123,7 @@ WriteResult RedisView::TakeOver(std::uint64_t hash, LockEntry& lock, const Write
   return {.status = WriteStatus::kTakenOver, .token = token, .key_hash = hash};
 }
 
-// One hold is left: the oldest whose owner is not the new owner.
+// Ends all holds except the oldest one whose owner is not the new owner.
 Hold& RedisView::EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_view heir,
                               TimeMs now) {
   constexpr auto kEnd = HoldEnd::kBroken;
@@ -185,7 +186,7 @@ WriteStatus RedisView::WriteAllNew(std::span<const WriteRequest> requests, Attac
   }
   for (std::size_t i = 0; i < requests.size(); ++i) {
     WriteRequest request = requests[i];
-    // An earlier one of these requests has taken it.
+    // An earlier one of these requests has taken the key.
     request.only_new = false;
     granted[i] = Write(request, from, step);
   }

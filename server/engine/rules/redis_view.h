@@ -1,6 +1,6 @@
-// The Redis commands: a value that is set is an owner with a hold. There is no second store, and
-// requests of LOCK wait in the same queue. DEL and similar commands leave a native hold as it is
-// and emit kRefused, unless `ends_native_leases` is on.
+// The Redis commands: setting a value creates a hold whose owner is the value. There is no second
+// store, and LOCK requests wait in the same queue. DEL and similar commands leave a native hold as
+// it is and emit kRefused, unless `ends_native_leases` is on.
 #pragma once
 
 #include <cstddef>
@@ -53,13 +53,13 @@ class RedisView {
         lock_requests_(lock_requests),
         transfers_(transfers) {}
 
-  // With NX, it requests the lock as LOCK ... NEW does, so it is not idempotent.
+  // With NX, requests the lock like LOCK ... NEW, so repeating it does not succeed again.
   WriteResult Write(const WriteRequest& request, Attachment& from, Step step);
-  // All or none; a key that is named twice gets the later value. `granted` receives a result for
-  // each request.
+  // Grants all requests or none; a key that is named twice gets the later value. `granted` receives
+  // a result for each request.
   WriteStatus WriteAllNew(std::span<const WriteRequest> requests, Attachment& from, Step step,
                           std::span<WriteResult> granted);
-  // Ends the holds of the key. True: there were holds.
+  // Ends the holds of the key. True: it had holds.
   bool Release(const KeyName& key, const Attachment& from, Step step);
   // True: the lease has changed, or ended.
   bool Expire(const ExpiryRequest& request, const Attachment& from, Step step);
@@ -70,8 +70,8 @@ class RedisView {
   KeyLook Look(const KeyName& key, Step step);
   // Whether a Redis command may end or change the holds of the key; if not, emits kRefused.
   bool MayChange(const KeyName& key, const Attachment& from, Step step);
-  // Visits the keys that exist, in the manner of LockEngine::Scan; pauses early if the budget is
-  // spent.
+  // Visits the keys that exist. The cursor works as in LockEngine::Scan. Pauses early if the budget
+  // is spent.
   std::uint64_t Scan(std::uint64_t cursor, std::size_t count, std::uint8_t db, MatchBudget& budget,
                      const std::function<void(const KeyName&, bool is_semaphore)>& visit) const;
 
@@ -87,15 +87,15 @@ class RedisView {
   // ended.
   bool WouldBeGranted(const WriteRequest& request);
   bool MayEnd(const LockEntry& lock) const;
-  // 0: it never ends.
+  // Gives the hold a new lease; 0: it never ends.
   void SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms, TimeMs now);
   void EndAllHolds(std::uint64_t hash, LockEntry& lock, HoldEnd end, TimeMs now);
-  // Ends the hold of that token, if it still exists, as expired.
+  // Ends the hold with that token, if it still exists, and reports it as expired.
   void ExpireNow(const KeyName& key, Token token, Step step);
   void FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, Step step);
   static bool Exists(const LockEntry& lock);
   static bool IsSemaphore(const LockEntry& lock);
-  // REQUIRES: held.
+  // REQUIRES: the lock is held.
   static const Hold& LongestHold(const LockEntry& lock);
   static std::optional<DurationMs> TimeLeft(const LockEntry& lock, TimeMs now);
 

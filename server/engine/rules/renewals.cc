@@ -14,7 +14,7 @@ bool Renewals::Renew(const RenewRequest& request, Step step) {
   return true;
 }
 
-// Within the grace of a session only its LOCK brings the hold back.
+// During the grace of a session, only a LOCK by the owner brings the hold back.
 bool Renewals::IsRenewable(const Hold* hold) {
   if (hold == nullptr || !hold->is_claim()) return hold != nullptr;
   const auto& claim = static_cast<const Claim&>(*hold);
@@ -53,7 +53,7 @@ void Renewals::DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms) {
   const bool is_in_grace = claim.has_session() && claim.attachment == nullptr;
   const TimeMs deadline = claim.deadline();
   holds_.SetLeaseEnd(*lock->contended, claim, end);
-  // The grace of a session runs since its connection closed.
+  // The grace of a session began when its connection closed, so a late reply does not prolong it.
   if (is_in_grace)
     state_.ScheduleMember(*lock->contended, claim, std::min(deadline, end), TimerClass::kLease);
   if (claim.extras != nullptr && claim.extras->cool_until != 0) {

@@ -1,5 +1,5 @@
-// RENEW: the lease ends the given time from now, or its recorded length from now. Within the grace
-// of a session only its LOCK brings the hold back.
+// RENEW: the lease ends the given time from now, or its recorded length from now. During the grace
+// of a session, only a LOCK by the owner brings the hold back.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class Renewals {
   static bool IsRenewable(const Hold* hold);
   void RenewOne(std::uint64_t hash, LockEntry& lock, Hold& hold, const RenewRequest& request,
                 TimeMs now);
-  // The reply to that grant is sent `delay_ms` after the decision, so its times count from now on.
+  // Call this when the reply to a grant is sent, `delay_ms` after the decision: the lease and the
+  // other times of the hold then count from now on.
   void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms);
 
  private:

@@ -63,7 +63,7 @@ void RepeatedHolds::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockReque
     holds_.Bind(claim, to);
     end = std::max(end, asked_end);
   } else if (claim.has_session()) {
-    // The lease replaces the session; a session has no lease that could be longer.
+    // The requested lease replaces the session, which has no lease that could be longer.
     claim.extras->terms.session_grace_ms.reset();
     holds_.Unbind(claim);
     end = end >= kNever ? asked_end : std::max(end, asked_end);

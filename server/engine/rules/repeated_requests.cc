@@ -51,8 +51,8 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
   if (was_marked) events_.EmitQueued(place, reason, step.now);
   places_.AwaitOrKeep(place, request, from, step.now);
   if (!is_asked_alike) places_.LogPlace(place);
-  // While it was absent, others may have begun to wait for its reserved slot, or have been granted
-  // ahead of it.
+  // While the owner was absent, other requests may have begun to wait for its reserved slot, or
+  // may have been granted ahead of it.
   wait_queue_.EnqueueOthers(place);
   grants_.GrantNext(place.lock, step);
   return {.status = places_.WaitOf(request) == 0 ? LockStatus::kKept : LockStatus::kQueued,
@@ -60,7 +60,8 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
           .key = blocked->rank()};
 }
 
-// If the channel is the same, it still receives the outcome.
+// If the later request uses the same channel, that still receives the outcome, so the earlier
+// request gets no notice.
 void RepeatedRequests::Supersede(Claim& place, const LockRequest& request, Step step) {
   WaitQueue::LeaveAbsent(place);
   Pending& pending = RequestOf(place);

@@ -76,7 +76,7 @@ void Restoration::Restore(const rows::Hold& row, DurationMs restart_grace_ms, Ti
     restored = &claim;
   }
   restored->set_remaining_stored(row.remaining_ms.has_value());
-  --state_.counts.granted;  // it was not granted by this process
+  --state_.counts.granted;  // undoes the count of Holds::Add: this process did not grant it
   state_.counts.newest_token = std::max(state_.counts.newest_token, row.id.token);
 }
 

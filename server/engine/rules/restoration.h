@@ -1,5 +1,5 @@
-// Restart: holds, places and cooldowns that were stored come back before the first request, without
-// events. Sessions and skipped places get time to reconnect.
+// Restart: stored holds, places and cooldowns are restored before the first request, without
+// events. The owners of sessions and skipped places get time to reconnect.
 #pragma once
 
 #include "server/engine/api/row_sink.h"

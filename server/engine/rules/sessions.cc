@@ -23,7 +23,7 @@ LockList Sessions::LocksOf(Pending& pending) {
   return locks;
 }
 
-// Leaves places, watchers and sessions as they are.
+// Unlinks places, watchers and sessions from the attachment, but does not change them otherwise.
 void Sessions::Unlink(Attachment& attachment) {
   attachment.pending.clear_and_dispose([](Pending* pending) { pending->attachment = nullptr; });
   while (!attachment.sessions.empty())
@@ -87,7 +87,7 @@ void Sessions::EndWaits(Attachment& attachment, Step step) {
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     const LockList locks = LocksOf(pending);
-    // Overdue deadlines may grant it the lock, or end its wait; then it is no longer in the list.
+    // Overdue deadlines may grant it the lock or end its wait, which removes it from the list.
     expiry_.Begin(locks, step);
     const bool is_there = !attachment.pending.empty() && &attachment.pending.front() == &pending;
     if (is_there) expiry_.EndDue(TimerOf(pending), step);
@@ -119,13 +119,14 @@ bool Sessions::UndoGrant(std::uint64_t key_hash, Token token, Step step) {
       holds_.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
     }
   }
-  // The place is absent before overdue deadlines are handled: a dead waiter must get no grant.
+  // The place is already absent when overdue deadlines are handled: a dead waiter must get no
+  // grant.
   expiry_.ExpireAndGrant(LockList{lock}, step);
   return true;
 }
 
-// A repeated LOCK of one key may have changed the options of one claim; all claims of a place have
-// the same.
+// Copies the options of `first`: all claims of a place have the same options, but a repeated LOCK
+// of one key may have changed those of one hold.
 void Sessions::AdoptRequest(Claim& claim, const Claim& first) {
   claim.lease_ms = first.lease_ms;
   claim.extras->terms.session_grace_ms = first.extras->terms.session_grace_ms;

@@ -1,6 +1,6 @@
-// Connections: when one closes, its places outlive it by KEEP or for the reconnect grace, its
-// sessions end or run through their GRACE, and its watchers end. If it had very many sessions, they
-// end in several calls. A grant that did not reach its owner is undone.
+// Connections: when one closes, its places stay for KEEP or for the reconnect grace, its sessions
+// end or run through their GRACE, and its watchers end. If it had very many sessions, they end in
+// several calls. A grant that did not reach its owner is undone.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ class Sessions {
 
   bool UndoGrant(std::uint64_t key_hash, Token token, Step step);
   void Detach(Attachment& attachment, Step step);
-  // Ends holds that Detach left, about that many at most. True: there are more.
+  // Ends at most about `holds_max` of the holds that Detach left. True: there are more.
   bool EndClosed(std::size_t holds_max, Step step);
   void EndWaits(Attachment& attachment, Step step);
 
@@ -47,8 +47,8 @@ class Sessions {
   static void AdoptRequest(Claim& claim, const Claim& first);
   bool UndoMultiLock(MultiLock& multi_lock, Step step);
 
-  // A grant to the next waiter takes microseconds, and other connections wait meanwhile: holds
-  // beyond this number between two calls of EndClosed are left to EndClosed.
+  // At most this many holds end at once between two calls of EndClosed, which ends the others. A
+  // grant to the next waiter takes microseconds, during which other connections have to wait.
   static constexpr std::size_t kEndedAtOnceMax = 1000;
 
   EngineState& state_;

@@ -9,7 +9,7 @@ namespace fairlock::engine {
 
 namespace {
 
-// In the order in which the MLOCK named them, if all of its claims remain.
+// The keys in the order in which the MLOCK named them, if all of its claims remain.
 std::vector<std::string_view> KeysOf(const MultiLock& multi_lock) {
   if (!multi_lock.is_whole()) return {multi_lock.keys().begin(), multi_lock.keys().end()};
   std::vector<std::string_view> keys;

@@ -1,5 +1,5 @@
-// Durability: the engine returns the rows of holds, places and cooldowns by their names in the
-// change log, or in a walk over all locks.
+// Durability: the engine returns the rows of holds, places and cooldowns, either for the names in
+// the change log or in a walk over all locks.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class Snapshots {
   std::optional<rows::Cooldown> FindCooldownRow(const ChangeLog::Name& name, TimeMs now);
   std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
                          TimeMs now, RowSink& sink);
-  // The same for leases of at least `lease_ms_min` of which a further tenth has passed since
-  // `then`.
+  // The same, but only for leases of at least `lease_ms_min` of which another tenth has passed
+  // since `then`.
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
                                TimeMs then, TimeMs now, RowSink& sink);
 

@@ -47,7 +47,7 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
   if (terms.client != kUnknownClient && !is_answer) claims_.SetClient(heir, terms.client);
   state_.LogHold(hash, heir);
   events_.EmitWithOther(EventKind::kTransferred, hash, heir, old_owner, step.now);
-  heir.arrival = 0;  // a transferred hold is not undone
+  heir.arrival = 0;  // no place to return to, because the grant of a transfer is not undone
   heir.is_touched = true;
   const Token token = heir.token;
   answers_.AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, step);
@@ -55,7 +55,8 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
   return token;
 }
 
-// The new owner's place becomes the hold; a place of MLOCK ends, since it needs all its keys.
+// The new owner's place becomes the hold. If it is a place of an MLOCK, it ends instead, because an
+// MLOCK needs all its keys.
 Claim& Transfers::ClaimForHeir(LockEntry& lock, std::string_view new_owner, Step step) {
   Claim* place = state_.table.FindClaim(lock, new_owner);
   if (place != nullptr && place->multi_lock() == nullptr) {

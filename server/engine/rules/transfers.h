@@ -38,14 +38,14 @@ class Transfers {
   // The new owner of a hold, and the terms of its lease.
   struct Succession {
     std::string_view new_owner;
-    TimeMs end = kNever;      // of the lease
+    TimeMs end = kNever;      // the end of the lease
     DurationMs lease_ms = 0;  // the recorded length; 0: it never ends
     bool is_redis_way = false;
-    bool keeps_terms = true;  // mode, META and MINHOLD; otherwise it becomes a plain hold
+    bool keeps_terms = true;  // keeps mode, META and MINHOLD; otherwise it becomes a plain hold
     ClientRef client = kUnknownClient;
   };
   TransferResult Transfer(const TransferRequest& request, Step step);
-  // The lock stays. REQUIRES: the new owner does not hold it.
+  // The lock is not freed. REQUIRES: the new owner does not hold it.
   Token HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const Succession& terms,
                  Step step);
 

@@ -5,8 +5,8 @@
 namespace fairlock::engine {
 
 bool Turns::IsActiveAhead(const LockEntry& lock, std::uint64_t number) {
-  // Places with a reserved slot are ahead, but need no further slot: the places after them get the
-  // remaining ones.
+  // Places with a reserved slot are ahead, but need no further slot, so they do not delay the
+  // places after them.
   for (const Claim& place : lock.contended->active) {
     if (place.number >= number) return false;
     if (!place.is_reserved) return true;
@@ -16,7 +16,7 @@ bool Turns::IsActiveAhead(const LockEntry& lock, std::uint64_t number) {
 
 Claim* Turns::FindBlocked(Claim& place, const Mode& mode) const {
   const auto is_blocked = [&](const Claim& claim) {
-    // For deadlines before the transaction, the slots that the transaction freed were still taken.
+    // At the time of a deadline before the transaction, the slots that it freed were still taken.
     if (state_.is_in_past && claim.lock.contended->is_deferred()) return true;
     return IsAnyoneAhead(claim.lock, claim.number) || !limits_.HasSlot(claim.lock, mode);
   };

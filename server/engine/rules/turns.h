@@ -19,11 +19,11 @@ class Turns {
   bool IsAnyoneAhead(const LockEntry& lock, std::uint64_t number) const {
     return lock.contended != nullptr && IsActiveAhead(lock, number);
   }
-  // The first claim of the place that is not at the head of its queue, or has no free slot; null:
-  // the turn of the place has come.
+  // The first claim of the place that is not at the head of its queue, or for which no slot is
+  // free; null: the turn of the place has come.
   Claim* FindBlocked(Claim& place, const Mode& mode) const;
   DenialReason ReasonFor(const LockEntry& lock, const Mode& mode) const;
-  // Whether a new request of that mode is granted at once.
+  // Whether a new request of that mode would be granted at once.
   bool MayPass(const LockEntry& lock, const Mode& mode) const {
     return !IsAnyoneAhead(lock, ~std::uint64_t{0}) && limits_.HasSlot(lock, mode);
   }

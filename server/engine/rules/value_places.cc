@@ -2,8 +2,8 @@
 
 namespace fairlock::engine {
 
-// A value can be granted by SET NX only if it does not wait in another way; each SET NX prolongs a
-// place that SET NX created.
+// SET NX does not grant a value whose LOCK is waiting, or that has a place of an MLOCK. If SET NX
+// created the place, each further SET NX prolongs it.
 LockResult ValuePlaces::AskAgain(std::uint64_t hash, Claim& place, const LockRequest& request,
                                  Attachment& from, Step step) {
   if (place.state == ClaimState::kWaiting || place.multi_lock() != nullptr) {
@@ -17,7 +17,8 @@ LockResult ValuePlaces::AskAgain(std::uint64_t hash, Claim& place, const LockReq
   return repeated_requests_.Repeat(place, asked, from, step);
 }
 
-// Marks fill at most half of the places, so that values that never return leave room for waiters.
+// Marks may use at most half of the permitted places, so that values that never return leave room
+// for waiters.
 void ValuePlaces::Mark(LockEntry& lock, const LockRequest& request, const Attachment& from,
                        TimeMs now) {
   if (!request.takes_place) return;

@@ -1,5 +1,5 @@
 // SET NX: a value that is denied is marked. If it is requested again within the keep time of its
-// key, it has a place, which dates from its first request and is prolonged by each further request.
+// key, it gets a place that dates from its first request. Each further request prolongs the place.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class ValuePlaces {
   LockResult AskAgain(std::uint64_t hash, Claim& place, const LockRequest& request,
                       Attachment& from, Step step);
   void Mark(LockEntry& lock, const LockRequest& request, const Attachment& from, TimeMs now);
-  // How long the place of a SET NX outlives its request; 0: it gets none.
+  // How long the place of a SET NX is kept after its request; 0: it gets no place.
   DurationMs KeepOfValues(std::string_view key) const {
     const DurationMs keep_ms = state_.options.keep_rules.KeepOf(key);
     return std::min(keep_ms, state_.options.keep_ms_max);

@@ -113,7 +113,8 @@ void WaitQueue::Leave(Claim& claim) {
   --state_.counts.places;
 }
 
-// A key without a hold exists while a slot is reserved, or while an MLOCK is next.
+// A key without a hold exists, for the Redis commands, while a slot is reserved or an MLOCK is
+// next. So the end of this place may end the key.
 void WaitQueue::RememberIfKeyEnds(const Claim& claim, Cause cause) {
   ContendedLock& contended = *claim.lock.contended;
   const bool keeps_key =

@@ -1,6 +1,6 @@
-// The queue of a lock has its places in the order of their arrival. Active places are those that
-// count; a skipped place keeps its number, so that its owner can return to it. A place at the head
-// of the queue whose owner is absent has a slot reserved.
+// The queue of a lock has its places in the order of their arrival. Only active places count; a
+// skipped place keeps its number, so that its owner can return to it. If the owner of an active
+// place is absent when its turn comes, a slot is reserved for it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class WaitQueue {
 
   void Enter(Claim& place, TimeMs now);
   // Link, Append and Activate act on one claim of a place.
-  void Link(ContendedLock& contended);  // a place is about to join
+  void Link(ContendedLock& contended);  // call this before a place joins
   void Append(ContendedLock& contended);
   void Activate(Claim& claim);
   void Reserve(Claim& place);
@@ -31,7 +31,7 @@ class WaitQueue {
   void Enqueue(LockEntry& lock);
   void EnqueueOthers(const Claim& place);
   void ForgetWaiting(Claim& place);
-  // Adds it to the places of its channel, if it has one, that wait for a subscriber.
+  // Adds the place to those that wait for a subscriber of their channel, if it has a channel.
   static void StandAbsent(Claim& place);
   static void LeaveAbsent(Claim& place);
 

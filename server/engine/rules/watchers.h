@@ -1,4 +1,4 @@
-// WAIT: a watcher is answered when all holds that it found have ended.
+// WAIT: a watcher is answered when all holds that existed when it was created have ended.
 #pragma once
 
 #include "server/engine/api/step.h"

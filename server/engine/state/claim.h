@@ -22,9 +22,9 @@ class NotifyChannel;
 
 // One holder's grant. Its deadline is the end of the lease, or of the session's grace. 48 bytes.
 //
-// Either the plain hold inside a LockEntry (`is_claim` is false; it is exclusive, has no option
-// except LIMIT 1, META and LABEL, and may be endless only if taken the Redis way), or part of a
-// Claim.
+// It is either part of a Claim, or the plain hold inside a LockEntry. A plain hold (`is_claim` is
+// false) is exclusive, has no options except LIMIT 1, META and LABEL, and may be endless only if
+// it was taken the Redis way.
 class Hold : public TimerNode {
  public:
   explicit Hold(bool is_claim)
@@ -41,16 +41,17 @@ class Hold : public TimerNode {
   void SetLeaseMs(DurationMs length_ms) {
     lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
   }
-  // Its row has the time left, not only the length of the lease, so a renewal must be stored too.
+  // Its row contains the time left, not only the length of the lease, so a renewal must also be
+  // stored.
   bool is_remaining_stored() const { return (spare_bits() & kRemainingStored) != 0; }
   void set_remaining_stored(bool is_stored) { SetSpareBit(kRemainingStored, is_stored); }
-  // It was taken or requested by a Redis command such as SET NX, not by LOCK.
+  // Whether it was taken or requested by a Redis command such as SET NX, not by LOCK.
   bool is_redis_way() const { return (spare_bits() & kRedisWay) != 0; }
   void set_redis_way(bool is_redis_way) { SetSpareBit(kRedisWay, is_redis_way); }
   void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }
 
   std::uint64_t token : 53;      // 0: not granted
-  std::uint64_t key_bytes : 11;  // of the lock entry that contains the hold
+  std::uint64_t key_bytes : 11;  // for a plain hold: the size of the key of its lock entry
   std::uint64_t since : 44;      // ms: when it was granted; for a place: when it joined the queue
   std::uint64_t client : 20;     // ClientRef
   std::uint64_t lease_ms : 36;   // the length on record, 0: none; for a place, the length requested
@@ -63,25 +64,25 @@ class Hold : public TimerNode {
 };
 
 enum class ClaimState : std::uint8_t {
-  kWaiting,  // a place whose request waits
+  kWaiting,  // a place whose request is waiting
   kKept,  // a place without a request, within KEEP: a slot is reserved for it when its turn comes
   kSkipped,  // a place whose connection closed: it keeps its number, but delays nobody
-  // The same for a value whose SET NX was denied: it counts when the value is requested once more.
+  // The place of a value whose SET NX was denied: also skipped, until the value is requested again.
   kMarked,
   kHeld,
 };
 
-// Members that few claims need.
+// Members that only a few claims need.
 struct ClaimExtras {
-  MultiLock* multi_lock = nullptr;          // null: not of an MLOCK
-  std::uint8_t rank = 0;                    // which of its keys this claim is on
-  std::shared_ptr<const std::string> meta;  // null: none; one for all claims of an MLOCK
+  MultiLock* multi_lock = nullptr;          // null: not part of an MLOCK
+  std::uint8_t rank = 0;                    // the index of this claim's key in the MLOCK
+  std::shared_ptr<const std::string> meta;  // null: none; shared by all claims of an MLOCK
   std::shared_ptr<NotifyChannel> channel;   // NOTIFY; null: none
   DurationMs wait_ms = 0;                   // with NOTIFY: its WAIT; kForever: no time limit
-  // With NOTIFY: the end of its WAIT, which also counts while it is absent.
+  // With NOTIFY: the end of its WAIT, which continues to run while the owner is absent.
   TimeMs wait_end = kNever;
   Terms terms;
-  TimeMs lease_end = kNever;  // of a session's hold, whose deadline may be earlier
+  TimeMs lease_end = kNever;  // of the hold of a session, whose deadline may be earlier
   TimeMs cool_until = 0;      // for a hold with MINHOLD
 };
 
@@ -92,8 +93,9 @@ using ActiveHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct ActiveTag>,
                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
-// A stake outside the lock's entry: first a place in the queue, then, at the same address, a hold,
-// and a place again if the grant is undone. The bytes of the owner follow it in memory.
+// A claim outside the lock's entry. It is first a place in the queue and then, at the same address,
+// a hold; if the grant is undone, it becomes a place again. The bytes of the owner follow it in
+// memory.
 class Claim final : public Hold, public Pending, public MemberHook, public ActiveHook {
  public:
   static Claim* Create(LockEntry& lock, std::string_view owner);
@@ -110,7 +112,7 @@ class Claim final : public Hold, public Pending, public MemberHook, public Activ
   }
   MultiLock* multi_lock() const { return extras != nullptr ? extras->multi_lock : nullptr; }
   NotifyChannel* channel() const { return extras != nullptr ? extras->channel.get() : nullptr; }
-  // Among the holds of one token.
+  // The rank among the holds with the same token.
   std::uint8_t rank() const { return extras != nullptr ? extras->rank : 0; }
   bool has_session() const {
     return extras != nullptr && extras->terms.session_grace_ms.has_value();
@@ -124,9 +126,9 @@ class Claim final : public Hold, public Pending, public MemberHook, public Activ
   LockEntry& lock;
   Claim* next_of_owner = nullptr;  // in the ring of WaitingRequests; null: not in a ring
   Claim* previous_of_owner = nullptr;
-  std::uint64_t owner_hash = 0;  // valid while it is in a ring
-  std::uint64_t arrival = 0;     // ascending across the whole server; 0: it never had a place
-  std::uint64_t number = 0;      // ascending within the queue
+  std::uint64_t owner_hash = 0;  // valid only while it is in a ring
+  std::uint64_t arrival = 0;     // ascends across the whole server; 0: it never had a place
+  std::uint64_t number = 0;      // ascends within the queue
   TimeMs joined = 0;
   Mode mode;
   std::uint32_t keep_ms = 0;

@@ -1,4 +1,4 @@
-// The options of claims; most claims have few of them.
+// Access to the options of claims, most of which have few options.
 #pragma once
 
 #include <optional>

@@ -13,7 +13,7 @@
 namespace fairlock::engine {
 
 // Entries are reference-counted: the open connection is one use, and each hold and place is one
-// more. When all 2^20 - 1 are in use, further clients are kUnknownClient. Loop-confined.
+// more. When all 2^20 - 1 entries are in use, further clients are kUnknownClient. Loop-confined.
 class ClientTable {
  public:
   ClientTable();

@@ -30,7 +30,7 @@ namespace fairlock::engine {
 // So it has certainly ended only after the tick in which it ends.
 inline TimeMs LastTickBefore(TimeMs now) { return now - 1; }
 
-// Loop-confined. Its methods keep members consistent with each other; the rules decide what may
+// Loop-confined. The methods keep the members consistent with each other; the rules decide what may
 // happen and when.
 struct EngineState {
   explicit EngineState(const EngineOptions& engine_options);
@@ -43,11 +43,11 @@ struct EngineState {
     wheel.Schedule(node, deadline, timer_class);
     contended.due_min = std::min(contended.due_min, deadline);
   }
-  // The label that the request gives, else the one that the rules assign to its key.
+  // The label that the request gives, or otherwise the one that the rules assign to its key.
   std::string_view LabelOf(const LockRequest& request, std::string_view key) const {
     return request.label ? *request.label : label_rules.LabelOf(key);
   }
-  // Names the hold, which is new or has changed, in the change log, if there is one.
+  // Adds the name of a hold that is new or has changed to the change log, if there is one.
   void LogHold(std::uint64_t hash, const Hold& hold) {
     if (changes != nullptr) changes->holds.push_back({hash, hold.token});
   }
@@ -74,13 +74,14 @@ struct EngineState {
   std::uint64_t next_arrival = 1;
   WaitingRequests waiting;
   LimitOverrides overrides;
-  std::uint64_t limit_changes = 0;  // how often the overrides have changed
+  std::uint64_t limit_changes = 0;  // how many times the overrides have changed
   QueueSet queues;
   std::uint64_t next_queue_number = 1;
   std::vector<LockEntry*> queues_to_grant;  // the next Grants::GrantNext considers them
-  Attachment closed;  // has the remaining holds of closed connections, which end soon
+  Attachment closed;  // has the remaining session holds of closed connections, which end soon
   bool is_in_transaction = false;
-  bool is_in_past = false;  // in a transaction, while it ends what was due before it began
+  bool is_in_past =
+      false;  // within a transaction, while what was due before it began is being ended
   std::uint64_t limit_changes_before_transaction = 0;
   std::vector<LockEntry*> expiring;  // these locks must stay from Expiry::Begin to Expiry::End
 };

@@ -1,4 +1,4 @@
-// The labels in use, each kept once.
+// The labels in use; each string is stored once.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -15,8 +15,8 @@ using LabelRef = std::uint32_t;
 inline constexpr LabelRef kNoLabel = 0;
 inline constexpr LabelRef kLabelRefMax = (1U << 14) - 1;
 
-// Labels are reference-counted and forgotten when unused. When all 2^14 - 1 are in use, further
-// labels become "other". Loop-confined. All calls are O(1).
+// Labels are reference-counted and forgotten when unused. When all 2^14 - 1 references are in use,
+// further labels become "other". Loop-confined. All calls are O(1).
 class LabelTable {
  public:
   LabelTable();

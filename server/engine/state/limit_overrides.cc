@@ -39,7 +39,7 @@ void LimitOverrides::Set(LimitOverride row) {
   std::erase_if(rows_, IsOf(row.db, row.pattern));
   Sum();
   const Glob glob(row.pattern);
-  // The newest goes before those that are equally specific.
+  // The new override goes before those that are equally specific.
   const auto after = std::find_if(globs_.begin(), globs_.end(),
                                   [&](const Glob& other) { return !IsMoreSpecific(other, glob); });
   rows_.insert(rows_.begin() + (after - globs_.begin()), std::move(row));

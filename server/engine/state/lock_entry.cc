@@ -26,7 +26,7 @@ LockEntry* LockEntry::Create(BlockPool& memory, const KeyName& key, const PlainT
   lock->plain.owner_bytes = owner.size() & 0x3fff;
   std::memcpy(lock->bytes(), key.bytes.data(), key.bytes.size());
   char* end = lock->bytes() + key.bytes.size();
-  // A lock without a plain hold has no owner, and no bytes to copy.
+  // A lock without a plain hold has no owner, so there are no bytes to copy.
   if (!owner.empty()) end = static_cast<char*>(std::memcpy(end, owner.data(), owner.size()));
   if (terms.meta) {
     const auto meta_size = static_cast<MetaSize>(terms.meta->size());

@@ -1,5 +1,5 @@
-// The entries of the lock table: a lock with its plain hold, and what a contended lock has in
-// addition.
+// The entries of the lock table: a lock with its plain hold, and the additional state of a
+// contended lock.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -46,9 +46,9 @@ class Cooldown final : public TimerNode, public MemberHook {
 
   LockEntry& lock;
   const Mode mode;
-  const Token token;  // of the hold that ended
+  const Token token;  // the token of the hold that ended
   const std::uint8_t rank;
-  bool is_stored = false;  // it has a row
+  bool is_stored = false;  // whether it has a row
 };
 
 using QueueHook =
@@ -59,16 +59,16 @@ using TransactionHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct TransactionTag>,
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// The state of a lock that has, or had a moment ago, more than one plain hold.
+// The additional state of a lock that has, or had a moment ago, more than a single plain hold.
 struct ContendedLock : QueueHook, TransactionHook {
   template <typename Member, typename Hook = MemberHook>
   using List = boost::intrusive::list<Member, boost::intrusive::base_hook<Hook>>;
 
   List<Claim> queue;               // all places, by number
   List<Claim, ActiveHook> active;  // the places that are not skipped, by number
-  List<Claim> holds;               // by token; the plain hold, if any, is older
+  List<Claim> holds;               // by token; the plain hold, if any, is older than all of these
   List<Watcher> watchers;          // by newest_token
-  List<Cooldown> cooldowns;        // in the order in which they began
+  List<Cooldown> cooldowns;        // in the order of their beginnings
   Slots slots;  // taken by holds (including the plain hold), reservations and cooldowns
   std::uint64_t next_number = 1;
   std::uint64_t queue_number = 0;          // in EngineState::queues
@@ -78,7 +78,7 @@ struct ContendedLock : QueueHook, TransactionHook {
   std::uint64_t seen_changes = 0;  // EngineState::limit_changes when the queue was last considered
   bool is_to_grant = false;        // in EngineState::queues_to_grant
   bool is_expiring = false;        // in EngineState::expiring: it must not be freed
-  // What may have ended the key; GrantNext emits the event if it has ended.
+  // Why the key may have ceased to exist; GrantNext emits the event if it has.
   std::optional<Cause> vacating;
 
   bool is_deferred() const { return TransactionHook::is_linked(); }
@@ -101,15 +101,15 @@ using TransactionList =
     boost::intrusive::list<ContendedLock, boost::intrusive::base_hook<TransactionHook>,
                            boost::intrusive::constant_time_size<false>>;
 
-// What a plain hold is created from.
+// The values from which a plain hold is created.
 struct PlainTerms {
   std::string_view owner = {};                // empty: the lock has no plain hold
   bool is_limit_given = false;                // LIMIT 1
   std::optional<std::string_view> meta = {};  // META
 };
 
-// A lock with its plain hold, followed by the bytes of the key, of the plain hold's owner, and of
-// its META, which is preceded by its size. 56 bytes.
+// A lock with its plain hold. The bytes of the key, of the plain hold's owner, and of its META,
+// preceded by the size of the META, follow the object in memory. 56 bytes.
 class LockEntry {
  public:
   static LockEntry* Create(BlockPool& memory, const KeyName& key, const PlainTerms& terms);
@@ -135,7 +135,7 @@ class LockEntry {
   }
   // The number of places that count, which excludes those skipped.
   std::size_t active_count() const { return contended ? contended->active.size() : 0; }
-  // If so, the key exists for the Redis commands.
+  // Whether an MLOCK is at the head of the queue. If so, the key exists for the Redis commands.
   bool is_mlock_next() const {
     return active_count() > 0 && contended->active.front().multi_lock() != nullptr;
   }

@@ -1,4 +1,4 @@
-// The hash of locks, by database and key, and the index of claims, by lock and owner.
+// The hash table of locks, by database and key, and the index of claims, by lock and owner.
 #pragma once
 
 #include <cstdint>
@@ -56,12 +56,12 @@ class LockTable {
       return table->HashOfOwner(claim.lock, claim.owner());
     }
   };
-  // XXH3 with the seed, and the database mixed in.
+  // XXH3 of the key with the secret seed, into which the database is mixed.
   std::uint64_t Hash(const KeyName& key) const;
   std::uint64_t HashOfOwner(const LockEntry& lock, std::string_view owner) const;
 
   const std::uint64_t seed_;
-  BlockPool memory_;  // of the locks
+  BlockPool memory_;  // for the locks
   LinearHash<LockEntry, HashOfLock> locks_;
   LinearHash<Claim, HashOfClaim> claims_;
 };

@@ -19,13 +19,13 @@ namespace fairlock::engine {
 // The multi-lock has the timer and the connection of the place; each hold has its own lease and
 // session.
 //
-// It is created by the request and ends with its last claim. Its claims are either places with one
-// arrival, all in the same state, or holds with one token.
+// The request creates it, and it ends with its last claim. Its claims are either places, all with
+// the same arrival and state, or holds with the same token.
 class MultiLock final : public TimerNode, public Pending {
  public:
   explicit MultiLock(std::span<const KeyName> its_keys);
 
-  // Whether exactly these are its keys, in any order.
+  // Whether its keys are exactly these, in any order.
   bool IsOf(std::span<const KeyName> others) const;
   std::size_t key_count() const { return keys_.size(); }
   const std::vector<std::string>& keys() const { return keys_; }
@@ -36,8 +36,8 @@ class MultiLock final : public TimerNode, public Pending {
   // In the order in which the MLOCK named their keys, which is the order of `rank`; claims that
   // have ended are not included.
   std::vector<Claim*> claims;
-  Token token = 0;  // of its holds; 0: it is in the queue
-  // One of its holds was renewed or transferred: the grant cannot be undone.
+  Token token = 0;  // the token of its holds; 0: it is in the queue
+  // Whether one of its holds was renewed or transferred, so that the grant cannot be undone.
   bool is_touched = false;
 
  private:
@@ -48,7 +48,8 @@ class MultiLock final : public TimerNode, public Pending {
 using LockList = boost::container::static_vector<LockEntry*, kMlockKeysMax>;
 using LockSpan = std::span<LockEntry* const>;
 
-// The timer of a place; the object attached to the connection of its request.
+// TimerOf: the timer of a place. RequestOf: the object that is attached to the connection of its
+// request.
 inline TimerNode& TimerOf(Claim& place) {
   MultiLock* multi_lock = place.multi_lock();
   return multi_lock != nullptr ? static_cast<TimerNode&>(*multi_lock) : place;
@@ -59,7 +60,7 @@ inline Pending& RequestOf(Claim& place) {
   return multi_lock != nullptr ? static_cast<Pending&>(*multi_lock) : place;
 }
 
-// The claim itself, or for an MLOCK, its first remaining claim.
+// The claim itself, or, if it belongs to an MLOCK, the first remaining claim of the MLOCK.
 inline const Claim& FirstClaim(const Claim& claim) {
   const MultiLock* multi_lock = claim.multi_lock();
   return multi_lock != nullptr ? *multi_lock->claims.front() : claim;

@@ -1,4 +1,4 @@
-// The channels of NOTIFY, on which owners learn how their requests end, and that holds are lost.
+// The channels of NOTIFY, on which owners learn how their requests ended, and that holds were lost.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -17,7 +17,7 @@ class ChannelTable;
 // A channel, to which requests with NOTIFY and the sessions of their holds are attached instead of
 // a connection. It is open while it has a subscriber.
 //
-// Shared by the claims that name it; destroyed with the last of them. Loop-confined.
+// The claims that name it share it; it is destroyed with the last of them. Loop-confined.
 class NotifyChannel final : public Attachment, public std::enable_shared_from_this<NotifyChannel> {
  public:
   explicit NotifyChannel(std::string_view its_name) : name(its_name) {}
@@ -28,7 +28,8 @@ class NotifyChannel final : public Attachment, public std::enable_shared_from_th
   List absent;  // the places that wait for it to reopen
 };
 
-// All channels that a claim names. Owns none of them; outlives them. Loop-confined.
+// All channels that are named by at least one claim. Owns none of them; outlives them.
+// Loop-confined.
 class ChannelTable {
  public:
   explicit ChannelTable(std::uint64_t seed) : by_name_(0, HashOfName{seed}) {}

@@ -20,7 +20,7 @@ RecentKey& RecentKeys::Touch(std::uint64_t hash) {
     return second;
   }
   RecentKey& loser = first.touches <= second.touches ? first : second;
-  // A key that survives must be used again to survive the next time.
+  // A key that survives must be used again, or it will be evicted the next time.
   first.touches /= 2;
   second.touches /= 2;
   loser = {};

@@ -1,5 +1,5 @@
-// What is remembered about keys after their holds have ended: counters and recent means, in a table
-// of fixed size.
+// Remembers counters and recent averages of keys after their holds have ended, in a table of fixed
+// size.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ struct alignas(64) RecentKey {
   std::uint32_t expired = 0;
   float hold_mean_ms = -1;  // -1: no data
   float wait_mean_ms = -1;
-  std::uint32_t touches = 0;  // since the last rival; the key with fewer gives way
+  std::uint32_t touches = 0;  // since the last collision; the key with fewer touches is evicted
 
   void NoteHold(DurationMs held_ms) { Blend(hold_mean_ms, held_ms); }
   void NoteWait(DurationMs waited_ms) { Blend(wait_mean_ms, waited_ms); }
 
  private:
-  // Exponentially weighted: the last eight values have two thirds of the weight.
+  // Updates an exponentially weighted mean: the last eight values have two thirds of the weight.
   static void Blend(float& mean, DurationMs value);
 };
 
-// A two-way table by hash: a key shares its pair of records with other keys and evicts the less
-// used one. Loop-confined. O(1); 1 MiB in total.
+// A two-way table: the hash of a key selects a pair of records, which it shares with other keys. A
+// new key evicts the less used of the two. Loop-confined. O(1); 1 MiB in total.
 class RecentKeys {
  public:
   RecentKeys() : records_(kRecords) {}

@@ -9,17 +9,16 @@
 
 namespace fairlock::engine {
 
-// Loop-confined. O(1) if all limits are equal, else O(different limits).
+// Loop-confined. O(1) if all limits are equal, else O(number of different limits).
 class Slots {
  public:
   void Take(const Mode& mode);
-  void Free(const Mode& mode);  // REQUIRES: it was taken
+  void Free(const Mode& mode);  // REQUIRES: a slot of that mode was taken
 
-  // Whether, with one more slot of that mode, the number of slots taken would stay within its own
-  // limit and all other limits.
+  // Whether, with one more slot of that mode, the number of slots taken would stay within the new
+  // slot's limit and all other limits.
   bool HasSlotFor(const Mode& mode) const;
-  // The same with `limit` in place of each limit that a client gave; 0: there is no slot at
-  // all.
+  // The same, but with `limit` instead of the limits that clients gave; 0: no slot is free.
   bool HasSlotFor(const Mode& mode, std::uint32_t limit) const;
   std::uint32_t taken() const { return taken_; }
   std::uint32_t taken_shared() const { return taken_shared_; }
@@ -30,7 +29,7 @@ class Slots {
   std::uint32_t taken_ = 0;
   std::uint32_t taken_shared_ = 0;
   std::uint32_t taken_with_limit_ = 0;  // slots whose limit was given by a client
-  // Each limit and how many slots have it, sorted: nearly always one element.
+  // Each limit and the number of slots that have it, sorted; nearly always one element.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> limits_;
 };
 

@@ -1,4 +1,4 @@
-// The places whose requests wait, by owner.
+// The places whose requests are waiting, by owner.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace fairlock::engine {
 
-// An MLOCK is represented by one of its claims. Owns nothing. The requests of one owner form a
-// ring, one member of which is in the hash; the same name in another database is another owner.
+// One of its claims represents an MLOCK. Owns nothing. The requests of one owner form a ring, one
+// member of which is in the hash table; the same name in another database is a different owner.
 // Loop-confined. All calls are O(1) on average.
 class WaitingRequests {
  public:
@@ -21,7 +21,7 @@ class WaitingRequests {
   void Insert(Claim& claim);
   // REQUIRES: it is there.
   void Erase(Claim& claim);
-  // Any request of that owner, from which `next_of_owner` leads to the others; null: none waits.
+  // Any waiting request of that owner, from which `next_of_owner` leads to the others; null: none.
   const Claim* Find(std::uint8_t db, std::string_view owner) const;
 
  private:
