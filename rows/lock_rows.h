@@ -1,5 +1,5 @@
-// The state of locks that survives a restart, as plain structs. The lock engine fills them and
-// takes them back; storage/records encodes them.
+// The state of locks that survives a restart, as plain structs. The lock engine fills them, and
+// restores its state from them; storage/records encodes them.
 //
 // Durations are in milliseconds. Views point into the engine until its next step, or into the bytes
 // that a row was decoded from.
@@ -14,11 +14,11 @@ namespace fairlock::rows {
 
 using DurationMs = std::int64_t;
 
-// Which other holds a hold, or a slot taken for one, tolerates.
+// Which other holds may exist at the same time as a hold, or as a slot taken for one.
 struct Mode {
   std::uint32_t limit = 1;
   bool is_shared = false;
-  bool is_limit_given = false;  // by the client: an operator may override it
+  bool is_limit_given = false;  // the client gave LIMIT; an operator may override it
 
   friend bool operator==(const Mode&, const Mode&) = default;
 };
@@ -42,7 +42,7 @@ struct HoldId {
   friend bool operator==(const HoldId&, const HoldId&) = default;
 };
 
-// What holds and places in the queue have in common.
+// The members that holds and places in the queue have in common.
 struct Claim {
   std::string_view owner = {};
   Mode mode = {};
@@ -52,7 +52,8 @@ struct Claim {
   std::optional<std::string_view> meta = {};
   std::string_view label = {};                   // empty: none
   std::optional<std::string_view> channel = {};  // NOTIFY
-  // All keys of the MLOCK in its order, also those whose holds have ended; empty for a single lock.
+  // All keys of the MLOCK in its order, including those whose holds have ended; empty for a single
+  // lock.
   std::vector<std::string_view> mlock_keys = {};
 
   friend bool operator==(const Claim&, const Claim&) = default;
@@ -61,7 +62,7 @@ struct Claim {
 struct Hold {
   HoldId id = {};
   Claim claim = {};
-  std::optional<DurationMs> remaining_ms = {};  // of the lease; absent: the lease starts anew
+  std::optional<DurationMs> remaining_ms = {};  // of the lease; absent: the lease starts over
 
   friend bool operator==(const Hold&, const Hold&) = default;
 };
@@ -69,7 +70,7 @@ struct Hold {
 // A place in the queue. An MLOCK has one place, in the queues of all its keys; `key` is one of
 // them.
 struct Place {
-  std::uint64_t arrival = 0;  // identifies the place, and orders all places
+  std::uint64_t arrival = 0;  // identifies the place, and determines the order of all places
   std::uint8_t db = 0;
   std::string_view key = {};
   Claim claim = {};
@@ -84,7 +85,7 @@ struct Cooldown {
   HoldId id = {};
   Mode mode = {};
   DurationMs length_ms = 0;
-  std::optional<DurationMs> remaining_ms = {};  // absent: the cooldown starts anew
+  std::optional<DurationMs> remaining_ms = {};  // absent: the cooldown starts over
 
   friend bool operator==(const Cooldown&, const Cooldown&) = default;
 };

@@ -29,14 +29,14 @@ using fairlock::server::CommandLine;
 
 constexpr int kWrongOptions = 2;
 constexpr int kStorageFailed = 3;
-constexpr int kStartAgain = -1;  // never the status of the process
+constexpr int kStartAgain = -1;  // internal: the process never exits with this status
 
 int Fail(const std::string& error) {
   std::cerr << "fairlockd: " << error << '\n';
   return EXIT_FAILURE;
 }
 
-// Returns the exit status; sets `failure` to the reason if the server could not start or go on.
+// Returns the exit status; sets `failure` to the reason if the server could not start or continue.
 int RunServer(const CommandLine& line, std::span<const char* const> arguments,
               fairlock::server::Log& log, std::string& failure) {
   fairlock::server::Server server(line.config, line.config_file, log);
@@ -60,7 +60,7 @@ int RunServer(const CommandLine& line, std::span<const char* const> arguments,
   return EXIT_FAILURE;
 }
 
-// Of the log in etcd, if this is a node of a fleet; otherwise of the data folder.
+// Checks the log in etcd if this is a node of a fleet; otherwise checks the data folder.
 bool CheckData(const fairlock::server::Config& config) {
   return config.cluster_etcd.empty() ? fairlock::server::PrintDataReport(config)
                                      : fairlock::server::PrintLogReport(config);
@@ -119,12 +119,13 @@ int main(int argc, char** argv) {
       return fairlock::server::PrintPasswordHash() ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kRun: {
       const int status = Serve(line, options);
-      // A fresh image, so that no state of the lost leadership is left.
+      // Executes the program again, so that no state of the lost leadership is left.
       if (status == kStartAgain) {
         ::execv("/proc/self/exe", argv);
         return Fail("cannot start again: " + std::string(std::strerror(errno)));
       }
-      // After a storage failure the database stays open and its threads still run.
+      // After a storage failure, the database stays open and its threads still run, so exit without
+      // destructors.
       if (status == kStorageFailed) std::_Exit(status);
       return status;
     }

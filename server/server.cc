@@ -130,7 +130,7 @@ net::ListenOptions RespListenOptions(const Config& config) {
           .backlog = static_cast<int>(config.tcp_backlog)};
 }
 
-// Who can connect according to the options; sockets opened by systemd are not considered.
+// Describes who can connect according to the options; sockets opened by systemd are not considered.
 std::string_view ReachOf(const Config& config) {
   const bool is_tcp = config.port != 0 || config.tls_port != 0;
   const bool is_for_all = is_tcp && !std::ranges::all_of(config.bind, IsLoopback);
@@ -184,7 +184,8 @@ std::string Server::Start(bool initialises) {
   const Config& config = settings_.config();
   log_.Info("fairlockd {} starts, process {}; {}", Version(), facts_.process_id, ReachOf(config));
   if (std::string error = users_.Load(config); !error.empty()) return error;
-  // Before any client can connect, so that a server that has accepted a client stops cleanly.
+  // This comes before any client can connect, so that a server that has accepted a client stops
+  // cleanly.
   StopOnSignals();
   if (std::string error = tls_.Start(config, http_.connections()); !error.empty()) return error;
   if (std::string error = http_.Start(config, tls_.http_handshakes()); !error.empty()) return error;
@@ -200,7 +201,7 @@ std::string Server::Start(bool initialises) {
   }
   relay_.Start(config, tls_.resp_handshakes(),
                [this](const auto& run) { keeping_.LeaderRefused(run); });
-  // Requests get -LOADING until the data is read.
+  // Requests are refused with -LOADING until the data has been read.
   const std::vector<std::string> own_files = FilesOf(config, facts_.config_file);
   if (std::string error = keeping_.Start(config, initialises, own_files); !error.empty()) {
     return error;
@@ -346,7 +347,8 @@ void Server::OnSignal(int signal) {
   RequestStop("SIG" + std::string(sigabbrev_np(signal)));
 }
 
-// Ends at once even if the loop is blocked, for example by the disk.
+// Makes the next signal end the process at once, even if the loop is blocked, for example by the
+// disk.
 void Server::EndAtNextSignal() {
   struct sigaction ending {};
   ending.sa_handler = [](int) { std::_Exit(EXIT_FAILURE); };
@@ -377,7 +379,7 @@ void Server::RequestStop(const std::string& why) {
   if (std::exchange(is_stopping_, true)) return;
   EndAtNextSignal();
   log_.Info("stopping: {}; {} clients are connected", why, loop_.connections().count());
-  // A process that starts again goes on for the service manager.
+  // If the process starts again, it does not stop from the point of view of the service manager.
   if (!keeping_.starts_again()) sd_notify(0, "STOPPING=1");
   http_.Close();
   relay_.Close();

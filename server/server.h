@@ -32,7 +32,7 @@ enum class RunEnd : std::uint8_t {
   kStopped,
   kNotLoaded,
   kStorageFailed,
-  kDeposed,  // another node leads: the process starts again as a standby
+  kDeposed,  // another node leads, so the process starts again as a standby
 };
 
 // Used by one thread.
@@ -44,13 +44,13 @@ class Server {
   // Called at SIGHUP to read the configuration file and arguments again.
   void set_reread(std::function<CommandLine()> reread) { reread_ = std::move(reread); }
 
-  // Opens all sockets and starts reading the data. Returns an empty string, or the error and its
-  // remedy. `initialises`: the data folder may be empty.
+  // Opens all sockets and starts reading the data. Returns an empty string, or the error and what
+  // to do about it. `initialises`: the data folder may be empty.
   [[nodiscard]] std::string Start(bool initialises);
   // Serves until SIGTERM, SIGINT or SHUTDOWN, or until the data cannot be read or written; a second
   // signal ends the process at once.
   [[nodiscard]] RunEnd Run();
-  // Why the run ended, if it was not stopped by a signal or SHUTDOWN.
+  // The reason why the run ended, if it was not stopped by a signal or SHUTDOWN.
   std::string end_reason() const { return keeping_.error(); }
 
  private:

@@ -12,7 +12,8 @@ namespace fairlock::net {
 namespace {
 
 #ifdef __x86_64__
-// The counter runs at a constant rate, independent of the processor's frequency and sleep states.
+// Whether the counter runs at a constant rate, independent of the processor's frequency and sleep
+// states.
 bool HasEvenCounter() {
   constexpr unsigned kPowerManagement = 0x8000'0007;
   constexpr unsigned kInvariantCounter = 1U << 8;
@@ -35,7 +36,7 @@ std::int64_t MachineBoottimeMs() {
 
 constexpr std::int64_t kNotHeld = -1;
 std::atomic<std::int64_t> boottime_held_at = kNotHeld;
-std::atomic<std::int64_t> boottime_held_ms = 0;  // how long it was held in total
+std::atomic<std::int64_t> boottime_held_ms = 0;  // how far it is behind, from being held before
 
 }  // namespace
 

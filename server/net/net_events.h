@@ -1,4 +1,4 @@
-// The events of connections that are logged.
+// The logged events of connections.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace fairlock::net {
 enum class CloseReason : std::uint8_t {
   kPeerClosed,       // end of file
   kPeerFailed,       // reset, or unreachable for too long
-  kAnswered,         // QUIT, or a protocol error that was answered
+  kAnswered,         // the reply to QUIT or to a protocol error has been sent
   kKilled,           // by a command
   kOutputLimit,      // it does not read its replies
-  kAllOutputLimit,   // all connections together have too many unread replies, and it has the most
-  kInputLimit,       // it has sent too much after a request that waits
-  kAllInputLimit,    // all connections together have too much unexecuted input, and it has the most
+  kAllOutputLimit,   // the unread replies of all connections are too large, and it has the most
+  kInputLimit,       // it has sent too much while a request of it waits
+  kAllInputLimit,    // the unexecuted input of all connections is too large, and it has the most
   kRequestDeadline,  // it did not send the rest of a request in time
   kLingered,         // it did not read its last replies in time
   kServerStops,
@@ -26,7 +26,8 @@ enum class CloseReason : std::uint8_t {
 
 std::string_view NameOf(CloseReason reason);
 
-// Why a new connection, or an idle HTTP connection, was closed in favour of others.
+// The limit because of which a new connection was refused, or an idle HTTP connection was closed
+// in favour of a new one.
 struct Refusal {
   bool is_by_address = false;  // the limit per address is reached; otherwise the limit for all
   bool is_http = false;        // the limit is that of HTTP connections
@@ -34,7 +35,7 @@ struct Refusal {
   std::size_t connections_max = 0;
 };
 
-// The error that a refused RESP client receives: one line.
+// The error that a refused RESP client receives, without a line break.
 std::string TextOf(const Refusal& refusal);
 
 // Implemented by the server's log, and by tests. Loop-confined; must not block.
@@ -44,7 +45,7 @@ class NetEvents {
   virtual void LogClosed(const command::ClientProfile& client, CloseReason reason,
                          engine::TimeMs now) = 0;
   virtual void LogRefused(std::string_view peer, const Refusal& refusal, engine::TimeMs now) = 0;
-  // Accepting pauses briefly; `error` is an errno.
+  // Accepting a connection failed, so accepting pauses briefly; `error` is an errno.
   virtual void LogAcceptFailed(int error, engine::TimeMs now) = 0;
   // A TLS handshake failed.
   virtual void LogHandshakeFailed(std::string_view peer, std::string_view why,

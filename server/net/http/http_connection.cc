@@ -36,7 +36,7 @@ HttpConnection::~HttpConnection() { assert(is_closed_); }
 
 void HttpConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
-  const auto self = shared_from_this();  // its owner releases it
+  const auto self = shared_from_this();  // keeps this alive when the owner releases it
   job_.reset();
   turn_.Drop(this);
   commands_.Detach(turn_.now);
@@ -188,11 +188,11 @@ void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) 
 }
 
 void HttpConnection::Send(http::Answer answer) {
-  // An idle connection has no user.
+  // While a connection is idle, no user is logged in on it.
   commands_.Forget();
   response_ = ToResponse(std::move(answer), is_kept_alive_);
   if (is_head_) {
-    // Content-Length remains that of the omitted body.
+    // Content-Length remains the size of the omitted body.
     response_.body().clear();
   }
   stream_.next_layer().expires_after(kTimeMax);

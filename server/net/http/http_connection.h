@@ -1,4 +1,4 @@
-// One HTTP connection: reads requests, has them answered in a turn, writes the answers.
+// One HTTP connection: reads requests, has them answered in a turn, and writes the answers.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -28,17 +28,17 @@ class HttpConnectionOwner {
   ~HttpConnectionOwner() = default;
 };
 
-// Answers one request after the other. Its owner keeps it alive until it closes, and so does its
-// pending operation. Loop-confined.
+// Answers one request after the other. Its owner and its pending operation keep it alive until it
+// closes. Loop-confined.
 class HttpConnection final : public HttpPeer,
                              public TurnTask,
                              public std::enable_shared_from_this<HttpConnection> {
  public:
   static constexpr std::size_t kHeaderBytesMax = 8 * 1024;
   static constexpr std::size_t kBodyBytesMax = 64 * 1024;
-  // The time for a request, from its first byte to its last, and for sending the answer.
+  // The time allowed for a request, from its first byte to its last, and for sending the answer.
   static constexpr std::chrono::seconds kTimeMax{15};
-  // The time until the next request begins.
+  // The time allowed until the next request begins.
   static constexpr std::chrono::seconds kIdleMax{75};
   // The time that the peer has to read the last answer and to close.
   static constexpr std::chrono::seconds kLingerMax{2};
@@ -59,7 +59,7 @@ class HttpConnection final : public HttpPeer,
   using Message = boost::beast::http::request<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
-  // Whether it is known which user has sent the current request.
+  // Whether the user who sent the current request is known.
   enum class Caller : std::uint8_t { kUnknown, kComparing, kCompared, kKnown };
 
   void Read();
@@ -67,7 +67,7 @@ class HttpConnection final : public HttpPeer,
   void ReadBody();
   void OnRequest(const boost::beast::error_code& error);
   void RefuseUnread(const boost::beast::error_code& error);
-  // False: a password is being compared.
+  // Finds out who sent the request. False: a password is being compared, so the answer must wait.
   bool Identify(const http::Request& request, engine::TimeMs now);
   void TakeOver(const http::Request& request, engine::TimeMs now);
   void Conclude(http::Answer answer);

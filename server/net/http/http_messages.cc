@@ -42,7 +42,7 @@ constexpr std::string_view kContentSecurityPolicy =
 
 std::optional<http::Answer> RefusalOfHeaders(const beast_http::fields& headers) {
   using beast_http::field;
-  // With two values, a proxy might use a different one than this server.
+  // If a header had two values, a proxy might use a different one than this server.
   for (const field name : {field::host, field::origin, field::content_type, field::authorization}) {
     if (headers.count(name) < 2) continue;
     return BadHeader("the header " + std::string(beast_http::to_string(name)) +

@@ -10,9 +10,9 @@
 
 namespace fairlock::net {
 
-// The answer to a request that RFC 9112, section 3.2, forbids a server to serve: Host is missing,
-// is not a host, or Host or another header that we use is given more than once. None: the request
-// is valid.
+// The answer to a request that a server must reject according to RFC 9112, section 3.2: Host is
+// missing or is not a host, or Host or another header that we use is given more than once. None:
+// the request is valid.
 std::optional<http::Answer> RefusalOfHeaders(const boost::beast::http::fields& headers);
 
 http::Request ToRequest(

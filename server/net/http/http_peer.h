@@ -11,7 +11,7 @@ class HttpPeer {
   virtual ~HttpPeer() = default;
   // Idempotent.
   virtual void Close() = 0;
-  // Since when it is idle; none: it is in use.
+  // The time since which it has been idle; none: it is in use.
   virtual std::optional<std::chrono::steady_clock::time_point> IdleSince() const = 0;
 };
 

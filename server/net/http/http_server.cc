@@ -51,7 +51,7 @@ void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress addr
 
 void HttpServer::Close() {
   is_closed_ = true;
-  // Each connection removes itself.
+  // Each connection removes itself from the list when it closes.
   while (!peers_.empty()) {
     const std::shared_ptr<HttpPeer> peer = peers_.begin()->second;
     peer->Close();

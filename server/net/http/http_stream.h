@@ -12,7 +12,8 @@
 
 namespace fairlock::net {
 
-// A stream as Beast needs it, after the handshake. A moved-from stream can only be closed.
+// A stream with the interface that Beast requires. Any TLS handshake is already complete. A
+// moved-from stream can only be closed.
 class HttpStream {
  public:
   using Tcp = boost::beast::tcp_stream;
@@ -48,7 +49,8 @@ class HttpStream {
     }
   }
 
-  // Tells the peer that no more data follows, and waits for its answer. REQUIRES: is_tls.
+  // Tells the peer that no more data follows, and waits for the peer to do the same. REQUIRES:
+  // is_tls.
   template <typename Handler>
   void async_shutdown(Handler&& handler) {
     tls_->async_shutdown(std::forward<Handler>(handler));
@@ -62,10 +64,11 @@ class HttpStream {
   using Tls = boost::asio::ssl::stream<Tcp&>;
 
   std::unique_ptr<Tcp> tcp_;
-  std::unique_ptr<Tls> tls_;  // null: none
+  std::unique_ptr<Tls> tls_;  // null: without TLS
 };
 
-// Beast finds these by name and ends a WebSocket with them, after it has sent the closing frame.
+// Beast finds these functions by name and uses them to end a WebSocket after it has sent the
+// closing frame.
 template <typename Handler>
 void async_teardown(boost::beast::role_type role, HttpStream& stream, Handler&& handler) {
   using boost::beast::websocket::async_teardown;

@@ -95,7 +95,7 @@ void WebSocketConnection::TakeTurn(engine::TimeMs) {
 
 void WebSocketConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
-  const auto self = shared_from_this();  // its owner releases it
+  const auto self = shared_from_this();  // keeps this alive when the owner releases it
   turn_.Drop(this);
   feed_->Detach(turn_.now);
   beast::get_lowest_layer(stream_).close();

@@ -1,4 +1,4 @@
-// Events of locks over one WebSocket.
+// Sends events of locks over one WebSocket.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -18,9 +18,9 @@
 
 namespace fairlock::net {
 
-// Writes the events since the last write as one text: a JSON array. Closes when the client reads
-// too slowly. Ignores what the client sends. Its owner keeps it alive until it closes, and so do
-// its pending operations. Loop-confined.
+// Writes the events since the last write as one text message, a JSON array. Closes when the client
+// reads too slowly. Ignores what the client sends. Its owner and its pending operations keep it
+// alive until it closes. Loop-confined.
 class WebSocketConnection final : public HttpPeer,
                                   public TurnTask,
                                   public std::enable_shared_from_this<WebSocketConnection> {
@@ -29,7 +29,7 @@ class WebSocketConnection final : public HttpPeer,
                       std::unique_ptr<http::EventFeed> feed);
   ~WebSocketConnection() override;
 
-  // The glob of keys in the target; none: the target is not that of the events.
+  // The glob for keys that the target contains; none: the target is not the one for events.
   static std::optional<std::string> MatchOf(std::string_view target);
 
   void Start(boost::beast::http::request<boost::beast::http::string_body> request);
@@ -52,7 +52,7 @@ class WebSocketConnection final : public HttpPeer,
   boost::beast::http::request<boost::beast::http::string_body> request_;
   boost::beast::flat_buffer received_;
   std::string sending_;
-  std::uint64_t batch_ = 0;  // must be complete before sending_ may be sent
+  std::uint64_t batch_ = 0;  // the batch that must be complete before sending_ may be sent
   bool is_sending_ = false;
   bool is_in_turn_ = false;
   bool is_open_ = false;

@@ -18,12 +18,13 @@ engine::TimeMs RequestDeadlines::next() const {
 }
 
 void RequestDeadlines::RefuseOverdue() {
-  // After a pause of the server the rest may still be in the sockets.
+  // If the server itself has paused, the rest of a request may still be in the socket.
   const engine::TimeMs checked_at = std::exchange(checked_at_, turn_.now);
   if (turn_.now - checked_at > 2 * TurnWait::kTimedMsMax) {
     no_refusal_before_ = turn_.now + TurnWait::kTimedMsMax;
   }
-  // Each refusal costs some system calls; the next turn begins at once if some are left.
+  // Each refusal costs some system calls, so their number is bounded; if some are left, the next
+  // turn begins at once.
   for (std::size_t i = 0; i < turn_.limits.closes_max && next() <= turn_.now; ++i) {
     static_cast<RespConnection&>(turn_.partial_requests.front()).RefusePartialRequest();
   }

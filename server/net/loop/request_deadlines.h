@@ -1,4 +1,4 @@
-// Refuses requests whose rest does not arrive in time.
+// Refuses requests that do not arrive completely in time.
 #pragma once
 
 #include "server/net/turn/turn.h"
@@ -11,7 +11,7 @@ class RequestDeadlines {
   // `turn` must outlive it.
   explicit RequestDeadlines(Turn& turn) : turn_(turn) {}
 
-  // The next deadline of an incomplete request.
+  // The earliest deadline of an incomplete request.
   engine::TimeMs next() const;
   // Refuses some of the requests whose deadline has passed. Called after the execution, because the
   // rest of a request may have arrived in this turn.
@@ -20,7 +20,8 @@ class RequestDeadlines {
  private:
   Turn& turn_;
   engine::TimeMs checked_at_ = 0;
-  engine::TimeMs no_refusal_before_ = 0;  // time to read what arrived during a pause of the server
+  // Gives the server time to read what arrived while it paused.
+  engine::TimeMs no_refusal_before_ = 0;
 };
 
 }  // namespace fairlock::net

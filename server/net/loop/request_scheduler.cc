@@ -12,7 +12,8 @@ namespace {
 // The cost of receiving from a connection and sending to it, in bytes of requests.
 constexpr std::size_t kVisitBytes = 512;
 
-// With no light clients active, long turns delay nobody and cost less per command.
+// If no light client was served for this time, turns may be long: they delay nobody and cost less
+// per command.
 constexpr engine::DurationMs kNoLightClientsMs = 100;
 constexpr std::size_t kWorkFactorWithoutLightClients = 16;
 
@@ -32,7 +33,7 @@ void RequestScheduler::ReceiveFromReady() {
   }
 }
 
-// A single deferred connection may use all the work of the turn; several share it.
+// A single deferred connection may use up the turn's whole allowance of work; several share it.
 void RequestScheduler::ReceiveFromDeferred() {
   const bool has_light_clients = turn_.now - light_served_at_ <= kNoLightClientsMs;
   const std::size_t bytes_max =
@@ -63,10 +64,11 @@ void RequestScheduler::ExecuteLight() {
   std::size_t work = 0;
   std::size_t left = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // Connections from earlier turns do not use up the work for those that have just become ready:
-    // many of them may ask for long replies.
+    // Connections from earlier turns must not use up the allowance of those that have just become
+    // ready, because many of them may ask for long replies.
     if (i == earlier_) work = 0;
-    // A waiting connection costs no work, but its socket must still be checked.
+    // A connection whose request waits has nothing to execute, but its socket must still be
+    // checked.
     if (work < turn_.limits.light_bytes_max || all[i]->is_waiting()) {
       work += all[i]->Execute();
     } else {

@@ -1,4 +1,4 @@
-// Which connections a turn reads and executes, and in which order.
+// Decides which connections a turn reads and executes, and in which order.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace fairlock::net {
 
-// Light connections come first; then a bounded number of deferred ones. Loop-confined.
+// Light connections come first, then a bounded number of deferred ones. Loop-confined.
 class RequestScheduler {
  public:
   // `turn` must outlive it.
   explicit RequestScheduler(Turn& turn) : turn_(turn) {}
 
-  // Before the wait.
+  // Called before the wait.
   void BeginTurn() { earlier_ = turn_.to_execute.size(); }
   // Reads the ready connections that are light, then some of the deferred ones.
   void Receive();
@@ -29,9 +29,9 @@ class RequestScheduler {
   void ExecuteDeferred();
 
   Turn& turn_;
-  std::size_t earlier_ = 0;              // connections in front of to_execute from earlier turns
-  std::size_t deferred_to_execute_ = 0;  // connections in front of `deferred` that were read
-  std::size_t deferred_work_max_ = 0;    // work for deferred connections in this turn
+  std::size_t earlier_ = 0;              // the first connections of to_execute, from earlier turns
+  std::size_t deferred_to_execute_ = 0;  // the first connections of `deferred`, which were read
+  std::size_t deferred_work_max_ = 0;    // the limit on work for deferred connections in this turn
   engine::TimeMs light_served_at_ = 0;   // when a light connection was last served
 };
 

@@ -15,16 +15,17 @@ class TurnJournal {
   explicit TurnJournal(Turn& turn) : turn_(turn) {}
 
   void Set(persist::StateLog* state_log, std::function<void()> on_change);
-  // The journal is so far behind that the turn reads and executes nothing.
+  // Whether the journal is so far behind that the turn reads and executes nothing.
   bool is_lagging() const { return turn_.state_log != nullptr && turn_.state_log->is_lagging(); }
   engine::TimeMs NextDeadline() const;
 
   // Releases the output and the tasks whose batches the journal has completed.
   void BeginTurn();
-  // Hands over the changes of the turn.
+  // Hands the changes of the turn to the journal.
   void EndTurn();
 
-  // The steps of a stop. Waits until the journal has completed everything, and releases all output.
+  // Used when the server stops. Waits until the journal has completed everything, and releases all
+  // output.
   void Drain();
   // Writes the state for the last time.
   void Stop();

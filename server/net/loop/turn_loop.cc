@@ -26,7 +26,7 @@ TurnLoop::~TurnLoop() {
   turn_.deferred.clear();
   turn_.to_finish.clear();
   wait_.Close();
-  // Each pending wait ends as aborted.
+  // Every pending wait ends with the error "aborted".
   do {
     io_context().restart();
     io_context().poll();
@@ -96,10 +96,10 @@ void TurnLoop::ExpireDue() {
 }
 
 void TurnLoop::RunTasks() {
-  // Their changes would not be persisted any more.
+  // The changes that they make would no longer be persisted.
   if (stop_ == Stop::kBegun) turn_.tasks.clear();
-  // Tasks that are added meanwhile run in the next turn, like those that remain after the others
-  // have matched many globs.
+  // Tasks that are added in the meantime run in the next turn. So do the remaining ones if the
+  // others have used up the allowance for matching globs.
   const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_max =
       matching.total() + turn_.limits.light_bytes_max * command::MatchingMeter::kWorkPerByte;
@@ -125,9 +125,9 @@ void TurnLoop::StopIfAsked() {
   connections_.Finish();
 }
 
-// Sends the replies whose batches are complete. Then the state is written for the last time, with
-// the places of the waiters, and the engine is frozen: what the end of a connection would change
-// from here on would not be persisted.
+// Sends the replies whose batches are complete. Then writes the state for the last time, with the
+// places of the waiters, and freezes the engine: any change that the end of a connection makes
+// after this would not be persisted.
 void TurnLoop::BeginStop() {
   stop_ = Stop::kBegun;
   stop_until_ = turn_.now + turn_.limits.stop_ms;

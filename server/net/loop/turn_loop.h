@@ -31,19 +31,19 @@ struct LoopOptions {
 // A turn, in this order:
 //  1. Wait until something is ready or due; receive bytes from each ready connection that is within
 //     its fair share, then from some of the deferred connections.
-//  2. Read the clock, once and after the last read, so that no request is judged by a time before
-//     its arrival.
-//  3. Release the replies that the journal has completed meanwhile.
-//  4. Close connections whose client has disconnected while a request waits: before any decision,
-//     so that no lock is granted to a client that is known to be dead.
+//  2. Read the clock once, after the last read, so that no request is judged by a time before its
+//     arrival.
+//  3. Release the replies whose batches the journal has completed in the meantime.
+//  4. Close connections whose client has disconnected while a request waits. This happens before
+//     any decision, so that no lock is granted to a client that is known to be dead.
 //  5. Expire what is due.
-//  6. Execute requests: of light connections, then of deferred ones, then the tasks.
-//  7. Hand the changes to the journal. Then send: one write per connection, after all decisions of
-//     this turn, of the output that need not wait for the journal. Destroy closed connections.
-//  8. Accept new connections: last, when closed connections have made room.
-// Each step is bounded; what remains follows in the next turn, which then does not wait.
+//  6. Execute the requests of light connections, then those of deferred ones, then the tasks.
+//  7. Hand the changes to the journal. Then send the output that need not wait for the journal,
+//     with one write per connection, after all decisions of this turn. Destroy closed connections.
+//  8. Accept new connections. This comes last, because closed connections have then made room.
+// Each step is bounded; what remains is done in the next turn, which then begins without a wait.
 //
-// Everything but the constructor and Wake is called by the thread that calls Run.
+// Except for the constructor and Wake, only the thread that calls Run may call the functions.
 class TurnLoop {
  public:
   // `server` and `events` must outlive it.
@@ -60,17 +60,17 @@ class TurnLoop {
   void ReplaceSink(const ConnectionSink& from, ConnectionSink* to = nullptr) {
     listeners_.ReplaceSink(from, to == nullptr ? connections_ : *to);
   }
-  // Works until a stop is requested and all connections are closed.
+  // Runs until a stop is requested and all connections are closed.
   void Run();
-  // From within Run, or before it: refuses new connections and writes the state for the last time.
-  // Then the engine is frozen. Connections whose request waits are closed without a reply, all
+  // Call this from within Run, or before it. Refuses new connections, writes the state for the last
+  // time, and freezes the engine. Connections whose request waits are closed without a reply, all
   // others once their output is sent.
   void RequestStop();
   bool is_stop_asked() const { return stop_ != Stop::kNone; }
 
-  // From now on the decisions of the engine are persisted, and replies wait for it. `on_change` is
-  // called when the log becomes ready, fails, or runs out of disk space, and when it has enough
-  // space again. Null: nothing is persisted; no connection may be left whose output waits.
+  // From now on, the decisions of the engine are persisted, and replies wait for that. `on_change`
+  // is called when the log becomes ready, fails, or runs out of disk space, and when it has enough
+  // space again. Null: nothing is persisted; REQUIRES that no connection's output waits.
   void SetStateLog(persist::StateLog* state_log, std::function<void()> on_change) {
     journal_.Set(state_log, std::move(on_change));
   }
@@ -87,7 +87,7 @@ class TurnLoop {
   enum class Stop : std::uint8_t { kNone, kAsked, kBegun };
 
   void RunTurn();
-  // Waits and receives. False: the journal lags too far behind for any request.
+  // Waits and receives. False: the journal is too far behind for any request to be executed.
   bool ReceiveRequests();
   engine::DurationMs WaitMsMax() const;
   void ExpireDue();

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kJournalMsMax = 10;
 
-// Busy-poll for a sync only when at least this many connections wait for it, and never longer than
-// kPollNsMax.
+// A turn busy-polls for a sync only when at least this many connections wait for it, and never
+// longer than kPollNsMax.
 constexpr std::size_t kHeldToPoll = 8;
 constexpr std::uint64_t kPollNsMax = 300'000;
 
@@ -37,8 +37,9 @@ bool TurnWait::Await(engine::DurationMs wait_ms_max) {
   }
   ended_ns_ = MonotonicNs();
   if (wait_ms_max > 0 && handled == 0) return false;
-  // If connections ended the wait, the loop serves them without looking for other handlers, which
-  // end the next wait at once. This saves a single request one system call of six.
+  // If connections ended the wait, the loop serves them without looking for other handlers that are
+  // ready, which will end the next wait at once. For a single request, this saves one of six system
+  // calls.
   const bool have_connections_ended_it =
       wait_ms_max > 0 && handled == 1 && !is_awaiting_connections_;
   if (!have_connections_ended_it) {
@@ -47,7 +48,7 @@ bool TurnWait::Await(engine::DurationMs wait_ms_max) {
   return true;
 }
 
-// Does not poll again for a sync that has taken longer than a quick one.
+// False also if the sync being awaited has already been polled for the maximum time.
 bool TurnWait::IsWorthPolling() {
   const persist::StateLog* const state_log = turn_.state_log;
   if (state_log == nullptr || turn_.held.size() < kHeldToPoll || !state_log->awaits_quick_sync()) {
@@ -61,7 +62,8 @@ bool TurnWait::IsWorthPolling() {
   return now_ns < poll_until_ns_;
 }
 
-// The sync ends sooner than this thread could sleep and be woken. Other threads may run first.
+// Polls because the sync will end sooner than this thread could sleep and be woken. Lets other
+// threads run in between.
 std::size_t TurnWait::PollForCompletion() {
   std::size_t handled = 0;
   while ((handled = io_context_.poll_one()) == 0 && MonotonicNs() < poll_until_ns_) {
@@ -84,7 +86,7 @@ void TurnWait::AwaitConnections() {
   });
 }
 
-// The readiness set owns the descriptor.
+// Only releases the descriptor, because the readiness set owns it.
 void TurnWait::Close() { ready_connections_.release(); }
 
 }  // namespace fairlock::net

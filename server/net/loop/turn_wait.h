@@ -16,8 +16,8 @@ class TurnWait {
  public:
   // A `wait_ms_max` that means no limit.
   static constexpr engine::DurationMs kUntilReady = engine::kForever;
-  // The largest other `wait_ms_max`. The kernel's timer does not run while the machine sleeps; the
-  // clock of leases does.
+  // The largest other `wait_ms_max`. Waits are short because the kernel's timer does not run while
+  // the machine sleeps, but the clock of leases does.
   static constexpr engine::DurationMs kTimedMsMax = 1000;
 
   // `turn` must outlive it.
@@ -25,20 +25,20 @@ class TurnWait {
   TurnWait(const TurnWait&) = delete;
   TurnWait& operator=(const TurnWait&) = delete;
 
-  // Waits at most `wait_ms_max`, and runs the handlers that are ready. False: nothing was.
+  // Waits at most `wait_ms_max`, and runs the handlers that are ready. False: none were ready.
   bool Await(engine::DurationMs wait_ms_max);
   // Waits briefly for a signal of the journal. Handlers run, but no connection is reported.
   void AwaitJournal();
   // Ends the wait. Thread-safe.
   void Wake() { wake_.Signal(); }
 
-  // When the last wait ended, by MonotonicNs.
+  // The time of MonotonicNs at which the last wait ended.
   std::uint64_t ended_ns() const { return ended_ns_; }
 
   boost::asio::io_context& io_context() { return io_context_; }
-  // No more waits follow.
+  // Ends the wait for connections. REQUIRES: Await is not called again.
   void Close();
-  // Closed, and no wait is pending.
+  // Whether it is closed, and no wait is pending.
   bool is_disposable() const { return !is_awaiting_connections_; }
 
  private:
@@ -52,7 +52,8 @@ class TurnWait {
   Descriptor ready_connections_;  // readable when a connection is ready
   bool is_awaiting_connections_ = false;
   std::uint64_t ended_ns_ = 0;
-  std::uint64_t polled_after_batch_ = ~std::uint64_t{0};  // the newest complete batch then
+  // The newest complete batch when the last polling began.
+  std::uint64_t polled_after_batch_ = ~std::uint64_t{0};
   std::uint64_t poll_until_ns_ = 0;
 };
 

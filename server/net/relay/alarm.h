@@ -1,4 +1,4 @@
-// Calls a function once after a time.
+// Calls a function once, after a given time.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,13 +16,14 @@ class Alarm {
   Alarm(boost::asio::io_context& io, std::function<void()> ring)
       : timer_(io), ring_(std::make_shared<std::function<void()>>(std::move(ring))) {}
 
-  // No effect if the alarm is set.
+  // Does nothing if the alarm is already set.
   void Set(engine::DurationMs in_ms);
   void Cancel();
 
  private:
   boost::asio::steady_timer timer_;
-  // Expires with this object, for a handler that runs later.
+  // Handlers have a weak pointer to this, so that one that runs after this object is gone does
+  // nothing.
   const std::shared_ptr<std::function<void()>> ring_;
   bool is_set_ = false;
 };

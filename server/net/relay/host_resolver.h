@@ -13,13 +13,13 @@ namespace fairlock::net {
 
 using HostAddresses = std::vector<boost::asio::ip::address>;
 
-// Loop-confined. A name is resolved on a thread of Asio, which exists from the first name on.
+// Loop-confined. Names are resolved on a thread of Asio, which is started for the first name.
 class HostResolver {
  public:
   explicit HostResolver(boost::asio::io_context& io) : resolver_(io) {}
 
-  // Calls `done` once with the addresses, or with none if there are none: within this call if the
-  // host is a numeric address.
+  // Calls `done` once with the addresses, or with an empty list if there are none. If the host is a
+  // numeric address, `done` is called within this call.
   void Resolve(const std::string& host, std::function<void(HostAddresses)> done);
   // Abandons the resolution in progress: its `done` is not called.
   void Cancel();

@@ -1,4 +1,4 @@
-// Where the leader of a fleet accepts connections.
+// The host and the ports on which the leader of a fleet accepts connections.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct LeaderAddress {
   friend bool operator==(const LeaderAddress&, const LeaderAddress&) = default;
 };
 
-// Reads "name:3247", "10.0.0.1:3247" or "[::1]:3247". None: the text is something else.
+// Parses "name:3247", "10.0.0.1:3247" or "[::1]:3247". None: the string has a different form.
 std::optional<LeaderAddress> ParseLeaderAddress(std::string_view text);
 
 }  // namespace fairlock::net

@@ -1,4 +1,4 @@
-// Connections to the leader that are being made for clients.
+// Makes connections to the leader for clients.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,7 +17,7 @@
 namespace fairlock::net {
 
 struct DialHooks {
-  std::function<void()> on_open;  // a leader can be dialed now
+  std::function<void()> on_open;  // called when a leader can be dialed
   std::function<void(ParkedConnection client, OwnedDescriptor leader)> on_connected;
   std::function<void(ParkedConnection client)> on_failed;
 };
@@ -25,12 +25,12 @@ struct DialHooks {
 // Loop-confined.
 class LeaderDials {
  public:
-  // More would overflow the backlog of a leader that has just taken over.
+  // More dials at the same time would overflow the backlog of a leader that has just taken over.
   static constexpr std::size_t kDialsMax = 64;
 
   LeaderDials(boost::asio::io_context& io, const SocketOptions& options, DialHooks hooks);
 
-  // Another leader; none: no leader is known. May call `on_open`.
+  // Switches to another leader; none: no leader is known. May call `on_open`.
   // REQUIRES: all clients were taken back.
   void SetLeader(std::optional<LeaderAddress> leader) { route_.Set(std::move(leader)); }
   const std::optional<LeaderAddress>& leader() const { return route_.leader(); }
@@ -40,7 +40,7 @@ class LeaderDials {
   bool CanDial(engine::TimeMs now) const;
   // REQUIRES: CanDial, and the leader has such a port.
   void DialFor(ParkedConnection client);
-  // Ends the dials of these clients.
+  // Ends all dials and returns their clients.
   std::vector<ParkedConnection> TakeBackAll();
   std::vector<ParkedConnection> TakeBackOverdue(engine::TimeMs now);
 

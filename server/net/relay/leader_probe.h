@@ -1,4 +1,4 @@
-// Finds out whether the process of a silent leader is gone.
+// Finds out whether the process of a leader that has fallen silent is gone.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -13,9 +13,10 @@
 
 namespace fairlock::net {
 
-// Connects to the leader's port once, to learn that the address is right and that no firewall
-// answers in its place, and again and again while the leader is silent. Only a refusal by a port
-// that accepted before is reported; a host that does not answer proves nothing. Loop-confined.
+// Connects to the leader's port until it has accepted once, which shows that the address is right
+// and that no firewall answers in the leader's place. Then connects repeatedly while the leader is
+// silent. Reports only a refusal by a port that accepted before; a host that does not answer proves
+// nothing. Loop-confined.
 class LeaderProbe {
  public:
   static constexpr engine::DurationMs kEveryMs = 200;         // while the leader is silent
@@ -26,7 +27,7 @@ class LeaderProbe {
   LeaderProbe& operator=(const LeaderProbe&) = delete;
   ~LeaderProbe() { EndDial(); }
 
-  // Another leader; none: no leader is known.
+  // Switches to another leader; none: no leader is known.
   void SetLeader(std::optional<LeaderAddress> leader);
   void SetSilent(bool is_silent);
 

@@ -1,4 +1,4 @@
-// The way to the leader: its address, resolved, and whether it can be tried now.
+// The route to the leader: its resolved addresses, and whether they can be tried now.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,7 +16,7 @@ namespace fairlock::net {
 // Loop-confined.
 class LeaderRoute {
  public:
-  // After a failure, for this time nobody tries again.
+  // After a failure, the leader is not tried again for this time.
   static constexpr engine::DurationMs kPauseMs = 100;
   static constexpr engine::DurationMs kResolvePauseMs = 500;
 
@@ -24,12 +24,12 @@ class LeaderRoute {
   LeaderRoute(boost::asio::io_context& io, std::function<void()> on_open)
       : resolver_(io), on_open_(std::move(on_open)) {}
 
-  // Another leader; none: no leader is known. May call `on_open`.
+  // Switches to another leader; none: no leader is known. May call `on_open`.
   void Set(std::optional<LeaderAddress> leader);
   const std::optional<LeaderAddress>& leader() const { return leader_; }
 
   bool IsOpen(engine::TimeMs now) const { return !addresses_.empty() && now >= paused_until_; }
-  // The leader did not accept a connection.
+  // Call this when the leader did not accept a connection.
   void Pause(engine::TimeMs now) { paused_until_ = now + kPauseMs; }
   // Resolves the host again if that has failed.
   void Retry(engine::TimeMs now);

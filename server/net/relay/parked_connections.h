@@ -1,4 +1,4 @@
-// Connections that wait for a leader, and are not read.
+// Connections that wait for a leader. Nothing is read from them meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,25 @@ struct ParkedConnection {
   engine::TimeMs until = 0;
 };
 
-// In the order of their ends. Loop-confined.
+// Ordered by the time at which their wait ends. Loop-confined.
 class ParkedConnections {
  public:
   bool empty() const { return connections_.empty(); }
   std::size_t count() const { return connections_.size(); }
 
-  // A connection that was taken may be added again: it returns to its place.
+  // A connection that was taken may be added again, and then has its old position in the order.
   void Add(ParkedConnection connection);
-  // The one that ends first. REQUIRES: not empty.
+  // Takes the connection whose wait ends first. REQUIRES: not empty.
   ParkedConnection TakeFirst();
-  // Takes those that `wants` accepts, in order and at most `count_max`.
+  // Takes at most `count_max` connections, in order, namely those for which `wants` returns true.
   std::vector<ParkedConnection> Take(std::size_t count_max,
                                      const std::function<bool(const ParkedConnection&)>& wants);
-  // Takes those whose time is over.
+  // Takes the connections whose wait is over.
   std::vector<ParkedConnection> TakeOverdue(engine::TimeMs now);
   void CloseAll() { connections_.clear(); }
 
  private:
-  std::multimap<engine::TimeMs, ParkedConnection> connections_;  // by the end
+  std::multimap<engine::TimeMs, ParkedConnection> connections_;  // by the end of their wait
 };
 
 }  // namespace fairlock::net

@@ -21,20 +21,21 @@
 namespace fairlock::net {
 
 struct RelayOptions {
-  std::size_t connections_max = 10'000;  // parked and relayed ones together
+  std::size_t connections_max = 10'000;  // the total of parked and relayed connections
   SocketOptions sockets = {};
   engine::DurationMs parked_ms_max = 5'000;
 };
 
-// Where the connections go once this node leads.
+// The sinks that receive the connections once this node leads.
 struct OwnSinks {
   ConnectionSink& plain;
   ConnectionSink* tls = nullptr;  // null: no listening socket is for TLS
 };
 
-// The bytes of a connection go to the leader unread and back unread: those of TLS to the leader's
-// port for TLS, all others to its other port. Nothing is read from a parked connection. The number
-// of connections is bounded, in all and for each address. Loop-confined.
+// Bytes are passed to the leader and back without being interpreted. A TLS connection goes to the
+// leader's TLS port, any other connection to its other port. Nothing is read from a parked
+// connection. The number of connections is limited, both in total and for each address.
+// Loop-confined.
 class Relay {
  public:
   // All references must outlive this. `io` is the loop's.
@@ -48,17 +49,18 @@ class Relay {
   ConnectionSink& door() { return doors_.plain; }
   ConnectionSink& tls_door() { return doors_.tls; }
 
-  // The leadership has moved: closes the relayed connections. None: no leader is known.
+  // Call this when the leadership has moved. Closes the relayed connections. None: no leader is
+  // known.
   void SetLeader(std::optional<LeaderAddress> leader);
-  // The leader may be gone: parks new connections, and leaves the relayed ones alone.
+  // While the leader may be gone, new connections are parked; relayed ones continue.
   void SetDoubt(bool is_in_doubt);
-  // Nobody can lead before an operator acts, at this node if at no other: its own sinks take the
-  // connections until the next SetDoubt.
+  // Call this when no node can lead until an operator acts, possibly on this node. Its own sinks
+  // take the connections until the next SetDoubt.
   void AnswerHere();
-  // This node leads and can serve: parked connections go to its own sinks, and so do all that come
-  // through the doors from now on.
+  // Call this when this node leads and can serve. Parked connections go to its own sinks, and so do
+  // all that arrive from now on.
   void ServeHere();
-  // Closes all connections, and those that still come.
+  // Closes all connections, and those that still arrive.
   void Close();
 
   void set_connections_max(std::size_t count) { connections_max_ = count; }
@@ -77,7 +79,7 @@ class Relay {
   void DialFor(ParkedConnection client);
   void HandOver();
   void GiveUpOverdue();
-  // Closes the connection; a client without TLS gets the error.
+  // Closes the connection. A client without TLS receives the error first.
   void GiveUp(const ParkedConnection& client, std::string_view error);
 
   Turn& turn_;

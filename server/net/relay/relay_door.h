@@ -1,4 +1,4 @@
-// The sink of a standby's listening sockets.
+// The sink for the listening sockets of a standby.
 #pragma once
 
 #include <functional>

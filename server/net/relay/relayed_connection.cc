@@ -14,7 +14,7 @@ bool HasFailed(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0;
 }
 
-// At the system's limit, the descriptor stays closed.
+// If the system's limit is reached, the descriptor stays closed.
 void Adopt(Descriptor& descriptor, OwnedDescriptor socket) {
   boost::system::error_code error;
   descriptor.assign(socket.number(), error);
@@ -72,11 +72,12 @@ void RelayedConnection::Await(Descriptor& descriptor, Descriptor::wait_type what
                         });
 }
 
-// A direction waits for one of its sockets only, so the other one might fail unseen.
+// Each direction waits for only one of its sockets at a time, so a failure of the other one might
+// go unnoticed.
 void RelayedConnection::AwaitFailure(Descriptor& descriptor) {
   descriptor.async_wait(Descriptor::wait_error,
                         [self = shared_from_this(), &descriptor](const boost::system::error_code&) {
-                          // The end of both directions is reported here too, and is no failure.
+                          // The end of both directions is reported here too, but is no failure.
                           if (self->on_end_ && HasFailed(descriptor.native_handle())) self->End();
                         });
 }

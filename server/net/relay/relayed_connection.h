@@ -1,4 +1,4 @@
-// A client's connection whose bytes go to the leader.
+// A connection of a client whose bytes are passed to the leader.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,11 +17,11 @@ namespace fairlock::net {
 // operations keep it alive. Loop-confined.
 class RelayedConnection final : public std::enable_shared_from_this<RelayedConnection> {
  public:
-  // A server that has ended its side reads nothing more either, so the client's side ends after
-  // this time.
+  // A leader that has ended its side reads nothing more either, so the client's side is ended this
+  // long afterwards.
   static constexpr std::chrono::seconds kLinger{10};
 
-  // `on_end` is called when the connection ends by itself, and after that nothing is.
+  // `on_end` is called when the connection ends by itself. It is the last call to the outside.
   RelayedConnection(boost::asio::io_context& io, OwnedDescriptor client, OwnedDescriptor leader,
                     std::function<void()> on_end);
   RelayedConnection(const RelayedConnection&) = delete;
@@ -29,7 +29,7 @@ class RelayedConnection final : public std::enable_shared_from_this<RelayedConne
 
   // May call `on_end`.
   void Start();
-  // Closes both sides at once, without a call of `on_end`.
+  // Closes both sides at once, without calling `on_end`.
   void Close();
 
  private:

@@ -6,7 +6,8 @@
 namespace fairlock::net {
 
 void ByteQueue::Append(std::string_view bytes) {
-  // Moves at most as many bytes as were removed before, so the cost per byte is constant.
+  // Moves at most as many bytes as were removed since the last move, so the cost per byte is
+  // constant.
   if (begin_ > 0 && begin_ >= size()) {
     bytes_.erase(0, begin_);
     begin_ = 0;

@@ -1,4 +1,4 @@
-// A queue of bytes: appended at the end, removed from the front.
+// A queue of bytes, which are appended at the end and removed from the front.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class ByteQueue {
   std::size_t memory_bytes() const { return empty() ? 0 : bytes_.capacity(); }
 
   void Append(std::string_view bytes);
-  // Becomes `bytes` without its first `dropped`. REQUIRES: empty.
+  // Takes over `bytes` as its content, without the first `dropped` of them. REQUIRES: empty.
   void Adopt(std::string bytes, std::size_t dropped);
   void DropFront(std::size_t bytes);
   void Clear();

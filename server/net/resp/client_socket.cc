@@ -26,7 +26,7 @@ ClientSocket::ClientSocket(int descriptor, std::unique_ptr<TlsSocket> tls)
 ClientSocket::~ClientSocket() { ::close(descriptor_); }
 
 std::size_t ClientSocket::Receive(std::span<char> window, std::size_t bytes_max) {
-  // A TLS record is decrypted as a whole.
+  // A TLS record can be decrypted only as a whole, so under TLS `bytes_max` does not apply.
   if (tls_ == nullptr) window = window.first(std::min(bytes_max, window.size()));
   const ssize_t received = tls_ != nullptr ? tls_->Receive(window)
                                            : ::recv(descriptor_, window.data(), window.size(), 0);

@@ -24,29 +24,29 @@ class ClientSocket {
   ~ClientSocket();
 
   int descriptor() const { return descriptor_; }
-  // The peer sends nothing more.
+  // Whether the peer will send nothing more.
   bool is_peer_done() const { return peer_ != Peer::kOpen; }
-  // The peer sends nothing more and receives nothing more.
+  // Whether the peer will send nothing more and receive nothing more.
   bool is_peer_lost() const { return peer_ == Peer::kLost; }
   void MarkPeerLost() { peer_ = Peer::kLost; }
 
-  // Receives at most `bytes_max` bytes, or whole records under TLS. Returns how many; if 0, the
-  // peer may have become done or lost.
+  // Receives at most `bytes_max` bytes, or whole records under TLS. Returns the number received; if
+  // it is 0, the peer may have become done or lost.
   std::size_t Receive(std::span<char> window, std::size_t bytes_max);
   // Whether more than `bytes` can be received now.
   bool HasMoreThan(int bytes) const;
   // Returns how many bytes the kernel took, or -1 if the connection has failed.
   ssize_t Send(std::string_view bytes);
-  // Before the end of a working connection: tells a TLS peer that no more data follows. If asked
-  // to, drops what has arrived: closing with unread bytes would reset the connection, and the peer
-  // might lose its last reply.
+  // Call this before closing a connection that still works. Tells a TLS peer that no more data
+  // follows. With `drops_input`, drops what has arrived: closing with unread bytes would reset the
+  // connection, and the peer might lose its last reply.
   void SendEnd(bool drops_input);
 
-  // What the readiness set reports for this socket.
+  // The conditions that the readiness set reports for this socket.
   Interest interest() const { return interest_; }
-  // Enters the socket into the set; false: the system's limit is reached.
+  // Adds the socket to the set; false: the system's limit is reached.
   [[nodiscard]] bool Enter(ReadinessSet& set, RespConnection& connection, Interest interest);
-  // REQUIRES: entered.
+  // REQUIRES: the socket is in the set.
   void SetInterest(ReadinessSet& set, RespConnection& connection, Interest interest);
   void Leave(ReadinessSet& set);
 

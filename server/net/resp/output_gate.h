@@ -6,8 +6,8 @@
 
 namespace fairlock::net {
 
-// A position is the number of bytes of output written before it. Output also waits while the output
-// before it does. Loop-confined.
+// A position is the number of bytes of output written before it. Output also waits for as long as
+// the output before it waits. Loop-confined.
 class OutputGate {
  public:
   bool is_open() const { return marks_.empty(); }
@@ -25,7 +25,7 @@ class OutputGate {
   // The output written since the last call, up to `end`, waits only for the output before it.
   void Pass(std::uint64_t end) { seen_up_to_ = end; }
 
-  // Opens for output that waits for no later batch.
+  // Lets through the output that waits for no batch later than `completed_batch`.
   void Release(std::uint64_t completed_batch) {
     auto at = marks_.begin();
     for (; at != marks_.end() && at->batch <= completed_batch; ++at) open_up_to_ = at->end;

@@ -1,4 +1,4 @@
-// The bytes that one connection has received and not executed yet.
+// The bytes that one connection has received but not executed yet.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ class RequestInput {
       stored_.Append(received);
     }
   }
-  // Stores the bytes that are still in the arena, which the next turn overwrites.
+  // Stores the bytes that are still in the arena, because the next turn will overwrite them there.
   void StoreArrived() { stored_.Append(std::exchange(arrived_, {})); }
 
   // The bytes to execute next.
   std::string_view view() const { return stored_.empty() ? arrived_ : stored_.view(); }
-  // All bytes of view() are being parsed.
+  // Call this when all bytes of view() are being parsed.
   void MarkSeen() { has_unseen_ = false; }
   // Removes executed bytes from the front of view().
   void DropFront(std::size_t bytes) {

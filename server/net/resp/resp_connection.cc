@@ -15,17 +15,19 @@ namespace {
 // The number of requests after which the size of the output is checked.
 constexpr std::size_t kRequestsPerSlice = 16;
 
-// A client that sends no more than this at once asks for only a few requests.
+// A client that has sent no more than this has sent only a few requests.
 constexpr int kLittleBytes = 512;
 
-// If more connections are deferred, the readiness set no longer reports them in each turn.
+// If more connections than this are deferred, the readiness set stops reporting them, because it
+// would report them in every turn.
 constexpr std::size_t kDeferredReportedMax = 64;
 
 constexpr char kTlsHandshake = 0x16;
 
 }  // namespace
 
-// The size class of the allocator. The next one is larger by 128 bytes for each idle connection.
+// This is a size class of the allocator. The next one would cost 128 bytes more for each idle
+// connection.
 static_assert(sizeof(RespConnection) <= 768);
 
 RespConnection::RespConnection(Turn& turn, int socket, command::ClientAddress address,
@@ -62,9 +64,9 @@ void RespConnection::HandleReadiness(const Readiness& readiness) {
   }
 }
 
-// A waiting connection is always read: its end must be seen before a lock is granted to it. Many
-// connections that were idle until now may ask for much at once, so a crowded turn also defers
-// those with much to read.
+// A connection whose request waits is always read: its end must be seen before a lock is granted to
+// it. Many connections that were idle until now may send large requests at the same time, so a
+// crowded turn also defers those that have sent much.
 void RespConnection::ReceiveIfLight() {
   if (!is_waiting()) {
     const std::size_t received = turn_.arena.used_bytes();
@@ -117,14 +119,15 @@ bool RespConnection::CanExecute() const {
          (input_.has_unseen() || pipeline_.has_more_to_execute());
 }
 
-// Whether its client waits for a grant, or has been granted one that is not sent yet. If the client
-// has disconnected, the grant goes to the next waiter. A client that only half-closed its
-// connection after a request that need not wait still gets its reply.
+// Whether its client waits for a grant, or has got a grant that is not sent yet. If the client has
+// disconnected, the grant goes to the next waiter. A client that only half-closed its connection
+// after a request that need not wait still gets its reply.
 bool RespConnection::IsWaitingOrUntold() const {
   return is_waiting() || client().grants.HasAwaited();
 }
 
-// A half-closed connection with nothing pending counts as closed before this turn's requests.
+// A half-closed connection with nothing pending is closed before the requests of this turn are
+// executed.
 void RespConnection::CloseIfDisconnected() {
   const bool has_work = input_.has_arrived() || CanExecute() || output_bytes() > 0;
   if (socket_.is_peer_done() && (IsWaitingOrUntold() || !has_work)) {
@@ -169,9 +172,9 @@ void RespConnection::FollowPartialRequest(bool has_executed) {
 
 void RespConnection::RefusePartialRequest() {
   EndPartial();
-  // It is deferred, and the rest of the request may have arrived.
+  // If the connection is deferred, the rest of the request may have arrived without being read.
   deadline_ = IsIn(kToExecute) ? Deadline::kRestDue : Deadline::kNone;
-  // A client that the server does not read from cannot complete its request.
+  // Only a client from which the server reads can complete its request, so others are not refused.
   if (is_closed() || IsIn(kToExecute) || !IsToBeRead()) return;
   deadline_ = Deadline::kOverdue;
   ++turn_.server.statistics.counters.closed_over_request_deadline;
@@ -195,7 +198,8 @@ std::size_t RespConnection::ConsumeInput() {
     input_.MarkSeen();
     consumed += pipeline_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
-    // Long replies and much matching of globs end it too, so that other connections are served.
+    // Long replies and expensive glob matching also end the loop, so that other connections are
+    // served.
   } while (requests_left > 0 && CanExecute() && client().output.written() <= written_max &&
            matching.total() <= matched_max);
   input_.DropFront(consumed);
@@ -230,7 +234,7 @@ void RespConnection::Finish() {
   if (is_closed()) return;
   if (output_bytes() > turn_.limits.output_bytes_max) return Close(CloseReason::kOutputLimit);
   if (IsComplete()) return Close(ReasonOfCompletion());
-  // If the rest were left unread, the end of the connection would not be seen.
+  // Closes the connection: if the rest were left unread, its end would not be seen.
   if (is_waiting() && input_.stored_bytes() >= turn_.limits.waiting_input_bytes_max) {
     return Close(CloseReason::kInputLimit);
   }
@@ -317,7 +321,7 @@ bool RespConnection::IsComplete() const {
          (socket_.is_peer_done() && !CanExecute());
 }
 
-// Whether nothing more is received from it.
+// Whether nothing more will be received from it.
 bool RespConnection::IsAtItsEnd() const {
   return socket_.is_peer_done() || life_ == Life::kEnding || client().output.is_closing();
 }

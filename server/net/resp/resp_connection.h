@@ -1,4 +1,4 @@
-// One RESP connection: moves bytes between its socket and its client, and decides when it closes.
+// One RESP connection: moves bytes between its socket and its client, and decides when to close.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -25,17 +25,18 @@ namespace fairlock::net {
 
 // Memory that one connection has allocated.
 struct ConnectionBuffers {
-  std::uint32_t unread_bytes = 0;  // for replies that are not sent yet
-  std::uint32_t input_bytes = 0;   // for requests that are not executed yet
+  std::uint32_t unread_bytes = 0;  // for replies that have not been sent yet
+  std::uint32_t input_bytes = 0;   // for requests that have not been executed yet
 };
 
-// In each turn in which it takes part: HandleReadiness or ReceiveDeferred, then Execute, then
-// Finish. Holds no buffer while it is idle. Loop-confined; owned by RespConnections, which destroys
-// it in the turn in which it was closed or, when many close at once, in one of the next turns.
+// In each turn in which it takes part, it gets these calls: HandleReadiness or ReceiveDeferred,
+// then Execute, then Finish. Holds no buffer while it is idle. Loop-confined; owned by
+// RespConnections, which destroys it in the turn in which it was closed or, when many close at
+// once, in one of the next turns.
 //
 // Invariants:
-//  1. Nothing is executed while a request of it waits, or while its unsent output exceeds the
-//     limit for that. While nothing is executed, it receives a bounded number of bytes.
+//  1. Nothing is executed while one of its requests waits, or while its unsent output exceeds
+//     output_pause_bytes. While nothing is executed, it receives a bounded number of bytes.
 //  2. Between turns an open connection waits for readiness to read or to write, is deferred, or is
 //     polled once a second.
 class RespConnection final : public command::Transport,
@@ -53,32 +54,34 @@ class RespConnection final : public command::Transport,
   // Logs the client in as the user that its certificate names, if there is such a user.
   void LogInAs(std::string_view user);
 
-  // The socket is ready. Receives what has arrived, unless the connection is deferred or may not
-  // be read now.
+  // Called when the socket is ready. Receives what has arrived, unless the connection is deferred
+  // or may not be read now.
   void HandleReadiness(const Readiness& readiness);
-  // Serves a deferred connection: receives about `bytes_max` bytes, unless it still has whole
+  // Serves a deferred connection: receives about `bytes_max` bytes, unless it still has complete
   // requests. Returns how many bytes there are to execute.
   std::size_t ReceiveDeferred(std::size_t bytes_max);
 
-  // The steps of a turn after its time is taken. A connection whose client has disconnected while
-  // its request waits closes first, so that no lock is granted to it.
+  // This and Execute are steps of a turn after it has read the clock. A connection whose client has
+  // disconnected while its request waits closes first, so that no lock is granted to it.
   void CloseIfDisconnected();
   // Returns the work done, in the unit of FairShareMeter.
   std::size_t Execute();
   void Finish();
   // Replaces Execute in a turn that has become too long: a later turn executes the requests.
   void StoreArrived() { input_.StoreArrived(); }
-  // The deadline of its incomplete request has passed.
+  // Called when the deadline of its incomplete request has passed.
   void RefusePartialRequest();
-  // True: the journal has completed what its output waits for, and it has left Turn::held.
+  // True: the journal has completed the batch that its output waits for, and the connection has
+  // left Turn::held.
   bool ReleaseIfComplete();
 
   // Called once a second while the connection is not read; `poll_events` come from poll(2).
   void Watch(short poll_events);
-  // True: it is read again, or closed, and has left Turn::to_watch.
+  // True: it is being read again or is closed, and has left Turn::to_watch.
   bool StopsBeingWatched();
 
-  // The server stops: closes at once if a request waits, otherwise when all output is sent.
+  // Called when the server stops: closes at once if a request waits, otherwise when all output is
+  // sent.
   void End();
   // The only way in which a connection ends. Idempotent.
   void Close(CloseReason reason);
@@ -94,7 +97,7 @@ class RespConnection final : public command::Transport,
  private:
   enum class Life : std::uint8_t {
     kOpen,
-    kEnding,  // the server stops: it closes when its output is sent
+    kEnding,  // the server stops: the connection closes when its output is sent
     kClosed
   };
   // Why it closes at the end of this turn, without sending the rest of its output.
@@ -111,7 +114,7 @@ class RespConnection final : public command::Transport,
   };
   enum List : std::uint8_t { kToExecute = 1, kToFinish = 2, kWatched = 4, kHeld = 8 };
 
-  // As the transport of its client.
+  // Implements command::Transport for its client.
   void NoticeOutput() override;
   bool AdmitOutput(std::size_t bytes) override;
   void CloseNow() override;
@@ -122,7 +125,7 @@ class RespConnection final : public command::Transport,
   command::Client& client() { return pipeline_.client(); }
   const command::Client& client() const { return pipeline_.client(); }
   bool IsIn(List list) const { return (lists_ & list) != 0; }
-  // Adds the connection to a list of the turn, unless it is in it.
+  // Adds the connection to a list of the turn, unless it is already in that list.
   void Enlist(List list, std::vector<RespConnection*>& connections);
   void Leave(List list) { lists_ &= static_cast<std::uint8_t>(~list); }
 
@@ -146,7 +149,7 @@ class RespConnection final : public command::Transport,
   std::size_t Send(std::string_view bytes);
   std::size_t output_bytes() const { return unsent_.size() + client().output.bytes().size(); }
   void CountBuffers();
-  // Nothing is left to be received, executed or sent.
+  // Whether nothing is left to be received, executed or sent.
   bool IsComplete() const;
   bool IsAtItsEnd() const;
   bool IsWaitingOrUntold() const;
@@ -158,10 +161,10 @@ class RespConnection final : public command::Transport,
   ClientSocket socket_;
   command::RequestPipeline pipeline_;
   RequestInput input_;
-  ByteQueue unsent_;  // what the kernel did not take; precedes the client's output
-  OutputGate gate_;   // holds back what the journal has not completed
+  ByteQueue unsent_;  // output that the kernel did not accept; precedes the client's output
+  OutputGate gate_;   // holds back output whose batch the journal has not completed
   engine::TimeMs linger_until_ = engine::kNever;
-  ConnectionBuffers buffers_;  // as they are in the gauges
+  ConnectionBuffers buffers_;  // as counted in the gauges
   FairShareMeter share_;
 
   // Bit-fields keep the object within its size class of the allocator.

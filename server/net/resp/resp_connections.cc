@@ -125,8 +125,8 @@ void RespConnections::Refuse(int descriptor, const command::ClientAddress& addre
   ++turn_.server.statistics.counters.connections_rejected;
   if (refusal.is_by_address) ++turn_.server.statistics.counters.rejected_by_address;
   const std::string text = TextOf(refusal);
-  // The send buffer of a new socket has space for one line. Otherwise the client only sees the end
-  // of the connection.
+  // The send buffer of a new socket has space for one line. Under TLS, no line can be sent yet, so
+  // the client only sees the end of the connection.
   if (tls != nullptr) {
     tls->Send(text);
     tls->SendEnd();

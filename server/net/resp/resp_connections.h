@@ -23,22 +23,23 @@ class RespConnections final : public ConnectionSink, public TlsConnectionSink {
       : turn_(turn), connections_max_(connections_max) {}
   RespConnections(const RespConnections&) = delete;
   RespConnections& operator=(const RespConnections&) = delete;
-  // REQUIRES: none are left.
+  // REQUIRES: no connections are left.
   ~RespConnections() = default;
 
   // These may be changed while the loop runs.
   void set_connections_max(std::size_t connections_max) { connections_max_ = connections_max; }
-  // Whether the name in a client's certificate is the name of its user.
+  // Sets whether a client is logged in as the user whose name is in its certificate.
   void set_certificates_log_in(bool does) { certificates_log_in_ = does; }
 
-  // Open connections.
+  // The number of open connections.
   std::size_t count() const { return connections_.size() - turn_.closed.size(); }
-  // Not even a closed connection is left.
+  // Whether no connections are left, not even closed ones that still have to be destroyed.
   bool empty() const { return connections_.empty(); }
 
   // Finishes the connections that have executed something or have output.
   void Finish();
-  // Closes the connections with the largest buffers while all buffers together exceed their bounds.
+  // Closes the connections with the largest buffers while the total size of all buffers exceeds its
+  // bounds.
   void BoundBuffers();
   // Once a second, polls the connections that are open but not read.
   void WatchUnread();
@@ -48,7 +49,7 @@ class RespConnections final : public ConnectionSink, public TlsConnectionSink {
   // Destroys some of the closed connections.
   void DestroyClosed();
 
-  // The server stops: refuses new connections, and ends all others.
+  // Called when the server stops: refuses new connections, and ends all others.
   void End();
   void CloseAll();
 
@@ -58,7 +59,7 @@ class RespConnections final : public ConnectionSink, public TlsConnectionSink {
   void LogAcceptFailed(int error) override { turn_.events.LogAcceptFailed(error, turn_.now); }
   bool CountsByAddress() const override { return true; }
 
-  // None: the connection is admitted.
+  // The limit that forbids a connection from that address; none: the connection is admitted.
   std::optional<Refusal> WhyRefused(const command::ClientAddress& address) const;
   void Refuse(int descriptor, const command::ClientAddress& address, const Refusal& refusal,
               TlsSocket* tls);

@@ -23,7 +23,7 @@ SentinelConnection::~SentinelConnection() { assert(is_closed_); }
 
 void SentinelConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
-  const auto self = shared_from_this();  // its owner releases it
+  const auto self = shared_from_this();  // keeps this alive when the owner releases it
   turn_.Drop(this);
   session_.Detach(turn_.now);
   stream_.close();
@@ -39,14 +39,15 @@ void SentinelConnection::TakeTurn(engine::TimeMs now) {
   const auto self = shared_from_this();
   is_in_turn_ = false;
   if (session_.is_killed()) return Close();
-  if (!sending_.empty()) return;  // continues when it is written
+  if (!sending_.empty()) return;  // continues when that has been written
   const std::size_t consumed = session_.Consume(input_.bytes, now);
   if (consumed > 0) input_.deadline = std::chrono::steady_clock::now() + kTimeMax;
   input_.bytes.erase(0, consumed);
   sending_ = session_.TakeOutput();
   if (!sending_.empty()) return Write();
   if (session_.is_over()) return Close();
-  // A session that has more to execute gives notice, and is not read until then.
+  // A session that has more to execute calls this again when it is done; until then, nothing is
+  // read.
   if (!session_.has_more_to_execute()) Read();
 }
 

@@ -1,4 +1,4 @@
-// One connection of the Sentinel port: moves bytes between its socket and its session.
+// One connection to the Sentinel port: moves bytes between its socket and its session.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ class SentinelConnectionOwner {
   ~SentinelConnectionOwner() = default;
 };
 
-// Reads only while all that it has received is executed, and its output is sent. Its owner keeps it
-// alive until it closes, and so does its pending operation. Loop-confined.
+// Reads only when everything that it has received is executed and its output is sent. Its owner and
+// its pending operation keep it alive until it closes. Loop-confined.
 class SentinelConnection final : public TurnTask,
                                  public std::enable_shared_from_this<SentinelConnection> {
  public:
-  // The time for the rest of a request that has begun, and for sending output.
+  // The time allowed for the rest of a request that has begun, and for sending output.
   static constexpr std::chrono::seconds kTimeMax{15};
   // The time that the peer has to read the last output and to close.
   static constexpr std::chrono::seconds kLingerMax{2};
@@ -45,7 +45,7 @@ class SentinelConnection final : public TurnTask,
   void TakeTurn(engine::TimeMs now) override;
 
  private:
-  // What has arrived and is not executed yet.
+  // The bytes that have arrived and are not executed yet.
   struct Input {
     std::string bytes = {};
     // The rest of its first request must have arrived by then.
@@ -63,7 +63,7 @@ class SentinelConnection final : public TurnTask,
   sentinel::Session session_;
   std::array<char, 4096> received_;
   Input input_;
-  std::string sending_;  // while it is written
+  std::string sending_;  // the output that is being written
   bool is_reading_ = false;
   bool is_in_turn_ = false;
   bool is_closed_ = false;

@@ -49,7 +49,7 @@ void SentinelServer::Publish(const sentinel::Message& message) {
 
 void SentinelServer::Close() {
   is_closed_ = true;
-  // Each connection removes itself.
+  // Each connection removes itself from the list when it closes.
   while (!connections_.empty()) {
     const std::shared_ptr<SentinelConnection> connection = connections_.begin()->second;
     connection->Close();

@@ -1,4 +1,4 @@
-// The connections of the Sentinel port.
+// The connections to the Sentinel port.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace fairlock::net {
 
-// Runs in the turns of the loop. Above the limit, a new connection is closed after an error.
+// Runs in the turns of the loop. At the limit, a new connection receives an error and is closed.
 // Loop-confined; destroyed before the loop.
 class SentinelServer final : public ConnectionSink, public SentinelConnectionOwner {
  public:

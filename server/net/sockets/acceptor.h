@@ -11,7 +11,7 @@
 namespace fairlock::net {
 
 // Owns the listening socket. It pauses when the process or the system has no descriptor left: new
-// connections wait in the kernel's backlog, and the loop does not spin. Loop-confined.
+// connections then wait in the kernel's backlog, and the loop does not spin. Loop-confined.
 class Acceptor {
  public:
   static constexpr engine::DurationMs kPauseMs = 100;
@@ -26,7 +26,7 @@ class Acceptor {
   void Start();
   // Accepts at most `accepts_max` of the connections in the backlog.
   void Accept(std::size_t accepts_max, engine::TimeMs now, ConnectionSink& sink);
-  // When Accept has something to do: 0: at once; kNever: after the next readiness.
+  // When Accept next has something to do. 0: at once; kNever: not until the socket is ready again.
   engine::TimeMs next_accept_at() const { return is_ready_ ? paused_until_ : engine::kNever; }
 
   void Close();

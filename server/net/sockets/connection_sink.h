@@ -1,4 +1,4 @@
-// Where the connections go that an acceptor has accepted.
+// The interface that receives the connections that an acceptor has accepted.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace fairlock::net {
 // Loop-confined.
 class ConnectionSink {
  public:
-  // Takes ownership of the descriptor, even if only to close it at once.
+  // Takes ownership of the descriptor, which it may close at once.
   virtual void TakeConnection(int descriptor, command::ClientAddress address) = 0;
   virtual void LogAcceptFailed(int error) = 0;
-  // How many connections it can take now. Further ones wait in the kernel's backlog.
+  // The number of connections that it can take now. Further ones wait in the kernel's backlog.
   virtual std::size_t Capacity() const { return std::numeric_limits<std::size_t>::max(); }
 
  protected:

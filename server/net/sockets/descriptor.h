@@ -6,8 +6,8 @@
 
 namespace fairlock::net {
 
-// Closes its descriptor. Bound to the io_context's own executor, which is cheaper than any
-// executor.
+// Closes its descriptor when destroyed. Uses the io_context's own executor type, which is cheaper
+// than boost::asio::any_io_executor.
 using Descriptor =
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
 

@@ -10,8 +10,9 @@ namespace fairlock::net {
 
 namespace {
 
-// The kernel enlarges the table of descriptors as it fills up. In a process with several threads
-// each enlargement blocks the accepting thread for about 10 ms, so this is done once, at the start.
+// The kernel enlarges the table of descriptors as it fills up. In a process with several threads,
+// each enlargement blocks the accepting thread for about 10 ms, so the table is enlarged once, at
+// the start.
 void EnlargeDescriptorTable(rlim_t count) {
   const int any = ::open("/", O_PATH | O_CLOEXEC);
   if (any < 0) return;

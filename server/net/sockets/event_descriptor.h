@@ -14,7 +14,8 @@ class EventDescriptor {
 
   // Thread-safe.
   void Signal();
-  // Waits at most `wait_ms_max` for a Signal; one since the last Await counts.
+  // Waits at most `wait_ms_max` for a Signal. Returns at once if there was one since the last
+  // Await.
   void Await(int wait_ms_max);
 
  private:

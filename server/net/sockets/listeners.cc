@@ -29,7 +29,7 @@ void Listeners::Accept(std::size_t accepts_max, engine::TimeMs now) {
 engine::TimeMs Listeners::next_accept_at() const {
   engine::TimeMs next = engine::kNever;
   for (const Listener& listener : listeners_) {
-    // A sink without capacity wakes the loop when it has some again.
+    // A sink without capacity wakes the loop when it has capacity again.
     if (listener.sink->Capacity() == 0) continue;
     next = std::min(next, listener.acceptor->next_accept_at());
   }

@@ -1,4 +1,4 @@
-// The listening sockets of a loop, each with the sink of its connections.
+// The listening sockets of a loop, each with the sink for its connections.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -21,16 +21,16 @@ class Listeners {
 
   // Takes ownership of the sockets. `sink` must outlive this.
   void Start(std::vector<ListeningSocket> sockets, ConnectionSink& sink);
-  // From now on the connections of the listening sockets that went to `from` go to `to`, which must
-  // outlive this.
+  // From now on, the listening sockets that passed their connections to `from` pass them to `to`,
+  // which must outlive this.
   void ReplaceSink(const ConnectionSink& from, ConnectionSink& to);
   // Accepts at most `accepts_max` connections per listening socket.
   void Accept(std::size_t accepts_max, engine::TimeMs now);
-  // When Accept next has something to do; kNever: after the next readiness.
+  // When Accept next has something to do. 0: at once; kNever: not until a socket is ready again.
   engine::TimeMs next_accept_at() const;
 
   void Close();
-  // Closed, and no wait of a listening socket is pending.
+  // Whether it is closed, and no wait for a listening socket is pending.
   bool is_disposable() const;
 
  private:

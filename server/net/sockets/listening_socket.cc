@@ -43,7 +43,7 @@ std::string Explain(const std::string& name, int error, const TcpPort& port,
   return text;
 }
 
-// Opens one resolved address; -1: the error is in errno.
+// Opens a listening socket on one resolved address; -1: the error is in errno.
 int OpenTcp(const addrinfo& address, int backlog) {
   const int descriptor = socket(address.ai_family, kSocketFlags, 0);
   if (descriptor < 0) return -1;
@@ -77,7 +77,8 @@ struct BindAddress {
   bool may_be_missing = false;
 };
 
-// Expands `*` to both families. A machine may lack IPv6.
+// Expands `*` to both families. The IPv6 address may be missing, because not every machine has
+// IPv6.
 std::vector<BindAddress> ReadBindAddresses(const std::vector<std::string>& bind) {
   std::vector<BindAddress> addresses;
   for (const std::string& text : bind) {
@@ -124,8 +125,8 @@ void ListenOnTcp(const BindAddress& bind, const TcpPort& port, const ListenOptio
   }
 }
 
-// Removes a socket on which no process listens. Returns what prevents that; empty: the path is
-// free.
+// Removes a socket on which no process listens. Returns the reason why the path cannot be used;
+// empty: the path is free.
 std::string RemoveStaleSocket(const sockaddr_un& address) {
   struct stat status {};
   if (lstat(address.sun_path, &status) != 0) return "";
@@ -141,7 +142,7 @@ std::string RemoveStaleSocket(const sockaddr_un& address) {
 int OpenUnix(const sockaddr_un& address, const ListenOptions& options) {
   const int descriptor = socket(AF_UNIX, kSocketFlags, 0);
   if (descriptor < 0) return -1;
-  // With the mask, the socket has the right permissions from the moment of its creation.
+  // The mask gives the socket the right permissions from the moment of its creation.
   const mode_t mask = umask(~options.unix_permissions & 0777);
   const int outcome =
       bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address));

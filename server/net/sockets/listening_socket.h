@@ -9,8 +9,8 @@
 namespace fairlock::net {
 
 struct ListenOptions {
-  // Numeric addresses or names; `*` is every IPv4 and every IPv6 address. An address with the
-  // prefix '-' may be missing on this machine.
+  // Numeric addresses or names; `*` stands for every IPv4 and every IPv6 address. An address with
+  // the prefix '-' is skipped if this machine does not have it.
   std::vector<std::string> bind;
   std::uint16_t port = 0;      // 0: none
   std::uint16_t tls_port = 0;  // for TLS; 0: none
@@ -23,7 +23,7 @@ struct ListenOptions {
   std::string_view bind_option = "--bind";
 };
 
-// The descriptor is non-blocking and close-on-exec. The last user of this struct owns it.
+// The descriptor is non-blocking and close-on-exec. Whoever receives this struct owns it.
 struct ListeningSocket {
   int descriptor = -1;
   std::string name;       // "127.0.0.1:3247", "unix:/run/fairlock.sock"
@@ -33,7 +33,7 @@ struct ListeningSocket {
 
 struct ListenResult {
   std::vector<ListeningSocket> sockets;  // none if there is an error
-  std::string error;                     // what could not be opened, why, and what to do
+  std::string error;                     // what could not be opened, why, and what to do about it
   std::vector<std::string> skipped;      // addresses with '-' that this machine does not have
 };
 

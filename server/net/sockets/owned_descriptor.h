@@ -1,4 +1,4 @@
-// An open descriptor with one owner.
+// An open descriptor that closes itself when its only owner destroys it.
 #pragma once
 
 #include <unistd.h>

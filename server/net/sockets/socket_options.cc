@@ -14,9 +14,10 @@ void Set(int descriptor, int level, int option, int value) {
   setsockopt(descriptor, level, option, &value, sizeof(value));
 }
 
-// With TCP_USER_TIMEOUT the kernel considers a connection lost at the first unanswered probe after
-// that time. A single probe may be lost, so several are sent before. The intervals differ between
-// connections: the probes of thousands of connections at once would overflow a queue of the kernel.
+// With TCP_USER_TIMEOUT, the kernel considers a connection lost at the first unanswered probe after
+// that time. A single probe may get lost, so several are sent before that. The intervals differ
+// between connections, because simultaneous probes of thousands of connections would overflow a
+// queue in the kernel.
 void ApplyKeepalive(int descriptor, const SocketOptions& options) {
   constexpr int kProbes = 4;
   int idle = options.keepalive_seconds;

@@ -4,15 +4,15 @@
 namespace fairlock::net {
 
 struct SocketOptions {
-  // Idle time before the first TCP keepalive probe. Three more follow at intervals of a third of
-  // it. 0: no probes.
+  // Idle time before the first TCP keepalive probe. Three more follow, at intervals of a third of
+  // that time. 0: no probes.
   int keepalive_seconds = 300;
   // How long sent bytes may remain unacknowledged before the connection counts as lost. 0: as long
   // as the kernel retries.
   int user_timeout_ms = 0;
 };
 
-// Sets no delay, keepalive and user timeout on a connection, or on a listening socket, whose
+// Sets TCP_NODELAY, keepalive and the user timeout on a connection, or on a listening socket, whose
 // connections inherit them. Failures are ignored: serving without an option is better than not
 // serving.
 void ApplyToTcp(int descriptor, const SocketOptions& options);

@@ -1,4 +1,4 @@
-// The address family of a socket, as Asio needs it to adopt the socket.
+// The address family of a socket, which Asio needs to adopt the socket.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>

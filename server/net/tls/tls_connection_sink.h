@@ -1,4 +1,4 @@
-// Takes the connections whose TLS handshake is complete.
+// The interface that receives connections whose TLS handshake is complete.
 #pragma once
 
 #include <memory>

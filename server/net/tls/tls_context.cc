@@ -15,7 +15,7 @@ namespace {
 constexpr long kSessionSeconds = 3600;
 constexpr std::string_view kSessionIdContext = "fairlock";
 
-// Without this OpenSSL would ask for the key's password on the terminal.
+// Without this, OpenSSL would ask for the key's password on the terminal.
 int RefuseToAsk(char*, int, int, void*) { return 0; }
 
 std::string WrongFile(std::string_view option, const std::string& path) {
@@ -79,7 +79,7 @@ std::string TlsContext::Configure(const TlsOptions& options) {
                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
-  // Unlike a session cache, tickets need no memory in the server.
+  // Sessions are resumed by tickets, which, unlike a cache, need no memory in the server.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_timeout(context, kSessionSeconds);
   SSL_CTX_set_session_id_context(context,
@@ -118,7 +118,7 @@ std::string TlsContext::ReadAuthorities(const TlsOptions& options) {
   if (options.ca_file.empty() || SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1) {
     return WrongFile("tls_ca_file", options.ca_file);
   }
-  // Clients with several certificates choose one by these names.
+  // The names of the CAs are sent to clients; those with several certificates choose one by them.
   STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(options.ca_file.c_str());
   if (names == nullptr) return WrongFile("tls_ca_file", options.ca_file);
   SSL_CTX_set_client_CA_list(context, names);

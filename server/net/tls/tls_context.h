@@ -25,12 +25,12 @@ struct SslDeleter {
 };
 using SslHandle = std::unique_ptr<SSL, SslDeleter>;
 
-// TLS 1.2 and 1.3, without renegotiation, compression and early data. Sessions are resumed by
-// tickets, which are valid only for this context: after new certificates were read, clients are
-// verified again. Immutable and thread-safe. Connections keep alive what they use of it.
+// Offers TLS 1.2 and 1.3, without renegotiation, compression or early data. Sessions are resumed by
+// tickets, which are valid only for this context: after new certificates have been read, clients
+// are verified again. Immutable and thread-safe. Connections keep alive the parts that they use.
 class TlsContext {
  public:
-  // Null: `error` names the wrong option and the reason.
+  // Reads the files. Null: `error` names the wrong option and the reason.
   static std::shared_ptr<const TlsContext> Read(const TlsOptions& options, std::string& error);
 
   // The server's side of a new connection. Null: no memory.
@@ -38,7 +38,7 @@ class TlsContext {
 
   // "CN=locks.example, valid until Nov 22 09:00:00 2027 GMT".
   const std::string& description() const { return description_; }
-  // The certificate is not valid yet, or has expired.
+  // Whether the certificate is not valid yet, or has expired.
   bool is_out_of_time() const { return is_out_of_time_; }
 
  private:
@@ -57,7 +57,7 @@ class TlsContext {
   bool is_out_of_time_ = false;
 };
 
-// The text of OpenSSL's first error on this thread. Clears the thread's error queue.
+// The message of OpenSSL's first error on this thread. Clears the thread's error queue.
 std::string TakeSslError();
 
 }  // namespace fairlock::net

@@ -64,7 +64,7 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
 
   std::chrono::steady_clock::time_point begun_at() const { return begun_at_; }
 
-  // The peer has sent something or closed, even if no handler has processed that yet.
+  // Whether the peer has sent something or closed, even if no handler has processed that yet.
   bool IsActive() const {
     char first = 0;
     return ::recv(socket_.number(), &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
@@ -122,7 +122,7 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
     }
   }
 
-  // True also if the first byte cannot be read: then the handshake fails.
+  // Also true if the first byte cannot be read; the handshake then fails.
   bool BeginsAsTls() const {
     char first = 0;
     return ::recv(socket_.number(), &first, 1, MSG_PEEK) != 1 || first == kTlsHandshakeRecord;
@@ -155,8 +155,8 @@ TlsHandshakes::TlsHandshakes(boost::asio::io_context& io, Turn& turn, TlsConnect
       silence_timer_(io_),
       work_(boost::asio::make_work_guard(io_)),
       thread_([this] {
-        // On Linux these apply to this thread only. Failures are ignored. A batch thread does not
-        // preempt other threads when it wakes up.
+        // On Linux, these apply to this thread only. Failures are ignored. A thread with
+        // SCHED_BATCH does not preempt other threads when it wakes up.
         const sched_param parameters{};
         ::sched_setscheduler(0, SCHED_BATCH, &parameters);
         ::setpriority(PRIO_PROCESS, 0, kPriorityBelowLoop);
@@ -198,7 +198,7 @@ void TlsHandshakes::EndSilentAtLimit() {
   }
 }
 
-// Before the handshake no error can be sent.
+// Closes without an error, because none can be sent before the handshake.
 void TlsHandshakes::Refuse(int descriptor, const command::ClientAddress& address) {
   ::close(descriptor);
   ++turn_.server.statistics.counters.connections_rejected;

@@ -21,20 +21,20 @@
 namespace fairlock::net {
 
 struct TlsHandshakeOptions {
-  // Close connections that have not completed the TLS handshake within this time.
+  // Connections that have not completed the TLS handshake within this time are closed.
   std::chrono::milliseconds handshake_max{10'000};
-  // Handshakes at the same time; further connections wait in the kernel's backlog.
+  // The number of simultaneous handshakes; further connections wait in the kernel's backlog.
   std::size_t handshakes_max = 1000;
-  // At that limit, close connections that have sent nothing for this time.
+  // At that limit, connections that have sent nothing for this time are closed.
   std::chrono::milliseconds silence_max{500};
   // The answer to a client that does not speak TLS.
   std::string_view plain_answer;
 };
 
-// A handshake costs as much as hundreds of requests. So it runs on a separate thread with a lower
-// priority than the loop, and new connections do not delay established ones. A handler of the
-// loop's io_context gets the outcome. At the limit, the connection that has been silent the longest
-// is closed, so that silent connections do not keep out others.
+// A handshake costs as much as hundreds of requests. It therefore runs on a separate thread with a
+// lower priority than the loop, so that new connections do not delay established ones. A handler
+// of the loop's io_context gets the outcome. At the limit, the connection that has been silent the
+// longest is closed, so that silent connections do not keep out others.
 //
 // Loop-confined, and owns the thread.
 class TlsHandshakes final : public ConnectionSink {
@@ -47,7 +47,8 @@ class TlsHandshakes final : public ConnectionSink {
   // Abandons the handshakes in progress.
   ~TlsHandshakes();
 
-  // Applies to all later handshakes. REQUIRES: not null, and called before the first connection.
+  // Applies to all later handshakes. REQUIRES: `context` is not null. Must be called before the
+  // first connection.
   void set_context(std::shared_ptr<const TlsContext> context) { context_ = std::move(context); }
   std::size_t handshakes() const { return handshakes_; }
 
@@ -61,7 +62,7 @@ class TlsHandshakes final : public ConnectionSink {
 
   void Refuse(int descriptor, const command::ClientAddress& address);
   void OnOutcome(Outcome outcome);
-  // On the thread: at the limit, ends the oldest silent handshake, or sets a timer for that.
+  // Runs on the thread. At the limit, ends the oldest silent handshake, or sets a timer for that.
   void EndSilentAtLimit();
 
   boost::asio::io_context& loop_;
@@ -70,11 +71,12 @@ class TlsHandshakes final : public ConnectionSink {
   const TlsHandshakeOptions options_;
   std::shared_ptr<const TlsContext> context_;
   std::size_t handshakes_ = 0;
-  // Expires with this object, for handlers that run later.
+  // Handlers have a weak pointer to this, so that one that runs after this object is gone does
+  // nothing.
   std::shared_ptr<TlsHandshakes*> self_;
-  boost::asio::io_context io_;  // of the thread, which alone uses the next three
+  boost::asio::io_context io_;  // of the thread; only the thread uses the next three members
   std::size_t in_progress_ = 0;
-  std::list<Handshake*> silent_;  // have received nothing yet; the oldest first
+  std::list<Handshake*> silent_;  // those that have received nothing yet, the oldest first
   boost::asio::steady_timer silence_timer_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::thread thread_;

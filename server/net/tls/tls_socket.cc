@@ -16,7 +16,8 @@ namespace fairlock::net {
 namespace {
 
 constexpr std::size_t kRecordBytesMax = SSL3_RT_MAX_PLAIN_LENGTH;
-// Together with an incomplete record from before, all records fit into the window.
+// With this limit, the decrypted records fit into the window, even together with an incomplete
+// record from before.
 constexpr std::size_t kReceiveBytesMax = TlsSocket::kWindowBytesMin - 2 * kRecordBytesMax;
 // The limit for one handshake flight. Certificates of clients are much smaller.
 constexpr std::size_t kFlightBytesMax = 256 * 1024;
@@ -38,7 +39,8 @@ struct TlsSocket::Bio {
     }
     const ssize_t received = ::recv(self.socket_, bytes, wanted, 0);
     if (received > 0) {
-      // Fewer bytes than requested: the socket is empty, and another call would be wasted.
+      // If there were fewer bytes than requested, the socket is empty, and another call would be
+      // wasted.
       const auto got = static_cast<std::size_t>(received);
       self.receivable_bytes_ -= got < wanted ? self.receivable_bytes_ : got;
     } else if (received == 0) {
@@ -125,7 +127,7 @@ void TlsSocket::RememberFailure() {
 ssize_t TlsSocket::Receive(std::span<char> window) {
   assert(window.size() >= kWindowBytesMin);
   ERR_clear_error();
-  // Saves a system call per record: without it OpenSSL reads the header and the body separately.
+  // Saves a system call per record: without it, OpenSSL reads the header and the body separately.
   // It is not set during the handshake, because the bytes after the handshake belong to the next
   // user of the connection.
   SSL_set_read_ahead(ssl_.get(), 1);

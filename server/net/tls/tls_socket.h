@@ -33,23 +33,24 @@ class TlsSocket {
   Step Shake();
 
   // Like recv(2) and send(2), including errno; EPROTO: the peer violates the TLS protocol. After
-  // EAGAIN, Send must be called again with the same bytes, or with more after them. REQUIRES: the
-  // handshake is done, and the window has at least kWindowBytesMin.
+  // EAGAIN, Send must be called again with the same bytes, to which others may have been appended.
+  // REQUIRES: the handshake is done, and the window has at least kWindowBytesMin.
   ssize_t Receive(std::span<char> window);
-  // The peer has ended TLS: no data follows what Receive returned, though the socket is open.
+  // Whether the peer has ended TLS: no data follows what Receive has returned, even if the socket
+  // is still open.
   bool has_ended() const { return has_ended_; }
   ssize_t Send(std::string_view bytes);
   // Tells the peer that no more data follows, if the kernel accepts that at once.
   void SendEnd();
 
   int socket() const { return socket_; }
-  // Why Shake has failed.
+  // The reason why Shake failed.
   const std::string& failure() const { return failure_; }
-  // "TLSv1.3".
+  // The TLS version, such as "TLSv1.3".
   std::string_view version() const { return SSL_get_version(ssl_.get()); }
   // The common name in the client's certificate; empty: there is none.
   std::string PeerName() const;
-  // Passes the connection to another user. No other function may be called afterwards.
+  // Hands the TLS connection to the caller. No other function may be called afterwards.
   SslHandle Release() { return std::move(ssl_); }
 
  private:
@@ -59,8 +60,8 @@ class TlsSocket {
 
   SslHandle ssl_;
   const int socket_;
-  std::size_t receivable_bytes_ = 0;  // may still be received from the socket in this call
-  bool is_at_end_ = false;            // of the bytes of the socket
+  std::size_t receivable_bytes_ = 0;  // how much may still be received from the socket in this call
+  bool is_at_end_ = false;            // the socket has no more bytes and never will
   bool has_ended_ = false;
   bool is_broken_ = false;
   int error_ = 0;  // errno of the socket

@@ -7,15 +7,15 @@
 
 namespace fairlock::net {
 
-// Busy connections allocate nothing in a turn, idle ones hold no buffer. Keeps at most
-// kBuffersMax * kBufferBytesMax = 16 MiB. Loop-confined.
+// The pool lets busy connections work without allocating memory in a turn, and idle ones without a
+// buffer. Keeps at most kBuffersMax * kBufferBytesMax = 16 MiB. Loop-confined.
 class BufferPool {
  public:
   static constexpr std::size_t kBuffersMax = 256;
   static constexpr std::size_t kBufferBytesMax = 64 * 1024;
   static constexpr std::size_t kNewBufferBytes = 512;
 
-  // Gives the empty `buffer` memory, unless it has some.
+  // Gives memory to the empty `buffer`, unless it already has some.
   void Lend(std::string& buffer);
   // Empties `buffer` and takes over its memory.
   void Return(std::string& buffer);

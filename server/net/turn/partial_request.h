@@ -1,4 +1,4 @@
-// The list of connections that have sent only a part of a request.
+// The list of connections that have sent only part of a request.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -6,7 +6,7 @@
 
 namespace fairlock::net {
 
-// The base of a connection that links it into the list. Leaves the list when it is destroyed.
+// The base class that links a connection into the list. Leaves the list when it is destroyed.
 class PartialRequest : public boost::intrusive::list_base_hook<
                            boost::intrusive::tag<struct PartialRequestTag>,
                            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
@@ -20,7 +20,8 @@ class PartialRequest : public boost::intrusive::list_base_hook<
   void EndPartial() {
     if (is_linked()) unlink();
   }
-  // `all` is ordered by when each request began. REQUIRES: now_ms is not before the newest.
+  // `all` is in the order in which the requests began. REQUIRES: now_ms is not before the beginning
+  // of the newest.
   template <typename List>
   void BeginPartial(List& all, std::int64_t now_ms) {
     EndPartial();

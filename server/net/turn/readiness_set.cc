@@ -26,7 +26,7 @@ ReadinessSet::ReadinessSet() : descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {
 ReadinessSet::~ReadinessSet() { ::close(descriptor_); }
 
 void ReadinessSet::AddWake(int event_descriptor) {
-  // Edge-triggered: each write is reported once, and no read is necessary.
+  // Edge-triggered, so that each write is reported once and the descriptor need not be read.
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   [[maybe_unused]] const int result =

@@ -10,7 +10,8 @@ namespace fairlock::net {
 
 class RespConnection;
 
-// What a connection waits for. Errors, and the end of both directions, are always reported.
+// The conditions that a connection waits for. Errors, and the end of both directions, are always
+// reported.
 struct Interest {
   bool to_read = false;
   bool to_write = false;
@@ -26,9 +27,9 @@ struct Readiness {
 };
 
 // An epoll set whose own descriptor becomes readable when a socket in it is ready, so that Asio
-// waits for all sockets with one operation. If Asio waited for each socket, each request would cost
-// another system call to renew the wait. Here a socket is entered once, and reported for as long as
-// it is ready (level-triggered).
+// waits for all sockets with one operation. If Asio waited for each socket separately, each request
+// would cost another system call to renew the wait. In this set, a socket is added once, and then
+// reported for as long as it is ready (level-triggered).
 //
 // Loop-confined. Does not own the sockets; a socket must be removed before it is closed.
 class ReadinessSet {

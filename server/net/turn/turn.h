@@ -1,4 +1,4 @@
-// What the connections of one loop share during a turn.
+// The state that the connections of one loop share during a turn.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class RespConnection;
 // Work other than RESP requests that runs in the turns of the loop. Loop-confined.
 class TurnTask {
  public:
-  // Called once for each entry in Turn::tasks. It may enter itself again, for the next turn.
+  // Called once for each entry in Turn::tasks. The task may add itself again, for the next turn.
   virtual void TakeTurn(engine::TimeMs now) = 0;
 
  protected:
@@ -32,11 +32,12 @@ class TurnTask {
 struct TurnLimits {
   std::size_t handlers_max = 256;  // readiness events per turn
   std::size_t accepts_max = 8;     // new connections per turn and listening socket
-  std::size_t closes_max = 8;      // closed connections destroyed per turn; late requests refused
+  std::size_t closes_max = 8;      // per turn: destroyed connections; also, refused late requests
   std::size_t timers_max = 2000;   // due timers per turn
   std::size_t requests_max = 256;  // requests of one connection per turn
-  // Bytes per turn: received from one light connection; received from all light connections, and
-  // executed for them, before the deferred ones are served; executed for the deferred ones.
+  // Limits in bytes per turn. The first is on what is received from one light connection; the
+  // second on what is received from all light connections, and executed for them, before the
+  // deferred ones are served; the third on what is executed for the deferred ones.
   std::size_t received_bytes_max = 8 * 1024;
   std::size_t light_bytes_max = 32 * 1024;
   std::size_t deferred_bytes_max = 16 * 1024;
@@ -44,20 +45,20 @@ struct TurnLimits {
   std::size_t output_pause_bytes = 256 * 1024;
   // A connection with more unsent output is closed.
   std::size_t output_bytes_max = 16 * 1024 * 1024;
-  // If the unread replies of all connections take more memory, those with the most are closed; 0:
-  // no bound.
+  // If the unread replies of all connections take more memory than this, the connections with the
+  // most are closed; 0: no bound.
   std::size_t all_output_bytes_max = 256 * 1024 * 1024;
   // The same for input that cannot be executed yet: incomplete requests, and requests after one
   // that waits.
   std::size_t all_input_bytes_max = 256 * 1024 * 1024;
   // The time from the first byte of a request to its last; 0: no limit.
   engine::DurationMs request_deadline_ms = 30'000;
-  // A connection that sends more after a request that waits is closed: if the rest were left
-  // unread, the end of the connection would not be seen.
+  // A connection that sends more than this after a request that waits is closed: if the rest were
+  // left unread, the end of the connection would not be seen.
   std::size_t waiting_input_bytes_max = 1024 * 1024;
   // The time that a closing connection has to receive its last replies.
   engine::DurationMs linger_ms = 10'000;
-  // The same, when the server stops.
+  // The same time when the server stops.
   engine::DurationMs stop_ms = 2'000;
 };
 
@@ -66,8 +67,8 @@ struct TurnLimits {
 //
 // A light connection is read and executed in the turn in which it is ready (to_execute), or in one
 // of the next turns if there are too many. A connection that recently asked for more than its fair
-// share is deferred: each turn serves some deferred connections, from the front; one with more to
-// do goes to the end. So a turn is short whatever deferred connections ask for.
+// share is deferred: each turn serves some deferred connections, beginning at the front, and moves
+// those with more to do to the end. So turns stay short, whatever deferred connections ask for.
 struct Turn {
   Turn(command::ServerParts& the_server, NetEvents& the_events, const TurnLimits& the_limits)
       : server(the_server), events(the_events), limits(the_limits) {}
@@ -81,8 +82,8 @@ struct Turn {
   bool is_more_ready = false;  // a ready connection was not read, because the turn was full
   TurnArena arena;
   BufferPool buffers;
-  command::AddressCounts addresses;  // of open connections, and of handshakes that lead to one
-  persist::StateLog* state_log = nullptr;  // null: nothing is persisted, and no reply waits
+  command::AddressCounts addresses;  // count open connections, and handshakes that lead to one
+  persist::StateLog* state_log = nullptr;  // null: nothing is persisted, and no reply is held back
 
   std::vector<RespConnection*> to_execute;  // bytes have arrived
   std::vector<RespConnection*> to_finish;   // executed something, or have output
@@ -94,7 +95,7 @@ struct Turn {
   std::vector<TurnTask*> tasks;
   std::vector<TurnTask*> held_tasks;  // become tasks when the journal has completed a batch
 
-  // For a task that is about to be destroyed.
+  // Removes a task that is about to be destroyed from all lists.
   void Drop(TurnTask* task) {
     std::erase(tasks, task);
     std::erase(held_tasks, task);

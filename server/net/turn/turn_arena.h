@@ -10,20 +10,20 @@
 namespace fairlock::net {
 
 // One large buffer with a bump pointer, so that idle connections need no buffer. Kept bytes are
-// valid until Clear. Pages that no turn has ever needed are never touched. Loop-confined.
+// valid until Clear. Pages that no turn has ever needed do not occupy memory. Loop-confined.
 class TurnArena {
  public:
   static constexpr std::size_t kBytes = 4 * 1024 * 1024;
   static constexpr std::size_t kWindowBytes = 64 * 1024;
 
-  // At the beginning of a turn.
+  // Called at the beginning of a turn.
   void Clear() { used_bytes_ = 0; }
 
-  // No window is left: further ready connections are read in the next turn.
+  // Whether no window is left, so that further ready connections are read in the next turn.
   bool is_full() const { return kBytes - used_bytes_ < kWindowBytes; }
   std::size_t used_bytes() const { return used_bytes_; }
 
-  // The buffer for the next read; the same until bytes in it are kept. REQUIRES: not full.
+  // The buffer for the next read. It stays the same until bytes in it are kept. REQUIRES: not full.
   std::span<char> window() {
     assert(!is_full());
     return {bytes_.get() + used_bytes_, kWindowBytes};
